@@ -16,16 +16,20 @@
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
+#   make python         the Python package in build/python; make wheel: dist/ctsc-*.whl (docs/python.md, python/python.mk)
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-coldstart  from process start to the result of one call, and memory (COLDSTART=)
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
 #   make test-levels    every program at every level of optimisation
+#   make test-grad      derivatives against finite differences (GRAD=GLOB: only calls that match)
 #   make test-machines  the tests as on other machines: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make diff-coverage  programs for each pair of operators and of passes, and a report of what met (docs/coverage.md)
+#   make test-sweep     random programs in Python, of one line and of many, at level 0 and level 3 (SWEEP=)
 #   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
 #   make bench-serve    requests per second of the inference server (wrk)
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
@@ -37,6 +41,7 @@
 #   make test-cuda-sim  the same on a simulated device
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
+#   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -236,13 +241,25 @@ unit: $(UNIT_BIN) jit $(CUDASIM)
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads
-	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files)
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python $(PYTHON) $(if $(SAN),--sanitizer $(SAN))
+
+# C as .clang-format and scripts/format set it.
+format: deps-test
+	@python3 scripts/format --jobs $(JOBS)
+check-format: deps-test
+	@python3 scripts/format --check --jobs $(JOBS)
 
 # Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
 test-levels: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only levels
+
+# A part of make test.
+GRAD ?= *
+test-grad: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@python3 tests/autograd/gradcheck.py --ctsc $(BUILD)/ctsc --jobs $(JOBS) --only "$(GRAD)"
 
 # The tests as other machines would run them (tests/machines.py --list). The programs are linked once more for each processor of an age: in a folder that
 # has the objects of this one.
@@ -295,9 +312,15 @@ test-cuda-repeat: deps-test
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
 TORCH_PYTHON ?= /usr/bin/python3
 test-torch: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
+
+# Networks of torchvision, timm and transformers, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
+PT2_PYTHON ?= python3
+test-pt2: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(PT2_PYTHON) tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
 
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
@@ -447,12 +470,22 @@ diff: deps-build
 	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
 	$(BUILD)/diff --nests --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS) --vary 4
+	$(BUILD)/diff --images 100 --seed $(SEED) --count $$(($(DIFF_COUNT) / 10)) --jobs $(JOBS)
 
 # Which operators meet in a kernel, and which passes on a graph: a hundred programs for each pair (docs/coverage.md). Takes an hour.
 diff-coverage: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --coverage=100 --native 1 --seed $(SEED) --jobs $(JOBS)
 	$(BUILD)/diff --tables --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
+
+# Random programs in Python at level 0 and level 3, with one thread and two: make test-sweep [SWEEP="--lines 20000 --programs 20000 --seed 1"]
+$(BUILD)/sweep: tests/sweep/sweep_main.c include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+SWEEP ?=
+test-sweep: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/sweep jit
+	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/sweep/sweep.py --sweep $(BUILD)/sweep --jobs $(JOBS) $(SWEEP)
 
 # Bugs planted in the lowering of fusion groups, one at a time: which does nothing notice? make mutate [MUTATE="--count 60 --seed 2"]
 mutate: deps-test
@@ -466,10 +499,11 @@ $(BUILD)/.deps-%: scripts/install-deps
 	@mkdir -p $(@D) && touch $@
 
 include packaging/install.mk
+include python/python.mk
 
 clean:
 	rm -rf build build-*
 
-.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -36,6 +36,7 @@ extern "C" {
 
 /* What a call came to. The numbers are also the exit codes of the `ctsc` command.
  *      name          code  meaning */
+/* clang-format off */
 #define CTSC_STATUS_MAP(X)                                                                         \
     X(OK,             0,    "success")                                                             \
     X(FAILED,         1,    "the work failed: a script raised, a source did not compile")          \
@@ -45,6 +46,7 @@ extern "C" {
     X(LIMIT,          5,    "a resource limit was reached, memory included")                       \
     X(ENVIRONMENT,    6,    "the environment lacks something")                                     \
     X(INTERNAL,       70,   "a bug in ctsc")
+/* clang-format on */
 
 typedef enum ctsc_status {
 #define CTSC_STATUS_ENUM(name, code, text) CTSC_##name = code,
@@ -180,6 +182,8 @@ CTSC_API ctsc_value *ctsc_value_item(const ctsc_value *v, size_t i);
 CTSC_API ctsc_value *ctsc_value_key(const ctsc_value *v, size_t i);
 /* The item of a dict under a string, the attribute of an object or the field of a NamedTuple; a new handle, NULL if there is none. */
 CTSC_API ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name);
+/* The name of attribute i of an object, of field i of a NamedTuple; borrowed, NULL if there is none. */
+CTSC_API const char *ctsc_value_name(const ctsc_value *v, size_t i);
 /* The value's type as in Python: "Tensor", "List[int]", "__torch__.Point". Free with ctsc_string_free; NULL without memory. */
 CTSC_API char *ctsc_value_type(const ctsc_value *v);
 
@@ -200,6 +204,8 @@ CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, n
 CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
 CTSC_API void *ctsc_tensor_data(const ctsc_value *t);             /* element (0, ..., 0); NULL where it is not on the CPU */
 CTSC_API bool ctsc_tensor_is_contiguous(const ctsc_value *t);
+/* Whether a program may write through ctsc_tensor_data: false for memory of a mapped file and for what was borrowed read-only. */
+CTSC_API bool ctsc_tensor_is_writable(const ctsc_value *t);
 /* A row-major tensor with the same contents: a new handle on t itself if it is one already. */
 CTSC_API ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **out, ctsc_error *e);
 
@@ -360,6 +366,15 @@ typedef struct ctsc_attribute_info {
 } ctsc_attribute_info;
 CTSC_API void ctsc_module_attributes(const ctsc_module *m,
                                      void (*visit)(void *ctx, const ctsc_attribute_info *a), void *ctx);
+
+/* A submodule, "layer1.0", as a module: it shares the objects, the tensors and the code, may outlive m, and runs its own methods. What is optimised for m
+ * as a whole (constant weights, packed ones) is not for a part of it. Options of m are not its own. Fails with CTSC_USAGE where there is none. */
+CTSC_API ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_module **out, ctsc_error *e);
+/* The module's object: an attribute is ctsc_value_get of it, its name ctsc_value_name. A new handle; NULL without memory. */
+CTSC_API ctsc_value *ctsc_module_object(const ctsc_module *m);
+/* Gives the attribute "layer1.weight" another value, of its type. What was compiled for the module is compiled anew. Nobody else may use m
+ * meanwhile. Fails with CTSC_USAGE where there is no such attribute, or the value does not fit it. */
+CTSC_API ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name, const ctsc_value *v, ctsc_error *e);
 
 /* Visits every operator call reachable from the module's methods (all are compiled for it). */
 typedef struct ctsc_operator_use {
@@ -524,7 +539,11 @@ CTSC_API const ctsc_error *ctsc_scope_error(const ctsc_scope *s); /* borrowed, u
 
 /* ctsc_call_with through a scope: the result is the scope's; NULL after an error. */
 CTSC_API ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args);
-/* The same with n arguments in place: ctsc_op(s, "aten::mul", 2, x, y). */
+/* ctsc_call_with, with what the scope knows of operators: the result is the caller's, and so is the failure; the scope stays as it is. For programs that own
+ * their values, such as other languages' bindings. While the scope traces: CTSC_USAGE. */
+CTSC_API ctsc_status ctsc_scope_invoke(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args,
+                                       ctsc_value **out, ctsc_error *e);
+/* ctsc_scope_call with n arguments in place: ctsc_op(s, "aten::mul", 2, x, y). */
 CTSC_API ctsc_value *ctsc_op(ctsc_scope *s, const char *op, int n, ...);
 /* A method of a loaded or compiled module, as ctsc_module_run. While tracing, the call is recorded and keeps its control flow: the module becomes
  * a submodule of the trace's, a copy that shares its tensors. */
@@ -560,9 +579,11 @@ CTSC_API ctsc_value *ctsc_attribute(ctsc_scope *s, const ctsc_module *m, const c
 #define CTSC_OP_OVER(name) CTSC_FN(name##_dim, #name, (CTSC_X, int64_t dim, bool keep), x, ctsc_ints(s, 1, &dim), ctsc_bool(s, keep))
 #define CTSC_OP_INTS(name) CTSC_FN(name, #name, (CTSC_X, size_t n, const int64_t *ints), x, ctsc_ints(s, n, ints))
 /* Elementwise. relu_ and its like change x. */
+/* clang-format off */
 CTSC_OP1(relu) CTSC_OP1(gelu) CTSC_OP1(silu) CTSC_OP1(sigmoid) CTSC_OP1(tanh) CTSC_OP1(exp) CTSC_OP1(log) CTSC_OP1(sqrt) CTSC_OP1(rsqrt)
 CTSC_OP1(abs) CTSC_OP1(neg) CTSC_OP1(sin) CTSC_OP1(cos) CTSC_OP1(erf) CTSC_OP1(floor) CTSC_OP1(round) CTSC_OP1(softplus)
 CTSC_OP1(relu_) CTSC_OP1(sigmoid_) CTSC_OP1(tanh_) CTSC_OP1(zero_)
+/* clang-format on */
 /* y may be a number: ctsc_mul(s, x, ctsc_float(s, 0.5)). add_ and its like change x. */
 CTSC_OP2(add) CTSC_OP2(sub) CTSC_OP2(mul) CTSC_OP2(div) CTSC_OP2(pow) CTSC_OP2(add_) CTSC_OP2(sub_) CTSC_OP2(mul_) CTSC_OP2(div_) CTSC_OP2(copy_)
 CTSC_OP2(minimum) CTSC_OP2(maximum) CTSC_OP2(eq) CTSC_OP2(ne) CTSC_OP2(lt) CTSC_OP2(le) CTSC_OP2(gt) CTSC_OP2(ge)

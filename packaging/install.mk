@@ -22,7 +22,7 @@ VERSION := $(shell sed -n 's/^#define CTSC_VERSION_STRING "\(.*\)"/\1/p' include
 ABI := $(shell sed -n 's/^#define CTSC_ABI_VERSION \([0-9]*\)$$/\1/p' include/ctsc.h)
 SHARED := $(BUILD)/libctsc.so.$(VERSION)
 # Its libraries: the command's but for JSON, HTTP and images.
-SHARED_LIBS := -lzip -lopenblas -lz -lm -ldl
+SHARED_LIBS := -lzip -lopenblas -ljansson -lz -lm -ldl
 
 # What the header declares is what is exported, under one version name per ABI.
 $(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk

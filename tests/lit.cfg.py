@@ -34,3 +34,4 @@ sim = os.path.join(os.path.dirname(os.environ["CTSC"]), "tests", "cuda", "libcud
 config.substitutions.append(("%sim", f"env CTSC_CUDA_DRIVER={escaped(sim)} CTSC_NVRTC={escaped(sim)}"))
 config.substitutions.append(("%models", os.path.join(os.path.dirname(config.test_source_root), "models")))
 config.substitutions.append(("%corpus", os.path.join(config.test_source_root, "corpus")))
+config.substitutions.append(("%pt2", os.path.join(config.test_source_root, "pt2", "archives")))

@@ -108,8 +108,10 @@ def play(commands, folder, env, report, first):
 
 def named_things(text, report):
     """make's targets, and files in links and between backquotes."""
-    with open(os.path.join(ROOT, "Makefile")) as f, open(os.path.join(ROOT, "packaging", "install.mk")) as g:
-        makefile = f.read() + g.read()
+    makefile = ""
+    for name in ("Makefile", "packaging/install.mk", "python/python.mk"):
+        with open(os.path.join(ROOT, name)) as f:
+            makefile += f.read()
     for target in sorted(set(re.findall(r"(?:`|^    |\$ )make ([a-z][a-z-]*)", text, re.M))):
         report(re.search(r"^%s(?= |:).*:|^%s:" % (target, target), makefile, re.M), "make %s" % target, "there is no such target")
     prose = re.sub(r"(?m)^    .*$", "", text)

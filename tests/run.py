@@ -12,15 +12,18 @@ Groups:
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
   corpus  tests/corpus, archives with inputs and results from real PyTorch
+  exported  tests/pt2/archives, programs of torch.export with arguments and results, at every --opt level
   passes  the same archives after passes of the optimiser, each alone and all together: the results stay
   lang    tests/lang, programs with what they print, or the errors they must give, beside the line
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
   examples  every file of examples/models compiles and runs
   demo    the demo's numbers
+  grad    derivatives against finite differences (tests/autograd/gradcheck.py)
   trace   examples/trace.c: a network written in C, traced, saved and run from the archive
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
+  python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
   levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
@@ -31,6 +34,7 @@ import argparse
 import concurrent.futures
 import difflib
 import glob
+import json
 import os
 import re
 import shlex
@@ -202,6 +206,25 @@ def group_corpus(tally, args, env):
             tally.add("corpus", inside(folder), ok, text)
 
 
+def exported_case(folder, env, level):
+    with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
+        case = json.load(f)
+    for call in [""] + [str(i) for i in range(1, case["calls"])]:
+        cmd = [env["CTSC"], "run", os.path.join(folder, "model.pt2"), "--inputs", os.path.join(folder, "inputs%s.pt" % call), "--expect",
+               os.path.join(folder, "expected%s.pt" % call), "--rtol", repr(case["rtol"]), "--atol", repr(case["atol"]), "--opt", str(level)]
+        code, out, err = run(cmd, env, 300)
+        if code:
+            return False, "call %s: exit %d\n%s\n%s" % (call or "0", code, out[-1000:], err)
+    return True, ""
+
+
+def group_exported(tally, args, env):
+    cases = [(folder, level) for folder in sorted(glob.glob(os.path.join(HERE, "pt2", "archives", "*"))) for level in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for (folder, level), (ok, text) in zip(cases, pool.map(lambda c: exported_case(c[0], env, c[1]), cases)):
+            tally.add("exported", "%s, opt %d" % (os.path.basename(folder), level), ok, text)
+
+
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.
 CUDA_CASES = ["lang/broadcasting", "lang/cat_stack_split", "lang/batch_padding", "lang/class_tensor_fields", "lang/*inplace*", "models/*"]
 
@@ -288,7 +311,8 @@ def group_levels(tally, args, env, every=1):
 
 
 # Ways to run the differential fuzzer that `make test` has time for; `make diff` runs it for long.
-DIFF = [["--count", "2500"], ["--level", "1", "--count", "1000"], ["--level", "3", "--count", "60", "--vary", "3"],
+DIFF = [["--count", "2500"], ["--level", "1", "--count", "1000"], ["--level", "3", "--count", "60", "--vary", "3"], ["--images", "100", "--count", "600"],
+        ["--images", "100", "--level", "3", "--count", "20", "--vary", "2"],
         ["--nests", "--count", "3000", "--vary", "4"], ["--nests", "--coverage=1", "--count", "20000"]]
 
 
@@ -472,9 +496,37 @@ def group_install(tally, args, env):
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
 
 
+def group_python(tally, args, env):
+    if args.sanitizer:
+        return
+    package = os.path.join(args.build, "python")
+    if not os.path.exists(os.path.join(package, "ctsc", "_C.abi3.so")):
+        return tally.skip("python", "the package has not been built (make python)")
+    command = [args.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "python")]
+    code, out, err = run(command, dict(env, PYTHONPATH=package, PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build))
+    count = lambda word: sum(int(n) for n in re.findall(r"(\d+) %s" % word, out.rstrip().rpartition("\n")[2]))
+    good, bad, skipped = count("passed"), count("failed") + count("error"), count("skipped")
+    tally.passed += good
+    tally.failed += bad if bad or not code else 1
+    if skipped:
+        tally.skip("python", "%d of pytest's" % skipped, skipped)
+    if code or tally.verbose:
+        print((out + err).rstrip()[-8000:])
+
+
 def group_threads(tally, args, env):
     code, out, err = run([os.path.join(args.build, "threads"), "--seconds", "2", "--threads", "2,8"], env)
     tally.add("threads", "threads", code == 0, out + err)
+
+
+def group_grad(tally, args, env):
+    command = [sys.executable, os.path.join(HERE, "autograd", "gradcheck.py"), "--ctsc", env["CTSC"], "--jobs", str(args.jobs), "-v"]
+    code, out, err = run(command, env, 3600)
+    results = re.findall(r"(?ms)^(ok|FAIL) +([^\n]*)(.*?)(?=^ok |^FAIL |^\d+ passed)", out)
+    for verdict, name, text in results:
+        tally.add("grad", name, verdict == "ok", text)
+    if not results or (code and all(verdict == "ok" for verdict, _, _ in results)):
+        tally.add("grad", command[1], False, "exit code %d\n%s\n%s" % (code, out, err))
 
 
 def group_trace(tally, args, env):
@@ -487,6 +539,8 @@ def main():
     ap = argparse.ArgumentParser(description="Run the tests.")
     ap.add_argument("--build", default="build", help="build folder")
     ap.add_argument("--only", default="", help="groups to run, separated by commas")
+    ap.add_argument("--python", default="/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable,
+                    help="Python of the package's tests: one with pytest and NumPy")
     ap.add_argument("--sanitizer", default="", help="the build's sanitizer, for information")
     ap.add_argument("--levels", default="0,1,2,3,3@sse2", help="levels of optimisation that group 'levels' runs")
     ap.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
@@ -502,6 +556,7 @@ def main():
         "ir": lambda: group_lit(tally, args, env, "ir"),
         "cli": lambda: group_lit(tally, args, env, "cli"),
         "corpus": lambda: group_corpus(tally, args, env),
+        "exported": lambda: group_exported(tally, args, env),
         "cuda": lambda: group_cuda(tally, args, env),
         "passes": lambda: group_passes(tally, args, env),
         "lang": lambda: group_lang(tally, args, env),
@@ -509,8 +564,10 @@ def main():
         "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
         "serve": lambda: group_serve(tally, args, env),
+        "python": lambda: group_python(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
         "threads": lambda: group_threads(tally, args, env),
+        "grad": lambda: group_grad(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),
         "install": lambda: group_install(tally, args, env),
         "sample": lambda: group_levels(tally, args, env, SAMPLE),

@@ -3,12 +3,12 @@
  * limits.h - what may end work that has begun: cancellation, a deadline, a number of steps.
  *
  * The limits of a program belong to the thread that runs it, as its budget of memory does (mem.h), so that a loop anywhere below it can ask: one in an
- * operator, in the tensor layer, in a piece of a parallel call (the threads of the pool work under the limits of whom they help). The interpreter looks at
+ * operator, in the tensor layer, in a chunk of a parallel call (the threads of the pool work under the limits of whom they help). The interpreter looks at
  * its program's limits between operators; what is here is for the work of one operator:
  *
- *   - A loop whose rounds are not bounded by sizes of tensors (a number of parts, of repetitions) charges what it does: limits_charge(rounds), beforehand
+ *   - A loop whose iterations are not bounded by sizes of tensors (a number of parts, of repetitions) charges what it does: limits_charge(iterations), beforehand
  *     where the number is known, else now and then.
- *   - A loop that may be long because tensors are large charges nothing and asks now and then (limits_stop); pool_for_limited does it between pieces.
+ *   - A loop that may be long because tensors are large charges nothing and asks now and then (limits_stop); pool_for_limited does it between chunks.
  *
  * Who is told to stop gives up what it has made and fails with limits_fail, never with a result: what was left out must not be read.
  * Nobody's loop is slower for it where a thread has no limits. Tests: tests/unit/test_limits.c
@@ -26,12 +26,12 @@ enum limit_kind { LIMIT_NONE, LIMIT_CANCELLED, LIMIT_TIME, LIMIT_STEPS };
 typedef struct limits {
     const atomic_bool *cancelled; /* set by another thread; NULL: none */
     uint64_t deadline;            /* on clock_now's scale; 0: none */
-    uint64_t *steps_left;         /* UINT64_MAX: not counted. Read and written atomically while pieces of a parallel call run */
+    uint64_t *steps_left;         /* UINT64_MAX: not counted. Read and written atomically while chunks of a parallel call run */
     atomic_int reached;           /* the first limit_kind that was met: it stays, whatever becomes of the cancellation */
 } limits;
 
 enum {
-    LIMITS_ROUNDS = 64,      /* rounds of an operator's loop for one step: about what an instruction of the interpreter takes */
+    LIMITS_ITERATIONS = 64,      /* iterations of an operator's loop for one step: about what an instruction of the interpreter takes */
     LIMITS_BYTES = 64 << 10, /* of a new tensor for one step: about what filling them takes */
 };
 
@@ -48,9 +48,9 @@ ctsc_status limits_fail(diag *d);
 static inline bool limits_stop(void) {
     return __builtin_expect(limits_current != NULL, 0) && limits_met(limits_current);
 }
-/* Counts rounds of an operator's loop, those beyond a multiple of LIMITS_ROUNDS never: true if it may make them. */
-static inline bool limits_charge(uint64_t rounds) {
-    return __builtin_expect(limits_current == NULL, 1) || limits_take(limits_current, rounds / LIMITS_ROUNDS);
+/* Counts iterations of an operator's loop, those beyond a multiple of LIMITS_ITERATIONS never: true if it may make them. */
+static inline bool limits_charge(uint64_t iterations) {
+    return __builtin_expect(limits_current == NULL, 1) || limits_take(limits_current, iterations / LIMITS_ITERATIONS);
 }
 
 #endif

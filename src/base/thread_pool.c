@@ -2,9 +2,9 @@
 /*
  * thread_pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
- * Method: a call cuts its range into at most POOL_PIECES pieces (more where they would be huge), puts a job on the list of open
- * jobs and works on it itself; idle workers join the first open job that has pieces left and takes
- * another helper. Pieces are handed out by an atomic counter, so a slow thread holds nobody up. An
+ * Method: a call cuts its range into at most POOL_CHUNKS chunks (more where they would be huge), puts a job on the list of open
+ * jobs and works on it itself; idle workers join the first open job that has chunks left and takes
+ * another helper. Chunks are handed out by an atomic counter, so a slow thread holds nobody up. An
  * idle worker spins for some microseconds before it sleeps, because kernels follow each other
  * closely.
  * Invariants: a job lives on its caller's stack; it is off the list, and its count of helpers is
@@ -23,8 +23,8 @@
 #include <stddef.h>
 
 enum {
-    POOL_PIECES = 64,
-    POOL_MOST = 32, /* grains in a piece: views can have any number of elements without memory, and limits are looked at between pieces */
+    POOL_CHUNKS = 64,
+    POOL_MAX_GRAINS = 32, /* grains in a chunk: views can have any number of elements without memory, and limits are looked at between chunks */
     POOL_MAX_THREADS = 256,
     POOL_SPINS = 2000,
     POOL_BACKLOG = 2,      /* tasks per thread that wait to be begun: more would only hold memory */
@@ -37,12 +37,12 @@ typedef struct pool_job {
     struct pool_job *next;
     void (*fn)(void *ctx, int64_t begin, int64_t end);
     void *ctx;
-    int64_t n, piece, pieces;
+    int64_t n, chunk, chunks;
     int wanted;            /* helpers that may still join; under pool_lock */
     limits *limits;        /* its caller's; NULL: none */
     bool limited;          /* ... which may end it */
     atomic_bool stopped;   /* ... and have */
-    _Atomic int64_t taken; /* pieces handed out, or more */
+    _Atomic int64_t taken; /* chunks handed out, or more */
     atomic_int helpers;    /* workers inside; goes up under pool_lock */
 } pool_job;
 
@@ -57,7 +57,7 @@ static int pool_sleeping;       /* threads waiting on pool_work; under pool_lock
 static atomic_uint pool_opened; /* counts what idle threads look for: new jobs, tasks offered and tasks over */
 static atomic_int pool_limit;   /* threads per call; 0: not asked for yet */
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
-static _Thread_local bool pool_inside; /* this thread is working on a piece */
+static _Thread_local bool pool_inside; /* this thread is working on a chunk */
 static _Thread_local pool_task *pool_current; /* ... or is running this task; NULL: none */
 
 static void pool_pause(void) {
@@ -84,20 +84,20 @@ int pool_threads(void) {
     return atomic_compare_exchange_strong(&pool_limit, &n, fresh) ? fresh : n;
 }
 
-/* Works on the job until no piece is left, or none is to be begun. */
+/* Works on the job until no chunk is left, or none is to be begun. */
 static void pool_help(pool_job *job) {
     bool outer = pool_inside;
     limits *own = limits_use(job->limits);
     pool_inside = true;
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
-        if (i >= job->pieces) break;
+        if (i >= job->chunks) break;
         if (job->limited && limits_stop()) {
             atomic_store_explicit(&job->stopped, true, memory_order_relaxed);
             break;
         }
-        int64_t begin = i * job->piece;
-        job->fn(job->ctx, begin, i + 1 == job->pieces ? job->n : begin + job->piece);
+        int64_t begin = i * job->chunk;
+        job->fn(job->ctx, begin, i + 1 == job->chunks ? job->n : begin + job->chunk);
     }
     pool_inside = outer;
     limits_use(own);
@@ -106,7 +106,7 @@ static void pool_help(pool_job *job) {
 /* The first open job with work for one more, joined; NULL if there is none. Under pool_lock. */
 static pool_job *pool_join(void) {
     for (pool_job *j = pool_jobs; j; j = j->next)
-        if (j->wanted > 0 && atomic_load_explicit(&j->taken, memory_order_relaxed) < j->pieces) {
+        if (j->wanted > 0 && atomic_load_explicit(&j->taken, memory_order_relaxed) < j->chunks) {
             j->wanted--;
             atomic_fetch_add_explicit(&j->helpers, 1, memory_order_relaxed);
             return j;
@@ -255,17 +255,17 @@ static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t 
               void *ctx, bool limited) {
     if (n <= 0) return true;
     if (grain < 1) grain = 1;
-    int64_t piece = n / POOL_PIECES + (n % POOL_PIECES != 0);
-    if (piece / POOL_MOST >= grain) piece = grain * POOL_MOST;
-    if (piece < grain) piece = grain;
-    int64_t pieces = n / piece + (n % piece != 0);
-    pool_job job = {.fn = fn, .ctx = ctx, .n = n, .piece = piece, .pieces = pieces, .limits = limits_current, .limited = limited};
+    int64_t chunk = n / POOL_CHUNKS + (n % POOL_CHUNKS != 0);
+    if (chunk / POOL_MAX_GRAINS >= grain) chunk = grain * POOL_MAX_GRAINS;
+    if (chunk < grain) chunk = grain;
+    int64_t chunks = n / chunk + (n % chunk != 0);
+    pool_job job = {.fn = fn, .ctx = ctx, .n = n, .chunk = chunk, .chunks = chunks, .limits = limits_current, .limited = limited};
     int threads = pool_threads();
-    if (pieces == 1) {
+    if (chunks == 1) {
         fn(ctx, 0, n);
         return true;
     }
-    job.wanted = (threads < pieces ? threads : (int)pieces) - 1;
+    job.wanted = (threads < chunks ? threads : (int)chunks) - 1;
     bool alone = pool_inside || job.wanted < 1;
     if (!alone) pool_open(&job);
     pool_help(&job);

@@ -2,12 +2,12 @@
 /*
  * thread_pool.h - the threads that kernels spread over, and that forked functions run on.
  *
- * One process-wide pool, started at the first parallel call that needs it. Work is cut into pieces
+ * One process-wide pool, started at the first parallel call that needs it. Work is cut into chunks
  * whose borders depend on the range and the grain alone, never on the number of threads, so that
  * results do not depend on it either.
  *
- * Pieces are leaves: they wait for nothing. Tasks are whole programs: they spread pieces and offer tasks of their own, for which they wait before
- * they end. A thread that waits for a task helps with pieces and runs what its maker's tasks have offered, so that it is idle only if there is
+ * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread chunks and offer tasks of their own, for which they wait before
+ * they end. A thread that waits for a task helps with chunks and runs what its maker's tasks have offered, so that it is idle only if there is
  * nothing to do for it. It begins no other task: those have nothing to do with what is suspended below, and the stack would grow without bounds.
  */
 #ifndef CTSC_BASE_THREAD_POOL_H
@@ -21,13 +21,13 @@
 void pool_set_threads(int n);
 int pool_threads(void);
 
-/* Calls fn(ctx, b, e) for consecutive pieces [b, e) that cover [0, n), each at least `grain` long but
+/* Calls fn(ctx, b, e) for consecutive chunks [b, e) that cover [0, n), each at least `grain` long but
  * the last; from several threads when n > grain. Returns when all are done. A nested call runs
  * on the calling thread alone. */
 void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
               void *ctx);
 
-/* The same, under the limits of the calling thread (limits.h): once one is met, pieces that nobody has begun are left out, and it returns false. What they
+/* The same, under the limits of the calling thread (limits.h): once one is met, chunks that nobody has begun are left out, and it returns false. What they
  * would have written must not be read then. */
 bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx);
 

@@ -13,6 +13,7 @@
 /* The exit code is a ctsc_status; CLI_MISMATCH (1) says that --expect did not hold. */
 enum { CLI_MISMATCH = 1 };
 
+/* clang-format off */
 #define COMMANDS(X)                                                                                \
     X(compile, "compile SRC.py",      "compile Python source to an archive")                        \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")                \
@@ -27,12 +28,15 @@ enum { CLI_MISMATCH = 1 };
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")                            \
     X(doctor,  "doctor",              "report the environment, and what in it slows things down")     \
     X(completion, "completion SHELL", "print the completion script for bash, zsh or fish")
+/* clang-format on */
 
 /* Options before the command, or without one: name, argument, text. */
+/* clang-format off */
 #define MAIN_OPTIONS(X)                                                                            \
     X("load-library", "FILE", "before the command: a shared library with operators, as torch.ops.SPACE.NAME") \
     X("help",         NULL,   "this text; `ctsc COMMAND --help` (or `ctsc help COMMAND`) for one command")                   \
     X("version",      NULL,   "the version (or `ctsc version`)")
+/* clang-format on */
 
 #define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv); extern const struct argp cmd_##name##_argp;
 COMMANDS(COMMAND_PROTOTYPE)

@@ -8,14 +8,15 @@
 #include <fnmatch.h>
 #include <string.h>
 
-enum { OPT_ALL = 256, OPT_JSON, OPT_COVERAGE, OPT_MISSING, OPT_MARKDOWN };
+enum { OPT_ALL = 256, OPT_JSON, OPT_COVERAGE, OPT_MISSING, OPT_CORE_ATEN, OPT_MARKDOWN };
 
-typedef struct ops_args { const char *pattern; bool all, json, coverage, missing, markdown; json_t *list; size_t shown; } ops_args;
+typedef struct ops_args { const char *pattern; bool all, json, coverage, missing, core_aten, markdown; json_t *list; size_t shown; } ops_args;
 
 static const struct argp_option ops_options[] = {
     {"all", OPT_ALL, 0, 0, "also operators of PyTorch that are not supported", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {"coverage", OPT_COVERAGE, 0, 0, "instead: how many of PyTorch's operators are supported, by family", 0},
+    {"core-aten", OPT_CORE_ATEN, 0, 0, "the same of core ATen, to which torch.export decomposes programs", 0},
     {"missing", OPT_MISSING, 0, 0, "the same, and which are not", 0},
     {"markdown", OPT_MARKDOWN, 0, 0, "instead: all supported operators as a document (docs/operators.md)", 0},
     {0}};
@@ -25,6 +26,7 @@ static error_t ops_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_ALL: a->all = true; break;
     case OPT_JSON: a->json = true; break;
+    case OPT_CORE_ATEN: a->core_aten = a->coverage = true; break;
     case OPT_MISSING: a->missing = true; /* fall through */
     case OPT_COVERAGE: a->coverage = true; break;
     case OPT_MARKDOWN: a->markdown = true; break;
@@ -63,6 +65,7 @@ int cmd_ops(int argc, char **argv) {
     cli_parse_args(&cmd_ops_argp, argc, argv, &a);
     if ((a.coverage || a.markdown) && (a.pattern || a.all || a.coverage == a.markdown))
         return cli_complain(CTSC_USAGE, "--coverage and --markdown tell of all operators: they stand alone");
+    if (a.core_aten) return ops_core_aten(a.json);
     if (a.coverage) return ops_coverage(a.missing, a.json);
     if (a.markdown) return ops_markdown();
     if (a.json) a.list = json_array();

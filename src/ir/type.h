@@ -21,6 +21,7 @@ struct unit;
 struct function;
 
 /*    kind        IR text (of the ones without parameters) */
+/* clang-format off */
 #define TYPE_KINDS(X)                                                                              \
     X(TENSOR, "Tensor")  X(INT, "int")  X(FLOAT, "float")  X(BOOL, "bool")  X(STR, "str")            \
     X(COMPLEX, "complex")  X(NONE, "NoneType")  X(NUMBER, "Scalar")  X(ANY, "Any")                   \
@@ -30,6 +31,7 @@ struct function;
     X(ANY_CLASS, "AnyClassType")                                                                     \
     X(LIST, NULL)  X(OPTIONAL, NULL)  X(UNION, NULL)  X(TUPLE, NULL)  X(DICT, NULL)                   \
     X(FUTURE, NULL)  X(RREF, NULL)  X(VAR, NULL)  X(CLASS, NULL)  X(INTERFACE, NULL)  X(ENUM, NULL)
+/* clang-format on */
 
 typedef enum type_kind {
 #define TYPE_ENUM(k, text) T_##k,

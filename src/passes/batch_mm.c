@@ -29,10 +29,12 @@ enum { BATCH_MAX_ELEMENTS = 256 * 256, BATCH_MAX_PRODUCTS = 64, BATCH_DEPTH = 12
 
 /*    operator          x  weight  bias  dimension of the weight that is the result's last */
 static const struct batch_row { const char *key; int x, weight, bias, dim; } batch_rows[] = {
+    /* clang-format off */
     {"aten::linear",    0, 1,      2,    0},
     {"aten::mm",        0, 1,      -1,   1},
     {"aten::matmul",    0, 1,      -1,   1},
     {"aten::addmm",     1, 2,      0,    1},
+    /* clang-format on */
 };
 
 typedef struct batch {

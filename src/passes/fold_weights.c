@@ -24,6 +24,7 @@
 
 /*    operator                 groups  transposed                spatial dimensions */
 static const struct { const char *op; int groups; bool transposed; int spatial; } weights_layers[] = {
+    /* clang-format off */
     {"aten::linear",           -1,     false,                    0},
     {"aten::conv1d",           6,      false,                    1},
     {"aten::conv2d",           6,      false,                    2},
@@ -32,6 +33,7 @@ static const struct { const char *op; int groups; bool transposed; int spatial; 
     {"aten::conv_transpose2d", 6,      true,                     2},
     {"aten::conv_transpose3d", 6,      true,                     3},
     {"aten::_convolution",     8,      false /* argument 6 */,   -1 /* the weight's */},
+    /* clang-format on */
 };
 
 typedef struct weights_layer {

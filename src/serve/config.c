@@ -136,6 +136,7 @@ static bool config_versions(config_reader *r, const json_t *v) {
 /* Settings that are whole numbers: key, bounds, where it goes, and what it is multiplied with. */
 static const struct { const char *key; int64_t lo, hi; size_t offset, size; int64_t scale; } config_numbers[] = {
 #define NUMBER(key, lo, hi, field, scale) {key, lo, hi, offsetof(model_config, field), sizeof(((model_config *)0)->field), scale}
+    /* clang-format off */
     NUMBER("max_batch_size",     0, 65536,     max_batch,    1),
     NUMBER("max_queue_delay_us", 0, 10000000,  max_delay_us, 1),
     NUMBER("instances",          1, 256,       instances,    1),
@@ -144,6 +145,7 @@ static const struct { const char *key; int64_t lo, hi; size_t offset, size; int6
     NUMBER("max_bytes",          0, INT64_MAX, max_bytes,    1),
     NUMBER("opt",                0, 3,         opt,          1),
     NUMBER("warmup",             0, 1000,      warmup,       1)
+    /* clang-format on */
 #undef NUMBER
 };
 

@@ -149,6 +149,17 @@ static int64_t folder_version(const char *text) {
     return strtoll(text, NULL, 10);
 }
 
+/* DIR/NAME.pt, or DIR/NAME.pt2 where only that is there. */
+static char *folder_archive(const char *dir, const char *name) {
+    char *path = folder_join(dir, name, ".pt"), *exported = path && access(path, F_OK) ? folder_join(dir, name, ".pt2") : NULL;
+    if (exported && !access(exported, F_OK)) {
+        free(path);
+        return exported;
+    }
+    free(exported);
+    return path;
+}
+
 /* Notes what there is of one model. False: not all could be seen. */
 static bool folder_scan_model(repository *r, const char *name, bool wanted) {
     char *dir = folder_join(r->options->folder, name, "");
@@ -158,14 +169,14 @@ static bool folder_scan_model(repository *r, const char *name, bool wanted) {
         int64_t number = folder_version(f->d_name);
         char *sub = number > 0 ? folder_join(dir, f->d_name, "") : NULL;
         if (number > 0)
-            ok = sub && folder_note(r, name, number, folder_join(sub, "model", ".pt"), folder_join(dir, "config", ".json"), wanted) && ok;
+            ok = sub && folder_note(r, name, number, folder_archive(sub, "model"), folder_join(dir, "config", ".json"), wanted) && ok;
         free(sub);
     }
     if (d) {
         closedir(d);
-        ok = folder_note(r, name, 1, folder_join(dir, "model", ".pt"), folder_join(dir, "config", ".json"), wanted) && ok;
+        ok = folder_note(r, name, 1, folder_archive(dir, "model"), folder_join(dir, "config", ".json"), wanted) && ok;
     }
-    char *path = folder_join(r->options->folder, name, ".pt"), *config = folder_join(r->options->folder, name, ".json");
+    char *path = folder_archive(r->options->folder, name), *config = folder_join(r->options->folder, name, ".json");
     ok = folder_note(r, name, 1, path, config, wanted) && ok;
     free(dir);
     return ok;
@@ -191,6 +202,7 @@ static void folder_scan(repository *r, bool wanted) {
         size_t n = strlen(f->d_name);
         if (!folder_name_ok(f->d_name)) continue;
         if (n > 3 && !strcmp(f->d_name + n - 3, ".pt")) f->d_name[n - 3] = '\0';
+        else if (n > 4 && !strcmp(f->d_name + n - 4, ".pt2")) f->d_name[n - 4] = '\0';
         else if (n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
         ok = folder_scan_model(r, f->d_name, wanted) && ok;
     }

@@ -292,6 +292,7 @@ static const struct route {
     bool (*handle)(exchange *x, const path *p);
     bool open;
 } routes[] = {
+    /* clang-format off */
     {"GET",  "/",                                route_page,        true},
     {"GET",  "/v2",                              route_server,      false},
     {"GET",  "/v2/health/live",                  route_live,        true},
@@ -314,6 +315,7 @@ static const struct route {
     {"POST", "/v2/repository/models/*/unload",   route_unload,      false},
     {"GET",  "/status/latency",                  route_latency,     false},
     {"GET",  "/metrics",                         route_metrics,     false}};
+    /* clang-format on */
 enum { ROUTES = sizeof routes / sizeof *routes };
 
 /* False: more parts, or longer ones, than any path has. */

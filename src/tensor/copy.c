@@ -82,6 +82,7 @@ typedef double copy_FLOAT64;
 typedef float16 copy_FLOAT16;
 typedef bfloat16 copy_BFLOAT16;
 
+/* clang-format off */
 #define COPY_LOAD_UINT8(x)    ((int32_t)(x))
 #define COPY_LOAD_INT8(x)     ((int32_t)(x))
 #define COPY_LOAD_INT16(x)    ((int32_t)(x))
@@ -92,6 +93,7 @@ typedef bfloat16 copy_BFLOAT16;
 #define COPY_LOAD_FLOAT64(x)  (x)
 #define COPY_LOAD_FLOAT16(x)  float16_to_float(x)
 #define COPY_LOAD_BFLOAT16(x) bfloat16_to_float(x)
+/* clang-format on */
 
 /* Of an int32_t, an int64_t, a float or a double. */
 #define COPY_TO_INT64(x)                                                                           \
@@ -99,6 +101,7 @@ typedef bfloat16 copy_BFLOAT16;
 #define COPY_TO_INT32(x)                                                                           \
     _Generic((x), int32_t : (int64_t)(x), int64_t : (int64_t)(x), default : (int64_t)element_to_int32((double)(x)))
 
+/* clang-format off */
 #define COPY_STORE_UINT8(x)    ((uint8_t)COPY_TO_INT64(x))
 #define COPY_STORE_INT8(x)     ((int8_t)COPY_TO_INT32(x))
 #define COPY_STORE_INT16(x)    ((int16_t)COPY_TO_INT32(x))
@@ -109,6 +112,7 @@ typedef bfloat16 copy_BFLOAT16;
 #define COPY_STORE_FLOAT64(x)  ((double)(x))
 #define COPY_STORE_FLOAT16(x)  float16_from_float((float)(x))
 #define COPY_STORE_BFLOAT16(x) bfloat16_from_float((float)(x))
+/* clang-format on */
 
 /* Vectors are for conversions from and to float32 and bool; the others are rare. */
 #define COPY_HOT_UINT8

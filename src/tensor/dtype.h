@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 /*    enum          id  bytes  IR name          torch name       storage class          C type     */
+/* clang-format off */
 #define DTYPE_TABLE(X)                                                                              \
     X(UINT8,         0,  1,    "Byte",          "uint8",         "ByteStorage",         uint8_t)    \
     X(INT8,          1,  1,    "Char",          "int8",          "CharStorage",         int8_t)     \
@@ -29,6 +30,7 @@
     X(QUINT8,        13, 1,    "QUInt8",        "quint8",        "QUInt8Storage",       uint8_t)    \
     X(QINT32,        14, 4,    "QInt32",        "qint32",        "QInt32Storage",       int32_t)    \
     X(BFLOAT16,      15, 2,    "BFloat16",      "bfloat16",      "BFloat16Storage",     bfloat16)
+/* clang-format on */
 
 typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
 typedef struct bfloat16 { uint16_t bits; } bfloat16; /* upper half of a float */

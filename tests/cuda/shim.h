@@ -216,9 +216,11 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
+/* clang-format off */
 #define SIM_MATH1(F) F(acos) F(acosh) F(asin) F(asinh) F(atan) F(atanh) F(cbrt) F(ceil) F(cos) F(cosh) F(erf) F(erfc) F(exp) F(exp10) F(exp2) \
     F(expm1) F(fabs) F(floor) F(lgamma) F(log) F(log10) F(log1p) F(log2) F(logb) F(nearbyint) F(rint) F(round) F(sin) F(sinh) F(sqrt) \
     F(tan) F(tanh) F(tgamma) F(trunc) F(j0) F(j1) F(y0) F(y1)
+/* clang-format on */
 #define SIM_MATH2(F) F(atan2) F(copysign) F(fdim) F(fmax) F(fmin) F(fmod) F(hypot) F(nextafter) F(pow) F(remainder)
 #define SIM_DECLARE1(name) double name(double) noexcept; float name##f(float) noexcept;
 #define SIM_DECLARE2(name) double name(double, double) noexcept; float name##f(float, float) noexcept;

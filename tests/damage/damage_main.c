@@ -11,7 +11,8 @@
  * signature; some are run twice, so that kernels are compiled, frozen, or saved.
  *
  * Method: children take BATCH numbers each and tell in shared memory which one they are at and what they do with it. The parent ends one that
- * does one thing for longer than HANG_SECONDS or takes more memory than MAX_RSS, and goes on behind it. What a sanitizer finds ends the child.
+ * computes at one thing for longer than HANG_SECONDS (of the processor's time: others may have the machine), waits at it for STUCK_SECONDS, or takes
+ * more memory than MAX_RSS, and goes on behind it. What a sanitizer finds ends the child.
  * Leaks are looked for when a batch is done, and once more, number by number, in a batch that has some. Whatever was found is written to
  * the --keep folder: the damaged archive and what the child said. The exit status is 1 if anything was.
  */
@@ -33,7 +34,7 @@
 
 #include "damage.h"
 
-enum { BATCH = 250, HANG_SECONDS = 20, CALL_SECONDS = 1, MAX_ARGS = 16 };
+enum { BATCH = 250, HANG_SECONDS = 20, STUCK_SECONDS = 400, CALL_SECONDS = 1, MAX_ARGS = 16 };
 static const uint64_t MAX_BYTES = 64u << 20, MAX_STEPS = 200000;
 static const size_t MAX_RSS = (size_t)3 << 30;
 
@@ -328,6 +329,20 @@ static void keep(uint64_t i, const char *why, const char *said) {
     sb_free(&archive);
 }
 
+/* The time that a process has computed. */
+static double processor_seconds(pid_t pid) {
+    char path[64], line[1024];
+    unsigned long user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+    if (f) fclose(f);
+    line[n] = '\0';
+    const char *name = strrchr(line, ')'); /* may hold anything */
+    if (name) (void)sscanf(name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
 static size_t resident(pid_t pid) {
     char name[64];
     size_t total = 0, pages = 0;
@@ -358,13 +373,13 @@ static void batch(uint64_t from, uint64_t to, const char *said, const char **why
         exit(0); /* the leak sanitizer looks now */
     }
     uint64_t steps = shared->steps;
-    double since = seconds();
+    double since = seconds(), computed = 0;
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         usleep(20000);
-        if (shared->steps != steps) steps = shared->steps, since = seconds();
+        if (shared->steps != steps) steps = shared->steps, since = seconds(), computed = processor_seconds(pid);
         bool big = resident(pid) > MAX_RSS;
-        if (!big && seconds() - since < HANG_SECONDS) continue;
+        if (!big && processor_seconds(pid) - computed < HANG_SECONDS && seconds() - since < STUCK_SECONDS) continue;
         *why = big ? "too much memory" : "no end";
         kill(pid, SIGABRT);
         waitpid(pid, &status, 0);

@@ -173,13 +173,26 @@ static bool view_is_of(const coverage_view *v, const char *kind) {
     return view_size(v, out.u.tensor) == view_size(v, v->from); /* full */
 }
 
+/* The label without a kind, kept by operator. */
+static int coverage_plain_label(const op *o) {
+    enum { KEPT = 4096 }; /* a power of two */
+    static struct { const op *o; int label; } kept[KEPT];
+    size_t at = ((uintptr_t)o >> 4) % KEPT;
+    if (kept[at].o != o) {
+        kept[at].label = coverage_find(o->lowered, NULL);
+        kept[at].o = o;
+    }
+    return kept[at].label;
+}
+
 int coverage_of(const node *n, evaluation *e, int *labels) {
     int count = 0;
     if (n->kind != N_OP || !op_fusible(n->op)) return 0;
     const char *name = n->op->lowered;
-    labels[count++] = coverage_find(name, NULL);
+    labels[count++] = coverage_plain_label(n->op);
     value from = n->inputs.len ? evaluation_get(e, n->inputs.data[0]) : value_none();
     coverage_view v = {n, e, from.tag == V_TENSOR ? from.u.tensor : NULL};
+    if (op_fusible(n->op) != FUSIBLE_VIEW) return count;
     for (int i = 0; v.from && i < COVERAGE_KINDS && count < COVERAGE_PER_NODE; i++)
         if (!strcmp(coverage_kinds[i].function, name) && view_is_of(&v, coverage_kinds[i].kind))
             labels[count++] = coverage_find(name, coverage_kinds[i].kind);

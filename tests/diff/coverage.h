@@ -18,11 +18,13 @@
 enum { COVERAGE_LABELS = 288, COVERAGE_PER_NODE = 6 };
 
 /* Why a program that was made for a cell did not get there. */
+/* clang-format off */
 #define COVERAGE_MISS_TABLE(X)                                                                                              \
     X(FIRST,   "the first operator could not be placed")                                                                    \
     X(SECOND,  "the second does not take what the first gives (dtype, dims)")                                               \
     X(PASSES,  "passes rewrote one of them, or moved them apart")                                                           \
     X(PLAN,    "the group has no kernel, or goes on in parts")
+/* clang-format on */
 
 typedef enum coverage_miss {
 #define COVERAGE_MISS_ENUM(e, text) MISS_##e,

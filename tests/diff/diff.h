@@ -104,6 +104,8 @@ enum { OUTCOME_EXACT = 255 };
 void outcome_share_as(outcome *got, const outcome *want);
 void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs, const value *args, size_t nresults, const value *results);
 void outcome_free(outcome *o);
+/* Is there a number like that among the values: NaN, or with infinite, infinite or NaN? */
+bool evaluation_has_odd(const evaluation *e, bool infinite);
 bool outcome_equal(const outcome *a, const outcome *b);
 void outcome_explain(const outcome *want, const outcome *got, strbuf *out);
 

@@ -8,6 +8,7 @@
  *     diff_main --nests --vary 4                            fusion groups: lowered, and their loop nests run without a compiler (nests.h)
  *     diff_main --coverage 100 --jobs 2                     the same, for each pair of operators until 100 programs had it in a kernel; prints tables
  *     diff_main --pair 'slice, empty:sum' --seed 7 --one    one program of those
+ *     diff_main --images 100 --tables                       networks on images: convolutions and what is around them
  *     diff_main --seed 4711 --one                           one graph, in words
  *
  * Workers are processes: a crash or an endless loop is a finding like any other. A finding is shrunk (shrink.c) and printed with its
@@ -25,25 +26,32 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, CALL_SECONDS = 2, PASSES_ROOM = 400, CONFIG_LISTED = 5, DEFAULT_COUNT = 1000,
-       STRETCH_PERCENT = 6 };
+       STRETCH_PERCENT = 6, IMAGE_PERCENT = 4 };
 
 static const char *const level_one =
     "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
 
 typedef struct options {
     uint64_t seed, count;
-    int jobs, level, vary, most; /* level -1: passes */
+    int jobs, level, vary, most, images; /* level -1: passes */
     const char *passes, *pair, *counts;
     double seconds;
     bool one, no_shrink, strict, nests, tables;
     int goal, native;   /* of --coverage; 0: none */
     int first, second;  /* labels of --pair; -1: none */
 } options;
+
+/* Ends this process by SIGPROF after so many seconds of processor time; 0: not any more. The clock on the wall says little on a busy machine. */
+static void limit_cpu(int seconds) {
+    struct itimerval t = {.it_value = {.tv_sec = seconds}};
+    setitimer(ITIMER_PROF, &t, NULL);
+}
 
 /* What the workers tell their parent. */
 typedef struct shared {
@@ -240,7 +248,7 @@ static bool finding_is_bad(void *ctx, graph *g) {
     check *k = ctx;
     pid_t child = fork();
     if (child == 0) {
-        alarm(SECONDS_PER_GRAPH);
+        limit_cpu(SECONDS_PER_GRAPH);
         if (!freopen("/dev/null", "w", stderr)) _exit(0);
         _exit(check_graph(k, g, NULL, NULL) >= DIFFERENT ? 1 : 0);
     }
@@ -273,7 +281,7 @@ static void finding_report(const options *o, uint64_t seed, check *k) {
     sb_clear(&out);
     pid_t child = fork(); /* what follows may crash */
     if (child == 0) {
-        alarm(SECONDS_PER_GRAPH);
+        limit_cpu(SECONDS_PER_GRAPH);
         verdict v = check_graph(k, g, NULL, &out);
         printf("---- %s\n%s", v == BROKEN ? "a pass failed" : v == DIFFERENT ? "after" : "no difference any more", sb_str(&out));
         fflush(stdout);
@@ -287,25 +295,44 @@ static void finding_report(const options *o, uint64_t seed, check *k) {
     sb_free(&out);
 }
 
+/* A pixel that is not finite spoils its tile in the transforms of convolutions (ctsc_set_winograd): those are compared on finite numbers alone. */
+static void case_set_winograd(const gen_case *c, const value *args) {
+    value own[GEN_MAX_ARGS];
+    diag d = {.max_tensor = TENSOR_LIMIT};
+    evaluation e;
+    if (!c->images) return;
+    evaluation_init(&e, &d);
+    copy_values((size_t)c->nargs, args, own);
+    (void)evaluate_graph(&e, c->g, own);
+    ctsc_set_winograd(!evaluation_has_odd(&e, true));
+    evaluation_free(&e);
+    for (int i = 0; i < c->nargs; i++) value_unref(own[i]);
+    diag_clear(&d);
+}
+
 /* ---- one seed ----------------------------------------------------------------------------------------------------------- */
 
 /* Two to five single passes in any order. */
-static void config_random(rng *r, config *c) {
+static void config_random(rng *r, bool images, config *c) {
     static const char *const single[] = {"lower-tuples", "peephole", "peephole-shown", "fold-constants", "pool-constants", "dce", "order-outputs", "cse",
                                          "dce-writes", "licm", "unroll", "remove-mutation", "normalize-ops", "scalar-constants", "decompose", "reorder",
                                          "batch-mm", "fuse-linear", "fuse-loops", "fuse"};
+    static const char *const of_images[] = {"layout", "layout", "layout", "fuse-epilogues-host", "fuse-epilogues-host", "fold-weights", "prepack"};
+    const int layout = (int)(pass_find("layout") - pass_table);
     c->listed = (int)rng_range(r, 2, CONFIG_LISTED);
     c->level = 0;
     c->passes[0] = 0;
     for (int i = 0; i < c->listed; i++) {
-        const char *name = single[rng_next(r) % (sizeof single / sizeof *single)];
+        bool image = images && rng_chance(r, 50);
+        const char *name = image ? of_images[rng_next(r) % (sizeof of_images / sizeof *of_images)] : single[rng_next(r) % (sizeof single / sizeof *single)];
+        if (i && c->list[i - 1] == layout && rng_chance(r, 40)) name = "fuse-epilogues-host"; /* which is for what layout leaves */
         if (i) strcat(c->passes, ",");
         strcat(c->passes, name);
         c->list[i] = (int)(pass_find(name) - pass_table);
     }
 }
 
-static int config_list(const options *o, rng *r, config *list) {
+static int config_list(const options *o, rng *r, bool images, config *list) {
     if (o->passes) {
         list[0] = (config){0};
         snprintf(list[0].passes, sizeof list[0].passes, "%s", o->passes);
@@ -317,8 +344,8 @@ static int config_list(const options *o, rng *r, config *list) {
     }
     list[0] = (config){.level = -1};
     list[1] = (config){0};
-    snprintf(list[1].passes, sizeof list[1].passes, "%s", level_one);
-    config_random(r, &list[2]);
+    snprintf(list[1].passes, sizeof list[1].passes, "%s%s", level_one, images ? ",layout,fuse-epilogues-host,dce" : "");
+    config_random(r, images, &list[2]);
     return 3;
 }
 
@@ -330,7 +357,8 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     runner p;
     diag d = {0};
     verdict worst = SAME;
-    int n = config_list(o, r, list);
+    int n = config_list(o, r, c->images, list);
+    case_set_winograd(c, c->args);
     if (runner_new(&p, c->g, &as_is, &d) != CTSC_OK) { /* the generator's fault */
         printf("seed %" PRIu64 ": %s\n", seed, diag_message(&d));
         worst = BROKEN;
@@ -398,9 +426,9 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     sh->cover->programs++;
     sh->worker[worker].first = first;
     sh->worker[worker].second = second;
-    alarm(4 * SECONDS_PER_GRAPH); /* noise takes its time */
+    limit_cpu(4 * SECONDS_PER_GRAPH); /* noise takes its time */
     bool differs = nests_seed(&j, seed, &t, &report) == NESTS_DIFFERENT;
-    alarm(0);
+    limit_cpu(0);
     sh->worker[worker].graphs += t.graphs;
     sh->worker[worker].runs += t.runs;
     sh->worker[worker].groups += t.groups;
@@ -425,9 +453,9 @@ static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int 
     verdict v = SAME;
     native.level = 3;
     native.nests = false;
-    alarm(SECONDS_PER_GRAPH);
+    limit_cpu(SECONDS_PER_GRAPH);
     if (gen_case_pair(ops, seed, first, second, &c, &miss)) v = seed_check_case(&native, seed, &c, &r, false, true, sh, worker);
-    alarm(0);
+    limit_cpu(0);
     gen_case_free(&c);
     sh->cover->native[first][second]++;
     return v >= DIFFERENT;
@@ -448,9 +476,16 @@ static void worker_cover_schedules(const options *o, const gen_ops *ops, shared 
         }
 }
 
+/* Does the cell want more programs, and is there hope? */
+static bool cell_is_open(const options *o, const coverage *c, int first, int second) {
+    enum { HOPELESS = 64, PATIENCE = 12 };
+    uint32_t hits = c->pairs[first][second], tried = c->tries[first][second];
+    return hits < (uint32_t)o->goal && tried < (hits ? (uint32_t)(PATIENCE * o->goal) : HOPELESS);
+}
+
 /* Cells in turn, some programs each, until all have the goal or seem out of reach. */
 static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
-    enum { AT_ONCE = 8, HOPELESS = 64, PATIENCE = 12, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
+    enum { AT_ONCE = 8, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
     uint64_t labels = (uint64_t)coverage_labels(), all = labels * labels;
     int found = 0;
     uint64_t programs = 0, most = o->count ? o->count : UINT64_MAX;
@@ -458,10 +493,8 @@ static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int w
     for (uint64_t turn; found < o->most && programs < most && (turn = sh->turn++) - sh->last_open <= all;) {
         uint64_t cell = turn * HOP % all;
         int first = (int)(cell / labels), second = (int)(cell % labels);
-        uint32_t *tries = (uint32_t *)&sh->cover->tries[first][second];
-        for (int i = 0; i < AT_ONCE && found < o->most; i++) {
-            uint32_t hits = sh->cover->pairs[first][second], tried = __atomic_load_n(tries, __ATOMIC_RELAXED);
-            if (hits >= (uint32_t)o->goal || tried >= (hits ? (uint32_t)(PATIENCE * o->goal) : HOPELESS)) break;
+        for (int i = 0; i < AT_ONCE && found < o->most && cell_is_open(o, sh->cover, first, second); i++) {
+            uint32_t hits = sh->cover->pairs[first][second];
             sh->last_open = turn;
             programs += (uint64_t)o->jobs;
             uint64_t seed = o->seed + turn * AT_ONCE + (uint64_t)i;
@@ -479,11 +512,11 @@ static void worker_run(const options *o, const gen_ops *ops, shared *sh, int wor
     if (o->goal) worker_cover(o, ops, sh, worker, until);
     for (uint64_t at = from; at < o->seed + o->count && found < o->most; at += (uint64_t)o->jobs) {
         sh->worker[worker].seed = at;
-        alarm(SECONDS_PER_GRAPH);
+        limit_cpu(SECONDS_PER_GRAPH);
         if (o->nests) {
             found += worker_nests(o, ops, sh, worker, at, o->first, o->second, o->vary, STRETCH_PERCENT);
         } else if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
-            alarm(0);
+            limit_cpu(0);
             found++;
             if (seed_check(o, ops, at, true, sh, worker) < DIFFERENT) { /* memory that nobody wrote, perhaps */
                 printf("\n==== seed %" PRIu64 ": a difference that did not come again\n", at);
@@ -514,7 +547,8 @@ static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int
     rng r = {seed ^ 0x5bd1e995u};
     config list[3];
     if (!gen_case_new(ops, seed, &c)) exit(0);
-    int n = config_list(o, &r, list);
+    int n = config_list(o, &r, c.images, list);
+    case_set_winograd(&c, c.args);
     for (int i = 0; i < n; i++) {
         check k = {.c = &c, .args = c.args, .config = list[i], .strict = o->strict, .calls = list[i].level > 1 ? 2 : 1};
         if (!finding_is_bad(&k, c.g)) continue;
@@ -554,7 +588,7 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------------------- */
 
-enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_COUNTS, OPT_NATIVE, OPT_PAIR, OPT_TABLES };
+enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_COUNTS, OPT_NATIVE, OPT_PAIR, OPT_TABLES, OPT_IMAGES };
 
 static const struct argp_option option_table[] = {
     {"seed", OPT_SEED, "N", 0, "the first seed (1)", 0},
@@ -573,6 +607,7 @@ static const struct argp_option option_table[] = {
     {"native", OPT_NATIVE, "N", 0, "with --coverage: so many of each pair's programs are compiled as well (0)", 0},
     {"pair", OPT_PAIR, "A:B", 0, "the same, programs for one pair", 0},
     {"tables", OPT_TABLES, 0, 0, "print which passes met on a graph", 0},
+    {"images", OPT_IMAGES, "N", 0, "of so many of a hundred seeds networks on images are made (4), without --coverage", 0},
     {"no-shrink", OPT_NO_SHRINK, 0, 0, "print findings as they are", 0},
     {0}};
 
@@ -595,6 +630,7 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     case OPT_COUNTS: o->counts = arg; break;
     case OPT_NATIVE: o->native = atoi(arg); break;
     case OPT_TABLES: o->tables = true; break;
+    case OPT_IMAGES: o->images = atoi(arg); break;
     case OPT_PAIR: o->nests = true; o->pair = arg; break;
     case ARGP_KEY_END:
         if (o->jobs < 1 || o->jobs > MAX_JOBS) argp_error(state, "--jobs is between 1 and %d", MAX_JOBS);
@@ -622,7 +658,7 @@ static bool option_pair(options *o) {
 int main(int argc, char **argv) {
     static const struct argp argp = {option_table, option_parse, NULL,
                                      "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
-    options o = {.seed = 1, .count = 0, .jobs = 1, .level = -1, .vary = 1, .most = 10, .first = -1, .second = -1};
+    options o = {.seed = 1, .count = 0, .jobs = 1, .level = -1, .vary = 1, .most = 10, .images = IMAGE_PERCENT, .first = -1, .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -632,7 +668,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (o.pair && !option_pair(&o)) return 2;
-    gen_ops *ops = gen_ops_new();
+    gen_ops *ops = gen_ops_new(o.images);
     double begin = seconds_now();
     run_all(&o, ops, sh);
     uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0, groups = 0, kernels = 0;

@@ -30,7 +30,7 @@ static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, ne
         worst = NESTS_DIFFERENT;
     }
     for (int i = 0; s && i < j->vary && worst < NESTS_DIFFERENT; i++) {
-        if (i && rng_chance(&r, j->stretch)) gen_case_stretch(c, &r);
+        if (i && !c->images && rng_chance(&r, j->stretch)) gen_case_stretch(c, &r);
         else if (i) gen_case_vary(c, &r, MAX_SIZE);
         nests_verdict v = nests_check(s, (size_t)c->nargs, c->args, report);
         t->runs++;

@@ -38,7 +38,8 @@ static const char *const noise_sums[] = {
     "cumsum", "cumprod", "logcumsumexp", "prod", "mm", "bmm", "addmm", "baddbmm", "addbmm", "addmv", "addr",
     "matmul", "linear", "mv", "dot", "vdot", "inner", "outer", "einsum", "tensordot", "chain_matmul", "conv1d",
     "conv2d", "cdist", "dist", "trace", "avg_pool1d", "avg_pool2d", "mse_loss", "l1_loss", "smooth_l1_loss",
-    "kl_div", "huber_loss", "binary_cross_entropy_with_logits", "linalg_vector_norm", "frobenius_norm", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
+    "kl_div", "conv3d", "_convolution", "convolution", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "adaptive_avg_pool2d",
+    "upsample_bilinear2d", "huber_loss", "binary_cross_entropy_with_logits", "linalg_vector_norm", "frobenius_norm", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
 };
 
 /* Operators that add and subtract numbers about 1 on the way: a small result is off by units of 1, not of itself. */
@@ -55,6 +56,9 @@ static const char *const noise_picks[] = {"max", "min", "amax", "amin", "aminmax
 static const char *const noise_centers[] = {
     "var", "std", "var_mean", "std_mean", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm", NULL,
 };
+/* Operators that sum tiles of transformed operands (conv_winograd.h), or many products: each result is off by units of what is large nearby. */
+static const char *const noise_tiles[] = {"conv1d", "conv2d", "conv3d", "_convolution", "convolution", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", NULL};
+
 enum { NOISE_CENTER = 1 << 16 }; /* as if so many terms had been added, */
 
 static bool noise_listed(const char *const *list, const op *o) {
@@ -82,10 +86,11 @@ static double noise_units(evaluation *e, double many) {
     return (double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS) * fmax(1, sqrt(many) / 8);
 }
 
-static double noise_number(evaluation *e, dtype dt, double x, bool cancels, double many) {
+/* about: numbers of this size are added and subtracted on the way; 0: none. */
+static double noise_number(evaluation *e, dtype dt, double x, double about, double many) {
     int few = 0, digits = noise_digits(dt, &few), exponent = 0;
-    if (cancels && isfinite(x)) {
-        double by = fmax(fabs(x), 1) * ldexp(noise_units(e, many), -digits);
+    if (about > 0 && isfinite(x)) {
+        double by = fmax(fabs(x), about) * ldexp(noise_units(e, many), -digits);
         bool to_zero = fabs(x) < fabs(by) && rng_range(&e->noise, 0, 3) == 0; /* nothing is left */
         return to_zero ? 0 : x + by;
     }
@@ -96,18 +101,18 @@ static double noise_number(evaluation *e, dtype dt, double x, bool cancels, doub
 }
 
 /* unit: the type that is rounded to. */
-static void noise_elements(evaluation *e, dtype unit, char *at, const tensor *t, int dim, bool cancels, double many) {
+static void noise_elements(evaluation *e, dtype unit, char *at, const tensor *t, int dim, double about, double many) {
     dtype dt = (dtype)t->dtype;
     if (dim == t->ndim) {
-        dtype_store_float(dt, at, noise_number(e, unit, dtype_load_float(dt, at), cancels, many));
+        dtype_store_float(dt, at, noise_number(e, unit, dtype_load_float(dt, at), about, many));
         return;
     }
     for (int64_t i = 0; i < t->sizes[dim]; i++)
-        noise_elements(e, unit, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, cancels, many);
+        noise_elements(e, unit, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, about, many);
 }
 
-static void noise_tensor(evaluation *e, dtype unit, tensor *t, bool cancels, double many) {
-    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, unit, tensor_data(t), t, 0, cancels, many);
+static void noise_tensor(evaluation *e, dtype unit, tensor *t, double about, double many) {
+    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, unit, tensor_data(t), t, 0, about, many);
 }
 
 /* The type that a summing operator adds in, where it is asked for. */
@@ -127,22 +132,6 @@ static void noise_signs(evaluation *e, char *at, const tensor *t, int dim) {
     for (int64_t i = 0; i < t->sizes[dim]; i++) noise_signs(e, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1);
 }
 
-/* Copies of a summing operator's operands, with noise. */
-static void noise_operands(evaluation *e, const op *o, int n, value *args) {
-    for (int i = 0; i < n; i++) {
-        const argument *a = i < o->schema->nargs ? &o->schema->args[i] : NULL;
-        bool written = a && ((a->alias && a->alias->write) || !strncmp(a->name, "running_", 8));
-        tensor *copy = NULL;
-        if (args[i].tag != V_TENSOR || written || !dtype_is_float((dtype)args[i].u.tensor->dtype) ||
-            tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
-            value_ref(args[i]);
-        } else {
-            noise_tensor(e, noise_sum_dtype(o, n, args, (dtype)copy->dtype), copy, false, (double)copy->numel);
-            args[i] = value_tensor_take(copy);
-        }
-    }
-}
-
 static double noise_largest(const char *at, const tensor *t, int dim) {
     double largest = 0;
     if (dim == t->ndim) {
@@ -152,6 +141,23 @@ static double noise_largest(const char *at, const tensor *t, int dim) {
     for (int64_t i = 0; i < t->sizes[dim]; i++)
         largest = fmax(largest, noise_largest(at + (size_t)(i * t->strides[dim]) * dtype_size((dtype)t->dtype), t, dim + 1));
     return largest;
+}
+
+/* Copies of a summing operator's operands, with noise. */
+static void noise_operands(evaluation *e, const op *o, int n, value *args) {
+    bool tiles = noise_listed(noise_tiles, o);
+    for (int i = 0; i < n; i++) {
+        const argument *a = i < o->schema->nargs ? &o->schema->args[i] : NULL;
+        bool written = a && ((a->alias && a->alias->write) || !strncmp(a->name, "running_", 8));
+        tensor *copy = NULL;
+        if (args[i].tag != V_TENSOR || written || !dtype_is_float((dtype)args[i].u.tensor->dtype) ||
+            tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
+            value_ref(args[i]);
+        } else {
+            noise_tensor(e, noise_sum_dtype(o, n, args, (dtype)copy->dtype), copy, tiles ? noise_largest(tensor_data(copy), copy, 0) : 0, (double)copy->numel);
+            args[i] = value_tensor_take(copy);
+        }
+    }
 }
 
 /* and more where operands are large: rows of equal elements are divided by the root of epsilon alone, and then multiplied by a weight. */
@@ -166,11 +172,11 @@ static double noise_center(int n, const value *args) {
 }
 
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
-    bool cancels = noise_listed(noise_cancels, o) || noise_listed(noise_centers, o);
+    double about = noise_listed(noise_cancels, o) || noise_listed(noise_centers, o);
     double many = noise_listed(noise_centers, o) ? noise_center(n, args) : 1;
     for (int i = 0; i < o->schema->nreturns; i++) {
         value *r = &results[i];
-        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, false, 1);
+        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, 0, 1);
         if (r->tag != V_TENSOR) continue;
         bool shared = false;
         for (int k = 0; k < n && !o->schema->has_alias_write; k++)
@@ -178,7 +184,7 @@ static void noise_results(evaluation *e, const op *o, int n, const value *args, 
         tensor *t = r->u.tensor;
         if (shared || !dtype_is_float((dtype)t->dtype) || !t->numel) continue;
         if (noise_listed(noise_picks, o)) noise_signs(e, tensor_data(t), t, 0);
-        else noise_tensor(e, (dtype)t->dtype, t, cancels, many);
+        else noise_tensor(e, (dtype)t->dtype, t, noise_listed(noise_tiles, o) ? noise_largest(tensor_data(t), t, 0) : about, many);
     }
 }
 

@@ -16,6 +16,7 @@ typedef struct gen {
     int64_t sizes[GEN_SIZES];
     int nodes_left, depth;
     gen_focus focus;
+    bool images;   /* steps of gen_image.c, mostly */
     bool may_fail; /* what is placed next may fail, rarely */
     bool finished; /* an operator that fails was placed: nothing may follow */
     node *failed;
@@ -56,10 +57,14 @@ ir_value *gen_pick_tensor(gen *G);
 
 /* gen_op.c: one random operator. False: nothing was placed. */
 bool gen_operator(gen *G);
+int gen_image_percent(const gen_ops *ops);
 /* The operator o; with: what one of its tensor arguments has to be, NULL: any. NULL: such arguments do not work. Its results are visible. */
 node *gen_apply(gen *G, const op *o, ir_value *with);
 /* gen_container.c: lists and tuples */
 bool gen_container(gen *G);
+/* gen_image.c: a step of a network on images; arguments for one */
+bool gen_image_step(gen *G);
+int gen_image_arguments(rng *r, int64_t *sizes, gen_argument *recipes);
 /* gen_loop.c */
 bool gen_element_loop(gen *G);
 /* graph_gen.c */

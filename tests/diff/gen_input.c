@@ -51,7 +51,7 @@ tensor *gen_fill_new(rng *r, dtype dt, int ndim, const int64_t *sizes, int style
 
 /* A tensor of these sizes as part of a new, larger or permuted one. */
 static tensor *input_laid_out(rng *r, const gen_argument *a, const int64_t *sizes) {
-    int64_t whole[4];
+    int64_t whole[GEN_MAX_DIMS];
     diag d = {0};
     tensor *base = NULL, *t = NULL;
     memcpy(whole, sizes, sizeof whole);
@@ -89,7 +89,7 @@ static tensor *input_view(rng *r, tensor *of) {
 }
 
 static tensor *input_tensor(rng *r, const gen_argument *a, const int64_t *case_sizes, const value *earlier) {
-    int64_t sizes[4] = {0};
+    int64_t sizes[GEN_MAX_DIMS] = {0};
     for (int i = 0; i < a->ndim; i++) sizes[i] = a->sizes[i] >= 0 ? a->sizes[i] : case_sizes[~a->sizes[i]];
     if (a->layout == LAYOUT_VIEW) return input_view(r, earlier[a->view_of].u.tensor);
     return input_laid_out(r, a, sizes);

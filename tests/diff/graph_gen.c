@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * graph_gen.c - the generator's core: placing nodes that are known to run, visible values, branches and loops, and a case as a whole.
- * What is placed comes from gen_op.c (operators by schema) and gen_loop.c (loops over elements).
+ * What is placed comes from gen_op.c (operators by schema), gen_image.c (networks on images) and gen_loop.c (loops over elements).
  */
 #include "gen.h"
 
 #include "ir/graph/alias.h"
+#include "ir/op/fusible.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -39,22 +40,23 @@ static bool gen_elements_fit(dtype dt, const char *at, const tensor *t, int dim)
     return true;
 }
 
-static bool gen_value_fits(value v) {
+static bool gen_value_fits(const gen *G, value v) {
+    int64_t most = G->images ? GEN_MAX_IMAGE : GEN_MAX_NUMEL;
     if (v.tag == V_FLOAT) return gen_number_fits(DT_FLOAT64, v.u.f);
     if (v.tag == V_LIST) {
         if (v.u.list->len > 12) return false;
         for (size_t i = 0; v.u.list->kind == LIST_TENSOR && i < v.u.list->len; i++)
-            if (!gen_value_fits(value_tensor_take(v.u.list->u.tensors[i]))) return false;
+            if (!gen_value_fits(G, value_tensor_take(v.u.list->u.tensors[i]))) return false;
         return v.u.list->kind != LIST_VALUE;
     }
     if (v.tag == V_TUPLE) {
         for (size_t i = 0; i < v.u.tuple->len; i++)
-            if (!gen_value_fits(v.u.tuple->items[i])) return false;
+            if (!gen_value_fits(G, v.u.tuple->items[i])) return false;
         return true;
     }
     if (v.tag != V_TENSOR) return v.tag == V_INT || v.tag == V_BOOL || v.tag == V_DEVICE;
     const tensor *t = v.u.tensor;
-    if (t->ndim > GEN_MAX_DIMS || t->numel > GEN_MAX_NUMEL || t->storage->nbytes > 64 * GEN_MAX_NUMEL) return false;
+    if (t->ndim > GEN_MAX_DIMS || t->numel > most || (int64_t)t->storage->nbytes > 64 * most) return false;
     if (dtype_is_complex((dtype)t->dtype) || dtype_is_quantised((dtype)t->dtype)) return false;
     return !t->numel || !dtype_is_float((dtype)t->dtype) || gen_elements_fit((dtype)t->dtype, tensor_data(t), t, 0);
 }
@@ -77,12 +79,12 @@ static bool gen_run(gen *G, const op *o, const value *args, value *results) {
     if (s->has_alias_write) world_save(&w, (size_t)s->nargs, args);
     bool ok = evaluate_op(&G->e, o, s->nargs, args, NULL, results) == CTSC_OK;
     for (int i = 0; ok && i < s->nreturns; i++)
-        if (!gen_value_fits(results[i])) {
+        if (!gen_value_fits(G, results[i])) {
             ok = false;
             for (int k = 0; k < s->nreturns; k++) value_set(&results[k], value_none());
         }
     for (int i = 0; ok && s->has_alias_write && i < s->nargs; i++) /* what was written through a view */
-        ok = args[i].tag != V_TENSOR || gen_value_fits(args[i]);
+        ok = args[i].tag != V_TENSOR || gen_value_fits(G, args[i]);
     if (!ok && s->has_alias_write) world_restore(&w);
     world_free(&w);
     if (!ok) diag_clear(&G->d);
@@ -337,9 +339,9 @@ static ir_value *gen_condition(gen *G) {
 
 bool gen_outputs_fit(const gen *G, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (!gen_value_fits(gen_value(G, n->outputs.data[i]))) return false;
+        if (!gen_value_fits(G, gen_value(G, n->outputs.data[i]))) return false;
     for (size_t i = 0; i < G->scope.len; i++)
-        if (!gen_value_fits(gen_value(G, G->scope.data[i]))) return false;
+        if (!gen_value_fits(G, gen_value(G, G->scope.data[i]))) return false;
     return true;
 }
 
@@ -435,7 +437,8 @@ void gen_statements(gen *G, int n) {
         bool deeper = G->depth < DEEPEST, done;
         gen_focus focus = G->focus;
         if (rng_chance(&G->r, 15)) G->focus = (gen_focus)(rng_next(&G->r) % FOCUS_COUNT);
-        if (what < 4 && deeper) done = gen_some_if(G);
+        if (G->images && rng_chance(&G->r, 70)) done = gen_image_step(G);
+        else if (what < 4 && deeper) done = gen_some_if(G);
         else if (what < 7 && deeper) done = gen_counted_loop(G);
         else if (what < (G->focus == FOCUS_SCALARS ? 18 : 9) && deeper) done = gen_element_loop(G);
         else if (what < 26) done = gen_container(G);
@@ -494,8 +497,10 @@ static void gen_begin(gen *G, gen_case *out) {
     memset(out, 0, sizeof *out);
     evaluation_init(&G->e, &G->d);
     rng_next(&G->r);
-    for (int i = 0; i < GEN_SIZES; i++) out->sizes[i] = G->sizes[i] = gen_size(&G->r, 17);
-    out->nargs = gen_arguments(&G->r, out->sizes, out->recipes);
+    for (int i = 0; i < GEN_SIZES; i++) out->sizes[i] = gen_size(&G->r, 17);
+    out->images = G->images;
+    out->nargs = G->images ? gen_image_arguments(&G->r, out->sizes, out->recipes) : gen_arguments(&G->r, out->sizes, out->recipes);
+    memcpy(G->sizes, out->sizes, sizeof G->sizes);
     gen_make_arguments(&G->r, out->nargs, out->recipes, out->sizes, out->args);
     copy_values((size_t)out->nargs, out->args, own);
     for (int i = 0; i < out->nargs; i++) {
@@ -517,8 +522,10 @@ static bool gen_end(gen *G, gen_case *out) {
 
 bool gen_case_new(const gen_ops *ops, uint64_t seed, gen_case *out) {
     gen G = {.r = {seed}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
+    rng s = {seed ^ 0x9e3779b9u};
+    G.images = rng_chance(&s, gen_image_percent(ops));
     gen_begin(&G, out);
-    G.nodes_left = (int)rng_range(&G.r, 3, 30);
+    G.nodes_left = (int)rng_range(&G.r, 3, G.images ? 16 : 30);
     gen_statements(&G, G.nodes_left);
     return gen_end(&G, out);
 }
@@ -552,22 +559,53 @@ static ir_value *gen_result_of(gen *G, node *n) {
     return unpack->outputs.data[rng_next(&G->r) % len];
 }
 
+/* Operators that compute make a group worth a kernel, two of them; views, and copies that may be none, are part of one only where another member reads them. */
+static int gen_computes(const node *n) {
+    return n->op && op_fusible(n->op) != FUSIBLE_VIEW;
+}
+
+/* What reads `between`, which `first` made, and what reads that; true: it has been placed. */
+static bool gen_second(gen *G, int label, const node *first, ir_value *between) {
+    node *last = gen_labelled(G, label, between);
+    if (!last) return false;
+    int more = 2 - gen_computes(first) - gen_computes(last);
+    if (!node_makes_fresh(last) && !more) more = 1;
+    if (!more) more = rng_chance(&G->r, 40);
+    ir_value *end = gen_result_of(G, last);
+    for (; end && more > 0 && rng_chance(&G->r, 96); more--) {
+        node *n = gen_apply(G, op_find(rng_chance(&G->r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
+        if (!n) break;
+        end = n->outputs.data[0];
+    }
+    if (end && rng_chance(&G->r, 97)) block_add_return(G->g->root, end); /* else all of it may be dead */
+    return true;
+}
+
+/* The whole of it, from where the graph is empty. */
+static bool gen_pair(gen *G, int first, int second, coverage_miss *miss) {
+    for (int i = (int)rng_range(&G->r, 0, 2); i > 0; i--) gen_operator(G);
+    node *made = G->finished ? NULL : gen_labelled(G, first, rng_chance(&G->r, 50) ? gen_pick_tensor(G) : NULL);
+    ir_value *between = made ? gen_result_of(G, made) : NULL;
+    bool done = between && gen_second(G, second, made, between);
+    if (between) *miss = done ? MISS_PASSES : MISS_SECOND;
+    return done;
+}
+
+/* Making a graph is cheap against what is done with it: one that lacks the second operator is made anew, on other operands. */
 bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out, coverage_miss *miss) {
-    gen G = {.r = {seed}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
-    gen_begin(&G, out);
-    G.focus = rng_chance(&G.r, 80) ? FOCUS_POINTWISE : FOCUS_ANY;
-    G.nodes_left = 8;
-    for (int i = (int)rng_range(&G.r, 0, 2); i > 0; i--) gen_operator(&G);
-    node *made = G.finished ? NULL : gen_labelled(&G, first, rng_chance(&G.r, 50) ? gen_pick_tensor(&G) : NULL);
-    ir_value *between = made ? gen_result_of(&G, made) : NULL;
+    enum { TRIES = 6 };
     *miss = MISS_FIRST;
-    node *last = between ? gen_labelled(&G, second, between) : NULL;
-    if (between) *miss = last ? MISS_PASSES : MISS_SECOND;
-    ir_value *end = last ? gen_result_of(&G, last) : NULL;
-    if (end && rng_chance(&G.r, 60)) gen_apply(&G, op_find(rng_chance(&G.r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
-    if (last && rng_chance(&G.r, 40) && !G.finished) gen_operator(&G);
-    bool ok = gen_end(&G, out);
-    return ok && last;
+    for (int try = 1;; try++) {
+        gen G = {.r = {seed + (uint64_t)try * 0x632be59bd9b4e019u}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
+        gen_begin(&G, out);
+        G.focus = rng_chance(&G.r, 80) ? FOCUS_POINTWISE : FOCUS_ANY;
+        G.nodes_left = 8;
+        bool done = gen_pair(&G, first, second, miss);
+        if (done && rng_chance(&G.r, 20) && !G.finished) gen_operator(&G);
+        bool ok = gen_end(&G, out) && done;
+        if (ok || try == TRIES) return ok;
+        gen_case_free(out);
+    }
 }
 
 void gen_case_free(gen_case *c) {

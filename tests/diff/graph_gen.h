@@ -14,7 +14,7 @@
 
 #include "coverage.h"
 
-enum { GEN_MAX_ARGS = 8, GEN_MAX_DIMS = 5, GEN_MAX_NUMEL = 400, GEN_SIZES = 3 };
+enum { GEN_MAX_ARGS = 8, GEN_MAX_DIMS = 5, GEN_MAX_NUMEL = 400, GEN_MAX_IMAGE = 4096, GEN_SIZES = 3 };
 
 /* Where an argument comes from, so that others like it can be made. */
 typedef enum gen_layout { LAYOUT_CONTIGUOUS, LAYOUT_TRANSPOSED, LAYOUT_SLICED, LAYOUT_EXPANDED, LAYOUT_VIEW, LAYOUT_COUNT } gen_layout;
@@ -22,7 +22,7 @@ typedef struct gen_argument {
     value_tag tag;      /* V_TENSOR, V_INT, V_FLOAT, V_BOOL, V_LIST (of tensors: `count` like this one) */
     dtype dt;
     int ndim, count;
-    int sizes[4];       /* >= 0: a size of its own; ~k: sizes[k] of the case */
+    int sizes[GEN_MAX_DIMS]; /* >= 0: a size of its own; ~k: sizes[k] of the case */
     gen_layout layout;
     int style;          /* of the numbers */
     int view_of;        /* LAYOUT_VIEW: an earlier argument's storage */
@@ -35,13 +35,14 @@ typedef struct gen_case {
     int64_t sizes[GEN_SIZES];
     value args[GEN_MAX_ARGS];
     bool fails;         /* the last operator fails */
+    bool images;        /* made by gen_image.c, for the most part */
 } gen_case;
 
 typedef enum gen_focus { FOCUS_ANY, FOCUS_POINTWISE, FOCUS_SCALARS, FOCUS_COUNT } gen_focus;
 
-/* Tables made once from the operator registry. */
+/* Tables made once from the operator registry. images: so many of a hundred cases are networks on images. */
 typedef struct gen_ops gen_ops;
-gen_ops *gen_ops_new(void);
+gen_ops *gen_ops_new(int images);
 void gen_ops_free(gen_ops *ops);
 
 /* false: nothing worth running came of this seed. */

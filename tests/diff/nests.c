@@ -149,10 +149,10 @@ static int64_t call_pieces(nests *s, nests_call *c, nest_eval *e, int64_t begin,
 }
 
 static int64_t call_run(nests *s, nests_call *c, const group_plan *p, nest_eval *e) {
-    if (p->stops.len) {
+    if (p->barriers.len) {
         int64_t from = 0, code = 0;
-        for (size_t i = 0; i < p->stops.len && !code; i++) {
-            int64_t stop = c->slots[p->stops.data[i]];
+        for (size_t i = 0; i < p->barriers.len && !code; i++) {
+            int64_t stop = c->slots[p->barriers.data[i]];
             code = call_pieces(s, c, e, from, stop);
             from = stop;
         }
@@ -190,29 +190,13 @@ static bool nests_holds(const graph *g, const char *name) {
         if (n->op && !strncmp(n->op->key, name, strlen(name))) return true;
     return false;
 }
-/* Is there a number like that among the values? */
-static bool nests_has_odd(const evaluation *e, bool infinite) {
-    const uint64_t least = UINT64_C(0x7ff0000000000000) + !infinite;
-    for (size_t i = 0; i < e->values.len; i++) {
-        value v = e->values.data[i];
-        if (v.tag == V_FLOAT && (infinite ? v.u.f - v.u.f != 0 : v.u.f != v.u.f)) return true;
-        if (v.tag != V_TENSOR || !dtype_is_float((dtype)v.u.tensor->dtype)) continue;
-        outcome o = {0};
-        outcome_record(&o, CTSC_OK, NULL, 0, NULL, 1, &v);
-        bool found = false;
-        for (size_t k = 0; k < o.bits.len && !found; k++) found = (o.bits.data[k] & ~(UINT64_C(1) << 63)) >= least;
-        outcome_free(&o);
-        if (found) return true;
-    }
-    return false;
-}
 
 /* What no implementation owes another: the sign of a NaN; whether a product meets infinity before it meets zero; whether an infinite weight is
  * multiplied with a difference or with its terms. */
 static bool nests_is_accident(const graph *g, const evaluation *e, const outcome *got) {
     bool signs = nests_holds(g, "aten::copysign") || nests_holds(g, "aten::signbit") || nests_holds(g, "aten::atan2");
     bool centers = nests_holds(g, "aten::group_norm") || nests_holds(g, "aten::instance_norm");
-    return (signs && nests_has_odd(e, false)) || (centers && nests_has_odd(e, true)) || (got->bits.len > NESTS_PRODUCT && nests_holds(g, "aten::prod"));
+    return (signs && evaluation_has_odd(e, false)) || (centers && evaluation_has_odd(e, true)) || (got->bits.len > NESTS_PRODUCT && nests_holds(g, "aten::prod"));
 }
 
 /* ---- one kernel on one set of arguments -------------------------------------------------------------------- */

@@ -130,6 +130,22 @@ void outcome_free(outcome *o) {
     vec_free(&o->kinds);
 }
 
+bool evaluation_has_odd(const evaluation *e, bool infinite) {
+    const uint64_t least = UINT64_C(0x7ff0000000000000) + !infinite;
+    for (size_t i = 0; i < e->values.len; i++) {
+        value v = e->values.data[i];
+        if (v.tag == V_FLOAT && (infinite ? v.u.f - v.u.f != 0 : v.u.f != v.u.f)) return true;
+        if (v.tag != V_TENSOR || !dtype_is_float((dtype)v.u.tensor->dtype)) continue;
+        outcome o = {0};
+        outcome_record(&o, CTSC_OK, NULL, 0, NULL, 1, &v);
+        bool found = false;
+        for (size_t k = 0; k < o.bits.len && !found; k++) found = (o.bits.data[k] & ~(UINT64_C(1) << 63)) >= least;
+        outcome_free(&o);
+        if (found) return true;
+    }
+    return false;
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------------------------ */
 
 static bool outcome_same_form(const outcome *a, const outcome *b) {

@@ -7,7 +7,18 @@ def show(x: torch.Tensor):
     print(list(x.shape), int((x.flatten() * (torch.arange(x.numel()) % 7 - 2)).sum()))
 
 
+def named():
+    # Names of axes that the function made of a pattern could use for something else
+    x = torch.arange(240.0).view(2, 3, 4, 10) % 11 - 4
+    k = x.size(0)
+    show(rearrange(x, '... (n d) -> ... d n', n=k))  # expect: [2, 3, 4, 5, 2] 287
+    show(rearrange(x, 'x ... (wide rest) -> (x wide) rest ...', wide=k))  # expect: [4, 5, 3, 4] 151
+    show(rearrange(x, 'a b c (x y) -> a (y b c) x', x=5, y=k))  # expect: [2, 24, 5] 193
+    show(reduce(x, '... (tensors n) -> tensors', 'sum', n=k))  # expect: [5] 58
+
+
 def forward():
+    named()
     x = torch.arange(240.0).view(2, 3, 4, 10) % 11 - 4
     y = torch.arange(30.0).view(10, 3)
     show(rearrange(x, 'a b c d -> d c b a'))  # expect: [10, 4, 3, 2] 183

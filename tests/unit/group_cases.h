@@ -75,6 +75,8 @@
 {"x = mul.Scalar(a, 2); y = cosine_similarity(x, b, 1); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[2,5]{1 2 3 4 5 0 0 0 0 0}"},
 {"x = mul.Scalar(a, 2); y = pairwise_distance(x, b); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[5]{1 2 3 4 5}"},
 {"x = mul.Scalar(a, 2); y = mse_loss(x, b); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[5]{1 2 3 4 5}", "f32[0,5]{} f32[5]{1 2 3 4 5}"},
+{"x = mul.Scalar(a, 1); y = huber_loss(x, b, 0, 1.); z = smooth_l1_loss(x, b, 0, 1.); return y, z", "f16[4]{1 -2 0.25 60000} i64[4]{100000 -70000 3 65520}"},
+{"x = mul.Scalar(a, 1); y = huber_loss(x, b, 0, 1.); z = huber_loss(x, b, 1, 0.5); return y, z", "f16[4]{1 -2 0.25 60000} f32[4]{100000 -70000 3 65520}"},
 {"x = mul.Scalar(a, 2); y = smooth_l1_loss(x, b, 2, 3.); z = huber_loss(x, b, 0, 3.); return y, z", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[2,5]{1 2 3 4 5 6 7 8 9 0}"},
 {"x = mul.Scalar(a, 0.5); y = kl_div(x, b, 1); z = kl_div(x, b, 2, True); w = l1_loss(x, b); return y, z, w", "f32[2,3]{1 -7 0 7 5 4} f32[2,3]{0 0.25 0.75 0.5 0.25 0.25}"},
 {"x = mul.Scalar(a, 2); y = binary_cross_entropy_with_logits(x, b, None, c); return y", "f32[2,3]{1 -70 0 70 5 4} f32[2,3]{0 0.25 0.75 1 0.25 0} f32[3]{1 2 3}",

@@ -254,12 +254,12 @@ __attribute__((unused)) static void group_release(group_binding *c, const group_
 
 /* The parallel loop's range comes in stages, one after the other. */
 __attribute__((unused)) static size_t group_stages(const group_plan *p) {
-    return p->stops.len ? p->stops.len : 1;
+    return p->barriers.len ? p->barriers.len : 1;
 }
 __attribute__((unused)) static void group_stage(const group_plan *p, const int64_t *slots, size_t stage, int64_t *begin, int64_t *end) {
     bool any = p->range_begin >= 0;
-    *begin = stage ? slots[p->stops.data[stage - 1]] : 0;
-    *end = p->stops.len ? slots[p->stops.data[stage]] : any ? slots[p->range_end] : 0;
+    *begin = stage ? slots[p->barriers.data[stage - 1]] : 0;
+    *end = p->barriers.len ? slots[p->barriers.data[stage]] : any ? slots[p->range_end] : 0;
 }
 
 /* Runs a kernel. The range is cut into `pieces`. */

@@ -30,6 +30,8 @@ static const opcase questions[] = {
     {"ctsc::channels_last_sizes", "f32[2,5,7,3]{~} 2", "[2 3 5 7]"},
     {"ctsc::channels_last_sizes", "f32[5,3]{~} 1", "[3 5]"},
     {"ctsc::channels_last_sizes", "f32[3]{~} 1", "[3]"},
+    {"ctsc::channels_last_sizes", "f32[]{~} -1", "!ctsc::channels_last_sizes: -1 spatial dimensions"},
+    {"ctsc::channels_last_dim", "f32[3]{~} 0 -9223372036854775808", "!ctsc::channels_last_dim: -9223372036854775808 spatial dimensions"},
 };
 
 static const opcase scales[] = {
@@ -39,6 +41,7 @@ static const opcase scales[] = {
     /* without a batch dim, channels are what batch_norm takes for them */
     {"ctsc::scale_channels_last", "f32[1,2,2]{1 2 3 4} f32[1]{2} f32[1]{1} 2", "f32[1,2,2]{3 5 7 9}"},
     {"ctsc::scale_channels_last", "f32[1,1,2,2]{1 2 3 4} f32[1]{2} f32[1]{1} 2", "!running_mean should contain 2 elements not 1"},
+    {"ctsc::scale_channels_last", "f32[]{1} f32[1]{2} f32[1]{1} -1", "!ctsc::scale_channels_last: -1 spatial dimensions"},
     {"ctsc::scale_channels_last", "f32[1,1,2,1]{1 2} f32[2]{2 2} f32[2]{1 1} 2", "!running_mean should contain 1 elements not 2"},
 };
 

@@ -775,7 +775,7 @@ static void codegen_vectors(void **state) {
     arena_free(&a);
 }
 
-/* A vector loop marked ahead fetches; what is left over of it, and its neighbours, do not. */
+/* A vector loop marked for prefetch fetches; what is left over of it, and its neighbours, do not. */
 static void codegen_ahead(void **state) {
     (void)state;
     if (!have_compiler) skip();
@@ -791,7 +791,7 @@ static void codegen_ahead(void **state) {
     for (nest_stmt *s = rows->body.first; s && !loop; s = s->next)
         if (s->kind == NEST_FOR) loop = s;
     assert_non_null(loop);
-    loop->flags |= NEST_AHEAD;
+    loop->flags |= NEST_PREFETCH;
     assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
     int calls = 0;
     for (const char *p = text; (p = strstr(p, "call void @llvm.prefetch")); p++) calls++;
@@ -799,7 +799,7 @@ static void codegen_ahead(void **state) {
     assert_null(strstr(text, "i32 1, i32 3, i32 1)")); /* the loop of the maximum stores nothing */
     mem_free(text);
     for (nest_stmt *s = loop->next; s; s = s->next)
-        if (s->kind == NEST_FOR) s->flags |= NEST_AHEAD;
+        if (s->kind == NEST_FOR) s->flags |= NEST_PREFETCH;
     assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
     assert_non_null(strstr(text, "i32 1, i32 3, i32 1)")); /* to write */
     mem_free(text);

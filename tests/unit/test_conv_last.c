@@ -11,6 +11,7 @@
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>
 
@@ -191,6 +192,37 @@ static void test_random(void **state) {
     tensor_set_allocator(NULL);
 }
 
+/* A pixel that is not finite is one of its group's alone, also where several groups are multiplied as one. */
+static void test_groups_apart(void **state) {
+    (void)state;
+    static const int64_t shapes[][2] = {{3, 3}, {4, 8}, {24, 48}, {8, 32}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        int64_t in = shapes[i][0], out = shapes[i][1], groups = i == 3 ? 2 : in, xs[4] = {1, in, 4, 5}, ws[4] = {out, in / groups, 3, 3};
+        random_conv c = {.spatial = 2, .groups = groups, .activation = "none", .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1}};
+        c.input = random_tensor(4, xs);
+        tensor *w = random_tensor(4, ws);
+        for (int64_t k = 0; k < w->numel; k++) TENSOR_AT(w, float)[k] = 1;
+        for (int64_t k = 0; k < 20; k++) TENSOR_AT(c.input, float)[20 + k] = k % 3 ? (float)INFINITY : 1;
+        if (in == 8)
+            for (int64_t k = 0; k < 20; k++) TENSOR_AT(c.input, float)[k] = NAN;
+        assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
+        value lists[3] = {list_of_ints(c.stride, 2), list_of_ints(c.padding, 2), list_of_ints(c.dilation, 2)};
+        int64_t zeros[2] = {0, 0};
+        str *none = str_new("none", 4);
+        tensor *want = turned("ctsc::to_channels_last", expected(&c, lists), 2), *x = turned("ctsc::to_channels_last", tensor_ref(c.input), 2);
+        value args[12] = {value_tensor_take(x), value_tensor_take(c.weight), value_none(), lists[0], lists[1], lists[2], value_bool(false), list_of_ints(zeros, 2),
+                          value_int(groups), value_bool(true), value_none(), value_str_take(none)};
+        tensor *got = called("ctsc::conv_channels_last", 12, args);
+        for (int64_t k = 0; k < want->numel; k++) {
+            float g = TENSOR_AT(got, float)[k], e = TENSOR_AT(want, float)[k];
+            if (!(g == e || (isnan(g) && isnan(e)))) fail_msg("%lld channels, element %lld: %g, not %g", (long long)in, (long long)k, g, e);
+        }
+        for (int k = 3; k < 6; k++) value_unref(args[k]);
+        value_unref(args[7]), value_unref(args[11]);
+        tensor_unref(want), tensor_unref(x), tensor_unref(got), tensor_unref(w), tensor_unref(c.input), tensor_unref(c.weight);
+    }
+}
+
 /* ---- Winograd's way ------------------------------------------------------------------------------- */
 
 static double random_normal(void) { /* the sum of twelve, near enough */
@@ -246,6 +278,7 @@ static worst worst_errors(conv_shape s) {
 /* The layers of resnet18 and vgg16 that are done that way: at most four times the error of the direct form. */
 static void test_winograd_error(void **state) {
     (void)state;
+    if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     static const int64_t layers[][3] = {{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {64, 64, 112}, {64, 128, 40}, {128, 256, 28}, {512, 512, 14}, {24, 40, 30}};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const int64_t *l = layers[i];
@@ -257,6 +290,7 @@ static void test_winograd_error(void **state) {
 /* Every size of an image, batch, channels and padding: edges of tiles, of batches and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
+    if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (int i = 0; i < 250; i++) {
         conv_shape s = {.batch = 1 + random_below(3), .in_channels = 1 + random_below(70), .out_channels = 1 + random_below(150)};
@@ -269,6 +303,6 @@ static void test_winograd_shapes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_groups_apart), cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,8 +75,8 @@ static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_ke
     for (size_t i = 0; i < p->floats.len; i++) emit_put(&params, &args[p->floats.data[i]].u.f, sizeof(double));
     int64_t begin = 0;
     if (p->range_begin < 0) emit_rounds(k, shape, &params, 0, 1);
-    for (size_t i = 0; p->range_begin >= 0 && i < p->stops.len + !p->stops.len; i++) {
-        int64_t end = slots[p->stops.len ? p->stops.data[i] : p->range_end];
+    for (size_t i = 0; p->range_begin >= 0 && i < p->barriers.len + !p->barriers.len; i++) {
+        int64_t end = slots[p->barriers.len ? p->barriers.data[i] : p->range_end];
         emit_rounds(k, shape, &params, begin, end);
         begin = end;
     }
@@ -163,7 +163,7 @@ static bool emit_group_case(const group_case *c, bool narrow) {
     graph *g = group_program(c->program, n, args);
     emit_make(&e, c->program, g, args);
     bool planned = e.p;
-    if (planned) assert_int_equal(e.p->nest->narrow, narrow);
+    if (planned) assert_int_equal(e.p->nest->index32, narrow);
     if (planned && emit_device) emit_run(&e, c->program, c->args, g, args);
     arena_free(&e.a);
     graph_free(g);

@@ -174,6 +174,17 @@ static void loop_faults(void **state) {
                                     "        s += x[-i - 1].item() + float(x[i // 2])\n"
                                     "    return s\n";
     loop_check(back, "f[10] 10;f[10] 11;f[10] 2", true);
+    /* the first round is entered by another bound than the others: what that says of i is no bound here */
+    static const char *const entered = "def forward(x: Tensor, n: int) -> float:\n"
+                                       "    s = 0.0\n"
+                                       "    i = n\n"
+                                       "    go = i < 5\n"
+                                       "    while go:\n"
+                                       "        s += x[i].item()\n"
+                                       "        i += 1\n"
+                                       "        go = i < 3\n"
+                                       "    return s\n";
+    loop_check(entered, "f[10] 0;f[10] 4;f[3] 4;f[3] 3;f[3] 2;f[3] 7", true);
 }
 
 static void loop_divisions(void **state) {

@@ -200,6 +200,10 @@ static const opcase losses[] = {
     {"aten::mse_loss", "f32[2,2]{-1.9 0.4 -0.3 -1.1} f32[2,2]{0.6 0.9 0.7 1.4} 0",
      "f32[2,2]{6.25 0.25 1 6.25}"},
     {"aten::l1_loss", "f32[3]{-1.9 0.4 -0.3} f64[3]{-1.1 0.6 0.9} 0", "f64[3]{0.8 0.2 1.2}"},
+    /* in the dtype that both meet in */
+    {"aten::smooth_l1_loss", "f16[3]{2.5 1.25 60000} i64[3]{100000 3 65520} 0 1.0", "f16[3]{inf 1.25 inf}"},
+    {"aten::huber_loss", "f16[3]{2.5 1.25 60000} i64[3]{100000 3 65520} 0 1.0", "f16[3]{inf 1.25 inf}"},
+    {"aten::huber_loss", "f16[3]{2.5 1.25 60000} f32[3]{100000 3 65520} 0 1.0", "f16[3]{inf 1.25 5520}"},
     {"aten::smooth_l1_loss", "f32[4]{-1.9 0.4 -0.3 -1.1} f32[4]{0.6 0.9 0.7 1.4} 0 0.5",
      "f32[4]{2.25 0.25 0.75 2.25}"},
     {"aten::huber_loss", "f32[4]{-1.9 0.4 -0.3 -1.1} f32[4]{0.6 0.9 0.7 1.4} 0 1.5",
@@ -433,6 +437,23 @@ static const opcase losses[] = {
 enum { MAX_RESULTS = 5 };
 
 /* Training changes the running statistics, which are arguments. */
+/* What torchaudio 2.11's loops in Python give. */
+static const opcase filters[] = {
+    {"torchaudio::_lfilter_core_loop", "f32[1,1,3]{1 2 3} f32[1,2]{0.5 1} f32[1,1,4]{0 0 0 0}", "f32[1,1,4]{0 1 1.5 2.25}"},
+    {"torchaudio::_lfilter_core_loop", "f64[2,2,2]^{1 2 3 4 5 6 7 8} f64[2,3]^{0.5 -1 1 2 0.25 1} f64[2,2,4]{0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0}",
+     "f64[2,2,4]{0 0 1 3 0 0 3 3.25 0 0 5 11 0 0 7 6.25}"},
+    {"torchaudio::_lfilter_core_loop", "f32[1,1,0]{} f32[1,1]{1} f32[1,1,0]{}", "f32[1,1,0]{}"},
+    {"torchaudio::_lfilter_core_loop", "f32[1,1,3]{1 2 3} f32[1,2]{0.5 1} f32[1,1,3]{0 0 0}",
+     "!torchaudio::_lfilter_core_loop: the sizes of input, coefficients and output do not fit"},
+    {"torchaudio::_lfilter_core_loop", "f32[1,1,3]{1 2 3} f32[1,0]{} f32[1,1,2]{0 0}",
+     "!torchaudio::_lfilter_core_loop: the sizes of input, coefficients and output do not fit"},
+    {"torchaudio::_lfilter_core_loop", "f32[1,1,1]{1} f64[1,1]{1} f32[1,1,1]{0}", "!torchaudio::_lfilter_core_loop: the tensors have several dtypes"},
+    {"torchaudio::_lfilter_core_loop", "i64[1,1,1]{1} i64[1,1]{1} i64[1,1,1]{0}", "!\"torchaudio::_lfilter_core_loop\" not implemented for 'Long'"},
+    {"torchaudio::_overdrive_core_loop", "f64[1,2]{1 2} f64[1,2]{2 4} f64[1]{0} f64[1]{0} f64[1,2]{0 0}", "f64[1]{4} f64[1]{3.99} f64[1,2]{2 3.9925}"},
+    {"torchaudio::_overdrive_core_loop", "f32[1,2]{1 2} f32[1,2]{2 4} f32[1]{0} f32[2]{0 0} f32[1,2]{0 0}",
+     "!torchaudio::_overdrive_core_loop: the sizes of the tensors do not fit"},
+};
+
 static void test_running_statistics(void **state) {
     (void)state;
     const char *at = "f32[2,1,2]{1 2 3 6} f32[1]{10} f32[1]{1}";
@@ -476,6 +497,11 @@ static void test_embeddings(void **state) {
     opcase_run(embeddings, sizeof embeddings / sizeof *embeddings);
 }
 
+static void test_filters(void **state) {
+    (void)state;
+    opcase_run(filters, sizeof filters / sizeof *filters);
+}
+
 static void test_losses(void **state) {
     (void)state;
     opcase_run(losses, sizeof losses / sizeof *losses);
@@ -485,7 +511,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_normalisation), cmocka_unit_test(test_running_statistics),
         cmocka_unit_test(test_softmaxes),     cmocka_unit_test(test_embeddings),
-        cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_losses),        cmocka_unit_test(test_filters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

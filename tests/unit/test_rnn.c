@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/thread_pool.h"
+#include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>
 
@@ -460,8 +461,11 @@ static void test_constant_weights(void **state) {
         }
         atomic_bool cancelled = true;
         limits l = {.cancelled = &cancelled}, *outer = limits_use(&l);
-        assert_int_equal(layer_call(c, args, got), CTSC_LIMIT);
+        ctsc_status st = layer_call(c, args, got);
         limits_use(outer);
+        bool packs = gemm_micro_best(DT_FLOAT32) != NULL; /* else it is one product after the other, none of which takes long */
+        assert_true(st == CTSC_LIMIT || (!packs && st == CTSC_OK));
+        for (int k = 0; st == CTSC_OK && k < 3; k++) value_unref(got[k]);
         for (int k = 0; k < 3; k++) value_unref(want[k]), value_unref(first[k]);
         for (int k = 0; k < LAYER_ARGS; k++) value_unref(args[k]);
     }

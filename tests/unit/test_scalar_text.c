@@ -88,6 +88,7 @@ static ctsc_value *defined_run(ctsc_module *m, int opt, size_t n, ctsc_value **a
 
 /* ---- what definitions mean ------------------------------------------------------------------------------ */
 
+/* clang-format off */
 #define DEFINED_CASES(X)                                                                                               \
     X(0, x + y * 2.0)                                                                                                  \
     X(1, (x + y) * 2.0 - n)                                                                                            \
@@ -129,6 +130,7 @@ static ctsc_value *defined_run(ctsc_module *m, int opt, size_t n, ctsc_value **a
     X(37, lgamma(fabs(x) + 1))                                                                                         \
     X(38, (x > y) - (x < y))                                                                                           \
     X(39, n * a > x ? sqrt(a) : n)
+/* clang-format on */
 
 #define DEFINED_MAKE(k, ...)                                                                                           \
     static double defined_case_##k(double x, double y, double a, int n) {                                              \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their rounds, statements.
+ * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their iterations, statements.
  *
- * Teams. All threads of a cooperative group make the same steps with the same values, except in vector loops, whose rounds they share. So
+ * Teams. All threads of a cooperative group make the same steps with the same values, except in vector loops, whose iterations they share. So
  * conditions outside vector loops are the same for all, and barriers may stand in them. What is stored outside vector loops, one
  * thread stores. Around statements that store what the nest reads elsewhere stand barriers: before them, so that nobody still
  * reads what was there; after them, so that all see what is there now. Rejected: finding out which thread reads what it wrote itself, which
@@ -125,7 +125,7 @@ static void emit_for(gpu_state *e, nest_stmt *s) {
     gpu_index(e, s->end, true);
     sb_puts(e->out, ";\n");
     if (s->flags & NEST_UNROLL) gpu_line(e, "#pragma unroll");
-    else if (e->inside) gpu_line(e, "#pragma unroll 4"); /* loads of some rounds at a time */
+    else if (e->inside) gpu_line(e, "#pragma unroll 4"); /* loads of some iterations at a time */
     emit_begin_line(e);
     sb_printf(e->out, "for (nest_index %s_%d = ", name, index);
     gpu_index(e, s->begin, true);
@@ -198,9 +198,9 @@ const char *gpu_identity(nest_acc acc, nest_type t) {
     return acc == NEST_ACC_MIN ? most[t] : least[t];
 }
 
-/* ---- threads and rounds --------------------------------------------------------------------------- */
+/* ---- threads and iterations --------------------------------------------------------------------------- */
 
-/* `for` over the rounds of this thread, or of its cooperative group: with the grid as the stride. */
+/* `for` over the iterations of this thread, or of its cooperative group: with the grid as the stride. */
 static void emit_rounds(gpu_state *e, nest_stmt *s) {
     const nest_var *v = s->var;
     gpu_open(e, "for (nest_index %s_%d = (nest_index)p.begin + first; %s_%d < (nest_index)p.end; %s_%d += stride)", v->name, v->index, v->name,
@@ -209,7 +209,7 @@ static void emit_rounds(gpu_state *e, nest_stmt *s) {
     gpu_close(e);
 }
 
-/* lane: of the thread in its cooperative group. first: the cooperative group's, or thread's, first round; stride: from one to the next. */
+/* lane: of the thread in its cooperative group. first: the cooperative group's, or thread's, first iteration; stride: from one to the next. */
 static void emit_threads(gpu_state *e) {
     int block = e->shape.block, coop = e->shape.coop, coops = block / coop;
     if (coop == block) {
@@ -285,7 +285,7 @@ static void emit_inputs(gpu_state *e) {
 static void emit_kernel(gpu_state *e) {
     gpu_line(e, "// %s", e->n->name);
     gpu_line(e, "#include \"codegen/cuda/nest_cuda.h\"\n");
-    gpu_line(e, "typedef %s nest_index;\n", e->n->narrow ? "int32_t" : "int64_t");
+    gpu_line(e, "typedef %s nest_index;\n", e->n->index32 ? "int32_t" : "int64_t");
     emit_parameters(e);
     gpu_open(e, "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const nest_arguments p)", e->shape.block);
     emit_inputs(e);

@@ -2,16 +2,16 @@
 /*
  * cuda_emit.h - a loop nest as a CUDA kernel.
  *
- * The parallel loop's rounds are shared by the grid. What a round is depends on the nest (nest.h, point 9): of a nest without a cooperative group each
- * round is one thread's, in a grid-stride loop; with a cooperative group a block (or a warp) takes a round together: its vector
+ * The parallel loop's iterations are shared by the grid. What an iteration is depends on the nest (nest.h, point 9): of a nest without a cooperative group each
+ * iteration is one thread's, in a grid-stride loop; with a cooperative group a block (or a warp) takes an iteration together: its vector
  * loops are shared by the cooperative group's threads, accumulations meet by shuffles and shared memory, all else is computed by each thread for
  * itself, and stores outside vector loops are made by one.
  *
  * The text includes "codegen/cuda/nest_cuda.h" and through it "ir/scalar/scalar_ops.h", which whoever compiles it supplies (cuda_emit_headers): the definitions of
  * operators are the same single source as on the CPU. It is C++ that the host's compiler takes as well, behind tests/cuda/shim.h.
  *
- * A grid may have any number of blocks. The quickest is as many as the rounds want, (rounds * cooperative group + block - 1) / block of them, without a limit: threads
- * of short lives keep more accesses of memory under way than those that stride. Of a nest without a parallel loop there is one round.
+ * A grid may have any number of blocks. The quickest is as many as the iterations want, (iterations * cooperative group + block - 1) / block of them, without a limit: threads
+ * of short lives keep more accesses of memory under way than those that stride. Of a nest without a parallel loop there is one iteration.
  *
  * The kernel takes one struct by value, in this order, without gaps: a pointer per buffer of the nest; the ints (int64); the floats (double); begin
  * and end (int64), the piece of the parallel loop's range.
@@ -23,7 +23,7 @@
 
 typedef struct cuda_kernel_shape {
     int block;       /* threads of a block */
-    int coop;        /* threads that take one round together: 1, or the nest's cooperative group */
+    int coop;        /* threads that take one iteration together: 1, or the nest's cooperative group */
     int shared;      /* bytes of dynamic shared memory of a block */
 } cuda_kernel_shape;
 

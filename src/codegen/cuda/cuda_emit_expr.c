@@ -5,7 +5,7 @@
  * A node that a statement uses more than once gets a name before it, as in nest_print.c; so do deep ones, as compilers have limits.
  *
  * An int64 is printed in one of two ways. What reaches an address or a bound is an index: of type nest_index, which has 32 bits
- * where nest->narrow says that they are enough, and plain arithmetic, which does not overflow. All else is a value: int64_t, and its
+ * where nest->index32 says that they are enough, and plain arithmetic, which does not overflow. All else is a value: int64_t, and its
  * arithmetic wraps (nest_add). A node that is used in both ways is an index, widened where it is a value. Floats are multiplied by
  * nest_mul where a product and a sum must not become one rounding.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
@@ -316,8 +316,8 @@ static void expr_operator(gpu_state *e, const nest_expr *x, bool top) {
 void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
     bool known = x->mark == e->mark && !expr_is_leaf(x);
     if (known && x->slot & GPU_INDEX) {
-        if (e->n->narrow) sb_puts(e->out, "(int64_t)");
-        gpu_index(e, x, top && !e->n->narrow);
+        if (e->n->index32) sb_puts(e->out, "(int64_t)");
+        gpu_index(e, x, top && !e->n->index32);
         return;
     }
     if (known && x->slot & GPU_NAMED) {
@@ -328,7 +328,7 @@ void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
     case NEST_CONST: expr_const(e, x); break;
     case NEST_INPUT: sb_printf(e->out, "p.%c%d", x->type == NEST_I64 ? 'i' : 'f', x->u.input); break;
     case NEST_VAR:
-        if (e->n->narrow && e->vars[x->u.var->index].is_index) sb_puts(e->out, "(int64_t)");
+        if (e->n->index32 && e->vars[x->u.var->index].is_index) sb_puts(e->out, "(int64_t)");
         gpu_var_name(e, e->out, x->u.var);
         break;
     case NEST_LOAD: expr_load(e, x); break;
@@ -342,7 +342,7 @@ void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
 /* A leaf or other operation that is no index by itself, as one. */
 static void expr_as_index(gpu_state *e, const nest_expr *x) {
     bool own = x->op == NEST_VAR && e->vars[x->u.var->index].is_index;
-    if (!own && e->n->narrow) sb_puts(e->out, "(nest_index)");
+    if (!own && e->n->index32) sb_puts(e->out, "(nest_index)");
     if (x->op == NEST_VAR)
         gpu_var_name(e, e->out, x->u.var);
     else if (x->op == NEST_LOAD)

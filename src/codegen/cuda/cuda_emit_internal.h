@@ -2,7 +2,7 @@
 /*
  * cuda_emit_internal.h - what the files of the CUDA printer share.
  *
- *     cuda_emit.c        the kernel: parameters, threads and rounds, statements, shared memory
+ *     cuda_emit.c        the kernel: parameters, threads and iterations, statements, shared memory
  *     cuda_emit_expr.c   expressions, and names for those that a statement uses more than once
  *     cuda_emit_note.c   what is found out beforehand: which variables are indices, which buffers need barriers
  *     cuda_emit_pack.c   vector loops whose memory is accessed by 16 bytes
@@ -29,7 +29,7 @@ typedef struct gpu_pack {
     bool is_store;
 } gpu_pack;
 
-/* A vector loop: how its rounds go to the threads, and what is accessed by packs of `width` rounds. */
+/* A vector loop: how its iterations go to the threads, and what is accessed by packs of `width` iterations. */
 typedef struct gpu_lanes {
     nest_stmt *loop;
     int width; /* 1: nothing */
@@ -48,7 +48,7 @@ typedef struct gpu_state {
     size_t *offsets;   /* of local buffers in the cooperative group's shared memory */
     size_t coop_bytes; /* of them all */
     cuda_kernel_shape shape;
-    const nest_stmt *inside;     /* the vector loop whose rounds the threads of a cooperative group make on their own; NULL: all do the same */
+    const nest_stmt *inside;     /* the vector loop whose iterations the threads of a cooperative group make on their own; NULL: all do the same */
     const gpu_lanes *lanes;     /* while the body of packs is printed */
     const nest_var *replaced;    /* the variable that `replacement` stands for; NULL: none */
     const char *replacement;

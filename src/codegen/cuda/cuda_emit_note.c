@@ -25,7 +25,7 @@ static int note_place(const nest *n, const nest_buffer *b) {
 
 static bool note_is_small(const gpu_state *e, const nest_expr *x, int depth);
 
-/* An input, a variable or a constant: less than 2^30 if the nest is narrow (nest.h, point 11). Mutable variables may count further. */
+/* An input, a variable or a constant: less than 2^30 if the nest has 32-bit indices (nest.h, point 11). Mutable variables may count further. */
 static bool note_is_small_leaf(const gpu_state *e, const nest_expr *x, int depth) {
     if (x->op == NEST_CONST) return x->u.i > -(1 << 30) && x->u.i < 1 << 30;
     if (x->op == NEST_INPUT) return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_emit_pack.c - vector loops: their rounds go to the threads of a cooperative group, and memory that a loop walks through element by element is accessed
+ * cuda_emit_pack.c - vector loops: their iterations go to the threads of a cooperative group, and memory that a loop walks through element by element is accessed
  * 16 bytes at a time.
  *
  *     vector for (j = 0; j < m; j += 1)      ->      if (all addresses are aligned)
@@ -8,7 +8,7 @@
  *                                                            w0 = four of x;  for k: w1[k] = w0[k] + 1;  four of out = w1 }
  *                                                    for (what is left)  out[j] = x[j] + 1
  *
- * So many rounds are made together that the smallest element accessed fills 16 bytes, or the largest one 32. Which addresses are aligned is
+ * So many iterations are made together that the smallest element accessed fills 16 bytes, or the largest one 32. Which addresses are aligned is
  * looked up when the loop begins.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */

@@ -424,7 +424,7 @@ static int llvm_loop_node(llvm_state *e, const nest_stmt *s) {
     if (s->flags & NEST_VECTOR)
         extra[n++] = llvm_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
     if (s->flags & NEST_UNROLL) extra[n++] = llvm_node(e, "!{!\"llvm.loop.unroll.full\"}");
-    if (s->flags & NEST_AHEAD) extra[n++] = llvm_node(e, "!{!\"ctsc.ahead\"}");
+    if (s->flags & NEST_PREFETCH) extra[n++] = llvm_node(e, "!{!\"ctsc.prefetch\"}");
     int self = e->nodes;
     if (n == 3) return llvm_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
     if (n == 2) return llvm_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);

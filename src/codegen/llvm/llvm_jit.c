@@ -208,10 +208,10 @@ static bool jit_optimise(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_erro
     return false;
 }
 
-/* ---- fetching ahead --------------------------------------------------------------------- */
+/* ---- prefetch --------------------------------------------------------------------- */
 
 /* A processor's own prefetching ends with the page, and it has nothing to do while a row is computed with. Loops with the property
- * "ctsc.ahead" fetch what lies this far behind what they load and store: a row of 1024 floats, several shorter ones. Added once the loops
+ * "ctsc.prefetch" fetch what lies this far behind what they load and store: a row of 1024 floats, several shorter ones. Added once the loops
  * are vector loops, which a call would keep them from becoming. */
 enum { JIT_AHEAD = 4096, JIT_LINE = 64 };
 
@@ -248,7 +248,7 @@ static void jit_prefetch(LLVMValueRef kernel, LLVMTargetDataRef layout) {
     LLVMTypeRef type = LLVMIntrinsicGetType(context, id, &pointer, 1);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel); block; block = LLVMGetNextBasicBlock(block)) {
-        if (!jit_loop_has(LLVMGetBasicBlockTerminator(block), kind, "ctsc.ahead")) continue;
+        if (!jit_loop_has(LLVMGetBasicBlockTerminator(block), kind, "ctsc.prefetch")) continue;
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
             bool stores = LLVMIsAStoreInst(i) != NULL;
             if (!stores && !LLVMIsALoadInst(i)) continue;
@@ -351,11 +351,13 @@ out:
 /* ---- loading ---------------------------------------------------------------------------- */
 
 /* What code made from loop nests may call. */
+/* clang-format off */
 #define JIT_MATH(X)                                                                                          \
     X(exp)                                                                                                   \
     X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
         X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(rint)          \
             X(nearbyint) X(round) X(roundeven) X(sqrt) X(fabs) X(frexp) X(modf)
+/* clang-format on */
 #define JIT_MATH2(X) X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
 #define JIT_OTHER(X) X(lgamma_r) X(j0) X(j1) X(y0) X(y1) X(memcpy) X(memmove) X(memset) X(fma) X(fmaf)
 

@@ -490,7 +490,7 @@ static void group_find_narrow(group_state *s) {
         if (now >= (int64_t)1 << 30 || now <= -((int64_t)1 << 30)) return;
     }
     for (size_t i = 0; i < slots.len; i++) plan_relate(p, s->a, SLOT_SMALL, slots.data[i], 0, 0);
-    p->nest->narrow = true;
+    p->nest->index32 = true;
 }
 
 ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options, group_plan **out, diag *d) {

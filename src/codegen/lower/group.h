@@ -92,13 +92,14 @@ enum {
 };
 
 /* The shapes of loops that a group can become. A group_*.c has each. */
+/* clang-format off */
 #define GROUP_SCHEDULE_TABLE(X)                                                                                          \
     X(LOOP,          "loop")              /* group_loop.c: loops of the program */                                       \
     X(ELEMENTS,      "elements")          /* group_pointwise.c: one loop, or nested ones, */                             \
-    X(NARROW,        "narrow")            /* the last of which is short and written out, */                              \
-    X(BESIDE,        "elements beside")   /* or rounds of a block each, and other outputs in the first, */               \
+    X(NARROW,        "narrow")            /* the last of which is short and unrolled, */                              \
+    X(BESIDE,        "elements beside")   /* or iterations of a block each, and other outputs in the first, */               \
     X(TILES,         "tiles")             /* or tiles, of which what jumps in memory is copied, */                       \
-    X(IN_PLACE,      "sums in place")     /* or any of these, with reductions of a few elements written out */           \
+    X(IN_PLACE,      "sums in place")     /* or any of these, with reductions of a few elements unrolled */           \
     X(ROWS,          "rows")              /* group_rows.c, */                                                            \
     X(LONG_ROWS,     "long rows")         /* summed in blocks */                                                         \
     X(BLOCKS,        "blocks")            /* group_blocks.c */                                                           \
@@ -111,6 +112,7 @@ enum {
     X(CUDA_BLOCKS,   "CUDA blocks")                                                                                      \
     X(CUDA_COLUMNS,  "CUDA columns")      /* group_columns_cuda.c, */                                                    \
     X(CUDA_PIECES,   "CUDA columns in pieces") /* each summed by several blocks */
+/* clang-format on */
 
 typedef enum group_schedule {
 #define GROUP_SCHEDULE_ENUM(e, text) GROUP_##e,
@@ -131,7 +133,7 @@ typedef struct group_plan {
     VEC(group_output) outputs;     /* one per return of the graph */
     VEC(group_fault) faults;
     int range_begin, range_end;    /* slots: the parallel loop's range; -1: the nest has none */
-    VEC(int) stops;                /* slots that grow, the last one range_end: rounds before a stop are done when those after it
+    VEC(int) barriers;                /* slots that grow, the last one range_end: iterations before a stop are done when those after it
                                       begin; none: there are no such places */
     int grain;                     /* slot: pieces of that range worth handing to a thread are at least so long */
     VEC(nest_expr *) exprs;        /* of slots, where plan_expr made them; NULL elsewhere */
@@ -157,8 +159,8 @@ bool plan_guards_hold(const group_plan *p, const value *args, int64_t *slots);
 /* The value of one slot, from those before it. */
 int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots);
 
-/* What lowering may look at in these arguments, without sizes other than 1, as a number: arguments of one kind have one plan, or none. */
-uint64_t group_kind(int n, const value *args);
+/* The specialisation key: what lowering may look at in these arguments, without sizes other than 1, as a number. Arguments of one key have one plan, or none. */
+uint64_t group_key(int n, const value *args);
 
 /* A copy in another arena, without the nest. Look at arena_failed. */
 group_plan *plan_copy(arena *a, const group_plan *p);

@@ -11,13 +11,13 @@
  *                                                       out[0] = total / n }}                               stage 2
  *
  * Stages. A stage (group_stages.c) is two stages: each block leaves one number per reduction in scratch memory, then each
- * result adds up those of its blocks. Outputs of full size are one more, by blocks again. All stages are rounds of one
- * parallel loop, which the plan cuts (plan->stops): what is before a stop is done when what is after begins. So there is
+ * result adds up those of its blocks. Outputs of full size are one more, by blocks again. All stages are iterations of one
+ * parallel loop, which the plan cuts (plan->barriers): what is before a stop is done when what is after begins. So there is
  * one kernel, whatever the number of stages. Rejected: a kernel per stage, which compiles longer.
  *
  * Blocks have a size that depends on the sizes of the arguments alone, so results do not depend on the number of threads.
  *
- * On a GPU, a cooperative group makes each round: the reduced dims are one loop, of which each round has a piece of BLOCKS_TEAM_SIZE; the threads of the cooperative group sum
+ * On a GPU, a cooperative group makes each iteration: the reduced dims are one loop, of which each iteration has a piece of BLOCKS_TEAM_SIZE; the threads of the cooperative group sum
  * little each, so that no sums of blocks are made in between.
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
@@ -36,10 +36,10 @@ typedef struct blocks_state {
     group_stages f;
     blocks_sum sums[GROUP_MAX_REDUCTIONS];
     int cut;                           /* the loop over reduced dims that is cut; those inside are short */
-    nest_expr *chunk, *chunks, *each;  /* rounds of that loop per block; such pieces; blocks per result */
+    nest_expr *chunk, *chunks, *each;  /* iterations of that loop per block; such pieces; blocks per result */
     nest_expr *results, *all;          /* of the group; blocks */
-    nest_expr *round;                  /* the parallel loop's */
-    nest_expr *row, *at, *start, *end; /* in a round: the result's number, the block's among all, its rounds of the cut loop */
+    nest_expr *iteration;                  /* the parallel loop's */
+    nest_expr *row, *at, *start, *end; /* in an iteration: the result's number, the block's among all, its iterations of the cut loop */
 } blocks_state;
 
 /* Are all reduced dims one loop? */
@@ -47,7 +47,7 @@ static bool blocks_is_flat(const blocks_state *c) {
     return c->f.s->target == GROUP_CUDA;
 }
 
-/* ---- where a round is ----------------------------------------------------------------------- */
+/* ---- where an iteration is ----------------------------------------------------------------------- */
 
 /* The index of result number c->row. */
 static void blocks_find_result(blocks_state *c) {
@@ -60,11 +60,11 @@ static void blocks_find_result(blocks_state *c) {
     }
 }
 
-/* The stage whose rounds begin at `first` goes by blocks. */
+/* The stage whose iterations begin at `first` goes by blocks. */
 static void blocks_find_block(blocks_state *c, nest_expr *first) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
-    c->at = nest_let(n, "at", nest_sub(n, c->round, first));
+    c->at = nest_let(n, "at", nest_sub(n, c->iteration, first));
     c->row = f->nkept ? nest_let(n, "row", nest_div_index(n, c->at, c->each)) : lazy_zero(&f->s->l);
     nest_expr *t = f->nkept ? nest_let(n, "t", nest_mod_index(n, c->at, c->each)) : c->at;
     blocks_find_result(c);
@@ -244,7 +244,7 @@ static void blocks_result(blocks_state *c, int stage, nest_expr *first) {
     group_state *s = f->s;
     nest *n = s->l.n;
     nest_expr *at[LAZY_MAX_DIMS];
-    c->row = f->nkept ? nest_let(n, "row", nest_sub(n, c->round, first)) : lazy_zero(&s->l);
+    c->row = f->nkept ? nest_let(n, "row", nest_sub(n, c->iteration, first)) : lazy_zero(&s->l);
     blocks_find_result(c);
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = lazy_zero(&s->l);
@@ -329,15 +329,15 @@ static void blocks_nest(blocks_state *c) {
     nest *n = s->l.n;
     bool any = false;
     for (int i = 0; i < s->noutputs; i++) any |= f->full[i];
-    nest_expr *stops[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l);
+    nest_expr *barriers[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l);
     int stages = 0, count = 2 * (f->last - 1) + any;
     for (; stages < count; stages++)
-        stops[stages] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
+        barriers[stages] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
     if (blocks_is_flat(c)) n->coop = BLOCKS_TEAM;
-    c->round = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
+    c->iteration = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
     for (int k = 0; k < stages; k++) {
-        nest_expr *first = k ? stops[k - 1] : lazy_zero(&s->l);
-        if (k + 1 < stages) nest_if(n, nest_binary(n, NEST_LT, c->round, stops[k]));
+        nest_expr *first = k ? barriers[k - 1] : lazy_zero(&s->l);
+        if (k + 1 < stages) nest_if(n, nest_binary(n, NEST_LT, c->iteration, barriers[k]));
         if (k % 2)
             blocks_result(c, k / 2 + 1, first);
         else if (k / 2 + 1 < f->last)
@@ -345,7 +345,7 @@ static void blocks_nest(blocks_state *c) {
         else
             blocks_outputs(c, first);
         if (k + 1 < stages) nest_else(n);
-        avec_push(s->a, &s->p->stops, group_slot_of(s, stops[k]));
+        avec_push(s->a, &s->p->barriers, group_slot_of(s, barriers[k]));
     }
     for (int k = 0; k + 1 < stages; k++) nest_end(n);
     nest_end(n);

@@ -10,8 +10,8 @@
  *                                                                  value[j] = total
  *                                                   vector for j:  out[first + j] = value[j] }
  *
- * A warp reads neighbours. Few tiles of long columns are cut: each round has a piece of its columns and leaves parts in scratch memory, and in a
- * stage of their own (plan->stops, as in group_blocks.c) rounds join those of a tile. Stages are as in group_rows.c.
+ * A warp reads neighbours. Few tiles of long columns are cut: each iteration has a piece of its columns and leaves parts in scratch memory, and in a
+ * stage of their own (plan->barriers, as in group_blocks.c) iterations join those of a tile. Stages are as in group_rows.c.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
@@ -33,11 +33,11 @@ typedef struct tile_state {
     nest_expr *width, *length;  /* elements of a column; columns side by side */
     nest_expr *tiles, *all;     /* side by side; of all */
     nest_expr *pieces, *results;
-    nest_expr *round;
-    nest_expr *first, *piece, *begin, *end; /* in a round: its first column; its elements of each */
+    nest_expr *iteration;
+    nest_expr *first, *piece, *begin, *end; /* in an iteration: its first column; its elements of each */
 } tile_state;
 
-/* ---- where a round is --------------------------------------------------------------------- */
+/* ---- where an iteration is --------------------------------------------------------------------- */
 
 /* Round t of those of a stage, by tiles, and pieces if `pieces`. */
 static void tile_find(tile_state *c, nest_expr *t, bool pieces) {
@@ -232,7 +232,7 @@ static void tile_stage(tile_state *c, int k, nest_expr *first) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
     int stage = k / 2 + 1;
-    nest_expr *t = nest_let(n, "t", nest_sub(n, c->round, first));
+    nest_expr *t = nest_let(n, "t", nest_sub(n, c->iteration, first));
     tile_find(c, t, k % 2 == 0);
     if (k % 2 == 0 && stage == f->last) {
         tile_full(c);
@@ -249,15 +249,15 @@ static void tile_stage(tile_state *c, int k, nest_expr *first) {
 static void tile_in_pieces(tile_state *c) {
     group_state *s = c->f.s;
     nest *n = s->l.n;
-    nest_expr *stops[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l), *cut = group_mul(s, c->all, c->pieces);
+    nest_expr *barriers[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l), *cut = group_mul(s, c->all, c->pieces);
     int stages = 2 * (c->f.last - 1) + tile_has_full(c);
-    for (int k = 0; k < stages; k++) stops[k] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, k % 2 ? c->all : cut));
-    c->round = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
+    for (int k = 0; k < stages; k++) barriers[k] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, k % 2 ? c->all : cut));
+    c->iteration = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
     for (int k = 0; k < stages; k++) {
-        if (k + 1 < stages) nest_if(n, nest_binary(n, NEST_LT, c->round, stops[k]));
-        tile_stage(c, k, k ? stops[k - 1] : lazy_zero(&s->l));
+        if (k + 1 < stages) nest_if(n, nest_binary(n, NEST_LT, c->iteration, barriers[k]));
+        tile_stage(c, k, k ? barriers[k - 1] : lazy_zero(&s->l));
         if (k + 1 < stages) nest_else(n);
-        avec_push(s->a, &s->p->stops, group_slot_of(s, stops[k]));
+        avec_push(s->a, &s->p->barriers, group_slot_of(s, barriers[k]));
     }
     for (int k = 0; k < stages; k++) nest_end(n);
     group_set_range(s, at, group_mul(s, nest_int(n, TILE_PIECE), nest_int(n, c->columns)), group_stages_cost(&c->f));

@@ -181,7 +181,7 @@ typedef struct group_stages {
 bool group_stages_find(group_state *s, group_stages *f);
 bool group_stages_loops(group_stages *f);
 bool group_stages_is_inner(const group_stages *f); /* Is the innermost dim reduced? */
-/* In round t of the parallel loop over [0, extent) (t NULL: there is none): the first makes the outputs beside. */
+/* In iteration t of the parallel loop over [0, extent) (t NULL: there is none): the first makes the outputs beside. */
 void group_stages_beside(group_stages *f, nest_expr *t, nest_expr *extent);
 /* Chooses what to store; local: rows in local buffers are possible. */
 void group_stages_store(group_stages *f, bool local);
@@ -222,11 +222,11 @@ nest_buffer *group_scratch(group_state *s, const char *name, dtype dt, nest_expr
 /* The number e as an input of the kernel, which the plan's ranges need as well. */
 nest_expr *group_input(group_state *s, nest_expr *e);
 nest_buffer *group_output_buffer(group_state *s, int i);
-/* Output i by loops of its own, for the first round of the parallel loop (or beside none). */
+/* Output i by loops of its own, for the first iteration of the parallel loop (or beside none). */
 void group_side_output(group_state *s, int i);
 /* Makes the size e a constant of the next reading. False: it is one. */
 bool group_ask_constant(group_state *s, nest_expr *e);
-/* The parallel loop runs over [0, extent), each round costs about `cost` quarter cycles. */
+/* The parallel loop runs over [0, extent), each iteration costs about `cost` quarter cycles. */
 void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost);
 
 #endif

@@ -50,19 +50,19 @@ nest_expr *plan_expr(group_plan *p, arena *a, int slot) {
     return *e = nest_add_int(p->nest, name);
 }
 
-static uint64_t kind_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
+static uint64_t key_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
     return (h ^ x) * 0x100000001b3u;
 }
 
-uint64_t group_kind(int n, const value *args) {
+uint64_t group_key(int n, const value *args) {
     uint64_t h = 0xcbf29ce484222325u;
     for (int i = 0; i < n; i++) {
-        h = kind_mix(h, args[i].tag);
+        h = key_mix(h, args[i].tag);
         if (args[i].tag != V_TENSOR) continue;
         const tensor *t = args[i].u.tensor;
         uint64_t ones = 0;
         for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
-        h = kind_mix(kind_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
+        h = key_mix(key_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
     }
     return h;
 }
@@ -87,7 +87,7 @@ group_plan *plan_copy(arena *a, const group_plan *p) {
     PLAN_COPY(a, q->guards, p->guards);
     PLAN_COPY(a, q->buffers, p->buffers);
     PLAN_COPY(a, q->ints, p->ints);
-    PLAN_COPY(a, q->stops, p->stops);
+    PLAN_COPY(a, q->barriers, p->barriers);
     PLAN_COPY(a, q->floats, p->floats);
     PLAN_COPY(a, q->outputs, p->outputs);
     PLAN_COPY(a, q->faults, p->faults);

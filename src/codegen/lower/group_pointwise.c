@@ -10,7 +10,7 @@
  * the vector one; the outermost is shared by threads, joined with the next ones if it is short.
  *
  * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] - b[j, k] where j is innermost) go
- * through tiles: 64 columns, and 64 rounds of the loop around, are copied to a local array in the order they lie in
+ * through tiles: 64 columns, and 64 iterations of the loop around, are copied to a local array in the order they lie in
  * memory, and read from there:
  *
  *     parallel for each tile:
@@ -87,7 +87,7 @@ void point_store(point_state *p) {
     lazy_forget(&s->l);
 }
 
-/* In round t of the parallel loop: the first one makes the outputs of other shapes. */
+/* In iteration t of the parallel loop: the first one makes the outputs of other shapes. */
 static void point_make_beside(point_state *p, nest_expr *t) {
     group_state *s = p->s;
     if (!p->nbeside) return;
@@ -98,10 +98,10 @@ static void point_make_beside(point_state *p, nest_expr *t) {
 
 /* How many of the outer loops the parallel one takes in. */
 static int point_shared(group_state *s, const group_loop *loops, int outer) {
-    int64_t rounds = 1;
+    int64_t iterations = 1;
     for (int k = 0; k < outer; k++) {
-        rounds *= group_value_of(s, loops[k].extent, 1);
-        if (rounds >= POINT_SHARED) return k + 1;
+        iterations *= group_value_of(s, loops[k].extent, 1);
+        if (iterations >= POINT_SHARED) return k + 1;
     }
     return outer;
 }
@@ -111,7 +111,7 @@ static int point_shared(group_state *s, const group_loop *loops, int outer) {
 static unsigned point_prefetch(const group_state *s, const group_loop *loop) {
     int64_t extent;
     if (lazy_is_const(loop->extent, &extent) && extent <= POINT_LITTLE) return 0;
-    return point_cost(s) >= POINT_AHEAD_COST ? NEST_AHEAD : 0;
+    return point_cost(s) >= POINT_PREFETCH_COST ? NEST_PREFETCH : 0;
 }
 
 /* The innermost loop; or, if it is narrow, the one around it with it unrolled inside. */
@@ -127,15 +127,15 @@ static void point_inner(point_state *p, const group_loop *loop, const group_loop
     nest_end(n);
 }
 
-/* One loop, and things to be done once: rounds of a block each. */
+/* One loop, and things to be done once: iterations of a block each. */
 static void point_blocks(point_state *p, const group_loop *loop) {
     group_state *s = p->s;
     nest *n = s->l.n;
     nest_expr *block = nest_int(n, POINT_BLOCK);
     nest_expr *up = lazy_size(&s->l, NEST_ADD, loop->extent, nest_int(n, POINT_BLOCK - 1));
-    /* one round at least: what is beside may be more than nothing where the domain is nothing */
-    nest_expr *rounds = lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_DIV_INDEX, up, block), lazy_one(&s->l));
-    nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), rounds, NEST_PARALLEL);
+    /* one iteration at least: what is beside may be more than nothing where the domain is nothing */
+    nest_expr *iterations = lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_DIV_INDEX, up, block), lazy_one(&s->l));
+    nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), iterations, NEST_PARALLEL);
     point_make_beside(p, t);
     nest_expr *first = nest_let(n, "first", nest_mul(n, t, block));
     nest_expr *end = nest_binary(n, NEST_MIN, loop->extent, nest_add(n, first, block));
@@ -143,7 +143,7 @@ static void point_blocks(point_state *p, const group_loop *loop) {
     point_store(p);
     nest_end(n);
     nest_end(n);
-    group_set_range(s, rounds, block, point_cost(s));
+    group_set_range(s, iterations, block, point_cost(s));
 }
 
 /* The variable of a loop is the index of its last dim. narrow: the loop in the last one, or NULL. */
@@ -157,7 +157,7 @@ static void point_nest(point_state *p, const group_loop *loops, int nloops, cons
     if (p->nbeside) extent = lazy_size(&s->l, NEST_MAX, extent, lazy_one(&s->l));
     nest_expr *t = nest_for(n, "t", zero, extent, NEST_PARALLEL);
     point_make_beside(p, t);
-    if (p->nbeside) { /* the round that is there for them alone */
+    if (p->nbeside) { /* the iteration that is there for them alone */
         nest_expr *any = lazy_one(&s->l);
         for (int k = 0; k < shared; k++) any = group_mul(s, any, loops[k].extent);
         nest_if(n, nest_binary(n, NEST_LT, t, any));

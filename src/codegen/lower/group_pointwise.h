@@ -18,7 +18,7 @@ typedef struct point_state {
 
 enum { POINT_MAX_STAGED = 64 };
 
-/* A load that is copied first. Its address as the walk has it; rows: one element per round of the loop around, too. */
+/* A load that is copied first. Its address as the walk has it; rows: one element per iteration of the loop around, too. */
 typedef struct point_staged {
     const group_load *load;
     nest_buffer *local;

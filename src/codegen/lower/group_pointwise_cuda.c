@@ -8,7 +8,7 @@
  *                                                       out[i * m + j] = x[i * m + j] * y[i * m + j] + b[j] }
  *
  * A thread makes as many neighbours as 16 bytes hold, in one access each (cuda_emit_pack.c); where rows have no such length it makes one. Small outputs
- * of other shapes are further rounds, an element each.
+ * of other shapes are further iterations, an element each.
  *
  * Transposed operands go through tiles in shared memory, which a block fills and empties in the order of memory on either side. A
  * tile's rows are one element longer than needed, so that a column lies in different banks.
@@ -57,12 +57,12 @@ static void flat_beside(group_state *s, int i, nest_expr *t) {
 }
 
 /* Rounds [first, ...) of the parallel loop: outputs beside the domain. */
-static void flat_besides(point_state *p, nest_expr *round, nest_expr *first) {
+static void flat_besides(point_state *p, nest_expr *iteration, nest_expr *first) {
     group_state *s = p->s;
     nest *n = s->l.n;
     for (int k = 0; k < p->nbeside; k++) {
         const lazy_tensor *out = s->outputs[p->beside[k]];
-        nest_expr *numel = group_numel(s, out->ndim, out->sizes), *t = nest_let(n, "t", nest_sub(n, round, first));
+        nest_expr *numel = group_numel(s, out->ndim, out->sizes), *t = nest_let(n, "t", nest_sub(n, iteration, first));
         nest_if(n, nest_binary(n, NEST_LT, t, numel));
         flat_beside(s, p->beside[k], t);
         if (k + 1 < p->nbeside) nest_else(n);
@@ -77,15 +77,15 @@ void point_flat(point_state *p, const group_walk *w, const group_loop *loops, in
     int width = nloops ? flat_width(p, w, &loops[nloops - 1], nloops) : 1;
     nest_expr *chunk = nest_int(n, width), *inner = nloops ? loops[nloops - 1].extent : lazy_one(&s->l);
     nest_expr *up = lazy_size(&s->l, NEST_ADD, inner, nest_int(n, width - 1));
-    nest_expr *chunks = width == 1 ? inner : lazy_size(&s->l, NEST_DIV_INDEX, up, chunk), *rounds = chunks;
-    for (int k = 0; k + 1 < nloops; k++) rounds = group_mul(s, rounds, loops[k].extent);
-    nest_expr *all = rounds;
+    nest_expr *chunks = width == 1 ? inner : lazy_size(&s->l, NEST_DIV_INDEX, up, chunk), *iterations = chunks;
+    for (int k = 0; k + 1 < nloops; k++) iterations = group_mul(s, iterations, loops[k].extent);
+    nest_expr *all = iterations;
     for (int k = 0; k < p->nbeside; k++) {
         const lazy_tensor *out = s->outputs[p->beside[k]];
         all = lazy_size(&s->l, NEST_ADD, all, group_numel(s, out->ndim, out->sizes));
     }
-    nest_expr *round = nest_for(n, "t", lazy_zero(&s->l), all, NEST_PARALLEL), *t = round;
-    if (p->nbeside) nest_if(n, nest_binary(n, NEST_LT, round, rounds));
+    nest_expr *iteration = nest_for(n, "t", lazy_zero(&s->l), all, NEST_PARALLEL), *t = iteration;
+    if (p->nbeside) nest_if(n, nest_binary(n, NEST_LT, iteration, iterations));
     if (nloops) {
         nest_expr *at = nloops > 1 ? nest_let(n, "c", nest_mod_index(n, t, chunks)) : t;
         if (nloops > 1) t = nest_let(n, "t", nest_div_index(n, t, chunks));
@@ -100,7 +100,7 @@ void point_flat(point_state *p, const group_walk *w, const group_loop *loops, in
     if (width > 1) nest_end(n);
     if (p->nbeside) {
         nest_else(n);
-        flat_besides(p, round, rounds);
+        flat_besides(p, iteration, iterations);
         nest_end(n);
     }
     nest_end(n);

@@ -5,7 +5,7 @@
  *     mse_loss(x, y, mean)  =  mean((x - y) * (x - y))
  *
  * The formulas are those of runtime/kernels/loss/loss.c, in the dtype that the operands meet in (half and bfloat16 in
- * float32). What is rounded to that dtype is each element, as memory would, and the result.
+ * float32). What is rounded to the result's dtype is each element, as memory would, and the result.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_reduce.h"
@@ -83,7 +83,7 @@ static const struct {
     const char *name;
     loss_formula *formula;
     const char *number; /* the argument that is the loss's own */
-    bool self_dtype;    /* the target's dtype does not count */
+    bool self_dtype;    /* the result has that of self, whatever the operands meet in */
     bool in_target;     /* computed in place in a copy of the target, whose shape and dtype have to do */
 } loss_rows[] = {
     {"mse_loss", loss_mse, NULL, false, false},       {"l1_loss", loss_distance, NULL, false, false},
@@ -123,14 +123,16 @@ lazy_tensor *reduced_loss(group_state *s, const char *name, const node *n, const
     size_t i = 0;
     while (strcmp(loss_rows[i].name, name)) i++;
     if (!pair[1] || pair[1]->is_number || !lazy_arg_int(&s->l, reduced_named(n, args, "reduction"), &reduction)) return NULL;
-    dtype dt = t.dt = loss_rows[i].self_dtype ? o->x->dt : lazy_promote(2, pair);
+    t.dt = lazy_promote(2, pair);
+    dtype dt = loss_rows[i].self_dtype ? o->x->dt : t.dt;
     if (reduction < LOSS_NONE || reduction > LOSS_SUM || !dtype_is_float(dt)) return NULL;
+    if (dtype_size(dt) > dtype_size(t.dt)) return NULL; /* a number's float64 among float32: the operator has more digits */
     if (flag && (!lazy_arg_bool(&s->l, flag, &t.flag) || !dtype_is_float(o->x->dt) || !dtype_is_float(pair[1]->dt)))
         return NULL;
     if (loss_rows[i].number && !lazy_arg_float(reduced_named(n, args, loss_rows[i].number), &t.number)) return NULL;
-    if (!loss_operand(s, &args[0], dt, &t.x) || !loss_operand(s, &args[1], dt, &t.y)) return NULL;
-    if (!loss_operand(s, reduced_named(n, args, "weight"), dt, &t.weight)) return NULL;
-    if (!loss_operand(s, reduced_named(n, args, "pos_weight"), dt, &t.positive)) return NULL;
+    if (!loss_operand(s, &args[0], t.dt, &t.x) || !loss_operand(s, &args[1], t.dt, &t.y)) return NULL;
+    if (!loss_operand(s, reduced_named(n, args, "weight"), t.dt, &t.weight)) return NULL;
+    if (!loss_operand(s, reduced_named(n, args, "pos_weight"), t.dt, &t.positive)) return NULL;
     lazy_tensor *e = loss_rows[i].formula(&t);
     if (loss_rows[i].in_target && !dtype_is_float(pair[1]->dt)) return NULL;
     if (!e || (loss_rows[i].in_target && !(loss_same_shape(s, t.x, t.y) && loss_same_shape(s, e, t.y)))) return NULL;

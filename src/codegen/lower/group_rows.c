@@ -32,7 +32,7 @@ static int rows_open(group_stages *f, int stage, nest_expr *start) {
     nest *n = f->s->l.n;
     if (f->s->target == GROUP_CUDA) return group_stages_open_flat(f, lazy_zero(&f->s->l), group_stages_width(f));
     nest_expr *zero = lazy_zero(&f->s->l);
-    unsigned flags = NEST_VECTOR | (start || !rows_is_prefetch(f, stage) ? 0 : NEST_AHEAD);
+    unsigned flags = NEST_VECTOR | (start || !rows_is_prefetch(f, stage) ? 0 : NEST_PREFETCH);
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = zero;
     for (int k = 0; k < f->nreduced; k++) {

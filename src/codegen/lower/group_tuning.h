@@ -21,12 +21,12 @@ enum {
 enum {
     POINT_AGAIN_COST = 24,           /* [models] what is dearer is not computed over and over, */
     POINT_AGAIN_TIMES = 4,           /* [models] more often than this */
-    POINT_SHARED = 16,               /* [ops] rounds that the parallel loop should have */
+    POINT_SHARED = 16,               /* [ops] iterations that the parallel loop should have */
     POINT_NARROW = 8,                /* [kernels] an innermost loop up to this long is unrolled, if the one around is long */
     POINT_BESIDE = 4,                /* [models] so many times smaller than the domain is what other outputs must be */
     POINT_LITTLE = 4096,             /* [models] elements that do not matter */
-    POINT_AHEAD_COST = 8,            /* [kernels] of an element, from which on fetching ahead is a small part */
-    POINT_BLOCK = 4096,              /* [models] elements of a round, if there are rounds only to have a first one */
+    POINT_PREFETCH_COST = 8,            /* [kernels] of an element, from which on prefetching is a small part */
+    POINT_BLOCK = 4096,              /* [models] elements of an iteration, if there are iterations only to have a first one */
     POINT_TILE = 64,                 /* [kernels] [cuda] a tile's side, where loads jump in memory */
     POINT_STAGED_BYTES = 48 * 1024,  /* [cuda] of tiles that are copied first: shared memory that a cooperative group has without asking for more */
     POINT_TEAM = 256,                /* [cuda] threads of a cooperative group that makes a tile */
@@ -89,7 +89,7 @@ enum {
     LOOP_WRITE_OUT = 4, /* [models] up to so many elements are written out, not looped over: their number is part of the plan */
     LOOP_LANES = 4,     /* [exact] sums side by side, */
     LOOP_SHORT = 32,    /* [exact] of at least so many elements */
-    FLOW_STRIP = 1024,  /* [kernels] rounds of an innermost loop between two looks at whether the call is to end */
+    FLOW_STRIP = 1024,  /* [kernels] iterations of an innermost loop between two looks at whether the call is to end */
 };
 
 #endif

@@ -111,15 +111,6 @@ lazy_tensor *lazy_number(lazy *l, nest_expr *value) {
     return t;
 }
 
-lazy_tensor *lazy_bind(lazy *l, const lazy_tensor *t, nest_expr *value) {
-    lazy_leaf *leaf = arena_new(l->a, lazy_leaf);
-    leaf->value = value;
-    lazy_tensor *bound = lazy_new(l, t->dt, t->ndim, t->sizes, lazy_value_at, leaf);
-    bound->is_number = t->is_number;
-    bound->contiguous = t->contiguous;
-    return bound;
-}
-
 /* ---- conversion ------------------------------------------------------------------------- */
 
 nest_expr *lazy_round(lazy *l, nest_expr *x, dtype dt) {

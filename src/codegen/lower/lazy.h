@@ -6,8 +6,7 @@
  *
  * A lazy tensor knows its dtype, its sizes as expressions of the kernel, and how to make the expression of one element:
  * loading it from a buffer, applying an operator to elements of others, or mapping the index (views). Nothing is
- * computed until lazy_at is asked, so intermediate tensors cost nothing but what is computed again for each use; a
- * schedule that wants a value once per element binds it (lazy_bind).
+ * computed until lazy_at is asked, so intermediate tensors cost nothing but what is computed again for each use.
  *
  * Sizes: two dims of equal pointers are the same size; a dim that is the constant 1 broadcasts. Where an operator needs
  * two different expressions to be equal (broadcasting 'n' with 'm'), lazy->equal is asked: it may note a condition and
@@ -82,9 +81,6 @@ lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *si
  * expression. */
 lazy_tensor *lazy_scalar(lazy *l, dtype dt, nest_expr *value);
 lazy_tensor *lazy_number(lazy *l, nest_expr *value);
-/* t, but its element at the index that a loop is at is `value` (computed once, or read back from where it was materialised).
- * The index passed to lazy_at is then not looked at. */
-lazy_tensor *lazy_bind(lazy *l, const lazy_tensor *t, nest_expr *value);
 
 /* An argument of an operator: a tensor, or something else that is known. */
 typedef struct lazy_arg {

@@ -35,17 +35,17 @@
  *      parallel  iterations are independent, and the kernel's arguments begin and end replace the bounds: the
  *                caller cuts [begin, end) into pieces. At most one, at the top, step 1, only lets before it and nothing after.
  *      unroll    constant bounds: no loop remains.
- *      ahead     a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
+ *      prefetch  a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
  *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not, it ends with code.
- * 9. A nest with a cooperative group: on a GPU nest->coop threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
+ * 9. A nest with a cooperative group: on a GPU nest->coop threads take an iteration of the parallel loop together (cuda_emit.h). Then each vector loop that is
  *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
- *    the round. Nothing is accumulated in a variable from outside such a loop in two ways.
+ *    the iteration. Nothing is accumulated in a variable from outside such a loop in two ways.
  * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
  *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *
- * 11. nest->narrow: addresses, bounds of loops and the ints they are made of are less than 2^30, so that 32 bits do for them.
+ * 11. nest->index32: addresses, bounds of loops and the ints they are made of are less than 2^30, so that 32 bits do for them.
  *
  * Ownership: everything lies in the arena given to nest_new; look at arena_failed once the nest is built.
  * A nest is built and used by one thread at a time (printers keep notes in the nodes).
@@ -60,6 +60,7 @@
 #include "tensor/dtype.h"
 
 /*    enum  text    LLVM      bytes int    signed */
+/* clang-format off */
 #define NEST_TYPE_TABLE(X)                                                                                   \
     X(BOOL, "bool", "i1",     1,    false, false)                                                            \
     X(U8,   "u8",   "i8",     1,    true,  false)                                                            \
@@ -69,6 +70,7 @@
     X(I64,  "i64",  "i64",    8,    true,  true)                                                             \
     X(F32,  "f32",  "float",  4,    false, true)                                                             \
     X(F64,  "f64",  "double", 8,    false, true)
+/* clang-format on */
 
 typedef enum nest_type {
 #define NEST_TYPE_ENUM(e, text, llvm, bytes, is_int, is_signed) NEST_##e,
@@ -88,6 +90,7 @@ static inline bool nest_is_float(nest_type t) { return t >= NEST_F32; }
 /* How operands and results are typed:  L leaf  N numbers, same type  I integers or bools, same type
  * C numbers or bools, result bool  B bools  F one float operand  X checked apart */
 /*    enum      args class text */
+/* clang-format off */
 #define NEST_OP_TABLE(X)                                                                                     \
     X(CONST,     0,   'L', "")                                                                               \
     X(INPUT,     0,   'L', "")      /* int64 or double input */                                              \
@@ -115,6 +118,7 @@ static inline bool nest_is_float(nest_type t) { return t >= NEST_F32; }
     X(SELECT,    3,   'X', "?")                                                                              \
     X(CAST,      1,   'X', "")                                                                               \
     X(CALL,      0,   'X', "")
+/* clang-format on */
 
 typedef enum nest_op {
 #define NEST_OP_ENUM(e, args, cls, text) NEST_##e,
@@ -181,7 +185,7 @@ typedef enum nest_stmt_kind {
     NEST_WATCH
 } nest_stmt_kind;
 
-enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4, NEST_AHEAD = 8 };
+enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4, NEST_PREFETCH = 8 };
 
 typedef struct nest_block {
     struct nest_stmt *first, *last;
@@ -207,8 +211,8 @@ typedef struct nest {
     arena *a;
     const char *name;
     bool contract, contract_inside;
-    bool narrow;
-    int coop;                        /* threads that take a round together on a GPU: a power of 2, at most 1024; 0: each takes its own */
+    bool index32;
+    int coop;                        /* threads that take an iteration together on a GPU: a power of 2, at most 1024; 0: each takes its own */
     nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
     const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;

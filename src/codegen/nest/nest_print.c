@@ -161,7 +161,7 @@ static void print_block(print_state *p, const nest_block *b) {
         case NEST_FOR:
             sb_printf(p->out, "%s%s%s%sfor (", s->flags & NEST_PARALLEL ? "parallel " : "",
                       s->flags & NEST_VECTOR ? "vector " : "", s->flags & NEST_UNROLL ? "unroll " : "",
-                      s->flags & NEST_AHEAD ? "ahead " : "");
+                      s->flags & NEST_PREFETCH ? "prefetch " : "");
             print_var(p, s->var);
             sb_puts(p->out, " = ");
             print_expr(p, s->begin, true);
@@ -217,7 +217,7 @@ void nest_print(nest *n, strbuf *out) {
     for (int i = 0; i < n->nfloats; i++, comma = ", ") sb_printf(out, "%sfloat %s", comma, n->floats[i]);
     sb_printf(out, ")%s", n->contract ? " contract" : "");
     if (n->coop) sb_printf(out, " coop %d", n->coop);
-    sb_printf(out, "%s {\n", n->narrow ? " narrow" : "");
+    sb_printf(out, "%s {\n", n->index32 ? " index32" : "");
     for (int i = 0; i < n->nlocals; i++)
         sb_printf(out, "    local %s %s[%lld]\n", dtype_table[n->locals[i]->dt].torch_name,
                   n->locals[i]->name, (long long)n->locals[i]->length);

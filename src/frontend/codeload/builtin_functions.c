@@ -92,7 +92,7 @@ int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int
         {"aten::floordiv", {"number", "tensor"}},        {"aten::__contains__", {"str"}},
         {"aten::device", {"type"}},                      {"aten::_assert", {"bool"}},
         {"aten::_assert_int_or_pair", {"list"}},         {"aten::list_with_default", {"int"}},
-        {"aten::numel", {"sizes"}},
+        {"aten::numel", {"sizes"}},                      {"aten::norm", {"dim", "dims"}},
         {"aten::_single", {"float", "int"}},             {"aten::_pair", {"float", "int"}},
         {"aten::_triple", {"float", "int"}},             {"aten::_quadruple", {"float", "int"}},
     };

@@ -15,6 +15,7 @@ EMBED(upgraders_text, "src/frontend/prelude/upgraders.py")
 /*   operator, newest version with the old meaning, which overload: second argument is a tensor (1), a
  *   number (0) or either (-1), has out=: */
 static const struct { const char *op; int last; int tensor; int out; const char *function; } upgraders[] = {
+    /* clang-format off */
     {"aten::div",      3, 1,  0, "div_Tensor_3"},
     {"aten::div",      3, 0,  0, "div_Scalar_3"},
     {"aten::div",      3, -1, 1, "div_out_3"},
@@ -24,6 +25,7 @@ static const struct { const char *op; int last; int tensor; int out; const char 
     {"aten::full",     4, -1, 1, "full_out_4"},
     {"aten::linspace", 7, -1, 0, "linspace_7"},
     {"aten::logspace", 8, -1, 0, "logspace_8"},
+    /* clang-format on */
 };
 
 static ctsc_status upgrader_declare_all(unit *u, diag *d) {

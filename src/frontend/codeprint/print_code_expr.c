@@ -549,6 +549,7 @@ static void form_unwrap_optional(code_printer *p, code_text *t, const node *n, c
 
 /*    kind             operator (of N_OP)          form                  its text */
 static const struct { node_kind kind; const char *op; code_form *put; const char *text; } code_forms[] = {
+    /* clang-format off */
     {N_OP,             "aten::ScalarImplicit",     form_typed,           "annotate"},
     {N_OP,             "aten::FloatImplicit",      form_typed,           "annotate"},
     {N_OP,             "aten::IntImplicit",        form_typed,           "annotate"},
@@ -577,6 +578,7 @@ static const struct { node_kind kind; const char *op; code_form *put; const char
     {N_CALL_METHOD,    NULL,                       form_call_method,     ""},
     {N_ISINSTANCE,     NULL,                       form_isinstance,      "isinstance"},
     {N_TOLIST,         NULL,                       form_tolist,          ".tolist())"},
+    /* clang-format on */
 };
 
 void code_put_node(code_printer *p, code_text *t, const node *n) {

@@ -21,7 +21,7 @@ typedef struct explanation {
     int closest[EXPLAIN_SHOWN], nclosest; /* indices into list */
 } explanation;
 
-/* x.view(torch.int8) is never chosen: see match_plan_call. */
+/* x.view(torch.int8) is never chosen: see match_schemas. */
 static bool explain_never(const schema *s) {
     return s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view");
 }

@@ -211,8 +211,24 @@ sugar *irgen_get_variable(emitter *e, source_range r, const char *name) {
 
 /* ---- functions ------------------------------------------------------------------------ */
 
+static bool irgen_is_star(const param *p) { return p->star || p->star_star; }
+
+/* *args and **kwargs are no arguments of the schema. Beyond PyTorch they are what a call gives that has only the others: nothing. */
+static bool irgen_stars(emitter *e, const func_def *def) {
+    for (size_t i = 0; i < def->params.len; i++) {
+        const param *p = &def->params.data[i];
+        if (!irgen_is_star(p)) continue;
+        if (!e->lenient)
+            return irgen_fail(e, p->range, "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"), false;
+        if (!irgen_put_variable(e, p->name, (variable){.sugar = irgen_new_sequence(e, 0)})) return false;
+    }
+    return true;
+}
+
 static bool irgen_parameters(emitter *e, const func_def *def, const schema *sc) {
-    for (int i = 0; i < sc->nargs; i++) {
+    const param *from = def->params.data;
+    for (int i = 0; i < sc->nargs; i++, from++) {
+        while (irgen_is_star(from)) from++;
         ir_value *p = block_add_param(e->g->root, sc->args[i].type);
         if (arena_failed(&e->g->arena)) return diag_no_memory(e->diag), false;
         value_set_name(p, sc->args[i].name);
@@ -222,9 +238,9 @@ static bool irgen_parameters(emitter *e, const func_def *def, const schema *sc) 
                 return false;
             continue;
         }
-        if (!irgen_set_value(e, def->params.data[i].range, sc->args[i].name, p)) return false;
+        if (!irgen_set_value(e, from->range, sc->args[i].name, p)) return false;
     }
-    return true;
+    return irgen_stars(e, def);
 }
 
 /* The end of the body, and a return value of the right type until exits.c puts the real one in place. */

@@ -170,6 +170,7 @@ typedef struct scope_ops {
     /* What attributes that do not change tell, where e->lenient. */
     int (*static_truth)(emitter *e, const expr *x);    /* 0, 1; -1: not known */
     sugar *(*static_range)(emitter *e, const expr *x); /* range(...) as a sequence to unroll; NULL: not known */
+    const expr *(*predicate)(emitter *e, const expr *call); /* x is not None, for exists(x) that says so; NULL: another call */
     /* Notes, for the error just recorded, that the program gives the attribute a value of another type in __init__. */
     void (*hint_assigned)(emitter *e, const type *cls, const char *name, const type *was, const type *is);
     bool (*has_member)(const emitter *e, const char *name); /* is there a self.name where a method is compiled? */
@@ -302,6 +303,8 @@ function *irgen_find_method(emitter *e, type *cls, const char *name);
 ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
 /* irgen_spread.c */
 typedef VEC(ir_value *) value_vector;
+/* The constant that an int is: its own, or the one that a variable was last assigned in a straight line before the Load v; sums of such. depth: 0 */
+bool irgen_known_int(const ir_value *v, int depth, int64_t *out);
 bool irgen_has_starred(const expr_list *xs, size_t first);
 /* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there are so many as only a run will tell,
  * and they are one list, the only value. */

@@ -42,6 +42,32 @@ static bool assign_rest(emitter *e, const expr *target, int n, sugar *const *ite
     return t && irgen_assign_target(e, target->a, sugar_of_value(e, t), NULL);
 }
 
+static sugar *assign_element(emitter *e, source_range r, ir_value *list, int at) {
+    e->g->range = r;
+    ir_value *in[] = {list, graph_constant_int(e->g, at)};
+    ir_value *v = irgen_builtin_values(e, r, "aten::__getitem__", 2, in);
+    return v ? sugar_of_value(e, v) : NULL;
+}
+
+static ir_value *assign_slice(emitter *e, source_range r, ir_value *list, int begin, int end) {
+    e->g->range = r;
+    ir_value *in[] = {list, graph_constant_int(e->g, begin), end ? graph_constant_int(e->g, end) : graph_constant_none(e->g), graph_constant_int(e->g, 1)};
+    return irgen_builtin_values(e, r, "aten::slice", 4, in);
+}
+
+/* a, *rest, b = list, beyond PyTorch. Elements behind the star are taken from the end of what a leaves, so that a list which is too short is an error. */
+static bool assign_starred_list(emitter *e, const expr *target, ir_value *list, int star) {
+    int n = (int)target->items.len, after = n - star - 1;
+    ir_value *tail = star ? assign_slice(e, target->range, list, star, 0) : list;
+    for (int i = 0; i < n && tail; i++) {
+        const expr *t = target->items.data[i];
+        ir_value *rest = i != star ? NULL : after ? assign_slice(e, t->range, tail, 0, -after) : tail;
+        sugar *s = rest ? sugar_of_value(e, rest) : i < star ? assign_element(e, t->range, list, i) : i > star ? assign_element(e, t->range, tail, i - n) : NULL;
+        if (!s || !irgen_assign_target(e, i == star ? t->a : t, s, NULL)) return false;
+    }
+    return tail != NULL;
+}
+
 static bool assign_items(emitter *e, const expr *target, sugar *s) {
     source_range r = target->range;
     int n = (int)target->items.len, star = -1;
@@ -53,6 +79,7 @@ static bool assign_items(emitter *e, const expr *target, sugar *s) {
         }
         star = i;
     }
+    if (star >= 0 && e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST) return assign_starred_list(e, target, s->value, star);
     sugar *parts = assign_parts(e, r, s, star < 0 ? (size_t)n : 0);
     if (!parts) return false;
     int rest = parts->nitems - (n - 1), need = star < 0 ? n : n - 1;
@@ -216,10 +243,37 @@ static bool assign_pairwise(emitter *e, const expr *target, const expr *value) {
     return true;
 }
 
-static bool assign_has_star(const expr_list *xs) {
-    for (size_t i = 0; i < xs->len; i++)
-        if (xs->data[i]->kind == E_STARRED) return true;
-    return false;
+/* a, b, c = *list, x: the list has as many elements as the other targets leave it; beyond PyTorch. */
+static bool assign_spread(emitter *e, const expr *target, const expr *value) {
+    size_t n = target->items.len, m = value->items.len, at = 0;
+    VEC(sugar *) vals = {0};
+    for (size_t i = 0; i < m; i++) {
+        const expr *it = value->items.data[i];
+        bool starred = it->kind == E_STARRED;
+        sugar *s = irgen_sugar(e, starred ? it->a : it, NULL);
+        bool list = s && starred && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST;
+        ir_value **parts = NULL;
+        int k = 0;
+        if (!s) return false;
+        if (!starred) {
+            if (!avec_push(e->scratch, &vals, s)) return diag_no_memory(e->diag), false;
+            continue;
+        }
+        if (list && n < m) return irgen_fail(e, it->range, "need %d values to unpack but there are more", (int)n), false;
+        if (!(list ? irgen_unpack(e, it->range, s->value, n - (m - 1), &parts, &k) : irgen_spread(e, it->range, s, &parts, &k))) return false;
+        for (int j = 0; j < k; j++)
+            if (!avec_push(e->scratch, &vals, sugar_of_value(e, parts[j]))) return diag_no_memory(e->diag), false;
+    }
+    if (vals.len != n) return irgen_fail(e, value->range, "need %d values to unpack but found %d", (int)n, (int)vals.len), false;
+    for (; at < n; at++)
+        if (!irgen_assign_target(e, target->items.data[at], vals.data[at], NULL)) return false;
+    return true;
+}
+
+static int assign_count_stars(const expr_list *xs) {
+    int n = 0;
+    for (size_t i = 0; i < xs->len; i++) n += xs->data[i]->kind == E_STARRED;
+    return n;
 }
 
 /* The type that a value assigned to an attribute should have, as a hint; NULL: unknown. */
@@ -239,9 +293,12 @@ bool irgen_assign(emitter *e, const stmt *st) {
             .kind = E_STR, .range = st->range, .s = st->type_comment, .slen = strlen(st->type_comment)};
         if (irgen_annotation(e, &text, &t) != CTSC_OK) return false;
     } else if (st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE &&
-               target->items.len == st->value->items.len && !assign_has_star(&target->items) &&
-               !assign_has_star(&st->value->items)) {
+               target->items.len == st->value->items.len && !assign_count_stars(&target->items) &&
+               !assign_count_stars(&st->value->items)) {
         return assign_pairwise(e, target, st->value);
+    } else if (e->lenient && st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE && !assign_count_stars(&target->items) &&
+               assign_count_stars(&st->value->items) == 1) {
+        return assign_spread(e, target, st->value);
     }
     if (st->value->kind == E_CALL && (target->kind == E_TUPLE || target->kind == E_LIST)) e->wanted.parts = (int)target->items.len;
     sugar *s = irgen_sugar(e, st->value, t ? t : assign_target_hint(e, target));

@@ -18,6 +18,7 @@ typedef struct builtin_row {
 #define FORM_ROW(name, form) {name, SPECIAL_##form, name},
 #define HELPER_ROW(name, helper) {name, SPECIAL_HELPER, helper},
 
+/* clang-format off */
 static const builtin_row builtin_table[] = {
     /* Python's */
     {"len", SPECIAL_MAGIC, "aten::len"},       {"hex", SPECIAL_MAGIC, "aten::hex"},
@@ -114,6 +115,7 @@ static const builtin_row builtin_table[] = {
     OP_ROW("torch._C._infer_size", "aten::_infer_size")
     OP_ROW("torch._C._get_tracing_state", "aten::_get_tracing_state")
 };
+/* clang-format on */
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 

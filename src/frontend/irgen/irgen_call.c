@@ -57,6 +57,8 @@ bool irgen_arguments(emitter *e, const expr *x, size_t first, actual **out, int 
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
         if (!k->name) {
+            sugar *s = e->lenient && k->value->kind == E_NAME ? irgen_sugar(e, k->value, NULL) : NULL;
+            if (s && s->kind == SUGAR_TUPLE && !s->nitems) continue; /* **kwargs, of which there are none */
             irgen_fail(e, k->range, "keyword-arg expansion is not supported");
             return false;
         }

@@ -277,19 +277,17 @@ static bool index_stores(const node *n, const char *name) {
     return false;
 }
 
-static bool index_known(const ir_value *v, int depth, int64_t *out);
-
 /* i + 1, i - 1 */
 static bool index_sum(const node *n, int depth, int64_t *out) {
     bool add = node_is_op(n, "aten::add"), sub = node_is_op(n, "aten::sub");
     int64_t a, b;
-    if ((!add && !sub) || n->inputs.len != 2 || !index_known(n->inputs.data[0], depth + 1, &a) || !index_known(n->inputs.data[1], depth + 1, &b))
+    if ((!add && !sub) || n->inputs.len != 2 || !irgen_known_int(n->inputs.data[0], depth + 1, &a) || !irgen_known_int(n->inputs.data[1], depth + 1, &b))
         return false;
     return add ? !__builtin_add_overflow(a, b, out) : !__builtin_sub_overflow(a, b, out);
 }
 
 /* The constant that a variable was last assigned in a straight line before the Load v: an unrolled loop's counter, and sums of it. */
-static bool index_known(const ir_value *v, int depth, int64_t *out) {
+bool irgen_known_int(const ir_value *v, int depth, int64_t *out) {
     if (index_constant(v, out)) return true;
     if (!v->def || depth > PARSE_MAX_DEPTH) return false;
     if (v->def->kind == N_OP) return index_sum(v->def, depth, out);
@@ -298,7 +296,7 @@ static bool index_known(const ir_value *v, int depth, int64_t *out) {
     for (const node *at = v->def; at; at = at->owner && at->owner->parent && at->owner->parent->kind == N_IF ? at->owner->parent : NULL)
         for (const node *n = at->prev; n; n = n->prev) {
             if (!index_stores(n, name)) continue;
-            return n->kind == N_STORE && index_known(n->inputs.data[0], depth + 1, out);
+            return n->kind == N_STORE && irgen_known_int(n->inputs.data[0], depth + 1, out);
         }
     return false;
 }
@@ -323,7 +321,7 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     }
     if (m.keyed) return index_module_key(e, r, base, &m, index);
     int64_t i, n = (int64_t)m.nkeys;
-    if (!(e->lenient ? index_known(index, 0, &i) : index_constant(index, &i))) {
+    if (!(e->lenient ? irgen_known_int(index, 0, &i) : index_constant(index, &i))) {
         irgen_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
                         "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
         return NULL;

@@ -204,8 +204,11 @@ static sugar *special_range(emitter *e, const expr *x) {
         irgen_fail(e, x->range, n < 1 ? "range expected at least 1 arguments, got 0" : "range expected at most 3 arguments, got %d", n);
         return NULL;
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        int64_t known;
         if (!special_int(e, x->range, i, &a[i])) return NULL;
+        if (e->lenient && irgen_known_int(a[i].value, 0, &known)) a[i].value = graph_constant_int(e->g, known); /* n = len(self.layers) */
+    }
     sugar *s = sugar_new(e, SUGAR_RANGE);
     if (n == 1) {
         s->length = a[0].value;
@@ -393,7 +396,7 @@ static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
         if (!strcmp(s->name, "aten::len")) { /* of a module container: known */
             bool value = arg->kind == SUGAR_VALUE;
             bool module = value && arg->value->type->kind == T_CLASS && arg->value->type->cls->is_module &&
-                          !class_find_method(arg->value->type, "__len__"); /* containers of modules have one: a call, as in PyTorch */
+                          (e->lenient || !class_find_method(arg->value->type, "__len__")); /* containers of modules have one: a call, as in PyTorch */
             sugar *items = value && !module ? NULL : irgen_static_elements(e, r, arg);
             e->g->range = r;
             if (items) return graph_constant_int(e->g, items->nitems);

@@ -10,6 +10,7 @@
 
 /* Forms that are not operators.
  *    form            what it is */
+/* clang-format off */
 #define SPECIAL_FORMS(X)                                                                           \
     X(ANNOTATE)       /* annotate(T, v) */                                                          \
     X(CAST_TYPE)      /* typing.cast(T, v): v itself */                                              \
@@ -28,6 +29,7 @@
     X(TRUE) X(FALSE)  /* torch.jit.is_scripting() */                                                 \
     X(IDENTITY)       /* a decorator's or marker's call: its only argument */                         \
     X(DEVICE) X(WARN)
+/* clang-format on */
 
 enum special_form {
     SPECIAL_NONE,

@@ -341,8 +341,6 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
     p->collect = -1;
     p->positional = npos;
     if (s->nargs > MATCH_MAX_ARGS || nargs - npos > 64) return false;
-    /* an int is a size before it is a dtype: x.view(-1) */
-    if (s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view")) return false;
     bool self = npos && args[0].is_self, self_pending = self;
     used = self;
     for (int i = 0; i < s->nargs; i++) {
@@ -490,11 +488,16 @@ int match_distance(emitter *e, const schema *s, int nargs, const actual *args) {
     return cost + MATCH_FAR * (s->vararg ? 0 : npos - at);
 }
 
+/* Among several, an int is a size before it is a dtype: x.view(-1). */
+static bool match_never(const schema *s) {
+    return s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view");
+}
+
 match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args,
                             int *which) {
     for (int pass = n == 1; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
-            match_result *m = match_schema(e, r, list[i], nargs, args, pass == 1);
+            match_result *m = n > 1 && match_never(list[i]) ? NULL : match_schema(e, r, list[i], nargs, args, pass == 1);
             if (m) return *which = i, m;
             if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
         }

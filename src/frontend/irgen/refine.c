@@ -379,6 +379,8 @@ bool irgen_condition_parts(emitter *e, const expr *x, condition *out) {
         e->depth--;
         return false;
     }
+    const expr *test = e->lenient && e->scope && x->kind == E_CALL ? e->scope->ops->predicate(e, x) : NULL;
+    if (test) x = test;
     bool ok;
     int known = e->lenient && e->scope ? e->scope->ops->static_truth(e, x) : -1;
     if (known >= 0) refine_known(e, x->range, known, out), ok = true;

@@ -96,20 +96,20 @@ def _lengths(code, left, given, pattern):
     rank = len(left)
     wide = [i for i, group in enumerate(left) if '...' in group]
     if wide:
-        code.append('wide = x.dim() - {}'.format(rank - 1))
-        code.append('if wide < 0:\n        raise RuntimeError("einops: the tensor has too few dimensions for {}")'.format(pattern))
+        code.append('wide_ = x_.dim() - {}'.format(rank - 1))
+        code.append('if wide_ < 0:\n        raise RuntimeError("einops: the tensor has too few dimensions for {}")'.format(pattern))
     else:
-        code.append('if x.dim() != {}:\n        raise RuntimeError("einops: the tensor has not {} dimensions, as {} asks for")'.format(
+        code.append('if x_.dim() != {}:\n        raise RuntimeError("einops: the tensor has not {} dimensions, as {} asks for")'.format(
             rank, rank, pattern))
     for i, group in enumerate(left):
         if '...' in group:
             if not isinstance(group, tuple):
                 _fail('Ellipsis inside parenthesis in the left side is not allowed: ' + pattern)
-            code.append('rest = x.shape[{}:{} + wide]'.format(i, i))
-            code.append('L_rest = 1')
-            code.append('for n in rest:\n        L_rest = L_rest * n')
+            code.append('rest_ = x_.shape[{}:{} + wide_]'.format(i, i))
+            code.append('L__rest = 1')
+            code.append('for n_ in rest_:\n        L__rest = L__rest * n_')
             continue
-        size = 'x.size({})'.format(i if not wide or i < wide[0] else i - rank)
+        size = 'x_.size({})'.format(i if not wide or i < wide[0] else i - rank)
         known = [given[axis] for axis in group if axis in given]
         unknown = [axis for axis in group if axis not in given]
         if len(unknown) > 1:
@@ -128,18 +128,18 @@ def _lengths(code, left, given, pattern):
 
 
 def _length(axis):
-    return 'L_rest' if axis == '...' else 'L_' + axis
+    return 'L__rest' if axis == '...' else 'L_' + axis
 
 
 def _reduction(code, reduction, first, count, pattern):
     dims = ', '.join([str(first + i) for i in range(count)])
     if reduction in ('sum', 'mean'):
-        code.append('x = x.{}([{}])'.format(reduction, dims))
+        code.append('x_ = x_.{}([{}])'.format(reduction, dims))
     elif reduction in ('min', 'max'):
-        code.append('x = x.a{}([{}])'.format(reduction, dims))
+        code.append('x_ = x_.a{}([{}])'.format(reduction, dims))
     elif reduction in ('prod', 'any', 'all'):
         for i in range(count):
-            code.append('x = x.{}({})'.format(reduction, first + count - 1 - i))
+            code.append('x_ = x_.{}({})'.format(reduction, first + count - 1 - i))
     else:
         _fail('Unknown reduction {} in {}'.format(reduction, pattern))
 
@@ -147,22 +147,22 @@ def _reduction(code, reduction, first, count, pattern):
 def _permutation(code, ins, kept, missing):
     order = [ins.index(axis) for axis in kept + missing]
     if order != list(range(len(ins))):
-        code.append('x = x.permute({})'.format(order))
+        code.append('x_ = x_.permute({})'.format(order))
 
 
 def _new_axes(code, kept, outs, new):
     # kept: the axes that x has, in the order of outs
     for i, axis in enumerate(outs):
         if axis in new:
-            code.append('x = x.unsqueeze({})'.format(i))
+            code.append('x_ = x_.unsqueeze({})'.format(i))
     if new:
-        code.append('x = x.expand([{}])'.format(', '.join([_length(axis) if axis in new else '-1' for axis in outs])))
+        code.append('x_ = x_.expand([{}])'.format(', '.join([_length(axis) if axis in new else '-1' for axis in outs])))
 
 
 def _final(right):
     parts = []
     for group in right:
-        parts.append('rest' if isinstance(group, tuple) else '[' + _product([_length(axis) for axis in group]) + ']')
+        parts.append('rest_' if isinstance(group, tuple) else '[' + _product([_length(axis) for axis in group]) + ']')
     return ' + '.join(parts) if parts else 'torch.jit.annotate(List[int], [])'
 
 
@@ -237,7 +237,7 @@ def _shape(pattern):
 
 
 def expand(operation, reduction, pattern, names, stacked):
-    """The text of a function x, *names -> Tensor; of pack, unpack and parse_shape as they are in einops."""
+    """The text of a function tensors_, *names -> Tensor (an axis has no name that ends like that); of pack, unpack and parse_shape as they are in einops."""
     if operation == 'parse_shape':
         return _shape(pattern)
     if operation == 'pack' or operation == 'unpack':
@@ -252,21 +252,21 @@ def expand(operation, reduction, pattern, names, stacked):
     given.update(fixed)
     ins, missing, new = _check(operation, left, right, given, pattern)
     outs = [axis for group in right for axis in group]
-    code = ['x = torch.stack(tensors)'] if stacked else ['x = tensors']
+    code = ['x_ = torch.stack(tensors_)'] if stacked else ['x_ = tensors_']
     _lengths(code, left, given, pattern)
     for axis in new:
         code.append('L_{} = {}'.format(axis, given[axis]))
     if any([isinstance(group, tuple) or len(group) != 1 for group in left]):
-        code.append('x = x.reshape([{}])'.format(', '.join([_length(axis) for axis in ins])) if ins else 'x = x.reshape(torch.jit.annotate(List[int], []))')
+        code.append('x_ = x_.reshape([{}])'.format(', '.join([_length(axis) for axis in ins])) if ins else 'x_ = x_.reshape(torch.jit.annotate(List[int], []))')
     kept = [axis for axis in outs if axis in ins]
     _permutation(code, ins, kept, missing)
     if missing:
         _reduction(code, reduction, len(kept), len(missing), pattern)
     _new_axes(code, kept, outs, new)
     if any([isinstance(group, tuple) or len(group) != 1 for group in right]):
-        code.append('x = x.reshape({})'.format(_final(right)))
-    code.append('return x')
-    head = 'def {}(tensors: {}{}) -> Tensor:\n'.format(
+        code.append('x_ = x_.reshape({})'.format(_final(right)))
+    code.append('return x_')
+    head = 'def {}(tensors_: {}{}) -> Tensor:\n'.format(
         operation, 'List[Tensor]' if stacked else 'Tensor', ''.join([', {}: int'.format(name) for name in names]))
     return head + '\n'.join(['    ' + line for line in code]) + '\n'
 

@@ -111,6 +111,13 @@ def list_with_default__int(out_size: List[int], defaults: List[int]) -> List[int
 def numel__sizes(self: List[int]) -> int:
     return int(torch.item(torch.prod(torch.tensor(self, dtype=4))))
 
+# x.norm(dim=-1): PyTorch's method has a default for p, its operators have none.
+def norm__dim(self: Tensor, *, dim: int, keepdim: bool=False) -> Tensor:
+    return torch.norm(self, 2, [dim], keepdim)
+
+def norm__dims(self: Tensor, *, dim: List[int], keepdim: bool=False) -> Tensor:
+    return torch.norm(self, 2, dim, keepdim)
+
 # One number stands for N of them: builtin_functions.c says so in the schemas.
 
 def _single__float(x: List[float]) -> List[float]:

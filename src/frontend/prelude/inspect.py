@@ -33,6 +33,72 @@ class Signature:
             self.parameters[p.name] = p
 
 
+    def bind(self, *args, **kwargs):
+        return BoundArguments(self, _bind(self.parameters, args, kwargs, False))
+
+    def bind_partial(self, *args, **kwargs):
+        return BoundArguments(self, _bind(self.parameters, args, kwargs, True))
+
+
+class BoundArguments:
+    def __init__(self, signature, arguments):
+        self.signature = signature
+        self.arguments = arguments
+
+    def apply_defaults(self):
+        all = OrderedDict()
+        for name, p in self.signature.parameters.items():
+            if name in self.arguments:
+                all[name] = self.arguments[name]
+            elif p.default is not _empty:
+                all[name] = p.default
+            elif p.kind == Parameter.VAR_POSITIONAL:
+                all[name] = ()
+            elif p.kind == Parameter.VAR_KEYWORD:
+                all[name] = {}
+        self.arguments = all
+
+    @property
+    def args(self):
+        out = []
+        for name, p in self.signature.parameters.items():
+            if p.kind == Parameter.VAR_POSITIONAL:
+                out.extend(self.arguments.get(name, ()))
+            elif p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+                if name not in self.arguments:
+                    break
+                out.append(self.arguments[name])
+        return tuple(out)
+
+
+def _bind(parameters, args, kwargs, partial):
+    bound = OrderedDict()
+    kwargs = dict(kwargs)
+    rest = list(args)
+    for name, p in parameters.items():
+        if p.kind == Parameter.VAR_POSITIONAL:
+            if rest:
+                bound[name] = tuple(rest)
+            rest = []
+        elif p.kind == Parameter.VAR_KEYWORD:
+            if kwargs:
+                bound[name] = kwargs
+            kwargs = {}
+        elif rest and p.kind != Parameter.KEYWORD_ONLY:
+            if name in kwargs and p.kind != Parameter.POSITIONAL_ONLY:
+                raise TypeError("multiple values for argument '{}'".format(name))
+            bound[name] = rest.pop(0)
+        elif name in kwargs and p.kind != Parameter.POSITIONAL_ONLY:
+            bound[name] = kwargs.pop(name)
+        elif p.default is _empty and not partial:
+            raise TypeError("missing a required argument: '{}'".format(name))
+    if rest:
+        raise TypeError('too many positional arguments')
+    if kwargs:
+        raise TypeError("got an unexpected keyword argument '{}'".format(list(kwargs)[0]))
+    return bound
+
+
 class FullArgSpec:
     def __init__(self, parameters):
         named = [p for p in parameters if p.kind == Parameter.POSITIONAL_OR_KEYWORD]

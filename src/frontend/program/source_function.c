@@ -10,10 +10,6 @@
 #include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/program/source.h"
 
-#define FUNCTION_VARARGS                                                                                   \
-    "Compiled functions can't take variable number of arguments or use keyword-only arguments with "       \
-    "defaults"
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static bool function_name_taken(const unit *u, const char *qualified) {
@@ -170,7 +166,6 @@ static bool function_parameter(program *g, py_object *fn, py_env *env, int i, ty
                                const expr *comment, argument *a) {
     const func_def *def = fn->u.fn->def;
     const param *p = &def->params.data[i];
-    if (p->star || p->star_star) return source_fail(g, p->range, FUNCTION_VARARGS);
     a->name = p->name;
     a->kwarg_only = p->kwarg_only;
     a->type = TYPE_TENSOR;
@@ -217,10 +212,16 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
     sc->returns[0].type = TYPE_ANY;
     if (arena_failed(a) || !sc->args) return diag_no_memory(g->py.diag), false;
     *out = sc; /* a failure leaves it complete enough to be freed */
+    sc->nargs = 0;
     for (int i = 0; i < n; i++) {
         int k = i - (n - comment.n);
         const expr *c = comment.n && k >= 0 && k < comment.n ? comment.params[k] : NULL;
-        if (!function_parameter(g, fn, env, i, self, c, &sc->args[i])) return false;
+        const param *p = &def->params.data[i];
+        bool star = p->star || p->star_star;
+        if (star && ((!i && self) || (def->src && def->src->library)))
+            return source_fail(g, p->range, "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults");
+        if (star) continue; /* irgen_parameters refuses it, or has it empty */
+        if (!function_parameter(g, fn, env, i, self, c, &sc->args[sc->nargs++])) return false;
     }
     const expr *result = def->returns ? def->returns : comment.result;
     *return_declared = result != NULL;

@@ -253,6 +253,21 @@ void *source_fail_global(emitter *e, source_range r, const py_object *o) {
                      py_type_name(o));
 }
 
+/* apply of a torch.autograd.Function: the evaluator calls its forward; PyTorch's compiler refuses it. */
+static bool names_is_autograd(const py_object *o, const char *name) {
+    if (o->kind != PY_CLASS || strcmp(name, "apply")) return false;
+    for (size_t i = 0; i < o->u.cls->mro.len; i++) {
+        const py_class *c = o->u.cls->mro.data[i]->u.cls;
+        if (c->module && !strcmp(c->module->u.mod.name, "torch.autograd.function")) return true;
+    }
+    return false;
+}
+
+static sugar *names_fail_autograd(emitter *e, source_range r, const py_object *cls) {
+    irgen_fail(e, r, "Python builtin <built-in method apply of class '%s'> is currently not supported in Torchscript", cls->u.cls->name);
+    return NULL;
+}
+
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
     program *g = e->scope->prog;
     py_object *o = obj->py;
@@ -261,15 +276,13 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
         return irgen_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
                NULL;
     if (source_is_module(o)) return source_fail_global(e, r, o);
+    if (names_is_autograd(o, name)) return names_fail_autograd(e, r, o);
     py_object *member = py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);
     if (irgen_failed(e)) return NULL;
     r = suggest_word(r, name);
     if (o->kind == PY_MODULE)
         irgen_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
-    else if (o->kind == PY_CLASS && !strcmp(name, "apply"))
-        return irgen_fail(e, r, "Python builtin <built-in method apply of class '%s'> is currently not supported in Torchscript",
-                         o->u.cls->name), NULL;
     else
         irgen_fail(e, r, "object has no attribute %s", name);
     names_suggest(e, o, name);
@@ -426,6 +439,7 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t) {
 
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name) {
     class_source *cs = e->scope ? source_class_of(e->scope->prog, t) : NULL;
+    if (cs && names_is_autograd(cs->cls, name)) return names_fail_autograd(e, r, cs->cls);
     py_object *o = cs ? py_class_find(cs->cls, name) : NULL;
     if (o && (o->kind == PY_STATICMETHOD || o->kind == PY_INSTANCE)) return source_sugar(e, r, o);
     return NULL;
@@ -514,6 +528,7 @@ const scope_ops source_scope_ops = {
     .annotation = source_annotation,
     .static_truth = source_static_truth,
     .static_range = source_static_range,
+    .predicate = source_predicate,
     .hint_assigned = source_hint_assigned,
     .has_member = source_has_member,
 };

@@ -373,18 +373,35 @@ static container_kind plan_container(const py_class *c) {
     return CONTAINER_NONE;
 }
 
+/* Is this attribute an element of the container? A ParameterList names its elements by numbers: parameters, and what else it was given. */
+static bool plan_is_element(const module_type *m, const char *name, bool is_parameter) {
+    return m->container == CONTAINER_PARAMETERS ? *name >= '0' && *name <= '9' : is_parameter;
+}
+
+/* Parameters and lists of them may both be in a ParameterList: their order is that of their numbers. */
+static bool plan_count_keys(module_plan *p, size_t n) {
+    arena *a = &p->g->unit->arena;
+    for (size_t i = 0; i < n; i++)
+        if (!avec_push(a, &p->m->keys, intern(&p->g->unit->names, arena_printf(a, "%zu", i)))) return plan_no_memory(p);
+    return true;
+}
+
 static bool plan_keys(module_plan *p) {
     module_type *m = p->m;
     arena *a = &p->g->unit->arena;
     m->container = plan_container(p->cls);
     bool of_modules = m->container == CONTAINER_LIST || m->container == CONTAINER_DICT;
     bool of_parameters = m->container == CONTAINER_PARAMETERS || m->container == CONTAINER_PARAMETER_DICT;
-    for (size_t i = 0; of_modules && i < m->children.len; i++)
-        if (!avec_push(a, &m->keys, m->children.data[i].name)) return plan_no_memory(p);
     for (size_t i = 0; of_parameters && i < m->attributes.len; i++)
-        if (m->attributes.data[i].is_parameter && !avec_push(a, &m->keys, m->attributes.data[i].name))
+        if (plan_is_element(m, m->attributes.data[i].name, m->attributes.data[i].is_parameter) &&
+            !avec_push(a, &m->keys, m->attributes.data[i].name))
             return plan_no_memory(p);
-    return true;
+    for (size_t i = 0; (of_modules || of_parameters) && i < m->children.len; i++)
+        if (!avec_push(a, &m->keys, m->children.data[i].name)) return plan_no_memory(p);
+    if (m->container != CONTAINER_PARAMETERS || !m->children.len) return true;
+    size_t n = m->keys.len;
+    m->keys.len = 0;
+    return plan_count_keys(p, n);
 }
 
 bool source_module_initialized(program *g, source_range r, const py_object *instance) {

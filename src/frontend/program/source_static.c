@@ -13,6 +13,7 @@
  * Tests: tests/lang/accepted_static.py, tests/lang/accepted_config.py
  */
 #include "frontend/program/source.h"
+#include "frontend/pyeval/torch/py_torch.h"
 
 enum { STATIC_MAX_DEPTH = 50, STATIC_MAX_INSTANCES = 4096, STATIC_MAX_RANGE = 1024 };
 
@@ -206,6 +207,34 @@ int source_static_truth(emitter *e, const expr *x) {
     return o && py_truth(&e->scope->prog->py, x->range, o, &truth) ? truth : -1;
 }
 
+/* The value of `def f(x): return VALUE` with a docstring or without; NULL: another function. */
+static const expr *static_only_value(const func_def *def) {
+    const stmt_list *body = &def->body;
+    size_t last = body->len - 1;
+    if (!body->len || last > 1 || body->data[last]->kind != S_RETURN || def->params.len != 1 || def->params.data[0].star || def->params.data[0].star_star) return NULL;
+    if (last && (body->data[0]->kind != S_EXPR || body->data[0]->value->kind != E_STR)) return NULL;
+    return body->data[last]->value;
+}
+
+/* exists(x) where the program has `def exists(x): return x is not None`: what x is known to be, and of which type it is then, is known
+ * only if the test stands where the call does. */
+const expr *source_predicate(emitter *e, const expr *call) {
+    if (call->a->kind != E_NAME || call->items.len != 1 || call->kwargs.len || call->items.data[0]->kind == E_STARRED ||
+        irgen_find_variable(e, call->a->name))
+        return NULL;
+    py_object *fn = py_lookup(&e->scope->prog->py, e->scope->env, call->a->name);
+    const func_def *def = fn && fn->kind == PY_FUNCTION && !py_is_overload(fn) ? fn->u.fn->def : NULL;
+    const expr *value = def ? static_only_value(def) : NULL;
+    if (!value || value->kind != E_COMPARE || (value->op != O_IS && value->op != O_ISNOT) || value->b->kind != E_NONE || value->a->kind != E_NAME ||
+        strcmp(value->a->name, def->params.data[0].name))
+        return NULL;
+    expr *test = arena_new(e->scratch, expr);
+    *test = *value;
+    test->range = call->range;
+    test->a = call->items.data[0];
+    return test;
+}
+
 sugar *source_static_range(emitter *e, const expr *x) {
     py_object *o = x->kind == E_CALL ? static_agreed(e, x, static_same_range) : NULL;
     if (!o || o->kind != PY_RANGE) return NULL;
@@ -227,7 +256,8 @@ py_object *source_static_object(emitter *e, const module_type *m, const char *na
     for (size_t i = 0; i < g->modules.cap; i++) {
         if (!g->modules.slots[i].key || g->modules.slots[i].value != m) continue;
         py_object *o = py_dict_get(((const py_object *)g->modules.slots[i].key)->u.inst.attrs, name);
-        if (!o || o->kind != PY_INSTANCE || source_is_module(o)) return NULL;
+        bool fields = o && o->kind == PY_TUPLE && o->u.seq.seq_cls; /* a named tuple that holds no tensors where it says so */
+        if (!o || (o->kind != PY_INSTANCE && !fields) || source_is_module(o)) return NULL;
         if (first && first != o) return static_distinguish(g, &(distinction){m->py_class, name}, 1), NULL;
         first = o;
     }

@@ -170,6 +170,7 @@ static ir_value *tracing_output(tracing *t, trace *into, py_object *o, int depth
     py *p = &t->g->py;
     bool key = depth && o->kind == PY_VALUE && o->u.v.tag == V_STR;
     if (py_is_tensor(o) || key) return trace_value(into, p->diag, (trace_operand){NULL, o->u.v}, NULL, "the result");
+    if (depth && py_is_none(o)) return graph_constant_none(trace_target(into)); /* PyTorch refuses it */
     if (o->kind == PY_TUPLE || o->kind == PY_LIST) return tracing_output_items(t, into, o->u.seq.items.len, o->u.seq.items.data, o->kind, depth);
     if (o->kind == PY_DICT) return tracing_output_dict(t, into, o->u.dict, depth);
     return source_fail(t->g, t->r, "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions: the result has an object "

@@ -399,8 +399,23 @@ static type *types_infer_list(program *g, py_object *o, strbuf *why, int depth) 
     return type_list(elem);
 }
 
+/* Fields of a named tuple that says no types are tensors: an instance that holds something else has no type. */
+static type *types_infer_named_tuple(program *g, py_object *o, strbuf *why) {
+    type *t = source_class(g, (source_range){0}, o->u.seq.seq_cls);
+    if (!t) return NULL;
+    value v = {0};
+    diag d = {0}, *outer = diag_redirect(&g->py.diag, &d);
+    bool fits = source_value(g, (source_range){0}, o, t, &v);
+    diag_restore(&g->py.diag, outer);
+    if (fits) value_unref(v);
+    else if (d.status == CTSC_LIMIT) diag_no_memory(g->py.diag);
+    else sb_puts(why, diag_message(&d));
+    diag_clear(&d);
+    return fits ? t : NULL;
+}
+
 static type *types_infer_tuple(program *g, py_object *o, strbuf *why, int depth) {
-    if (o->u.seq.seq_cls && !py_is_size(o)) return source_class(g, (source_range){0}, o->u.seq.seq_cls);
+    if (o->u.seq.seq_cls && !py_is_size(o)) return types_infer_named_tuple(g, o, why);
     type *elems[TYPES_MAX_ARGS];
     size_t n = o->u.seq.items.len;
     if (n > TYPES_MAX_ARGS) return sb_puts(why, "the tuple has too many elements"), NULL;

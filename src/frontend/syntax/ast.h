@@ -21,6 +21,7 @@ typedef struct expr expr;
 typedef struct stmt stmt;
 
 /*    kind          fields used */
+/* clang-format off */
 #define EXPR_KINDS(X)                                                                              \
     X(NAME)         /* name */                                                                     \
     X(INT)          /* i */                                                                        \
@@ -45,8 +46,8 @@ typedef struct stmt stmt;
     X(LIST)         /* items */                                                                     \
     X(DICT)         /* keys, items (values) */                                                      \
     X(SET)          /* items; refused by typing */                                                   \
-    X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions; c: the next clause \
-                     * (target, b, items, c), or NULL */                                                       \
+    X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions; c: the \
+                     * next clause (target, b, items, c), or NULL */                                \
     X(DICT_COMP)    /* {keys[0]: a for target in b if ...} */                                        \
     X(SET_COMP)     /* {a for target in b if ...}; refused by typing, as are the next three */        \
     X(YIELD)        /* a or NULL */                                                                 \
@@ -60,6 +61,7 @@ typedef struct stmt stmt;
     X(SHAPE)        /* is a a "sequence" of i elements (tuple_index: or more), or a "mapping" (name)? */ \
     X(FIELD)        /* the i-th positional field of a, an instance of class b */                     \
     X(UNSUPPORTED)  /* s: why. Python that nothing here runs */
+/* clang-format on */
 
 typedef enum expr_kind {
 #define EXPR_ENUM(k) E_##k,
@@ -69,12 +71,14 @@ typedef enum expr_kind {
 } expr_kind;
 
 /* Operators; the text is Python's. */
+/* clang-format off */
 #define OPERATORS(X)                                                                               \
     X(ADD, "+") X(SUB, "-") X(MUL, "*") X(DIV, "/") X(FLOORDIV, "//") X(MOD, "%") X(POW, "**")       \
     X(MATMUL, "@") X(AND, "&") X(OR, "|") X(XOR, "^") X(LSHIFT, "<<") X(RSHIFT, ">>")                \
     X(EQ, "==") X(NE, "!=") X(LT, "<") X(LE, "<=") X(GT, ">") X(GE, ">=")                            \
     X(IS, "is") X(ISNOT, "is not") X(IN, "in") X(NOTIN, "not in")                                    \
     X(BOOL_AND, "and") X(BOOL_OR, "or") X(NOT, "not") X(NEG, "-") X(POS, "+") X(INVERT, "~")
+/* clang-format on */
 
 typedef enum operator_kind {
 #define OPERATOR_ENUM(k, text) O_##k,
@@ -121,6 +125,7 @@ struct expr {
     VEC(param) params;
 };
 
+/* clang-format off */
 #define STMT_KINDS(X)                                                                              \
     X(EXPR)         /* value */                                                                     \
     X(ASSIGN)       /* targets (several: a = b = v), value */                                        \
@@ -140,6 +145,7 @@ struct expr {
     X(IMPORT)       /* imports */                                                                    \
     X(GLOBAL)       /* names in targets */                                                           \
     X(TRY)          /* body, handlers, orelse, final; refused by typing */
+/* clang-format on */
 
 typedef enum stmt_kind {
 #define STMT_ENUM(k) S_##k,

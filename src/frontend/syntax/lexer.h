@@ -17,6 +17,7 @@
 
 /* Tokens made of punctuation, longest first within a common beginning (the lexer tries them in
  * order). */
+/* clang-format off */
 #define PUNCTUATION(X)                                                                             \
     X(ELLIPSIS, "...")                                                                             \
     X(DOT, ".") X(POW_ASSIGN, "**=") X(POW, "**") X(MUL_ASSIGN, "*=") X(STAR, "*")                 \
@@ -31,7 +32,9 @@
                                         X(SEMICOLON, ";") X(LPAREN, "(") X(RPAREN, ")")            \
                                             X(LBRACKET, "[") X(RBRACKET, "]") X(LBRACE, "{")       \
                                                 X(RBRACE, "}")
+/* clang-format on */
 
+/* clang-format off */
 #define KEYWORDS(X)                                                                                \
     X(FALSE, "False")                                                                              \
     X(NONE, "None") X(TRUE, "True") X(AND_KW, "and") X(AS, "as") X(ASSERT, "assert")               \
@@ -42,6 +45,7 @@
                         X(LAMBDA, "lambda") X(NONLOCAL, "nonlocal") X(NOT, "not") X(OR_KW, "or")   \
                             X(PASS, "pass") X(RAISE, "raise") X(RETURN, "return") X(TRY, "try")    \
                                 X(WHILE, "while") X(WITH, "with") X(YIELD, "yield")
+/* clang-format on */
 
 typedef enum token_kind {
     TK_EOF,

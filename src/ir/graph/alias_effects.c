@@ -2,11 +2,10 @@
 /*
  * alias_effects.c - what single nodes do: effects, writes, failures, and what they read of their inputs.
  *
- * Method. An operator's schema says most (Tensor(a!) is written, Tensor(a) -> Tensor(a) shares); its row in ops.def says whether it prints, raises
- * or draws random numbers. The tables here hold what neither says. They name operators without overloads:
- * an operator missing from a table of permissions (views, what never raises) costs an optimisation, one
- * missing from a table of warnings (unmarked writes, unmarked results) would be a bug. The warnings were found by
- * running every program of the corpus and comparing storages, and by reading the kernels.
+ * Method. An operator's schema says most (Tensor(a!) is written, Tensor(a) -> Tensor(a) shares); its row says whether it prints, raises or
+ * draws random numbers, and the traits at the end of ir/op/op_traits.h what neither says. A missing permission (MAKES_VIEW, NEVER_FAILS) costs an
+ * optimisation, a missing warning (WRITES, MAY_RETURN_ARGUMENT) would be a bug. The warnings were found by running every program of the corpus
+ * and comparing storages, and by reading the kernels.
  * Tests: tests/unit/test_alias.c
  */
 #include "ir/graph/alias.h"
@@ -14,16 +13,8 @@
 
 #include <string.h>
 
-static bool effects_named(const char *const *names, const char *name) {
-    for (; *names; names++)
-        if (!strcmp(*names, name)) return true;
-    return false;
-}
-
-/* The operator's name behind "aten::" or "prim::"; "" of other namespaces and kinds. */
-static const char *effects_name(const node *n) {
-    if (n->kind != N_OP) return "";
-    return !strncmp(n->op_name, "aten::", 6) || !strncmp(n->op_name, "prim::", 6) ? n->op_name + 6 : "";
+static op_traits effects_traits(const node *n) {
+    return n->kind == N_OP && n->op ? n->op->traits : 0;
 }
 
 static bool effects_known_false(const node *n, int i) {
@@ -66,26 +57,16 @@ bool node_has_visible_effects(const node *n) {
 
 /* ---- failures ------------------------------------------------------------------------------------------ */
 
-/* On ints, floats, bools and None these always give a result. */
-static const char *const effects_total[] = {"add", "sub", "mul", "neg", "lt", "le", "gt", "ge", "eq", "ne", "__and__", "__or__", "__xor__", "__not__",
-                                            "__is__", "__isnot__", "Bool", "Float", "min", "max", "abs", NULL};
-/* Questions that every tensor can answer. */
-static const char *const effects_tensor_questions[] = {"dim", "device", "dtype", "layout", "requires_grad", "is_cuda", "is_cpu", "is_floating_point",
-                                                       "is_complex", "numel", "is_sparse", "is_quantized", "is_mkldnn", NULL};
-
 static bool effects_simple(const type *t) {
     return t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NONE;
 }
 
 static bool effects_never_fails(const node *n) {
-    const char *name = effects_name(n);
-    if (!n->op || !n->op->fn) return false;
-    if (n->op->schema->nargs == 2 && !strncmp(name, "__is", 4)) return true;
-    if (n->inputs.len == 1 && n->inputs.data[0]->type->kind == T_TENSOR) return effects_named(effects_tensor_questions, name);
-    if (!strcmp(name, "len")) return n->inputs.data[0]->type->kind == T_LIST || n->inputs.data[0]->type->kind == T_STR;
-    for (size_t i = 0; i < n->inputs.len; i++)
+    never_fails kind = OP_NEVER_FAILS(effects_traits(n));
+    if (kind == FAILS_PERHAPS || !n->op->fn) return false;
+    for (size_t i = 0; i < n->inputs.len && kind == NEVER_FAILS_NUMBERS; i++)
         if (!effects_simple(n->inputs.data[i]->type)) return false;
-    return effects_named(effects_total, name);
+    return true;
 }
 
 static const bool effects_kind_total[N_KIND_COUNT] = {
@@ -105,18 +86,12 @@ bool node_may_raise(const node *n) {
 /* ---- writes ---------------------------------------------------------------------------------------------- */
 
 /* Arguments `first` to `last` are written, unless the argument `unless_false` is known to be False (-1: always). */
-static const struct { const char *name; int first, last, unless_false; } effects_unmarked_writes[] = {
-    {"batch_norm", 3, 4, 5},
-    {"instance_norm", 3, 4, 5},
-    {"native_batch_norm", 3, 4, 5},
-    {"_batch_norm_impl_index", 3, 4, 5},
-    {"cudnn_batch_norm", 3, 4, 5},
-    {"miopen_batch_norm", 3, 4, 5},
-    {"batch_norm_gather_stats", 3, 4, -1},
-    {"batch_norm_gather_stats_with_counts", 3, 4, -1},
-    {"batch_norm_update_stats", 1, 2, -1},
-    {"rrelu_with_noise", 1, 1, 4},
-    {"_no_grad_embedding_renorm_", 0, 0, -1},
+static const struct { int first, last, unless_false; } effects_unmarked_writes[WRITES_COUNT] = {
+    [WRITES_STATISTICS] = {3, 4, 5},
+    [WRITES_GATHERED] = {3, 4, -1},
+    [WRITES_UPDATED] = {1, 2, -1},
+    [WRITES_NOISE] = {1, 1, 4},
+    [WRITES_SELF] = {0, 0, -1},
 };
 
 static bool effects_alias_writes(const alias_info *a) {
@@ -150,59 +125,34 @@ bool node_writes_input(const node *n, int i) {
     if (n->kind == N_FUSION_GROUP) return effects_group_writes(n, i);
     if (n->kind != N_OP || !n->op) return false; /* what may do anything is asked of the database */
     if (i < n->op->schema->nargs && effects_alias_writes(n->op->schema->args[i].alias)) return true;
-    const char *name = effects_name(n);
-    for (size_t k = 0; k < sizeof effects_unmarked_writes / sizeof *effects_unmarked_writes; k++) {
-        if (strcmp(effects_unmarked_writes[k].name, name)) continue;
-        return i >= effects_unmarked_writes[k].first && i <= effects_unmarked_writes[k].last &&
-               !effects_known_false(n, effects_unmarked_writes[k].unless_false);
-    }
-    return false;
+    unmarked_writes set = OP_WRITES(n->op->traits);
+    return set != WRITES_NOTHING && i >= effects_unmarked_writes[set].first && i <= effects_unmarked_writes[set].last &&
+           !effects_known_false(n, effects_unmarked_writes[set].unless_false);
 }
 
-static const char *const effects_reshaping[] = {
-    "resize_", "resize_as_", "resize_as_sparse_", "set_", "set_data", "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_",
-    "unsqueeze_", "as_strided_", "detach_", "requires_grad_", "rename_", "swap_", "sparse_resize_", "_resize_output_", "retain_grad", NULL};
+/* Operators of other namespaces may do anything to what they write. */
+static bool effects_are_known(const node *n) {
+    return !strncmp(n->op_name, "aten::", 6) || !strncmp(n->op_name, "prim::", 6);
+}
 
 bool node_write_reshapes(const node *n) {
-    const char *name = effects_name(n);
-    size_t len = strlen(name);
     if (n->kind == N_FUSION_GROUP) return false;
     if (n->kind != N_OP || !n->op) return true;
     for (int i = 0; i < n->op->schema->nargs && i < (int)n->inputs.len; i++)
         if (node_writes_input(n, i) && (n->op->schema->args[i].type->kind != T_TENSOR || n->op->schema->args[i].kwarg_only))
             return n->op->schema->args[i].type->kind != T_OPTIONAL; /* lists grow, out= is resized; statistics are not */
-    return !len || effects_named(effects_reshaping, name);
+    return !effects_are_known(n) || (n->op->traits & RESHAPES);
 }
 
 /* ---- reads ----------------------------------------------------------------------------------------------- */
 
-static const char *const effects_asks_shape[] = {
-    "size", "sym_size", "dim", "ndimension", "numel", "stride", "dtype", "device", "layout", "is_cuda", "is_cpu", "is_floating_point",
-    "is_complex", "is_contiguous", "requires_grad", "element_size", "is_sparse", "is_quantized", "is_mkldnn", "is_nested", "zeros_like",
-    "ones_like", "empty_like", "full_like", "new_zeros", "new_ones", "new_empty", "new_full", NULL};
-
-/* New tensors on the storage of their argument, whatever the arguments are. */
-static const char *const effects_views[] = {
-    "view", "slice", "select", "transpose", "permute", "unsqueeze", "squeeze", "expand", "expand_as", "t", "chunk", "split", "unbind", "narrow",
-    "detach", "alias", "diagonal", "as_strided", "unfold", "split_with_sizes", "view_as", "movedim", "numpy_T", "mT", NULL};
-
-/* These look into the elements of a list. */
-static const char *const effects_deep_lists[] = {"sort", "sorted", "tensor", "as_tensor", "index", "count", "remove", "__contains__", "eq",
-                                                 "ne", "str", "format", "join", "max", "min", "sum", "all", "any", NULL};
-
-static bool effects_is_view(const node *n) {
-    return n->kind == N_OP && n->op && n->inputs.len && n->inputs.data[0]->type->kind == T_TENSOR &&
-           effects_named(effects_views, effects_name(n));
-}
-
 static node_read effects_op_reads(const node *n, int i) {
     const schema *s = n->op->schema;
-    const char *name = effects_name(n);
+    op_traits traits = n->op->traits;
     if (i >= s->nargs) return READ_DEEP;
-    if (i == 0 && n->inputs.data[0]->type->kind == T_TENSOR && (effects_is_view(n) || effects_named(effects_asks_shape, name)))
-        return READ_SHAPE;
+    if (i == 0 && (traits & (MAKES_VIEW | ASKS_GEOMETRY))) return READ_SHAPE;
     const type *t = s->args[i].type;
-    if (!t->has_var || effects_named(effects_deep_lists, name)) return READ_DEEP;
+    if (!t->has_var || (traits & READS_DEEPLY)) return READ_DEEP;
     if (t->kind == T_LIST || t->kind == T_DICT) return READ_SELF;
     return t->kind == T_VAR && s->nargs && (s->args[0].type->kind == T_LIST || s->args[0].type->kind == T_DICT) ? READ_NONE : READ_DEEP;
 }
@@ -220,18 +170,8 @@ node_read node_reads_input(const node *n, int i) {
 
 /* ---- results --------------------------------------------------------------------------------------------- */
 
-static const char *const effects_unmarked_results[] = {
-    "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "native_dropout", "type_as", "sum_to_size", "atleast_1d", "atleast_2d",
-    "atleast_3d", "broadcast_tensors", "meshgrid", "sorted", "einsum", "chain_matmul", "linalg_multi_dot", "cartesian_prod", "combinations",
-    "conj_physical", "data", "cpu", "cuda", "to_dense", "to_mkldnn", "to_sparse", "dequantize", "_cast_Byte", "_cast_Char", "_cast_Double",
-    "_cast_Float", "_cast_Half", "_cast_Int", "_cast_Long", "_cast_Short", "matrix_power", "linalg_matrix_power", "pad", "constant_pad_nd",
-    "rot90", "_conj_physical", "_pack_padded_sequence", "_pad_packed_sequence", "lift", "AutogradAdd", "_unsafe_view", "unsafe_split",
-    "unsafe_chunk", "unsafe_split_with_sizes", "set", "positive", "_to_cpu", NULL};
-
 bool node_returns_unmarked(const node *n) {
-    const char *name = effects_name(n);
-    bool list = n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_LIST;
-    return effects_named(effects_unmarked_results, name) || (list && (!strcmp(name, "max") || !strcmp(name, "min")));
+    return effects_traits(n) & MAY_RETURN_ARGUMENT;
 }
 
 node_result node_makes(const node *n) {
@@ -240,9 +180,8 @@ node_result node_makes(const node *n) {
     case N_OP: break;
     default: return RESULT_NEW;
     }
-    if (effects_is_view(n)) return n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR ? RESULT_VIEW : RESULT_NEW;
-    const char *name = effects_name(n);
-    bool element = !strcmp(name, "__getitem__") || !strcmp(name, "select");
+    if (effects_traits(n) & MAKES_VIEW) return n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR ? RESULT_VIEW : RESULT_NEW;
+    bool element = node_is_op(n, "aten::__getitem__") || node_is_op(n, "aten::select");
     return element && n->inputs.data[0]->type->kind != T_TENSOR ? RESULT_SAME : RESULT_NEW;
 }
 

@@ -36,6 +36,7 @@ typedef struct ir_value ir_value;
 
 /* Node kinds that the compiler itself knows. Everything else is N_OP, named by its operator.
  *    kind               text                        effect: may be removed when unused */
+/* clang-format off */
 #define NODE_KINDS(X)                                                                              \
     X(OP,                "",                         0)                                              \
     X(CONSTANT,          "prim::Constant",           1)                                              \
@@ -73,6 +74,7 @@ typedef struct ir_value ir_value;
     X(WITH,              "prim::With",               0) /* while exits are transformed */            \
     X(CLOSURE,           "prim::Closure",            1)                                              \
     X(FUSION_GROUP,      "prim::FusionGroup",        0)
+/* clang-format on */
 
 typedef enum node_kind {
 #define NODE_ENUM(k, text, pure) N_##k,

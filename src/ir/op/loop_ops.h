@@ -14,6 +14,7 @@
 #include "ir/graph/graph.h"
 
 /* What an operator does; text is an operator or function of the class. */
+/* clang-format off */
 #define LOOP_CLASSES(X)                                                                              \
     X(ARITH) X(COMPARE) X(LOGIC) X(DIVIDE) X(FLOORDIV) X(REMAINDER) X(TRUNCDIV) X(POW) X(INTPOW)       \
     X(REAL1) X(REAL2) X(TEST) X(ROUND) X(LEAST) X(ABS) X(NEG) X(NOT) X(SHIFT) X(GCD)                   \
@@ -22,6 +23,7 @@
     X(SELECT) X(SLICE) X(TRANSPOSE) X(UNSQUEEZE)                                                      \
     X(NEW) X(FILL_NEW) X(COPY) X(FILL) X(REDUCE) X(DOT)                                               \
     X(POINTWISE) X(IN_PLACE) X(VIEW) /* fusible ones */
+/* clang-format on */
 
 typedef enum loop_class {
     LOOP_NONE, /* no native loop can hold it */

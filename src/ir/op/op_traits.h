@@ -15,12 +15,15 @@
 #include <stdint.h>
 
 typedef uint64_t op_traits;
+/* clang-format off */
 #define OP_TRAIT(bit)            (UINT64_C(1) << (bit))
 #define OP_FIELD(x, first)       ((op_traits)(x) << (first))
 #define OP_FIELD_OF(t, first, n) ((int)((t) >> (first) & ((UINT64_C(1) << (n)) - 1)))
 #define LOWERED(name)            "\1" name
+/* clang-format on */
 
 /* ---- effects, and how the function is called ---- */
+/* clang-format off */
 #define OP_SIDE_EFFECT OP_TRAIT(0) /* prints, raises, warns, draws random numbers: never removed or moved */
 #define OP_RANDOM      OP_TRAIT(1) /* result differs from call to call: never merged or folded */
 #define OP_UNSAFE      OP_TRAIT(2) /* touches files or the network: refused unless the program allows it */
@@ -28,6 +31,7 @@ typedef uint64_t op_traits;
 #define OP_INTO        OP_TRAIT(4) /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
 #define OP_COMPOSITE   OP_TRAIT(5) /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
 #define OP_FOREIGN     OP_TRAIT(6) /* a program's own (ctsc_register_op): what its function does besides is not known */
+/* clang-format on */
 
 /* ---- kernels: FUSE(kind, cost), cost in rough quarter cycles per float32 element of vector code ---- */
 typedef enum fusible_kind {
@@ -37,10 +41,12 @@ typedef enum fusible_kind {
     FUSIBLE_REDUCE,    /* sum, mean, max, argmax, var, norm, ... over dims */
     FUSIBLE_ROWS,      /* pointwise and reductions over the same dims: softmax, layer_norm, ... */
 } fusible_kind;
+/* clang-format off */
 #define FUSE(kind, cost) (OP_FIELD(FUSIBLE_##kind, 8) | OP_FIELD(cost, 11))
 #define OP_FUSIBLE(t)    ((fusible_kind)OP_FIELD_OF(t, 8, 3))
 #define OP_COST(t)       OP_FIELD_OF(t, 11, 8)
 #define OP_COST_MAX      255
+/* clang-format on */
 
 /* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name (LOWERED's) on so many tensors and, behind them, numbers. */
 typedef enum call_kind {
@@ -83,12 +89,14 @@ typedef enum rank_rule {
     RANK_PLUS_1,  /* one more */
     RANK_OF_LIST, /* as many dims as the second argument has elements */
 } rank_rule;
+/* clang-format off */
 #define RANK(rule)  OP_FIELD(RANK_##rule, 25)
 #define OP_RANK(t)  ((rank_rule)OP_FIELD_OF(t, 25, 3))
 #define DTYPE_SAME  OP_TRAIT(28) /* that of the first argument */
 #define FLOATS_SAME OP_TRAIT(29) /* that of the first argument, if it is floating */
 #define FLOATS_KEPT OP_TRAIT(30) /* floating, if that of the first argument is */
 #define FLOATS_MADE OP_TRAIT(31) /* floating or complex, unless an argument `dtype` says otherwise */
+/* clang-format on */
 
 /* ---- calls that cannot fail, and in-place calls: x.f_() is x = f(x) ---- */
 #define TOTAL           OP_TRAIT(32) /* works for every tensor, if all else is left at its default */
@@ -111,8 +119,37 @@ typedef enum twin_need {
 /* ---- gradients (runtime/autograd) ---- */
 #define NO_GRADIENT OP_TRAIT(49) /* its results are constants as far as gradients go, whatever it takes */
 #define ASKS_GRADIENT OP_TRAIT(50) /* a program that has it records what it does */
+#define SIZED_BY_DATA OP_TRAIT(61) /* the sizes of its results depend on elements: a call is no model of the next */
 
-/* Effects, work, and that the function touches no element. */
-#define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND)
+/* ---- what neither schema nor effects say (ir/graph/alias_effects.c). Without the first three an optimisation is lost; without the others it is wrong ---- */
+typedef enum never_fails {
+    FAILS_PERHAPS,
+    NEVER_FAILS_NUMBERS, /* given nothing but ints, floats, bools and None */
+    NEVER_FAILS_TENSORS, /* given a tensor alone: a question that each can answer */
+    NEVER_FAILS_VALUES,  /* given anything */
+} never_fails;
+#define NEVER_FAILS(kind)  OP_FIELD(NEVER_FAILS_##kind, 51)
+#define OP_NEVER_FAILS(t)  ((never_fails)OP_FIELD_OF(t, 51, 2))
+#define ASKS_GEOMETRY      OP_TRAIT(53) /* reads no element of its first argument, a tensor */
+#define MAKES_VIEW         OP_TRAIT(54) /* a new tensor on the storage of the first argument, whatever the arguments are */
+#define READS_DEEPLY       OP_TRAIT(55) /* looks into the elements of a list */
+#define RESHAPES           OP_TRAIT(56) /* in its own place: sizes, strides or the storage change, not only elements */
+#define MAY_RETURN_ARGUMENT OP_TRAIT(57) /* or what shares memory with one, though the schema does not say so */
+/* WRITES(set): arguments that are written though the schema does not say so. */
+typedef enum unmarked_writes {
+    WRITES_NOTHING,
+    WRITES_STATISTICS, /* 3 and 4, unless argument 5 is False */
+    WRITES_GATHERED,   /* 3 and 4 */
+    WRITES_UPDATED,    /* 1 and 2 */
+    WRITES_NOISE,      /* 1, unless argument 4 is False */
+    WRITES_SELF,       /* 0 */
+    WRITES_COUNT
+} unmarked_writes;
+#define WRITES(set)  OP_FIELD(WRITES_##set, 58)
+#define OP_WRITES(t) ((unmarked_writes)OP_FIELD_OF(t, 58, 3))
+
+/* Effects, work, that the function touches no element, and warnings. */
+#define OP_TRAITS_OF_WRITES \
+    (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND | RESHAPES | MAY_RETURN_ARGUMENT | OP_FIELD(7, 58))
 
 #endif

@@ -17,6 +17,7 @@
 #include "ir/scalar/scalar_ops.h"
 #include "tensor/dtype.h"
 
+/* clang-format off */
 #define COMPLEX          complex64
 #define PART             float
 #define NATIVE           float _Complex
@@ -24,6 +25,7 @@
 #define PART_OP(name)    name##f
 #define LIBM(name)       __builtin_##name##f
 #define REAL_OP(name)    scalar_##name##_f32
+/* clang-format on */
 #include "ir/scalar/scalar_ops_complex_type.h"
 #undef COMPLEX
 #undef PART
@@ -33,6 +35,7 @@
 #undef LIBM
 #undef REAL_OP
 
+/* clang-format off */
 #define COMPLEX          complex128
 #define PART             double
 #define NATIVE           double _Complex
@@ -40,6 +43,7 @@
 #define PART_OP(name)    name
 #define LIBM(name)       __builtin_##name
 #define REAL_OP(name)    scalar_##name##_f64
+/* clang-format on */
 #include "ir/scalar/scalar_ops_complex_type.h"
 #undef COMPLEX
 #undef PART

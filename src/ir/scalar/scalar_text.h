@@ -21,6 +21,7 @@
 #include "ir/op/fusible.h"
 
 /* enum, operands, whether the result is a condition, whether the operands are */
+/* clang-format off */
 #define SCALAR_NODE_TABLE(X)                                                                                           \
     X(CONST, 0, false, false)                                                                                          \
     X(ARG, 0, false, false)                                                                                            \
@@ -40,6 +41,7 @@
     X(OR, 2, true, true)                                                                                               \
     X(SELECT, 3, false, false) /* the first operand is a condition */                                                  \
     X(CALL, 0, false, false)
+/* clang-format on */
 
 typedef enum scalar_op {
 #define SCALAR_NODE_ENUM(e, operands, gives, takes) SCALAR_##e,

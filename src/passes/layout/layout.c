@@ -33,6 +33,7 @@
 
 enum {
     LAYOUT_CHANGED = 1, LAYOUT_MADE = 2, /* node.mark */
+    LAYOUT_WAYS = 200, /* uses looked at to see whether a view is alone */
     LAYOUT_PRICE = 32, /* multiplications of a convolution that pay for the conversion of an element */
 };
 
@@ -219,6 +220,53 @@ static bool layout_keeps(layout *l, const node *n) {
     return true;
 }
 
+/* ---- views that are known outside --------------------------------------------------------------------------- */
+
+/* Can what the user makes share memory with what it uses there? */
+static bool layout_passes_on(const use *u) {
+    const node *n = u->user;
+    if (node_makes_fresh(n)) return false;
+    return n->kind != N_OP || u->index >= n->op->schema->nargs || n->op->schema->args[u->index].alias || node_returns_unmarked(n);
+}
+
+/* In how many ways does v's memory get to a return, a container or a call? Views of it count, lists of them too; two are as good as more. left: uses that may
+ * be looked at, since paths may meet again; without any more there are two ways. */
+static int layout_count_ways(const ir_value *v, int *left) {
+    int ways = 0;
+    for (size_t i = 0; i < v->uses.len && ways < 2; i++) {
+        if (--*left < 0) return 2;
+        const node *user = v->uses.data[i].user;
+        bool op = user && ((user->kind == N_OP && user->op) || user->kind == N_LIST_UNPACK);
+        if (op && !layout_passes_on(&v->uses.data[i])) continue;
+        if (!op) ways++;
+        for (size_t k = 0; op && k < user->outputs.len; k++) ways += layout_count_ways(user->outputs.data[k], left);
+    }
+    return ways;
+}
+
+static int layout_ways_out(const ir_value *v) {
+    int left = LAYOUT_WAYS;
+    return layout_count_ways(v, &left);
+}
+
+/* The value whose memory v is a view of; NULL: it is not new. */
+static const ir_value *layout_root(const ir_value *v) {
+    while (v->def && !node_makes_fresh(v->def)) {
+        if (v->def->kind != N_OP || !v->def->op || !v->def->inputs.len || v->def->inputs.data[0]->type->kind != T_TENSOR) return NULL;
+        v = v->def->inputs.data[0];
+    }
+    return v->def ? v : NULL;
+}
+
+/* Does the caller get a view that n makes, and something else with elements in common? A twin would be a copy. */
+static bool layout_shares_outside(const node *n) {
+    int ways = 0;
+    if (n->kind != N_OP || !n->op || !n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR || node_makes_fresh(n)) return false;
+    for (size_t i = 0; i < n->outputs.len; i++) ways += layout_ways_out(n->outputs.data[i]);
+    const ir_value *root = ways ? layout_root(n->inputs.data[0]) : NULL;
+    return ways && (!root || layout_ways_out(root) > 1);
+}
+
 /* ---- the walk ------------------------------------------------------------------------------------------------ */
 
 static const struct layout_row { const char *key; layout_rule *rule; } layout_rows[] = {
@@ -244,7 +292,7 @@ static void layout_forget(layout *l, node *n) {
 static void layout_node(layout *l, node *n) {
     layout_rule *rule = layout_rule_of(n);
     l->at = n;
-    if (!rule || !n->outputs.len || !layout_keeps(l, n)) return;
+    if (!rule || !n->outputs.len || !layout_keeps(l, n) || layout_shares_outside(n)) return;
     l->plain = NULL;
     l->used.len = 0;
     l->region = layout_region_new(l);

@@ -20,6 +20,7 @@ static const struct layout_conv_row {
     int spatial, stride, padding, dilation, transposed, output_padding, groups;
     bool batched;
 } layout_convs[] = {
+    /* clang-format off */
     {"aten::conv1d",                    1,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
     {"aten::conv2d",                    2,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
     {"aten::conv3d",                    3,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
@@ -32,6 +33,7 @@ static const struct layout_conv_row {
     {"aten::_convolution",              0,    3,     4,      5,       6,           7,            8,          true},
     {"aten::_convolution.deprecated",   0,    3,     4,      5,       6,           7,            8,          true},
     {"aten::convolution",               0,    3,     4,      5,       6,           7,            8,          true},
+    /* clang-format on */
 };
 
 typedef struct layout_convolution {

@@ -91,6 +91,22 @@ bool layout_pointwise(layout *l, node *n) {
     return true;
 }
 
+/* (self, other, ...): of `other` nothing counts but what kind of tensor it is. */
+bool layout_convert(layout *l, node *n) {
+    ir_value *args[LAYOUT_MAX_ARGS];
+    const layout_twin *t = layout_find(l, n->inputs.data[0], true), *other = layout_find(l, n->inputs.data[1], false);
+    if ((!t && !other) || n->inputs.len > LAYOUT_MAX_ARGS) return false;
+    if (t && !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
+    if (other && !layout_use(l, n->inputs.data[1], other->spatial, false)) return false;
+    for (size_t i = 0; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
+    if (t) args[0] = t->last;
+    if (other) args[1] = other->last;
+    ir_value *y = layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0];
+    if (t) return layout_give(l, n->outputs.data[0], y, t);
+    l->plain = y;
+    return true;
+}
+
 bool layout_not(layout *l, node *n) {
     (void)l, (void)n;
     return false;

@@ -15,7 +15,11 @@ struct ctsc_value {
     value v;
     struct ctsc_scope *traced; /* the scope whose trace has recorded where it comes from; NULL: none (api_trace.c) */
 };
-struct ctsc_module { module *m; };
+struct ctsc_module {
+    module *m;
+    struct ctsc_module *whole; /* of a submodule: the module it is a part of, of which it holds a reference; else NULL */
+    atomic_int more;           /* references beyond the first */
+};
 
 /* Where a function of ctsc.h puts its failure: the caller's error, cleared, or else *own. It ends with api_leave. */
 static inline diag *api_enter(ctsc_error *e, diag *own) {

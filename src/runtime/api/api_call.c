@@ -225,10 +225,22 @@ static ctsc_value *scope_run_traced(ctsc_scope *s, diag *d, const char *op, func
     return h;
 }
 
-static ctsc_value *scope_run(ctsc_scope *s, diag *d, const char *op, function *f, size_t n, ctsc_value *const *args, value *values) {
-    value out = value_none();
-    if (s->trace) return scope_run_traced(s, d, op, f, n, args, values);
-    return scope_execute(s, d, f, n, args, values, &out) == CTSC_OK ? scope_own_take(s, out) : NULL;
+/* A call of n values; they and their count have been looked at. Where the scope traces, the result is a handle of the scope's (*h), else *out. */
+static ctsc_status scope_call(ctsc_scope *s, diag *d, const char *op, size_t n, const char *const *names, ctsc_value *const *args,
+                              value *out, ctsc_value **h) {
+    call_arg few[CALL_FEW], *formal = n <= CALL_FEW ? few : mem_alloc(n * sizeof *formal);
+    value fewer[CALL_FEW], *values = n <= CALL_FEW ? fewer : mem_alloc(n * sizeof *values);
+    if (!formal || !values) {
+        diag_no_memory(d);
+    } else {
+        for (size_t i = 0; i < n; i++) formal[i] = scope_arg(names ? names[i] : NULL, args[i]->v);
+        function *f = scope_find(s, d, op, n, formal);
+        if (f && s->trace) *h = scope_run_traced(s, d, op, f, n, args, values);
+        else if (f) scope_execute(s, d, f, n, args, values, out);
+    }
+    if (formal != few) mem_free(formal);
+    if (values != fewer) mem_free(values);
+    return d->status;
 }
 
 ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args) {
@@ -237,20 +249,27 @@ ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const c
     if (api_given(d, op, "the operator's name") != CTSC_OK) return NULL;
     for (size_t i = 0; i < nargs; i++)
         if (!scope_given(s, op, args ? args[i] : NULL)) return NULL;
-    call_arg few[CALL_FEW], *formal = nargs <= CALL_FEW ? few : mem_alloc(nargs * sizeof *formal);
-    value fewer[CALL_FEW], *values = nargs <= CALL_FEW ? fewer : mem_alloc(nargs * sizeof *values);
     ctsc_value *h = NULL;
-    if (!formal || !values) {
-        diag_no_memory(d);
-    } else {
-        for (size_t i = 0; i < nargs; i++) formal[i] = scope_arg(names ? names[i] : NULL, args[i]->v);
-        function *f = scope_find(s, d, op, nargs, formal);
-        if (f) h = scope_run(s, d, op, f, nargs, args, values);
-    }
+    value out = value_none();
+    if (scope_call(s, d, op, nargs, names, args, &out, &h) == CTSC_OK && !s->trace) h = scope_own_take(s, out);
     if (d->status != CTSC_OK) diag_blame_caller(d);
-    if (formal != few) mem_free(formal);
-    if (values != fewer) mem_free(values);
     return h;
+}
+
+ctsc_status ctsc_scope_invoke(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args,
+                              ctsc_value **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    value result = value_none();
+    ctsc_status st = api_given(d, s, "the scope");
+    if (st == CTSC_OK) st = api_given(d, op, "the operator's name");
+    if (st == CTSC_OK && s->trace) st = diag_fail(d, CTSC_USAGE, "%s: the scope is tracing", op);
+    if (st == CTSC_OK && !api_all_given(nargs, args)) st = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", op);
+    if (st == CTSC_OK) st = scope_call(s, d, op, nargs, names, args, &result, NULL);
+    if (st != CTSC_OK) return api_leave(e, &own, st);
+    ctsc_value *h = api_wrap_take(result);
+    if (h) *out = h;
+    else st = diag_no_memory(d);
+    return api_leave(e, &own, st);
 }
 
 ctsc_value *ctsc_op(ctsc_scope *s, const char *op, int n, ...) {

@@ -82,6 +82,16 @@ ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name) {
     return found ? api_wrap_take(value_ref(*found)) : NULL;
 }
 
+const char *ctsc_value_name(const ctsc_value *v, size_t i) {
+    if (i >= ctsc_value_len(v)) return NULL;
+    if (v->v.tag == V_OBJECT) {
+        const class_info *c = v->v.u.object->cls->cls;
+        return i < c->attributes.len ? c->attributes.data[i].name : NULL;
+    }
+    if (v->v.tag != V_TUPLE || !v->v.u.tuple->type || !v->v.u.tuple->type->field_names) return NULL;
+    return v->v.u.tuple->type->field_names[i];
+}
+
 char *ctsc_value_type(const ctsc_value *v) {
     strbuf sb = STRBUF_INIT;
     if (v) type_print_python(type_of_value(v->v), &sb);

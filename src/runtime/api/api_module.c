@@ -66,11 +66,6 @@ ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e)
     return api_leave(e, &own, module_freeze(d, m->m, fold_weights));
 }
 
-void ctsc_module_free(ctsc_module *m) {
-    if (!m) return;
-    module_free(m->m);
-    mem_free(m);
-}
 
 /* ---- methods ------------------------------------------------------------------------------------- */
 
@@ -210,7 +205,7 @@ typedef struct api_operators {
 } api_operators;
 
 static void api_note_function(api_operators *v, function *f) {
-    if (!f || !f->def || ptrmap_get(&v->seen, f)) return;
+    if (!f || (!f->def && !f->graph) || ptrmap_get(&v->seen, f)) return;
     if (!ptrmap_put(&v->seen, f, f) || !vec_push(&v->todo, f)) v->status = diag_no_memory(v->d);
 }
 

@@ -52,7 +52,7 @@ static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_optio
     runtime *rt = &w->rt;
     runtime_init(rt);
     rt->ws = w;
-    rt->root = m->m->root.u.object;
+    rt->root = m->whole ? NULL : m->m->root.u.object; /* code is made of a class, and kept: only of the whole there is one object */
     rt->opt = m->m->opt;
     rt->print = o->print;
     rt->warn = o->warn;

@@ -317,6 +317,10 @@ bool ctsc_tensor_is_contiguous(const ctsc_value *t) {
     return api_tensor(t) && tensor_is_contiguous(api_tensor(t));
 }
 
+bool ctsc_tensor_is_writable(const ctsc_value *t) {
+    return api_tensor(t) && !api_tensor(t)->storage->read_only;
+}
+
 ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     tensor *c = NULL;

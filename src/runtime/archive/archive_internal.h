@@ -20,6 +20,8 @@ static inline uint64_t le64(const uint8_t *p) {
 /* ---- reader.c ---------------------------------------------------------------------------- */
 
 void reader_close(reader *r);
+/* A file within a file: what a record holds. A reference to st is kept. */
+ctsc_status reader_open_storage(diag *d, storage *st, reader *out);
 /* The whole file as a storage: the mapping itself where there is one, else a copy. Takes r over. */
 ctsc_status reader_contents(diag *d, reader r, storage **out);
 

@@ -153,6 +153,21 @@ ctsc_status reader_open_memory(diag *d, const void *data, size_t len, reader *ou
     return CTSC_OK;
 }
 
+typedef struct storage_reader { memory_reader m; storage *st; } storage_reader;
+
+static void storage_reader_close(void *ctx) {
+    storage_unref(((storage_reader *)ctx)->st);
+    mem_free(ctx);
+}
+
+ctsc_status reader_open_storage(diag *d, storage *st, reader *out) {
+    storage_reader *r = mem_alloc(sizeof *r);
+    if (!r) return diag_no_memory(d);
+    *r = (storage_reader){{st->data, st->nbytes}, storage_ref(st)};
+    *out = (reader){memory_reader_size, memory_reader_read, memory_reader_map, storage_reader_close, r, st->of_file};
+    return CTSC_OK;
+}
+
 /* ---- the whole of it ----------------------------------------------------------------------- */
 
 static void reader_contents_release(void *ctx, void *data) {

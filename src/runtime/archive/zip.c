@@ -132,7 +132,15 @@ static ctsc_status zip_agree(diag *d, const reader *r, uint64_t size, const zip_
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* torch.export of PyTorch 2.1 to 2.7 writes archives without a top folder. */
+static bool archive_is_flat_program(const archive *a) {
+    for (size_t i = 0; i < a->dir.n; i++)
+        if (!strcmp(a->dir.entries[i].name, "serialized_exported_program.json")) return true;
+    return false;
+}
+
 static ctsc_status archive_index(diag *d, archive *a, bool flat) {
+    flat = flat || archive_is_flat_program(a);
     const char *first = a->dir.entries[0].name, *slash = strchr(first, '/');
     if (!flat && !slash)
         return diag_fail(d, CTSC_BAD_FILE, "file in archive is not in a subdirectory: %s", first);

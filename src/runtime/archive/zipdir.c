@@ -33,11 +33,13 @@ enum {
     ZIP_CENTRAL_SIZE = 46,
 };
 
+/* clang-format off */
 #define ZIP_SIG_LOCAL   0x04034b50u
 #define ZIP_SIG_CENTRAL 0x02014b50u
 #define ZIP_SIG_END     0x06054b50u
 #define ZIP_SIG_LOCATOR 0x07064b50u
 #define ZIP_SIG_END64   0x06064b50u
+/* clang-format on */
 
 enum { ZIP_FLAG_DESCRIPTOR = 0x8, ZIP_FLAGS_KNOWN = 0x2 | 0x4 | 0x8 | 0x800 };
 

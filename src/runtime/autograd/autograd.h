@@ -60,6 +60,13 @@ typedef enum grad_kind {
     GRAD_MISSING,     /* the operator has no derivative: an error where it is needed */
 } grad_kind;
 
+/* What the numbers of a view are to those of its base. */
+typedef enum grad_parts {
+    PARTS_NONE,
+    PARTS_OF_BASE, /* of complex ones the parts: torch.real, view_as_real */
+    PARTS_OF_VIEW, /* the other way: view_as_complex */
+} grad_parts;
+
 struct grad_node {
     atomic_int refs;
     grad_kind kind;
@@ -74,6 +81,7 @@ struct grad_node {
     grad_saved *saved;
     grad_node *inner; /* GRAD_COPY_SLICES */
     int64_t *geometry; /* GRAD_COPY_SLICES, GRAD_VIEW: of the view within its base: ndim, offset, sizes, strides; the base's strides */
+    grad_parts parts;  /* with them: where there are any, complex numbers count as two, in a dim of their own behind the others */
     bool freed, has_saved; /* what was saved is gone; there was something */
     struct autograd_meta *retained; /* of outputs that keep their gradients; borrowed: they hold the node */
     grad_node *next_dead;
@@ -116,6 +124,8 @@ ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, t
 
 /* Room for everything but geometry; edges, shapes and saved values are empty. NULL without memory. */
 grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs, int noutputs, int nsaved);
+/* n is the latest node again: its edges lead to nodes that were made after it (of views, see autograd_edge). */
+void grad_node_renew(grad_node *n);
 grad_node *grad_node_ref(grad_node *n);
 void grad_node_unref(grad_node *n);
 void grad_edge_unref(grad_edge *e);

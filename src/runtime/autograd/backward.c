@@ -11,6 +11,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "runtime/interp/interp_internal.h"
 #include "tensor/device.h"
 
@@ -42,7 +43,7 @@ typedef struct backward {
 /* ---- operators of the engine itself ---------------------------------------------------------------- */
 
 static ctsc_status backward_op(const backward *b, const char *key, int nargs, const value *args, value *out) {
-    if (b->r->create_graph) return tape_call_key(b->cx, key, nargs, args, out);
+    if (b->r->create_graph || capture_current) return tape_call_key(b->cx, key, nargs, args, out);
     *out = value_none();
     return op_call(b->cx, key, nargs, args, out);
 }
@@ -70,17 +71,19 @@ static ctsc_status backward_apply(const backward *b, const char *key, int nargs,
 }
 
 static ctsc_status backward_zeros(const backward *b, const grad_shape *s, tensor **out) {
-    TRY(tensor_new_on(b->cx->diag, s->device, (dtype)s->dtype, s->ndim, s->sizes, out));
-    value zero = value_int(0), args[2] = {borrowed(*out), zero}, same = value_none();
-    TRY(op_call(b->cx, "aten::fill_.Scalar", 2, args, &same));
-    value_unref(same);
-    return CTSC_OK;
+    value sizes = value_none(), made = value_none();
+    TRY(backward_ints(b->cx->diag, s->ndim, s->sizes, &sizes));
+    value args[] = {sizes, value_int(s->dtype), value_none(), value_device(s->device), value_none()};
+    ctsc_status st = backward_op(b, "aten::zeros", 5, args, &made);
+    value_unref(sizes);
+    if (st == CTSC_OK) *out = made.u.tensor;
+    return st;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------- */
 
 static bool backward_may_write(const backward *b, const tensor *t, const tensor *g) {
-    return !b->r->create_graph && atomic_load(&t->refs) == 1 && atomic_load(&t->storage->refs) == 1 && !t->storage->read_only &&
+    return !b->r->create_graph && !capture_current && atomic_load(&t->refs) == 1 && atomic_load(&t->storage->refs) == 1 && !t->storage->read_only &&
            t->dtype == g->dtype && tensor_same_shape(t, g) && !tensor_may_overlap(t);
 }
 
@@ -237,10 +240,16 @@ static bool backward_wants(const backward *b, const grad_node *n, int arg) {
     return false;
 }
 
+/* One answer per argument, but one per tensor of a list. */
 static ctsc_status backward_wanted_list(const backward *b, const grad_node *n, const grad_formula *f, value *out) {
-    list *l = list_new(LIST_BOOL, TYPE_BOOL, (size_t)f->ninputs);
+    list *l = list_new(LIST_BOOL, TYPE_BOOL, (size_t)(f->ninputs + n->ninputs));
     if (!l) return diag_no_memory(b->cx->diag);
-    for (int i = 0; i < f->ninputs; i++) list_append_take(l, value_bool(backward_wants(b, n, f->inputs[i])));
+    for (int i = 0; i < f->ninputs; i++) {
+        bool many = n->rule->base->schema->args[f->inputs[i]].type->kind == T_LIST;
+        if (!many) list_append_take(l, value_bool(backward_wants(b, n, f->inputs[i])));
+        for (int k = 0; many && k < n->ninputs; k++)
+            if (n->args[k] == f->inputs[i]) list_append_take(l, value_bool(backward_edge_is_needed(b, &n->edges[k])));
+    }
     *out = value_list_take(l);
     return CTSC_OK;
 }
@@ -324,19 +333,39 @@ static ctsc_status backward_view_args(diag *d, const int64_t *g, view_args *v) {
     return backward_ints(d, (int)g[0], g + 2 + g[0], &v->strides);
 }
 
+/* The base's sizes and strides, as its view's geometry counts them. */
+static ctsc_status backward_base_args(diag *d, const grad_node *n, value *sizes, value *strides) {
+    int ndim = n->inputs[0].ndim, halved = n->parts == PARTS_OF_BASE;
+    TRY(backward_ints(d, ndim, n->inputs[0].sizes, sizes));
+    if (halved && !list_append_take(sizes->u.list, value_int(2))) return diag_no_memory(d);
+    return backward_ints(d, ndim + halved, n->geometry + 2 + 2 * n->geometry[0], strides);
+}
+
+/* *t = view_as_real(*t), or view_as_complex, if `wanted`. */
+static ctsc_status backward_recount(const backward *b, bool wanted, const char *key, value *t) {
+    value out = value_none();
+    if (!wanted) return CTSC_OK;
+    TRY(backward_op(b, key, 1, t, &out));
+    value_set(t, out);
+    return CTSC_OK;
+}
+
 /* The gradient of a view's base: zeros but for the view. */
 static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor **out) {
     function *fn = op_host_installed->library_function("_as_strided_grad", b->cx->diag);
     if (!fn) return b->cx->diag->status;
-    view_args v;
-    value base[2] = {value_none(), value_none()}, result = value_none();
+    view_args v = {value_none(), value_none(), value_none()};
+    value base[2] = {value_none(), value_none()}, result = value_none(), grad = value_ref(borrowed(g));
     ctsc_status s = backward_view_args(b->cx->diag, n->geometry, &v);
-    if (s == CTSC_OK) s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->inputs[0].sizes, &base[0]);
-    if (s == CTSC_OK) s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->geometry + 2 + 2 * n->geometry[0], &base[1]);
-    value args[] = {borrowed(g), base[0], base[1], v.sizes, v.strides, v.offset};
+    if (s == CTSC_OK) s = backward_base_args(b->cx->diag, n, &base[0], &base[1]);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_real", &grad);
+    value args[] = {grad, base[0], base[1], v.sizes, v.strides, v.offset};
     if (s == CTSC_OK) s = interp_call_from_op(b->cx, fn, 6, args, &result);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &result);
     if (s == CTSC_OK) *out = result.u.tensor;
+    else value_unref(result);
     view_args_free(&v);
+    value_unref(grad);
     value_unref(base[0]);
     value_unref(base[1]);
     return s;
@@ -344,17 +373,19 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
 
 /* whole: a copy of g that lies as the base does; part: the view's elements of it. */
 static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, value *whole, value *part) {
-    value lists[2] = {value_none(), value_none()};
+    value lists[2] = {value_none(), value_none()}, same = value_none(), grad = value_ref(borrowed(g));
     view_args v = {value_none(), value_none(), value_none()};
-    ctsc_status s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->inputs[0].sizes, &lists[0]);
-    if (s == CTSC_OK) s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->geometry + 2 + 2 * n->geometry[0], &lists[1]);
-    value args[8] = {borrowed(g), lists[0], lists[1]}, same = value_none();
+    ctsc_status s = backward_base_args(b->cx->diag, n, &lists[0], &lists[1]);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_real", &grad);
+    value args[8] = {grad, lists[0], lists[1]};
     if (s == CTSC_OK) s = backward_op(b, "aten::new_empty_strided", 3, args, whole);
-    if (s == CTSC_OK) s = backward_op(b, "aten::copy_", 3, (value[]){*whole, borrowed(g), value_bool(false)}, &same);
+    if (s == CTSC_OK) s = backward_op(b, "aten::copy_", 3, (value[]){*whole, grad, value_bool(false)}, &same);
     value_unref(same);
     if (s == CTSC_OK) s = backward_view_args(b->cx->diag, n->geometry, &v);
     if (s == CTSC_OK) s = backward_op(b, "aten::as_strided", 4, (value[]){*whole, v.sizes, v.strides, v.offset}, part);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_complex", part);
     view_args_free(&v);
+    value_unref(grad);
     value_unref(lists[0]);
     value_unref(lists[1]);
     return s;
@@ -375,6 +406,7 @@ static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, te
     }
     if (s == CTSC_OK && out[0]) s = backward_op(b, "aten::copy_", 3, (value[]){part, borrowed(out[0]), value_bool(false)}, &same);
     else if (s == CTSC_OK) s = backward_op(b, "aten::zero_", 1, &part, &same);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &whole);
     if (s == CTSC_OK) {
         tensor_unref(out[0]);
         out[0] = whole.u.tensor;
@@ -545,7 +577,7 @@ static ctsc_status backward_root_grad(const backward *b, int i, tensor **out) {
     }
     if (root->numel != 1) return diag_fail(b->cx->diag, CTSC_FAILED, "grad can be implicitly created only for scalar outputs");
     value v = borrowed(root), ones = value_none();
-    TRY(op_call(b->cx, "aten::ones_like", 1, &v, &ones));
+    TRY(backward_op(b, "aten::ones_like", 6, (value[6]){v, value_none(), value_none(), value_none(), value_none(), value_none()}, &ones));
     *out = ones.u.tensor;
     return CTSC_OK;
 }
@@ -606,7 +638,8 @@ ctsc_status autograd_backward(op_ctx *cx, const backward_request *r, tensor **gr
     runtime *rt = cx->rt;
     bool taped = rt->taped, enabled = rt->grad_enabled;
     for (int i = 0; i < r->ninputs; i++) grads[i] = NULL;
-    rt->taped = rt->grad_enabled = r->create_graph;
+    rt->taped = r->create_graph || capture_current;
+    rt->grad_enabled = r->create_graph;
     ctsc_status s = backward_begin(&b);
     if (s == CTSC_OK) s = backward_walk(&b);
     if (s == CTSC_OK) s = backward_leaves(&b);

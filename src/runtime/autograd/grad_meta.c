@@ -12,6 +12,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "tensor/device.h"
 
 #include <string.h>
@@ -73,16 +74,27 @@ bool autograd_is_leaf(const tensor *t) {
 
 /* ---- views ------------------------------------------------------------------------------------- */
 
-/* Where v lies in its base: ndim, offset, sizes, strides; the base's strides. NULL without memory. */
-static int64_t *autograd_geometry(const tensor *v, const tensor *base) {
-    int64_t *g = mem_alloc((size_t)(2 + 2 * v->ndim + base->ndim) * sizeof *g);
-    if (!g) return NULL;
-    g[0] = v->ndim;
-    g[1] = v->offset - base->offset;
-    if (v->ndim) memcpy(g + 2, v->sizes, v->ndim * sizeof *g);
-    if (v->ndim) memcpy(g + 2 + v->ndim, v->strides, v->ndim * sizeof *g);
-    if (base->ndim) memcpy(g + 2 + 2 * v->ndim, base->strides, base->ndim * sizeof *g);
-    return g;
+/* t's strides and its offset, in halves of its numbers if `halved`: a dim more. */
+static int64_t *autograd_put_strides(int64_t *out, const tensor *t, bool halved) {
+    for (int i = 0; i < t->ndim; i++) *out++ = t->strides[i] * (halved ? 2 : 1);
+    if (halved) *out++ = 1;
+    return out;
+}
+
+/* Where v lies in its base: ndim, offset, sizes, strides; the base's strides. False without memory. */
+static bool autograd_set_geometry(grad_node *n, const tensor *v, const tensor *base) {
+    bool complex_view = dtype_is_complex((dtype)v->dtype), complex_base = dtype_is_complex((dtype)base->dtype);
+    n->parts = complex_view == complex_base ? PARTS_NONE : complex_base ? PARTS_OF_BASE : PARTS_OF_VIEW;
+    bool halved_view = n->parts == PARTS_OF_VIEW, halved_base = n->parts == PARTS_OF_BASE;
+    int64_t *g = n->geometry = mem_alloc((size_t)(2 + 2 * (v->ndim + 1) + base->ndim + 1) * sizeof *g);
+    if (!g) return false;
+    *g++ = v->ndim + halved_view;
+    *g++ = v->offset * (halved_view ? 2 : 1) - base->offset * (halved_base ? 2 : 1);
+    for (int i = 0; i < v->ndim; i++) *g++ = v->sizes[i];
+    if (halved_view) *g++ = 2;
+    g = autograd_put_strides(g, v, halved_view);
+    autograd_put_strides(g, base, halved_base);
+    return true;
 }
 
 /* The base was written: v's gradient goes through as_strided of it. */
@@ -90,7 +102,7 @@ static ctsc_status autograd_refresh_view(diag *d, tensor *v) {
     autograd_meta *m = v->autograd;
     grad_node *n = grad_node_new(GRAD_VIEW, NULL, NULL, 1, 1, 0);
     bool ok = n && grad_shape_set(&n->inputs[0], m->base) && grad_shape_set(&n->outputs[0], v) &&
-              (n->geometry = autograd_geometry(v, m->base));
+              autograd_set_geometry(n, v, m->base);
     if (!ok) {
         grad_node_unref(n);
         return diag_no_memory(d);
@@ -144,7 +156,7 @@ static ctsc_status autograd_rebase(diag *d, tensor *v, grad_node *fn) {
     tensor *base = v->autograd->base;
     grad_node *n = grad_node_new(GRAD_COPY_SLICES, fn->o, NULL, fn->ninputs, 1, 0);
     grad_edge whole;
-    bool ok = n && grad_shape_set(&n->inputs[0], base) && grad_shape_set(&n->outputs[0], base) && (n->geometry = autograd_geometry(v, base));
+    bool ok = n && grad_shape_set(&n->inputs[0], base) && grad_shape_set(&n->outputs[0], base) && autograd_set_geometry(n, v, base);
     if (!ok || autograd_edge(d, base, &whole) != CTSC_OK) {
         grad_node_unref(n);
         grad_node_unref(fn);
@@ -235,6 +247,10 @@ static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t,
 }
 
 ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph) {
+    if (capture_current) {
+        if (t && !capture_made(capture_current, t)) capture_fail(capture_current, "a gradient is kept with a tensor that was there before");
+        create_graph = true; /* neither copies nor sums in place */
+    }
     if (!m->grad) return autograd_first(cx, m, t, g, create_graph);
     value args[3] = {{.tag = V_TENSOR, .u.tensor = m->grad}, {.tag = V_TENSOR, .u.tensor = g}, value_int(1)}, sum = value_none();
     if (!create_graph) {

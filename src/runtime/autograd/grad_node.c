@@ -7,6 +7,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "tensor/device.h"
 
 #include <inttypes.h>
@@ -38,6 +39,10 @@ grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int
     n->args = (int *)(void *)(p + args);
     n->saved = (grad_saved *)(void *)(p + saved);
     return n;
+}
+
+void grad_node_renew(grad_node *n) {
+    n->sequence = ++grad_sequence;
 }
 
 bool grad_shape_set(grad_shape *s, const tensor *t) {
@@ -129,6 +134,7 @@ static ctsc_status grad_save_tensor(diag *d, grad_saved *s, tensor *t) {
     tensor *elements;
     TRY(tensor_alias(d, t, &elements));
     elements->requires_grad = false;
+    capture_alias(t, elements);
     s->v = value_tensor_take(elements);
     s->edge = grad_edge_ref(e);
     return CTSC_OK;
@@ -180,6 +186,7 @@ ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value 
         return CTSC_OK;
     }
     TRY(tensor_alias(d, t, &placed));
+    capture_alias(t, placed);
     autograd_meta *m = autograd_meta_of(d, placed);
     if (m) {
         m->made_by = (grad_edge){.fn = grad_node_ref(fn), .output = s->of_result ? s->output : s->edge.output};

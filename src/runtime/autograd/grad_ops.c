@@ -4,6 +4,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "runtime/kernels/engine/kernel.h"
 
 /* ---- flags ------------------------------------------------------------------------------------------ */
@@ -17,6 +18,8 @@ ctsc_status op_requires_grad_(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_FAILED,
                          "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
                          "doesn't require differentiation use var_no_grad = var.detach().");
+    if (capture_current && t->requires_grad != wanted && !capture_made(capture_current, t))
+        capture_fail(capture_current, "it marks a tensor that was there before");
     t->requires_grad = wanted;
     return op_return_self(results, args);
 }
@@ -50,6 +53,7 @@ ctsc_status op_version(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_retain_grad(op_ctx *cx, const value *args, value *results) {
     (void)results;
+    if (capture_current && !capture_made(capture_current, args[0].u.tensor)) capture_fail(capture_current, "it marks a tensor that was there before");
     return autograd_retain_grad(cx->diag, args[0].u.tensor);
 }
 

@@ -40,6 +40,7 @@ static bool rules_param(const schema *s, const argument *a, grad_param *out) {
     if ((out->index = rules_numbered(a->name, "result")) >= 0) return out->need = NEED_RESULT, out->index < s->nreturns;
     if ((out->index = rules_suffixed(s, a->name, "_sizes")) >= 0) return out->need = NEED_SIZES, true;
     if ((out->index = rules_suffixed(s, a->name, "_dtype")) >= 0) return out->need = NEED_DTYPE, true;
+    if ((out->index = rules_suffixed(s, a->name, "_layout")) >= 0) return out->need = NEED_LAYOUT, s->args[out->index].type->kind == T_TENSOR;
     return false;
 }
 
@@ -78,6 +79,18 @@ static void rules_free(grad_rule *r) {
     mem_free(r);
 }
 
+/* Which results' gradients the formulas mention. */
+static uint64_t rules_outputs(const grad_rule *r) {
+    uint64_t outputs = 0;
+    for (int i = 0; i < r->nformulas; i++)
+        for (int k = 0; k < r->formulas[i].nparams; k++) {
+            grad_param p = r->formulas[i].params[k];
+            if (p.need == NEED_GRADS) return UINT64_MAX;
+            if (p.need == NEED_GRAD) outputs |= UINT64_C(1) << p.index;
+        }
+    return outputs ? outputs : UINT64_MAX;
+}
+
 static ctsc_status rules_read(diag *d, const op *base, grad_rule *r) {
     const char *name;
     int n = 0;
@@ -97,6 +110,7 @@ static ctsc_status rules_read(diag *d, const op *base, grad_rule *r) {
         for (int k = 0; k < f->ninputs; k++) r->differentiable |= UINT64_C(1) << f->inputs[k];
         r->kind = RULE_FORMULAS;
     }
+    r->outputs = rules_outputs(r);
     return CTSC_OK;
 }
 

@@ -15,8 +15,10 @@
  *     result, result0, ...         results (saved)
  *     ARG                          an argument (saved)
  *     ARG_sizes, ARG_dtype         of a tensor argument; of a list of tensors: lists of these
- *     wanted                       see above
+ *     ARG_layout                   of a tensor argument: its strides, and behind them its offset
+ *     wanted                       see above; of an argument that is a list, one per tensor in it
  *
+ * A result whose gradient no formula mentions, where one mentions another's, has none.
  * Only what the formulas of arguments that require gradients mention is saved. Gradients need not have the argument's shape and dtype: the
  * engine sums them over broadcast dims and converts them.
  * In-place overloads have the rule of the overload that computes the same (op_derive.h); out= overloads have none.
@@ -34,6 +36,7 @@ typedef enum grad_need {
     NEED_RESULT,
     NEED_SIZES,  /* of argument `index` */
     NEED_DTYPE,
+    NEED_LAYOUT,
     NEED_WANTED,
 } grad_need;
 
@@ -67,6 +70,7 @@ typedef struct grad_rule {
     int nformulas;
     grad_formula *formulas;
     uint64_t differentiable; /* bit i: argument i has a formula */
+    uint64_t outputs;        /* bit i: result i has a gradient; all ones but where formulas mention some only */
     bool in_place;           /* argument 0 is written */
 } grad_rule;
 

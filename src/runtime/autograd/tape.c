@@ -13,6 +13,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "runtime/interp/interp_internal.h"
 
 #include <string.h>
@@ -175,19 +176,25 @@ static const value *tape_source(const tape *t, grad_param p) {
     return p.need == NEED_RESULT ? &t->results[p.index] : &t->args[p.index];
 }
 
-static ctsc_status tape_sizes(diag *d, const tensor *x, value *out) {
-    list *l = list_new(LIST_INT, TYPE_INT, (size_t)(x ? x->ndim : 0));
+/* Sizes; or strides, and the offset. */
+static ctsc_status tape_sizes(diag *d, grad_need need, const tensor *x, value *out) {
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)(x ? x->ndim + 1 : 0));
     if (!l) return diag_no_memory(d);
-    for (int i = 0; x && i < x->ndim; i++) list_append_take(l, value_int(x->sizes[i]));
+    for (int i = 0; x && i < x->ndim; i++) list_append_take(l, value_int(need == NEED_SIZES ? x->sizes[i] : x->strides[i]));
+    if (x && need == NEED_LAYOUT) list_append_take(l, value_int(x->offset));
     *out = value_list_take(l);
     return CTSC_OK;
 }
 
-/* Sizes or dtype of a tensor, or of each tensor of a list. */
+static bool tape_is_description(grad_need need) {
+    return need == NEED_SIZES || need == NEED_DTYPE || need == NEED_LAYOUT;
+}
+
+/* Sizes, dtype or layout of a tensor; sizes or dtype of each tensor of a list. */
 static ctsc_status tape_describe(diag *d, grad_need need, const value *v, value *out) {
     if (v->tag != V_LIST) {
         const tensor *x = v->tag == V_TENSOR ? v->u.tensor : NULL;
-        if (need == NEED_SIZES) return tape_sizes(d, x, out);
+        if (need != NEED_DTYPE) return tape_sizes(d, need, x, out);
         *out = value_int(x ? x->dtype : DT_FLOAT32);
         return CTSC_OK;
     }
@@ -197,7 +204,7 @@ static ctsc_status tape_describe(diag *d, grad_need need, const value *v, value 
     if (!l) return diag_no_memory(d);
     for (int i = 0; i < n; i++) {
         value one = value_int(tape_tensor(v, i)->dtype);
-        ctsc_status s = need == NEED_SIZES ? tape_sizes(d, tape_tensor(v, i), &one) : CTSC_OK;
+        ctsc_status s = need == NEED_SIZES ? tape_sizes(d, need, tape_tensor(v, i), &one) : CTSC_OK;
         if (s == CTSC_OK && list_append_take(l, one)) continue;
         value_unref(value_list_take(l));
         return diag_no_memory(d);
@@ -213,6 +220,7 @@ static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, gra
         tensor *elements;
         TRY(tensor_alias(d, x, &elements));
         elements->requires_grad = false;
+        capture_alias(x, elements);
         s->v = value_tensor_take(elements);
         s->is_tensor = s->of_result = true;
         s->output = output;
@@ -220,9 +228,14 @@ static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, gra
         return CTSC_OK;
     }
     if (p.need == NEED_ARG && t->rule->in_place && !p.index) {
-        tensor *copy;
+        value given[2] = {{.tag = V_TENSOR, .u.tensor = x}, value_none()}, copied;
         grad_edge e;
-        TRY(tensor_clone(d, x, &copy));
+        bool enabled = t->cx->rt->grad_enabled;
+        t->cx->rt->grad_enabled = false;
+        ctsc_status st = tape_call_key(t->cx, "aten::clone", 2, given, &copied);
+        t->cx->rt->grad_enabled = enabled;
+        TRY(st);
+        tensor *copy = copied.u.tensor;
         s->v = value_tensor_take(copy);
         s->is_tensor = true;
         s->version = copy->storage->version;
@@ -238,7 +251,7 @@ static ctsc_status tape_save(const tape *t, grad_node *n, int *at, grad_param p)
     grad_saved *s = &n->saved[(*at)++];
     s->need = p.need;
     s->index = p.index;
-    if (p.need == NEED_SIZES || p.need == NEED_DTYPE) return tape_describe(t->cx->diag, p.need, v, &s->v);
+    if (tape_is_description(p.need)) return tape_describe(t->cx->diag, p.need, v, &s->v);
     int count = tape_tensors(v);
     /* PyTorch makes a tensor of a number that is the other operand, and saves that */
     bool scalar_operand = v->tag != V_TENSOR && p.need == NEED_ARG && !strcmp(t->o->schema->args[p.index].name, "other");
@@ -259,7 +272,7 @@ enum { TAPE_MAX_NEEDS = 48 };
 static int tape_count_saved(const tape *t, const grad_param *needs, int n) {
     int total = n;
     for (int i = 0; i < n; i++) {
-        bool described = needs[i].need == NEED_SIZES || needs[i].need == NEED_DTYPE;
+        bool described = tape_is_description(needs[i].need);
         /* a result that is a list is not known yet: no formula asks for one */
         const value *v = needs[i].need == NEED_ARG && !described ? &t->args[needs[i].index] : NULL;
         if (v && v->tag == V_LIST) total += tape_tensors(v);
@@ -286,6 +299,7 @@ static ctsc_status tape_begin(const tape *t, tape_record *r) {
     TRY(tape_set_inputs(t, r->n));
     for (int i = 0; i < r->nneeds; i++)
         if (r->needs[i].need != NEED_RESULT) TRY(tape_save(t, r->n, &r->saved, r->needs[i]));
+    grad_node_renew(r->n);
     return CTSC_OK;
 }
 
@@ -299,7 +313,8 @@ static tensor *tape_output(const tape *t, int i) {
     bool many = t->returns == 1 && t->results[0].tag == V_LIST;
     const value *v = &t->results[many ? 0 : i];
     tensor *x = many ? tape_tensor(v, i) : v->tag == V_TENSOR ? v->u.tensor : NULL;
-    return x && tape_is_output(t, x) ? x : NULL;
+    bool differentiated = many || i >= 64 || (t->rule->outputs >> i & 1);
+    return x && differentiated && tape_is_output(t, x) ? x : NULL;
 }
 
 /* Behind the operator. */
@@ -334,10 +349,26 @@ static void tape_reset_results(const tape *t) {
         }
 }
 
+/* Operators that an operator calls are a part of it: only the outer one is captured, and nothing is recorded of a body where there are formulas. */
+static ctsc_status tape_compute(const tape *t) {
+    runtime *rt = t->cx->rt;
+    capture *c = capture_current;
+    bool taped = rt->taped;
+    t->cx->op = t->o; /* what was saved may have been copied meanwhile */
+    t->cx->nargs = t->nargs;
+    capture_current = NULL;
+    rt->taped = taped && !(t->rule && t->rule->kind == RULE_FORMULAS); /* no rule: takes any number of arguments */
+    ctsc_status s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
+    rt->taped = taped;
+    capture_current = c;
+    if (c && s == CTSC_OK) capture_call(c, t->o, t->nargs, t->args, t->returns, t->results);
+    return s;
+}
+
 static ctsc_status tape_run(const tape *t) {
     tape_record r;
     ctsc_status s = tape_begin(t, &r);
-    if (s == CTSC_OK) s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
+    if (s == CTSC_OK) s = tape_compute(t);
     if (s == CTSC_OK) {
         tape_count_writes(t);
         tape_reset_results(t);
@@ -395,7 +426,8 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     tape t = {.cx = cx, .o = o, .nargs = nargs, .args = args, .returns = returns, .results = results, .enabled = cx->rt->grad_enabled};
     cx->op = o;
     cx->nargs = nargs;
-    if (o->schema->vararg || o->schema->varret || (o->traits & ASKS_GRADIENT)) return op_function(o, nargs, args)(cx, args, results);
+    if (o->traits & ASKS_GRADIENT) return op_function(o, nargs, args)(cx, args, results);
+    if (o->schema->vararg || o->schema->varret) return tape_compute(&t);
     TRY(grad_rule_of(o, cx->diag, &t.rule));
     t.needed = t.enabled && tape_is_needed(&t);
     if (t.needed && t.rule->kind == RULE_OUT) return tape_refuse_out(&t);

@@ -103,7 +103,7 @@ void runtime_init(runtime *rt) {
     rt->profile = NULL;
     rt->record = NULL;
     rt->allow_unsafe = false;
-    rt->taped = rt->grad_enabled = false;
+    rt->taped = rt->grad_enabled = rt->grad_requested = false;
     rt->depth = rt->opt = 0;
     rt->patience_us = RUNTIME_PATIENCE_US;
 }

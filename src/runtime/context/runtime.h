@@ -39,6 +39,7 @@ typedef struct runtime {
     uint64_t deadline;            /* on clock_now's scale; 0: none */
     bool allow_unsafe;            /* operators that touch files */
     bool taped, grad_enabled;     /* what the program does is recorded (runtime/autograd); and gradients are on */
+    bool grad_requested;          /* by the caller, who goes on differentiating what comes back */
     int depth;                    /* nesting of calls, for the cap */
     const object *root;           /* the module that is run; NULL: not known */
     struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */

@@ -3,7 +3,7 @@
  * launch.c - lowers a graph for tensors on a device, has the nest compiled as CUDA, and launches it.
  *
  * Method. The plan's conditions are checked at each call, which computes its slots on the way. A launch is one struct of parameters (cuda_emit.h) and a grid
- * of as many blocks as the range needs, or as the device runs at once where that is less. The stops of a plan are launches one after
+ * of as many blocks as the range needs, or as the device runs at once where that is less. The stages of a plan are launches one after
  * the other. Nothing waits for the device.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
@@ -28,7 +28,7 @@ typedef struct launch_kernel {
 
 enum {
     LAUNCH_MAX_KERNELS = 16, LAUNCH_GENERIC_KERNELS = 4, /* the last of them take any size */
-    LAUNCH_KINDS = 32, LAUNCH_MAX_SLOTS = 256, LAUNCH_MAX_VALUES = 64, LAUNCH_PARAMS = 4000,
+    LAUNCH_MAX_KEYS = 32, LAUNCH_MAX_SLOTS = 256, LAUNCH_MAX_VALUES = 64, LAUNCH_PARAMS = 4000,
     LAUNCH_SCRATCH = 8 << 20, /* lowering allocates in small pieces everywhere; with this much at hand none of them fails */
 };
 
@@ -41,7 +41,7 @@ struct cuda_group {
     arena arena;          /* plans */
     int nkernels;
     int nnegative;
-    uint64_t negative[LAUNCH_KINDS]; /* kinds of arguments that cannot be lowered */
+    uint64_t negative[LAUNCH_MAX_KEYS]; /* specialisation keys that cannot be lowered */
 };
 
 ctsc_status cuda_group_new(diag *d, const graph *g, const char *name, cuda_group **out) {
@@ -76,10 +76,10 @@ int cuda_group_device(int n, const value *args) {
 
 /* ---- making kernels ------------------------------------------------------------------------------------------ */
 
-static bool launch_is_negative(const cuda_group *f, uint64_t kind) {
+static bool launch_is_negative(const cuda_group *f, uint64_t key) {
     for (int i = 0; i < f->nnegative; i++)
-        if (f->negative[i] == kind) return true;
-    return f->nnegative == LAUNCH_KINDS || f->nkernels == LAUNCH_MAX_KERNELS;
+        if (f->negative[i] == key) return true;
+    return f->nnegative == LAUNCH_MAX_KEYS || f->nkernels == LAUNCH_MAX_KERNELS;
 }
 
 static bool launch_plan_serves(const group_plan *p) {
@@ -131,13 +131,13 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
 /* With the lock held. */
 static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *args, const launch_kernel **out) {
     launch_kernel *made;
-    uint64_t kind = group_kind(f->nparams, args);
+    uint64_t key = group_key(f->nparams, args);
     *out = NULL;
-    if (launch_is_negative(f, kind)) return CTSC_OK;
+    if (launch_is_negative(f, key)) return CTSC_OK;
     TRY(launch_make(f, d, device, args, &made));
     if (!made) {
         log_event(CTSC_LOG_INFO, "%s: no CUDA kernel for these arguments, its operators are called", f->name);
-        f->negative[f->nnegative++] = kind;
+        f->negative[f->nnegative++] = key;
         return CTSC_OK;
     }
     launch_kernel *_Atomic *at = &f->first;
@@ -238,11 +238,11 @@ static ctsc_status launch_range(launch *l, diag *d, int64_t begin, int64_t end) 
 
 static ctsc_status launch_ranges(launch *l, diag *d) {
     const group_plan *p = l->k->plan;
-    if (p->range_begin < 0) return launch_range(l, d, 0, 1); /* no parallel loop: as if it had one round */
+    if (p->range_begin < 0) return launch_range(l, d, 0, 1); /* no parallel loop: as if it had one iteration */
     int64_t begin = l->slots[p->range_begin];
-    if (!p->stops.len) return launch_range(l, d, begin, l->slots[p->range_end]);
-    for (size_t i = 0; i < p->stops.len; i++) {
-        int64_t stop = l->slots[p->stops.data[i]];
+    if (!p->barriers.len) return launch_range(l, d, begin, l->slots[p->range_end]);
+    for (size_t i = 0; i < p->barriers.len; i++) {
+        int64_t stop = l->slots[p->barriers.data[i]];
         TRY(launch_range(l, d, begin, stop));
         if (stop > begin) begin = stop;
     }

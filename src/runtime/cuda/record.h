@@ -21,7 +21,7 @@
 
 #include "base/vec.h"
 #include "cuda/replay.h"
-#include "runtime/cuda/signature.h"
+#include "runtime/context/signature.h"
 #include "runtime/interp/interp_internal.h"
 
 /* An attribute that was read. The object is the module or the value of one of the conditions before, so it is alive while those hold. */

@@ -3,11 +3,11 @@
  * fused.h - a fusion group at run time: its kernels, and what to do where there is none.
  *
  * A group keeps a list of kernels, each with the plan that says which arguments it is for (codegen/lower/group.h). A call looks for one that fits; if
- * none does, one is made, unless arguments of this kind have been found not to be lowerable, or there are FUSED_MAX_KERNELS already; then the
+ * none does, one is made, unless their specialisation key (group_key) is known not to be lowerable, or there are FUSED_MAX_KERNELS already; then the
  * group's operators are interpreted: those that pass_split_group can put into smaller groups as such, the others one by one.
  *
- * When kernels are made: at the second call with arguments of a kind, so that programs that run once need no compiler;
- * at the first one for groups with loops, whose first round may already be long, and at --opt 3.
+ * When kernels are made: at the second call with a specialisation key, so that programs that run once need no compiler;
+ * at the first one for groups with loops, whose first run may already be long, and at --opt 3.
  *
  * Who waits for them: nobody. They are lowered in the call, which takes a tenth of the time, and compiled in the background (codegen_request); until
  * then the operators are interpreted. Only loops, which natively may be a hundred times faster, wait, for RUNTIME_PATIENCE_US of a call in sum. At

@@ -416,6 +416,16 @@ ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, d
     return s;
 }
 
+ctsc_status interp_call_code(runtime *rt, const code *c, int n, const value *args, diag *d, value *out) {
+    interp in;
+    value result = value_none();
+    interp_begin(&in, rt, d);
+    ctsc_status s = interp_run_borrowed(&in, c, n, args, &result);
+    interp_end(&in);
+    if (s == CTSC_OK) *out = result;
+    return s;
+}
+
 ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out) {
     if (!cx->interp) return interp_call(cx->rt, f, nargs, args, cx->diag, out);
     interp *in = cx->interp;

@@ -28,6 +28,8 @@ void code_print(const code *c, strbuf *out); /* disassembly, for people */
 ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d, value *out);
 /* The same with arguments whose references are taken, also on failure. */
 ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d, value *out);
+/* Runs c, of whatever it was made, with n borrowed arguments. */
+ctsc_status interp_call_code(runtime *rt, const code *c, int n, const value *args, diag *d, value *out);
 /* From inside an operator: calls a method of a script class (cx->interp). */
 ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out);
 /* Are all arguments given, and are they what f takes as they are? False may also mean that finding out takes longer: interp_check_args knows. */

@@ -11,7 +11,7 @@
  * Where code was inlined, a node's chain of calls tells which methods and lines it belongs to, so they add up as if the calls were made. Code that comes with
  * ctsc (operators written in TorchScript, torch.nn of compiled files) counts for the line that called it.
  *
- * Kernels. What a fusion group's operators would compute is counted by having them interpreted once for each kind of arguments, outside the profile's
+ * Kernels. What a fusion group's operators would compute is counted by having them interpreted once for each specialisation key, outside the profile's
  * time. Groups with loops are not interpreted for that: their operations are not known.
  *
  * Memory: blocks taken by the thread of the call for tensors and other values (base/recycle.h), whether from the allocator or kept from earlier calls.

@@ -29,14 +29,30 @@
     COMPOSITE_FILE(prelude_resample, "__torch__.operators.resample", "operators/resample.py")     \
     COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")     \
     COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")           \
+    COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")     \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")           \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")  \
+    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products", "derivatives/products.py") \
+    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances", "derivatives/distances.py") \
+    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral", "derivatives/spectral.py") \
+    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms", "derivatives/transforms.py") \
+    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent", "derivatives/recurrent.py") \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise", "derivatives/pointwise.py") \
     COMPOSITE_FILE(prelude_d_shapes, "__torch__.derivatives.shapes", "derivatives/shapes.py")      \
     COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing", "derivatives/indexing.py") \
     COMPOSITE_FILE(prelude_d_reduce, "__torch__.derivatives.reduce", "derivatives/reduce.py")      \
     COMPOSITE_FILE(prelude_d_layers, "__torch__.derivatives.layers", "derivatives/layers.py")      \
-    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")
+    COMPOSITE_FILE(prelude_d_activations, "__torch__.derivatives.activations", "derivatives/activations.py") \
+    COMPOSITE_FILE(prelude_d_windows, "__torch__.derivatives.windows", "derivatives/windows.py")   \
+    COMPOSITE_FILE(prelude_d_sampling, "__torch__.derivatives.sampling", "derivatives/sampling.py") \
+    COMPOSITE_FILE(prelude_d_regions, "__torch__.derivatives.regions", "derivatives/regions.py")   \
+    COMPOSITE_FILE(prelude_d_losses, "__torch__.derivatives.losses", "derivatives/losses.py")      \
+    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products", "derivatives/products.py")  \
+    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances", "derivatives/distances.py") \
+    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")      \
+    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral", "derivatives/spectral.py") \
+    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms", "derivatives/transforms.py") \
+    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent", "derivatives/recurrent.py")
 
 #define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES
@@ -166,8 +182,14 @@ static void composite_read_names(void) {
     composite_known = ok ? c : NULL;
 }
 
+/* The functions' names do not tell aten::conv2d from quantized::conv2d. */
+static bool composite_is_named(const char *key) {
+    return !strncmp(key, "aten::", 6) || !strncmp(key, "torchvision::", 13) || !strncmp(key, "ctsc::", 6);
+}
+
 const char *composite_derivative(const char *key, int i) {
     char stem[160];
+    if (!composite_is_named(key)) return NULL;
     pthread_once(&composite_names_once, composite_read_names);
     const composite_names *c = composite_known;
     composite_name(key, stem, sizeof stem);

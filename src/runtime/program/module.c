@@ -18,6 +18,7 @@
 #include "ir/native.h"
 #include "passes/passes.h"
 #include "runtime/archive/archive_internal.h"
+#include "runtime/program/exported.h"
 #include "runtime/save/export.h"
 #include "runtime/interp/interp.h"
 
@@ -73,9 +74,6 @@ static ctsc_status module_version(module_loader *l) {
             l->d, CTSC_UNSUPPORTED,
             "the file was written by PyTorch 1.2 or older (model.json); load and save it "
             "with a newer version");
-    if (archive_has(l->a, "archive_format"))
-        return diag_fail(l->d, CTSC_UNSUPPORTED,
-                         "archives of torch.export (.pt2) are not supported");
     if (!archive_has(l->a, record))
         return diag_fail(l->d, CTSC_BAD_FILE, "record version: missing, not an archive of PyTorch");
     if (!archive_has(l->a, "constants.pkl"))
@@ -274,6 +272,12 @@ ctsc_status module_load(diag *d, reader r, module **out) {
     module_loader l = {.d = d};
     module *m = NULL;
     ctsc_status s = archive_open(d, r, &l.a);
+    if (s == CTSC_OK && exported_is(l.a)) {
+        s = exported_load(d, l.a, &m);
+        archive_unref(l.a);
+        if (s == CTSC_OK) *out = m;
+        return s;
+    }
     if (s == CTSC_OK) s = module_version(&l);
     if (s == CTSC_OK) {
         m = mem_zalloc(sizeof *m);

@@ -20,7 +20,7 @@ typedef struct module {
     workspace_pool workspaces; /* of its calls */
 } module;
 
-enum { MODULE_OPT_DEFAULT = 2, MODULE_OPT_MAX = 3 };
+enum { MODULE_OPT_DEFAULT = 2, MODULE_OPT_MAX = 3, MODULE_EXPORTED_VERSION = 10 /* as it would be saved */ };
 
 ctsc_status module_load(diag *d, reader r, module **out);
 void module_free(module *m);

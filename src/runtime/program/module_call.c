@@ -5,12 +5,19 @@
  * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into
  * the code. Tests: tests/corpus
  */
-#include "runtime/autograd/autograd.h"
 #include "base/recycle.h"
+#include "runtime/autograd/autograd.h"
+#include "runtime/autograd/program.h"
 #include "runtime/cuda/recordings.h"
 #include "runtime/program/module.h"
 
 enum { CALL_FEW = 16 }; /* arguments that need no allocation */
+
+/* Takes args. */
+static ctsc_status call_function(function *f, runtime *rt, int n, value *args, diag *d, value *result) {
+    if (rt->taped) return program_call(rt, f, n, args, d, result);
+    return device_in_use() ? recordings_call(rt, f, n, args, d, result) : interp_call_take(rt, f, n, args, d, result);
+}
 
 static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
                                   value *result) {
@@ -18,14 +25,14 @@ static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const 
     value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
     ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
-    if (s == CTSC_OK) s = device_in_use() ? recordings_call(rt, f, (int)total, full, d, result) : interp_call_take(rt, f, (int)total, full, d, result);
+    if (s == CTSC_OK) s = call_function(f, rt, (int)total, full, d, result);
     if (full != few) recycle_free(full, bytes);
     return s;
 }
 
 /* Most calls need no conversion: then nobody needs arguments of his own. */
 static inline ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
-    bool as_they_are = !device_in_use() && interp_args_fit(f, (int)nargs, args);
+    bool as_they_are = !device_in_use() && !rt->taped && interp_args_fit(f, (int)nargs, args);
     return as_they_are ? interp_call(rt, f, (int)nargs, args, d, result) : call_converted(f, rt, nargs, args, d, result);
 }
 

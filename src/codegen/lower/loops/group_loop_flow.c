@@ -8,14 +8,14 @@
  *         -> (%true, %k2, %s2)                              k = k2; s = s2;
  *                                                       }
  *
- * Carried numbers, and carried new tensors of one element, are variables. At the start of a round they are read into lets, so that everything
- * in the body is in SSA form and rounds assign in parallel. A tensor that every round passes on (loop_object) is no variable but itself.
+ * Carried numbers, and carried new tensors of one element, are variables. At the start of an iteration they are read into lets, so that everything
+ * in the body is in SSA form and iterations assign in parallel. A tensor that every iteration passes on (loop_object) is no variable but itself.
  * Loops whose condition is always true are counted; others are `while` with the condition, and the count, in variables.
  *
  * Branches assign to variables declared in front of them; their types are known when the first branch has been lowered, so the declarations
  * are completed then.
- * Watching. A loop can go on for hours, so kernels ask now and then whether they should: a loop around other loops and a `while` in each round, the
- * innermost counted loops after so many rounds, from a loop around them, so that they stay what LLVM knows how to optimise:
+ * Watching. A loop can go on for hours, so kernels ask now and then whether they should: a loop around other loops and a `while` in each iteration, the
+ * innermost counted loops after so many iterations, from a loop around them, so that they stay what LLVM knows how to optimise:
  *
  *     for (w = 0; w < n; w += 1024) {
  *         if (w > 0) watch(stopped);
@@ -33,7 +33,7 @@ typedef struct loop_carried {
     dtype dt;
     int ndim;
     nest_stmt *declare;
-    nest_expr *before; /* its value at the start of a round */
+    nest_expr *before; /* its value at the start of an iteration */
 } loop_carried;
 
 bool loop_number_type(const type *t, nest_type *out) {
@@ -197,7 +197,7 @@ static bool flow_grows_node(loop_state *s, const ir_value *v, const node *n, con
     return false;
 }
 
-/* Is v, what a round makes of the carried int param, never less than it? */
+/* Is v, what an iteration makes of the carried int param, never less than it? */
 static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded, int depth) {
     if (v == param) return true;
     if (v->type->kind != T_INT || !v->def || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS) return false;
@@ -228,7 +228,7 @@ static bool flow_same_int(const ir_value *a, const ir_value *b) {
     return ir_value_constant(a, &x) && ir_value_constant(b, &y) && x.tag == V_INT && y.tag == V_INT && x.u.i == y.u.i;
 }
 
-/* What carried int k is below whenever a round starts, because the loop's condition says so. */
+/* What carried int k is below whenever an iteration starts, because the loop's condition says so. */
 static loop_bound flow_upper(loop_state *s, const node *loop, int k) {
     const ir_value *first = loop->inputs.data[k + 2], *enter = loop->inputs.data[1];
     const block *body = loop->blocks.data[0];
@@ -261,7 +261,7 @@ typedef struct flow_loop {
     const block *body;
     int count;
     bool counted, strips; /* strips: two loops were opened */
-    nest_expr *trip, *round, *go; /* round, go: variables of a while */
+    nest_expr *trip, *iteration, *go; /* iteration, go: variables of a while */
     loop_carried carried[LOOP_MAX_CARRIED];
     loop_bound low[LOOP_MAX_CARRIED], high[LOOP_MAX_CARRIED];
 } flow_loop;
@@ -362,10 +362,10 @@ static bool flow_open(loop_state *s, flow_loop *f) {
     if (!go || go->kind != LOOP_NUMBER || go->e->type != NEST_BOOL) return false;
     bool endless = f->trip->op == NEST_CONST && f->trip->u.i == INT64_MAX;
     f->go = nest_variable(s->n, "go", go->e);
-    if (!endless || f->body->params.data[0]->uses.len) f->round = nest_variable(s->n, "round", zero);
-    nest_while(s->n, endless ? f->go : nest_binary(s->n, NEST_AND, f->go, nest_binary(s->n, NEST_LT, f->round, f->trip)));
+    if (!endless || f->body->params.data[0]->uses.len) f->iteration = nest_variable(s->n, "round", zero);
+    nest_while(s->n, endless ? f->go : nest_binary(s->n, NEST_AND, f->go, nest_binary(s->n, NEST_LT, f->iteration, f->trip)));
     nest_watch(s->n, GROUP_STOPPED);
-    if (f->round) flow_round_number(s, f, nest_let(s->n, "round", f->round));
+    if (f->iteration) flow_round_number(s, f, nest_let(s->n, "round", f->iteration));
     return true;
 }
 
@@ -373,7 +373,7 @@ static bool flow_close(loop_state *s, flow_loop *f) {
     const loop_value *go = loop_get(s, f->body->returns.data[0]);
     if (!go || go->kind != LOOP_NUMBER || go->e->type != NEST_BOOL || !flow_end_round(s, f)) return false;
     if (!f->counted) nest_set(s->n, f->go, go->e);
-    if (f->round) nest_set(s->n, f->round, nest_add(s->n, f->round, nest_int(s->n, 1)));
+    if (f->iteration) nest_set(s->n, f->iteration, nest_add(s->n, f->iteration, nest_int(s->n, 1)));
     nest_end(s->n);
     if (f->strips) nest_end(s->n);
     return true;

@@ -124,7 +124,7 @@ def mT__d_self(grad: Tensor) -> Tensor:
     return torch.transpose(grad, -2, -1)
 
 
-def mT__a__d_a(grad: Tensor) -> Tensor:
+def mT__a__d_self(grad: Tensor) -> Tensor:
     return torch.transpose(grad, -2, -1)
 
 
@@ -132,7 +132,7 @@ def mH__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
-def mH__a__d_a(grad: Tensor) -> Tensor:
+def mH__a__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
@@ -140,7 +140,7 @@ def matrix_H__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
-def matrix_H__a__d_a(grad: Tensor) -> Tensor:
+def matrix_H__a__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
@@ -148,7 +148,7 @@ def numpy_T__d_self(grad: Tensor) -> Tensor:
     return torch.numpy_T(grad)
 
 
-def numpy_T__a__d_a(grad: Tensor) -> Tensor:
+def numpy_T__a__d_self(grad: Tensor) -> Tensor:
     return torch.numpy_T(grad)
 
 
@@ -244,11 +244,12 @@ def unfold__d_self(grad: Tensor, self_sizes: List[int], dimension: int, size: in
     return torch.index_add(total, dim, places, windows)
 
 
-def as_strided__d_self(grad: Tensor, self: Tensor, size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
-    offset = torch.storage_offset(self)
-    if torch.__isnot__(storage_offset, None):
-        offset = unchecked_cast(int, storage_offset)
-    return __torch__.derivatives.shapes._as_strided_grad(grad, self.size(), torch.stride(self), size, stride, offset - torch.storage_offset(self))
+def as_strided__d_self(grad: Tensor, self_sizes: List[int], self_layout: List[int], size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
+    first = self_layout[-1]
+    offset = first
+    if storage_offset is not None:
+        offset = storage_offset
+    return __torch__.derivatives.shapes._as_strided_grad(grad, self_sizes, self_layout[:-1], size, stride, offset - first)
 
 
 def view__dtype__d_self(grad: Tensor, self_dtype: int) -> Tensor:

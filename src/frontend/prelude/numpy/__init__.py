@@ -318,6 +318,25 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 # ---- shapes
 
+def atleast_1d(x):
+    t = _tensor(x)
+    return ndarray(t.reshape(1) if t.dim() == 0 else t)
+
+
+def atleast_2d(x):
+    t = _tensor(x)
+    return ndarray(t.reshape(1, -1) if t.dim() < 2 else t)
+
+
+def ndim(x):
+    return _tensor(x).dim()
+
+
+def roll(x, shift, axis=None):
+    t = _tensor(x)
+    return ndarray(t.reshape(-1).roll(shift, 0).reshape(t.shape) if axis is None else t.roll(shift, axis))
+
+
 def reshape(x, shape):
     return ndarray(_tensor(x).reshape(_sizes(shape)))
 

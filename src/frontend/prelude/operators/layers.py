@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of layers: normalisation, convolution, products, embeddings, distances, recurrent cells (see ../operators.py). A result that
+# Derivatives of layers: normalisation, convolution, products, embeddings, distances, paths of labels (see ../operators.py). A result that
 # output_mask leaves out is None.
 
 
@@ -210,7 +210,11 @@ def _convolution_grads(grad_output: Tensor, input: Tensor, weight: Tensor, strid
         if input.numel() == 0:
             grad_input = torch.zeros_like(input)
         elif transposed:
-            grad_input = torch.convolution(g, weight, None, stride, padding, dilation, False, zeros, groups)
+            # an output padding beyond the stride makes room for windows that no input had
+            spread = torch.convolution(g, weight, None, stride, padding, dilation, False, zeros, groups)
+            for i in range(n):
+                spread = torch.slice(spread, i + 2, 0, input.size(i + 2), 1)
+            grad_input = spread
         else:
             grad_input = torch.convolution(g, weight, None, stride, padding, dilation, True, extra, groups)
     if output_mask[1]:
@@ -347,3 +351,74 @@ def affine_grid_generator_backward(grad: Tensor, size: List[int], align_corners:
     # [n + 1, places]: the coordinates that the operator multiplies
     base = torch.reshape(torch.select(torch.affine_grid_generator(theta, sizes, align_corners), -1, 0), [n + 1, -1])
     return torch.transpose(torch.matmul(base, torch.reshape(grad, [batch, -1, n])), 1, 2)
+
+
+# ---- connectionist temporal classification ---------------------------------------------------------
+
+
+# A path is in state s (a label for odd s, a blank otherwise) after t steps; log_alpha[n, t, s] is the logarithm of the sum over such beginnings. Of
+# the sum over all paths, states at the last step have shares, and each hands its share back to the states before it as they contributed to it.
+def _ctc_loss_backward__Tensor(grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool) -> Tensor:
+    logs = torch.unsqueeze(log_probs, 1) if log_probs.dim() == 2 else log_probs
+    steps = logs.size(0)
+    batch = logs.size(1)
+    alpha = torch.reshape(log_alpha, [batch, log_alpha.size(-2), log_alpha.size(-1)])
+    states = alpha.size(2)
+    device = logs.device
+    numbers = torch.arange(states, dtype=4, layout=None, device=device, pin_memory=None)
+    lengths = torch.reshape(torch.to(target_lengths, 4), [batch])
+    ends = torch.reshape(torch.to(input_lengths, 4), [batch])
+    # the label of each state: [batch, states]
+    places = torch.unsqueeze(torch.floor_divide(numbers, 2), 0)
+    known = torch.lt(torch.unsqueeze(numbers, 0), torch.unsqueeze(lengths * 2 + 1, 1))
+    odd = torch.logical_and(torch.logical_and(torch.eq(torch.remainder(numbers, 2), 1), torch.ones_like(known)), known)
+    flat = torch.to(torch.reshape(targets, [-1]), 4)
+    begins = torch.unsqueeze(torch.cumsum(lengths, 0) - lengths, 1)
+    if targets.dim() == 2:
+        begins = torch.unsqueeze(torch.arange(batch, dtype=4, layout=None, device=device, pin_memory=None) * targets.size(1), 1)
+    labels = torch.full([batch, states], blank, dtype=4, layout=None, device=device, pin_memory=None)
+    if flat.numel() > 0:
+        at = torch.clamp(begins + places, 0, flat.numel() - 1)
+        labels = torch.where(odd, torch.take(flat, at), labels)
+    nothing = torch.full([batch, 2], -inf, dtype=alpha.dtype, layout=None, device=device, pin_memory=None)
+    # a label may follow a label at once if it is another one
+    skips = torch.zeros([batch, states], dtype=11, layout=None, device=device, pin_memory=None)
+    if states > 2:
+        other = torch.ne(torch.slice(labels, 1, 2, states, 1), torch.slice(labels, 1, 0, states - 2, 1))
+        skips = torch.logical_and(odd, torch.cat([torch.slice(skips, 1, 0, 2, 1), other], 1))
+    last = torch.logical_or(torch.eq(torch.unsqueeze(numbers, 0), torch.unsqueeze(lengths * 2, 1)), torch.eq(torch.unsqueeze(numbers, 0), torch.unsqueeze(lengths * 2 - 1, 1)))
+    loss = torch.reshape(neg_log_likelihood, [batch, 1])
+    share = torch.zeros([batch, states], dtype=alpha.dtype, layout=None, device=device, pin_memory=None)
+    zeros = share
+    occupancies: List[Tensor] = []
+    for i in range(steps):
+        t = steps - 1 - i
+        here = torch.select(alpha, 1, t)
+        if t + 1 < steps:
+            # what each state got: from itself, from the one before, from the one before that
+            to = torch.select(alpha, 1, t + 1)
+            emitted = torch.gather(torch.select(logs, 0, t + 1), 1, labels) - to
+            before = torch.cat([nothing, here], 1)
+            dead = torch.eq(to, -inf)
+            stayed = torch.where(dead, zeros, share * torch.exp(here + emitted))
+            moved = torch.where(dead, zeros, share * torch.exp(torch.slice(before, 1, 1, states + 1, 1) + emitted))
+            jumped = torch.where(torch.logical_or(dead, torch.logical_not(skips)), zeros, share * torch.exp(torch.slice(before, 1, 0, states, 1) + emitted))
+            padded = torch.constant_pad_nd(moved, [0, 1], 0)
+            share = stayed + torch.slice(padded, 1, 1, states + 1, 1)
+            padded = torch.constant_pad_nd(jumped, [0, 2], 0)
+            share = share + torch.slice(padded, 1, 2, states + 2, 1)
+        ended = torch.unsqueeze(torch.eq(ends, t + 1), 1)
+        final = torch.where(torch.logical_and(last, torch.ne(here, -inf)), torch.exp(here + loss), zeros)
+        share = torch.where(ended, final, share)
+        occupancies.append(torch.scatter_add(torch.zeros_like(torch.select(logs, 0, 0)), 1, labels, share))
+    slope = torch.exp(logs) - torch.flip(torch.stack(occupancies, 0), [0])
+    slope = torch.where(torch.isinf(torch.reshape(loss, [1, batch, 1])), torch.full_like(slope, 0. if zero_infinity else float("nan")), slope)
+    inside = torch.lt(torch.reshape(torch.arange(steps, dtype=4, layout=None, device=device, pin_memory=None), [-1, 1, 1]), torch.reshape(ends, [1, -1, 1]))
+    slope = torch.where(inside, slope * torch.reshape(grad, [1, batch, 1]), torch.zeros_like(slope))
+    return torch.reshape(slope, log_probs.size())
+
+
+def _ctc_loss_backward(grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: List[int], target_lengths: List[int], neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool) -> Tensor:
+    ends = torch.tensor(input_lengths, dtype=4, device=log_probs.device)
+    lengths = torch.tensor(target_lengths, dtype=4, device=log_probs.device)
+    return __torch__.operators.layers._ctc_loss_backward__Tensor(grad, log_probs, targets, ends, lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)

@@ -35,7 +35,7 @@ def _unit_vectors(grad: Tensor, n: int) -> Tensor:
 # ---- interpolation ---------------------------------------------------------------------------------
 
 
-# kind: nearest, nearest_exact, linear, cubic, linear_aa, cubic_aa. [1, inputs, outputs]
+# kind: nearest, nearest_exact, linear, cubic, linear_aa, cubic_aa, lanczos_aa. [1, inputs, outputs]
 def _interpolation(kind: str, x: Tensor, n: int, align_corners: bool, scale: Optional[float]) -> Tensor:
     if kind == "nearest":
         y = torch.upsample_nearest1d(x, [n], scale)
@@ -49,6 +49,8 @@ def _interpolation(kind: str, x: Tensor, n: int, align_corners: bool, scale: Opt
             y = torch.upsample_bicubic2d(x, [n, 1], align_corners, scale, None)
         elif kind == "linear_aa":
             y = torch._upsample_bilinear2d_aa(x, [n, 1], align_corners, scale, None)
+        elif kind == "lanczos_aa":
+            y = torch._upsample_lanczos2d_aa(x, [n, 1], align_corners, scale, None)
         else:
             y = torch._upsample_bicubic2d_aa(x, [n, 1], align_corners, scale, None)
         y = torch.squeeze(y, 3)

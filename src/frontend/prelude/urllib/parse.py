@@ -6,6 +6,16 @@ ParseResult = namedtuple('ParseResult', 'scheme netloc path params query fragmen
 SplitResult = namedtuple('SplitResult', 'scheme netloc path query fragment')
 
 
+def unquote(string, encoding='utf-8', errors='replace'):
+    parts = string.split('%')
+    out = parts[0]
+    for part in parts[1:]:
+        digits = part[:2]
+        plain = len(digits) == 2 and all(c in '0123456789abcdefABCDEF' for c in digits) and int(digits, 16) < 128
+        out += chr(int(digits, 16)) + part[2:] if plain else '%' + part
+    return out
+
+
 def urlsplit(url, scheme='', allow_fragments=True):
     fragment = query = netloc = ''
     i = url.find(':')

@@ -196,6 +196,8 @@ static py_object *attribute_of_instance(py *p, source_range r, py_object *o, con
     bool before = py_failed(p);
     py_object *found = !own ? py_find_plain(p, r, o, name) : text ? py_call2(p, r, own, o, text) : NULL;
     if (found || (py_failed(p) && (before || !text || !attribute_forgive(p)))) return found;
+    bool traced = cls->u.cls->kind == PYC_EXCEPTION && (!strcmp(name, "__traceback__") || !strcmp(name, "__context__"));
+    if (traced) return p->none; /* none is kept */
     py_object *get = py_class_find(cls, "__getattr__");
     if (!get || !(text = py_text(p, name))) return NULL;
     return py_call2(p, r, get, o, text);
@@ -378,7 +380,10 @@ static py_object *attribute_of_builtin(py *p, const char *dotted, const char *na
     if (!dot) dot = strrchr(dotted, ':');
     if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__")) return py_text(p, dot ? dot + 1 : dotted);
     if (!strcmp(name, "__module__")) return py_text(p, "builtins");
-    return !strcmp(name, "__doc__") ? p->none : NULL;
+    static const char *const nothing[] = {"__doc__", "__defaults__", "__kwdefaults__"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+        if (!strcmp(name, nothing[i])) return p->none;
+    return NULL;
 }
 
 static py_object *attribute_of_type(py *p, const py_object *o, const char *name) {

@@ -95,7 +95,11 @@ static bool hash_object(const py_object *o, int depth, hash_walk *w, uint64_t *o
     case PY_METHOD:
         *out = hash_u64((uint64_t)(uintptr_t)o->u.method.self ^ (uint64_t)(uintptr_t)o->u.method.fn);
         break;
-    default: *out = hash_u64((uint64_t)(uintptr_t)o); break;
+    default: {
+        const py_object *plain = py_enum_plain(o);
+        if (plain && plain != o) return hash_object(plain, depth + 1, w, out);
+        *out = hash_u64((uint64_t)(uintptr_t)o);
+    }
     }
     return true;
 }
@@ -168,7 +172,7 @@ const py_object *py_enum_plain(const py_object *o) {
     const py_class *c = o->u.inst.cls->u.cls;
     for (size_t i = 0; i < c->mro.len; i++) {
         const char *n = c->mro.data[i]->u.cls->name;
-        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") || !strcmp(n, "IntFlag"))
+        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") || !strcmp(n, "StrEnum") || !strcmp(n, "IntFlag"))
             return py_dict_get(o->u.inst.attrs, "value");
     }
     return o;

@@ -434,6 +434,16 @@ static py_object *import_lazy(py *p, source_range r, py_object *mod, const char 
     return o && py_dict_set(p, mod->u.mod.globals, name, o) ? o : NULL;
 }
 
+/* pkg.part, which Python has because something has imported it: that may be what ctsc left out of the package. */
+static py_object *import_unmentioned(py *p, source_range r, const char *dotted) {
+    source *src = NULL;
+    bool is_folder = false;
+    if (p->host.read_module(p->host.ctx, p->diag, dotted, false, &src, &is_folder) != CTSC_OK) return NULL;
+    bool there = src || is_folder;
+    source_unref(src);
+    return there ? py_import(p, r, dotted) : NULL;
+}
+
 py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char *name) {
     py_object *o = mod == p->builtins ? py_builtin_named(p, name) : py_dict_get(mod->u.mod.globals, name);
     if (o) return o;
@@ -449,5 +459,6 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char
         py_object *text = py_text(p, name);
         return text ? py_call1(p, r, get, text) : NULL;
     }
-    return mod->u.mod.lazy && strncmp(name, "__", 2) ? import_lazy(p, r, mod, intern(p->names, name)) : NULL;
+    if (mod->u.mod.lazy && strncmp(name, "__", 2)) return import_lazy(p, r, mod, intern(p->names, name));
+    return mod->u.mod.foreign && mod->u.mod.is_package && n < sizeof dotted && strncmp(name, "__", 2) ? import_unmentioned(p, r, dotted) : NULL;
 }

@@ -199,6 +199,8 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     case PY_INSTANCE: {
         py_object *own = py_find_special(p, o, "__getitem__");
         if (own || py_failed(p)) return own ? py_call1(p, r, own, index) : NULL;
+        const str *text = py_str_of(py_enum_plain(o));
+        if (text) return index_text(p, r, text, index);
         break;
     }
     default: break;

@@ -348,6 +348,7 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls) {
         return py_is_abstract(p, o, cls->u.type.name);
     }
     if (cls->kind != PY_CLASS) return false;
+    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_ENUM && (!strcmp(cls->u.cls->name, "EnumMeta") || !strcmp(cls->u.cls->name, "EnumType"))) return true;
     if (o->kind == PY_TUPLE && !cls->u.cls->module && !strcmp(cls->u.cls->name, "tuple"))
         return true; /* named ones too */
     return py_is_subclass(py_class_of(p, o), cls);

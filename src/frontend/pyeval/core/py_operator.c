@@ -70,7 +70,7 @@ static py_object *number_ints(py *p, source_range r, operator_kind op, operand a
     case O_XOR: return logic ? py_bool(p, x ^ y) : py_int(p, x ^ y);
     case O_LSHIFT:
         if (y < 0) return py_fail(p, r, "ValueError", "negative shift count");
-        over = x != 0 && (y > 62 || (x < 0 ? x < INT64_MIN >> y : x > INT64_MAX >> y));
+        over = x != 0 && (y > 62 || (x < 0 ? x < (INT64_MIN >> y) : x > (INT64_MAX >> y)));
         if (!over) z = y > 62 ? 0 : (int64_t)((uint64_t)x << y);
         break;
     case O_RSHIFT:

@@ -52,6 +52,7 @@ static double math_atanh_of(double x) { return fabs(x) >= 1 ? NAN : atanh(x); }
 static double math_pow_of(double x, double y) { return x == 0 && y < 0 ? NAN : pow(x, y); }
 static double math_exp2_of(double x) { return exp2(x); }
 
+/* clang-format off */
 #define MATH_ONE(X)                                                                                                       \
     X(sqrt, sqrt) X(exp, exp) X(exp2, math_exp2_of) X(expm1, expm1) X(log2, math_log2_of) X(log10, math_log10_of)         \
     X(log1p, math_log1p_of) X(sin, sin) X(cos, cos) X(tan, tan) X(asin, asin) X(acos, acos) X(atan, atan) X(sinh, sinh)   \
@@ -61,6 +62,7 @@ static double math_exp2_of(double x) { return exp2(x); }
 #define MATH_TWO(X)                                                                                          \
     X(atan2, atan2)                                                                                          \
     X(pow, math_pow_of) X(copysign, copysign) X(fmod, fmod) X(remainder, remainder) X(nextafter, nextafter)
+/* clang-format on */
 
 #define MATH_ONE_FN(name, f)                                                                         \
     static py_object *math_##name(PY_ARGS) {                                               \
@@ -337,10 +339,12 @@ static py_object *math_complex(py *p, double _Complex z) {
 
 static double _Complex math_clog10(double _Complex z) { return clog(z) / CMPLX(M_LN10, 0); }
 
+/* clang-format off */
 #define MATH_COMPLEX(X)                                                                                                 \
     X(sqrt, csqrt) X(exp, cexp) X(log, clog) X(log10, math_clog10) X(sin, csin) X(cos, ccos) X(tan, ctan) X(asin, casin) \
     X(acos, cacos) X(atan, catan) X(sinh, csinh) X(cosh, ccosh) X(tanh, ctanh) X(asinh, casinh) X(acosh, cacosh)         \
     X(atanh, catanh)
+/* clang-format on */
 #define MATH_COMPLEX_FN(name, f)                                                                                \
     static py_object *cmath_##name(PY_ARGS) {                                                         \
         py_object *a[1];                                                                                        \

@@ -141,10 +141,12 @@ static py_object *modules_import(PY_ARGS) {
     return py_import(p, r, intern(p->names, arena_printf(p->a, "%.*s.%s", (int)len, package, name)));
 }
 
+/* clang-format off */
 #define MODULES_OPERATORS(X)                                                                                            \
     X(add, O_ADD) X(sub, O_SUB) X(mul, O_MUL) X(truediv, O_DIV) X(floordiv, O_FLOORDIV) X(mod, O_MOD) X(pow, O_POW)     \
     X(matmul, O_MATMUL) X(and_, O_AND) X(or_, O_OR) X(xor, O_XOR) X(lshift, O_LSHIFT) X(rshift, O_RSHIFT) X(eq, O_EQ)    \
     X(ne, O_NE) X(lt, O_LT) X(le, O_LE) X(gt, O_GT) X(ge, O_GE) X(is_, O_IS) X(is_not, O_ISNOT)
+/* clang-format on */
 #define MODULES_UNARY(X) X(neg, O_NEG) X(pos, O_POS) X(invert, O_INVERT) X(not_, O_NOT)
 
 #define MODULES_OPERATOR_FN(name, op)                                                                  \

@@ -377,7 +377,7 @@ static const py_row tensor_methods[] = {
 };
 
 /* Methods that PyTorch writes in Python, in torch/functional.py. */
-static const char *const tensor_functional[] = {"unique", "unique_consecutive", "stft", "lu"};
+static const char *const tensor_functional[] = {"unique", "unique_consecutive", "stft", "lu", "norm"};
 
 static py_object *tensor_function(py *p, source_range r, const char *name) {
     for (size_t i = 0; i < sizeof tensor_methods / sizeof *tensor_methods; i++)

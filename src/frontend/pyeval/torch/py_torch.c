@@ -84,7 +84,7 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch.autograd", "enable_grad", "torch.autograd.grad_mode"},
     {"torch.autograd", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch.autograd", "inference_mode", "torch.autograd.grad_mode"},
-    {"torch.autograd.function", "Function", "torch.autograd"},
+    {"torch.autograd", "Function", "torch.autograd.function"},
 };
 
 static bool torch_listed(const char *const *list, size_t n, const char *name) {
@@ -495,6 +495,7 @@ static const py_row torch_rows[] = {
     {"torch.is_inference_mode_enabled", torch_false},
     {"torch.is_autocast_enabled", torch_false},
     {"torch.are_deterministic_algorithms_enabled", torch_false},
+    {"torch.is_deterministic_algorithms_warn_only_enabled", torch_false},
     {"torch.use_deterministic_algorithms", torch_none},
     {"torch.set_printoptions", torch_none},
     {"torch.set_num_threads", torch_none},
@@ -566,7 +567,6 @@ static const struct { const char *module, *name; py_builtin_fn make; } torch_cla
     {"torch", "CharTensor", torch_make_tensor},
     {"torch", "ByteTensor", torch_make_tensor},
     {"torch", "BoolTensor", torch_make_tensor},
-    {"torch.autograd", "Function", torch_refuse_class},
     {"torch.nn.parameter", "Parameter", torch_make_parameter},
 };
 
@@ -627,7 +627,6 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
     {"torch.backends.openmp", NULL},
     {"torch.backends.quantized", NULL},
     {"torch.autograd", NULL},
-    {"torch.autograd.function", NULL},
     {"torch.utils", NULL},
     {"torch.utils.checkpoint", NULL},
     {"torch.version", NULL},

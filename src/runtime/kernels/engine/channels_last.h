@@ -12,6 +12,8 @@
 
 #include "runtime/kernels/engine/kernel.h"
 
+/* An argument that says how many dims are spatial; fails for others than 1 to 3. */
+ctsc_status channels_spatial(op_ctx *cx, const value *v, int *spatial);
 /* Views of the same elements: [..., C, spatial...] as [..., spatial..., C], and back. */
 ctsc_status channels_last_view(diag *d, const tensor *t, int spatial, tensor **out);
 ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **out);

@@ -82,6 +82,7 @@ static inline complex128 combine_mul_c128(complex128 a, complex128 b) {
 #define PICK_MIN(a, b) ((a) != (a) || (a) <= (b) ? (a) : (b))
 
 /*    suffix  element    computes in  load               store                sum       product */
+/* clang-format off */
 #define COMBINE_REAL_TYPES(X)                                                                      \
     X(u8,   uint8_t,   int64_t,  SAME,              (uint8_t),           WRAP_ADD,  WRAP_MUL)      \
     X(i8,   int8_t,    int64_t,  SAME,              (int8_t),            WRAP_ADD,  WRAP_MUL)      \
@@ -93,6 +94,7 @@ static inline complex128 combine_mul_c128(complex128 a, complex128 b) {
     X(bf16, bfloat16,  float,    bfloat16_to_float, bfloat16_from_float, PLAIN_ADD, PLAIN_MUL)     \
     X(f32,  float,     float,    SAME,              (float),             PLAIN_ADD, PLAIN_MUL)     \
     X(f64,  double,    double,   SAME,              (double),            PLAIN_ADD, PLAIN_MUL)
+/* clang-format on */
 
 #define COMBINE(name, T, C, load, store, OP)                                                       \
     static void combine_run_##name(int64_t n, char *dst, int64_t ds, const char *src,              \

@@ -15,20 +15,24 @@
  */
 #include "ir/scalar/scalar_ops.h"
 
+/* clang-format off */
 #define REAL          float
 #define ELEM          float
 #define REAL_FN(name) name##_float
 #define MATH(name)    name##f
+/* clang-format on */
 #include TEMPLATE
 #undef REAL
 #undef ELEM
 #undef REAL_FN
 #undef MATH
 
+/* clang-format off */
 #define REAL          double
 #define ELEM          double
 #define REAL_FN(name) name##_double
 #define MATH(name)    name
+/* clang-format on */
 #include TEMPLATE
 #undef REAL
 #undef ELEM

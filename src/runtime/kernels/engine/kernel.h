@@ -240,9 +240,11 @@ static inline void kernel_store_bfloat16(bfloat16 *p, float v) {
              : kernel_##verb##_double, float16                                                     \
              : kernel_##verb##_float16, bfloat16                                                   \
              : kernel_##verb##_bfloat16)
+/* clang-format off */
 #define kernel_load_float16  float16_to_float
 #define kernel_load_bfloat16 bfloat16_to_float
 #define LOAD(x)              KERNEL_GENERIC_(x, load)(x)
 #define STORE(p, v)          KERNEL_GENERIC_(*(p), store)((p), (v))
+/* clang-format on */
 
 #endif

@@ -279,6 +279,7 @@ static ctsc_status fft_grid(op_ctx *cx, const value *args, const fft_family *f, 
 }
 
 /*            operator     shape  name       kind      both   backward */
+/* clang-format off */
 #define FFT_OPERATORS(X)                                               \
     X(fft_fft,     line, "fft",     FFT_C2C, true,  false)             \
     X(fft_ifft,    line, "ifft",    FFT_C2C, true,  true)              \
@@ -292,6 +293,7 @@ static ctsc_status fft_grid(op_ctx *cx, const value *args, const fft_family *f, 
     X(fft_ihfftn,  grid, "ihfftn",  FFT_R2C, false, true)              \
     X(fft_irfftn,  grid, "irfftn",  FFT_C2R, false, false)             \
     X(fft_hfftn,   grid, "hfftn",   FFT_C2R, false, true)
+/* clang-format on */
 #define FFT_OPERATOR(op, shape, name, kind, both, backward)                             \
     ctsc_status op_##op(op_ctx *cx, const value *args, value *results);                 \
     ctsc_status op_##op(op_ctx *cx, const value *args, value *results) {                \

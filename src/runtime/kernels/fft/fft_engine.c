@@ -37,20 +37,24 @@ __attribute__((always_inline)) static inline void fft_transpose_float(fft_v8f *v
     }
 }
 
+/* clang-format off */
 #define FFT_T          float
 #define FFT_V          fft_v8f
 #define FFT_REVERSE(v) FFT_ROW(v, v, 7, 6, 5, 4, 3, 2, 1, 0)
 #define FFT_FN(name)   fft_##name##_float
+/* clang-format on */
 #include "runtime/kernels/fft/fft_engine.h"
 #undef FFT_T
 #undef FFT_V
 #undef FFT_FN
 #undef FFT_REVERSE
 
+/* clang-format off */
 #define FFT_T          double
 #define FFT_V          fft_v4d
 #define FFT_REVERSE(v) FFT_ROW(v, v, 3, 2, 1, 0)
 #define FFT_FN(name)   fft_##name##_double
+/* clang-format on */
 #include "runtime/kernels/fft/fft_engine.h"
 
 typedef struct fft_work {

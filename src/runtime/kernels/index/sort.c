@@ -46,6 +46,7 @@ static uint64_t sort_key_bf16(bfloat16 v) {
 }
 
 /*    dtype     element    key of v */
+/* clang-format off */
 #define SORT_TYPES(X)                                                                              \
     X(BOOL,     uint8_t,   v != 0)                                                                 \
     X(UINT8,    uint8_t,   v)                                                                      \
@@ -57,6 +58,7 @@ static uint64_t sort_key_bf16(bfloat16 v) {
     X(BFLOAT16, bfloat16,  sort_key_bf16(v))                                                       \
     X(FLOAT32,  float,     sort_key_f32(v))                                                        \
     X(FLOAT64,  double,    sort_key_f64(v))
+/* clang-format on */
 
 void sort_make_keys(dtype dt, const char *src, int64_t stride, int64_t n, bool descending,
                     sort_pair *out) {

@@ -79,6 +79,11 @@ ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, cons
     return op_refuse_dtype(cx, kernel, dt);
 }
 
+ctsc_status linalg_check_inexact(op_ctx *cx, const tensor *t, const char *op, const char *kernel) {
+    if (t->dtype == DT_COMPLEX64 || t->dtype == DT_COMPLEX128) return CTSC_OK;
+    return linalg_check_float(cx, t, op, kernel);
+}
+
 ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op) {
     if (a->dtype == b->dtype) return CTSC_OK;
     return diag_fail(

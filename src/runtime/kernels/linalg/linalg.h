@@ -5,7 +5,7 @@
  *
  * LAPACK wants columns without gaps. linalg_columns makes such a copy of a batch: the tensor it
  * returns is the transpose, contiguous, and linalg_rows turns it back by a view. Matrices are float
- * or double. Tests: tests/unit/test_linalg.c
+ * or double, those of linalg_lu.c complex as well. Tests: tests/unit/test_linalg.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
 #define CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
@@ -17,6 +17,16 @@
 #define LAPACK_DECLARE(name, ...)                                                                  \
     void s##name##_(__VA_ARGS__);                                                                  \
     void d##name##_(__VA_ARGS__)
+/* And complex (c, z), by the dtype. */
+#define LAPACK_DECLARE_ALL(name, ...)                                                              \
+    LAPACK_DECLARE(name, __VA_ARGS__);                                                             \
+    void c##name##_(__VA_ARGS__);                                                                  \
+    void z##name##_(__VA_ARGS__)
+#define LAPACK_ALL(dt, name, ...)                                                                  \
+    ((dt) == DT_FLOAT64     ? d##name##_(__VA_ARGS__)                                              \
+     : (dt) == DT_FLOAT32   ? s##name##_(__VA_ARGS__)                                              \
+     : (dt) == DT_COMPLEX64 ? c##name##_(__VA_ARGS__)                                              \
+                            : z##name##_(__VA_ARGS__))
 #define LAPACK(wide, name, ...) ((wide) ? d##name##_(__VA_ARGS__) : s##name##_(__VA_ARGS__))
 
 /* The matrices of a batch: count of them, m by n each. */
@@ -58,6 +68,8 @@ ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const 
 ctsc_status linalg_check_square(diag *d, const tensor *t, const char *op);
 /* Float or double; others as PyTorch words it: integers by `op`, half by the CPU kernel's name. */
 ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, const char *kernel);
+/* The same, or complex. */
+ctsc_status linalg_check_inexact(op_ctx *cx, const tensor *t, const char *op, const char *kernel);
 ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op);
 
 /* The batch dims of a and b broadcast; each expanded to them (views). */

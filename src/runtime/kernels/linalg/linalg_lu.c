@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * linalg_lu.c - LU factors and what comes of them: det, slogdet, inv, solve, lu_unpack.
+ *
+ * Factors, inverses, determinants and solutions are of real and of complex matrices; linalg.lu, lu_unpack, lu_solve of real ones.
  * Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg/linalg.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-LAPACK_DECLARE(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
-LAPACK_DECLARE(getrs, const char *trans, const int *n, const int *nrhs, const void *a,
-               const int *lda, const int *pivots, void *b, const int *ldb, int *info);
+LAPACK_DECLARE_ALL(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
+LAPACK_DECLARE_ALL(getrs, const char *trans, const int *n, const int *nrhs, const void *a,
+                   const int *lda, const int *pivots, void *b, const int *ldb, int *info);
 
 ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pivots,
                               tensor **info) {
@@ -31,7 +34,7 @@ ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pi
     for (int64_t i = 0; i < b.count; i++) {
         int failed = 0;
         if (k)
-            LAPACK(b.wide, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
+            LAPACK_ALL(a->dtype, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
                    TENSOR_AT(p, int32_t) + i * k, &failed);
         TENSOR_AT(e, int32_t)[i] = failed;
     }
@@ -51,7 +54,7 @@ ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *piv
     int nrhs = (int)nrhs64;
     if (n == 0 || nrhs == 0) return CTSC_OK;
     for (int64_t i = 0; i < f.count; i++)
-        LAPACK(f.wide, getrs, transposed ? "T" : "N", &n, &nrhs,
+        LAPACK_ALL(lu->dtype, getrs, transposed ? "T" : "N", &n, &nrhs,
                linalg_at(&f, lu, i, (int64_t)n * n), &lda, TENSOR_AT(pivots, int32_t) + i * n,
                linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
     return CTSC_OK;
@@ -59,7 +62,7 @@ ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *piv
 
 /* ---- factors as results --------------------------------------------------------------------- */
 
-static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, const char *name) {
+static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, bool real, const char *name) {
     if (a->ndim < 2) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(a->ndim, a->sizes, &sb);
@@ -72,7 +75,7 @@ static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, const char 
     if (!pivot)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
-    return linalg_check_float(cx, a, NULL, "lu_cpu");
+    return real ? linalg_check_float(cx, a, NULL, "lu_cpu") : linalg_check_inexact(cx, a, NULL, "lu_cpu");
 }
 
 static ctsc_status lu_check_info(diag *d, const tensor *info, const char *name) {
@@ -93,7 +96,7 @@ static ctsc_status lu_check_info(diag *d, const tensor *info, const char *name) 
 static ctsc_status lu_factor(op_ctx *cx, const value *args, int nresults, const char *checked,
                              value *results) {
     tensor *a = arg_tensor(&args[0]), *r[3] = {NULL};
-    TRY(lu_check(cx, a, arg_bool(&args[1]), checked ? checked : "torch.lu_factor"));
+    TRY(lu_check(cx, a, arg_bool(&args[1]), false, checked ? checked : "torch.lu_factor"));
     TRY(linalg_lu_compute(cx->diag, a, &r[0], &r[1], &r[2]));
     ctsc_status st = checked ? lu_check_info(cx->diag, r[2], checked) : CTSC_OK;
     tensor *rows = NULL;
@@ -206,7 +209,7 @@ static ctsc_status lu_unpack(diag *d, tensor *lu, tensor *pivots, bool data, boo
 /* (A, pivot) -> P, L, U */
 ctsc_status op_linalg_lu(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *lu, *pivots, *info, *rows, *r[3] = {NULL};
-    TRY(lu_check(cx, a, arg_bool(&args[1]), "linalg.lu"));
+    TRY(lu_check(cx, a, arg_bool(&args[1]), true, "linalg.lu"));
     TRY(linalg_lu_compute(cx->diag, a, &lu, &pivots, &info));
     tensor_unref(info);
     ctsc_status st = linalg_rows(cx->diag, lu, &rows);
@@ -263,21 +266,51 @@ static void lu_determinants(const tensor *lu, const tensor *pivots, tensor *det,
     }
 }
 
+/* The same of complex matrices: the sign is a number of absolute value 1, or 0. */
+static void lu_complex_determinants(const tensor *lu, const tensor *pivots, tensor *det, tensor *sign, tensor *logabs) {
+    int64_t n = lu->sizes[lu->ndim - 1], count = det ? det->numel : sign->numel;
+    bool wide = lu->dtype == DT_COMPLEX128;
+    for (int64_t i = 0; i < count; i++) {
+        const void *p = linalg_at(NULL, lu, i, n * n);
+        const int32_t *pivot = TENSOR_AT(pivots, int32_t) + i * n;
+        double complex product = 1, s = 1;
+        double log_sum = 0;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t at = 2 * (k * n + k);
+            double complex u = CMPLX(linalg_get(wide, p, at), linalg_get(wide, p, at + 1));
+            if (pivot[k] != k + 1) u = -u;
+            double length = cabs(u);
+            product *= u;
+            s = length > 0 ? s * (u / length) : length == 0 ? 0 : length; /* nan stays */
+            log_sum += log(length);
+        }
+        tensor *numbers[] = {det, sign};
+        double complex values[] = {product, s};
+        for (int k = 0; k < 2; k++) {
+            if (!numbers[k]) continue;
+            linalg_put(wide, tensor_data(numbers[k]), 2 * i, creal(values[k]));
+            linalg_put(wide, tensor_data(numbers[k]), 2 * i + 1, cimag(values[k]));
+        }
+        if (logabs) linalg_put(wide, tensor_data(logabs), i, log_sum);
+    }
+}
+
 /* r: det (or sign, logabsdet), LU, pivots */
 static ctsc_status lu_det(op_ctx *cx, const tensor *a, const char *name, bool logarithm,
                           tensor **r) {
     diag *d = cx->diag;
     TRY(linalg_check_square(d, a, name));
-    TRY(linalg_check_float(cx, a, name, "lu_cpu"));
+    TRY(linalg_check_inexact(cx, a, name, "lu_cpu"));
+    bool complex_matrix = dtype_is_complex((dtype)a->dtype);
     int n = logarithm ? 2 : 1;
     tensor *info = NULL;
     ctsc_status st = linalg_lu_compute(d, a, &r[n], &r[n + 1], &info);
     tensor_unref(info);
     for (int i = 0; st == CTSC_OK && i < n; i++)
-        st = linalg_new(d, a, (dtype)a->dtype, 0, NULL, &r[i]);
+        st = linalg_new(d, a, i ? dtype_part((dtype)a->dtype) : (dtype)a->dtype, 0, NULL, &r[i]);
     if (st == CTSC_OK)
-        lu_determinants(r[n], r[n + 1], logarithm ? NULL : r[0], logarithm ? r[0] : NULL,
-                        logarithm ? r[1] : NULL);
+        (complex_matrix ? lu_complex_determinants : lu_determinants)(r[n], r[n + 1], logarithm ? NULL : r[0], logarithm ? r[0] : NULL,
+                                                                     logarithm ? r[1] : NULL);
     if (st == CTSC_OK) {
         tensor *rows = NULL;
         st = linalg_rows(d, r[n], &rows);
@@ -310,6 +343,7 @@ ctsc_status op_linalg_slogdet_full(op_ctx *cx, const value *args, value *results
 
 ctsc_status op_logdet(op_ctx *cx, const value *args, value *results) {
     tensor *r[4] = {NULL};
+    if (dtype_is_complex((dtype)arg_tensor(&args[0])->dtype)) return op_refuse_dtype(cx, "logdet", (dtype)arg_tensor(&args[0])->dtype);
     TRY(lu_det(cx, arg_tensor(&args[0]), "logdet", true, r));
     bool wide = r[0]->dtype == DT_FLOAT64;
     for (int64_t i = 0; i < r[0]->numel; i++)
@@ -328,11 +362,12 @@ ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tenso
     ctsc_status st = linalg_lu_compute(d, a, &lu, &pivots, &e);
     if (st == CTSC_OK) st = tensor_new_like(d, lu, (dtype)a->dtype, &x);
     if (st == CTSC_OK) {
-        bool wide = a->dtype == DT_FLOAT64;
+        bool wide = a->dtype == DT_FLOAT64 || a->dtype == DT_COMPLEX128;
+        int parts = dtype_is_complex((dtype)a->dtype) ? 2 : 1;
         memset(tensor_data(x), 0, (size_t)x->numel * dtype_size((dtype)x->dtype));
         for (int64_t i = 0; n && i < x->numel / (n * n); i++)
             for (int64_t k = 0; k < n; k++)
-                linalg_put(wide, linalg_at(NULL, x, i, n * n), k * n + k, 1);
+                linalg_put(wide, linalg_at(NULL, x, i, n * n), parts * (k * n + k), 1);
         st = linalg_lu_solve_columns(d, lu, pivots, x, false);
     }
     tensor_unref(lu);
@@ -358,7 +393,7 @@ static ctsc_status inverse_run(op_ctx *cx, const tensor *a, bool check, const ch
         return diag_fail(d, CTSC_FAILED,
                          "linalg.inv: Expected a floating point or complex tensor as input. Got %s",
                          dtype_table[a->dtype].ir_name);
-    if (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64)
+    if (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64 && a->dtype != DT_COMPLEX64 && a->dtype != DT_COMPLEX128)
         return diag_fail(d, CTSC_FAILED, "linalg.inv: Low precision dtypes not supported. Got %s",
                          dtype_table[a->dtype].ir_name);
     TRY(linalg_inverse_compute(d, a, &r[0], &r[1]));
@@ -455,7 +490,7 @@ static ctsc_status solve_run(op_ctx *cx, tensor *a, tensor *b, bool left, const 
     tensor *matrix;
     TRY(vector ? tensor_unsqueeze(d, b, -1, &matrix) : tensor_alias(d, b, &matrix));
     ctsc_status st = solve_check_shapes(d, a, matrix, left, "linalg.solve");
-    if (st == CTSC_OK) st = linalg_check_float(cx, a, "linalg.solve", "lu_cpu");
+    if (st == CTSC_OK) st = linalg_check_inexact(cx, a, "linalg.solve", "lu_cpu");
     if (st == CTSC_OK) st = solve_matrix(d, a, matrix, left, r);
     tensor_unref(matrix);
     if (st != CTSC_OK) return st;

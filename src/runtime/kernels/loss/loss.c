@@ -268,13 +268,24 @@ static ctsc_status loss_finish(op_ctx *cx, const value *args, int n, tensor *con
     return op_finish(cx, args, reduced, results);
 }
 
+/* A loss of dtype dt of (self, target, ...), which are rounded to the dtype that they meet in first: an integer beyond half's range is infinite. */
+static ctsc_status loss_of_pair(op_ctx *cx, const value *args, dtype dt, loss_fn fn, const double *numbers, int64_t reduction, value *results) {
+    dtype meet = promote_operands(2, args);
+    tensor *operands[2] = {NULL};
+    ctsc_status st = tensor_to_dtype(cx->diag, arg_tensor(&args[0]), meet, &operands[0]);
+    if (st == CTSC_OK) st = tensor_to_dtype(cx->diag, arg_tensor(&args[1]), meet, &operands[1]);
+    if (st == CTSC_OK) st = loss_finish(cx, args, 2, operands, dt, fn, numbers, reduction, results);
+    tensor_unref(operands[0]);
+    tensor_unref(operands[1]);
+    return st;
+}
+
 /* Losses of (self, target, reduction, ...) for floating point types only. */
 static ctsc_status loss_pair(op_ctx *cx, const value *args, const char *name, loss_fn fn,
                              const double *numbers, int64_t reduction, value *results) {
     dtype dt = promote_operands(2, args);
-    tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
     if (name && !dtype_is_float(dt)) return op_refuse_dtype(cx, name, dt);
-    return loss_finish(cx, args, 2, operands, dt, fn, numbers, reduction, results);
+    return loss_of_pair(cx, args, dt, fn, numbers, reduction, results);
 }
 
 LOSS(loss_mse) {
@@ -324,10 +335,9 @@ ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
     double delta = arg_float(&args[3]);
     if (delta <= 0)
         return nn_fail(cx, "huber_loss does not support non-positive values for delta.");
-    tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
-    dtype dt = (dtype)operands[0]->dtype; /* the target's does not count here */
+    dtype dt = (dtype)arg_tensor(&args[0])->dtype; /* of the result: the target's does not count */
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "huber_cpu", dt);
-    return loss_finish(cx, args, 2, operands, dt, loss_huber, &delta, arg_int(&args[2]), results);
+    return loss_of_pair(cx, args, dt, loss_huber, &delta, arg_int(&args[2]), results);
 }
 
 /* The largest number of the dtype, beyond which exp is infinite. */

@@ -171,9 +171,7 @@ static ctsc_status ctc_run(op_ctx *cx, tensor *logs, tensor *targets, tensor *in
         return op_refuse_dtype(cx, "ctc_loss_cpu", (dtype)logs->dtype);
     TRY(ctc_check(cx, logs, blank, inputs, lengths));
     TRY(ctc_check_targets(cx, targets, lengths, logs->sizes[1], &max));
-    int64_t sizes[3] = {logs->sizes[1], 0, 2 * max + 1};
-    for (int64_t b = 0; b < inputs->numel; b++)
-        sizes[1] = nn_max(sizes[1], TENSOR_AT(inputs, int64_t)[b]);
+    int64_t sizes[3] = {logs->sizes[1], logs->sizes[0], 2 * max + 1};
     TRY(nn_input(cx, "ctc_loss_cpu", logs, &x));
     TRY_OUT(nn_as(cx, targets, DT_INT64, &labels));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, sizes, &out[0]));

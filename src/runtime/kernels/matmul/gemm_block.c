@@ -137,10 +137,10 @@ static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem 
 }
 
 /* The part-th of `parts` parts of it is asked for. */
-static inline void block_ask(const block_prefetch *ahead, int64_t part, int64_t parts) {
-    int64_t begin = ahead->runs * part / parts, end = ahead->runs * (part + 1) / parts;
+static inline void block_ask(const block_prefetch *next, int64_t part, int64_t parts) {
+    int64_t begin = next->runs * part / parts, end = next->runs * (part + 1) / parts;
     for (int64_t i = begin; i < end; i++)
-        for (int64_t l = 0; l < ahead->run; l++) __builtin_prefetch(ahead->from + i * ahead->stride + l * 64, 0, 2);
+        for (int64_t l = 0; l < next->run; l++) __builtin_prefetch(next->from + i * next->stride + l * 64, 0, 2);
 }
 
 /* `panels` panels of columns from j on: c += their product with rows of A packed at pa, for k from x to end. */
@@ -154,9 +154,9 @@ static void block_panels(gemm_plan plan, const gemm_problem *p, const block_size
         int64_t then = more ? x + k : first;
         u->pack(block_at(&p->b, x, j, (size_t)size), n, k, p->b.cs, p->b.rs, u->nr, pb);
         for (int64_t y = 0; y < n; y += u->nr) {
-            block_prefetch ahead = block_prefetch_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
+            block_prefetch next = block_prefetch_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
             for (int64_t i = 0; i < tiles; i++) {
-                block_ask(&ahead, i, tiles);
+                block_ask(&next, i, tiles);
                 u->tile[block_min(p->m - i * u->mr, u->mr)](k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
                                                             (char *)p->c + (i * u->mr * p->ldc + j + y) * size, p->ldc,
                                                             (int)block_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
@@ -265,8 +265,8 @@ static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block
             char *to = strip + i * n * u->nr * size;
             int cols = (int)block_min(p->m - i * u->nr, u->nr);
             for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
-                turned_prefetch ahead = turned_prefetch_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
-                u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols, p->alpha, beta, ahead.from, ahead.rows);
+                turned_prefetch next = turned_prefetch_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
+                u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols, p->alpha, beta, next.from, next.rows);
             }
             if (whole < n) u->tile[n - whole](k, rest, pa, u->nr, to, u->nr, u->nr, p->alpha, beta);
         }

@@ -27,12 +27,12 @@ enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_R
  * it has rows; b: k steps of nr elements, ldb apart. All nr are read. */
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols, double alpha,
                           double beta);
-/* The same for all nr columns. On the way the next lines of memory from `ahead` on are brought near: so many for 16 steps of k. */
-typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double alpha, double beta, const void *ahead, int lines);
+/* The same for all nr columns. On the way the next lines of memory from `prefetch` on are brought near: so many for 16 steps of k. */
+typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double alpha, double beta, const void *prefetch, int lines);
 /* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps along k; b: k steps of nr elements. Columns
- * behind `cols` may be left out. On the way k elements of some rows from `ahead` on, lda apart, are brought near. */
+ * behind `cols` may be left out. On the way k elements of some rows from `prefetch` on, lda apart, are brought near. */
 typedef void gemm_lying_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double alpha, double beta,
-                           const void *ahead, int rows_prefetch);
+                           const void *prefetch, int rows_prefetch);
 /* A dot kernel: rows of a lda apart and columns of b ldb apart. */
 typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,
                          double alpha, double beta);

@@ -56,7 +56,7 @@
 /* The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
 #define TILE(rows)                                                                                           \
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                              \
-        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be, const char *ahead, int lines) {\
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be, const char *prefetch, int lines) {\
         enum { PART = 16 };                                                                                  \
         V f, b0, b1;                                                                                         \
         TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc); TILE_ROWS_##rows(TILE_ZERO) if (narrow) {            \
@@ -65,8 +65,8 @@
                 TILE_ROWS_##rows(TILE_HALF)                                                                  \
             }                                                                                                \
         } else {                                                                                             \
-            for (; k > 0; k -= PART, ahead += lines * 64) {                                                  \
-                for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + i * 64, 0, 2);                    \
+            for (; k > 0; k -= PART, prefetch += lines * 64) {                                                  \
+                for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);                    \
                 for (int steps = k < PART ? (int)k : PART; steps > 0; steps--, a += MR, b += ldb) {          \
                     b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                                    \
                     TILE_ROWS_##rows(TILE_STEP)                                                              \
@@ -84,8 +84,8 @@
         NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be, NULL, 0);                                      \
     }                                                                                                        \
     static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double al, double be,\
-                                         const void *ahead, int lines) {                                     \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, ahead, lines);                          \
+                                         const void *prefetch, int lines) {                                     \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, prefetch, lines);                          \
     }                                                                                                        \
     static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *pc, int64_t ldc,\
                                          int cols, double al, double be) {                                   \
@@ -140,13 +140,13 @@ TILE(14)
 
 /* narrow: of one vector. The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
 static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_t k, const T *a, int64_t lda, const T *b, T *c, bool narrow,
-                                                                          T al, T be, const T *ahead, int rows_prefetch) {
+                                                                          T al, T be, const T *prefetch, int rows_prefetch) {
     enum { ldc = 2 * LANES, LINE = 64 / sizeof(T) };
     const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda, *a12 = a9 + 3 * lda;
     V f, b0, b1;
     TILE_ROWS_ALL(TILE_ZERO)
-    for (; k > 0; k -= LINE, ahead += LINE) {
-        for (int r = 0; r < rows_prefetch; r++) __builtin_prefetch(ahead + r * lda, 0, 2);
+    for (; k > 0; k -= LINE, prefetch += LINE) {
+        for (int r = 0; r < rows_prefetch; r++) __builtin_prefetch(prefetch + r * lda, 0, 2);
         int steps = k < LINE ? (int)k : LINE;
         if (narrow) {
             for (; steps > 0; steps--, LYING_NEXT) {
@@ -169,17 +169,17 @@ static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_
 }
 
 /* Two functions, for each has registers of its own. */
-static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_prefetch) {
-    NAME(lying_body)(k, a, lda, b, c, true, al, be, ahead, rows_prefetch);
+static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *prefetch, int rows_prefetch) {
+    NAME(lying_body)(k, a, lda, b, c, true, al, be, prefetch, rows_prefetch);
 }
 
-static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_prefetch) {
-    NAME(lying_body)(k, a, lda, b, c, false, al, be, ahead, rows_prefetch);
+static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *prefetch, int rows_prefetch) {
+    NAME(lying_body)(k, a, lda, b, c, false, al, be, prefetch, rows_prefetch);
 }
 
 static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double al, double be,
-                               const void *ahead, int rows_prefetch) {
-    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, ahead, rows_prefetch);
+                               const void *prefetch, int rows_prefetch) {
+    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, prefetch, rows_prefetch);
 }
 
 /* ---- rows in stretches ------------------------------------------------------------------------------------ */

@@ -152,47 +152,17 @@ ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, 
 
 enum { NN_LANES = 16, NN_BLOCK = 2048 };
 
-#define NN_SUM(name, T, TERM, EXTRA)                                                               \
-    NN_HOT static void name##_block(const T *p, int64_t n, double *lanes EXTRA) {                  \
-        T acc[NN_LANES] = {0};                                                                     \
-        int64_t i = 0;                                                                             \
-        for (; i + NN_LANES <= n; i += NN_LANES)                                                   \
-            for (int k = 0; k < NN_LANES; k++) {                                                   \
-                T v = p[i + k];                                                                    \
-                acc[k] += TERM;                                                                    \
-            }                                                                                      \
-        for (int k = 0; i < n; i++, k++) {                                                         \
-            T v = p[i];                                                                            \
-            acc[k] += TERM;                                                                        \
-        }                                                                                          \
-        for (int k = 0; k < NN_LANES; k++) lanes[k] = (double)acc[k];                              \
-        for (int h = NN_LANES / 2; h > 0; h /= 2)                                                  \
-            for (int k = 0; k < h; k++) lanes[k] += lanes[k + h];                                  \
-    }
-#define NN_COMMA ,
+#define T    float
+#define NAME nn_square_sum_f32
+#include "runtime/kernels/nn/nn_square_sum.h"
 
-/* The lanes, by halves, and the blocks' sums are added in double, so a long row loses nothing to float. */
-#define NN_SUM_BLOCKS(name, T, ...)                                                                \
-    double total = 0;                                                                              \
-    for (int64_t at = 0; at < n; at += NN_BLOCK) {                                                 \
-        double lanes[NN_LANES];                                                                    \
-        name##_block(p + at, nn_min(NN_BLOCK, n - at), lanes __VA_ARGS__);                         \
-        total += lanes[0];                                                                         \
-    }                                                                                              \
-    return total;
-
-NN_SUM(nn_square_sum_f32, float, (v - mean) * (v - mean), NN_COMMA float mean)
-NN_SUM(nn_square_sum_f64, double, (v - mean) * (v - mean), NN_COMMA double mean)
+#define T    double
+#define NAME nn_square_sum_f64
+#include "runtime/kernels/nn/nn_square_sum.h"
 
 double nn_sum_f32(const float *p, int64_t n) {
     return reduce_total_f32(p, n);
 }
 double nn_sum_f64(const double *p, int64_t n) {
     return reduce_total_f64(p, n);
-}
-double nn_square_sum_f32(const float *p, int64_t n, float mean) {
-    NN_SUM_BLOCKS(nn_square_sum_f32, float, , mean)
-}
-double nn_square_sum_f64(const double *p, int64_t n, double mean) {
-    NN_SUM_BLOCKS(nn_square_sum_f64, double, , mean)
 }

@@ -375,12 +375,11 @@ static bool norm_scale_fits(const tensor *x, const tensor *scale, const tensor *
 }
 
 /* Anything else: the batch norm itself, for what it says of its arguments. Mean and variance are 0, and eps is 1. */
-static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, value *results) {
+static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial, value *results) {
     diag *d = cx->diag;
     tensor *x = NULL, *zeros = NULL, *last = NULL, *t = NULL;
     value y = value_none();
     const tensor *scale = arg_tensor(&args[1]);
-    int spatial = (int)arg_int(&args[3]);
     ctsc_status st = channels_first_view(d, arg_tensor(&args[0]), spatial, &x);
     if (st == CTSC_OK) st = tensor_zeros(d, (dtype)scale->dtype, scale->ndim, scale->sizes, &zeros);
     if (st == CTSC_OK) {
@@ -399,7 +398,9 @@ static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, value *resul
 
 /* (self, scale, shift, spatial) */
 ctsc_status op_scale_channels_last(op_ctx *cx, const value *args, value *results) {
-    if (!norm_scale_fits(arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), arg_int(&args[3]))) return norm_scale_slowly(cx, args, results);
+    int spatial = 0;
+    TRY(channels_spatial(cx, &args[3], &spatial));
+    if (!norm_scale_fits(arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), spatial)) return norm_scale_slowly(cx, args, spatial, results);
     value product = value_none();
     TRY(op_call(cx, "aten::mul.Tensor", 2, args, &product));
     ctsc_status st = op_call(cx, "aten::add_.Tensor", 3, (value[]){product, args[2], value_int(1)}, results);

@@ -240,6 +240,7 @@ int64_t pw_chunks_begin(pw_chunks *c, pw_shape of, int64_t n, char *const *p, co
 bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s);
 
 /* Declares the first k numbers as n0, n1, ... of type T, converted once per run. */
+/* clang-format off */
 #define PW_NUMS0(T, m)
 #define PW_NUMS1(T, m) const T n0 = (T)numbers->m[0]
 #define PW_NUMS2(T, m) PW_NUMS1(T, m); const T n1 = (T)numbers->m[1]
@@ -253,6 +254,7 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
 #define PW_ARGS1 x
 #define PW_ARGS2 x, y
 #define PW_ARGS3 x, y, z
+/* clang-format on */
 
 /* The loops of half and bfloat16: float's, a block at a time (pw_half). */
 #define PW_HALF_LOOPS(op, K, TO_BYTES)                                                             \

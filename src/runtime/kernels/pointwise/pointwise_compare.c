@@ -23,6 +23,7 @@
 
 /* ---- comparisons and logic -------------------------------------------------------------- */
 
+/* clang-format off */
 #define COMPARE_EQ  x == y
 #define COMPARE_NE  x != y
 #define COMPARE_LT  x < y
@@ -33,6 +34,7 @@
 #define COMPARE_OR  (x != 0) | (y != 0)
 #define COMPARE_XOR (x != 0) != (y != 0)
 #define COMPARE_NOT x == 0
+/* clang-format on */
 
 /* Columns: operator, name in refusals, expression, whether complex numbers have it. */
 #define COMPARE_OPERATORS(X)                                                                       \

@@ -252,37 +252,26 @@ static void pool_interior(const pool_geometry *g, int i, int64_t *lo, int64_t *h
 #define POOL_MAX(m, v) ((v) > (m) || (v) != (v) ? (v) : (m))
 #define POOL_ADD(m, v) ((m) + (v))
 
-/* y[o] = FOLD over k of line[o * step + k * dilation]; the usual steps get code of their own. */
-#define POOL_ALONG_STEP(T, FOLD, step)                                                             \
-    for (int64_t o = 0; o < n; o++) y[o] = line[o * (step)];                                       \
-    for (int64_t k = 1; k < kernel; k++) {                                                         \
-        const T *x = line + k * dilation;                                                          \
-        for (int64_t o = 0; o < n; o++) {                                                          \
-            T v = x[o * (step)], m = y[o];                                                         \
-            y[o] = FOLD(m, v);                                                                     \
-        }                                                                                          \
-    }
-#define POOL_FOLD(T, name, FOLD)                                                                   \
-    NN_HOT static void pool_##name##_into_##T(T *acc, const T *row, int64_t n) {                   \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            T v = row[i], m = acc[i];                                                              \
-            acc[i] = FOLD(m, v);                                                                   \
-        }                                                                                          \
-    }                                                                                              \
-    NN_HOT static void pool_##name##_along_##T(T *restrict y, const T *restrict line, int64_t n,   \
-                                               int64_t stride, int64_t kernel, int64_t dilation) { \
-        if (stride == 1) {                                                                         \
-            POOL_ALONG_STEP(T, FOLD, 1)                                                            \
-        } else if (stride == 2) {                                                                  \
-            POOL_ALONG_STEP(T, FOLD, 2)                                                            \
-        } else {                                                                                   \
-            POOL_ALONG_STEP(T, FOLD, stride)                                                       \
-        }                                                                                          \
-    }
-POOL_FOLD(float, max, POOL_MAX)
-POOL_FOLD(double, max, POOL_MAX)
-POOL_FOLD(float, add, POOL_ADD)
-POOL_FOLD(double, add, POOL_ADD)
+#define T       float
+#define NAME(x) pool_max_##x##_float
+#define FOLD    POOL_MAX
+#include "runtime/kernels/pool/pool_fold.h"
+
+#define T       double
+#define NAME(x) pool_max_##x##_double
+#define FOLD    POOL_MAX
+#include "runtime/kernels/pool/pool_fold.h"
+
+#define T       float
+#define NAME(x) pool_add_##x##_float
+#define FOLD    POOL_ADD
+#include "runtime/kernels/pool/pool_fold.h"
+
+#define T       double
+#define NAME(x) pool_add_##x##_double
+#define FOLD    POOL_ADD
+#include "runtime/kernels/pool/pool_fold.h"
+
 #define pool_into(name, acc, row, n)                                                               \
     _Generic(*(acc), float                                                                         \
              : pool_##name##_into_float, double                                                    \

@@ -27,11 +27,13 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 static const char packed_capsule[] = "packed parameters";
+/* clang-format off */
 #define PACKED_LINEAR_CLASS    NATIVE_PREFIX "quantized.LinearPackedParamsBase"
 #define PACKED_CONV2D_CLASS    NATIVE_PREFIX "quantized.Conv2dPackedParamsBase"
 #define PACKED_CONV3D_CLASS    NATIVE_PREFIX "quantized.Conv3dPackedParamsBase"
 #define PACKED_EMBEDDING_CLASS NATIVE_PREFIX "quantized.EmbeddingPackedParamsBase"
 #define PACKED_CELL_CLASS      NATIVE_PREFIX "rnn.CellParamsBase"
+/* clang-format on */
 
 /* ---- objects ------------------------------------------------------------------------------------------------ */
 

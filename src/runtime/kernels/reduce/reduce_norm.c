@@ -204,11 +204,13 @@ NORM_STEPS(
     norm_step_two, { a->f += norm_squares_f32(x, n); }, { a->f += norm_squares_f64(x, n); })
 NORM_STEPS(
     norm_step_one, { a->f += norm_abs_f32(x, n); }, { a->f += norm_abs_f64(x, n); })
+/* clang-format off */
 #define NORM_POWER    NORM_EACH(a->f += pow(v, j->p))
 #define NORM_POWER_F32 NORM_EACH(a->f += (double)(float)pow(v, j->p)) /* beyond float's range at both ends, as in PyTorch */
 #define NORM_ZERO  NORM_EACH(a->f += v != 0)
 #define NORM_TOP   NORM_EACH(if (v > a->f || isnan(v)) a->f = v)
 #define NORM_LOW   NORM_EACH(if (v < a->f || isnan(v)) a->f = v)
+/* clang-format on */
 NORM_STEPS(norm_step_power, {NORM_POWER_F32}, {NORM_POWER})
 NORM_STEPS(norm_step_zero, {NORM_ZERO}, {NORM_ZERO})
 NORM_STEPS(norm_step_top, {NORM_TOP}, {NORM_TOP})

@@ -20,11 +20,13 @@
 #define SUM_VEC_SELF(v, VI)   (v)
 #define SUM_SELF(v)           (v)
 /* Zeros for NaNs: they are above infinity as integers, the sign aside. A comparison of vectors would be taken apart where AVX2 is missing. */
+/* clang-format off */
 #define SUM_VEC_FINITE(v, VI) ((__typeof__(v))((VI)(v) & ~((SUM_INFINITY(VI) - ((VI)(v) & SUM_LARGEST(VI))) >> (SUM_BITS(VI) - 1))))
 #define SUM_BITS(VI)          (8 * (int)sizeof((VI){0}[0]))
 #define SUM_LARGEST(VI)       (SUM_BITS(VI) == 32 ? INT32_MAX : INT64_MAX)
 #define SUM_INFINITY(VI)      (SUM_BITS(VI) == 32 ? 0x7f800000 : 0x7ff0000000000000)
 #define SUM_FINITE(v)         ((v) == (v) ? (v) : 0)
+/* clang-format on */
 
 REDUCE_VECTOR_SUM(reduce_total_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_SELF, SUM_SELF)
 REDUCE_VECTOR_SUM(reduce_total_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_SELF, SUM_SELF)

@@ -132,7 +132,7 @@ static ctsc_status container_repeat(op_ctx *cx, const value *l, int64_t n, value
     bool ok = c && (n <= 0 || (size_mul(from->len, (size_t)n, &total) && total < SIZE_MAX / 32 && list_reserve(c, total)));
     ctsc_status s = CTSC_OK;
     for (int64_t k = 0; ok && s == CTSC_OK && k < n && from->len; k++) {
-        if (k % LIMITS_ROUNDS == 0) s = op_charge(cx, LIMITS_ROUNDS * (int64_t)from->len);
+        if (k % LIMITS_ITERATIONS == 0) s = op_charge(cx, LIMITS_ITERATIONS * (int64_t)from->len);
         ok = s == CTSC_OK && container_append_all(c, from, from->len);
     }
     if (c && !ok) {

@@ -27,14 +27,21 @@ ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **
     return channels_move(d, t, t->ndim - 1, t->ndim - 1 - spatial, out);
 }
 
+ctsc_status channels_spatial(op_ctx *cx, const value *v, int *spatial) {
+    int64_t n = arg_int(v);
+    if (n < 1 || n > 3) return diag_fail(cx->diag, CTSC_FAILED, "%s: %lld spatial dimensions", cx->op->key, (long long)n);
+    *spatial = (int)n;
+    return CTSC_OK;
+}
+
 typedef ctsc_status channels_view(diag *d, const tensor *t, int spatial, tensor **out);
 
 /* A copy, also where the elements lie as wanted: what is written to one is not seen in the other. */
 static ctsc_status channels_convert(op_ctx *cx, channels_view *view, const value *args, value *results) {
     tensor *seen, *t;
-    int64_t spatial = arg_int(&args[1]);
-    if (spatial < 1 || spatial > 3) return diag_fail(cx->diag, CTSC_FAILED, "%s: %lld spatial dimensions", cx->op->key, (long long)spatial);
-    TRY(view(cx->diag, arg_tensor(&args[0]), (int)spatial, &seen));
+    int spatial = 0;
+    TRY(channels_spatial(cx, &args[1], &spatial));
+    TRY(view(cx->diag, arg_tensor(&args[0]), spatial, &seen));
     ctsc_status st = tensor_clone(cx->diag, seen, &t);
     tensor_unref(seen);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
@@ -52,8 +59,9 @@ ctsc_status op_to_channels_first(op_ctx *cx, const value *args, value *results) 
 
 /* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not stays as it is, for the operator that gets it to report. */
 ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) {
-    (void)cx;
-    int64_t ndim = arg_tensor(&args[0])->ndim, dim = arg_int(&args[1]), spatial = arg_int(&args[2]), first = ndim - 1 - spatial;
+    int spatial = 0;
+    TRY(channels_spatial(cx, &args[2], &spatial));
+    int64_t ndim = arg_tensor(&args[0])->ndim, dim = arg_int(&args[1]), first = ndim - 1 - spatial;
     int64_t at = dim < 0 ? dim + ndim : dim;
     if (first < 0 || at < first || at >= ndim) return op_return(results, value_int(dim));
     return op_return(results, value_int(at == first ? ndim - 1 : at - 1));
@@ -61,7 +69,9 @@ ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) 
 
 ctsc_status op_channels_last_sizes(op_ctx *cx, const value *args, value *results) {
     tensor *seen;
-    TRY(channels_first_view(cx->diag, arg_tensor(&args[0]), (int)arg_int(&args[1]), &seen));
+    int spatial = 0;
+    TRY(channels_spatial(cx, &args[1], &spatial));
+    TRY(channels_first_view(cx->diag, arg_tensor(&args[0]), spatial, &seen));
     ctsc_status st = move_return_ints(cx, seen->ndim, seen->sizes, results);
     tensor_unref(seen);
     return st;

@@ -216,7 +216,7 @@ static ctsc_status shape_pieces_add(shape_pieces *p, tensor *piece) { /* takes p
 /* A view takes about as long as a step. Empty tensors can be cut into any number of them. */
 static ctsc_status shape_pieces_slice(shape_pieces *p, int64_t start, int64_t end) {
     tensor *piece;
-    TRY(op_charge(p->cx, LIMITS_ROUNDS));
+    TRY(op_charge(p->cx, LIMITS_ITERATIONS));
     TRY(tensor_slice(p->cx->diag, p->t, p->dim, start, end, 1, &piece));
     return shape_pieces_add(p, piece);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* signature.c - what two calls have to agree in (signature.h). Tests: tests/unit/test_cuda_recording.c */
-#include "runtime/cuda/signature.h"
+#include "runtime/context/signature.h"
 
 #include "tensor/device.h"
 
@@ -35,14 +35,14 @@ static int signature_storage(signature *s, storage *st) {
 }
 
 static bool signature_new_tensor(signature *s, tensor *t) {
-    if (s->ntensors == SIGNATURE_TENSORS || t->quantiser || tensor_device(t) == DEVICE_HOST) return false;
+    if (s->ntensors == SIGNATURE_TENSORS || t->quantiser || (tensor_device(t) == DEVICE_HOST) != s->host) return false;
     if (s->device != DEVICE_HOST && s->device != tensor_device(t)) return false;
     s->device = tensor_device(t);
     s->tensors[s->ntensors++] = t;
     uint64_t kind = (uint64_t)t->dtype | (uint64_t)t->ndim << 8 | (uint64_t)t->requires_grad << 16;
-    uint64_t memory = (uint64_t)signature_storage(s, t->storage) | (uint64_t)((uintptr_t)t->storage->data % SIGNATURE_ALIGN) << 8;
+    uint64_t memory = (uint64_t)signature_storage(s, t->storage) | (s->host ? 0 : (uint64_t)((uintptr_t)t->storage->data % SIGNATURE_ALIGN) << 8);
     size_t dims = (size_t)t->ndim * sizeof *t->sizes;
-    return signature_put(s, kind) && signature_put(s, memory) && signature_put(s, t->storage->nbytes) && signature_put(s, (uint64_t)t->offset) &&
+    return signature_put(s, kind) && signature_put(s, memory) && signature_put(s, s->host ? 0 : t->storage->nbytes) && signature_put(s, s->host && s->nstorages == s->ntensors ? 0 : (uint64_t)t->offset) &&
            signature_bytes(s, t->sizes, dims) && signature_bytes(s, t->strides, dims);
 }
 
@@ -110,7 +110,8 @@ static bool signature_value(signature *s, value v) {
     }
 }
 
-bool signature_of(signature *s, int n, const value *args) {
+static bool signature_make(signature *s, bool host, int n, const value *args) {
+    s->host = host;
     s->nwords = 0;
     s->device = DEVICE_HOST;
     s->ntensors = s->nstorages = s->ncontainers = 0;
@@ -118,6 +119,14 @@ bool signature_of(signature *s, int n, const value *args) {
     for (int i = 0; i < n && fits; i++)
         fits = i == 0 && args[0].tag == V_OBJECT ? signature_put(s, (uintptr_t)args[0].u.object) : signature_value(s, args[i]);
     return fits;
+}
+
+bool signature_of(signature *s, int n, const value *args) {
+    return signature_make(s, false, n, args);
+}
+
+bool signature_of_host(signature *s, int n, const value *args) {
+    return signature_make(s, true, n, args);
 }
 
 bool signature_equal(const signature *s, size_t nwords, const uint64_t *words) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signature.h - what of a call's arguments decides which work it asks of a device: everything but the addresses and the elements of tensors.
+ * signature.h - what of a call's arguments decides which operators it runs, and on what: everything but the addresses and the elements of tensors.
  *
  * Two calls of a function with equal signatures ask for the same, if no element is read. A signature is a row of words: tags, numbers, texts, the geometry
- * of tensors, which of them are the same or share memory, how their memory is aligned. Arguments that other things than tensors of one device, numbers, texts, tuples,
+ * of tensors, which of them are the same or share memory, how their memory is aligned. Arguments that other things than tensors of one device (or all of the host), numbers, texts, tuples,
  * lists and dicts take part in have none; but for the first, which may be an object: it counts as itself.
  *
  * Ownership: a signature borrows its tensors and storages from the values it was made of. Tests: tests/unit/test_cuda_recording.c
  */
-#ifndef CTSC_RUNTIME_CUDA_SIGNATURE_H
-#define CTSC_RUNTIME_CUDA_SIGNATURE_H
+#ifndef CTSC_RUNTIME_CONTEXT_SIGNATURE_H
+#define CTSC_RUNTIME_CONTEXT_SIGNATURE_H
 
 #include "tensor/value.h"
 
@@ -17,7 +17,8 @@ enum { SIGNATURE_WORDS = 512, SIGNATURE_TENSORS = 64, SIGNATURE_CONTAINERS = 16 
 
 typedef struct signature {
     size_t nwords;
-    int device; /* of the tensors; DEVICE_HOST: there are none */
+    bool host;  /* of tensors of the host */
+    int device; /* of the tensors; DEVICE_HOST: there are none, or they are the host's */
     int ntensors, nstorages, ncontainers;
     tensor *tensors[SIGNATURE_TENSORS];   /* each once, in the order in which they are met */
     storage *storages[SIGNATURE_TENSORS]; /* of them, likewise */
@@ -27,6 +28,8 @@ typedef struct signature {
 
 /* False: they have none. */
 bool signature_of(signature *s, int n, const value *args);
+/* The same of tensors of the host; how their memory is aligned does not count. */
+bool signature_of_host(signature *s, int n, const value *args);
 bool signature_equal(const signature *s, size_t nwords, const uint64_t *words);
 
 /* v with to[i] where from[i] is, all of them s's tensors; lists and dicts are new. A new reference; false without memory. */

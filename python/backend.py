@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""backend.py - makes the wheel, for pip (PEP 517: pip install .) and for `make wheel`. It needs make, a C compiler and what scripts/install-deps lists.
+
+    python3 python/backend.py --build build dist
+"""
+import base64
+import hashlib
+import os
+import platform
+import re
+import subprocess
+import sys
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def version():
+    with open(os.path.join(ROOT, "include", "ctsc.h"), encoding="utf-8") as f:
+        return re.search(r'#define CTSC_VERSION_STRING "(.*)"', f.read()).group(1)
+
+
+def metadata():
+    return ("Metadata-Version: 2.1\nName: ctsc\nVersion: %s\nSummary: TorchScript without PyTorch: tensors, operators and programs of PyTorch's\n"
+            "License: Apache-2.0\nRequires-Python: >=3.9\nProvides-Extra: numpy\nRequires-Dist: numpy; extra == \"numpy\"\n" % version())
+
+
+def tag():
+    return "cp39-abi3-linux_%s" % platform.machine()
+
+
+class Wheel:
+    def __init__(self, path):
+        self.zip, self.record = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED), []
+
+    def add(self, name, data, mode=0o644):
+        info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)) # the same files make the same wheel
+        info.external_attr, info.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
+        self.zip.writestr(info, data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        self.record.append("%s,sha256=%s,%d" % (name, digest, len(data)))
+
+    def close(self, name):
+        self.zip.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "\n".join(self.record + [name + ",,"]) + "\n")
+        self.zip.close()
+
+
+def pack(files, folder):
+    """The wheel of the files, in folder: its name."""
+    info = "ctsc-%s.dist-info" % version()
+    name = "ctsc-%s-%s.whl" % (version(), tag())
+    os.makedirs(folder, exist_ok=True)
+    w = Wheel(os.path.join(folder, name))
+    for where, folders, names in os.walk(files):
+        folders.sort()
+        for n in sorted(names):
+            path = os.path.join(where, n)
+            if n.startswith(".") or "__pycache__" in where:
+                continue
+            with open(path, "rb") as f:
+                w.add("ctsc/" + os.path.relpath(path, files), f.read(), 0o755 if ".so" in n else 0o644)
+    w.add(info + "/METADATA", metadata().encode())
+    w.add(info + "/WHEEL", ("Wheel-Version: 1.0\nGenerator: ctsc\nRoot-Is-Purelib: false\nTag: %s\n" % tag()).encode())
+    with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
+        w.add(info + "/LICENSE", f.read())
+    w.close(info + "/RECORD")
+    return name
+
+
+# ---- PEP 517
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    python = "PYTHON=" + sys.executable
+    subprocess.run(["make", "--no-print-directory", "deps-build"], cwd=ROOT, check=True)
+    subprocess.run(["make", "--no-print-directory", "-j%d" % (os.cpu_count() or 1), python, "wheel-files"], cwd=ROOT, check=True)
+    return pack(os.path.join(ROOT, "build", "python", "wheel", "ctsc"), wheel_directory)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    raise NotImplementedError("ctsc is built from a checkout: pip install .")
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+if __name__ == "__main__":
+    print(os.path.join(sys.argv[3], pack(os.path.join(os.path.abspath(sys.argv[2]), "python", "wheel", "ctsc"), sys.argv[3])))

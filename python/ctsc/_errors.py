@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_errors.py - failed calls of operators in PyTorch's words: TypeError for arguments that fit no overload, IndexError for dimensions out of range."""
+import re
+
+from . import _C
+
+_families = {}
+
+
+def family(key):
+    """[(key, schema, supported)] of an operator's overloads."""
+    if not _families:
+        for row in _C._operator_schemas():
+            _families.setdefault(row[0].partition(".")[0], []).append(row)
+    return _families.get(key, [])
+
+
+def _python_type(o):
+    if isinstance(o, (list, tuple)):
+        inner = ", ".join(dict.fromkeys(_python_type(x) for x in o))
+        return "%s of (%s)" % (type(o).__name__, inner) if o else type(o).__name__
+    return type(o).__name__
+
+
+
+def _signature(schema, method):
+    args = schema[schema.index("(") + 1:schema.rindex(") ->")]
+    args = re.sub(r"Tensor\([^)]*\)", "Tensor", args)
+    args = args.replace("ScalarType", "ctsc.dtype").replace("SymInt", "int")
+    if method:
+        args = re.sub(r"^Tensor self(, )?", "", args)
+    for pattern, word in ((r"\bint\[\d*\]", "tuple of ints"), (r"\bfloat\[\d*\]", "tuple of floats"), (r"Tensor\[\]", "tuple of Tensors"), (r"\bScalar\b", "Number"), (r"\bLayout\b", "ctsc.layout"), (r"\bDevice\b", "ctsc.device"),
+                          (r"\bMemoryFormat\b", "ctsc.memory_format"), (r"\bTensor self\b", "Tensor input"), (r"\?(?= )", "")):
+        args = re.sub(pattern, word, args)
+    return " * (%s)" % args
+
+
+_UNFIT = ("Arguments for call are not valid", "could not match", "no overload", "are not valid", "Expected a value of type", "but instead found type",
+          "missing value for argument", "nknown keyword argument", "argument(s) but received", "provided but not used", "cannot be matched",
+          "not provided", "specified twice", "fit no")
+
+
+def _fitted(kind, v):
+    """v as an argument of this type, as PyTorch's calls from Python take it; scripts are stricter."""
+    base = kind.rstrip("?")
+    if base == "float" and isinstance(v, int):
+        return float(v)
+    if base.startswith("float[") and isinstance(v, (list, tuple)):
+        return [float(x) for x in v]
+    if base.startswith("float[") and isinstance(v, (int, float)):
+        return [float(v)]
+    if base in ("int", "SymInt", "float") and isinstance(v, _C.Tensor) and v.ndim == 0 and not _C.Trace.is_tracing():
+        return v.item()
+    if base == "Tensor" and isinstance(v, (bool, int, float, complex)):
+        return _C._tensor(v, -1)
+    if base in ("int", "SymInt") and isinstance(v, float) and v == int(v):
+        return v
+    return v
+
+
+def _arguments(schema):
+    """[(type, name)]"""
+    inside, depth, parts = schema[schema.index("(") + 1:schema.rindex(") ->")], 0, [""]
+    for c in inside:
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    rows = [re.sub(r"\([^)]*\)", "", p).strip().partition("=")[0].rpartition(" ") for p in parts if p.strip() not in ("*", "")]
+    return [(t, n) for t, _, n in rows]
+
+
+def _again(name, args, kwargs):
+    """(result,) of the call with arguments that were made to fit; None: no overload takes them."""
+    for key, schema, supported in family("aten::" + name):
+        rows = _arguments(schema)
+        kinds = {n: t for t, n in rows}
+        if not supported or len(args) > len(rows) or any(k not in kinds for k in kwargs if k != "input"):
+            continue
+        fitted = [_fitted(t, a) for (t, _), a in zip(rows, args)]
+        named = {k: _fitted(kinds.get(k, ""), v) for k, v in kwargs.items()}
+        if all(a is b for a, b in zip(fitted, args)) and all(named[k] is kwargs[k] for k in kwargs):
+            continue
+        try:
+            return (_C._operator(key)(*fitted, **named),)
+        except (TypeError, _C.Error) as e:
+            if not any(text in str(e) for text in _UNFIT):
+                raise
+    return None
+
+
+def operator_failed(name, error, args, kwargs, method):
+    """The exception to raise instead of error; None: error itself; (result,) where the call fits after all."""
+    message = getattr(error, "message", None)
+    if message is None:
+        if isinstance(error, TypeError) and "cannot be given to ctsc" in str(error):
+            message = _UNFIT[0]
+        else:
+            return None
+    if re.match(r"Dimension out of range|Dimension specified as|index .* out of (bounds|range)", message):
+        return IndexError(message)
+    if not any(text in message for text in _UNFIT):
+        return None
+    fitted = None if "." in name else _again(name, args, kwargs)
+    if fitted:
+        return fitted
+    rows = [r for r in family("aten::" + name) if "out" not in r[0].partition(".")[2]]
+    rows = [r for r in rows if "Tensor" in r[1] and "Dimname" not in r[1]]
+    if not rows:
+        return None
+    given = args[1:] if method else args
+    got = ", ".join([_python_type(a) for a in given] + ["%s=%s" % (k, _python_type(v)) for k, v in kwargs.items()])
+    if len(rows) == 1:
+        text = "%s(): argument types do not fit - got (%s), but expected:%s" % (name, got, _signature(rows[0][1], method)[2:])
+        return TypeError(text)
+    return TypeError("%s() received an invalid combination of arguments - got (%s), but expected one of:\n%s\n" % (
+        name, got, "\n".join(dict.fromkeys(_signature(r[1], method) for r in rows))))

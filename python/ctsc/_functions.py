@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_functions.py - functions of the package that are more of Python than a call of one operator."""
+import os
+
+from . import _C
+from ._types import Size, device as device_type
+
+Tensor = _C.Tensor
+_op = _C._operator
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor of numbers, nested lists, arrays."""
+    t = _C._tensor(data, -1 if dtype is None else dtype._ctsc_value_)
+    if device is not None:
+        t = t.to(device)
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def as_tensor(data, dtype=None, device=None):
+    """data as a tensor; on its memory where it has one of the dtype."""
+    if not isinstance(data, Tensor):
+        if hasattr(data, "__dlpack__"):
+            try:
+                data = from_dlpack(data)
+            except (BufferError, TypeError, RuntimeError):
+                data = _from_array(data)
+        elif hasattr(data, "__array_interface__") or isinstance(data, (memoryview, bytearray)):
+            data = _from_array(data)
+        else:
+            return tensor(data, dtype=dtype, device=device)
+    return data.to(dtype=dtype, device=device)
+
+
+asarray = as_tensor
+
+
+def _from_array(a):
+    return _C._from_buffer(a)
+
+
+def from_numpy(ndarray):
+    """A tensor on the memory of an ndarray."""
+    if type(ndarray).__module__.partition(".")[0] != "numpy" or not hasattr(ndarray, "__array_interface__"):
+        raise TypeError("expected np.ndarray (got %s)" % type(ndarray).__name__)
+    return _C._from_buffer(ndarray)
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-dim tensor on a buffer's bytes."""
+    raw = _C._from_buffer(memoryview(buffer).cast("B"))[offset:]
+    if count >= 0:
+        raw = raw[:count * dtype.itemsize]
+    return raw.view(dtype) if raw.numel() else raw.to(dtype)
+
+
+def empty_of_bytes(dtype, sizes, data):
+    t = _op("empty")(list(sizes), dtype=dtype)
+    if data:
+        raw = t.view(_C.uint8) if t.ndim else t.reshape([1]).view(_C.uint8)
+        memoryview(raw).cast("B")[:] = data
+    return t
+
+
+def from_dlpack(x, *, device=None, copy=None):
+    """A tensor on the memory of whatever has __dlpack__, or of a capsule."""
+    if not hasattr(x, "__dlpack__"):
+        return _C._from_dlpack(x)
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        capsule = x.__dlpack__()
+    t = _C._from_dlpack(capsule)
+    return t.clone() if copy else t
+
+
+def is_tensor(x):
+    return isinstance(x, Tensor)
+
+
+def numel(input):
+    return input.numel()
+
+
+def is_floating_point(input):
+    return input.dtype.is_floating_point
+
+
+def is_complex(input):
+    return input.dtype.is_complex
+
+
+def manual_seed(seed):
+    """Random operators draw the numbers that PyTorch draws after the same seed."""
+    _C._manual_seed(int(seed))
+    return default_generator
+
+
+class Generator:
+    """The one source of random numbers."""
+
+    def manual_seed(self, seed):
+        return manual_seed(seed)
+
+
+default_generator = Generator()
+
+
+def load(f, map_location=None):
+    """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote."""
+    from ._module import load as load_module
+    if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith((".npy", ".npz")):
+        return _C._value_load(os.fspath(f))
+    try:
+        return load_module(f, map_location)
+    except _C.FileError as e:
+        if not isinstance(f, (str, os.PathLike)):
+            raise
+        try:
+            return _C._value_load(os.fspath(f))
+        except _C.Error:
+            raise e from None
+
+
+def save(obj, f):
+    """As torch.save; a module as torch.jit.save."""
+    if isinstance(obj, _C.ScriptModule):
+        return obj.save(f)
+    if isinstance(f, (str, os.PathLike)):
+        return _C._value_save(obj, os.fspath(f))
+    from ._module import through_file
+    f.write(through_file(lambda path: _C._value_save(obj, path)))
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    many = isinstance(split_size_or_sections, (list, tuple))
+    return tuple(_op("aten::split_with_sizes" if many else "aten::split.Tensor")(tensor, split_size_or_sections, dim))
+
+
+def where(condition, input=None, other=None):
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    return _op("aten::where")(condition, input, other)
+
+
+def nonzero(input, *, as_tuple=False):
+    if as_tuple:
+        return tuple(_op("aten::nonzero_numpy")(input))
+    return _op("aten::nonzero")(input)
+
+
+def einsum(equation, *operands):
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    return _op("aten::einsum")(equation, list(operands))
+
+
+def _variadic(name):
+    call = _op("aten::" + name)
+
+    def function(*tensors, **kwargs):
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            tensors = tensors[0]
+        return tuple(call(list(tensors), **kwargs))
+    function.__name__ = name
+    return function
+
+
+meshgrid = _variadic("meshgrid")
+broadcast_tensors = _variadic("broadcast_tensors")
+
+
+def block_diag(*tensors):
+    return _op("aten::block_diag")(list(tensors))
+
+
+def cartesian_prod(*tensors):
+    return _op("aten::cartesian_prod")(list(tensors))
+
+
+def broadcast_shapes(*shapes):
+    ndim = max([len(s) if isinstance(s, (tuple, list)) else 1 for s in shapes] + [0])
+    result = [1] * ndim
+    for s in shapes:
+        s = (s,) if isinstance(s, int) else tuple(s)
+        for i, n in enumerate(s, ndim - len(s)):
+            if n != 1 and result[i] not in (1, n):
+                raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
+            result[i] = n if n != 1 else result[i]
+    return Size(result)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    if p == "nuc":
+        return _op("aten::linalg_matrix_norm")(input, "nuc", dim if dim is not None else (-2, -1), keepdim, dtype=dtype)
+    p = 2 if p in ("fro", None) else p
+    dim = (dim,) if isinstance(dim, int) else dim
+    return _op("aten::linalg_vector_norm")(input, p, dim, keepdim, dtype=dtype)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    if dim is None:
+        values, inverse, counts = _op("aten::_unique2")(input, sorted, return_inverse, return_counts)
+    else:
+        values, inverse, counts = _op("aten::unique_dim")(input, dim, sorted, return_inverse, return_counts)
+    results = (values,) + ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
+    return results if len(results) > 1 else values
+
+
+Tensor.unique = unique
+
+
+def set_printoptions(**options):
+    from ._tensor_str import set_printoptions
+    set_printoptions(**options)
+
+
+def result_type(a, b):
+    from . import _C as C
+    number = _op("aten::result_type")(a, b)
+    for name in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "bool", "bfloat16"):
+        if getattr(C, name)._ctsc_value_ == number:
+            return getattr(C, name)
+
+
+def promote_types(a, b):
+    return result_type(_op("empty")([1], dtype=a), _op("empty")([1], dtype=b))
+
+
+def can_cast(from_, to):
+    return _op("aten::can_cast")(from_, to)
+
+
+class finfo:
+    """Limits of a floating-point dtype."""
+
+    def __init__(self, type=None):
+        digits, low, high = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127), "float64": (52, -1022, 1023),
+                             "complex64": (23, -126, 127), "complex128": (52, -1022, 1023)}[(type or _C.float32).name]
+        self.bits = {10: 16, 7: 16, 23: 32, 52: 64}[digits]
+        self.eps, self.tiny = 2.0 ** -digits, 2.0 ** low
+        self.smallest_normal, self.max = self.tiny, (2 - 2.0 ** -digits) * 2.0 ** high
+        self.min, self.dtype = -self.max, (type or _C.float32).name
+
+
+class iinfo:
+    """Limits of an integer dtype."""
+
+    def __init__(self, type):
+        self.bits, self.dtype = 8 * type.itemsize, type.name
+        self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
+        self.max = 2 ** (self.bits - (1 if type.is_signed else 0)) - 1
+
+
+class no_grad:
+    """Accepted for programs written for PyTorch: ctsc computes no gradients."""
+
+    def __init__(self, *args):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
+
+    def __call__(self, f):
+        return f
+
+
+inference_mode = enable_grad = no_grad
+
+
+def is_grad_enabled():
+    return False
+
+
+def is_autocast_enabled(*args):
+    return False
+
+
+is_inference_mode_enabled = is_autocast_cpu_enabled = is_autocast_enabled
+
+
+def get_default_dtype():
+    return _C.float32
+
+

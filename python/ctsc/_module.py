@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_module.py - methods of ScriptModule beside calls, loading, limits."""
+import os
+
+from . import _C
+
+ScriptModule = _C.ScriptModule
+
+
+def _method(f):
+    f.__qualname__ = "ScriptModule." + f.__name__
+    setattr(ScriptModule, f.__name__, f)
+    return f
+
+
+def load(f, map_location=None):
+    """A module: f is a path, the archive's bytes, or an open file."""
+    if isinstance(f, (bytes, bytearray, memoryview)):
+        m = _C._load(bytes(f))
+    elif isinstance(f, (str, os.PathLike)):
+        m = _C._load(os.fsdecode(f))
+    else:
+        m = _C._load(f.read())
+    return m if map_location is None else m.to(map_location)
+
+
+def through_file(write):
+    """The bytes of what write(path) writes."""
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "archive")
+        write(path)
+        with open(path, "rb") as f:
+            return f.read()
+
+
+@_method
+def save(self, f):
+    """As torch.jit.save: f is a path or an open file."""
+    if isinstance(f, (str, os.PathLike)):
+        self._save(os.fsdecode(f))
+    else:
+        f.write(through_file(self._save))
+
+
+def save_to_bytes(self):
+    return through_file(self._save)
+
+
+ScriptModule.save_to_bytes = save_to_bytes
+
+
+@_method
+def __reduce__(self):
+    return load, (self.save_to_bytes(),)
+
+
+@_method
+def __copy__(self):
+    return load(self.save_to_bytes())
+
+
+@_method
+def __deepcopy__(self, memo):
+    return load(self.save_to_bytes())
+
+
+def _tree(self, prefix=""):
+    for name, is_module in self._names():
+        if is_module:
+            yield prefix + name, getattr(self, name)
+
+
+@_method
+def named_children(self):
+    return iter(list(_tree(self)))
+
+
+@_method
+def children(self):
+    return iter([m for _, m in _tree(self)])
+
+
+@_method
+def named_modules(self, prefix=""):
+    yield prefix, self
+    for name, m in _tree(self):
+        yield from m.named_modules(prefix + ("." if prefix else "") + name)
+
+
+@_method
+def modules(self):
+    return (m for _, m in self.named_modules())
+
+
+@_method
+def named_parameters(self, prefix="", recurse=True):
+    seen = set()
+    for name, v, is_parameter, _ in self._attributes():
+        if is_parameter and isinstance(v, _C.Tensor) and (recurse or "." not in name):
+            key = (v.data_ptr(), v.shape, v.stride())
+            if v.numel() and key in seen:
+                continue
+            seen.add(key)
+            yield prefix + ("." if prefix else "") + name, v
+
+
+@_method
+def parameters(self, recurse=True):
+    return (v for _, v in self.named_parameters("", recurse))
+
+
+@_method
+def named_buffers(self, prefix="", recurse=True):
+    for name, v, _, is_buffer in self._attributes():
+        if is_buffer and isinstance(v, _C.Tensor) and (recurse or "." not in name):
+            yield prefix + ("." if prefix else "") + name, v
+
+
+@_method
+def buffers(self, recurse=True):
+    return (v for _, v in self.named_buffers("", recurse))
+
+
+@_method
+def state_dict(self):
+    """Parameters and buffers by name; the tensors are the module's."""
+    result = {}
+    for name, v, is_parameter, is_buffer in self._attributes():
+        if (is_parameter or is_buffer) and isinstance(v, _C.Tensor):
+            result[name] = v.detach()
+    return result
+
+
+@_method
+def load_state_dict(self, state, strict=True):
+    """Copies tensors into the module's."""
+    own = self.state_dict()
+    missing, unexpected = [k for k in own if k not in state], [k for k in state if k not in own]
+    wrong = ["size mismatch for %s: copying a param with shape %s from checkpoint, the shape in current model is %s." % (k, v.shape, own[k].shape)
+             for k, v in state.items() if k in own and tuple(v.shape) != tuple(own[k].shape)]
+    if strict and (missing or unexpected) or wrong:
+        lines = (["Missing key(s) in state_dict: %s." % ", ".join('"%s"' % k for k in missing)] if strict and missing else []) + \
+            (["Unexpected key(s) in state_dict: %s." % ", ".join('"%s"' % k for k in unexpected)] if strict and unexpected else []) + wrong
+        raise RuntimeError("Error(s) in loading state_dict for %s:\n\t%s" % (self.original_name, "\n\t".join(lines)))
+    for k, v in state.items():
+        if k in own:
+            _set(self, k, v.detach().to(own[k].dtype).clone())
+    return missing, unexpected
+
+
+def _set(module, name, v):
+    """Another tensor for an attribute: what was compiled with the old one is compiled anew."""
+    *path, last = name.split(".")
+    for part in path:
+        module = getattr(module, part)
+    setattr(module, last, v)
+
+
+@_method
+def train(self, mode=True):
+    for m in list(self.modules()):
+        m.training = bool(mode)
+    return self
+
+
+@_method
+def eval(self):
+    return self.train(False)
+
+
+@_method
+def to(self, device):
+    """Moves the module: "cpu", "cuda", "cuda:1"."""
+    self._to(str(device))
+    return self
+
+
+@_method
+def cuda(self, device=None):
+    return self.to("cuda" if device is None else "cuda:%d" % device if isinstance(device, int) else device)
+
+
+@_method
+def cpu(self):
+    return self.to("cpu")
+
+
+@_method
+def requires_grad_(self, requires_grad=True):
+    return self
+
+
+@_method
+def freeze(self, fold_weights=False):
+    """As torch.jit.freeze: what forward uses becomes constants. The module itself is frozen, and returned."""
+    self._freeze(fold_weights)
+    return self
+
+
+@_method
+def set_opt(self, level):
+    """0: as written; 1: graphs are optimised; 2, the default: and fused into native kernels; 3: by the first call."""
+    self._set_opt(level)
+    return self
+
+
+@_method
+def graph_for(self, *args, method="forward", kernels=False, assembly=False, dot=False):
+    """The graph as it runs for arguments like these: optimised, with the types seen, and its fusion groups."""
+    return self._graph_for(method, (4 if kernels else 0) | (8 if assembly else 0) | (16 if dot else 0), args)
+
+
+@_method
+def signature(self, method="forward"):
+    """[(name, type, default or ...)] of the arguments, and of the results."""
+    return self._signature(method)
+
+
+@_method
+def operators(self):
+    """[(key, supported, function, file, line)] of every call of an operator."""
+    return self._operators()
+
+
+@_method
+def __repr__(self):
+    lines = ["%s: %s" % (name, repr(m).replace("\n", "\n  ")) for name, m in _tree(self)]
+    name = "original_name=%s" % self.original_name.rpartition(".")[2]
+    return "ScriptModule(\n  %s\n  %s\n)" % (name, "\n  ".join("(%s" % s.replace(":", "):", 1) for s in lines)) if lines else "ScriptModule(%s)" % name
+
+
+@_method
+def __dir__(self):
+    return sorted(set(object.__dir__(self)) | {n for n, _ in self._names()} | set(self._methods))
+
+
+@_method
+def _repr_html_(self):
+    """For notebooks: the module tree, its parameters and the code."""
+    import html
+    rows = "".join("<tr><td>%s</td><td>%s</td><td>%s</td></tr>" % (html.escape(k), tuple(v.shape), v.dtype) for k, v in self.state_dict().items())
+    code = html.escape(self.code) if "forward" in self._methods else ""
+    return ("<b>%s</b><details><summary>code</summary><pre>%s</pre></details><details><summary>parameters and buffers</summary><table>%s</table></details>"
+            % (html.escape(self.original_name), code, rows))
+
+
+ScriptModule.graph = property(lambda self: self._text("graph", "forward"))
+ScriptModule.inlined_graph = property(lambda self: self._text("inlined_graph", "forward"))
+ScriptModule.code = property(lambda self: self._text("code", "forward"))
+
+
+class limits:
+    """Calls of modules within the block that take more raise LimitError; 0: no limit. steps: instructions of the interpreter."""
+
+    def __init__(self, *, steps=0, seconds=0, bytes=0):
+        self._own, self._outer = (int(steps), int(seconds * 1e6), int(bytes)), []
+
+    def __enter__(self):
+        self._outer.append(_C._set_limits(*self._own))
+        return self
+
+    def __exit__(self, *exception):
+        _C._set_limits(*self._outer.pop())
+
+
+class profiler:
+    """Collects what calls within the block do: by operator and kernel, by source line, by method; with timeline=N, when.
+
+        with ctsc.profiler() as p: m(x)
+        print(p.table())
+    """
+
+    def __init__(self, timeline=0):
+        self._profiler = _C.Profiler(timeline)
+
+    def __enter__(self):
+        self._profiler._enter()
+        return self
+
+    def __exit__(self, *exception):
+        self._profiler._leave()
+
+    @property
+    def results(self):
+        """{"calls", "total_us", "operators": [...], "lines": [...], "methods": [...]}"""
+        import json
+        return json.loads(self._profiler._text("json"))
+
+    def reset(self):
+        self._profiler.reset()
+
+    def export_chrome_trace(self, path):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(self._profiler._text("trace"))
+
+    def table(self, by="operators", rows=20):
+        lines = ["%-48s %10s %12s %8s" % (by, "count", "self us", "share")]
+        total = self.results["total_us"] or 1
+        for e in self.results[by][:rows]:
+            name = "%s:%s" % (e["file"], e["line"]) if by == "lines" else e["name"]
+            lines.append("%-48s %10d %12.1f %7.1f%%" % (name[-48:], e["count"], e["self_us"], 100 * e["self_us"] / total))
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        import html
+        return "<pre>%s</pre>" % html.escape(self.table())

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_script.py - @ctsc.script: functions and classes compiled from their source.
+
+Method. The compiler takes a file; so what the source mentions is gathered into one: the function or class itself, at the lines it has in its file, so that
+messages tell the true places; other functions and classes it uses, likewise; and before them a line that binds every other name: modules, ctsc's own names
+(torch's to the compiler), numbers and strings of globals and closures. An instance of a module class is built anew by the compiler, with the arguments its
+constructor was given, and takes over the instance's parameters and buffers.
+"""
+import ast
+import builtins
+import enum
+import functools
+import inspect
+import linecache
+import math
+import sys
+import textwrap
+import types
+import typing
+
+from . import _C
+
+Tensor = _C.Tensor
+
+
+class ScriptFunction:
+    """A compiled function. Its module is a ScriptModule whose forward it is."""
+
+    def __init__(self, func, module):
+        self._module = module
+        functools.update_wrapper(self, func, updated=())
+
+    def __call__(self, *args, **kwargs):
+        return self._module(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._module, name)
+
+    def __repr__(self):
+        return "<ctsc.ScriptFunction %s>" % self.__name__
+
+
+class ScriptClass:
+    """A decorated class of modules: called with constructor arguments, it gives a ScriptModule."""
+
+    def __init__(self, cls):
+        self._cls = cls
+        functools.update_wrapper(self, cls, updated=())
+
+    def __call__(self, *args, **kwargs):
+        return _compile_instance(self._cls, args, kwargs)
+
+    def __repr__(self):
+        return "<ctsc.ScriptClass %s>" % self.__name__
+
+
+class _Piece:
+    """A function or a class of the program: its source, and the line it begins at."""
+
+    def __init__(self, obj):
+        self.obj, self.name = obj, obj.__name__
+        try:
+            lines, self.line = inspect.getsourcelines(obj)
+        except (OSError, TypeError) as e:
+            raise OSError("Can't get source for %r: ctsc.script needs it to compile (it was typed in a shell, or made by exec)" % obj) from e
+        self.file = inspect.getsourcefile(obj) or "<source>"
+        text = textwrap.dedent("".join(lines))
+        node = ast.parse(text).body[0]
+        self.node = node
+        rows = text.split("\n")
+        self.text = "\n".join(rows[node.lineno - 1:node.end_lineno])
+        self.line += node.lineno - 1
+        kept = [ast.get_source_segment(text, d) for d in node.decorator_list]
+        kept = [d for d in kept if d in ("dataclass", "dataclasses.dataclass", "staticmethod")]
+        if kept:
+            self.text = "\n".join("@" + d for d in kept) + "\n" + self.text
+            self.line -= len(kept)
+
+    def names(self):
+        """Names that it may mean something of the outside by."""
+        return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name)} | _names_in_strings(self.node)
+
+    def lookup(self, name):
+        f = self.obj
+        if isinstance(f, types.FunctionType):
+            if f.__closure__ and name in f.__code__.co_freevars:
+                cell = f.__closure__[f.__code__.co_freevars.index(name)]
+                try:
+                    return True, cell.cell_contents
+                except ValueError:
+                    return False, None
+            scope = f.__globals__
+        else:
+            scope = dict(vars(sys.modules.get(f.__module__, builtins)))
+            for m in vars(f).values():
+                if isinstance(m, types.FunctionType) and m.__closure__:
+                    scope.update({n: c.cell_contents for n, c in zip(m.__code__.co_freevars, m.__closure__) if n != "__class__" and _filled(c)})
+            if f.__name__ == name:
+                return False, None
+        return (True, scope[name]) if name in scope else (False, None)
+
+
+def _filled(cell):
+    try:
+        cell.cell_contents
+        return True
+    except ValueError:
+        return False
+
+
+def _names_in_strings(node):
+    """Of annotations that are strings."""
+    found = set()
+    for n in ast.walk(node):
+        for a in [getattr(n, "annotation", None), getattr(n, "returns", None)]:
+            if isinstance(a, ast.Constant) and isinstance(a.value, str):
+                try:
+                    found |= {x.id for x in ast.walk(ast.parse(a.value)) if isinstance(x, ast.Name)}
+                except SyntaxError:
+                    pass
+    return found
+
+
+def _literal(v):
+    """A text that gives the value; None: there is none."""
+    if isinstance(v, enum.Enum):
+        return None
+    if v is None or isinstance(v, (bool, int, str)):
+        return repr(v) if type(v) in (bool, int, str, type(None)) else None
+    if isinstance(v, float):
+        return repr(v) if math.isfinite(v) else "float(%r)" % str(v)
+    if isinstance(v, complex):
+        return "complex(%r, %r)" % (v.real, v.imag)
+    if isinstance(v, _C.dtype):
+        return "torch.%s" % v.name
+    if type(v) in (tuple, list):
+        items = [_literal(x) for x in v]
+        if None in items:
+            return None
+        return "(%s,)" % ", ".join(items) if isinstance(v, tuple) and items else "()" if isinstance(v, tuple) else "[%s]" % ", ".join(items)
+    if type(v) is dict:
+        items = [(_literal(k), _literal(x)) for k, x in v.items()]
+        return None if any(None in i for i in items) else "{%s}" % ", ".join("%s: %s" % i for i in items)
+    return None
+
+
+def _torch_name(module):
+    return "torch" + module[len("ctsc"):]
+
+
+def _binding(name, v):
+    """A statement that binds name to what v is to the compiler; None: there is none."""
+    if isinstance(v, types.ModuleType):
+        module = v.__name__
+        if module == "ctsc" or module.startswith("ctsc."):
+            module = _torch_name(module)
+        if "." in module:
+            package, _, last = module.rpartition(".")
+            return "from %s import %s as %s" % (package, last, name)
+        return "import %s as %s" % (module, name)
+    if isinstance(v, _C.Operator):
+        return "from torch import %s as %s" % (v.__name__, name)
+    if v is Tensor:
+        return "from torch import Tensor as %s" % name
+    module, own = getattr(v, "__module__", None), getattr(v, "__qualname__", getattr(v, "_name", None))
+    if isinstance(module, str) and (module == "ctsc" or module.startswith("ctsc.")) and own and "." not in own:
+        module = "torch.nn" if module.startswith("ctsc.nn.modules") else "torch" if module.startswith("ctsc._") or module == "ctsc" else _torch_name(module)
+        return "from %s import %s as %s" % (module, own, name)
+    if module == "typing" and own:
+        return "from typing import %s as %s" % (own, name)
+    if hasattr(typing, name) and getattr(typing, name) is v:
+        return "from typing import %s" % name
+    if module in ("math", "collections", "enum", "functools", "itertools", "dataclasses", "warnings", "operator") and own:
+        return "from %s import %s as %s" % (module, own, name)
+    text = _literal(v)
+    return None if text is None else "%s = %s" % (name, text)
+
+
+class _Program:
+    def __init__(self):
+        self.pieces, self.bindings, self.aliases, self.by_id = [], {}, [], {}
+
+    def add(self, obj, alias=None):
+        if id(obj) not in self.by_id:
+            piece = _Piece(obj)
+            self.by_id[id(obj)] = piece
+            if any(p.name == piece.name and p is not piece for p in self.pieces):
+                raise RuntimeError("two different things are called '%s' in what is compiled: %s" % (piece.name, piece.file))
+            for base in getattr(obj, "__bases__", ()):
+                if self._is_ours(base):
+                    self.add(base)
+            for name in sorted(piece.names()):
+                found, v = piece.lookup(name)
+                if found:
+                    self.bind(name, v)
+            self.pieces.append(piece)
+        name = self.by_id[id(obj)].name
+        if alias and alias != name:
+            self.aliases.append("%s = %s" % (alias, name))
+
+    @staticmethod
+    def _is_ours(v):
+        module = getattr(v, "__module__", "") or ""
+        return (isinstance(v, types.FunctionType) or isinstance(v, type)) and not module.startswith("ctsc.") and module not in (
+            "builtins", "typing", "math", "enum", "collections", "dataclasses", "functools", "itertools", "warnings", "operator", "ctsc", "abc")
+
+    def bind(self, name, v):
+        if isinstance(v, (ScriptFunction, ScriptClass)):
+            v = v.__wrapped__
+        if self._is_ours(v):
+            return self.add(v, name)
+        if getattr(builtins, name, None) is v:
+            return
+        text = _binding(name, v)
+        if text is None:
+            return # what is used of it, the compiler tells
+        if self.bindings.get(name, text) != text:
+            raise RuntimeError("'%s' means different things in the functions that are compiled together" % name)
+        self.bindings[name] = text
+
+    def text(self, more=()):
+        """(source, file): pieces of the first one's file at their lines, others behind them."""
+        file = self.pieces[-1].file
+        head = "; ".join(["import torch"] + list(self.bindings.values()))
+        lines, used = [head], 1
+        for p in sorted((p for p in self.pieces if p.file == file), key=lambda p: p.line):
+            lines += [""] * max(0, p.line - 1 - used)
+            lines.append(p.text)
+            used = max(used, p.line - 1) + p.text.count("\n") + 1
+        others = [p.text for p in self.pieces if p.file != file]
+        return "\n".join(lines + others + self.aliases + list(more)) + "\n", file
+
+
+def _compile(program, entry, more=(), training=False, seed=0):
+    text, file = program.text(more)
+    linecache.checkcache(file)
+    return _C._compile(None, file.rpartition("/")[2] or file, text, entry, None, training, seed)
+
+
+def _arguments(args, kwargs):
+    parts = [_literal(a) for a in args] + ["%s=%s" % (k, _literal(v)) if _literal(v) is not None else None for k, v in kwargs.items()]
+    if None in parts:
+        raise TypeError("a module's constructor arguments must be numbers, strings, dtypes, or tuples, lists and dicts of them, to be compiled")
+    return ", ".join(parts)
+
+
+def _compile_instance(cls, args, kwargs, instance=None):
+    program = _Program()
+    program.add(cls)
+    build = "def _ctsc_build():\n    return %s(%s)" % (cls.__name__, _arguments(args, kwargs))
+    training = True if instance is None else bool(instance.training)
+    m = _compile(program, "_ctsc_build", [build], training)
+    if instance is not None:
+        m.load_state_dict(instance.state_dict())
+    return m
+
+
+def script(obj, *unused, **also_unused):
+    """Compiles a function, a class of modules (of which calls give ScriptModules), or an instance of one. As torch.jit.script, with ctsc as torch."""
+    if isinstance(obj, (_C.ScriptModule, ScriptFunction, ScriptClass)):
+        return obj
+    if isinstance(obj, types.MethodType):
+        obj = obj.__func__
+    if isinstance(obj, types.FunctionType):
+        program = _Program()
+        program.add(obj)
+        return ScriptFunction(obj, _compile(program, obj.__name__))
+    if isinstance(obj, type):
+        return ScriptClass(obj) if hasattr(obj, "forward") else obj
+    recorded = getattr(obj, "_ctsc_constructed", None)
+    if recorded is None:
+        raise TypeError("ctsc.script takes functions, classes, and instances of ctsc.nn.Module, not %s" % type(obj).__name__)
+    cls = type(obj)
+    if cls.__module__.startswith("ctsc."):
+        made = _C._compile(None, "<%s>" % cls.__name__, "import torch\nfrom torch import nn\ndef _ctsc_build():\n    return nn.%s(%s)\n" % (
+            cls.__name__, _arguments(*recorded)), "_ctsc_build", None, bool(obj.training), 0)
+        made.load_state_dict(obj.state_dict())
+        return made
+    return _compile_instance(cls, *recorded, obj)
+
+
+def compile(path_or_text, entry=None, *, training=False, seed=0):
+    """Compiles a Python file (or its text) as the command `ctsc compile` does."""
+    import os
+    if isinstance(path_or_text, os.PathLike) or "\n" not in path_or_text:
+        return _C._compile(os.fspath(path_or_text), None, None, entry, None, training, seed)
+    return _C._compile(None, "<text>", path_or_text, entry, None, training, seed)

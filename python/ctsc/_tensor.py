@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
+from . import _C
+from ._types import channels_last, contiguous_format, device, preserve_format, strided
+
+Tensor = _C.Tensor
+_to_dtype = _C._operator("aten::to.dtype")
+_contiguous = _C._operator("contiguous")
+
+
+def _method(name):
+    def put(f):
+        f.__qualname__ = "Tensor." + f.__name__
+        setattr(Tensor, name, f)
+        return f
+    return put
+
+
+# ---- dtypes and devices
+
+
+@_method("to")
+def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """to(dtype), to(device), to(device, dtype), to(other)."""
+    from ._types import device as device_type
+    for a in args:
+        if isinstance(a, _C.dtype):
+            dtype = a
+        elif isinstance(a, (str, device_type)):
+            device = a
+        elif isinstance(a, Tensor):
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, bool):
+            non_blocking = a
+        elif a is not None:
+            raise TypeError("to() received an invalid combination of arguments - got (%s)" % ", ".join(type(x).__name__ for x in args))
+    result = self
+    if device is not None and not _C.Trace.is_tracing():
+        where = device if isinstance(device, device_type) else device_type(device)
+        if where.type != self.device.type or (where.index or 0) != (self.device.index or 0):
+            result = _C._value_to(result, str(where))
+            copy = False
+    if copy or (dtype is not None and dtype is not result.dtype) or memory_format is not None:
+        result = _to_dtype(result, dtype or result.dtype, non_blocking, copy, memory_format)
+    return result
+
+
+def _caster(number):
+    def cast(self, memory_format=preserve_format):
+        return self.to(number)
+    return cast
+
+
+for _name, _dtype in (("float", _C.float32), ("double", _C.float64), ("half", _C.float16), ("bfloat16", _C.bfloat16), ("int", _C.int32), ("long", _C.int64),
+                      ("short", _C.int16), ("char", _C.int8), ("byte", _C.uint8), ("bool", _C.bool), ("cfloat", _C.complex64), ("cdouble", _C.complex128)):
+    setattr(Tensor, _name, _caster(_dtype))
+
+
+@_method("type")
+def type_(self, dtype=None):
+    if dtype is None:
+        names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte", "int8": "Char", "int16": "Short",
+                 "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+        return "ctsc.%sTensor" % names[self.dtype.name]
+    return self.to(dtype)
+
+
+@_method("cpu")
+def cpu(self, memory_format=preserve_format):
+    return self.to("cpu")
+
+
+@_method("cuda")
+def cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
+    return self.to("cuda" if device is None else device)
+
+
+@_method("requires_grad_")
+def requires_grad_(self, requires_grad=True):
+    self.requires_grad = requires_grad
+    return self
+
+
+@_method("contiguous")
+def contiguous(self, memory_format=contiguous_format):
+    return _contiguous(self, memory_format=memory_format)
+
+
+@_method("is_contiguous")
+def is_contiguous(self, memory_format=contiguous_format):
+    if memory_format is contiguous_format:
+        order = range(self.ndim)
+    elif memory_format is channels_last:
+        order = (0, 2, 3, 1) if self.ndim == 4 else ()
+    else:
+        order = (0, 2, 3, 4, 1) if self.ndim == 5 else ()
+    if len(order) != self.ndim:
+        return False
+    sizes, strides, expected = tuple(int(n) for n in self.shape), self.stride(), 1
+    if 0 in sizes:
+        return True
+    for i in reversed(order):
+        if sizes[i] != 1:
+            if strides[i] != expected:
+                return False
+            expected *= sizes[i]
+    return True
+
+
+@_method("is_floating_point")
+def is_floating_point(self):
+    return self.dtype.is_floating_point
+
+
+@_method("is_complex")
+def is_complex(self):
+    return self.dtype.is_complex
+
+
+@_method("is_signed")
+def is_signed(self):
+    return self.dtype.is_signed
+
+
+def _property(name, get):
+    setattr(Tensor, name, property(get))
+
+
+_property("device", lambda self: device("cpu") if self._device_index < 0 else device("cuda", self._device_index))
+_property("is_cuda", lambda self: self._device_index >= 0)
+_property("is_cpu", lambda self: self._device_index < 0)
+_property("is_leaf", lambda self: True)
+_property("is_sparse", lambda self: False)
+for _name in ("is_nested", "is_meta", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps"):
+    _property(_name, lambda self: False)
+_property("is_quantized", lambda self: self.dtype.name.startswith("q"))
+_property("layout", lambda self: strided)
+_property("itemsize", lambda self: self.dtype.itemsize)
+_property("nbytes", lambda self: self.numel() * self.dtype.itemsize)
+_property("grad_fn", lambda self: None)
+
+# ---- other libraries
+
+
+@_method("numpy")
+def numpy(self, *, force=False):
+    """The tensor as an ndarray on the same memory."""
+    import numpy
+    if self.requires_grad and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self._device_index >= 0:
+        if not force:
+            raise TypeError("can't convert cuda device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        self = self.cpu()
+    if self.dtype is _C.bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    return _as_array(self, numpy)
+
+
+def _as_array(t, np):
+    # complex64 and complex128 have no format that every NumPy reads, 0-dim and empty ones need no other way
+    return np.asarray(memoryview(t)) if not t.dtype.is_complex else np.asarray(_Interface(t))
+
+
+class _Interface:
+    """Holds the tensor for NumPy."""
+
+    def __init__(self, t):
+        self.t = t
+        self.__array_interface__ = t.__array_interface__
+
+
+@_method("__array__")
+def __array__(self, dtype=None, copy=None):
+    import numpy
+    a = _as_array(self.detach().cpu(), numpy)
+    if dtype is not None and a.dtype != dtype:
+        return a.astype(dtype)
+    return a.copy() if copy else a
+
+
+@_method("__dlpack__")
+def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+        raise BufferError("the tensor is on another device than asked for")
+    t = self.clone() if copy else self
+    if max_version is None or max_version[0] < 1:
+        return (t if t._writable else t.clone())._dlpack(False)
+    return t._dlpack(True)
+
+
+@_method("__dlpack_device__")
+def __dlpack_device__(self):
+    return (1, 0) if self._device_index < 0 else (2, self._device_index)
+
+
+def _rebuild(kind, dtype, sizes, data, requires_grad):
+    from ._functions import empty_of_bytes
+    t = empty_of_bytes(dtype, sizes, data)
+    if kind is not Tensor:
+        t = kind(t)
+    t.requires_grad = requires_grad
+    return t
+
+
+@_method("__reduce_ex__")
+def __reduce_ex__(self, protocol):
+    """As bytes, whatever the dtype: views are pickled as tensors of their own."""
+    here = self.detach().cpu().contiguous()
+    raw = here.view(_C.uint8) if here.ndim else here.reshape([1]).view(_C.uint8)
+    return _rebuild, (type(self), self.dtype, tuple(self.shape), bytes(memoryview(raw).cast("B")) if raw.numel() else b"", self.requires_grad)
+
+
+@_method("__deepcopy__")
+def __deepcopy__(self, memo):
+    t = self.detach().clone()
+    if type(self) is not Tensor:
+        t = type(self)(t)
+    t.requires_grad = self.requires_grad
+    memo[id(self)] = t
+    return t
+
+
+# ---- Python's protocols
+
+
+@_method("__contains__")
+def __contains__(self, x):
+    return bool((self == x).any().item())
+
+
+@_method("__reversed__")
+def __reversed__(self):
+    return self.flip(0) if self.ndim else self
+
+
+@_method("__format__")
+def __format__(self, spec):
+    return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
+
+
+@_method("__complex__")
+def __complex__(self):
+    return complex(self.item())
+
+
+
+
+@_method("__dir__")
+def __dir__(self):
+    return sorted(set(object.__dir__(self)))
+
+
+@_method("apply_")
+def apply_(self, f):
+    from ._functions import tensor
+    values = [f(v) for v in self.reshape(-1).tolist()]
+    return self.copy_(tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
+# ---- signatures of Python's own
+
+
+@_method("split")
+def split(self, split_size, dim=0):
+    from ._functions import split
+    return split(self, split_size, dim)
+
+
+@_method("where")
+def where(self, condition, other):
+    from ._functions import where
+    return where(condition, self, other)
+
+
+@_method("norm")
+def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
+    from ._functions import norm
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+@_method("new_tensor")
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    from ._functions import tensor
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+@_method("unflatten")
+def unflatten(self, dim, sizes):
+    dim = dim + self.ndim if dim < 0 else dim
+    return self.reshape(tuple(self.shape[:dim]) + tuple(sizes) + tuple(self.shape[dim + 1:]))
+
+
+@_method("nonzero")
+def nonzero(self, *, as_tuple=False):
+    from ._functions import nonzero
+    return nonzero(self, as_tuple=as_tuple)
+
+
+@_method("view_as")
+def view_as(self, other):
+    return self.view(other.shape)
+
+
+@_method("register_hook")
+def register_hook(self, hook):
+    raise NotImplementedError("ctsc computes no gradients")
+
+
+@_method("backward")
+def backward(self, *args, **kwargs):
+    raise NotImplementedError("ctsc computes no gradients")
+
+
+# NumPy leaves operators to us.
+Tensor.__array_priority__ = 1000

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_tensor_str.py - tensors as text, as PyTorch prints them.
+
+All numbers of a tensor (of what is shown of it) have one format: integers as they are; floats that are all whole with a point behind; else four digits, in
+scientific notation where the largest is 1000 times the smallest and more, or beyond 1e8, or the smallest below 1e-4.
+"""
+import math
+
+from . import _C
+
+_options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
+    if profile is not None:
+        _options.update(zip(("precision", "threshold", "edgeitems", "linewidth"), profiles[profile]))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    _options.update({k: v for k, v in given.items() if v is not None})
+    _options["sci_mode"] = sci_mode
+
+
+class _Formatter:
+    def __init__(self, values, floating):
+        self.floating, self.int_mode, self.sci_mode, self.width = floating, True, False, 1
+        if not floating:
+            self.width = max([1] + [len(str(v)) for v in values])
+            return
+        finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
+        if not finite:
+            return
+        low, high = min(finite), max(finite)
+        self.int_mode = all(v == math.ceil(v) for v in finite)
+        if self.int_mode:
+            self.sci_mode = high / low > 1000 or high > 1e8
+        else:
+            self.sci_mode = high / low > 1000 or high > 1e8 or low < 1e-4
+        if _options["sci_mode"] is not None:
+            self.sci_mode = _options["sci_mode"]
+        self.width = max(len(self.format(v).strip()) for v in values if math.isfinite(v) and v != 0)
+
+    def format(self, v):
+        if not self.floating:
+            return str(v).rjust(self.width)
+        if self.sci_mode:
+            text = "%.*e" % (_options["precision"], v)
+        elif self.int_mode:
+            text = "%.0f" % v
+            if math.isfinite(v):
+                text += "."
+        else:
+            text = "%.*f" % (_options["precision"], v)
+        return text.rjust(self.width)
+
+
+class _ComplexFormatter:
+    def __init__(self, values):
+        self.real = _Formatter([v.real for v in values], True)
+        self.imag = _Formatter([abs(v.imag) if not math.isnan(v.imag) else v.imag for v in values], True)
+        self.width = self.real.width + self.imag.width + 2
+
+    def format(self, v):
+        sign = "-" if math.copysign(1, v.imag) < 0 else "+"
+        return self.real.format(v.real) + sign + self.imag.format(abs(v.imag)).lstrip() + "j"
+
+
+def _shown(t, edge):
+    """The elements that are printed of a large tensor."""
+    if t.ndim == 0:
+        return [t.tolist()]
+    if edge and t.size(0) > 2 * edge:
+        parts = [t[i] for i in range(edge)] + [t[i] for i in range(t.size(0) - edge, t.size(0))]
+    elif edge and t.ndim > 1:
+        parts = [t[i] for i in range(t.size(0))]
+    else:
+        return _flat(t.tolist())
+    return [v for part in parts for v in _shown(part, edge)]
+
+
+def _flat(v):
+    if not isinstance(v, list):
+        return [v]
+    return [x for item in v for x in _flat(item)]
+
+
+def _vector(t, indent, edge, f):
+    width = f.width + 2
+    per_line = max(1, int(math.floor((_options["linewidth"] - indent) / width)))
+    n = t.size(0)
+    if edge and n > 2 * edge:
+        words = [f.format(v) for v in t[:edge].tolist()] + [" ..."] + [f.format(v) for v in t[-edge:].tolist()]
+    else:
+        words = [f.format(v) for v in t.tolist()]
+    lines = [words[i:i + per_line] for i in range(0, len(words), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines) + "]"
+
+
+def _body(t, indent, edge, f):
+    if t.ndim == 0:
+        return f.format(t.tolist())
+    if t.ndim == 1:
+        return _vector(t, indent, edge, f)
+    n = t.size(0)
+    if edge and n > 2 * edge:
+        parts = [_body(t[i], indent + 1, edge, f) for i in range(edge)] + ["..."] + [_body(t[i], indent + 1, edge, f) for i in range(n - edge, n)]
+    else:
+        parts = [_body(t[i], indent + 1, edge, f) for i in range(n)]
+    return "[" + ("," + "\n" * (t.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def tensor_str(t):
+    from ._types import device
+    prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else "tensor("
+    indent, notes = len("tensor("), []
+    here = t if t._device_index < 0 else t.cpu()
+    if t._device_index >= 0:
+        notes.append("device='%s'" % device("cuda", t._device_index))
+    default = t.dtype in (_C.float32, _C.int64, _C.bool, _C.complex64)
+    if t.dtype.name.startswith("q"):
+        return "%s..., size=%s, dtype=%s, %s)" % (prefix, tuple(t.shape), t.dtype, "quantized")
+    tracing = _C.Trace.is_tracing()
+    if tracing:
+        return "%s..., size=%s, dtype=%s)" % (prefix, tuple(int(n) for n in t.shape), t.dtype)
+    if t.numel() == 0:
+        if t.ndim != 1:
+            notes.append("size=%s" % (tuple(t.shape),))
+        if t.dtype != _C.float32:
+            notes.append("dtype=%s" % t.dtype)
+        body = "[]"
+    else:
+        if not default:
+            notes.append("dtype=%s" % t.dtype)
+        edge = _options["edgeitems"] if t.numel() > _options["threshold"] else 0
+        values = _shown(here, edge)
+        if t.dtype.is_complex:
+            f = _ComplexFormatter(values)
+        else:
+            f = _Formatter(values, t.dtype.is_floating_point)
+        body = _body(here, indent, edge, f)
+    if t.requires_grad:
+        notes.append("requires_grad=True")
+    text, last = prefix + body, len(body) - body.rfind("\n") - 1 + (0 if "\n" in body else indent)
+    for note in notes:
+        if last + len(note) + 3 > _options["linewidth"]:
+            text += ",\n" + " " * indent + note
+            last = indent + len(note)
+        else:
+            text += ", " + note
+            last += len(note) + 2
+    return text + ")"

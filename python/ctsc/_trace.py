@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_trace.py - programs recorded while Python runs them: trace, jit, explain, from_torch."""
+import functools
+import inspect
+import warnings
+
+from . import _C
+from ._hooks import TracerWarning
+
+Tensor = _C.Tensor
+
+
+class TracingCheckError(RuntimeError):
+    """A trace computes something else than the function."""
+
+
+def _inputs(example_inputs):
+    if isinstance(example_inputs, dict):
+        return (), dict(example_inputs)
+    if isinstance(example_inputs, (tuple, list)):
+        return tuple(example_inputs), {}
+    return (example_inputs,), {}
+
+
+def _names(func, args, kwargs):
+    """A name for each input, by the function's signature."""
+    call = func.forward if _is_module(func) else func
+    try:
+        parameters = [p for p in inspect.signature(call).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters][:len(args)]
+    return names + ["input_%d" % i for i in range(len(names) + 1, len(args) + 1)] + list(kwargs)
+
+
+def _is_module(func):
+    return hasattr(func, "named_parameters") and hasattr(func, "forward") and not isinstance(func, _C.ScriptModule)
+
+
+def _copies(value):
+    """The inputs as they are now: a program may write to them."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, (list, tuple)):
+        made = [_copies(v) for v in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    if isinstance(value, dict):
+        return {k: _copies(v) for k, v in value.items()}
+    return value
+
+
+def _record(func, args, kwargs):
+    name = type(func).__name__ if _is_module(func) else getattr(func, "__name__", "Traced")
+    recording = _C.Trace(name if name.isidentifier() else "Traced")
+    recording._enter()
+    try:
+        given = [recording.input(n, v) for n, v in zip(_names(func, args, kwargs), args + tuple(kwargs.values()))]
+        if _is_module(func):
+            for n, p in func.named_parameters():
+                recording.parameter(n, p)
+            for n, b in func.named_buffers():
+                recording.buffer(n, b)
+        result = func(*given[:len(args)], **dict(zip(kwargs, given[len(args):])))
+        return recording.end(result)
+    finally:
+        recording._leave()
+
+
+def _check(func, traced, args, kwargs, rtol, atol):
+    want = func(*_copies(args), **_copies(kwargs))
+    got = traced(*_copies(args), *_copies(tuple(kwargs.values())))
+    why = _C._close(got, want, rtol, atol)
+    if why:
+        raise TracingCheckError("Tracing failed sanity checks!\nthe trace computes something else than the function: %s" % why)
+
+
+def trace(func, example_inputs=None, *, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **unused):
+    """Runs func, a function or an nn.Module, once with the example inputs, and makes a ScriptModule of the operators it called. What the recording
+    does not see (values that Python reads) is warned of; the result is compared with another run, and with runs for check_inputs."""
+    args, kwargs = _inputs(example_inputs)
+    traced = _record(func, _copies(args), _copies(kwargs))
+    if _is_module(func) and "training" in [n for n, _ in traced._names()]:
+        traced.train(func.training)
+    if check_trace:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TracerWarning)
+            for sample in [example_inputs] + list(check_inputs or []):
+                _check(func, traced, *_inputs(sample), check_tolerance, check_tolerance / 10)
+    return traced
+
+
+def _kind(v):
+    if isinstance(v, Tensor):
+        return v.dtype, tuple(v.shape), v.requires_grad
+    if isinstance(v, (list, tuple)):
+        return (type(v).__name__,) + tuple(_kind(x) for x in v)
+    if isinstance(v, dict):
+        return ("dict",) + tuple((k, _kind(x)) for k, x in v.items())
+    return type(v), v
+
+
+def _traceable(v):
+    return isinstance(v, (Tensor, list, tuple, dict))
+
+
+class _Jitted:
+    """A function that is traced once per kind of arguments: dtypes and sizes of tensors, values of everything else."""
+
+    def __init__(self, func):
+        self._func, self._traces = func, {}
+        functools.update_wrapper(self, func, updated=())
+
+    def _bind(self, args, kwargs):
+        if not kwargs:
+            return args
+        bound = inspect.signature(self._func).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+    def __call__(self, *args, **kwargs):
+        if _C.Trace.is_tracing():
+            return self._func(*args, **kwargs)
+        args = self._bind(args, kwargs)
+        key = tuple(_kind(a) for a in args)
+        try:
+            traced = self._traces.get(key)
+        except TypeError: # a value that has no hash
+            return self._func(*args)
+        if traced is None:
+            traced = self._traces[key] = self._trace(args)
+        return traced(*[a for a in args if _traceable(a)])
+
+    def _trace(self, args):
+        def program(*given):
+            rest = iter(given)
+            return self._func(*[next(rest) if _traceable(a) else a for a in args])
+        program.__name__ = self.__name__
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TracerWarning)
+            return trace(program, tuple(a for a in args if _traceable(a)), check_trace=False)
+
+    @property
+    def traces(self):
+        """The ScriptModules made so far."""
+        return list(self._traces.values())
+
+
+def jit(func):
+    """Decorator: the function runs as a ScriptModule that is traced at the first call with arguments of a kind."""
+    return _Jitted(func)
+
+
+class Explanation:
+    """What becomes of a function: can it be compiled, what a trace would miss, what runs."""
+
+    def __init__(self):
+        self.script_error, self.trace_error, self.warnings, self.graph, self.operators = None, None, [], None, []
+
+    def __repr__(self):
+        lines = ["script: %s" % ("can be compiled" if self.script_error is None else str(self.script_error).strip())]
+        if self.trace_error is not None:
+            lines.append("trace: %s" % str(self.trace_error).strip())
+        elif self.graph is not None:
+            lines.append("trace: %d operators%s" % (len(self.operators), "" if not self.warnings else ", which may be wrong for other inputs:"))
+        lines += ["  %s:%d: %s" % w for w in self.warnings]
+        return "\n".join(lines)
+
+
+def explain(func, *args):
+    """Compiles func, and traces it if there are arguments; tells what fails, and where values decide what is recorded."""
+    from ._script import script
+    found = Explanation()
+    try:
+        m = script(func)
+        found.graph = m.graph
+    except Exception as e:
+        found.script_error = e
+    if args:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", TracerWarning)
+            try:
+                m = trace(func, args, check_trace=False)
+                found.graph, found.operators = m.graph, m.operators()
+            except Exception as e:
+                found.trace_error = e
+        found.warnings = [(w.filename, w.lineno, str(w.message).split(". ")[0]) for w in caught if issubclass(w.category, TracerWarning)]
+    return found
+
+
+def from_torch(module, example_inputs=None):
+    """A ScriptModule of a PyTorch module or function: scripted by PyTorch, or traced with example inputs. PyTorch is the caller's: who has such a module has
+    imported it."""
+    import io
+    import sys
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise RuntimeError("from_torch takes modules of PyTorch, which has not been imported")
+    if not isinstance(module, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        if example_inputs is not None:
+            args, kwargs = _inputs(example_inputs)
+            args = tuple(torch.from_dlpack(a) if isinstance(a, Tensor) else a for a in args + tuple(kwargs.values()))
+            module = torch.jit.trace(module, args)
+        else:
+            module = torch.jit.script(module)
+    data = io.BytesIO()
+    torch.jit.save(module, data)
+    return _C._load(data.getvalue())

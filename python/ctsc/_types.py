@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_types.py - Size, device, layouts and memory formats."""
+
+class Size(tuple):
+    """The sizes of a tensor: a tuple whose slices are Sizes."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "ctsc.Size([%s])" % ", ".join(str(n) for n in self)
+
+    def __getitem__(self, i):
+        part = tuple.__getitem__(self, i)
+        return Size(part) if isinstance(i, slice) else part
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def numel(self):
+        n = 1
+        for size in self:
+            n = n * size
+        return n
+
+
+class device:
+    """Where a tensor is: device("cpu"), device("cuda", 1), device("cuda:1")."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, type, index=None):
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        elif isinstance(type, int):
+            type, index = "cuda", type
+        name, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
+        if name not in ("cpu", "cuda", "meta") or (colon and not number.isdigit()):
+            raise RuntimeError("Expected one of cpu, cuda, meta device type at start of device string: %s" % (type,))
+        if colon and index is not None:
+            raise RuntimeError("type (string) must not include an index because index was passed explicitly: %s" % type)
+        object.__setattr__(self, "type", name)
+        object.__setattr__(self, "index", int(number) if colon else index)
+
+    def __setattr__(self, name, value):
+        raise AttributeError("attribute '%s' of 'device' objects is not writable" % name)
+
+    def __repr__(self):
+        return "device(type=%r%s)" % (self.type, "" if self.index is None else ", index=%d" % self.index)
+
+    def __str__(self):
+        return self.type if self.index is None else "%s:%d" % (self.type, self.index)
+
+    _ctsc_value_ = property(__str__)
+
+    def __eq__(self, other):
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return device, (self.type, self.index)
+
+
+class _Named:
+    """A constant that operators take as a number."""
+
+    def __init__(self, name, value):
+        self._name, self._ctsc_value_ = name, value
+
+    def __repr__(self):
+        return "ctsc.%s" % self._name
+
+    def __reduce__(self):
+        return _named, (self._name,)
+
+
+class layout(_Named):
+    pass
+
+
+class memory_format(_Named):
+    pass
+
+
+strided = layout("strided", 0)
+contiguous_format = memory_format("contiguous_format", 0)
+preserve_format = memory_format("preserve_format", 1)
+channels_last = memory_format("channels_last", 2)
+channels_last_3d = memory_format("channels_last_3d", 3)
+
+
+def _named(name):
+    return globals()[name]

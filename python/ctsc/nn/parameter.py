@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# parameter.py - Parameter: a tensor that a module registers when it is assigned.
+from .. import _C
+
+
+class Parameter(_C.Tensor):
+    def __new__(cls, data=None, requires_grad=True):
+        self = _C.Tensor.__new__(cls, _C._operator("empty")([0]) if data is None else data)
+        self.requires_grad = requires_grad
+        return self
+
+    def __deepcopy__(self, memo):
+        copy = Parameter(self.data.clone(), self.requires_grad)
+        memo[id(self)] = copy
+        return copy
+
+
+class UninitializedParameter(Parameter):
+    pass
+
+
+class UninitializedBuffer(_C.Tensor):
+    pass
+
+
+def is_lazy(p):
+    return isinstance(p, (UninitializedParameter, UninitializedBuffer))

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""generate.py - what the package has of each operator, from the tables of schemas: a C table and the stubs for type checkers.
+
+    python/generate.py OUT.h FUNCTIONS.pyi METHODS.pyi
+
+A row of OUT.h is a name, what Python's calls of it may do beyond a script's (varargs, random numbers), and the names of several results. Families of
+overloads have one row; which overload a call means is found out by the library when it is called.
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SCHEMA = re.compile(r"^aten::(\w+)(?:\.(\w+))?\((.*)\) -> (.*)$")
+# Operators that a script's library has and Python's torch has not, or that Python's own code replaces (python/ctsc).
+HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "values", "items", "len", "get", "format", "list", "dict", "ord", "chr",
+          "hex", "oct", "bin", "list_with_default", "slice", "select", "is_floating_point", "tensor", "as_tensor", "save", "backward", "device",
+          "find", "rfind", "upper", "lower", "join", "split_with_sizes_copy", "startswith", "endswith", "strip", "lstrip", "rstrip", "replace",
+          "partition", "rpartition", "splitlines", "isalpha", "isdigit", "isalnum", "isupper", "islower", "isspace", "isdecimal", "isnumeric",
+          "isidentifier", "isprintable", "istitle", "title", "capitalize", "casefold", "center", "zfill", "ljust", "rjust", "expandtabs", "swapcase",
+          "update", "setdefault", "popitem", "clear", "copy", "str", "eval", "manual_seed", "size", "numel", "dim", "stride", "item", "to", "cpu",
+          "Bool", "Int", "Float", "Complex", "FloatImplicit", "IntImplicit", "ComplexImplicit", "ScalarImplicit", "BoolImplicit", "Generator",
+          "einsum", "meshgrid", "broadcast_tensors", "split", "type", "wait", "percentFormat", "warn", "Delete", "hash", "element_size", "is_contiguous",
+          "numpy_T", "mT", "mH", "matrix_H", "norm", "real", "imag", "requires_grad_", "data", "count", "set_data", "sorted", "coalesce_", "where", "any_"}
+# What python/ctsc/stub.pyi has of its own.
+OTHERS = {"trace", "cuda"}
+RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "rrelu", "rrelu_", "native_dropout", "multinomial", "lstm", "gru",
+          "rnn_tanh", "rnn_relu", "scaled_dot_product_attention", "dropout3d", "dropout2d", "rand", "randn", "randint", "randperm", "rand_like",
+          "randn_like", "randint_like", "bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "random_", "exponential_", "cauchy_",
+          "log_normal_", "geometric_", "poisson", "binomial", "fractional_max_pool2d", "fractional_max_pool3d"}
+# Names with an underscore: Tensor.int and its like stand before them otherwise.
+TYPES = {"Tensor": "Tensor", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool", "Scalar": "Number", "str": "_str", "ScalarType": "_dtype",
+         "Layout": "Any", "Device": "Union[_str, _device]", "MemoryFormat": "Any", "Generator": "Any", "Dimname": "_str", "number": "Number", "complex": "_complex"}
+
+
+class Argument:
+    def __init__(self, text, keyword):
+        text, equals, default = text.partition("=")
+        self.type, _, self.name = text.strip().rpartition(" ")
+        self.keyword, self.default = keyword, default if equals else None
+        self.type = re.sub(r"\([^)]*\)", "", self.type)
+
+
+def split(text):
+    """At commas outside of brackets and quotes."""
+    depth, start, quoted = 0, 0, False
+    for i, c in enumerate(text):
+        quoted ^= c in "'\""
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth and not quoted:
+            yield text[start:i].strip()
+            start = i + 1
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+class Schema:
+    def __init__(self, name, overload, args, returns):
+        self.name, self.overload, keyword, self.args = name, overload or "", False, []
+        for text in split(args):
+            if text == "*":
+                keyword = True
+            else:
+                self.args.append(Argument(text, keyword))
+        inner = returns[1:-1] if returns.startswith("(") else returns
+        self.returns = [re.sub(r"\([^)]*\)", "", r).rpartition(" ") for r in split(inner)]
+        self.returns = [(t or n, n if t else "") for t, _, n in self.returns]
+
+    def python_type(self, t):
+        if t.endswith("?"):
+            return "Optional[%s]" % self.python_type(t[:-1])
+        m = re.match(r"(.*)\[(\d*)\]$", t)
+        if m: # int[2]: one for both
+            item = self.python_type(m.group(1))
+            return "Union[%s, Sequence[%s]]" % (item, item) if m.group(2) else "Sequence[%s]" % item
+        return TYPES.get(t, "Any")
+
+    def varargs(self, method):
+        """Whether its sizes may stand one by one."""
+        places = [a for a in self.args if not a.keyword][1 if method else 0:]
+        return bool(places) and is_ints(places[0].type) and all(a.default is not None for a in places[1:]) and (method or len(places) == 1)
+
+    def stub(self, method, spread=False):
+        parts, star = [], False
+        for i, a in enumerate(self.args):
+            if method and i == 0:
+                parts.append("self")
+                continue
+            if spread and is_ints(a.type) and not star:
+                parts.append("*%s: _int" % a.name)
+                star = True
+                continue
+            if a.keyword and not star:
+                parts.append("*")
+                star = True
+            name = "input" if a.name == "self" and not any(b.name == "input" for b in self.args) else a.name
+            name += "_" if name == "self" else ""
+            name += "_" if name in ("from", "lambda") else ""
+            parts.append("%s: %s%s" % (name, self.python_type(a.type), "" if a.default is None else " = ..."))
+        options = {a.name for a in self.args}
+        if "dtype" in options and "layout" in options:
+            parts.append("requires_grad: _bool = ...")
+        types = [self.python_type(t).replace("Sequence", "List") for t, _ in self.returns]
+        result = "None" if not types else types[0] if len(types) == 1 else "Tuple[%s]" % ", ".join(types)
+        return "def %s(%s) -> %s: ..." % (self.name, ", ".join(parts), result)
+
+
+def families():
+    found = {}
+    for file in ("schemas.txt", "schemas_2.txt"):
+        with open(os.path.join(ROOT, "src", "ir", "op", file), encoding="utf-8") as f:
+            for line in f:
+                m = SCHEMA.match(line.strip())
+                if m and m.group(1) not in HIDDEN and not m.group(1).startswith("__"):
+                    found.setdefault(m.group(1), []).append(Schema(*m.groups()))
+    return found
+
+
+def tensors(s):
+    return any(a.type.startswith("Tensor") for a in s.args) or any(t.startswith("Tensor") for t, _ in s.returns)
+
+
+def is_ints(t):
+    return re.match(r"(Sym)?[iI]nt\[\]$", t) is not None
+
+
+def flags(name, overloads):
+    method = any(s.args and s.args[0].name == "self" and s.args[0].type == "Tensor" for s in overloads)
+    function_ints = method_ints = False
+    for s in overloads:
+        places = [a for a in s.args if not a.keyword]
+        function_ints |= len(places) == 1 and is_ints(places[0].type)
+        method_ints |= len(places) >= 2 and places[0].type == "Tensor" and is_ints(places[1].type) and all(a.default is not None for a in places[2:])
+    row = []
+    if method:
+        row.append("OP_METHOD")
+    if function_ints:
+        row.append("OP_VARARGS")
+    if method_ints:
+        row.append("OP_METHOD_VARARGS")
+    if name in RANDOM or any(a.type.startswith("Generator") for s in overloads for a in s.args):
+        row.append("OP_RANDOM")
+    if any(a.name == "input" for s in overloads for a in s.args):
+        row.append("OP_INPUT")
+    if any(s.overload == "dtype" for s in overloads):
+        row.append("OP_DTYPE")
+    return " | ".join(row) or "0"
+
+
+def results(overloads):
+    for s in overloads:
+        if len(s.returns) > 1 and all(n for _, n in s.returns) and not s.overload.endswith("out"):
+            names = [n for _, n in s.returns]
+            if not names[0].startswith("out") and not names[0].startswith("result"):
+                return "%s|%s" % (" ".join(names), s.name)
+    return ""
+
+
+def write(path, text):
+    old = None
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            old = f.read()
+    if text != old:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def main():
+    found = {n: [s for s in l if tensors(s)] for n, l in families().items()}
+    found = {n: l for n, l in found.items() if l}
+    table = ["/* Made by python/generate.py. */"]
+    for name in sorted(found):
+        table.append('OP("%s", %s, "%s")' % (name, flags(name, found[name]), results(found[name]).split("|")[0]))
+    write(sys.argv[1], "\n".join(table) + "\n")
+    stubs = []
+    methods = []
+    for name in sorted(found):
+        if name.startswith("_") or name in OTHERS:
+            continue
+        for into, method in ((stubs, False), (methods, True)):
+            chosen = [s for s in found[name] if "out" not in s.overload and "name" not in s.overload.lower()
+                      and not any(a.type == "Dimname" or a.type.startswith("Generator") for a in s.args)
+                      and (not method or (s.args and s.args[0].name == "self" and s.args[0].type == "Tensor"))]
+            texts = list(dict.fromkeys([s.stub(method) for s in chosen] + [s.stub(method, True) for s in chosen if s.varargs(method)]))
+            for t in texts:
+                into.append(("@overload\n" if len(texts) > 1 else "") + t)
+    write(sys.argv[2], "\n".join(stubs) + "\n")
+    write(sys.argv[3], "\n".join(methods) + "\n")
+
+
+if __name__ == "__main__":
+    main()

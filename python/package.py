@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""package.py GENERATED FOLDER - the package's files beside the extension: its Python, the stubs, and ctsc.nn, which is the prelude's torch.nn run by Python.
+
+The prelude (src/frontend/prelude/torch/nn) is plain Python on tensors. Its `torch` becomes `ctsc`, nothing else changes.
+"""
+import os
+import re
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NN = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch", "nn")
+# What Python needs beside.
+MORE = {
+    "__init__.py": "\n\nfrom .. import _nn_support\n",
+    # the arguments that ctsc.script builds an instance with again
+    os.path.join("modules", "module.py"): """
+
+def _record_arguments(cls, *args, **kwargs):
+    self = object.__new__(cls)
+    object.__setattr__(self, '_ctsc_constructed', (args, kwargs))
+    return self
+
+
+Module.__new__ = _record_arguments
+""",
+}
+
+
+def put(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.lexists(path):
+        os.remove(path)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def as_ctsc(text):
+    text = re.sub(r"^(\s*)import torch$", r"\1import ctsc as torch", text, flags=re.M)
+    text = re.sub(r"^(\s*)import torch\.nn\.functional as F$", r"\1import ctsc.nn.functional as F", text, flags=re.M)
+    text = re.sub(r"^(\s*)import torch\.(\S+) as (\w+)$", r"\1import ctsc.\2 as \3", text, flags=re.M)
+    text = re.sub(r"^(\s*)from torch import", r"\1from ctsc import", text, flags=re.M)
+    return re.sub(r"^(\s*)from torch\.(\S+) import", r"\1from ctsc.\2 import", text, flags=re.M)
+
+
+def stubs(generated, template):
+    with open(template, encoding="utf-8") as f:
+        text = f.read()
+    for name in ("functions", "methods"):
+        with open(os.path.join(generated, name + ".pyi"), encoding="utf-8") as f:
+            body = f.read().rstrip("\n")
+        indent = "    " if name == "methods" else ""
+        text = text.replace("%s# [%s]" % (indent, name), "\n".join(indent + line for line in body.split("\n")))
+    return text
+
+
+def main():
+    generated, out = sys.argv[1:]
+    for folder, _, files in os.walk(os.path.join(HERE, "ctsc")):
+        to = os.path.join(out, os.path.relpath(folder, os.path.join(HERE, "ctsc")))
+        os.makedirs(to, exist_ok=True)
+        for name in files:
+            if name.endswith((".py", "py.typed")):
+                shutil.copyfile(os.path.join(folder, name), os.path.join(to, name))
+    put(os.path.join(out, "__init__.pyi"), stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")))
+    for folder, _, files in os.walk(NN):
+        for name in files:
+            own = os.path.join(HERE, "ctsc", "nn", os.path.relpath(folder, NN), name)
+            if name.endswith(".py") and not os.path.exists(own):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    put(os.path.join(out, "nn", os.path.relpath(folder, NN), name), as_ctsc(f.read()) + MORE.get(os.path.relpath(f.name, NN), ""))
+    with open(os.path.join(os.path.dirname(NN), "_jit_internal.py"), encoding="utf-8") as f:
+        put(os.path.join(out, "_jit_internal.py"), as_ctsc(f.read()))
+
+
+if __name__ == "__main__":
+    main()

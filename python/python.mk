@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The Python package (docs/python.md):
+#
+#   make python    build/python/ctsc, to be used in place: PYTHONPATH=build/python python3
+#   make wheel     dist/ctsc-*.whl, for CPython 3.9 and later; made manylinux where auditwheel is installed. pip install . does the same without that
+#
+# The extension has the library in it. That of a wheel has OpenBLAS as well, as far as it is called: of its kernels for two dozen processors those for
+# three, of which each processor gets the newest that it can run. libzip is put beside it by auditwheel, with an empty libcrypto: what reads archives needs no encryption.
+
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+AUDITWHEEL ?= auditwheel
+PY := $(BUILD)/python
+PY_SRC := $(wildcard python/src/*.c)
+PY_OBJ := $(PY_SRC:python/src/%.c=$(PY)/obj/%.o)
+PY_FILES := $(shell find python/ctsc -name '*.py' -o -name '*.pyi' -o -name py.typed)
+PY_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+PY_NN := $(shell find src/frontend/prelude/torch/nn -name '*.py')
+# Symbols of the extension: what Python looks for, and the library's for shared libraries with operators.
+PY_LINK = -shared -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,--version-script=$(PY)/python.map
+
+$(PY)/python.map: $(BUILD)/libctsc.map python/python.mk
+	@mkdir -p $(@D)
+	$(Q)sed -e '1s/.*/{/' -e 's/  global:/  global: PyInit__C;/' $< > $@
+$(PY)/gen/op_names.h: python/generate.py $(wildcard src/ir/op/schemas*.txt)
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) python/generate.py $@ $(PY)/gen/functions.pyi $(PY)/gen/methods.pyi && touch $@
+$(PY)/obj/%.o: python/src/%.c $(wildcard python/src/*.h) include/ctsc.h $(PY)/gen/op_names.h python/python.mk
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CCACHE) $(CC) -Iinclude -Ipython/src -I$(PY)/gen -isystem $(PY_INCLUDE) -D_GNU_SOURCE -DPy_LIMITED_API=0x03090000 $(CFLAGS) -fno-strict-aliasing -c $< -o $@
+$(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(PY_LINK) -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) $(SHARED_LIBS)
+
+# The files beside the extension, in FOLDER/ctsc.
+$(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py
+	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/ctsc && touch $@
+python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit
+	$(if $(JIT),@ln -sf $(abspath $(JIT)) $(PY)/ctsc/libctsc-jit.so)
+
+# OpenBLAS as an archive: what the library calls of it, with kernels of processors that are not here being those of the next older one. A library of its own,
+# since its memory per thread is more than a loaded extension may have at once.
+BLAS_ARCHIVE := $(shell $(CC) -print-file-name=libopenblas.a)
+ifneq ($(and $(filter /%,$(BLAS_ARCHIVE)),$(findstring x86_64,$(shell uname -m))),)
+as = $(foreach core,$1,-Wl,--defsym=gotoblas_$(core)=gotoblas_$2)
+BLAS_CORES := $(call as,ATOM BARCELONA BOBCAT CORE2 DUNNINGTON NANO NEHALEM OPTERON OPTERON_SSE3 PENRYN SANDYBRIDGE BULLDOZER PILEDRIVER STEAMROLLER,PRESCOTT) \
+    $(call as,EXCAVATOR ZEN,HASWELL) $(call as,COOPERLAKE,SKYLAKEX)
+PY_BLAS := $(PY)/wheel/ctsc/libctsc-blas.so
+$(PY_BLAS): $(BUILD)/libctsc.a python/python.mk
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)nm -u $(BUILD)/libctsc.a | awk '$$1 == "U" {print $$2}' | grep -xE 'cblas_\w+|openblas_\w+|[sdcz][a-z0-9]{3,}_' | sort -u > $(PY)/blas.txt
+	$(Q){ echo "{ global:"; sed 's/$$/;/' $(PY)/blas.txt; echo "local: *; };"; } > $(PY)/blas.map
+	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
+	    $(BLAS_CORES) $(BLAS_ARCHIVE) -l:libgfortran.a -l:libquadmath.a -lm -pthread
+PY_BLAS_LINK := $(PY_BLAS) -Wl,-rpath,'$$ORIGIN'
+else
+PY_BLAS_LINK := -lopenblas
+endif
+$(PY)/wheel/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map $(PY_BLAS) python/python.mk
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(PY_LINK) -s -Wl,-z,pack-relative-relocs -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) \
+	    $(PY_BLAS_LINK) -lzip -lz -lm -ldl
+$(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py
+	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
+# What python/backend.py packs.
+wheel-files: $(PY)/wheel/ctsc/_C.abi3.so $(PY)/wheel/ctsc/.files jit
+	$(if $(JIT),@strip -o $(PY)/wheel/ctsc/libctsc-jit.so $(JIT))
+
+$(PY)/stub/libcrypto.so.3: python/libcrypto_stub.c python/libcrypto_stub.map
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -s -nostdlib -o $@ $< -Wl,-soname,libcrypto.so.3 -Wl,--version-script=python/libcrypto_stub.map
+wheel: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) wheel-files $(PY)/stub/libcrypto.so.3
+	@$(PYTHON) python/backend.py --build $(BUILD) dist
+	@if command -v $(AUDITWHEEL) >/dev/null 2>&1; then python/manylinux $(AUDITWHEEL) dist $(abspath $(PY)/stub); \
+	    else echo "auditwheel is not installed: the wheel needs this machine's libzip"; fi
+
+.PHONY: python wheel wheel-files

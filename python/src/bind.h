@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bind.h - the extension module ctsc._C: what its files share.
+ *
+ * The extension is made of ctsc.h and of CPython's limited API of 3.9, so that one binary serves every later version. What is hot is here: tensors, calls
+ * of operators and of modules, conversion of values, indexing. What is broad is Python (python/ctsc/).
+ *
+ * Lifetimes. A Tensor owns one ctsc_value handle; results of calls become Tensors without another copy. Arguments that are Tensors lend their handle,
+ * everything else becomes a value for the call (bind_arg).
+ * Threads. Each thread has scopes of its own for operators (bind_operator.c). The interpreter's lock is released while modules run, and while operators
+ * work on large tensors; callbacks of the library take it again.
+ * Tests: tests/python
+ */
+#ifndef CTSC_BIND_H
+#define CTSC_BIND_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "bind_compat.h"
+#include "ctsc.h"
+
+typedef struct Tensor {
+    PyObject_HEAD
+    ctsc_value *v;
+    PyObject *weak;
+    PyObject *grad; /* .grad; NULL: None */
+    bool requires_grad;
+} Tensor;
+
+typedef struct Dtype {
+    PyObject_HEAD
+    int number; /* ctsc_dtype */
+} Dtype;
+
+/* One row per dtype: what conversions ask. */
+typedef struct dtype_row {
+    int number;
+    const char *name, *other_name; /* "float32", "float" */
+    int size;
+    const char *format;  /* of the buffer protocol; NULL: it has none (bfloat16) */
+    const char *typestr; /* of __array_interface__ */
+    char kind;           /* 'b' bool, 'u', 'i', 'f', 'c' */
+    uint8_t dl_code;
+} dtype_row;
+
+/* An argument of a call: a handle, and whether it was made for the call. */
+typedef struct bind_arg {
+    ctsc_value *v;
+    bool own;
+} bind_arg;
+
+enum { BIND_ARGS = 24 }; /* arguments of an operator */
+
+/* Objects that files look for; filled by bind_init_*, and by _C.set_hooks for those that Python makes. */
+typedef struct bind_state {
+    PyTypeObject *tensor, *dtype, *op, *module, *trace, *profiler, *object;
+    PyObject *error, *limit_error, *unsupported_error, *file_error, *environment_error, *script_error;
+    PyObject *hooks;         /* dict: what Python answers (python/ctsc/_hooks.py) */
+    PyObject *int_type;      /* of numbers that a trace follows */
+    PyObject *handle_name;   /* "_ctsc_handle_" */
+    PyObject *value_name;    /* "_ctsc_value_" */
+} bind_state;
+extern bind_state bind;
+
+/* ---- bind_error.c */
+int bind_init_error(PyObject *m);
+/* Raises what a call came to; returns NULL. what: the operator or method, may be NULL. */
+PyObject *bind_raise(const ctsc_error *e, const char *what);
+/* The thread's error object for calls; NULL with MemoryError. */
+ctsc_error *bind_error(void);
+/* tp_new of types whose objects only the extension makes. */
+PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw);
+/* Keeps the exception that Python code raised below a call, to raise it again when the call fails. */
+void bind_stash_exception(ctsc_error *e, const char *what);
+
+/* ---- bind_dtype.c */
+int bind_init_dtype(PyObject *m);
+const dtype_row *bind_dtype_row(int number); /* NULL: none */
+PyObject *bind_dtype_object(int number);     /* borrowed */
+#define DtypeCheck(o) (Py_TYPE(o) == bind.dtype)
+
+/* ---- bind_tensor.c */
+int bind_init_tensor(PyObject *m);
+PyObject *bind_tensor_take(ctsc_value *v); /* NULL: v is freed */
+static inline bool TensorCheck(PyObject *o) {
+    return Py_TYPE(o) == bind.tensor || PyType_IsSubtype(Py_TYPE(o), bind.tensor);
+}
+PyObject *bind_sizes(const int64_t *n, int ndim); /* a Size */
+int64_t bind_numel(const ctsc_value *v);
+/* Warns that a trace does not see what the program does with a tensor. -1 with an exception. */
+int bind_trace_warns(const char *what);
+ctsc_value *bind_cpu(Tensor *t); /* a tensor on the CPU with t's elements: a new handle; NULL with an exception */
+PyObject *bind_element(int dtype, const void *at);
+
+/* ---- bind_make.c */
+extern PyMethodDef bind_make_methods[];
+PyObject *bind_tensor_of(PyObject *data, int dtype /* -1: as the data says */);
+PyObject *bind_tolist(Tensor *t);
+bool bind_is_number(PyObject *o); /* Python's, NumPy's scalars */
+
+/* ---- bind_share.c */
+extern PyMethodDef bind_share_methods[];
+extern PyType_Slot bind_buffer_slots[2];
+PyObject *bind_from_buffer(PyObject *o); /* a Tensor on the memory of o */
+PyObject *bind_dlpack(Tensor *t, bool versioned);
+PyObject *bind_array_interface(Tensor *t);
+
+/* ---- bind_value.c */
+/* Python's object as an argument. wide: for modules, which take arrays for tensors. false with an exception. */
+bool bind_to_value(PyObject *o, bool wide, bind_arg *out);
+void bind_free_args(size_t n, bind_arg *args);
+PyObject *bind_from_value(ctsc_value *v_take);
+void bind_init_value(void);
+int bind_init_object(PyObject *m);
+
+/* ---- bind_operator.c */
+extern PyMethodDef bind_operator_methods[];
+int bind_init_operator(PyObject *m);
+/* Calls an operator; NULL with an exception. */
+ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const bind_arg *args, bool random);
+PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
+ctsc_value *bind_small_int(int64_t i, bool *own);
+
+/* ---- bind_index.c */
+PyObject *bind_getitem(PyObject *self, PyObject *index);
+int bind_setitem(PyObject *self, PyObject *index, PyObject *v);
+
+/* ---- bind_module.c */
+int bind_init_module(PyObject *m);
+PyObject *bind_module_take(ctsc_module *m, PyObject *keep);
+extern PyMethodDef bind_module_functions[];
+
+/* ---- bind_trace.c */
+int bind_init_trace(PyObject *m);
+ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */
+PyObject *bind_traced_result(ctsc_value *h); /* h: the trace's scope's */
+ctsc_value *bind_traced_handle(PyObject *o); /* borrowed; NULL: it is none */
+
+/* ---- bind_profile.c */
+int bind_init_profile(PyObject *m);
+ctsc_profiler *bind_profiler(void); /* that calls of this thread report to; NULL: none */
+/* ---- bind_register.c */
+extern PyMethodDef bind_register_methods[];
+/* ---- bind_interrupt.c */
+const ctsc_cancel *bind_interrupt_enter(void); /* for a call on the main thread; NULL elsewhere */
+/* After the call: true if a signal ended it, with the exception that its handler raised. */
+bool bind_interrupt_leave(const ctsc_cancel *c, bool failed);
+
+#endif

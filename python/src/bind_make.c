@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bind_make.c - tensors of Python's numbers, and lists of a tensor's: tensor(), tolist().
+ *
+ * Method. The first item of each depth tells the sizes; a walk over all items finds the dtype they need and checks the lengths, a second one writes them.
+ */
+#include "bind.h"
+
+#include <string.h>
+
+enum { MAX_DIMS = 64 };
+enum { KIND_NONE, KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_COMPLEX };
+
+bool bind_is_number(PyObject *o) {
+    if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o)) return true;
+    if (TensorCheck(o) || PyUnicode_Check(o)) return false;
+    if (PyIndex_Check(o)) return true;
+    return PyObject_HasAttrString(o, "__float__") && PyObject_HasAttrString(o, "dtype") && !PyObject_HasAttrString(o, "__len__");
+}
+
+static bool is_sequence(PyObject *o) {
+    return !PyUnicode_Check(o) && !PyBytes_Check(o) && PySequence_Check(o) && !(TensorCheck(o) && !ctsc_tensor_ndim(((Tensor *)o)->v)) &&
+           PySequence_Size(o) >= 0;
+}
+
+/* What a number is. KIND_NONE with an exception: it is none. */
+static int kind_of(PyObject *o) {
+    if (PyBool_Check(o)) return KIND_BOOL;
+    if (PyLong_Check(o)) return KIND_INT;
+    if (PyFloat_Check(o)) return KIND_FLOAT;
+    if (PyComplex_Check(o)) return KIND_COMPLEX;
+    if (TensorCheck(o)) {
+        char k = bind_dtype_row((int)ctsc_tensor_dtype(((Tensor *)o)->v))->kind;
+        return k == 'b' ? KIND_BOOL : k == 'f' ? KIND_FLOAT : k == 'c' ? KIND_COMPLEX : KIND_INT;
+    }
+    if (bind_is_number(o)) {
+        const char *name = PyUnicode_AsUTF8AndSize(PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"), NULL);
+        if (name && !strncmp(name, "bool", 4)) return KIND_BOOL;
+        return PyIndex_Check(o) ? KIND_INT : KIND_FLOAT;
+    }
+    PyErr_Clear();
+    if (PyUnicode_Check(o)) return PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'"), KIND_NONE;
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
+    PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", name);
+    Py_XDECREF(name);
+    return KIND_NONE;
+}
+
+typedef struct shape {
+    int ndim;
+    int64_t sizes[MAX_DIMS];
+    int kind;
+} shape;
+
+static bool measure_first(PyObject *o, shape *s) {
+    Py_INCREF(o);
+    while (is_sequence(o)) {
+        if (s->ndim == MAX_DIMS) {
+            Py_DECREF(o);
+            return PyErr_SetString(PyExc_ValueError, "max recursion depth exceeded"), false;
+        }
+        Py_ssize_t n = PySequence_Size(o);
+        s->sizes[s->ndim++] = n;
+        if (!n) break;
+        PyObject *first = PySequence_GetItem(o, 0);
+        Py_DECREF(o);
+        if (!(o = first)) return false;
+    }
+    PyErr_Clear();
+    Py_DECREF(o);
+    return true;
+}
+
+static bool measure_all(PyObject *o, int depth, shape *s) {
+    if (depth == s->ndim) {
+        if (is_sequence(o)) {
+            PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
+            PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars, not '%U'", name);
+            Py_XDECREF(name);
+            return false;
+        }
+        PyErr_Clear();
+        int k = kind_of(o);
+        if (k > s->kind) s->kind = k;
+        return k != KIND_NONE;
+    }
+    if (!is_sequence(o)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "expected sequence of length %lld at dim %d", (long long)s->sizes[depth], depth);
+        return false;
+    }
+    Py_ssize_t n = PySequence_Size(o);
+    if (n != s->sizes[depth]) {
+        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %lld)", (long long)s->sizes[depth], depth, (long long)n);
+        return false;
+    }
+    bool list = PyList_Check(o);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = list && i < PyList_Size(o) ? bind_ref(PyList_GetItem(o, i)) : PySequence_GetItem(o, i);
+        bool ok = item && measure_all(item, depth + 1, s);
+        Py_XDECREF(item);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+#define STORE(type, x) { type e = (type)(x); memcpy(at, &e, sizeof e); return true; }
+static bool store_int(PyObject *o, int dtype, void *at) {
+    static const struct { int dtype; long long low, high; const char *name; } ranges[] = {
+        {CTSC_UINT8, 0, 255, "uint8_t"}, {CTSC_INT8, -128, 127, "int8_t"}, {CTSC_INT16, -32768, 32767, "int16_t"},
+        {CTSC_INT32, INT32_MIN, INT32_MAX, "int"}};
+    PyObject *whole = PyFloat_Check(o) || !PyIndex_Check(o) ? PyNumber_Long(o) : PyNumber_Index(o);
+    if (!whole) return false;
+    long long i = PyLong_AsLongLong(whole);
+    Py_DECREF(whole);
+    if (i == -1 && PyErr_Occurred()) {
+        if (PyErr_ExceptionMatches(PyExc_OverflowError)) PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long");
+        return false;
+    }
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
+        if (ranges[k].dtype == dtype && (i < ranges[k].low || i > ranges[k].high)) {
+            PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", ranges[k].name);
+            return false;
+        }
+    switch (dtype) {
+    case CTSC_UINT8: STORE(uint8_t, i)
+    case CTSC_INT8: STORE(int8_t, i)
+    case CTSC_INT16: STORE(int16_t, i)
+    case CTSC_INT32: STORE(int32_t, i)
+    default: STORE(int64_t, i)
+    }
+}
+
+static bool store(PyObject *o, int dtype, void *at) {
+    const dtype_row *r = bind_dtype_row(dtype);
+    if (r->kind == 'b') {
+        int yes = PyObject_IsTrue(o);
+        if (yes < 0) return false;
+        STORE(uint8_t, yes)
+    }
+    if (r->kind == 'c') {
+        double re = PyComplex_RealAsDouble(o), im = PyErr_Occurred() ? 0 : PyComplex_ImagAsDouble(o);
+        if (PyErr_Occurred()) return false;
+        if (dtype == CTSC_COMPLEX128) { double c[2] = {re, im}; memcpy(at, c, sizeof c); return true; }
+        float c[2] = {(float)re, (float)im};
+        memcpy(at, c, sizeof c);
+        return true;
+    }
+    if (r->kind != 'f') return store_int(o, dtype, at);
+    double f = PyFloat_AsDouble(o);
+    if (f == -1 && PyErr_Occurred()) return false;
+    if (dtype == CTSC_FLOAT64) STORE(double, f)
+    STORE(float, f)
+}
+
+static bool fill(PyObject *o, int depth, const shape *s, int dtype, int size, char **at) {
+    if (depth == s->ndim) {
+        if (!store(o, dtype, *at)) return false;
+        *at += size;
+        return true;
+    }
+    bool list = PyList_Check(o);
+    for (int64_t i = 0; i < s->sizes[depth]; i++) {
+        PyObject *item = list && i < PyList_Size(o) ? bind_ref(PyList_GetItem(o, (Py_ssize_t)i)) : PySequence_GetItem(o, (Py_ssize_t)i);
+        bool ok = item && fill(item, depth + 1, s, dtype, size, at);
+        Py_XDECREF(item);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static PyObject *converted(PyObject *t, int dtype, bool copy) {
+    bool own;
+    if (!t) return NULL;
+    ctsc_value *v = ((Tensor *)t)->v, *flags[2] = {ctsc_bool_new(false), ctsc_bool_new(copy)};
+    ctsc_value *args[4] = {v, bind_small_int(dtype < 0 ? (int)ctsc_tensor_dtype(v) : dtype, &own), flags[0], flags[1]};
+    PyObject *o = bind_call_object("aten::to.dtype", 4, args);
+    ctsc_value_free(flags[0]);
+    ctsc_value_free(flags[1]);
+    Py_DECREF(t);
+    return o;
+}
+
+PyObject *bind_tensor_of(PyObject *data, int dtype) {
+    if (TensorCheck(data)) return converted(bind_ref(data), dtype, true);
+    if (!PyList_Check(data) && !PyTuple_Check(data) && !PyBytes_Check(data) && PyObject_CheckBuffer(data)) return converted(bind_from_buffer(data), dtype, true);
+    static const int of_kind[] = {[KIND_NONE] = CTSC_FLOAT32, [KIND_BOOL] = CTSC_BOOL, [KIND_INT] = CTSC_INT64, [KIND_FLOAT] = CTSC_FLOAT32,
+                                  [KIND_COMPLEX] = CTSC_COMPLEX64};
+    shape s = {0};
+    if (!measure_first(data, &s) || !measure_all(data, 0, &s)) return NULL;
+    int want = dtype >= 0 ? dtype : of_kind[s.kind], made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 ? CTSC_FLOAT32 : want;
+    if (bind_dtype_row(want)->kind != 'c' && s.kind == KIND_COMPLEX)
+        return PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow"), NULL;
+    ctsc_value *v = NULL;
+    ctsc_error *e = bind_error();
+    if (!e || ctsc_tensor_new((ctsc_dtype)made, s.ndim, s.sizes, &v, e) != CTSC_OK) return e ? bind_raise(e, "tensor") : NULL;
+    char *at = ctsc_tensor_data(v);
+    if (!fill(data, 0, &s, made, bind_dtype_row(made)->size, &at)) return ctsc_value_free(v), NULL;
+    PyObject *t = bind_tensor_take(v);
+    return made == want ? t : converted(t, want, false);
+}
+
+/* tensor(data, dtype_number): -1 for what the data says. */
+static PyObject *make_tensor(PyObject *self, PyObject *args) {
+    PyObject *data;
+    int dtype;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Oi", &data, &dtype)) return NULL;
+    if (dtype >= 0 && (!bind_dtype_row(dtype) || bind_dtype_row(dtype)->kind == 'q')) return PyErr_SetString(PyExc_TypeError, "dtype must be a dtype of numbers"), NULL;
+    return bind_tensor_of(data, dtype);
+}
+
+static PyObject *list_of(const ctsc_value *v, int dim, const char *at, int dtype, int size) {
+    if (dim == ctsc_tensor_ndim(v)) return bind_element(dtype, at);
+    Py_ssize_t n = (Py_ssize_t)ctsc_tensor_sizes(v)[dim];
+    PyObject *l = PyList_New(n);
+    for (Py_ssize_t i = 0; l && i < n; i++) {
+        PyObject *item = list_of(v, dim + 1, at + i * ctsc_tensor_strides(v)[dim] * size, dtype, size);
+        if (!item || PyList_SetItem(l, i, item) < 0) Py_CLEAR(l);
+    }
+    return l;
+}
+
+PyObject *bind_tolist(Tensor *t) {
+    ctsc_value *v = bind_cpu(t);
+    if (!v) return NULL;
+    int dtype = (int)ctsc_tensor_dtype(v);
+    PyObject *o = list_of(v, 0, ctsc_tensor_data(v), dtype, bind_dtype_row(dtype)->size);
+    ctsc_value_free(v);
+    return o;
+}
+
+PyMethodDef bind_make_methods[] = {{"_tensor", make_tensor, METH_VARARGS, NULL}, {0}};

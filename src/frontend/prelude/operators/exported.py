@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+# What programs of torch.export mention besides aten: quantised arithmetic on plain integer tensors (quantized_decomposed), casts of autocast.
+
+
+def autocast(self: Tensor, dtype: int) -> Tensor:
+    if torch.is_floating_point(self) and self.dtype != 7:
+        return torch.to(self, dtype)
+    return self
+
+
+def _quantise_input(input: Tensor) -> Tensor:
+    if input.dtype == 5 or input.dtype == 15:
+        return torch.to(input, 6)
+    if input.dtype != 6:
+        torch.ops.ctsc.fail("Expecting input to have dtype torch.float32, but got another one")
+    return input
+
+
+def _quantised_dtype(input: Tensor, dtype: int) -> None:
+    if input.dtype != dtype:
+        torch.ops.ctsc.fail("Expecting input to have the dtype that it was quantised to, but got another one")
+
+
+def quantize_per_tensor(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+    x = __torch__.operators.exported._quantise_input(input)
+    return torch.to(torch.clamp(torch.round(x * (1.0 / scale)) + zero_point, quant_min, quant_max), dtype)
+
+
+def quantize_per_tensor__tensor(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+    return __torch__.operators.exported.quantize_per_tensor(input, float(scale), int(zero_point), quant_min, quant_max, dtype)
+
+
+def quantize_per_tensor__tensor2(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: Tensor, quant_max: Tensor, dtype: int) -> Tensor:
+    return __torch__.operators.exported.quantize_per_tensor(input, float(scale), int(zero_point), int(quant_min), int(quant_max), dtype)
+
+
+def dequantize_per_tensor(input: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    __torch__.operators.exported._quantised_dtype(input, dtype)
+    to = 6 if out_dtype is None else out_dtype
+    return (torch.to(input, to) - zero_point) * scale
+
+
+def dequantize_per_tensor__tensor(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    return __torch__.operators.exported.dequantize_per_tensor(input, float(scale), int(zero_point), quant_min, quant_max, dtype, out_dtype)
+
+
+def dequantize_per_tensor__tensor2(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: Tensor, quant_max: Tensor, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    return __torch__.operators.exported.dequantize_per_tensor(input, float(scale), int(zero_point), int(quant_min), int(quant_max), dtype, out_dtype)
+
+
+# ---- scales and zero points from the values ----------------------------------------------------------------------------
+
+
+def choose_qparams__tensor(input: Tensor, quant_min: int, quant_max: int, eps: float, dtype: int) -> Tuple[Tensor, Tensor]:
+    low = torch.clamp(torch.min(input), None, 0)
+    high = torch.clamp(torch.max(input), 0, None)
+    scale = torch.maximum((high - low) / float(quant_max - quant_min), torch.full([1], eps))
+    zero_point = torch.clamp(quant_min - torch.to(torch.round(low / scale), 3), quant_min, quant_max)
+    return (torch.to(scale, 7), torch.to(zero_point, 4))
+
+
+def choose_qparams_symmetric__tensor(input: Tensor, quant_min: int, quant_max: int, eps: float, dtype: int) -> Tuple[Tensor, Tensor]:
+    low = torch.clamp(torch.min(input), None, 0)
+    high = torch.maximum(torch.neg(low), torch.clamp(torch.max(input), 0, None))
+    scale = torch.maximum(high / (float(quant_max - quant_min) / 2), torch.full([1], eps))
+    return (torch.to(scale, 7), torch.full([1], 128 if dtype == 0 else 0, dtype=4))
+
+
+def choose_qparams_per_token(input: Tensor, dtype: int) -> Tuple[Tensor, Tensor]:
+    if dtype != 1:
+        torch.ops.ctsc.fail("unsupported dtype in choose_qparams_per_token")
+    scales = torch.amax(torch.abs(input), [-1], True)
+    if scales.dtype == 5:
+        scales = torch.to(scales, 6)
+    scales = torch.clamp(scales, 1e-5) / 127
+    return (scales, torch.zeros_like(scales))
+
+
+def choose_qparams_per_token_asymmetric(input: Tensor, dtype: int) -> Tuple[Tensor, Tensor]:
+    low = torch.clamp(torch.amin(input, [-1], True), None, 0)
+    high = torch.clamp(torch.amax(input, [-1], True), 0, None)
+    scale = torch.clamp((high - low) / 255.0, 1.1920928955078125e-07)
+    from_low = low / scale
+    from_high = high / scale
+    zero_point = torch.where((from_low - 128) + (from_high + 127) > 0, -128 - from_low, 127 - from_high)
+    return (torch.to(scale, 7), torch.to(torch.round(torch.clamp(zero_point, -128, 127)), 4))
+
+
+def _choose_qparams_per_token_asymmetric_impl(input: Tensor, dtype: int) -> Tuple[Tensor, Tensor]:
+    return __torch__.operators.exported.choose_qparams_per_token_asymmetric(input, dtype)
+
+
+# ---- along a dim -------------------------------------------------------------------------------------------------------
+
+
+# As many dims as x has, all but one of size 1.
+def _along(scales: Tensor, x: Tensor, axis: int) -> Tensor:
+    if axis >= x.dim() or axis < 0:
+        torch.ops.ctsc.fail("Expecting axis to be < {}".format(x.dim()))
+    shape = [1] * x.dim()
+    shape[axis] = scales.size(0)
+    return torch.view(scales, shape)
+
+
+def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+    x = __torch__.operators.exported._quantise_input(input)
+    s = __torch__.operators.exported._along(scales, x, axis)
+    z = __torch__.operators.exported._along(zero_points, x, axis)
+    return torch.to(torch.clamp(torch.round(x * torch.reciprocal(s)) + z, quant_min, quant_max), dtype)
+
+
+def dequantize_per_channel(input: Tensor, scales: Tensor, zero_points: Optional[Tensor], axis: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]) -> Tensor:
+    __torch__.operators.exported._quantised_dtype(input, dtype)
+    to = 6 if out_dtype is None else out_dtype
+    s = __torch__.operators.exported._along(scales, input, axis)
+    if zero_points is None:
+        return torch.to(input * s, to)
+    return torch.to((input - __torch__.operators.exported._along(zero_points, input, axis)) * s, to)
+
+
+def fake_quant_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, quant_min: int, quant_max: int) -> Tensor:
+    s = __torch__.operators.exported._along(torch.to(scales, 6), input, axis)
+    z = __torch__.operators.exported._along(torch.to(zero_points, 3), input, axis)
+    return (torch.clamp(torch.round(input * torch.reciprocal(s)) + z, quant_min, quant_max) - z) * s
+
+
+def quantize_per_token(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int) -> Tensor:
+    return torch.to(torch.clamp(torch.round(input * torch.reciprocal(scales) + zero_points), quant_min, quant_max), dtype)
+
+
+def dequantize_per_token(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int, output_dtype: int) -> Tensor:
+    return torch.to((input - zero_points) * scales, output_dtype)
+
+
+# ---- groups of columns -------------------------------------------------------------------------------------------------
+
+
+def _group(input: Tensor, scales: Tensor, group_size: int) -> Tensor:
+    size = group_size
+    if input.dim() != 2:
+        torch.ops.ctsc.fail("input must be 2-dimensional")
+    if size <= 1:
+        torch.ops.ctsc.fail("group_size must be > 1")
+    if size > input.size(-1) and scales.size(-1) == 1:
+        size = input.size(-1)
+    if input.size(-1) % size != 0:
+        torch.ops.ctsc.fail("input.shape[-1] must be divisible by group_size")
+    return torch.reshape(input, [-1, size])
+
+
+def quantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Tensor, quant_min: int, quant_max: int, dtype: int, group_size: int) -> Tensor:
+    x = __torch__.operators.exported._group(input, scales, group_size)
+    s = torch.reshape(scales, [-1, 1])
+    z = torch.reshape(zero_points, [-1, 1])
+    return torch.reshape(torch.to(torch.clamp(torch.round(x * torch.reciprocal(s) + z), quant_min, quant_max), dtype), input.size())
+
+
+def dequantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Optional[Tensor], quant_min: int, quant_max: int, dtype: int, group_size: int, output_dtype: int) -> Tensor:
+    x = __torch__.operators.exported._group(input, scales, group_size)
+    z = torch.zeros([], dtype=3) if zero_points is None else torch.reshape(zero_points, [-1, 1])
+    return torch.to(torch.reshape((x - z) * torch.reshape(scales, [-1, 1]), input.size()), output_dtype)
+
+
+def convert_element_type__no_fuse(input: Tensor, dtype: int) -> Tensor:
+    return torch.to(input, dtype)

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program.c - calls that take gradients, as optimised programs (program.h).
+ * Tests: tests/lang/gradients.py, tests/corpus/grad at every level
+ */
+#include "runtime/autograd/program.h"
+
+#include "passes/passes.h"
+#include "runtime/autograd/capture.h"
+#include "runtime/context/signature.h"
+#include "runtime/exec/executor.h"
+#include "runtime/interp/bytecode.h"
+
+#include <string.h>
+
+enum program_state { PROGRAM_NEW, PROGRAM_SEEN, PROGRAM_BUSY, PROGRAM_READY, PROGRAM_REFUSED };
+
+typedef struct program {
+    size_t nwords;
+    uint64_t *words; /* the signature */
+    uint64_t module; /* the state of the module */
+    _Atomic(int) state;
+    code *code;
+    VEC(tensor *) externals; /* held: the code's last parameters */
+} program;
+
+typedef struct programs {
+    pthread_mutex_t lock;
+    bool refused; /* what the function does cannot be captured */
+    int n;
+    program all[PROGRAM_MAX];
+} programs;
+
+/* ---- life -------------------------------------------------------------------------------------------------- */
+
+static void program_clear(program *p) {
+    mem_free(p->words);
+    if (p->code) code_free(p->code);
+    for (size_t i = 0; i < p->externals.len; i++) tensor_unref(p->externals.data[i]);
+    vec_free(&p->externals);
+}
+
+void programs_free(programs *p) {
+    if (!p) return;
+    for (int i = 0; i < p->n; i++) program_clear(&p->all[i]);
+    pthread_mutex_destroy(&p->lock);
+    mem_free(p);
+}
+
+/* What a graph of operators does not show. Calls that were not inlined, too: what they do is not known. */
+static bool program_block_is_pure(const block *b) {
+    for (const node *n = b->first; n; n = n->next) {
+        switch (n->kind) {
+        case N_PRINT:
+        case N_SET_ATTR:
+        case N_TOLIST:
+        case N_FORK:
+        case N_CALL_FUNCTION:
+        case N_CALL_METHOD:
+        case N_CREATE_OBJECT: return false;
+        default: break;
+        }
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (!program_block_is_pure(n->blocks.data[i])) return false;
+    }
+    return true;
+}
+
+static programs *programs_of(code *c) {
+    programs *p = __atomic_load_n(&c->programs, __ATOMIC_ACQUIRE);
+    if (p) return p;
+    programs *made = mem_zalloc(sizeof *made);
+    if (!made) return NULL;
+    pthread_mutex_init(&made->lock, NULL);
+    made->refused = !c->graph || !program_block_is_pure(c->graph->root);
+    if (__atomic_compare_exchange_n(&c->programs, &p, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
+    programs_free(made);
+    return p;
+}
+
+/* ---- the module's state -------------------------------------------------------------------------------------- */
+
+static uint64_t program_mix(uint64_t h, uint64_t x) {
+    h ^= x + UINT64_C(0x9e3779b97f4a7c15) + (h << 6) + (h >> 2);
+    return h * UINT64_C(0xff51afd7ed558ccd);
+}
+
+/* Of attributes: which objects and tensors they are, and the numbers; false: something that could change without being seen. */
+static bool program_hash_value(uint64_t *h, value v, int depth) {
+    *h = program_mix(*h, v.tag);
+    if (depth > 64) return false;
+    switch ((value_tag)v.tag) {
+    case V_OBJECT:
+        *h = program_mix(*h, (uintptr_t)v.u.object);
+        for (size_t i = 0; i < v.u.object->nslots; i++)
+            if (!program_hash_value(h, v.u.object->slots[i], depth + 1)) return false;
+        return true;
+    case V_TENSOR: {
+        const tensor *t = v.u.tensor;
+        *h = program_mix(*h, (uintptr_t)t ^ (uint64_t)t->requires_grad);
+        for (int i = 0; i < t->ndim; i++) *h = program_mix(*h, (uint64_t)t->sizes[i]);
+        return true;
+    }
+    case V_TUPLE:
+        for (size_t i = 0; i < v.u.tuple->len; i++)
+            if (!program_hash_value(h, v.u.tuple->items[i], depth + 1)) return false;
+        return true;
+    case V_LIST:
+        *h = program_mix(*h, v.u.list->len);
+        for (size_t i = 0; i < v.u.list->len; i++) {
+            value item = list_get(v.u.list, i);
+            bool ok = program_hash_value(h, item, depth + 1);
+            value_unref(item);
+            if (!ok) return false;
+        }
+        return true;
+    case V_DICT: return v.u.dict->len == 0;
+    default: *h = program_mix(*h, (uint64_t)v.u.i); return true; /* numbers; texts and the like by their address */
+    }
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------ */
+
+static ctsc_status program_compile(program *p, const char *name, graph *g, diag *d) {
+    pass_ctx cx = {.diag = d, .device = DEVICE_HOST, .unpacked = true};
+    ctsc_status s = pipeline_prepare(&cx, g);
+    if (s == CTSC_OK) s = pipeline_level(&cx, g, 2);
+    if (s == CTSC_OK) s = code_new(d, name, g, &p->code);
+    if (s == CTSC_OK) p->code->graph = g;
+    else graph_free(g);
+    return s;
+}
+
+/* Runs the call as taped code and records it. */
+static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n, value *args, diag *d, value *out) {
+    capture c, *outer = capture_current;
+    bool begun = capture_begin(&c, s->ntensors, s->tensors);
+    capture_current = begun ? &c : NULL;
+    ctsc_status st = interp_call_take(rt, f, n, args, d, out);
+    capture_current = outer;
+    if (!begun) return st;
+    if (st == CTSC_OK) capture_return(&c, *out);
+    else capture_fail(&c, "the call failed");
+    graph *g = capture_end(&c);
+    diag lost = {0};
+    bool made = g && program_compile(p, f->name, g, &lost) == CTSC_OK;
+    diag_clear(&lost); /* taped code goes on doing it */
+    if (made) {
+        p->externals.data = c.externals.data;
+        p->externals.len = c.externals.len;
+        p->externals.cap = c.externals.cap;
+    } else if (g) {
+        for (size_t i = 0; i < c.externals.len; i++) tensor_unref(c.externals.data[i]);
+        vec_free(&c.externals);
+    }
+    atomic_store(&p->state, made ? PROGRAM_READY : PROGRAM_REFUSED);
+    return st;
+}
+
+static ctsc_status program_run(const program *p, runtime *rt, const signature *s, diag *d, value *out) {
+    enum { FEW = 64 };
+    size_t n = (size_t)s->ntensors + p->externals.len;
+    value few[FEW], *args = n <= FEW ? few : mem_alloc(n * sizeof *args);
+    if (!args) return diag_no_memory(d);
+    for (int i = 0; i < s->ntensors; i++) args[i] = (value){.tag = V_TENSOR, .u.tensor = s->tensors[i]};
+    for (size_t i = 0; i < p->externals.len; i++) args[(size_t)s->ntensors + i] = (value){.tag = V_TENSOR, .u.tensor = p->externals.data[i]};
+    rt->taped = rt->grad_enabled = false;
+    ctsc_status st = interp_call_code(rt, p->code, (int)n, args, d, out);
+    if (args != few) mem_free(args);
+    return st;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* The program of the signature; a new one if there is room. NULL: there is not. */
+static program *program_find(programs *all, const signature *s, uint64_t module) {
+    pthread_mutex_lock(&all->lock);
+    program *p = NULL;
+    for (int i = 0; i < all->n && !p; i++)
+        if (all->all[i].module == module && signature_equal(s, all->all[i].nwords, all->all[i].words)) p = &all->all[i];
+    if (!p && all->n < PROGRAM_MAX) {
+        uint64_t *words = mem_alloc(s->nwords * sizeof *words + 1);
+        if (words) {
+            p = &all->all[all->n++];
+            memcpy(words, s->words, s->nwords * sizeof *words);
+            *p = (program){.nwords = s->nwords, .words = words, .module = module};
+            atomic_init(&p->state, PROGRAM_NEW);
+        }
+    }
+    pthread_mutex_unlock(&all->lock);
+    return p;
+}
+
+static bool program_may(const runtime *rt) {
+    return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->profile && !rt->record && !capture_current && !rt->grad_requested;
+}
+
+ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, value *out) {
+    signature s;
+    uint64_t module = 0;
+    code *c = program_may(rt) ? __atomic_load_n(&f->code[FUNCTION_TAPED + executor_level(rt->opt)], __ATOMIC_ACQUIRE) : NULL;
+    programs *all = c ? programs_of(c) : NULL;
+    bool fits = all && !all->refused && signature_of_host(&s, n, args) && (n == 0 || args[0].tag != V_OBJECT || program_hash_value(&module, args[0], 0));
+    program *p = fits ? program_find(all, &s, module) : NULL;
+    int state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : PROGRAM_REFUSED;
+    if (state == PROGRAM_READY) {
+        ctsc_status st = program_run(p, rt, &s, d, out);
+        for (int i = 0; i < n; i++) value_unref(args[i]);
+        return st;
+    }
+    if (state == PROGRAM_NEW && rt->opt < 3) { /* the first of its kind */
+        atomic_store(&p->state, PROGRAM_SEEN);
+        return interp_call_take(rt, f, n, args, d, out);
+    }
+    int seen = state;
+    if (state <= PROGRAM_SEEN && atomic_compare_exchange_strong(&p->state, &seen, PROGRAM_BUSY)) return program_record(p, rt, f, &s, n, args, d, out);
+    return interp_call_take(rt, f, n, args, d, out);
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Networks exported by torch.export, run by ctsc and compared with PyTorch.
+
+    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|vision|language] [--keep DIR] [--levels 0,2] [--forms training,decomposed]
+
+Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm or transformers is left out where these are missing.
+Each network of cases_*.py is exported as it is, and once more after run_decompositions(); both archives run at all levels with each set of arguments,
+and give what the module itself gives."""
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+warnings.filterwarnings("ignore")
+os.environ.setdefault("TORCH_LOGS", "-all")
+
+import torch  # noqa: E402
+
+GROUPS = ["small", "vision", "language"]
+
+
+def plain(v):
+    """Results as ctsc compares them: objects with fields are tuples of those that are not None."""
+    if isinstance(v, torch.Tensor):
+        return v.detach().clone()
+    if isinstance(v, dict) and type(v) is not dict and hasattr(v, "to_tuple"):
+        return tuple(plain(x) for x in v.to_tuple())
+    if hasattr(v, "__dataclass_fields__"):
+        return tuple(plain(getattr(v, f)) for f in v.__dataclass_fields__ if getattr(v, f) is not None)
+    if isinstance(v, dict):
+        return {k: plain(x) for k, x in v.items()}
+    if isinstance(v, (list, tuple)):
+        return type(v)(plain(x) for x in v) if type(v) in (list, tuple) else tuple(plain(x) for x in v)
+    return v
+
+
+def copied(v):
+    return torch.utils._pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, v)
+
+
+def run(ctsc, archive, folder, call, level, case):
+    command = [ctsc, "run", archive, "--inputs", os.path.join(folder, "inputs%d.pt" % call), "--expect", os.path.join(folder, "expected%d.pt" % call),
+               "--rtol", str(case.get("rtol", 1e-3)), "--atol", str(case.get("atol", 1e-4)), "--opt", str(level)]
+    p = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    return "" if p.returncode == 0 else "opt %d, call %d: exit %d: %s" % (level, call, p.returncode, (p.stderr or p.stdout).strip()[:600])
+
+
+def check(ctsc, case, folder, levels, forms):
+    torch.manual_seed(0)
+    module = case["module"]()
+    if not case.get("train"):
+        module.eval()
+    args, kwargs = case["args"]()
+    calls = [(args, kwargs)] + [c() for c in case.get("calls", [])]
+    state = copied(dict(module.state_dict()))
+    program = torch.export.export(module, copied(args), copied(kwargs), dynamic_shapes=case.get("dynamic"), strict=case.get("strict", False))
+    for i, (a, k) in enumerate(calls):
+        module.load_state_dict(state, strict=False)
+        torch.save(tuple(copied(a)) + tuple(copied(k).values()), os.path.join(folder, "inputs%d.pt" % i))
+        with torch.no_grad():
+            torch.save(plain(module(*copied(a), **copied(k))), os.path.join(folder, "expected%d.pt" % i))
+    module.load_state_dict(state, strict=False)
+    wrong = []
+    for form in forms:
+        p = program if form == "training" else program.run_decompositions()
+        archive = os.path.join(folder, form + ".pt2")
+        torch.export.save(p, archive)
+        for level in levels:
+            for call in range(len(calls)):
+                why = run(ctsc, archive, folder, call, level, case)
+                if why:
+                    wrong.append(form + ", " + why)
+                    break
+            if wrong:
+                break
+    return wrong
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--ctsc", default="build/ctsc")
+    p.add_argument("--group")
+    p.add_argument("-k", default="")
+    p.add_argument("--keep")
+    p.add_argument("--levels", default="0,1,2,3")
+    p.add_argument("--forms", default="training,decomposed")
+    o = p.parse_args()
+    passed, failed, skipped = 0, [], []
+    for group in [o.group] if o.group else GROUPS:
+        for name, case in importlib.import_module("cases_" + group).cases().items():
+            if o.k not in name:
+                continue
+            begin = time.time()
+            with tempfile.TemporaryDirectory() as folder:
+                if o.keep:
+                    folder = os.path.join(o.keep, name)
+                    os.makedirs(folder, exist_ok=True)
+                try:
+                    wrong = check(os.path.abspath(o.ctsc), case, folder, [int(x) for x in o.levels.split(",")], o.forms.split(","))
+                except subprocess.TimeoutExpired:
+                    wrong = ["ctsc takes too long"]
+                except Exception as e:  # torch.export refuses it: nothing to compare
+                    skipped.append(name)
+                    print("%-36s not exported: %s" % (name, (str(e).strip().splitlines() or [type(e).__name__])[0][:160]), flush=True)
+                    if os.environ.get("PT2_TRACE"):
+                        traceback.print_exc()
+                    continue
+            for w in wrong:
+                print("%-36s %s" % (name, w), flush=True)
+            if not wrong:
+                print("%-36s ok (%.0f s)" % (name, time.time() - begin), flush=True)
+            passed += not wrong
+            failed += [name] if wrong else []
+    print("%d passed, %d failed%s" % (passed, len(failed), ", %d not exported" % len(skipped) if skipped else ""))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_py_script.py - @ctsc.script, ctsc.trace, @ctsc.jit, ctsc.explain, ctsc.nn."""
+import math
+import warnings
+from typing import Dict, List, Optional, Tuple
+
+import pytest
+
+import ctsc
+import ctsc.nn.functional as F
+from ctsc import Tensor, nn
+
+SCALE = 3
+SHAPE = (2, -1)
+
+
+def helper(x: Tensor, by: float = 2.0) -> Tensor:
+    return x * by + SCALE
+
+
+class Net(nn.Module):
+    def __init__(self, width: int, act: str = "relu"):
+        super().__init__()
+        self.fc, self.bn, self.act = nn.Linear(3, width), nn.BatchNorm1d(width), act
+
+    def forward(self, x):
+        x = self.bn(self.fc(x))
+        if self.act == "relu":
+            return F.relu(x)
+        return ctsc.tanh(x)
+
+
+def test_functions():
+    @ctsc.script
+    def f(x: Tensor, n: int = 2) -> Tensor:
+        """Loops."""
+        for i in range(n):
+            if bool(x.sum() > 100):
+                return x
+            x = helper(x) + math.pi * 0
+        return x.reshape(SHAPE).to(ctsc.float64)
+    assert f(ctsc.ones(2, 2)).tolist() == [[13., 13.], [13., 13.]] and f.__name__ == "f" and f.__doc__ == "Loops."
+    assert "def forward" in f.code and "prim::Loop" in f.graph
+
+
+def test_closures_and_recursion_of_names():
+    factor = 4
+
+    def inner(x: Tensor) -> Tensor:
+        return x * factor
+
+    @ctsc.script
+    def outer(x: Tensor) -> Dict[str, Tensor]:
+        out: Dict[str, Tensor] = {}
+        for n in ["a", "b"]:
+            out[n] = inner(x)
+        return out
+    assert outer(ctsc.ones(1))["b"].tolist() == [4.]
+
+
+def test_errors_have_the_lines_of_the_file():
+    with pytest.raises(ctsc.Error) as caught:
+        @ctsc.script
+        def bad(x):
+            y = x + 1
+            return y.nope()
+    with open(__file__, encoding="utf-8") as f:
+        line = [n for n, text in enumerate(f, 1) if "y.nope" in text][0]
+    assert "test_py_script.py:%d:" % line in caught.value.diagnostic and "nope" in caught.value.message
+
+
+def test_modules_run_in_python_and_compiled():
+    ctsc.manual_seed(0)
+    for act in ("relu", "tanh"):
+        net = Net(4, act=act).eval()
+        x = ctsc.randn(5, 3)
+        scripted = ctsc.script(net)
+        assert ctsc.allclose(scripted(x), net(x), atol=1e-5)
+        assert list(scripted.state_dict()) == list(net.state_dict())
+    made = ctsc.script(Net)(6)
+    assert made(x).shape == (5, 6) and made.training
+
+
+def test_nn_layers():
+    ctsc.manual_seed(1)
+    x = ctsc.randn(2, 3, 8, 8)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10), nn.Softmax(dim=1)).eval()
+    y = net(x)
+    assert y.shape == (2, 10) and abs(float(y.sum()) - 2) < 1e-5
+    assert ctsc.allclose(ctsc.trace(net, x)(x), y, atol=1e-5)
+    lstm = nn.LSTM(3, 5, batch_first=True).eval()
+    assert lstm(ctsc.zeros(2, 4, 3))[0].shape == (2, 4, 5)
+    assert nn.Embedding(10, 4)(ctsc.tensor([[1, 2]])).shape == (1, 2, 4)
+    assert nn.MultiheadAttention(4, 2, batch_first=True).eval()(ctsc.ones(1, 3, 4), ctsc.ones(1, 3, 4), ctsc.ones(1, 3, 4))[0].shape == (1, 3, 4)
+    net.load_state_dict(net.state_dict())
+    assert "Conv2d(3, 4" in repr(net)
+
+
+def test_trace_follows_sizes():
+    def f(x):
+        y = x * 2
+        return y.view(y.shape[0], -1).sum(0) / x.size(0), x.reshape(x.shape[0] * x.shape[1]), y[:, :x.size(1) - 1], ctsc.cat([x, y], 1)
+    m = ctsc.trace(f, (ctsc.randn(2, 3),))
+    for sizes in ((2, 3), (4, 5)):
+        x = ctsc.randn(*sizes)
+        assert all(ctsc.allclose(a, b) for a, b in zip(m(x), f(x)))
+    assert "torch.size" in m.code
+
+
+def test_trace_warns():
+    def f(x):
+        if x.sum() > 0:
+            return x * float(x[0])
+        return -x
+    with pytest.warns(ctsc.TracerWarning, match="Converting a tensor to a Python boolean") as caught:
+        ctsc.trace(f, (ctsc.ones(2),))
+    assert caught[0].filename == __file__ and any("Python float" in str(w.message) for w in caught)
+
+
+def test_trace_checks():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return x * len(calls)
+    with pytest.raises(RuntimeError, match="sanity checks"):
+        ctsc.trace(f, (ctsc.ones(2),))
+    with pytest.raises(RuntimeError, match="nested"):
+        ctsc.trace(lambda x: ctsc.trace(lambda y: y, (x,), check_trace=False)(x), (ctsc.ones(1),), check_trace=False)
+    assert not ctsc.jit.is_tracing()
+
+
+def test_trace_of_a_module_keeps_parameters():
+    net = Net(4).eval()
+    m = ctsc.trace(net, ctsc.ones(1, 3))
+    assert [n for n, _ in m.named_parameters()] == ["fc.weight", "fc.bias", "bn.weight", "bn.bias"]
+    assert m.fc.weight.data_ptr() == net.fc.weight.data_ptr() and not m.training
+    again = ctsc.load(m.save_to_bytes())
+    assert ctsc.allclose(again(ctsc.ones(2, 3)), net(ctsc.ones(2, 3)), atol=1e-5)
+
+
+def test_in_place_and_indexed_assignment_are_traced():
+    def f(x):
+        y = x.clone()
+        y[0] = 5.
+        y[:, 1] += x[:, 0]
+        y.relu_()
+        return y
+    m = ctsc.trace(f, (ctsc.randn(3, 3),))
+    x = ctsc.randn(3, 3)
+    assert ctsc.equal(m(x), f(x))
+
+
+def test_jit_traces_per_kind_of_arguments():
+    runs = []
+
+    @ctsc.jit
+    def f(x, power=2, flip=False):
+        runs.append(1)
+        y = x ** power
+        return -y if flip else y
+    assert f(ctsc.tensor([2.])).tolist() == [4.] and f(ctsc.tensor([3.])).tolist() == [9.] and len(runs) == 1
+    assert f(ctsc.tensor([2.]), 3).tolist() == [8.] and f(ctsc.tensor([2.]), flip=True).tolist() == [-4.] and len(f.traces) == 3
+    assert f(ctsc.tensor([[2]])).tolist() == [[4]] and len(f.traces) == 4
+
+
+def test_explain():
+    def f(x):
+        if x.sum() > 0:
+            return x + 1
+        return x
+    said = ctsc.explain(f, ctsc.ones(1))
+    assert said.script_error is None and len(said.warnings) == 1 and "can be compiled" in repr(said)
+
+    def g(x):
+        return [x.undefined_thing() for _ in {1, 2}]
+    assert ctsc.explain(g).script_error is not None
+
+
+def test_types_of_scripts():
+    @ctsc.script
+    def f(a: List[int], b: Optional[Tensor] = None) -> Tuple[int, bool]:
+        return sum(a), b is None
+    assert f([1, 2]) == (3, True) and f([], ctsc.ones(1)) == (0, False)
+
+
+def test_trace_of_a_matrix():
+    assert ctsc.eye(3).trace() == 3
+
+
+def test_from_torch_needs_torch():
+    import sys
+    if "torch" not in sys.modules:
+        with pytest.raises(RuntimeError, match="PyTorch"):
+            ctsc.from_torch(object())

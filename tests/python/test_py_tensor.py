@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_py_tensor.py - tensors: making, printing, indexing, operators, errors, pickling. The texts are PyTorch's (tests/interop/python_package.py compares)."""
+import copy
+import gc
+import pickle
+import random
+import sys
+
+import pytest
+
+import ctsc
+
+
+def test_prints_as_pytorch():
+    assert repr(ctsc.tensor([[1., 2.5], [-3, 4]])) == "tensor([[ 1.0000,  2.5000],\n        [-3.0000,  4.0000]])"
+    assert repr(ctsc.tensor([1e10, 1.])) == "tensor([1.0000e+10, 1.0000e+00])"
+    assert repr(ctsc.tensor([True])) == "tensor([True])"
+    assert repr(ctsc.zeros(0, 3)) == "tensor([], size=(0, 3))"
+    assert repr(ctsc.tensor([1], dtype=ctsc.int8)) == "tensor([1], dtype=ctsc.int8)"
+    assert repr(ctsc.arange(2000)) == "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])"
+    assert repr(ctsc.tensor([1 + 2j])) == "tensor([1.+2.j])"
+    assert repr(ctsc.zeros(1, requires_grad=True)) == "tensor([0.], requires_grad=True)"
+    assert repr(ctsc.Size([2, 3])) == "ctsc.Size([2, 3])"
+
+
+def test_makes_tensors_of_lists():
+    assert ctsc.tensor([1, 2]).dtype is ctsc.int64
+    assert ctsc.tensor([1, 2.5]).dtype is ctsc.float32
+    assert ctsc.tensor([[True], [False]]).dtype is ctsc.bool
+    assert ctsc.tensor([1j]).dtype is ctsc.complex64
+    assert ctsc.tensor([ctsc.tensor(1.), 2]).tolist() == [1., 2.]
+    assert ctsc.tensor([1.5], dtype=ctsc.bfloat16).tolist() == [1.5]
+    assert ctsc.tensor([]).shape == (0,)
+    with pytest.raises(ValueError, match="expected sequence of length 2 at dim 1"):
+        ctsc.tensor([[1, 2], [3]])
+    with pytest.raises(RuntimeError, match="without overflow"):
+        ctsc.tensor([300], dtype=ctsc.uint8)
+    with pytest.raises(ValueError):
+        loop = []
+        loop.append(loop)
+        ctsc.tensor(loop)
+
+
+def test_operators_of_python():
+    t = ctsc.tensor([1, 2])
+    assert (1 - t).tolist() == [0, -1] and (2 ** t).tolist() == [2, 4] and (7 // t).tolist() == [7, 3] and (7 % t).tolist() == [0, 1]
+    assert (1 / t).tolist() == [1., .5] and (~t).tolist() == [-2, -3] and (1 & t).tolist() == [1, 0] and (t << 1).tolist() == [2, 4]
+    assert (t == 1).tolist() == [True, False] and (t == None) is False  # noqa: E711
+    u = t
+    u += 1
+    assert u is t and t.tolist() == [2, 3]
+    with pytest.raises(TypeError):
+        t + "a"
+    with pytest.raises(TypeError):
+        t @ 2
+    assert t in [t] and 2 in t and 5 not in t
+    assert hash(t) == hash(t)
+
+
+def test_calls_of_operators():
+    x = ctsc.arange(6.).view(2, 3)
+    assert x.sum(dim=1, keepdim=True).shape == (2, 1) and x.sum(axis=0).shape == (3,)
+    top = x.max(dim=1)
+    assert top.values.tolist() == [2., 5.] and top.indices.tolist() == [2, 2] and top[0] is top.values
+    assert ctsc.add(x, 1, alpha=2)[0, 0] == 2 and ctsc.add(input=x, other=x)[1, 2] == 10
+    out = ctsc.zeros(2, 3)
+    assert ctsc.add(x, x, out=out) is out and out[1, 2] == 10
+    assert x.add_(1) is x
+    assert x.permute(1, 0).shape == x.permute((1, 0)).shape == (3, 2) and ctsc.zeros((2, 3)).shape == ctsc.zeros(2, 3).shape
+    assert isinstance(x.chunk(2), tuple)
+    assert ctsc.nn.functional.dropout(x, 1).sum() == 0  # an int for a float
+    with pytest.raises(TypeError, match=r"add\(\) received an invalid combination of arguments - got \(Tensor, str\)"):
+        ctsc.add(x, "a")
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)"):
+        x.sum(5)
+    with pytest.raises(RuntimeError, match="shape '\\[7\\]' is invalid for input of size 6"):
+        x.view(7)
+    assert x.view(dtype=ctsc.int32).dtype is x.view(ctsc.int32).dtype is ctsc.int32 and x.movedim(0, 1).shape == (3, 2)
+    with pytest.raises(RuntimeError) as caught:
+        x.view(7)
+    assert str(caught.value) == "shape '[7]' is invalid for input of size 6"
+    with pytest.raises(RuntimeError, match="there is no operator 'nope::nope'"):
+        ctsc.ops.nope.nope(x)
+    with pytest.raises(AttributeError):
+        x.nope
+    with pytest.raises(AttributeError):
+        ctsc.nope
+    with pytest.raises(OverflowError):
+        x + 2 ** 70
+
+
+def test_random_numbers_are_pytorchs():
+    ctsc.manual_seed(0)
+    first = ctsc.randn(3)
+    assert repr(first) == "tensor([ 1.5410, -0.2934, -2.1788])"
+    assert repr(ctsc.randn(2)) == "tensor([ 0.5684, -1.0845])"
+    ctsc.manual_seed(0)
+    assert ctsc.equal(ctsc.randn(3), first)
+
+
+def test_iterates_and_converts():
+    t = ctsc.tensor([1, 2, 3])
+    assert [int(v) for v in t] == [1, 2, 3] and len(t) == 3
+    assert float(ctsc.tensor(2.5)) == 2.5 and int(ctsc.tensor(2.9)) == 2 and [5, 6][ctsc.tensor(1)] == 6
+    assert "%d" % ctsc.tensor(3) == "3" and f"{ctsc.tensor(1.5):.2f}" == "1.50"
+    with pytest.raises(RuntimeError, match="more than one value is ambiguous"):
+        bool(t)
+    with pytest.raises(TypeError, match="0-d"):
+        len(ctsc.tensor(1))
+    with pytest.raises(TypeError):
+        [1][ctsc.tensor(0.)]
+
+
+def test_pickles_and_copies():
+    for dtype in ("uint8", "int64", "float16", "bfloat16", "float64", "complex64", "bool"):
+        t = ctsc.tensor([[1, 0], [2, 3]]).to(getattr(ctsc, dtype))
+        for protocol in (2, 5):
+            u = pickle.loads(pickle.dumps(t, protocol))
+            assert u.dtype is t.dtype and ctsc.equal(u, t)
+    scalar = pickle.loads(pickle.dumps(ctsc.tensor(3.5)))
+    assert scalar.shape == () and scalar.item() == 3.5
+    assert pickle.loads(pickle.dumps(ctsc.zeros(0, 2))).shape == (0, 2)
+    assert pickle.loads(pickle.dumps(ctsc.float32)) is ctsc.float32 and pickle.loads(pickle.dumps(ctsc.device("cuda:1"))) == ctsc.device("cuda", 1)
+    t = ctsc.zeros(2)
+    u = copy.deepcopy(t)
+    u[0] = 1
+    assert t[0] == 0
+    p = ctsc.nn.Parameter(ctsc.ones(2))
+    q = pickle.loads(pickle.dumps(p))
+    assert isinstance(q, ctsc.nn.Parameter) and q.requires_grad
+
+
+def test_assignment():
+    x = ctsc.zeros(3, 4)
+    x[0] = 1
+    x[1, 1:3] = ctsc.tensor([5., 6.])
+    x[:, 0] = ctsc.tensor([7., 8., 9.])
+    x[x > 6] += 10
+    x[[0, 2], [3, 3]] = -1.
+    x[..., 1:2] = 0
+    assert x.tolist() == [[17., 0., 1., -1.], [18., 0., 6., 0.], [19., 0., 0., -1.]]
+    with pytest.raises(TypeError, match="can't assign a str"):
+        x[0] = "a"
+    with pytest.raises(IndexError):
+        x[5] = 1
+    with pytest.raises(TypeError):
+        del x[0]
+
+
+def random_index(rng, shape):
+    np = pytest.importorskip("numpy")
+    index, arrays = [], False
+    for n in shape[:rng.randint(0, len(shape))]:
+        kind = rng.randrange(7)
+        if kind == 0:
+            index.append(rng.randrange(-n, n))
+        elif kind in (1, 2, 3):
+            index.append(slice(rng.choice([None, rng.randint(-n - 2, n + 2)]), rng.choice([None, rng.randint(-n - 2, n + 2)]), rng.choice([None, 1, 2, 3])))
+        elif kind == 4:
+            index.append(None)
+            index.append(slice(None))
+        elif not arrays:
+            arrays = True
+            index.append(np.array([rng.randrange(-n, n) for _ in range(3)]) if kind == 5 else np.array([rng.random() < .5 for _ in range(n)]))
+        else:
+            index.append(slice(None))
+    if arrays: # an int beside an array is one more array to NumPy, and a view first to PyTorch
+        index = [slice(i, None) if isinstance(i, int) else i for i in index]
+    if rng.random() < .3 and Ellipsis not in [i for i in index if not isinstance(i, np.ndarray)]:
+        index.append(Ellipsis)
+    return tuple(index)
+
+
+def test_a_thousand_slices_as_numpy():
+    np = pytest.importorskip("numpy")
+    rng = random.Random(1)
+    for _ in range(1000):
+        shape = tuple(rng.randint(1, 5) for _ in range(rng.randint(1, 4)))
+        a = np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+        index = random_index(rng, shape)
+        ours = tuple(ctsc.from_numpy(i) if isinstance(i, np.ndarray) and rng.random() < .5 else i for i in index)
+        t = ctsc.tensor(a)
+        got, want = t[ours], a[index]
+        assert got.shape == want.shape and (got.numpy() == want).all(), index
+        value = rng.random()
+        t[ours] = value
+        a[index] = value
+        assert (t.numpy() == a).all(), index
+
+
+def test_only_the_package_makes_these():
+    for kind in (ctsc.dtype, ctsc.ScriptModule, ctsc.ScriptMethod, ctsc.ScriptObject, type(ctsc.add)):
+        with pytest.raises(TypeError, match="cannot create"):
+            kind()
+
+
+def test_no_references_leak():
+    x = ctsc.zeros(4, 4)
+
+    def error():
+        try:
+            x.view(3)
+        except RuntimeError:
+            pass
+    calls = [lambda: x + 1, lambda: x[1:, None, [0, 1]], lambda: x.shape, lambda: x.max(dim=1), lambda: x.sum(dim=1, keepdim=True), lambda: ctsc.tensor([[1, 2.]]),
+             lambda: x.__setitem__((0, slice(None)), 2.), lambda: ctsc.from_dlpack(x), lambda: memoryview(x), lambda: x.tolist(), lambda: x.T, lambda: ctsc.nn.Parameter(x), lambda: ctsc.Tensor(x), error]
+    for call in calls:
+        for _ in range(50):
+            call()
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(5000):
+            call()
+        gc.collect()
+        assert sys.getallocatedblocks() - before < 500
