@@ -92,7 +92,7 @@ static void test_state(void **state) {
     for (size_t i = 0; i < sizeof optimizer_cases / sizeof *optimizer_cases; i++) {
         const optimizer_case *c = &optimizer_cases[i];
         ctsc_value *p = start(CTSC_FLOAT64, 3), *q = start(CTSC_FLOAT64, 3), *saved = NULL;
-        ctsc_optimizer *o = optimizer_of(p, c->name, c->settings), *other = optimizer_of(q, c->name, &(ctsc_setting){0});
+        ctsc_optimizer *o = optimizer_of(p, c->name, c->settings), *other = optimizer_of(q, c->name, (ctsc_setting[8]){{0}});
         for (int t = 0; t < STEPS; t++) {
             if (t == 4) {
                 assert_int_equal(ctsc_optimizer_state(o, &saved, NULL), CTSC_OK);
@@ -148,7 +148,7 @@ static void test_lbfgs(void **state) {
                     fail_msg("lbfgs case %d, step %d: %.17g, not %.17g", (int)i, t, got[k], want[k]);
             assert_int_equal(ctsc_optimizer_state(o, &saved, NULL), CTSC_OK);
             ctsc_optimizer_free(o); /* the next step is another one's, with the state of this */
-            o = optimizer_of(r.p, "lbfgs", &(ctsc_setting){0});
+            o = optimizer_of(r.p, "lbfgs", (ctsc_setting[8]){{0}});
             assert_int_equal(ctsc_optimizer_load_state(o, saved, NULL), CTSC_OK);
             ctsc_value_free(saved);
         }
@@ -202,7 +202,7 @@ static void test_groups_and_errors(void **state) {
     (void)state;
     ctsc_error *e = ctsc_error_new();
     ctsc_value *p = start(CTSC_FLOAT64, 3), *q = start(CTSC_FLOAT64, 3), *list = ctsc_list_new(1, &q), *none = ctsc_list_new(0, NULL);
-    ctsc_optimizer *o = optimizer_of(p, "sgd", &(ctsc_setting){"lr", 1}), *bad = NULL;
+    ctsc_optimizer *o = optimizer_of(p, "sgd", (ctsc_setting[8]){{"lr", 1}}), *bad = NULL;
     assert_int_equal(ctsc_optimizer_add_group(o, list, 1, &(ctsc_setting){"lr", 0.5}, e), CTSC_OK);
     assert_int_equal(ctsc_optimizer_add_group(o, list, 0, NULL, e), CTSC_USAGE);
     assert_string_equal(ctsc_error_message(e), "some parameters appear in more than one parameter group");

@@ -2,8 +2,9 @@
 /*
  * loader.c - batches of rows in the order of torch.utils.data.DataLoader, the next one made while the last is used.
  *
- * Order. DataLoader(dataset, shuffle=True, generator=g), g seeded once: each epoch draws 64 bits from g, which are for PyTorch's workers, then randperm(n). An
- * epoch's order so follows from the seed and its number: earlier ones are skipped by drawing what they would have.
+ * Order. DataLoader(dataset, shuffle=True, generator=g), g seeded once: each epoch draws 64 bits from g, which are for PyTorch's workers, then randperm(n), and at
+ * its end another permutation of which nothing is used. An epoch's order so follows from the seed and its number: earlier ones are skipped by drawing what they
+ * would have.
  * Threads: one worker, which makes one batch at a time when it is asked to. `wanted`, `ready` and what is made are under the lock; rows of the data are read only.
  * Tests: tests/unit/test_optimizer.c
  */
@@ -199,8 +200,9 @@ void loader_free(loader *l) {
     mem_free(l);
 }
 
-/* Draws an epoch's numbers; the last one's are its order. */
+/* Draws an epoch's numbers. */
 static void loader_shuffle(loader *l) {
+    for (int64_t i = 0; l->drawn && i < l->rows - 1; i++) (void)generator_u32(&l->g); /* the end of the epoch before */
     (void)generator_u64(&l->g);
     for (int64_t i = 0; i < l->rows; i++) l->order[i] = i;
     for (int64_t i = 0; i < l->rows - 1; i++) { /* as aten::randperm */
