@@ -11,7 +11,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
-#include "runtime/autograd/capture.h"
+#include "runtime/autograd/grad_capture.h"
 #include "runtime/interp/interp_internal.h"
 #include "tensor/device.h"
 

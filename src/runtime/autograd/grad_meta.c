@@ -12,7 +12,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
-#include "runtime/autograd/capture.h"
+#include "runtime/autograd/grad_capture.h"
 #include "tensor/device.h"
 
 #include <string.h>

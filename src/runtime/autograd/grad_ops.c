@@ -4,7 +4,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
-#include "runtime/autograd/capture.h"
+#include "runtime/autograd/grad_capture.h"
 #include "runtime/kernels/engine/kernel.h"
 
 /* ---- flags ------------------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
-#include "runtime/autograd/capture.h"
+#include "runtime/autograd/grad_capture.h"
 #include "runtime/interp/interp_internal.h"
 
 #include <string.h>

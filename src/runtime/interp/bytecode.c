@@ -13,7 +13,7 @@
  * A loop's outputs are its carried registers themselves. Conditions known to be true are left out.
  * Tests: tests/unit/test_interp.c
  */
-#include "runtime/autograd/program.h"
+#include "runtime/autograd/grad_program.h"
 #include "runtime/cuda/recordings.h"
 #include "runtime/interp/bytecode_internal.h"
 #include "runtime/exec/fused.h"

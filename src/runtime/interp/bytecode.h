@@ -77,7 +77,7 @@ struct code {
     VEC(struct code *) subs;
     VEC(struct fused *) groups;
     struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
-    struct programs *programs; /* calls that were captured (runtime/autograd/program.h); NULL: none yet */
+    struct programs *programs; /* calls that were captured (runtime/autograd/grad_program.h); NULL: none yet */
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
     int whole_group; /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result; -1: there is more to it */

@@ -32,11 +32,6 @@
     COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")     \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")           \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")  \
-    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products", "derivatives/products.py") \
-    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances", "derivatives/distances.py") \
-    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral", "derivatives/spectral.py") \
-    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms", "derivatives/transforms.py") \
-    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent", "derivatives/recurrent.py") \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise", "derivatives/pointwise.py") \
     COMPOSITE_FILE(prelude_d_shapes, "__torch__.derivatives.shapes", "derivatives/shapes.py")      \
     COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing", "derivatives/indexing.py") \

@@ -7,7 +7,7 @@
  */
 #include "base/recycle.h"
 #include "runtime/autograd/autograd.h"
-#include "runtime/autograd/program.h"
+#include "runtime/autograd/grad_program.h"
 #include "runtime/cuda/recordings.h"
 #include "runtime/program/module.h"
 

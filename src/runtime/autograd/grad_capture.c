@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.c - a taped call as a graph (capture.h).
+ * grad_capture.c - a taped call as a graph (grad_capture.h).
  * Tests: tests/corpus/grad at every level, tests/lang/gradients.py
  */
-#include "runtime/autograd/capture.h"
+#include "runtime/autograd/grad_capture.h"
 
 #include <string.h>
 

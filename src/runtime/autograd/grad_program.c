@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.c - calls that take gradients, as optimised programs (program.h).
+ * grad_program.c - calls that take gradients, as optimised programs (grad_program.h).
  * Tests: tests/lang/gradients.py, tests/corpus/grad at every level
  */
-#include "runtime/autograd/program.h"
+#include "runtime/autograd/grad_program.h"
 
 #include "passes/passes.h"
-#include "runtime/autograd/capture.h"
+#include "runtime/autograd/grad_capture.h"
 #include "runtime/context/signature.h"
 #include "runtime/exec/executor.h"
 #include "runtime/interp/bytecode.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.h - records the operators that a taped call runs, those of its backward passes among them, as a graph without control flow.
+ * grad_capture.h - records the operators that a taped call runs, those of its backward passes among them, as a graph without control flow.
  *
  *     def forces(pos):                                graph(%pos : Tensor):
  *         pos = pos.detach().requires_grad_()           %1 : Tensor = aten::detach(%pos)
@@ -17,8 +17,8 @@
  *
  * One capture per thread at a time. Tests: tests/corpus/grad at every level, tests/lang/gradients.py
  */
-#ifndef CTSC_RUNTIME_AUTOGRAD_CAPTURE_H
-#define CTSC_RUNTIME_AUTOGRAD_CAPTURE_H
+#ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_CAPTURE_H
+#define CTSC_RUNTIME_AUTOGRAD_GRAD_CAPTURE_H
 
 #include "ir/graph/graph.h"
 #include "ir/op/op.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - calls that take gradients, as optimised programs without a tape.
+ * grad_program.h - calls that take gradients, as optimised programs without a tape.
  *
  * Method. The calls of a function that takes gradients are told apart by the signature of their arguments (runtime/context/signature.h) and the state of
- * the module (program_state). The second call of a kind is captured while it runs (capture.h: its operators, and those of its
+ * the module (program_state). The second call of a kind is captured while it runs (grad_capture.h: its operators, and those of its
  * backward passes, in one graph); that graph goes through the passes that any graph goes through, is fused, and is what later calls
  * of the kind run. What cannot be captured keeps running as taped code. At level 3 the first call is captured, at 0 and 1 none.
  * A function has at most PROGRAM_MAX of them: who has other sizes in each call runs taped.
@@ -11,8 +11,8 @@
  * Results have no history: a caller who wants to go on differentiating asks for gradients itself (runtime.grad_requested), and is not served here.
  * Threads: programs are made under a lock and not changed after that. Tests: tests/lang/gradients.py, tests/corpus/grad at every level
  */
-#ifndef CTSC_RUNTIME_AUTOGRAD_PROGRAM_H
-#define CTSC_RUNTIME_AUTOGRAD_PROGRAM_H
+#ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
+#define CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
 
 #include "runtime/interp/interp.h"
 
