@@ -17,6 +17,7 @@ enum { CLI_MISMATCH = 1 };
 #define COMMANDS(X)                                                                                \
     X(compile, "compile SRC.py",      "compile Python source to an archive")                        \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")                \
+    X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                   \
     X(graph,   "graph MODEL",         "print the graph of a method")                                \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
