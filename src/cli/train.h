@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * train.h - the parts of `ctsc train`: cmd_train.c reads options, train_loop.c trains, train_data.c reads files, train_log.c tells what happens.
+ * train.h - the parts of `ctsc train`: cmd_train.c reads options, train_loop.c trains, train_data.c
+ * reads files, train_log.c tells what happens.
  */
 #ifndef CTSC_CLI_TRAIN_H
 #define CTSC_CLI_TRAIN_H
@@ -21,8 +22,9 @@ typedef struct train_options {
     size_t ndata, nvalid;
     const char *loss, *optimizer, *schedule, *output, *resume, *checkpoint, *log, *events;
     train_settings set, schedule_set; /* of the optimiser; of the schedule */
-    int64_t batch, epochs, checkpoint_every, patience; /* checkpoint_every: steps, 0: epochs; patience: -1: no early stop */
-    double clip_norm;                                  /* 0: none */
+    /* checkpoint_every: steps, 0: epochs; patience: -1: no early stop */
+    int64_t batch, epochs, checkpoint_every, patience;
+    double clip_norm; /* 0: none */
     bool drop_last, in_order;
     int threads;
 } train_options;
@@ -39,15 +41,17 @@ int train_read_data(const char *const *files, size_t n, ctsc_value **out, ctsc_e
 typedef struct train_log {
     FILE *lines, *events;
     bool terminal;
-    double began, shown; /* seconds */
+    double began, shown;         /* seconds */
     int64_t rows_done, rows_all; /* in this run */
 } train_log;
 int train_log_open(train_log *l, const train_options *o);
 void train_log_close(train_log *l);
-/* A line of what is known after a step or an epoch: names and numbers; false: it cannot be written. */
+/* A line of what is known after a step or an epoch: names and numbers; false: it
+ * cannot be written. */
 bool train_log_numbers(train_log *l, int64_t step, size_t n, const ctsc_setting *numbers);
 /* The progress line of a terminal. */
-void train_log_progress(train_log *l, int64_t epoch, int64_t epochs, int64_t batch, int64_t batches, double loss);
+void train_log_progress(train_log *l, int64_t epoch, int64_t epochs, int64_t batch, int64_t batches,
+                        double loss);
 void train_log_clear(train_log *l);
 
 /* train_loop.c: trains m. Returns the exit code. */

@@ -26,14 +26,16 @@ static int data_add(data_list *l, const char *file, const char *name, ctsc_value
     if (!v) return cli_complain(CTSC_LIMIT, "out of memory");
     ctsc_kind kind = ctsc_value_kind(v);
     if (kind == CTSC_KIND_TENSOR) {
-        if (l->n == DATA_MAX || (l->target && data_is_target(name))) code = cli_complain(CTSC_USAGE, "%s: too many tensors, or targets", file);
+        if (l->n == DATA_MAX || (l->target && data_is_target(name)))
+            code = cli_complain(CTSC_USAGE, "%s: too many tensors, or targets", file);
         else if (data_is_target(name)) l->target = v;
         else l->items[l->n++] = v;
         if (!code) return 0;
     } else if (kind == CTSC_KIND_TUPLE || kind == CTSC_KIND_LIST || kind == CTSC_KIND_DICT) {
         for (size_t i = 0; i < ctsc_value_len(v) && !code; i++) {
             ctsc_value *key = kind == CTSC_KIND_DICT ? ctsc_value_key(v, i) : NULL;
-            code = data_add(l, file, key ? ctsc_value_string(key, NULL) : "", ctsc_value_item(v, i));
+            code = data_add(l, file, key ? ctsc_value_string(key, NULL) : "",
+                            ctsc_value_item(v, i));
             ctsc_value_free(key);
         }
     } else {
@@ -52,8 +54,11 @@ int train_read_data(const char *const *files, size_t n, ctsc_value **out, ctsc_e
         else code = data_add(&l, files[i], "", v);
     }
     if (l.target && l.n < DATA_MAX) l.items[l.n++] = l.target, l.target = NULL;
-    if (!code && l.n < 2) code = cli_complain(CTSC_USAGE, "%s: at least two tensors are needed, an input and a target", files[0]);
-    if (!code && !(*out = ctsc_tuple_new(l.n, l.items))) code = cli_complain(CTSC_LIMIT, "out of memory");
+    if (!code && l.n < 2)
+        code = cli_complain(CTSC_USAGE,
+                            "%s: at least two tensors are needed, an input and a target", files[0]);
+    if (!code && !(*out = ctsc_tuple_new(l.n, l.items)))
+        code = cli_complain(CTSC_LIMIT, "out of memory");
     for (size_t i = 0; i < l.n; i++) ctsc_value_free(l.items[i]);
     ctsc_value_free(l.target);
     return code;

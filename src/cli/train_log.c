@@ -6,8 +6,9 @@
  *
  *     uint64 length, uint32 checksum of these 8 bytes, the record, uint32 checksum of it
  *
- * little endian; a checksum is the CRC-32C, rotated right by 15 and added to 0xa282ead8. A record is an Event in protobuf's wire format, of which five fields are enough to
- * write them here: Event { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; } with
+ * little endian; a checksum is the CRC-32C, rotated right by 15 and added to 0xa282ead8. A record
+ * is an Event in protobuf's wire format, of which five fields are enough to write them here: Event
+ * { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; } with
  * Summary { repeated Value value = 1; } and Value { string tag = 1; float simple_value = 2; }.
  */
 #include "cli/train.h"
@@ -24,7 +25,7 @@ static double log_now(clockid_t which) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* ---- TensorBoard -------------------------------------------------------------------------------------- */
+/* ---- TensorBoard ----------------------------------------------------------------------------- */
 
 static uint32_t log_checksum(const uint8_t *p, size_t n) {
     uint32_t crc = ~0u;
@@ -55,8 +56,10 @@ static void wire_field(wire *w, int field, const void *p, size_t n) {
 
 static bool events_record(FILE *f, const wire *w) {
     uint64_t n = w->n;
-    uint32_t of_length = log_checksum((const uint8_t *)&n, 8), of_data = log_checksum(w->data, w->n);
-    return fwrite(&n, 8, 1, f) && fwrite(&of_length, 4, 1, f) && fwrite(w->data, w->n, 1, f) && fwrite(&of_data, 4, 1, f);
+    uint32_t of_length = log_checksum((const uint8_t *)&n, 8),
+             of_data = log_checksum(w->data, w->n);
+    return fwrite(&n, 8, 1, f) && fwrite(&of_length, 4, 1, f) && fwrite(w->data, w->n, 1, f) &&
+           fwrite(&of_data, 4, 1, f);
 }
 
 static wire events_begin(void) {
@@ -82,22 +85,27 @@ static bool events_number(FILE *f, int64_t step, const char *tag, double x) {
 
 static int events_open(train_log *l, const char *folder) {
     char path[4096], host[64] = "host";
-    if (mkdir(folder, 0777) && errno != EEXIST) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", folder, strerror(errno));
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        return cli_complain(CTSC_ENVIRONMENT, "%s: %s", folder, strerror(errno));
     (void)gethostname(host, sizeof host - 1);
-    int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%lld.%s.%ld", folder, (long long)log_now(CLOCK_REALTIME), host, (long)getpid());
+    int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%lld.%s.%ld", folder,
+                     (long long)log_now(CLOCK_REALTIME), host, (long)getpid());
     l->events = n < (int)sizeof path ? fopen(path, "wb") : NULL;
     if (!l->events) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno));
     wire w = events_begin();
     wire_field(&w, 3, "brain.Event:2", 13);
-    return events_record(l->events, &w) ? 0 : cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    return events_record(l->events, &w)
+               ? 0
+               : cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno));
 }
 
-/* ---- the interface -------------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 int train_log_open(train_log *l, const train_options *o) {
     l->terminal = isatty(STDERR_FILENO);
     l->began = log_now(CLOCK_MONOTONIC);
-    if (o->log && !(l->lines = fopen(o->log, "a"))) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", o->log, strerror(errno));
+    if (o->log && !(l->lines = fopen(o->log, "a")))
+        return cli_complain(CTSC_ENVIRONMENT, "%s: %s", o->log, strerror(errno));
     return o->events ? events_open(l, o->events) : 0;
 }
 
@@ -108,7 +116,8 @@ void train_log_close(train_log *l) {
 
 bool train_log_numbers(train_log *l, int64_t step, size_t n, const ctsc_setting *numbers) {
     bool ok = true;
-    for (size_t i = 0; l->events && i < n; i++) ok &= events_number(l->events, step, numbers[i].name, numbers[i].value);
+    for (size_t i = 0; l->events && i < n; i++)
+        ok &= events_number(l->events, step, numbers[i].name, numbers[i].value);
     if (l->events) ok &= fflush(l->events) == 0;
     json_t *line = l->lines ? json_pack("{s:I}", "step", (json_int_t)step) : NULL;
     for (size_t i = 0; line && i < n; i++) { /* JSON has no NaN */
@@ -117,13 +126,15 @@ bool train_log_numbers(train_log *l, int64_t step, size_t n, const ctsc_setting 
     }
     if (line) {
         json_object_set_new(line, "seconds", json_real(log_now(CLOCK_MONOTONIC) - l->began));
-        ok &= json_dumpf(line, l->lines, JSON_REAL_PRECISION(17)) == 0 && fputc('\n', l->lines) != EOF && fflush(l->lines) == 0;
+        ok &= json_dumpf(line, l->lines, JSON_REAL_PRECISION(17)) == 0 &&
+              fputc('\n', l->lines) != EOF && fflush(l->lines) == 0;
         json_decref(line);
     }
     return ok;
 }
 
-void train_log_progress(train_log *l, int64_t epoch, int64_t epochs, int64_t batch, int64_t batches, double loss) {
+void train_log_progress(train_log *l, int64_t epoch, int64_t epochs, int64_t batch, int64_t batches,
+                        double loss) {
     enum { WIDTH = 24 };
     double now = log_now(CLOCK_MONOTONIC), spent = now - l->began;
     char bar[WIDTH + 1];
@@ -133,8 +144,10 @@ void train_log_progress(train_log *l, int64_t epoch, int64_t epochs, int64_t bat
     bar[WIDTH] = '\0';
     double rate = spent > 0 ? (double)l->rows_done / spent : 0;
     int64_t left = rate > 0 ? (int64_t)((double)(l->rows_all - l->rows_done) / rate) : 0;
-    fprintf(stderr, "\repoch %lld/%lld [%s] %lld/%lld  loss %.4f  %.0f rows/s  %lld:%02lld left \x1b[K", (long long)epoch + 1, (long long)epochs, bar, (long long)batch,
-            (long long)batches, loss, rate, (long long)left / 60, (long long)left % 60);
+    fprintf(stderr,
+            "\repoch %lld/%lld [%s] %lld/%lld  loss %.4f  %.0f rows/s  %lld:%02lld left \x1b[K",
+            (long long)epoch + 1, (long long)epochs, bar, (long long)batch, (long long)batches,
+            loss, rate, (long long)left / 60, (long long)left % 60);
     fflush(stderr);
 }
 

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_optimizer.c - optimisers and schedules step by step against PyTorch's numbers, their state, clipping, batches, random numbers. */
+/* test_optimizer.c - optimisers and schedules step by step against PyTorch's numbers, their state,
+ * clipping, batches, random numbers. */
 #include "support.h"
 
 #include <math.h>
 
 enum { STEPS = 8, EPOCHS = 12 };
-typedef struct optimizer_case { const char *name; ctsc_setting settings[8]; double rows[STEPS][3]; } optimizer_case;
+typedef struct optimizer_case {
+    const char *name;
+    ctsc_setting settings[8];
+    double rows[STEPS][3];
+} optimizer_case;
 typedef struct lbfgs_case { ctsc_setting settings[8]; double rows[3][3]; } lbfgs_case;
-typedef struct schedule_case { const char *name; ctsc_setting settings[8]; double lr[EPOCHS], momentum; } schedule_case;
+typedef struct schedule_case {
+    const char *name;
+    ctsc_setting settings[8];
+    double lr[EPOCHS], momentum;
+} schedule_case;
 #include "optimizer_cases.h"
 
 static size_t count(const ctsc_setting *s) {
@@ -28,7 +37,8 @@ static void put(ctsc_value *t, int64_t i, double x) {
     else ((double *)ctsc_tensor_data(t))[i] = x;
 }
 static double get(const ctsc_value *t, int64_t i) {
-    return ctsc_tensor_dtype(t) == CTSC_FLOAT32 ? ((float *)ctsc_tensor_data(t))[i] : ((double *)ctsc_tensor_data(t))[i];
+    return ctsc_tensor_dtype(t) == CTSC_FLOAT32 ? ((float *)ctsc_tensor_data(t))[i]
+                                                : ((double *)ctsc_tensor_data(t))[i];
 }
 
 /* The cases' gradient; parameters are repeats of three elements. */
@@ -52,7 +62,8 @@ static ctsc_optimizer *optimizer_of(ctsc_value *p, const char *name, const ctsc_
     ctsc_value *list = ctsc_list_new(1, &p);
     ctsc_optimizer *o = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_optimizer_new(name, list, count(settings), settings, &o, e) != CTSC_OK) fail_msg("%s: %s", name, ctsc_error_message(e));
+    if (ctsc_optimizer_new(name, list, count(settings), settings, &o, e) != CTSC_OK)
+        fail_msg("%s: %s", name, ctsc_error_message(e));
     ctsc_error_free(e);
     ctsc_value_free(list);
     return o;
@@ -61,7 +72,9 @@ static ctsc_optimizer *optimizer_of(ctsc_value *p, const char *name, const ctsc_
 static void check_row(const optimizer_case *c, int step, const ctsc_value *p, double tolerance) {
     for (int64_t i = 0; i < ctsc_tensor_sizes(p)[0]; i++) {
         double want = c->rows[step][i % 3], got = get(p, i);
-        if (!(fabs(got - want) <= tolerance * (1 + fabs(want)))) fail_msg("case %d, %s, step %d: %.17g, not %.17g", (int)(c - optimizer_cases), c->name, step, got, want);
+        if (!(fabs(got - want) <= tolerance * (1 + fabs(want))))
+            fail_msg("case %d, %s, step %d: %.17g, not %.17g", (int)(c - optimizer_cases), c->name,
+                     step, got, want);
     }
 }
 
@@ -80,19 +93,24 @@ static void run_case(const optimizer_case *c, ctsc_dtype dt, int64_t n, double t
 static void test_steps(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof optimizer_cases / sizeof *optimizer_cases; i++) {
-        run_case(&optimizer_cases[i], CTSC_FLOAT64, 3, 1e-6); /* some numbers are float32 tensors in PyTorch */
-        run_case(&optimizer_cases[i], CTSC_FLOAT32, 3, strcmp(optimizer_cases[i].name, "rprop") ? 1e-4 : 1e-3);
-        run_case(&optimizer_cases[i], CTSC_FLOAT64, 3 * 70001, 1e-6); /* several pieces and blocks */
+        /* some numbers are float32 tensors in PyTorch */
+        run_case(&optimizer_cases[i], CTSC_FLOAT64, 3, 1e-6);
+        run_case(&optimizer_cases[i], CTSC_FLOAT32, 3,
+                 strcmp(optimizer_cases[i].name, "rprop") ? 1e-4 : 1e-3);
+        /* several pieces and blocks */
+        run_case(&optimizer_cases[i], CTSC_FLOAT64, 3 * 70001, 1e-6);
     }
 }
 
-/* State that is saved after four steps and loaded into another optimiser goes on to the last bit. */
+/* State that is saved after four steps and loaded into another optimiser goes on
+ * to the last bit. */
 static void test_state(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof optimizer_cases / sizeof *optimizer_cases; i++) {
         const optimizer_case *c = &optimizer_cases[i];
         ctsc_value *p = start(CTSC_FLOAT64, 3), *q = start(CTSC_FLOAT64, 3), *saved = NULL;
-        ctsc_optimizer *o = optimizer_of(p, c->name, c->settings), *other = optimizer_of(q, c->name, (ctsc_setting[8]){{0}});
+        ctsc_optimizer *o = optimizer_of(p, c->name, c->settings),
+                       *other = optimizer_of(q, c->name, (ctsc_setting[8]){{0}});
         for (int t = 0; t < STEPS; t++) {
             if (t == 4) {
                 assert_int_equal(ctsc_optimizer_state(o, &saved, NULL), CTSC_OK);
@@ -141,11 +159,14 @@ static void test_lbfgs(void **state) {
         for (int t = 0; t < 3; t++) {
             double loss;
             ctsc_value *saved = NULL;
-            assert_int_equal(ctsc_optimizer_step_closure(o, rosenbrock_closure, &r, &loss, NULL), CTSC_OK);
+            assert_int_equal(ctsc_optimizer_step_closure(o, rosenbrock_closure, &r, &loss, NULL),
+                             CTSC_OK);
             const double *want = lbfgs_cases[i].rows[t], got[3] = {get(r.p, 0), get(r.p, 1), loss};
             for (int k = 0; k < 3; k++)
-                if (!(fabs(got[k] - want[k]) <= 1e-4 * (1e-6 + fabs(want[k]))) && fabs(got[k] - want[k]) > 1e-9)
-                    fail_msg("lbfgs case %d, step %d: %.17g, not %.17g", (int)i, t, got[k], want[k]);
+                if (!(fabs(got[k] - want[k]) <= 1e-4 * (1e-6 + fabs(want[k]))) &&
+                    fabs(got[k] - want[k]) > 1e-9)
+                    fail_msg("lbfgs case %d, step %d: %.17g, not %.17g", (int)i, t, got[k],
+                             want[k]);
             assert_int_equal(ctsc_optimizer_state(o, &saved, NULL), CTSC_OK);
             ctsc_optimizer_free(o); /* the next step is another one's, with the state of this */
             o = optimizer_of(r.p, "lbfgs", (ctsc_setting[8]){{0}});
@@ -165,7 +186,9 @@ static double by_epoch(void *ctx, size_t group, int64_t epoch) {
 static ctsc_scheduler *schedule_of(const schedule_case *c, ctsc_optimizer *o) {
     ctsc_scheduler *s = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_scheduler_new(c->name, o, count(c->settings), c->settings, by_epoch, NULL, &s, e) != CTSC_OK) fail_msg("%s: %s", c->name, ctsc_error_message(e));
+    if (ctsc_scheduler_new(c->name, o, count(c->settings), c->settings, by_epoch, NULL, &s, e) !=
+        CTSC_OK)
+        fail_msg("%s: %s", c->name, ctsc_error_message(e));
     ctsc_error_free(e);
     return s;
 }
@@ -175,12 +198,14 @@ static void test_schedules(void **state) {
     for (size_t i = 0; i < sizeof schedule_cases / sizeof *schedule_cases; i++) {
         const schedule_case *c = &schedule_cases[i];
         ctsc_value *p = start(CTSC_FLOAT64, 3);
-        ctsc_optimizer *o = optimizer_of(p, "sgd", (ctsc_setting[8]){{"lr", 0.1}, {"momentum", 0.9}});
+        ctsc_optimizer *o = optimizer_of(p, "sgd",
+                                         (ctsc_setting[8]){{"lr", 0.1}, {"momentum", 0.9}});
         ctsc_scheduler *s = schedule_of(c, o);
         for (int e = 0; e < EPOCHS; e++) {
             ctsc_value *saved = NULL;
             double got = ctsc_optimizer_get(o, 0, "lr");
-            if (!(fabs(got - c->lr[e]) <= 1e-14)) fail_msg("%s, epoch %d: %.17g, not %.17g", c->name, e, got, c->lr[e]);
+            if (!(fabs(got - c->lr[e]) <= 1e-14))
+                fail_msg("%s, epoch %d: %.17g, not %.17g", c->name, e, got, c->lr[e]);
             if (e == 5) { /* goes on from its state */
                 assert_int_equal(ctsc_scheduler_state(s, &saved, NULL), CTSC_OK);
                 ctsc_scheduler_free(s);
@@ -189,7 +214,8 @@ static void test_schedules(void **state) {
                 assert_int_equal(ctsc_optimizer_set(o, 0, "lr", got, NULL), CTSC_OK);
                 ctsc_value_free(saved);
             }
-            if (e + 1 < EPOCHS) assert_int_equal(ctsc_scheduler_step(s, e > 2 ? 1 : 3 - e, NULL), CTSC_OK);
+            if (e + 1 < EPOCHS)
+                assert_int_equal(ctsc_scheduler_step(s, e > 2 ? 1 : 3 - e, NULL), CTSC_OK);
         }
         assert_true(fabs(ctsc_optimizer_get(o, 0, "momentum") - c->momentum) < 1e-14);
         ctsc_scheduler_free(s);
@@ -201,11 +227,13 @@ static void test_schedules(void **state) {
 static void test_groups_and_errors(void **state) {
     (void)state;
     ctsc_error *e = ctsc_error_new();
-    ctsc_value *p = start(CTSC_FLOAT64, 3), *q = start(CTSC_FLOAT64, 3), *list = ctsc_list_new(1, &q), *none = ctsc_list_new(0, NULL);
+    ctsc_value *p = start(CTSC_FLOAT64, 3), *q = start(CTSC_FLOAT64, 3),
+               *list = ctsc_list_new(1, &q), *none = ctsc_list_new(0, NULL);
     ctsc_optimizer *o = optimizer_of(p, "sgd", (ctsc_setting[8]){{"lr", 1}}), *bad = NULL;
     assert_int_equal(ctsc_optimizer_add_group(o, list, 1, &(ctsc_setting){"lr", 0.5}, e), CTSC_OK);
     assert_int_equal(ctsc_optimizer_add_group(o, list, 0, NULL, e), CTSC_USAGE);
-    assert_string_equal(ctsc_error_message(e), "some parameters appear in more than one parameter group");
+    assert_string_equal(ctsc_error_message(e),
+                        "some parameters appear in more than one parameter group");
     give_gradient(p, 0);
     give_gradient(q, 0);
     assert_int_equal(ctsc_optimizer_step(o, e), CTSC_OK);
@@ -214,10 +242,14 @@ static void test_groups_and_errors(void **state) {
     assert_null(ctsc_value_grad(p));
     assert_int_equal(ctsc_optimizer_new("adamm", list, 0, NULL, &bad, e), CTSC_USAGE);
     assert_non_null(strstr(ctsc_error_message(e), "there is no optimiser 'adamm'"));
-    assert_int_equal(ctsc_optimizer_new("adam", list, 1, &(ctsc_setting){"momentum", 1}, &bad, e), CTSC_USAGE);
-    assert_int_equal(ctsc_optimizer_new("adam", list, 1, &(ctsc_setting){"beta1", 1}, &bad, e), CTSC_USAGE);
-    assert_int_equal(ctsc_optimizer_new("sgd", list, 1, &(ctsc_setting){"nesterov", 1}, &bad, e), CTSC_USAGE);
-    assert_string_equal(ctsc_error_message(e), "Nesterov momentum requires a momentum and zero dampening");
+    assert_int_equal(ctsc_optimizer_new("adam", list, 1, &(ctsc_setting){"momentum", 1}, &bad, e),
+                     CTSC_USAGE);
+    assert_int_equal(ctsc_optimizer_new("adam", list, 1, &(ctsc_setting){"beta1", 1}, &bad, e),
+                     CTSC_USAGE);
+    assert_int_equal(ctsc_optimizer_new("sgd", list, 1, &(ctsc_setting){"nesterov", 1}, &bad, e),
+                     CTSC_USAGE);
+    assert_string_equal(ctsc_error_message(e),
+                        "Nesterov momentum requires a momentum and zero dampening");
     assert_int_equal(ctsc_optimizer_new("adam", none, 0, NULL, &bad, e), CTSC_USAGE);
     assert_int_equal(ctsc_value_set_grad(p, none, e), CTSC_USAGE);
     ctsc_value_free(none);
@@ -230,7 +262,8 @@ static void test_groups_and_errors(void **state) {
 
 static void test_clip(void **state) {
     (void)state;
-    ctsc_value *p = parameter(CTSC_FLOAT32, 2), *g = parameter(CTSC_FLOAT32, 2), *list = ctsc_list_new(1, &p);
+    ctsc_value *p = parameter(CTSC_FLOAT32, 2), *g = parameter(CTSC_FLOAT32, 2),
+               *list = ctsc_list_new(1, &p);
     double norm;
     put(g, 0, 3);
     put(g, 1, -4);
@@ -248,7 +281,8 @@ static void test_clip(void **state) {
     ctsc_value_free(g);
 }
 
-/* list(DataLoader(range(10), 4, shuffle=True, generator=torch.Generator().manual_seed(0))), two epochs. */
+/* list(DataLoader(range(10), 4, shuffle=True,
+ * generator=torch.Generator().manual_seed(0))), two epochs. */
 static void test_loader(void **state) {
     (void)state;
     static const int want[2][10] = {{3, 7, 5, 2, 0, 8, 1, 6, 9, 4}, {1, 3, 2, 7, 5, 9, 0, 6, 4, 8}};
@@ -259,7 +293,8 @@ static void test_loader(void **state) {
     ctsc_value *data = ctsc_tuple_new(1, &x);
     for (int thread = 0; thread < 2; thread++) {
         ctsc_loader *l = NULL;
-        ctsc_loader_options o = {.size = sizeof o, .batch = 4, .shuffle = true, .no_prefetch = !thread};
+        ctsc_loader_options o = {
+            .size = sizeof o, .batch = 4, .shuffle = true, .no_prefetch = !thread};
         assert_int_equal(ctsc_loader_new(data, &o, &l, NULL), CTSC_OK);
         assert_int_equal(ctsc_loader_batches(l), 3);
         for (int k = 3; k-- > 0;) { /* epoch 0, then 1, then 0 again from its second batch on */
@@ -268,7 +303,8 @@ static void test_loader(void **state) {
             while (ctsc_loader_next(l, &batch, NULL) == CTSC_OK && batch) {
                 item = ctsc_value_item(batch, 0);
                 rest = ctsc_tensor_sizes(item)[0];
-                for (int64_t i = 0; i < rest; i++) assert_int_equal((int)get(item, i), want[epoch][at++]);
+                for (int64_t i = 0; i < rest; i++)
+                    assert_int_equal((int)get(item, i), want[epoch][at++]);
                 ctsc_value_free(item);
                 ctsc_value_free(batch);
             }
@@ -288,11 +324,14 @@ static void test_random_state(void **state) {
     char *why = NULL;
     ctsc_scope_seed(s, 5);
     ctsc_value *ten = ctsc_int(s, 10), *one = ctsc_int(s, 1);
-    ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 1, (int64_t[]){3})); /* leaves half a pair of normal numbers */
+    /* leaves half a pair of normal numbers */
+    ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 1, (int64_t[]){3}));
     assert_int_equal(ctsc_scope_random_state(s, &kept, NULL), CTSC_OK);
-    ctsc_value *a = ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 1, (int64_t[]){3})), *b = ctsc_op(s, "aten::randperm", 1, ten);
+    ctsc_value *a = ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 1, (int64_t[]){3})),
+               *b = ctsc_op(s, "aten::randperm", 1, ten);
     assert_int_equal(ctsc_scope_set_random_state(s, kept, NULL), CTSC_OK);
-    ctsc_value *c = ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 1, (int64_t[]){3})), *f = ctsc_op(s, "aten::randperm", 1, ten);
+    ctsc_value *c = ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 1, (int64_t[]){3})),
+               *f = ctsc_op(s, "aten::randperm", 1, ten);
     assert_int_equal(ctsc_scope_status(s), CTSC_OK);
     assert_true(ctsc_value_close(a, c, 0, 0, &why) && ctsc_value_close(b, f, 0, 0, &why));
     assert_int_equal(ctsc_scope_set_random_state(s, one, NULL), CTSC_USAGE);
@@ -314,7 +353,9 @@ static ctsc_status cycle(void *ctx) {
     if (st == CTSC_OK) st = ctsc_value_set_grad(p, g, e);
     if (st == CTSC_OK && !(list = ctsc_list_new(1, &p))) st = CTSC_LIMIT;
     if (st == CTSC_OK) st = ctsc_optimizer_new("adam", list, 0, NULL, &o, e);
-    if (st == CTSC_OK) st = ctsc_scheduler_new("exponential", o, 1, &(ctsc_setting){"gamma", 0.5}, NULL, NULL, &s, e);
+    if (st == CTSC_OK)
+        st = ctsc_scheduler_new("exponential", o, 1, &(ctsc_setting){"gamma", 0.5}, NULL, NULL, &s,
+                                e);
     if (st == CTSC_OK) st = ctsc_optimizer_step(o, e);
     if (st == CTSC_OK) st = ctsc_clip_grad_norm(list, 1, 2, NULL, e);
     if (st == CTSC_OK) st = ctsc_optimizer_state(o, &saved, e);
@@ -334,15 +375,18 @@ static void test_no_memory(void **state) {
     counting c = {0};
     ctsc_set_allocator(counting_hook, &c);
     assert_int_equal(cycle(NULL), CTSC_OK);
-    for (long k = 1; k < 80; k++) assert_true(support_fails_well(&c, "optimiser", k, false, cycle, NULL, ""));
+    for (long k = 1; k < 80; k++)
+        assert_true(support_fails_well(&c, "optimiser", k, false, cycle, NULL, ""));
     ctsc_set_allocator(NULL, NULL);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_steps),  cmocka_unit_test(test_state),
-        cmocka_unit_test(test_lbfgs),     cmocka_unit_test(test_schedules), cmocka_unit_test(test_groups_and_errors),
-        cmocka_unit_test(test_clip),      cmocka_unit_test(test_loader), cmocka_unit_test(test_random_state),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_state),        cmocka_unit_test(test_lbfgs),
+        cmocka_unit_test(test_schedules),    cmocka_unit_test(test_groups_and_errors),
+        cmocka_unit_test(test_clip),         cmocka_unit_test(test_loader),
+        cmocka_unit_test(test_random_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

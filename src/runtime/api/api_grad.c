@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_grad.c - the part of ctsc.h about gradients: what is recorded, backward passes, parameters and modes of modules.
+ * api_grad.c - the part of ctsc.h about gradients: what is recorded, backward passes, parameters
+ * and modes of modules.
  *
  * Tests: tests/unit/test_grad_api.c
  */
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- what is recorded ------------------------------------------------------------------------------ */
+/* ---- what is recorded ------------------------------------------------------------------------ */
 
 ctsc_status ctsc_module_set_gradients(ctsc_module *m, bool on, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
@@ -51,7 +52,7 @@ ctsc_status ctsc_scope_set_random_state(ctsc_scope *s, const ctsc_value *state, 
     return api_leave(e, &own, st);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static ctsc_status grad_tensor(diag *d, const ctsc_value *t, const char *what) {
     TRY(api_given(d, t, what));
@@ -78,7 +79,8 @@ ctsc_value *ctsc_value_grad(const ctsc_value *t) {
 }
 
 static ctsc_status grad_assign(diag *d, tensor *t, tensor *g) {
-    if (g && !tensor_same_shape(t, g)) return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different size");
+    if (g && !tensor_same_shape(t, g))
+        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different size");
     if (g && (g->dtype != t->dtype || g->storage->device != t->storage->device))
         return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different type");
     autograd_meta *m = g || t->autograd ? autograd_meta_of(d, t) : NULL;
@@ -99,10 +101,11 @@ ctsc_status ctsc_value_set_grad(ctsc_value *t, const ctsc_value *grad, ctsc_erro
 
 void ctsc_zero_grad(ctsc_value *parameters) {
     const list *l = parameters && parameters->v.tag == V_LIST ? parameters->v.u.list : NULL;
-    for (size_t i = 0; l && l->kind == LIST_TENSOR && i < l->len; i++) train_drop_grad(l->u.tensors[i]);
+    for (size_t i = 0; l && l->kind == LIST_TENSOR && i < l->len; i++)
+        train_drop_grad(l->u.tensors[i]);
 }
 
-/* ---- backward passes ----------------------------------------------------------------------------------- */
+/* ---- backward passes ------------------------------------------------------------------------- */
 
 /* A pass as a program of its own would make it. */
 static ctsc_status grad_pass(diag *d, const backward_request *r, tensor **grads) {
@@ -118,10 +121,13 @@ static ctsc_status grad_pass(diag *d, const backward_request *r, tensor **grads)
 
 static backward_request grad_request(unsigned flags) {
     bool create = flags & CTSC_CREATE_GRAPH;
-    return (backward_request){.create_graph = create, .retain_graph = create || (flags & CTSC_RETAIN_GRAPH), .allow_unused = flags & CTSC_ALLOW_UNUSED};
+    return (backward_request){.create_graph = create,
+                              .retain_graph = create || (flags & CTSC_RETAIN_GRAPH),
+                              .allow_unused = flags & CTSC_ALLOW_UNUSED};
 }
 
-ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags, ctsc_error *e) {
+ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags,
+                          ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = grad_tensor(d, root, "the value to differentiate");
     if (s == CTSC_OK && grad) s = grad_tensor(d, grad, "the gradient");
@@ -137,7 +143,8 @@ ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsign
 }
 
 /* The tensors of n handles; *out is the caller's to free. Entries may be NULL if `missing`. */
-static ctsc_status grad_tensors(diag *d, size_t n, ctsc_value *const *values, bool missing, const char *what, tensor ***out) {
+static ctsc_status grad_tensors(diag *d, size_t n, ctsc_value *const *values, bool missing,
+                                const char *what, tensor ***out) {
     if (n && !values) return api_given(d, values, what);
     tensor **ts = mem_zalloc((n + 1) * sizeof *ts);
     ctsc_status s = ts ? CTSC_OK : diag_no_memory(d);
@@ -169,14 +176,18 @@ static ctsc_status grad_handles(diag *d, size_t n, tensor **grads, ctsc_value **
     return s;
 }
 
-ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *const *grad_outputs, size_t ninputs, ctsc_value *const *inputs,
-                      unsigned flags, ctsc_value **grads, ctsc_error *e) {
+ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *const *grad_outputs,
+                      size_t ninputs, ctsc_value *const *inputs, unsigned flags, ctsc_value **grads,
+                      ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     tensor **roots = NULL, **given = NULL, **ins = NULL, **found = NULL;
     backward_request q = grad_request(flags);
-    ctsc_status s = ninputs > INT32_MAX || noutputs > INT32_MAX ? diag_fail(d, CTSC_USAGE, "too many tensors") : CTSC_OK;
+    ctsc_status s = ninputs > INT32_MAX || noutputs > INT32_MAX
+                        ? diag_fail(d, CTSC_USAGE, "too many tensors")
+                        : CTSC_OK;
     if (s == CTSC_OK) s = grad_tensors(d, noutputs, outputs, false, "an output", &roots);
-    if (s == CTSC_OK && grad_outputs) s = grad_tensors(d, noutputs, grad_outputs, true, "a gradient", &given);
+    if (s == CTSC_OK && grad_outputs)
+        s = grad_tensors(d, noutputs, grad_outputs, true, "a gradient", &given);
     if (s == CTSC_OK) s = grad_tensors(d, ninputs, inputs, false, "an input", &ins);
     if (s == CTSC_OK && !ninputs) s = diag_fail(d, CTSC_FAILED, "grad requires non-empty inputs.");
     if (s == CTSC_OK && !(found = mem_zalloc(ninputs * sizeof *found))) s = diag_no_memory(d);
@@ -191,18 +202,18 @@ ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *c
     return api_leave(e, &own, s);
 }
 
-/* ---- modules --------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 enum { GRAD_MAX_DEPTH = 200 };
 
 /* Walks a module as PyTorch does: its own tensors, parameters first, then its submodules. */
 typedef struct grad_walk {
     diag *d;
-    dict *names;  /* what is collected, one of the two */
+    dict *names; /* what is collected, one of the two */
     list *tensors;
     bool buffers; /* those as well */
     strbuf name;
-    ptrmap seen;  /* of modules and tensors */
+    ptrmap seen; /* of modules and tensors */
     int depth;
 } grad_walk;
 
@@ -210,9 +221,11 @@ static ctsc_status walk_add(grad_walk *w, const value *v) {
     bool once = !w->buffers; /* state_dict has shared tensors under all their names */
     if (once && ptrmap_get(&w->seen, v->u.tensor)) return CTSC_OK;
     bool ok = !once || ptrmap_put(&w->seen, v->u.tensor, v->u.tensor);
-    if (ok && w->tensors) return list_append_take(w->tensors, value_ref(*v)) ? CTSC_OK : diag_no_memory(w->d);
+    if (ok && w->tensors)
+        return list_append_take(w->tensors, value_ref(*v)) ? CTSC_OK : diag_no_memory(w->d);
     str *s = ok ? str_new(sb_str(&w->name), w->name.len) : NULL;
-    return s && dict_set_take(w->names, value_str_take(s), value_ref(*v)) ? CTSC_OK : diag_no_memory(w->d);
+    return s && dict_set_take(w->names, value_str_take(s), value_ref(*v)) ? CTSC_OK
+                                                                          : diag_no_memory(w->d);
 }
 
 static ctsc_status walk_object(grad_walk *w, const object *o);
@@ -225,9 +238,12 @@ static ctsc_status walk_kind(grad_walk *w, const object *o, int kind) {
         const attribute *a = &o->cls->cls->attributes.data[i];
         const value *v = &o->slots[i];
         bool module = v->tag == V_OBJECT && a->type->kind == T_CLASS && a->type->cls->is_module;
-        if (!(kind == 2 ? module : v->tag == V_TENSOR && (kind ? a->is_buffer : a->is_parameter))) continue;
+        if (!(kind == 2 ? module : v->tag == V_TENSOR && (kind ? a->is_buffer : a->is_parameter)))
+            continue;
         sb_printf(&w->name, "%s%s", base ? "." : "", a->name);
-        s = w->name.failed ? diag_no_memory(w->d) : module ? walk_object(w, v->u.object) : walk_add(w, v);
+        s = w->name.failed ? diag_no_memory(w->d)
+            : module       ? walk_object(w, v->u.object)
+                           : walk_add(w, v);
         w->name.len = base;
         if (w->name.data) w->name.data[base] = '\0';
     }
@@ -258,7 +274,8 @@ static ctsc_status walk_module(const module *m, diag *d, bool named, bool buffer
     return s;
 }
 
-static ctsc_status grad_collect(const ctsc_module *m, bool named, bool buffers, ctsc_value **out, ctsc_error *e) {
+static ctsc_status grad_collect(const ctsc_module *m, bool named, bool buffers, ctsc_value **out,
+                                ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     value v;
     ctsc_status s = api_given(d, m, "the module");
@@ -293,14 +310,18 @@ static ctsc_status state_check(diag *d, const dict *own, const dict *given) {
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         tensor_print_sizes(v.u.tensor->ndim, v.u.tensor->sizes, &a);
         tensor_print_sizes(x->val.u.tensor->ndim, x->val.u.tensor->sizes, &b);
-        ctsc_status s = diag_fail(d, CTSC_FAILED, "size mismatch for %s: a tensor of shape %s for one of shape %s", x->key.u.str->bytes, sb_str(&a), sb_str(&b));
+        ctsc_status s = diag_fail(d, CTSC_FAILED,
+                                  "size mismatch for %s: a tensor of shape %s for one of shape %s",
+                                  x->key.u.str->bytes, sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return s;
     }
     for (size_t i = 0; i < given->used; i++) {
         const dict_entry *x = &given->entries[i];
-        if (x->key.tag == V_STR && !dict_get(own, x->key, &v)) return diag_fail(d, CTSC_FAILED, "the module has no tensor \"%s\"", x->key.u.str->bytes);
+        if (x->key.tag == V_STR && !dict_get(own, x->key, &v))
+            return diag_fail(d, CTSC_FAILED, "the module has no tensor \"%s\"",
+                             x->key.u.str->bytes);
     }
     return CTSC_OK;
 }
@@ -309,7 +330,8 @@ static ctsc_status state_copy(diag *d, const dict *own, const dict *given) {
     value v;
     for (size_t i = 0; i < own->used; i++) {
         const dict_entry *x = &own->entries[i];
-        if (x->key.tag != V_STR || !dict_get(given, x->key, &v) || v.u.tensor == x->val.u.tensor) continue;
+        if (x->key.tag != V_STR || !dict_get(given, x->key, &v) || v.u.tensor == x->val.u.tensor)
+            continue;
         tensor *t = x->val.u.tensor;
         TRY(tensor_make_writable(d, t));
         TRY(tensor_copy(d, t, v.u.tensor));
@@ -323,7 +345,8 @@ ctsc_status ctsc_module_load_state(ctsc_module *m, const ctsc_value *state, ctsc
     value mine = value_none();
     ctsc_status s = api_given(d, m, "the module");
     if (s == CTSC_OK) s = api_given(d, state, "the state");
-    if (s == CTSC_OK && state->v.tag != V_DICT) s = diag_fail(d, CTSC_USAGE, "the state is no dict of tensors");
+    if (s == CTSC_OK && state->v.tag != V_DICT)
+        s = diag_fail(d, CTSC_USAGE, "the state is no dict of tensors");
     if (s == CTSC_OK) s = walk_module(m->m, d, true, true, &mine);
     if (s == CTSC_OK) s = state_check(d, mine.u.dict, state->v.u.dict);
     if (s == CTSC_OK) s = state_copy(d, mine.u.dict, state->v.u.dict);
@@ -335,11 +358,13 @@ ctsc_status ctsc_module_load_state(ctsc_module *m, const ctsc_value *state, ctsc
 /* seen: an object that is met again, or cannot be noted, is left out; the flags are set before. */
 static void grad_set_training(const object *o, bool on, int depth, ptrmap *seen) {
     int at = class_find_attribute(o->cls, "training");
-    if (at >= 0 && (size_t)at < o->nslots && o->slots[at].tag == V_BOOL) ((object *)o)->slots[at].u.b = on;
+    if (at >= 0 && (size_t)at < o->nslots && o->slots[at].tag == V_BOOL)
+        ((object *)o)->slots[at].u.b = on;
     if (depth >= GRAD_MAX_DEPTH || ptrmap_get(seen, o) || !ptrmap_put(seen, o, (void *)o)) return;
     for (size_t i = 0; i < o->nslots; i++) {
         const type *t = o->cls->cls->attributes.data[i].type;
-        if (o->slots[i].tag == V_OBJECT && t->kind == T_CLASS && t->cls->is_module) grad_set_training(o->slots[i].u.object, on, depth + 1, seen);
+        if (o->slots[i].tag == V_OBJECT && t->kind == T_CLASS && t->cls->is_module)
+            grad_set_training(o->slots[i].u.object, on, depth + 1, seen);
     }
 }
 
@@ -351,10 +376,6 @@ static void grad_set_mode(ctsc_module *m, bool training) {
     if (!m->m->gradients) unit_drop_codes(m->m->unit); /* the mode is a constant there */
 }
 
-void ctsc_module_train(ctsc_module *m) {
-    grad_set_mode(m, true);
-}
+void ctsc_module_train(ctsc_module *m) { grad_set_mode(m, true); }
 
-void ctsc_module_eval(ctsc_module *m) {
-    grad_set_mode(m, false);
-}
+void ctsc_module_eval(ctsc_module *m) { grad_set_mode(m, false); }

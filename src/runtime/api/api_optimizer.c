@@ -18,7 +18,8 @@ _Static_assert(sizeof(ctsc_setting) == sizeof(train_setting), "settings are pass
 
 static ctsc_status train_list(diag *d, const ctsc_value *v, const list **out) {
     TRY(api_given(d, v, "the list of parameters"));
-    if (v->v.tag != V_LIST || (v->v.u.list->kind != LIST_TENSOR && v->v.u.list->len)) return diag_fail(d, CTSC_USAGE, "the parameters are no list of tensors");
+    if (v->v.tag != V_LIST || (v->v.u.list->kind != LIST_TENSOR && v->v.u.list->len))
+        return diag_fail(d, CTSC_USAGE, "the parameters are no list of tensors");
     *out = v->v.u.list;
     return CTSC_OK;
 }
@@ -38,9 +39,10 @@ static ctsc_status train_give(diag *d, ctsc_status s, value v, ctsc_value **out)
     return CTSC_OK;
 }
 
-/* ---- optimisers ---------------------------------------------------------------------------------------- */
+/* ---- optimisers ------------------------------------------------------------------------------ */
 
-ctsc_status ctsc_optimizer_new(const char *name, const ctsc_value *parameters, size_t n, const ctsc_setting *settings, ctsc_optimizer **out, ctsc_error *e) {
+ctsc_status ctsc_optimizer_new(const char *name, const ctsc_value *parameters, size_t n,
+                               const ctsc_setting *settings, ctsc_optimizer **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     const list *params = NULL;
     optimizer *o = NULL;
@@ -62,7 +64,8 @@ void ctsc_optimizer_free(ctsc_optimizer *o) {
     mem_free(o);
 }
 
-ctsc_status ctsc_optimizer_add_group(ctsc_optimizer *o, const ctsc_value *parameters, size_t n, const ctsc_setting *settings, ctsc_error *e) {
+ctsc_status ctsc_optimizer_add_group(ctsc_optimizer *o, const ctsc_value *parameters, size_t n,
+                                     const ctsc_setting *settings, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     const list *params = NULL;
     ctsc_status s = api_given(d, o, "the optimiser");
@@ -72,11 +75,10 @@ ctsc_status ctsc_optimizer_add_group(ctsc_optimizer *o, const ctsc_value *parame
     return api_leave(e, &own, s);
 }
 
-size_t ctsc_optimizer_group_count(const ctsc_optimizer *o) {
-    return o ? o->o->groups.len : 0;
-}
+size_t ctsc_optimizer_group_count(const ctsc_optimizer *o) { return o ? o->o->groups.len : 0; }
 
-ctsc_status ctsc_optimizer_set(ctsc_optimizer *o, size_t group, const char *name, double v, ctsc_error *e) {
+ctsc_status ctsc_optimizer_set(ctsc_optimizer *o, size_t group, const char *name, double v,
+                               ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = api_given(d, o, "the optimiser");
     if (s == CTSC_OK) s = api_given(d, name, "the setting's name");
@@ -101,7 +103,8 @@ static ctsc_status train_closure_call(void *ctx, diag *d, double *loss) {
     return s;
 }
 
-ctsc_status ctsc_optimizer_step_closure(ctsc_optimizer *o, ctsc_closure_fn closure, void *ctx, double *loss, ctsc_error *e) {
+ctsc_status ctsc_optimizer_step_closure(ctsc_optimizer *o, ctsc_closure_fn closure, void *ctx,
+                                        double *loss, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     train_call call = {closure, ctx};
     ctsc_status s = api_given(d, o, "the optimiser");
@@ -133,7 +136,8 @@ ctsc_status ctsc_optimizer_load_state(ctsc_optimizer *o, const ctsc_value *state
     return api_leave(e, &own, s);
 }
 
-ctsc_status ctsc_clip_grad_norm(ctsc_value *parameters, double max_norm, double norm_type, double *norm, ctsc_error *e) {
+ctsc_status ctsc_clip_grad_norm(ctsc_value *parameters, double max_norm, double norm_type,
+                                double *norm, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     const list *params = NULL;
     ctsc_status s = train_list(d, parameters, &params);
@@ -149,9 +153,10 @@ ctsc_status ctsc_clip_grad_value(ctsc_value *parameters, double limit, ctsc_erro
     return api_leave(e, &own, s);
 }
 
-/* ---- schedulers ------------------------------------------------------------------------------------------ */
+/* ---- schedulers ------------------------------------------------------------------------------ */
 
-ctsc_status ctsc_scheduler_new(const char *name, ctsc_optimizer *o, size_t n, const ctsc_setting *settings, ctsc_lambda_fn fn, void *ctx,
+ctsc_status ctsc_scheduler_new(const char *name, ctsc_optimizer *o, size_t n,
+                               const ctsc_setting *settings, ctsc_lambda_fn fn, void *ctx,
                                ctsc_scheduler **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_scheduler *h = NULL;
@@ -159,7 +164,8 @@ ctsc_status ctsc_scheduler_new(const char *name, ctsc_optimizer *o, size_t n, co
     if (s == CTSC_OK) s = api_given(d, o, "the optimiser");
     if (s == CTSC_OK) s = train_settings(d, n, settings);
     if (s == CTSC_OK && !(h = mem_zalloc(sizeof *h))) s = diag_no_memory(d);
-    if (s == CTSC_OK) s = scheduler_new(d, name, o->o, n, (const train_setting *)settings, fn, ctx, &h->s);
+    if (s == CTSC_OK)
+        s = scheduler_new(d, name, o->o, n, (const train_setting *)settings, fn, ctx, &h->s);
     if (s == CTSC_OK) *out = h;
     else mem_free(h);
     return api_leave(e, &own, s);
@@ -194,9 +200,10 @@ ctsc_status ctsc_scheduler_load_state(ctsc_scheduler *s, const ctsc_value *state
     return api_leave(e, &own, st);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------ */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-ctsc_status ctsc_loader_new(const ctsc_value *data, const ctsc_loader_options *given, ctsc_loader **out, ctsc_error *e) {
+ctsc_status ctsc_loader_new(const ctsc_value *data, const ctsc_loader_options *given,
+                            ctsc_loader **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_loader_options o = {.size = sizeof o};
     if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
@@ -216,9 +223,7 @@ void ctsc_loader_free(ctsc_loader *l) {
     mem_free(l);
 }
 
-int64_t ctsc_loader_batches(const ctsc_loader *l) {
-    return l ? loader_batches(l->l) : 0;
-}
+int64_t ctsc_loader_batches(const ctsc_loader *l) { return l ? loader_batches(l->l) : 0; }
 
 ctsc_status ctsc_loader_begin(ctsc_loader *l, int64_t epoch, int64_t batch, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clip.c - gradients held within bounds, and the form in which the state of random numbers is saved.
+ * clip.c - gradients held within bounds, and the form in which the state of random
+ * numbers is saved.
  *
- * The norm of all gradients is that of the vector of each one's norm, as in PyTorch; sums are of doubles, in pieces whose borders do not depend on threads.
+ * The norm of all gradients is that of the vector of each one's norm, as in PyTorch; sums are of
+ * doubles, in pieces whose borders do not depend on threads.
  * Tests: tests/unit/test_optimizer.c
  */
-#include "runtime/train/train.h"
 #include "base/thread_pool.h"
+#include "runtime/train/train.h"
 #include "tensor/device.h"
 
 #include <math.h>
@@ -41,13 +43,16 @@ static double norm_piece(const norm_job *j, int64_t begin, int64_t n) {
 static void norm_pieces(void *ctx, int64_t begin, int64_t end) {
     const norm_job *j = ctx;
     for (int64_t i = begin; i < end; i++)
-        j->parts[i] = norm_piece(j, i * CLIP_PIECE, j->n - i * CLIP_PIECE < CLIP_PIECE ? j->n - i * CLIP_PIECE : CLIP_PIECE);
+        j->parts[i] = norm_piece(j, i * CLIP_PIECE,
+                                 j->n - i * CLIP_PIECE < CLIP_PIECE ? j->n - i * CLIP_PIECE
+                                                                    : CLIP_PIECE);
 }
 
 /* Sum of |x|^p, or the largest |x|, of n elements. */
 static ctsc_status norm_sum(diag *d, dtype dt, const void *x, int64_t n, double p, double *out) {
     int64_t pieces = (n + CLIP_PIECE - 1) / CLIP_PIECE;
-    double few[16], *parts = pieces <= 16 ? few : mem_alloc((size_t)pieces * sizeof *parts), sum = 0;
+    double few[16], *parts = pieces <= 16 ? few : mem_alloc((size_t)pieces * sizeof *parts),
+                    sum = 0;
     if (!parts) return diag_no_memory(d);
     norm_job j = {dt, x, n, p, parts};
     pool_for(pieces, 4, norm_pieces, &j);
@@ -59,10 +64,12 @@ static ctsc_status norm_sum(diag *d, dtype dt, const void *x, int64_t n, double 
     return CTSC_OK;
 }
 
-/* A gradient as a dense array of float32 or float64: itself, or a copy. *wide: complex numbers are pairs. */
+/* A gradient as a dense array of float32 or float64: itself, or a copy. *wide: complex
+ * numbers are pairs. */
 static ctsc_status clip_array(diag *d, tensor *g, tensor **out, dtype *dt, int64_t *n) {
     TRY(train_check(d, g));
-    bool narrow = g->dtype == DT_FLOAT16 || g->dtype == DT_BFLOAT16, direct = !narrow && train_is_dense(g);
+    bool narrow = g->dtype == DT_FLOAT16 || g->dtype == DT_BFLOAT16,
+         direct = !narrow && train_is_dense(g);
     *dt = narrow ? DT_FLOAT32 : dtype_part((dtype)g->dtype);
     *n = g->numel * (dtype_is_complex((dtype)g->dtype) ? 2 : 1);
     if (direct) {
@@ -80,11 +87,14 @@ static ctsc_status clip_norm_of(diag *d, tensor *g, double p, double *out) {
     dtype dt;
     int64_t n;
     double sum = 0;
-    if (dtype_is_complex((dtype)g->dtype) && p != 2) return diag_fail(d, CTSC_UNSUPPORTED, "of complex gradients the norm can be of type 2 only");
+    if (dtype_is_complex((dtype)g->dtype) && p != 2)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "of complex gradients the norm can be of type 2 only");
     TRY(clip_array(d, g, &x, &dt, &n));
     ctsc_status s = norm_sum(d, dt, tensor_data(x), n, p, &sum);
     tensor_unref(x);
-    if (s == CTSC_OK) *out = p == INFINITY ? sum : p == 2 ? sqrt(sum) : p == 1 ? sum : pow(sum, 1 / p);
+    if (s == CTSC_OK)
+        *out = p == INFINITY ? sum : p == 2 ? sqrt(sum) : p == 1 ? sum : pow(sum, 1 / p);
     return s;
 }
 
@@ -114,7 +124,10 @@ static ctsc_status clip_change(diag *d, tensor *g, double by, bool clamps) {
 
 ctsc_status clip_grad_norm(diag *d, const list *params, double max_norm, double p, double *norm) {
     double total = 0, one = 0;
-    if (!(p > 0) || !(max_norm >= 0)) return diag_fail(d, CTSC_USAGE, "norms are clipped to a number that is not negative, and their type is positive");
+    if (!(p > 0) || !(max_norm >= 0))
+        return diag_fail(
+            d, CTSC_USAGE,
+            "norms are clipped to a number that is not negative, and their type is positive");
     for (size_t i = 0; i < params->len; i++) {
         tensor *g = train_grad(params->u.tensors[i]);
         if (!g) continue;
@@ -136,15 +149,17 @@ ctsc_status clip_grad_norm(diag *d, const list *params, double max_norm, double 
 ctsc_status clip_grad_value(diag *d, const list *params, double limit) {
     for (size_t i = 0; i < params->len; i++) {
         tensor *g = train_grad(params->u.tensors[i]);
-        if (g && dtype_is_complex((dtype)g->dtype)) return diag_fail(d, CTSC_UNSUPPORTED, "complex gradients cannot be clamped");
+        if (g && dtype_is_complex((dtype)g->dtype))
+            return diag_fail(d, CTSC_UNSUPPORTED, "complex gradients cannot be clamped");
         if (g) TRY(clip_change(d, g, limit, true));
     }
     return CTSC_OK;
 }
 
-/* ---- random numbers ------------------------------------------------------------------------------------ */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
-/* What torch.get_rng_state gives, byte for byte: the twister as older versions of PyTorch kept it, and the normal numbers that are left over. */
+/* What torch.get_rng_state gives, byte for byte: the twister as older versions of PyTorch kept it,
+ * and the normal numbers that are left over. */
 typedef struct random_bytes {
     uint64_t seed;
     int32_t left, seeded;
@@ -177,13 +192,22 @@ ctsc_status train_random_state(diag *d, generator *g, tensor **out) {
 
 ctsc_status train_set_random_state(diag *d, generator *g, value state) {
     const tensor *t = state.tag == V_TENSOR ? state.u.tensor : NULL;
-    if (!t || t->dtype != DT_UINT8 || t->numel != (int64_t)sizeof(random_bytes) || !tensor_is_contiguous(t) || t->storage->device)
-        return diag_fail(d, CTSC_USAGE, "the state of random numbers is a tensor of %zu bytes", sizeof(random_bytes));
+    if (!t || t->dtype != DT_UINT8 || t->numel != (int64_t)sizeof(random_bytes) ||
+        !tensor_is_contiguous(t) || t->storage->device)
+        return diag_fail(d, CTSC_USAGE, "the state of random numbers is a tensor of %zu bytes",
+                         sizeof(random_bytes));
     random_bytes b;
     memcpy(&b, tensor_data(t), sizeof b);
-    if (b.left < 1 || b.left > 624 || b.next > 624) return diag_fail(d, CTSC_FAILED, "the state of random numbers is damaged");
-    *g = (generator){.seed = b.seed, .left = b.left, .seeded = b.seeded != 0, .next = (int)b.next, .has_next_float_normal = b.float_is_valid != 0,
-                     .has_next_double_normal = b.normal_is_valid != 0, .next_float_normal = b.next_float_normal, .next_double_normal = b.normal_x};
+    if (b.left < 1 || b.left > 624 || b.next > 624)
+        return diag_fail(d, CTSC_FAILED, "the state of random numbers is damaged");
+    *g = (generator){.seed = b.seed,
+                     .left = b.left,
+                     .seeded = b.seeded != 0,
+                     .next = (int)b.next,
+                     .has_next_float_normal = b.float_is_valid != 0,
+                     .has_next_double_normal = b.normal_is_valid != 0,
+                     .next_float_normal = b.next_float_normal,
+                     .next_double_normal = b.normal_x};
     for (int i = 0; i < 624; i++) g->state[i] = (uint32_t)b.state[i];
     return CTSC_OK;
 }

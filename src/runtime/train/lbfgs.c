@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lbfgs.c - torch.optim.LBFGS: limited-memory BFGS, with or without a line search for the strong Wolfe conditions.
+ * lbfgs.c - torch.optim.LBFGS: limited-memory BFGS, with or without a line search for the strong
+ * Wolfe conditions.
  *
- * Method. J. Nocedal, S. Wright, Numerical Optimization, 2nd ed.: the two-loop recursion (algorithm 7.4), bracketing and zoom with cubic interpolation (3.5, 3.6, 3.59).
- * The order of evaluations, the rules for stopping and the state that is kept are PyTorch's. Parameters are one flat vector of their dtype; dot products are
- * summed in double.
+ * Method. J. Nocedal, S. Wright, Numerical Optimization, 2nd ed.: the two-loop recursion (algorithm
+ * 7.4), bracketing and zoom with cubic interpolation (3.5, 3.6, 3.59). The order of evaluations,
+ * the rules for stopping and the state that is kept are PyTorch's. Parameters are one flat vector
+ * of their dtype; dot products are summed in double.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "ir/type.h"
@@ -18,7 +20,7 @@ typedef struct lbfgs {
     int64_t n;
     int64_t func_evals, n_iter;
     double t, h_diag, prev_loss;
-    tensor *d, *prev_flat_grad; /* NULL before the first step */
+    tensor *d, *prev_flat_grad;       /* NULL before the first step */
     VEC(tensor *) old_dirs, old_stps; /* y and s, oldest first */
     VEC(double) ro;
 } lbfgs;
@@ -30,8 +32,8 @@ typedef struct lbfgs_run {
     lbfgs *l;
     train_closure closure;
     void *ctx;
-    tensor *g;         /* the gradient where we are */
-    tensor *x;         /* where the line search begins */
+    tensor *g; /* the gradient where we are */
+    tensor *x; /* where the line search begins */
 } lbfgs_run;
 
 #define H(field) (r->o->groups.data[0].h[HYPER_LBFGS_##field - FIRST_LBFGS])
@@ -60,7 +62,8 @@ static ctsc_status lbfgs_new(diag *d, const optimizer *o, lbfgs **out) {
         const tensor *t = o->params.data[i].t;
         TRY(train_check(d, t));
         if (t->dtype != dt || (dt != DT_FLOAT32 && dt != DT_FLOAT64))
-            return diag_fail(d, CTSC_UNSUPPORTED, "lbfgs takes parameters of one dtype, float32 or float64");
+            return diag_fail(d, CTSC_UNSUPPORTED,
+                             "lbfgs takes parameters of one dtype, float32 or float64");
         n += t->numel;
     }
     lbfgs *l = mem_zalloc(sizeof *l);
@@ -72,7 +75,7 @@ static ctsc_status lbfgs_new(diag *d, const optimizer *o, lbfgs **out) {
     return CTSC_OK;
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------------ */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static ctsc_status vector_new(const lbfgs *l, diag *d, tensor **out) {
     return tensor_new(d, l->dt, 1, &l->n, out);
@@ -104,7 +107,8 @@ static double vector_max(const lbfgs *l, const tensor *a, double *sum) {
     return most;
 }
 
-/* Parameters to a vector, their gradients (zero where there are none) to one, a vector to the parameters. */
+/* Parameters to a vector, their gradients (zero where there are none) to one, a vector
+ * to the parameters. */
 typedef enum lbfgs_way { FROM_PARAMS, FROM_GRADS, TO_PARAMS } lbfgs_way;
 
 static ctsc_status lbfgs_move(const lbfgs_run *r, lbfgs_way way, tensor *v) {
@@ -142,7 +146,7 @@ static ctsc_status lbfgs_evaluate(const lbfgs_run *r, double t, tensor *g, doubl
     return s == CTSC_OK ? lbfgs_move(r, FROM_GRADS, g) : s;
 }
 
-/* ---- the direction ---------------------------------------------------------------------------------------- */
+/* ---- the direction --------------------------------------------------------------------------- */
 
 /* Notes the last step: y = g - previous g, s = t * d. */
 static ctsc_status lbfgs_push(const lbfgs_run *r) {
@@ -150,7 +154,9 @@ static ctsc_status lbfgs_push(const lbfgs_run *r) {
     tensor *y = NULL, *s = NULL;
     ctsc_status st = vector_clone(l, r->dg, r->g, &y);
     if (st == CTSC_OK) st = vector_clone(l, r->dg, l->d, &s);
-    bool room = vec_reserve(&l->old_dirs, l->old_dirs.len + 1) && vec_reserve(&l->old_stps, l->old_stps.len + 1) && vec_reserve(&l->ro, l->ro.len + 1);
+    bool room = vec_reserve(&l->old_dirs, l->old_dirs.len + 1) &&
+                vec_reserve(&l->old_stps, l->old_stps.len + 1) &&
+                vec_reserve(&l->ro, l->ro.len + 1);
     if (st == CTSC_OK && !room) st = diag_no_memory(r->dg);
     if (st == CTSC_OK) {
         loop_axpy(l->dt, tensor_data(y), -1, tensor_data(l->prev_flat_grad), l->n);
@@ -161,8 +167,10 @@ static ctsc_status lbfgs_push(const lbfgs_run *r) {
                 tensor_unref(l->old_dirs.data[0]);
                 tensor_unref(l->old_stps.data[0]);
                 l->old_dirs.len--, l->old_stps.len--, l->ro.len--;
-                memmove(l->old_dirs.data, l->old_dirs.data + 1, l->old_dirs.len * sizeof *l->old_dirs.data);
-                memmove(l->old_stps.data, l->old_stps.data + 1, l->old_stps.len * sizeof *l->old_stps.data);
+                memmove(l->old_dirs.data, l->old_dirs.data + 1,
+                        l->old_dirs.len * sizeof *l->old_dirs.data);
+                memmove(l->old_stps.data, l->old_stps.data + 1,
+                        l->old_stps.len * sizeof *l->old_stps.data);
                 memmove(l->ro.data, l->ro.data + 1, l->ro.len * sizeof *l->ro.data);
             }
             l->h_diag = ys / vector_dot(l, y, y);
@@ -204,15 +212,17 @@ static ctsc_status lbfgs_direction(const lbfgs_run *r) {
     return s;
 }
 
-/* ---- the line search ---------------------------------------------------------------------------------------- */
+/* ---- the line search ------------------------------------------------------------------------- */
 
 typedef struct wolfe_point { double t, f, gtd; tensor *g; } wolfe_point;
 
-static double wolfe_cubic(double x1, double f1, double g1, double x2, double f2, double g2, double low, double high) {
+static double wolfe_cubic(double x1, double f1, double g1, double x2, double f2, double g2,
+                          double low, double high) {
     double d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2), square = d1 * d1 - g1 * g2;
     if (square >= 0) {
         double d2 = sqrt(square);
-        double at = x1 <= x2 ? x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2)) : x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2));
+        double at = x1 <= x2 ? x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
+                             : x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2));
         return at < low ? low : at > high ? high : at;
     }
     return (low + high) / 2;
@@ -236,7 +246,8 @@ enum { WOLFE_MAX = 25 };
 #define WOLFE_C2 0.9
 
 /* Searches t; *best: what it found. room: four vectors that points lie in. */
-static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor *const *room, wolfe_point *best, int64_t *evals) {
+static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor *const *room,
+                                wolfe_point *best, int64_t *evals) {
     double sum, d_norm = vector_max(r->l, r->l->d, &sum);
     const wolfe_point start = {0, f, gtd, r->g};
     wolfe_point prev = start, now, low, high;
@@ -258,7 +269,8 @@ static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor
         double least = now.t + 0.01 * (now.t - prev.t), most = now.t * 10;
         double t = wolfe_cubic(prev.t, prev.f, prev.gtd, now.t, now.f, now.gtd, least, most);
         prev = now;
-        TRY(wolfe_evaluate(r, t, room[used++ % 4], &now)); /* one before the last is not needed any more */
+        /* one before the last is not needed any more */
+        TRY(wolfe_evaluate(r, t, room[used++ % 4], &now));
         ++*evals;
         iter++;
     }
@@ -271,7 +283,8 @@ static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor
     while (!done && iter < WOLFE_MAX) {
         if (fabs(high.t - low.t) * d_norm < H(tolerance_change)) break;
         double t = wolfe_cubic_free(&low, &high);
-        double left = low.t < high.t ? low.t : high.t, right = low.t < high.t ? high.t : low.t, eps = 0.1 * (right - left);
+        double left = low.t < high.t ? low.t : high.t, right = low.t < high.t ? high.t : low.t,
+               eps = 0.1 * (right - left);
         if ((right - t < t - left ? right - t : t - left) < eps) {
             if (insufficient || t >= right || t <= left) {
                 t = fabs(t - right) < fabs(t - left) ? right - eps : left + eps;
@@ -323,9 +336,10 @@ static ctsc_status lbfgs_search(lbfgs_run *r, double *loss, double gtd, int64_t 
     return s == CTSC_OK ? back : s;
 }
 
-/* ---- a step ----------------------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
-static ctsc_status lbfgs_advance(lbfgs_run *r, bool last, double *loss, double gtd, int64_t *evals) {
+static ctsc_status lbfgs_advance(lbfgs_run *r, bool last, double *loss, double gtd,
+                                 int64_t *evals) {
     lbfgs *l = r->l;
     *evals = 0;
     if (H(strong_wolfe) != 0) return lbfgs_search(r, loss, gtd, evals);
@@ -347,7 +361,8 @@ static ctsc_status lbfgs_iterate(lbfgs_run *r, double loss) {
         l->n_iter++;
         if (l->n_iter == 1) {
             l->h_diag = 1;
-            for (size_t i = 0; i < l->old_dirs.len; i++) tensor_unref(l->old_dirs.data[i]), tensor_unref(l->old_stps.data[i]);
+            for (size_t i = 0; i < l->old_dirs.len; i++)
+                tensor_unref(l->old_dirs.data[i]), tensor_unref(l->old_stps.data[i]);
             l->old_dirs.len = l->old_stps.len = l->ro.len = 0;
         }
         TRY(lbfgs_direction(r));
@@ -363,8 +378,8 @@ static ctsc_status lbfgs_iterate(lbfgs_run *r, double loss) {
         evals += more;
         l->func_evals += more;
         double moved = vector_max(l, l->d, &sum) * fabs(l->t);
-        if (n == (int)H(max_iter) || (double)evals >= H(max_eval) || flat <= H(tolerance_grad) || moved <= H(tolerance_change) ||
-            fabs(loss - l->prev_loss) < H(tolerance_change))
+        if (n == (int)H(max_iter) || (double)evals >= H(max_eval) || flat <= H(tolerance_grad) ||
+            moved <= H(tolerance_change) || fabs(loss - l->prev_loss) < H(tolerance_change))
             break;
     }
     return CTSC_OK;
@@ -388,12 +403,14 @@ ctsc_status lbfgs_step(diag *d, optimizer *o, train_closure closure, void *ctx, 
     return s;
 }
 
-/* ---- state ---------------------------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
-static ctsc_status lbfgs_put_list(diag *d, dict *into, const char *key, size_t n, tensor *const *ts) {
+static ctsc_status lbfgs_put_list(diag *d, dict *into, const char *key, size_t n,
+                                  tensor *const *ts) {
     list *l = list_new(LIST_TENSOR, TYPE_TENSOR, n);
     if (!l) return diag_no_memory(d);
-    for (size_t i = 0; i < n; i++) (void)list_append_take(l, value_tensor_take(tensor_ref(ts[i]))); /* there is room */
+    /* there is room */
+    for (size_t i = 0; i < n; i++) (void)list_append_take(l, value_tensor_take(tensor_ref(ts[i])));
     return train_put(d, into, key, value_list_take(l));
 }
 
@@ -427,28 +444,36 @@ ctsc_status lbfgs_state(diag *d, const optimizer *o, dict *into) {
     TRY(lbfgs_put_list(d, into, "old_stps", l->old_stps.len, l->old_stps.data));
     TRY(lbfgs_put_ro(d, l, into));
     TRY(lbfgs_put_number(d, into, "H_diag", l->dt, l->h_diag));
-    if (l->prev_flat_grad) TRY(train_put(d, into, "prev_flat_grad", value_tensor_take(tensor_ref(l->prev_flat_grad))));
+    if (l->prev_flat_grad)
+        TRY(train_put(d, into, "prev_flat_grad", value_tensor_take(tensor_ref(l->prev_flat_grad))));
     return train_put(d, into, "prev_loss", value_float(l->prev_loss));
 }
 
 static ctsc_status lbfgs_get_vector(diag *d, const lbfgs *l, value v, tensor **out) {
-    if (v.tag != V_TENSOR || v.u.tensor->ndim != 1 || v.u.tensor->numel != l->n || v.u.tensor->storage->device)
-        return diag_fail(d, CTSC_FAILED, "lbfgs's state has a vector of another length than the parameters");
+    if (v.tag != V_TENSOR || v.u.tensor->ndim != 1 || v.u.tensor->numel != l->n ||
+        v.u.tensor->storage->device)
+        return diag_fail(d, CTSC_FAILED,
+                         "lbfgs's state has a vector of another length than the parameters");
     TRY(vector_new(l, d, out));
     return tensor_copy(d, *out, v.u.tensor);
 }
 
 /* Tensors of two lists and numbers of a third: as many of each. */
-static ctsc_status lbfgs_get_history(diag *d, lbfgs *l, const list *dirs, const list *stps, const list *ro) {
-    if (dirs->len != stps->len || dirs->len != ro->len) return diag_fail(d, CTSC_FAILED, "lbfgs's state has lists of different lengths");
-    if (!vec_reserve(&l->old_dirs, dirs->len) || !vec_reserve(&l->old_stps, dirs->len) || !vec_reserve(&l->ro, dirs->len)) return diag_no_memory(d);
+static ctsc_status lbfgs_get_history(diag *d, lbfgs *l, const list *dirs, const list *stps,
+                                     const list *ro) {
+    if (dirs->len != stps->len || dirs->len != ro->len)
+        return diag_fail(d, CTSC_FAILED, "lbfgs's state has lists of different lengths");
+    if (!vec_reserve(&l->old_dirs, dirs->len) || !vec_reserve(&l->old_stps, dirs->len) ||
+        !vec_reserve(&l->ro, dirs->len))
+        return diag_no_memory(d);
     for (size_t i = 0; i < dirs->len; i++) {
         value y = list_get(dirs, i), s = list_get(stps, i), f = list_get(ro, i);
         tensor *a = NULL, *b = NULL;
         double x = 0;
         ctsc_status st = lbfgs_get_vector(d, l, y, &a);
         if (st == CTSC_OK) st = lbfgs_get_vector(d, l, s, &b);
-        if (st == CTSC_OK && !train_number(f, &x)) st = diag_fail(d, CTSC_FAILED, "lbfgs's state has something else for a number");
+        if (st == CTSC_OK && !train_number(f, &x))
+            st = diag_fail(d, CTSC_FAILED, "lbfgs's state has something else for a number");
         value_unref(y);
         value_unref(s);
         value_unref(f);
@@ -467,17 +492,21 @@ static ctsc_status lbfgs_get_history(diag *d, lbfgs *l, const list *dirs, const 
 static ctsc_status lbfgs_fill(diag *d, lbfgs *l, const dict *from) {
     value v, w, x;
     double number;
-    if (train_get(from, "func_evals", &v) && train_number(v, &number)) l->func_evals = (int64_t)number;
+    if (train_get(from, "func_evals", &v) && train_number(v, &number))
+        l->func_evals = (int64_t)number;
     if (train_get(from, "n_iter", &v) && train_number(v, &number)) l->n_iter = (int64_t)number;
     if (train_get(from, "t", &v)) (void)train_number(v, &l->t);
     if (train_get(from, "H_diag", &v)) (void)train_number(v, &l->h_diag);
     if (train_get(from, "prev_loss", &v)) (void)train_number(v, &l->prev_loss);
     if (train_get(from, "d", &v) && v.tag != V_NONE) TRY(lbfgs_get_vector(d, l, v, &l->d));
-    if (train_get(from, "prev_flat_grad", &v) && v.tag != V_NONE) TRY(lbfgs_get_vector(d, l, v, &l->prev_flat_grad));
-    bool history = train_get(from, "old_dirs", &v) && v.tag == V_LIST && train_get(from, "old_stps", &w) && w.tag == V_LIST &&
+    if (train_get(from, "prev_flat_grad", &v) && v.tag != V_NONE)
+        TRY(lbfgs_get_vector(d, l, v, &l->prev_flat_grad));
+    bool history = train_get(from, "old_dirs", &v) && v.tag == V_LIST &&
+                   train_get(from, "old_stps", &w) && w.tag == V_LIST &&
                    train_get(from, "ro", &x) && x.tag == V_LIST;
     if (history) TRY(lbfgs_get_history(d, l, v.u.list, w.u.list, x.u.list));
-    if (l->n_iter > 0 && (!l->d || !l->prev_flat_grad)) return diag_fail(d, CTSC_FAILED, "lbfgs's state lacks its direction");
+    if (l->n_iter > 0 && (!l->d || !l->prev_flat_grad))
+        return diag_fail(d, CTSC_FAILED, "lbfgs's state lacks its direction");
     return CTSC_OK;
 }
 

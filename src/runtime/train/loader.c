@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loader.c - batches of rows in the order of torch.utils.data.DataLoader, the next one made while the last is used.
+ * loader.c - batches of rows in the order of torch.utils.data.DataLoader, the next one made while
+ * the last is used.
  *
- * Order. DataLoader(dataset, shuffle=True, generator=g), g seeded once: each epoch draws 64 bits from g, which are for PyTorch's workers, then randperm(n), and at
- * its end another permutation of which nothing is used. An epoch's order so follows from the seed and its number: earlier ones are skipped by drawing what they
- * would have.
- * Threads: one worker, which makes one batch at a time when it is asked to. `wanted`, `ready` and what is made are under the lock; rows of the data are read only.
+ * Order. DataLoader(dataset, shuffle=True, generator=g), g seeded once: each epoch draws 64 bits
+ * from g, which are for PyTorch's workers, then randperm(n), and at its end another permutation of
+ * which nothing is used. An epoch's order so follows from the seed and its number: earlier ones are
+ * skipped by drawing what they would have.
+ * Threads: one worker, which makes one batch at a time when it is asked to. `wanted`, `ready` and
+ * what is made are under the lock; rows of the data are read only.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "runtime/train/train.h"
@@ -17,12 +20,12 @@
 struct loader {
     loader_options o;
     int ndata;
-    tensor **data;  /* contiguous */
+    tensor **data; /* contiguous */
     int64_t rows;
     int64_t *order; /* of this epoch; NULL: as they are */
     generator g;
-    int64_t drawn;  /* epochs whose numbers g has given */
-    int64_t next;   /* the batch that loader_next gives */
+    int64_t drawn; /* epochs whose numbers g has given */
+    int64_t next;  /* the batch that loader_next gives */
     pthread_t worker;
     bool has_worker;
     pthread_mutex_t lock;
@@ -39,9 +42,10 @@ int64_t loader_batches(const loader *l) {
     return l->o.drop_last ? whole : whole + rest;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-static ctsc_status loader_rows(const loader *l, diag *d, const tensor *t, int64_t first, int64_t n, tensor **out) {
+static ctsc_status loader_rows(const loader *l, diag *d, const tensor *t, int64_t first, int64_t n,
+                               tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS];
     memcpy(sizes, t->sizes, (size_t)t->ndim * sizeof *sizes);
     sizes[0] = n;
@@ -50,14 +54,16 @@ static ctsc_status loader_rows(const loader *l, diag *d, const tensor *t, int64_
     char *to = tensor_data(*out);
     const char *from = tensor_data(t);
     if (!l->order) memcpy(to, from + (size_t)first * row, (size_t)n * row);
-    for (int64_t i = 0; l->order && i < n; i++) memcpy(to + (size_t)i * row, from + (size_t)l->order[first + i] * row, row);
+    for (int64_t i = 0; l->order && i < n; i++)
+        memcpy(to + (size_t)i * row, from + (size_t)l->order[first + i] * row, row);
     return CTSC_OK;
 }
 
 static ctsc_status loader_make(const loader *l, diag *d, int64_t batch, value *out) {
     tuple *t = tuple_new((size_t)l->ndata, NULL);
     if (!t) return diag_no_memory(d);
-    int64_t first = batch * l->o.batch, n = l->rows - first < l->o.batch ? l->rows - first : l->o.batch;
+    int64_t first = batch * l->o.batch,
+            n = l->rows - first < l->o.batch ? l->rows - first : l->o.batch;
     ctsc_status s = CTSC_OK;
     for (int i = 0; i < l->ndata && s == CTSC_OK; i++) {
         tensor *rows;
@@ -69,7 +75,7 @@ static ctsc_status loader_make(const loader *l, diag *d, int64_t batch, value *o
     return s;
 }
 
-/* ---- the worker ----------------------------------------------------------------------------------------- */
+/* ---- the worker ------------------------------------------------------------------------------ */
 
 static void *loader_work(void *ctx) {
     loader *l = ctx;
@@ -137,13 +143,17 @@ static ctsc_status loader_fetch(loader *l, diag *d, value *out) {
     return s;
 }
 
-/* ---- the interface ---------------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 static ctsc_status loader_take(diag *d, loader *l, value item) {
-    if (item.tag != V_TENSOR || !item.u.tensor->ndim) return diag_fail(d, CTSC_USAGE, "batches are made of tensors with at least one dimension");
-    if (item.u.tensor->storage->device) return diag_fail(d, CTSC_UNSUPPORTED, "batches are made of tensors on the CPU");
-    if (item.u.tensor->quantiser) return diag_fail(d, CTSC_UNSUPPORTED, "batches cannot be made of quantised tensors");
-    if (l->ndata && item.u.tensor->sizes[0] != l->rows) return diag_fail(d, CTSC_USAGE, "Size mismatch between tensors");
+    if (item.tag != V_TENSOR || !item.u.tensor->ndim)
+        return diag_fail(d, CTSC_USAGE, "batches are made of tensors with at least one dimension");
+    if (item.u.tensor->storage->device)
+        return diag_fail(d, CTSC_UNSUPPORTED, "batches are made of tensors on the CPU");
+    if (item.u.tensor->quantiser)
+        return diag_fail(d, CTSC_UNSUPPORTED, "batches cannot be made of quantised tensors");
+    if (l->ndata && item.u.tensor->sizes[0] != l->rows)
+        return diag_fail(d, CTSC_USAGE, "Size mismatch between tensors");
     l->rows = item.u.tensor->sizes[0];
     TRY(tensor_contiguous(d, item.u.tensor, &l->data[l->ndata]));
     l->ndata++;
@@ -153,7 +163,8 @@ static ctsc_status loader_take(diag *d, loader *l, value item) {
 static ctsc_status loader_fill(diag *d, loader *l, value data) {
     bool tuple = data.tag == V_TUPLE;
     size_t n = tuple ? data.u.tuple->len : data.tag == V_LIST ? data.u.list->len : 0;
-    if (!n || n > 1024) return diag_fail(d, CTSC_USAGE, "batches are made of a list or tuple of tensors");
+    if (!n || n > 1024)
+        return diag_fail(d, CTSC_USAGE, "batches are made of a list or tuple of tensors");
     if (l->o.batch < 1) return diag_fail(d, CTSC_USAGE, "a batch has at least one row");
     if (!(l->data = mem_zalloc(n * sizeof *l->data))) return diag_no_memory(d);
     for (size_t i = 0; i < n; i++) {
@@ -163,7 +174,8 @@ static ctsc_status loader_fill(diag *d, loader *l, value data) {
         TRY(s);
     }
     if (!l->rows) return diag_fail(d, CTSC_USAGE, "there is no data to make batches of");
-    if (l->o.shuffle && !(l->order = mem_alloc((size_t)l->rows * sizeof *l->order))) return diag_no_memory(d);
+    if (l->o.shuffle && !(l->order = mem_alloc((size_t)l->rows * sizeof *l->order)))
+        return diag_no_memory(d);
     return CTSC_OK;
 }
 
@@ -176,7 +188,9 @@ ctsc_status loader_new(diag *d, value data, const loader_options *o, loader **ou
     pthread_cond_init(&l->changed, NULL);
     generator_seed(&l->g, o->seed);
     ctsc_status s = loader_fill(d, l, data);
-    if (s == CTSC_OK && o->prefetch) l->has_worker = pthread_create(&l->worker, NULL, loader_work, l) == 0; /* without one batches are made when asked for */
+    /* without one batches are made when asked for */
+    if (s == CTSC_OK && o->prefetch)
+        l->has_worker = pthread_create(&l->worker, NULL, loader_work, l) == 0;
     if (s == CTSC_OK) *out = l;
     else loader_free(l);
     return s;
@@ -202,7 +216,8 @@ void loader_free(loader *l) {
 
 /* Draws an epoch's numbers. */
 static void loader_shuffle(loader *l) {
-    for (int64_t i = 0; l->drawn && i < l->rows - 1; i++) (void)generator_u32(&l->g); /* the end of the epoch before */
+    /* the end of the epoch before */
+    for (int64_t i = 0; l->drawn && i < l->rows - 1; i++) (void)generator_u32(&l->g);
     (void)generator_u64(&l->g);
     for (int64_t i = 0; i < l->rows; i++) l->order[i] = i;
     for (int64_t i = 0; i < l->rows - 1; i++) { /* as aten::randperm */
@@ -214,7 +229,8 @@ static void loader_shuffle(loader *l) {
 }
 
 ctsc_status loader_begin(diag *d, loader *l, int64_t epoch, int64_t batch) {
-    if (epoch < 0 || batch < 0) return diag_fail(d, CTSC_USAGE, "epochs and batches are numbered from 0 on");
+    if (epoch < 0 || batch < 0)
+        return diag_fail(d, CTSC_USAGE, "epochs and batches are numbered from 0 on");
     loader_settle(l);
     if (l->order && epoch < l->drawn) {
         generator_seed(&l->g, l->o.seed);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimizer_loops.c - one pass over all parameters: the elements of all jobs are numbered through, threads take ranges of numbers.
+ * optimizer_loops.c - one pass over all parameters: the elements of all jobs are numbered through,
+ * threads take ranges of numbers.
  *
- * Method. A step is bound by memory: Adam reads four arrays and writes three. So each element is visited once, by a loop that does all of its optimiser's
- * arithmetic, and small tensors cost no call each. PyTorch makes eight to twelve passes.
+ * Method. A step is bound by memory: Adam reads four arrays and writes three. So each element is
+ * visited once, by a loop that does all of its optimiser's arithmetic, and small tensors cost no
+ * call each. PyTorch makes eight to twelve passes.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "runtime/train/optimizer_loops.h"
@@ -31,17 +33,21 @@ typedef struct jobs {
     size_t n;
 } jobs;
 
-static void job_float(const optimizer_job *j, float *p, const float *g, float *const *s, int64_t n) {
+static void job_float(const optimizer_job *j, float *p, const float *g, float *const *s,
+                      int64_t n) {
 #define LOOP_ROW(name) name##_float,
-    static void (*const loops[])(const double *, float *restrict, const float *restrict, float *restrict, float *restrict, float *restrict,
+    static void (*const loops[])(const double *, float *restrict, const float *restrict,
+                                 float *restrict, float *restrict, float *restrict,
                                  int64_t) = {OPTIMIZER_LOOPS(LOOP_ROW)};
 #undef LOOP_ROW
     loops[j->loop](j->k, p, g, s[0], s[1], s[2], n);
 }
 
-static void job_double(const optimizer_job *j, double *p, const double *g, double *const *s, int64_t n) {
+static void job_double(const optimizer_job *j, double *p, const double *g, double *const *s,
+                       int64_t n) {
 #define LOOP_ROW(name) name##_double,
-    static void (*const loops[])(const double *, double *restrict, const double *restrict, double *restrict, double *restrict, double *restrict,
+    static void (*const loops[])(const double *, double *restrict, const double *restrict,
+                                 double *restrict, double *restrict, double *restrict,
                                  int64_t) = {OPTIMIZER_LOOPS(LOOP_ROW)};
 #undef LOOP_ROW
     loops[j->loop](j->k, p, g, s[0], s[1], s[2], n);
@@ -52,7 +58,8 @@ static void job_range(const optimizer_job *j, const void *g, int64_t at, int64_t
     size_t size = dtype_size(j->dt);
     char *p = (char *)j->p + (size_t)at * size;
     void *s[OPTIMIZER_STATES];
-    for (int i = 0; i < OPTIMIZER_STATES; i++) s[i] = j->state[i] ? (char *)j->state[i] + (size_t)at * size : NULL;
+    for (int i = 0; i < OPTIMIZER_STATES; i++)
+        s[i] = j->state[i] ? (char *)j->state[i] + (size_t)at * size : NULL;
     if (j->dt == DT_FLOAT32) job_float(j, (float *)p, g, (float *const *)s, n);
     else job_double(j, (double *)p, g, (double *const *)s, n);
 }

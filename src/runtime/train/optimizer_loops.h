@@ -15,16 +15,22 @@ enum { ASGD_KEEP, ASGD_ETA, ASGD_MU };
 enum { RPROP_MINUS, RPROP_PLUS, RPROP_MIN, RPROP_MAX };
 enum { OPTIMIZER_NUMBERS = 8, OPTIMIZER_STATES = 3, OPTIMIZER_BLOCK = 1024 };
 
-#define OPTIMIZER_LOOPS(X) \
-    X(sgd_plain) X(sgd_momentum) X(sgd_nesterov) X(adagrad) X(adadelta) X(rmsprop) X(adam) X(amsgrad) X(adamax) X(nadam) X(radam) X(radam_early) \
-    X(asgd) X(asgd_copy) X(rprop)
+#define OPTIMIZER_LOOPS(X)                                                                         \
+    X(sgd_plain)                                                                                   \
+    X(sgd_momentum)                                                                                \
+    X(sgd_nesterov)                                                                                \
+    X(adagrad)                                                                                     \
+    X(adadelta)                                                                                    \
+    X(rmsprop)                                                                                     \
+    X(adam) X(amsgrad) X(adamax) X(nadam) X(radam) X(radam_early) X(asgd) X(asgd_copy) X(rprop)
 typedef enum optimizer_loop {
 #define LOOP_ENUM(name) LOOP_##name,
     OPTIMIZER_LOOPS(LOOP_ENUM)
 #undef LOOP_ENUM
 } optimizer_loop;
 
-/* One parameter's part of a step. Elements of all arrays lie in the same order; dt is DT_FLOAT32 or DT_FLOAT64. */
+/* One parameter's part of a step. Elements of all arrays lie in the same order; dt is
+ * DT_FLOAT32 or DT_FLOAT64. */
 typedef struct optimizer_job {
     optimizer_loop loop;
     dtype dt;
@@ -37,7 +43,8 @@ typedef struct optimizer_job {
     int64_t begin, n; /* of all jobs' elements: the first one's number */
 } optimizer_job;
 
-/* All jobs in one pass over their elements, on several threads. Jobs are in the order of their elements. */
+/* All jobs in one pass over their elements, on several threads. Jobs are in the order
+ * of their elements. */
 void optimizer_run(const optimizer_job *jobs, size_t njobs);
 
 /* On elements of DT_FLOAT32 or DT_FLOAT64. */

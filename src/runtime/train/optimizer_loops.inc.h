@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimizer_loops.inc.h - what each optimiser does to n elements; included once per element type (T, SQRT, ABS, MAX, LOOP(name)).
+ * optimizer_loops.inc.h - what each optimiser does to n elements; included once per element type
+ * (T, SQRT, ABS, MAX, LOOP(name)).
  *
- * p: parameters, g: gradients, a, b, c: the state's tensors in the order of optimizers.def; k: numbers that optimizer_rules.c has computed in double and
- * named. Operations stand in PyTorch's order, so that results are rounded as there.
+ * p: parameters, g: gradients, a, b, c: the state's tensors in the order of optimizers.def; k:
+ * numbers that optimizer_rules.c has computed in double and named. Operations stand in PyTorch's
+ * order, so that results are rounded as there.
  */
-#define ARGS const double *k, T *restrict p, const T *restrict g, T *restrict a, T *restrict b, T *restrict c, int64_t n
+#define ARGS                                                                                       \
+    const double *k, T *restrict p, const T *restrict g, T *restrict a, T *restrict b,             \
+        T *restrict c, int64_t n
 #define UNUSED_STATE (void)a, (void)b, (void)c
 
 /* g = +-g + decay * p */
-VECTOR_CLONES static void LOOP(decay)(double sign, double decay, const T *restrict p, const T *restrict g, T *restrict out, int64_t n) {
+VECTOR_CLONES static void LOOP(decay)(double sign, double decay, const T *restrict p,
+                                      const T *restrict g, T *restrict out, int64_t n) {
     T s = (T)sign, w = (T)decay;
     for (int64_t i = 0; i < n; i++) out[i] = s * g[i] + w * p[i];
 }
@@ -35,7 +40,8 @@ VECTOR_CLONES static void LOOP(sgd_momentum)(ARGS) {
 
 VECTOR_CLONES static void LOOP(sgd_nesterov)(ARGS) {
     (void)b, (void)c;
-    T lr = (T)k[SGD_LR], keep = (T)k[SGD_KEEP], take = (T)k[SGD_TAKE], momentum = (T)k[SGD_MOMENTUM];
+    T lr = (T)k[SGD_LR], keep = (T)k[SGD_KEEP], take = (T)k[SGD_TAKE],
+      momentum = (T)k[SGD_MOMENTUM];
     for (int64_t i = 0; i < n; i++) {
         a[i] = keep * a[i] + take * g[i];
         p[i] += lr * (g[i] + momentum * a[i]);
@@ -53,7 +59,8 @@ VECTOR_CLONES static void LOOP(adagrad)(ARGS) {
 
 VECTOR_CLONES static void LOOP(adadelta)(ARGS) {
     (void)c;
-    T lr = (T)k[ADADELTA_LR], rho = (T)k[ADADELTA_RHO], take = (T)k[ADADELTA_TAKE], eps = (T)k[ADADELTA_EPS];
+    T lr = (T)k[ADADELTA_LR], rho = (T)k[ADADELTA_RHO], take = (T)k[ADADELTA_TAKE],
+      eps = (T)k[ADADELTA_EPS];
     for (int64_t i = 0; i < n; i++) {
         a[i] = rho * a[i] + take * g[i] * g[i];
         T delta = SQRT(b[i] + eps) / SQRT(a[i] + eps) * g[i];
@@ -63,7 +70,8 @@ VECTOR_CLONES static void LOOP(adadelta)(ARGS) {
 }
 
 /* RMSprop is two loops out of four: what the gradient is divided by, into room; and the step. */
-VECTOR_CLONES static void LOOP(rmsprop_scale)(const double *k, const T *restrict g, T *restrict a, T *restrict out, int64_t n) {
+VECTOR_CLONES static void LOOP(rmsprop_scale)(const double *k, const T *restrict g, T *restrict a,
+                                              T *restrict out, int64_t n) {
     T keep = (T)k[RMSPROP_KEEP], take = (T)k[RMSPROP_TAKE], eps = (T)k[RMSPROP_EPS];
     for (int64_t i = 0; i < n; i++) {
         a[i] = keep * a[i] + take * g[i] * g[i];
@@ -71,7 +79,8 @@ VECTOR_CLONES static void LOOP(rmsprop_scale)(const double *k, const T *restrict
     }
 }
 
-VECTOR_CLONES static void LOOP(rmsprop_centre)(const double *k, const T *restrict g, T *restrict a, T *restrict mean, T *restrict out, int64_t n) {
+VECTOR_CLONES static void LOOP(rmsprop_centre)(const double *k, const T *restrict g, T *restrict a,
+                                               T *restrict mean, T *restrict out, int64_t n) {
     T keep = (T)k[RMSPROP_KEEP], take = (T)k[RMSPROP_TAKE], eps = (T)k[RMSPROP_EPS];
     for (int64_t i = 0; i < n; i++) {
         a[i] = keep * a[i] + take * g[i] * g[i];
@@ -80,12 +89,15 @@ VECTOR_CLONES static void LOOP(rmsprop_centre)(const double *k, const T *restric
     }
 }
 
-VECTOR_CLONES static void LOOP(rmsprop_step)(const double *k, T *restrict p, const T *restrict g, const T *restrict scale, int64_t n) {
+VECTOR_CLONES static void LOOP(rmsprop_step)(const double *k, T *restrict p, const T *restrict g,
+                                             const T *restrict scale, int64_t n) {
     T lr = (T)k[RMSPROP_LR];
     for (int64_t i = 0; i < n; i++) p[i] += lr * g[i] / scale[i];
 }
 
-VECTOR_CLONES static void LOOP(rmsprop_momentum)(const double *k, T *restrict p, const T *restrict g, T *restrict b, const T *restrict scale, int64_t n) {
+VECTOR_CLONES static void LOOP(rmsprop_momentum)(const double *k, T *restrict p,
+                                                 const T *restrict g, T *restrict b,
+                                                 const T *restrict scale, int64_t n) {
     T lr = (T)k[RMSPROP_LR], momentum = (T)k[RMSPROP_MOMENTUM];
     for (int64_t i = 0; i < n; i++) {
         b[i] = momentum * b[i] + g[i] / scale[i];
@@ -106,7 +118,8 @@ static void LOOP(rmsprop)(ARGS) {
 
 VECTOR_CLONES static void LOOP(adam)(ARGS) {
     (void)c;
-    T keep = (T)k[ADAM_DECAY], b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2], t2 = (T)k[ADAM_TAKE2];
+    T keep = (T)k[ADAM_DECAY], b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2],
+      t2 = (T)k[ADAM_TAKE2];
     T eps = (T)k[ADAM_EPS], root = (T)k[ADAM_ROOT], step = (T)k[ADAM_STEP];
     for (int64_t i = 0; i < n; i++) {
         a[i] = b1 * a[i] + t1 * g[i];
@@ -116,7 +129,8 @@ VECTOR_CLONES static void LOOP(adam)(ARGS) {
 }
 
 VECTOR_CLONES static void LOOP(amsgrad)(ARGS) {
-    T keep = (T)k[ADAM_DECAY], b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2], t2 = (T)k[ADAM_TAKE2];
+    T keep = (T)k[ADAM_DECAY], b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2],
+      t2 = (T)k[ADAM_TAKE2];
     T eps = (T)k[ADAM_EPS], root = (T)k[ADAM_ROOT], step = (T)k[ADAM_STEP];
     for (int64_t i = 0; i < n; i++) {
         a[i] = b1 * a[i] + t1 * g[i];
@@ -128,7 +142,8 @@ VECTOR_CLONES static void LOOP(amsgrad)(ARGS) {
 
 VECTOR_CLONES static void LOOP(adamax)(ARGS) {
     (void)c;
-    T b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2], eps = (T)k[ADAM_EPS], step = (T)k[ADAM_STEP];
+    T b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2], eps = (T)k[ADAM_EPS],
+      step = (T)k[ADAM_STEP];
     for (int64_t i = 0; i < n; i++) {
         a[i] = b1 * a[i] + t1 * g[i];
         b[i] = MAX(b2 * b[i], ABS(g[i]) + eps);
@@ -139,7 +154,8 @@ VECTOR_CLONES static void LOOP(adamax)(ARGS) {
 VECTOR_CLONES static void LOOP(nadam)(ARGS) {
     (void)c;
     T b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2], t2 = (T)k[ADAM_TAKE2];
-    T eps = (T)k[ADAM_EPS], square = (T)k[ADAM_ROOT], of_grad = (T)k[ADAM_DECAY], of_mean = (T)k[ADAM_STEP];
+    T eps = (T)k[ADAM_EPS], square = (T)k[ADAM_ROOT], of_grad = (T)k[ADAM_DECAY],
+      of_mean = (T)k[ADAM_STEP];
     for (int64_t i = 0; i < n; i++) {
         a[i] = b1 * a[i] + t1 * g[i];
         b[i] = b2 * b[i] + t2 * g[i] * g[i];
@@ -152,7 +168,8 @@ VECTOR_CLONES static void LOOP(nadam)(ARGS) {
 VECTOR_CLONES static void LOOP(radam)(ARGS) {
     (void)c;
     T b1 = (T)k[ADAM_BETA1], t1 = (T)k[ADAM_TAKE1], b2 = (T)k[ADAM_BETA2], t2 = (T)k[ADAM_TAKE2];
-    T eps = (T)k[ADAM_EPS], root = (T)k[ADAM_ROOT], step = (T)k[ADAM_STEP], first = (T)k[ADAM_DECAY];
+    T eps = (T)k[ADAM_EPS], root = (T)k[ADAM_ROOT], step = (T)k[ADAM_STEP],
+      first = (T)k[ADAM_DECAY];
     for (int64_t i = 0; i < n; i++) {
         a[i] = b1 * a[i] + t1 * g[i];
         b[i] = b2 * b[i] + t2 * g[i] * g[i];
@@ -189,7 +206,8 @@ VECTOR_CLONES static void LOOP(asgd_copy)(ARGS) {
 
 VECTOR_CLONES static void LOOP(rprop)(ARGS) {
     (void)c;
-    T shrink = (T)k[RPROP_MINUS], grow = (T)k[RPROP_PLUS], least = (T)k[RPROP_MIN], most = (T)k[RPROP_MAX];
+    T shrink = (T)k[RPROP_MINUS], grow = (T)k[RPROP_PLUS], least = (T)k[RPROP_MIN],
+      most = (T)k[RPROP_MAX];
     for (int64_t i = 0; i < n; i++) {
         T turn = g[i] * a[i], factor = turn > 0 ? grow : turn < 0 ? shrink : 1;
         T size = b[i] * factor, used = turn < 0 ? 0 : g[i];
@@ -202,7 +220,7 @@ VECTOR_CLONES static void LOOP(rprop)(ARGS) {
     }
 }
 
-/* ---- clipping, and vectors of LBFGS ------------------------------------------------------------------------ */
+/* ---- clipping, and vectors of LBFGS ---------------------------------------------------------- */
 
 VECTOR_CLONES static void LOOP(scale)(T *restrict x, double factor, int64_t n) {
     T f = (T)factor;

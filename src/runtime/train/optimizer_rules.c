@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimizer_rules.c - optimizers.def as tables, and the numbers of a step: step sizes and corrections of biases, computed in double as PyTorch does.
+ * optimizer_rules.c - optimizers.def as tables, and the numbers of a step: step sizes and
+ * corrections of biases, computed in double as PyTorch does.
  *
- * Formulas are those of torch.optim 1.13. NAdam's next product of momenta counts the present one twice there, which later versions mended; here as there.
+ * Formulas are those of torch.optim 1.13. NAdam's next product of momenta counts the present one
+ * twice there, which later versions mended; here as there.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "runtime/train/train.h"
@@ -12,7 +14,8 @@
 static const hyper_row hyper_rows[HYPER_COUNT] = {
 #define NAMES(...) 0
 #define OPTIMIZER(id, name, scalars, tensors)
-#define HYPER(id, field, key, kind, standard) [HYPER_##id##_##field] = {#field, key, HYPER_##kind, standard},
+#define HYPER(id, field, key, kind, standard)                                                      \
+    [HYPER_##id##_##field] = {#field, key, HYPER_##kind, standard},
 #include "runtime/train/optimizers.def"
 #undef OPTIMIZER
 #undef HYPER
@@ -20,10 +23,10 @@ static const hyper_row hyper_rows[HYPER_COUNT] = {
 };
 
 enum { /* how many each optimiser has: COUNT_SGD = 0 + 1 + 1 ... */
-    COUNT_NONE = 0
+       COUNT_NONE = 0
 #define NAMES(...) 0
 #define OPTIMIZER(id, name, scalars, tensors) , COUNT_##id = 0
-#define HYPER(id, field, key, kind, standard) + 1
+#define HYPER(id, field, key, kind, standard) +1
 #include "runtime/train/optimizers.def"
 #undef OPTIMIZER
 #undef HYPER
@@ -32,7 +35,8 @@ enum { /* how many each optimiser has: COUNT_SGD = 0 + 1 + 1 ... */
 
 const optimizer_row optimizer_rows[OPTIMIZER_COUNT] = {
 #define NAMES(...) {__VA_ARGS__}
-#define OPTIMIZER(id, name, scalars, tensors) [OPTIMIZER_##id] = {name, scalars, tensors, &hyper_rows[FIRST_##id], COUNT_##id},
+#define OPTIMIZER(id, name, scalars, tensors)                                                      \
+    [OPTIMIZER_##id] = {name, scalars, tensors, &hyper_rows[FIRST_##id], COUNT_##id},
 #define HYPER(id, field, key, kind, standard)
 #include "runtime/train/optimizers.def"
 #undef OPTIMIZER
@@ -49,7 +53,8 @@ bool optimizer_uses(const optimizer *o, const optimizer_group *g, int state, dou
     switch (o->id) {
     case OPTIMIZER_SGD: return H(SGD, momentum) != 0;
     case OPTIMIZER_ADAGRAD: *start = H(ADAGRAD, initial_accumulator_value); return true;
-    case OPTIMIZER_RMSPROP: return state == 0 || (state == 1 ? H(RMSPROP, momentum) > 0 : H(RMSPROP, centered) != 0);
+    case OPTIMIZER_RMSPROP:
+        return state == 0 || (state == 1 ? H(RMSPROP, momentum) > 0 : H(RMSPROP, centered) != 0);
     case OPTIMIZER_ADAM: return state < 2 || H(ADAM, amsgrad) != 0;
     case OPTIMIZER_ADAMW: return state < 2 || H(ADAMW, amsgrad) != 0;
     case OPTIMIZER_RPROP: *start = state == 1 ? H(RPROP, lr) : 0; return true;
@@ -69,7 +74,9 @@ static void prepare_sgd(const optimizer_group *g, optimizer_param *p, optimizer_
     bool first = p->step == 1;
     j->weight_decay = H(SGD, weight_decay);
     j->maximize = H(SGD, maximize) != 0;
-    j->loop = momentum == 0 ? LOOP_sgd_plain : H(SGD, nesterov) != 0 ? LOOP_sgd_nesterov : LOOP_sgd_momentum;
+    j->loop = momentum == 0           ? LOOP_sgd_plain
+              : H(SGD, nesterov) != 0 ? LOOP_sgd_nesterov
+                                      : LOOP_sgd_momentum;
     j->k[SGD_LR] = -H(SGD, lr);
     j->k[SGD_KEEP] = first ? 0 : momentum; /* the first gradient is taken whole */
     j->k[SGD_TAKE] = first ? 1 : 1 - H(SGD, dampening);
@@ -117,7 +124,8 @@ static void prepare_betas(double b1, double b2, double eps, optimizer_job *j) {
 }
 
 /* Adam and AdamW from the corrections of their biases on. */
-static void prepare_adam(double b1, double b2, double eps, double lr, double decay, bool amsgrad, double step, optimizer_job *j) {
+static void prepare_adam(double b1, double b2, double eps, double lr, double decay, bool amsgrad,
+                         double step, optimizer_job *j) {
     prepare_betas(b1, b2, eps, j);
     j->loop = amsgrad ? LOOP_amsgrad : LOOP_adam;
     j->k[ADAM_ROOT] = sqrt(1 - pow(b2, step));
@@ -135,7 +143,8 @@ static void prepare_adamax(const optimizer_group *g, optimizer_param *p, optimiz
 
 static void prepare_nadam(const optimizer_group *g, optimizer_param *p, optimizer_job *j) {
     double b1 = H(NADAM, beta1), lr = H(NADAM, lr), decay = H(NADAM, momentum_decay);
-    double mu = b1 * (1 - 0.5 * pow(0.96, p->step * decay)), next = b1 * (1 - 0.5 * pow(0.96, (p->step + 1) * decay));
+    double mu = b1 * (1 - 0.5 * pow(0.96, p->step * decay)),
+           next = b1 * (1 - 0.5 * pow(0.96, (p->step + 1) * decay));
     p->scalars[0] = (float)(p->scalars[0] * mu); /* a float32 tensor in PyTorch */
     double product = p->scalars[0], product_next = (float)(product * mu * next);
     prepare_betas(b1, H(NADAM, beta2), H(NADAM, eps), j);
@@ -154,7 +163,8 @@ static void prepare_radam(const optimizer_group *g, optimizer_param *p, optimize
     j->loop = rho > 5 ? LOOP_radam : LOOP_radam_early;
     j->k[ADAM_DECAY] = 1 - pow(H(RADAM, beta1), p->step);
     j->k[ADAM_ROOT] = sqrt(1 - b2t);
-    j->k[ADAM_STEP] = rho > 5 ? lr * sqrt((rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho)) : lr;
+    j->k[ADAM_STEP] =
+        rho > 5 ? lr * sqrt((rho - 4) * (rho - 2) * most / ((most - 4) * (most - 2) * rho)) : lr;
 }
 
 static void prepare_asgd(const optimizer_group *g, optimizer_param *p, optimizer_job *j) {
@@ -190,13 +200,14 @@ void optimizer_prepare(const optimizer *o, optimizer_param *p, optimizer_job *j)
     case OPTIMIZER_ADADELTA: prepare_adadelta(g, p, j); break;
     case OPTIMIZER_RMSPROP: prepare_rmsprop(g, p, j); break;
     case OPTIMIZER_ADAM:
-        prepare_adam(H(ADAM, beta1), H(ADAM, beta2), H(ADAM, eps), H(ADAM, lr), 1, H(ADAM, amsgrad) != 0, p->step, j);
+        prepare_adam(H(ADAM, beta1), H(ADAM, beta2), H(ADAM, eps), H(ADAM, lr), 1,
+                     H(ADAM, amsgrad) != 0, p->step, j);
         j->weight_decay = H(ADAM, weight_decay);
         j->maximize = H(ADAM, maximize) != 0;
         break;
     case OPTIMIZER_ADAMW:
-        prepare_adam(H(ADAMW, beta1), H(ADAMW, beta2), H(ADAMW, eps), H(ADAMW, lr), 1 - H(ADAMW, lr) * H(ADAMW, weight_decay),
-                     H(ADAMW, amsgrad) != 0, p->step, j);
+        prepare_adam(H(ADAMW, beta1), H(ADAMW, beta2), H(ADAMW, eps), H(ADAMW, lr),
+                     1 - H(ADAMW, lr) * H(ADAMW, weight_decay), H(ADAMW, amsgrad) != 0, p->step, j);
         j->maximize = H(ADAMW, maximize) != 0;
         break;
     case OPTIMIZER_ADAMAX: prepare_adamax(g, p, j); break;

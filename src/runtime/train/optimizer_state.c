@@ -5,17 +5,18 @@
  *     {"state": {0: {"step": tensor(2.), "exp_avg": ..., "exp_avg_sq": ...}, 1: ...},
  *      "param_groups": [{"lr": 0.001, "betas": (0.9, 0.999), ..., "params": [0, 1]}]}
  *
- * Parameters are numbered through, group after group. Both 1.13's and later versions' optimisers load it; what either of them wrote is loaded here: steps may be
- * ints, lists may stand for tuples, keys that are not known are skipped.
+ * Parameters are numbered through, group after group. Both 1.13's and later versions' optimisers
+ * load it; what either of them wrote is loaded here: steps may be ints, lists may stand for tuples,
+ * keys that are not known are skipped.
  * Tests: tests/unit/test_optimizer.c, tests/interop/optimizers.py
  */
-#include "runtime/train/train.h"
 #include "ir/type.h"
+#include "runtime/train/train.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- dicts ---------------------------------------------------------------------------------------- */
+/* ---- dicts ----------------------------------------------------------------------------------- */
 
 ctsc_status train_put(diag *d, dict *into, const char *key, value v) {
     str *s = str_new(key, strlen(key));
@@ -62,7 +63,7 @@ static ctsc_status put_scalar(diag *d, dict *into, const char *key, double x) {
     return train_put(d, into, key, v);
 }
 
-/* ---- saving ----------------------------------------------------------------------------------------- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 static ctsc_status put_pair(diag *d, dict *into, const char *key, double a, double b) {
     tuple *t = tuple_new(2, NULL);
@@ -95,15 +96,19 @@ static ctsc_status put_group(diag *d, const optimizer *o, size_t group, size_t f
     if (g->has_initial_lr) TRY(train_put(d, into, "initial_lr", value_float(g->initial_lr)));
     list *l = list_new(LIST_INT, TYPE_INT, g->count);
     if (!l) return diag_no_memory(d);
-    for (size_t i = 0; i < g->count; i++) (void)list_append_take(l, value_int((int64_t)(first + i))); /* there is room */
+    /* there is room */
+    for (size_t i = 0; i < g->count; i++)
+        (void)list_append_take(l, value_int((int64_t)(first + i)));
     return train_put(d, into, "params", value_list_take(l));
 }
 
 static ctsc_status put_param(diag *d, const optimizer *o, const optimizer_param *p, dict *into) {
     if (o->id != OPTIMIZER_SGD) TRY(put_scalar(d, into, "step", p->step));
-    for (int i = 0; i < 2 && o->row->scalars[i]; i++) TRY(put_scalar(d, into, o->row->scalars[i], p->scalars[i]));
+    for (int i = 0; i < 2 && o->row->scalars[i]; i++)
+        TRY(put_scalar(d, into, o->row->scalars[i], p->scalars[i]));
     for (int i = 0; i < OPTIMIZER_STATES && o->row->tensors[i]; i++)
-        if (p->state[i]) TRY(train_put(d, into, o->row->tensors[i], value_tensor_take(tensor_ref(p->state[i]))));
+        if (p->state[i])
+            TRY(train_put(d, into, o->row->tensors[i], value_tensor_take(tensor_ref(p->state[i]))));
     return CTSC_OK;
 }
 
@@ -119,7 +124,8 @@ static ctsc_status put_states(diag *d, const optimizer *o, dict *into) {
             value_unref(value_dict_take(own));
             return s;
         }
-        if (!dict_set_take(into, value_int((int64_t)i), value_dict_take(own))) return diag_no_memory(d);
+        if (!dict_set_take(into, value_int((int64_t)i), value_dict_take(own)))
+            return diag_no_memory(d);
     }
     return CTSC_OK;
 }
@@ -152,7 +158,7 @@ ctsc_status optimizer_state(diag *d, const optimizer *o, value *out) {
     return s;
 }
 
-/* ---- loading ---------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static value pair_item(value v, int i) {
     if (v.tag == V_TUPLE && v.u.tuple->len == 2) return value_ref(v.u.tuple->items[i]);
@@ -162,7 +168,8 @@ static value pair_item(value v, int i) {
 static ctsc_status get_hyper(diag *d, const hyper_row *h, const dict *from, double *out) {
     value v;
     double x;
-    if (h->kind == HYPER_FIXED || h->kind == HYPER_ABSENT || !train_get(from, h->key, &v)) return CTSC_OK;
+    if (h->kind == HYPER_FIXED || h->kind == HYPER_ABSENT || !train_get(from, h->key, &v))
+        return CTSC_OK;
     if (h->kind == HYPER_CHOICE) {
         *out = v.tag == V_STR && !strcmp(v.u.str->bytes, "strong_wolfe");
         return CTSC_OK;
@@ -179,42 +186,54 @@ static ctsc_status get_hyper(diag *d, const hyper_row *h, const dict *from, doub
 static ctsc_status get_group(diag *d, const optimizer *o, value from, optimizer_group *g) {
     value params;
     if (from.tag != V_DICT || !train_get(from.u.dict, "params", &params) || params.tag != V_LIST)
-        return diag_fail(d, CTSC_FAILED, "a parameter group of the optimiser's state is no dict with params");
+        return diag_fail(d, CTSC_FAILED,
+                         "a parameter group of the optimiser's state is no dict with params");
     if (params.u.list->len != g->count)
-        return diag_fail(d, CTSC_FAILED, "loaded state dict contains a parameter group that doesn't match the size of optimizer's group");
-    for (int i = 0; i < o->row->nhypers; i++) TRY(get_hyper(d, &o->row->hypers[i], from.u.dict, &g->h[i]));
-    g->has_initial_lr = train_get(from.u.dict, "initial_lr", &params) && train_number(params, &g->initial_lr);
+        return diag_fail(d, CTSC_FAILED,
+                         "loaded state dict contains a parameter group that doesn't match the size "
+                         "of optimizer's group");
+    for (int i = 0; i < o->row->nhypers; i++)
+        TRY(get_hyper(d, &o->row->hypers[i], from.u.dict, &g->h[i]));
+    g->has_initial_lr = train_get(from.u.dict, "initial_lr", &params) &&
+                        train_number(params, &g->initial_lr);
     return CTSC_OK;
 }
 
-/* A state's tensor with its parameter's dtype and layout: copied, since the file's may be read-only or shared. */
+/* A state's tensor with its parameter's dtype and layout: copied, since the file's may be
+ * read-only or shared. */
 static ctsc_status get_tensor(diag *d, const tensor *t, const char *name, value v, tensor **out) {
-    if (v.tag != V_TENSOR) return diag_fail(d, CTSC_FAILED, "the optimiser's %s is no tensor", name);
+    if (v.tag != V_TENSOR)
+        return diag_fail(d, CTSC_FAILED, "the optimiser's %s is no tensor", name);
     if (!tensor_same_shape(v.u.tensor, t) || v.u.tensor->storage->device)
-        return diag_fail(d, CTSC_FAILED, "the optimiser's %s has another shape than its parameter", name);
+        return diag_fail(d, CTSC_FAILED, "the optimiser's %s has another shape than its parameter",
+                         name);
     TRY(train_new_like(d, t, (dtype)t->dtype, out));
     return tensor_copy(d, *out, v.u.tensor);
 }
 
 static ctsc_status get_param(diag *d, const optimizer *o, const dict *from, optimizer_param *p) {
     value v;
-    if (train_get(from, "step", &v) && !train_number(v, &p->step)) return diag_fail(d, CTSC_FAILED, "the optimiser's step is no number");
+    if (train_get(from, "step", &v) && !train_number(v, &p->step))
+        return diag_fail(d, CTSC_FAILED, "the optimiser's step is no number");
     if (o->id == OPTIMIZER_SGD) p->step = 1; /* it only matters whether there was one */
     for (int i = 0; i < 2 && o->row->scalars[i]; i++)
         if (train_get(from, o->row->scalars[i], &v) && !train_number(v, &p->scalars[i]))
             return diag_fail(d, CTSC_FAILED, "the optimiser's %s is no number", o->row->scalars[i]);
     for (int i = 0; i < OPTIMIZER_STATES && o->row->tensors[i]; i++)
-        if (train_get(from, o->row->tensors[i], &v) && v.tag != V_NONE) TRY(get_tensor(d, p->t, o->row->tensors[i], v, &p->state[i]));
+        if (train_get(from, o->row->tensors[i], &v) && v.tag != V_NONE)
+            TRY(get_tensor(d, p->t, o->row->tensors[i], v, &p->state[i]));
     p->started = true;
     return CTSC_OK;
 }
 
 /* A fresh parameter from what the state says of it, if anything. */
-static ctsc_status get_state(diag *d, const optimizer *o, const dict *states, size_t i, optimizer_param *p) {
+static ctsc_status get_state(diag *d, const optimizer *o, const dict *states, size_t i,
+                             optimizer_param *p) {
     value v;
     *p = (optimizer_param){.t = o->params.data[i].t, .group = o->params.data[i].group};
     if (o->id == OPTIMIZER_LBFGS || !dict_get(states, value_int((int64_t)i), &v)) return CTSC_OK;
-    if (v.tag != V_DICT) return diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is no dict");
+    if (v.tag != V_DICT)
+        return diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is no dict");
     optimizer_start(o, p);
     return get_param(d, o, v.u.dict, p);
 }
@@ -229,7 +248,9 @@ static ctsc_status load_params(diag *d, optimizer *o, const dict *states, optimi
     while (n < o->params.len && s == CTSC_OK) s = get_state(d, o, states, n, &made[n]), n++;
     value v;
     if (s == CTSC_OK && o->id == OPTIMIZER_LBFGS && dict_get(states, value_int(0), &v))
-        s = v.tag == V_DICT ? lbfgs_load_state(d, o, v.u.dict) : diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is no dict");
+        s = v.tag == V_DICT
+                ? lbfgs_load_state(d, o, v.u.dict)
+                : diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is no dict");
     for (size_t i = 0; i < n; i++) {
         optimizer_param *p = &o->params.data[i], was = *p;
         if (s == CTSC_OK) *p = made[i];
@@ -240,10 +261,13 @@ static ctsc_status load_params(diag *d, optimizer *o, const dict *states, optimi
 
 ctsc_status optimizer_load_state(diag *d, optimizer *o, value state) {
     value states, groups;
-    if (state.tag != V_DICT || !train_get(state.u.dict, "state", &states) || states.tag != V_DICT || !train_get(state.u.dict, "param_groups", &groups) ||
-        groups.tag != V_LIST)
-        return diag_fail(d, CTSC_FAILED, "the optimiser's state is no dict with state and param_groups");
-    if (groups.u.list->len != o->groups.len) return diag_fail(d, CTSC_FAILED, "loaded state dict has a different number of parameter groups");
+    if (state.tag != V_DICT || !train_get(state.u.dict, "state", &states) || states.tag != V_DICT ||
+        !train_get(state.u.dict, "param_groups", &groups) || groups.tag != V_LIST)
+        return diag_fail(d, CTSC_FAILED,
+                         "the optimiser's state is no dict with state and param_groups");
+    if (groups.u.list->len != o->groups.len)
+        return diag_fail(d, CTSC_FAILED,
+                         "loaded state dict has a different number of parameter groups");
     optimizer_group *gs = mem_alloc((o->groups.len + 1) * sizeof *gs);
     optimizer_param *made = mem_alloc((o->params.len + 1) * sizeof *made);
     ctsc_status s = gs && made ? CTSC_OK : diag_no_memory(d);

@@ -2,8 +2,9 @@
 /*
  * scheduler.c - learning rates over time, as torch.optim.lr_scheduler has them.
  *
- * Most of PyTorch's schedules compute a rate from the one before, not from the first one: it makes them chainable, and rounding drifts. So here, for the same
- * bits. The rate itself is the optimiser's, and is saved there.
+ * Most of PyTorch's schedules compute a rate from the one before, not from the first one: it makes
+ * them chainable, and rounding drifts. So here, for the same bits. The rate itself is the
+ * optimiser's, and is saved there.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "ir/type.h"
@@ -31,9 +32,9 @@ typedef enum scheduler_id {
     SCHEDULER_COUNT
 } scheduler_id;
 enum { /* NUMBER_STEP = 0 + 1 + 1 */
-    NUMBER_NONE = 0
+       NUMBER_NONE = 0
 #define SCHEDULER(id, name) , NUMBER_##id = 0
-#define SETTING(id, field, key, standard) + 1
+#define SETTING(id, field, key, standard) +1
 #include "runtime/train/schedulers.def"
 #undef SCHEDULER
 #undef SETTING
@@ -56,7 +57,7 @@ struct scheduler {
     VEC(int64_t) milestones; /* in the order given */
     VEC(double) base_lrs;    /* per group */
     int64_t last_epoch, step_count;
-    double best;             /* plateau's */
+    double best; /* plateau's */
     int64_t bad, cooldown;
     train_lambda fn;
     void *ctx;
@@ -68,7 +69,7 @@ static double *group_lr(const scheduler *s, size_t g) {
     return &s->o->groups.data[g].h[0]; /* every optimiser's first setting */
 }
 
-/* ---- the schedules: the rate of a group at s->last_epoch ------------------------------------------------ */
+/* ---- the schedules: the rate of a group at s->last_epoch ------------------------------------- */
 
 static double schedule_STEP(const scheduler *s, size_t g) {
     bool now = s->last_epoch && s->last_epoch % (int64_t)V(STEP, step_size) == 0;
@@ -86,16 +87,19 @@ static double schedule_EXPONENTIAL(const scheduler *s, size_t g) {
 }
 
 static double schedule_LINEAR(const scheduler *s, size_t g) {
-    double lr = *group_lr(s, g), start = V(LINEAR, start_factor), rise = V(LINEAR, end_factor) - start;
+    double lr = *group_lr(s, g), start = V(LINEAR, start_factor),
+           rise = V(LINEAR, end_factor) - start;
     if (s->last_epoch == 0) return lr * start;
     if ((double)s->last_epoch > V(LINEAR, total_iters)) return lr;
     return lr * (1 + rise / (V(LINEAR, total_iters) * start + (double)(s->last_epoch - 1) * rise));
 }
 
 static double schedule_COSINE(const scheduler *s, size_t g) {
-    double lr = *group_lr(s, g), least = V(COSINE, eta_min), t = V(COSINE, t_max), e = (double)s->last_epoch;
+    double lr = *group_lr(s, g), least = V(COSINE, eta_min), t = V(COSINE, t_max),
+           e = (double)s->last_epoch;
     if (s->last_epoch == 0) return lr;
-    if ((s->last_epoch - 1 - (int64_t)t) % (2 * (int64_t)t) == 0) return lr + (s->base_lrs.data[g] - least) * (1 - cos(PI / t)) / 2;
+    if ((s->last_epoch - 1 - (int64_t)t) % (2 * (int64_t)t) == 0)
+        return lr + (s->base_lrs.data[g] - least) * (1 - cos(PI / t)) / 2;
     return (1 + cos(PI * e / t)) / (1 + cos(PI * (e - 1) / t)) * (lr - least) + least;
 }
 
@@ -105,10 +109,18 @@ static double cycle_anneal(const scheduler *s, double from, double to, double pc
 }
 
 static double schedule_ONECYCLE(const scheduler *s, size_t g) {
-    double total = V(ONECYCLE, total_steps), top = V(ONECYCLE, max_lr), first = top / V(ONECYCLE, div_factor), least = first / V(ONECYCLE, final_div_factor);
-    double low = V(ONECYCLE, base_momentum), high = V(ONECYCLE, max_momentum), up = V(ONECYCLE, pct_start) * total - 1;
+    double total = V(ONECYCLE, total_steps), top = V(ONECYCLE, max_lr),
+           first = top / V(ONECYCLE, div_factor), least = first / V(ONECYCLE, final_div_factor);
+    double low = V(ONECYCLE, base_momentum), high = V(ONECYCLE, max_momentum),
+           up = V(ONECYCLE, pct_start) * total - 1;
     bool three = V(ONECYCLE, three_phase) != 0;
-    struct { double end, lr0, lr1, m0, m1; } phases[3] = {{up, first, top, high, low}, {total - 1, top, least, low, high}, {total - 1, first, least, high, high}};
+    struct {
+        double end, lr0, lr1, m0, m1;
+    } phases[3] = {
+        {up, first, top, high, low},
+        {total - 1, top, least, low, high},
+        {total - 1, first, least, high, high},
+    };
     if (three) phases[1].end = 2 * V(ONECYCLE, pct_start) * total - 2, phases[1].lr1 = first;
     double begin = 0, e = (double)s->last_epoch;
     int i = 0;
@@ -116,19 +128,22 @@ static double schedule_ONECYCLE(const scheduler *s, size_t g) {
     double pct = (e - begin) / (phases[i].end - begin);
     const char *name = optimizer_hyper(s->o, g, "beta1") ? "beta1" : "momentum";
     double *momentum = (double *)optimizer_hyper(s->o, g, name);
-    if (momentum && V(ONECYCLE, cycle_momentum) != 0) *momentum = cycle_anneal(s, phases[i].m0, phases[i].m1, pct);
+    if (momentum && V(ONECYCLE, cycle_momentum) != 0)
+        *momentum = cycle_anneal(s, phases[i].m0, phases[i].m1, pct);
     return cycle_anneal(s, phases[i].lr0, phases[i].lr1, pct);
 }
 
-static double schedule_PLATEAU(const scheduler *s, size_t g) {
-    return *group_lr(s, g);
-}
+static double schedule_PLATEAU(const scheduler *s, size_t g) { return *group_lr(s, g); }
 
 static double schedule_LAMBDA(const scheduler *s, size_t g) {
     return s->base_lrs.data[g] * s->fn(s->ctx, g, s->last_epoch);
 }
 
-static const struct { const char *name; double (*lr)(const scheduler *s, size_t g); int first, count; } schedules[SCHEDULER_COUNT] = {
+static const struct {
+    const char *name;
+    double (*lr)(const scheduler *s, size_t g);
+    int first, count;
+} schedules[SCHEDULER_COUNT] = {
 #define SCHEDULER(id, name) [SCHEDULER_##id] = {name, schedule_##id, FROM_##id, NUMBER_##id},
 #define SETTING(id, field, key, standard)
 #include "runtime/train/schedulers.def"
@@ -136,7 +151,7 @@ static const struct { const char *name; double (*lr)(const scheduler *s, size_t 
 #undef SETTING
 };
 
-/* ---- plateaus --------------------------------------------------------------------------------------------- */
+/* ---- plateaus -------------------------------------------------------------------------------- */
 
 static bool plateau_is_better(const scheduler *s, double a) {
     double by = V(PLATEAU, threshold);
@@ -160,12 +175,14 @@ static void plateau_step(scheduler *s, double metric) {
     s->bad = 0;
 }
 
-/* ---- making and stepping ----------------------------------------------------------------------------------- */
+/* ---- making and stepping --------------------------------------------------------------------- */
 
 static ctsc_status scheduler_unknown(diag *d, const char *name) {
     strbuf known = STRBUF_INIT;
-    for (int i = 0; i < SCHEDULER_COUNT; i++) sb_printf(&known, "%s%s", i ? ", " : "", schedules[i].name);
-    ctsc_status st = diag_fail(d, CTSC_USAGE, "there is no schedule '%s' (there are: %s)", name, sb_str(&known));
+    for (int i = 0; i < SCHEDULER_COUNT; i++)
+        sb_printf(&known, "%s%s", i ? ", " : "", schedules[i].name);
+    ctsc_status st = diag_fail(d, CTSC_USAGE, "there is no schedule '%s' (there are: %s)", name,
+                               sb_str(&known));
     sb_free(&known);
     return st;
 }
@@ -182,33 +199,41 @@ static ctsc_status scheduler_set(diag *d, scheduler *s, const train_setting *giv
             s->v[i] = given->value;
             return CTSC_OK;
         }
-    return diag_fail(d, CTSC_USAGE, "the schedule '%s' has no setting '%s'", schedules[s->id].name, given->name);
+    return diag_fail(d, CTSC_USAGE, "the schedule '%s' has no setting '%s'", schedules[s->id].name,
+                     given->name);
 }
 
-static bool scheduler_is_count(double v) {
-    return v >= 1 && v < 1e15 && v == floor(v);
-}
+static bool scheduler_is_count(double v) { return v >= 1 && v < 1e15 && v == floor(v); }
 
 static ctsc_status scheduler_check(diag *d, const scheduler *s) {
     int first = schedules[s->id].first, n = schedules[s->id].count;
     for (int i = 0; i < n; i++)
-        if (s->v[i] != s->v[i]) return diag_fail(d, CTSC_USAGE, "the schedule '%s' needs a setting '%s'", schedules[s->id].name, settings[first + i].name);
+        if (s->v[i] != s->v[i])
+            return diag_fail(d, CTSC_USAGE, "the schedule '%s' needs a setting '%s'",
+                             schedules[s->id].name, settings[first + i].name);
     bool ok = true;
     if (s->id == SCHEDULER_STEP) ok = scheduler_is_count(V(STEP, step_size));
     if (s->id == SCHEDULER_COSINE) ok = scheduler_is_count(V(COSINE, t_max));
     if (s->id == SCHEDULER_ONECYCLE)
-        ok = scheduler_is_count(V(ONECYCLE, total_steps)) && V(ONECYCLE, pct_start) >= 0 && V(ONECYCLE, pct_start) <= 1 && V(ONECYCLE, div_factor) > 0;
-    if (s->id == SCHEDULER_LINEAR) ok = V(LINEAR, start_factor) > 0 && V(LINEAR, start_factor) <= 1 && V(LINEAR, end_factor) >= 0 && V(LINEAR, end_factor) <= 1;
+        ok = scheduler_is_count(V(ONECYCLE, total_steps)) && V(ONECYCLE, pct_start) >= 0 &&
+             V(ONECYCLE, pct_start) <= 1 && V(ONECYCLE, div_factor) > 0;
+    if (s->id == SCHEDULER_LINEAR)
+        ok = V(LINEAR, start_factor) > 0 && V(LINEAR, start_factor) <= 1 &&
+             V(LINEAR, end_factor) >= 0 && V(LINEAR, end_factor) <= 1;
     if (s->id == SCHEDULER_PLATEAU) ok = V(PLATEAU, factor) < 1;
     if (s->id == SCHEDULER_LAMBDA) ok = s->fn != NULL;
-    return ok ? CTSC_OK : diag_fail(d, CTSC_USAGE, "a setting of the schedule '%s' is out of range", schedules[s->id].name);
+    return ok ? CTSC_OK
+              : diag_fail(d, CTSC_USAGE, "a setting of the schedule '%s' is out of range",
+                          schedules[s->id].name);
 }
 
 /* The rates of the first epoch. */
 static ctsc_status scheduler_begin(diag *d, scheduler *s) {
     for (size_t g = 0; g < s->o->groups.len; g++) {
         optimizer_group *group = &s->o->groups.data[g];
-        if (s->id == SCHEDULER_ONECYCLE) group->h[0] = V(ONECYCLE, max_lr) / V(ONECYCLE, div_factor), group->has_initial_lr = false;
+        if (s->id == SCHEDULER_ONECYCLE)
+            group->h[0] = V(ONECYCLE, max_lr) / V(ONECYCLE, div_factor),
+            group->has_initial_lr = false;
         if (!group->has_initial_lr) group->initial_lr = group->h[0];
         group->has_initial_lr = s->id != SCHEDULER_PLATEAU;
         if (!vec_push(&s->base_lrs, group->initial_lr)) return diag_no_memory(d);
@@ -219,14 +244,16 @@ static ctsc_status scheduler_begin(diag *d, scheduler *s) {
     return scheduler_step(d, s, 0);
 }
 
-ctsc_status scheduler_new(diag *d, const char *name, optimizer *o, size_t n, const train_setting *given, train_lambda fn, void *ctx, scheduler **out) {
+ctsc_status scheduler_new(diag *d, const char *name, optimizer *o, size_t n,
+                          const train_setting *given, train_lambda fn, void *ctx, scheduler **out) {
     int id = 0;
     while (id < SCHEDULER_COUNT && strcmp(schedules[id].name, name)) id++;
     if (id == SCHEDULER_COUNT) return scheduler_unknown(d, name);
     scheduler *s = mem_zalloc(sizeof *s);
     if (!s) return diag_no_memory(d);
     *s = (scheduler){.id = (scheduler_id)id, .o = o, .fn = fn, .ctx = ctx};
-    for (int i = 0; i < schedules[id].count; i++) s->v[i] = settings[schedules[id].first + i].standard;
+    for (int i = 0; i < schedules[id].count; i++)
+        s->v[i] = settings[schedules[id].first + i].standard;
     ctsc_status st = CTSC_OK;
     for (size_t i = 0; i < n && st == CTSC_OK; i++) st = scheduler_set(d, s, &given[i]);
     if (st == CTSC_OK) st = scheduler_check(d, s);
@@ -244,26 +271,32 @@ void scheduler_free(scheduler *s) {
 }
 
 ctsc_status scheduler_step(diag *d, scheduler *s, double metric) {
-    if (s->base_lrs.len != s->o->groups.len) return diag_fail(d, CTSC_USAGE, "the optimiser has got more groups since its schedule was made");
+    if (s->base_lrs.len != s->o->groups.len)
+        return diag_fail(d, CTSC_USAGE,
+                         "the optimiser has got more groups since its schedule was made");
     s->step_count++;
     if (s->id == SCHEDULER_PLATEAU) {
         plateau_step(s, metric);
         return CTSC_OK;
     }
     if (s->id == SCHEDULER_ONECYCLE && (double)s->last_epoch + 1 > V(ONECYCLE, total_steps))
-        return diag_fail(d, CTSC_FAILED, "Tried to step %lld times. The specified number of total steps is %lld", (long long)s->last_epoch + 1,
-                         (long long)V(ONECYCLE, total_steps));
+        return diag_fail(d, CTSC_FAILED,
+                         "Tried to step %lld times. The specified number of total steps is %lld",
+                         (long long)s->last_epoch + 1, (long long)V(ONECYCLE, total_steps));
     s->last_epoch++;
     for (size_t g = 0; g < s->o->groups.len; g++) *group_lr(s, g) = schedules[s->id].lr(s, g);
     return CTSC_OK;
 }
 
-/* ---- state ----------------------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
-static ctsc_status scheduler_put_rates(diag *d, const scheduler *s, dict *into, const char *key, bool base) {
+static ctsc_status scheduler_put_rates(diag *d, const scheduler *s, dict *into, const char *key,
+                                       bool base) {
     list *l = list_new(LIST_FLOAT, TYPE_FLOAT, s->base_lrs.len);
     if (!l) return diag_no_memory(d);
-    for (size_t g = 0; g < s->base_lrs.len; g++) (void)list_append_take(l, value_float(base ? s->base_lrs.data[g] : *group_lr(s, g))); /* there is room */
+    /* there is room */
+    for (size_t g = 0; g < s->base_lrs.len; g++)
+        (void)list_append_take(l, value_float(base ? s->base_lrs.data[g] : *group_lr(s, g)));
     return train_put(d, into, key, value_list_take(l));
 }
 
@@ -271,7 +304,8 @@ static ctsc_status scheduler_put(diag *d, const scheduler *s, dict *into) {
     int first = schedules[s->id].first, n = schedules[s->id].count;
     for (int i = 0; i < n; i++) {
         bool whole = s->v[i] == floor(s->v[i]) && fabs(s->v[i]) < 1e15;
-        TRY(train_put(d, into, settings[first + i].key, whole ? value_int((int64_t)s->v[i]) : value_float(s->v[i])));
+        TRY(train_put(d, into, settings[first + i].key,
+                      whole ? value_int((int64_t)s->v[i]) : value_float(s->v[i])));
     }
     TRY(train_put(d, into, "last_epoch", value_int(s->last_epoch)));
     TRY(train_put(d, into, "_step_count", value_int(s->step_count)));
@@ -300,10 +334,14 @@ ctsc_status scheduler_load_state(diag *d, scheduler *s, value state) {
     const dict *from = state.tag == V_DICT ? state.u.dict : NULL;
     double epoch = 0, count = 0, bad = 0, cooldown = 0;
     value rates;
-    if (!from || !scheduler_get(from, "last_epoch", &epoch)) return diag_fail(d, CTSC_FAILED, "the schedule's state is no dict with last_epoch");
-    bool has = s->id != SCHEDULER_PLATEAU && train_get(from, "base_lrs", &rates) && rates.tag == V_LIST;
-    if (has && rates.u.list->len != s->base_lrs.len) return diag_fail(d, CTSC_FAILED, "the schedule's state is of another number of groups");
-    for (int i = 0; i < schedules[s->id].count; i++) (void)scheduler_get(from, settings[schedules[s->id].first + i].key, &s->v[i]);
+    if (!from || !scheduler_get(from, "last_epoch", &epoch))
+        return diag_fail(d, CTSC_FAILED, "the schedule's state is no dict with last_epoch");
+    bool has = s->id != SCHEDULER_PLATEAU && train_get(from, "base_lrs", &rates) &&
+               rates.tag == V_LIST;
+    if (has && rates.u.list->len != s->base_lrs.len)
+        return diag_fail(d, CTSC_FAILED, "the schedule's state is of another number of groups");
+    for (int i = 0; i < schedules[s->id].count; i++)
+        (void)scheduler_get(from, settings[schedules[s->id].first + i].key, &s->v[i]);
     s->last_epoch = (int64_t)epoch;
     s->step_count = scheduler_get(from, "_step_count", &count) ? (int64_t)count : s->last_epoch + 1;
     for (size_t g = 0; has && g < s->base_lrs.len; g++) {
