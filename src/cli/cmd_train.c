@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_train.c - ctsc train: the options. Tests: tests/cli/train.test */
-#include "cli/train.h"
+#include "cli/cli_train.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_data.c - what ctsc train learns from: the tensors of files. */
-#include "cli/train.h"
+#include "cli/cli_train.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; } with
  * Summary { repeated Value value = 1; } and Value { string tag = 1; float simple_value = 2; }.
  */
-#include "cli/train.h"
+#include "cli/cli_train.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * computes what it would have, to the last bit: the order of rows follows from seed and epoch,
  * everything else is in the checkpoint.
  */
-#include "cli/train.h"
+#include "cli/cli_train.h"
 
 #include <math.h>
 #include <signal.h>

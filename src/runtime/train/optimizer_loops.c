@@ -19,14 +19,14 @@
 #define ABS fabsf
 #define MAX(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
 #define LOOP(name) name##_float
-#include "runtime/train/optimizer_loops.inc.h"
+#include "runtime/train/optimizer_elements.h"
 
 #define T double
 #define SQRT sqrt
 #define ABS fabs
 #define MAX(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
 #define LOOP(name) name##_double
-#include "runtime/train/optimizer_loops.inc.h"
+#include "runtime/train/optimizer_elements.h"
 
 typedef struct jobs {
     const optimizer_job *data;

@@ -8,7 +8,7 @@
  *   optimizer_loops.c   what is done to the elements
  *   lbfgs.c             the one optimiser that calls back
  *   optimizer_state.c   state_dict and back
- *   scheduler.c         learning rates over time
+ *   schedules.c         learning rates over time
  *   clip.c              gradients held within bounds
  *   loader.c            batches, in PyTorch's order
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimizer_loops.inc.h - what each optimiser does to n elements; included once per element type
+ * optimizer_elements.h - what each optimiser does to n elements; included once per element type
  * (T, SQRT, ABS, MAX, LOOP(name)).
  *
  * p: parameters, g: gradients, a, b, c: the state's tensors in the order of optimizers.def; k:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * train.h - the parts of `ctsc train`: cmd_train.c reads options, train_loop.c trains, train_data.c
+ * cli_train.h - the parts of `ctsc train`: cmd_train.c reads options, train_loop.c trains, train_data.c
  * reads files, train_log.c tells what happens.
  */
-#ifndef CTSC_CLI_TRAIN_H
-#define CTSC_CLI_TRAIN_H
+#ifndef CTSC_CLI_CLI_TRAIN_H
+#define CTSC_CLI_CLI_TRAIN_H
 
 #include "cli/cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scheduler.c - learning rates over time, as torch.optim.lr_scheduler has them.
+ * schedules.c - learning rates over time, as torch.optim.lr_scheduler has them.
  *
  * Most of PyTorch's schedules compute a rate from the one before, not from the first one: it makes
  * them chainable, and rounding drifts. So here, for the same bits. The rate itself is the
