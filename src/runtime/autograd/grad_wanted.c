@@ -26,7 +26,7 @@ static bool wanted_compiles(wanted *w, function *f) {
     ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, &lost);
     w->no_memory |= s == CTSC_LIMIT;
     diag_clear(&lost);
-    return s == CTSC_OK;
+    return s == CTSC_OK && f->graph; /* an interface's methods have none */
 }
 
 static bool wanted_function(wanted *w, function *f) {
