@@ -6,7 +6,7 @@
 #   make wheel     dist/ctsc-*.whl, for CPython 3.9 and later; made manylinux where auditwheel is installed. pip install . does the same without that
 #
 # The extension has the library in it. That of a wheel has OpenBLAS as well, as far as it is called: of its kernels for two dozen processors those for
-# three, of which each processor gets the newest that it can run. libzip is put beside it by auditwheel, with an empty libcrypto: what reads archives needs no encryption.
+# three, of which each processor gets the newest that it can run. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 AUDITWHEEL ?= auditwheel
@@ -63,7 +63,7 @@ $(PY)/wheel/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map $(PY_
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(PY_LINK) -s -Wl,-z,pack-relative-relocs -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) \
-	    $(PY_BLAS_LINK) -lzip -lz -lm -ldl
+	    $(PY_BLAS_LINK) -lzip -ljansson -lz -lm -ldl
 $(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py
 	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.

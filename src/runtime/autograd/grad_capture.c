@@ -98,6 +98,7 @@ static ir_value *capture_tuple(capture *c, const tuple *t, type *want, int depth
 }
 
 static ir_value *capture_dict(capture *c, const dict *d, type *want, int depth) {
+    if (!want && d->key_type && d->val_type) want = type_dict(d->key_type, d->val_type);
     ir_value **items = arena_alloc(&c->g->arena, (2 * d->used + 1) * sizeof *items);
     size_t n = 0;
     for (size_t i = 0; items && i < d->used; i++) {
@@ -184,6 +185,11 @@ static const char *capture_objection(const op *o, int n, const value *args, int 
     return NULL;
 }
 
+/* Views of what was there before are made by operators too: whatever is written may be that. */
+static bool capture_writes(const op *o) {
+    return o->schema->has_alias_write || OP_WRITES(o->traits) != WRITES_NOTHING;
+}
+
 static void capture_results(capture *c, node *n, int returns, const value *results) {
     for (int i = 0; i < returns; i++) {
         ir_value *out = n->outputs.data[i];
@@ -212,15 +218,16 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
     for (int i = 0; i < nargs && !c->why; i++) in[i] = capture_value(c, args[i], o->schema->args[i].type, 0);
     if (c->why) return;
     node *n = graph_insert(c->g, node_new_op(c->g, o, nargs, in));
+    c->writes |= capture_writes(o);
     capture_results(c, n, returns, results);
     if (arena_failed(&c->g->arena)) capture_fail(c, "out of memory");
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------ */
 
-void capture_return(capture *c, value v) {
+void capture_return(capture *c, value v, type *t) {
     if (c->why) return;
-    ir_value *out = capture_value(c, v, NULL, 0);
+    ir_value *out = capture_value(c, v, t, 0);
     if (out) block_add_return(c->g->root, out);
 }
 

@@ -30,6 +30,7 @@ typedef struct capture {
     VEC(tensor *) externals; /* of parameters behind those that were declared */
     const char *why;         /* recording has failed; NULL: not yet */
     int nodes;
+    bool writes;             /* something may be written that was there before */
 } capture;
 
 /* What the thread records; NULL: nothing. */
@@ -45,8 +46,8 @@ void capture_alias(tensor *of, tensor *alias);
 void capture_fail(capture *c, const char *why);
 /* Did an operator make t while recording? It may be a view of what was there before. */
 bool capture_made(const capture *c, const tensor *t);
-/* The graph returns what v is made of. */
-void capture_return(capture *c, value v);
+/* The graph returns what v is made of, as a t (NULL: what v looks like). */
+void capture_return(capture *c, value v, type *t);
 /* Takes the graph out (NULL if recording failed) and frees the rest but externals. */
 graph *capture_end(capture *c);
 

@@ -5,6 +5,7 @@
  */
 #include "runtime/autograd/grad_program.h"
 
+#include "base/log.h"
 #include "passes/passes.h"
 #include "runtime/autograd/grad_capture.h"
 #include "runtime/context/signature.h"
@@ -21,6 +22,7 @@ typedef struct program {
     uint64_t module; /* the state of the module */
     _Atomic(int) state;
     code *code;
+    bool writes; /* what was there before */
     VEC(tensor *) externals; /* held: the code's last parameters */
 } program;
 
@@ -131,32 +133,6 @@ static ctsc_status program_compile(program *p, const char *name, graph *g, diag 
     return s;
 }
 
-/* Runs the call as taped code and records it. */
-static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n, value *args, diag *d, value *out) {
-    capture c, *outer = capture_current;
-    bool begun = capture_begin(&c, s->ntensors, s->tensors);
-    capture_current = begun ? &c : NULL;
-    ctsc_status st = interp_call_take(rt, f, n, args, d, out);
-    capture_current = outer;
-    if (!begun) return st;
-    if (st == CTSC_OK) capture_return(&c, *out);
-    else capture_fail(&c, "the call failed");
-    graph *g = capture_end(&c);
-    diag lost = {0};
-    bool made = g && program_compile(p, f->name, g, &lost) == CTSC_OK;
-    diag_clear(&lost); /* taped code goes on doing it */
-    if (made) {
-        p->externals.data = c.externals.data;
-        p->externals.len = c.externals.len;
-        p->externals.cap = c.externals.cap;
-    } else if (g) {
-        for (size_t i = 0; i < c.externals.len; i++) tensor_unref(c.externals.data[i]);
-        vec_free(&c.externals);
-    }
-    atomic_store(&p->state, made ? PROGRAM_READY : PROGRAM_REFUSED);
-    return st;
-}
-
 static ctsc_status program_run(const program *p, runtime *rt, const signature *s, diag *d, value *out) {
     enum { FEW = 64 };
     size_t n = (size_t)s->ntensors + p->externals.len;
@@ -167,6 +143,49 @@ static ctsc_status program_run(const program *p, runtime *rt, const signature *s
     rt->taped = rt->grad_enabled = false;
     ctsc_status st = interp_call_code(rt, p->code, (int)n, args, d, out);
     if (args != few) mem_free(args);
+    return st;
+}
+
+/* Runs the call as taped code and records it. */
+static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n, value *args, diag *d, value *out) {
+    capture c, *outer = capture_current;
+    bool begun = capture_begin(&c, s->ntensors, s->tensors);
+    capture_current = begun ? &c : NULL;
+    ctsc_status st = interp_call_take(rt, f, n, args, d, out);
+    capture_current = outer;
+    if (!begun) return st;
+    if (st == CTSC_OK) capture_return(&c, *out, f->schema->nreturns == 1 ? f->schema->returns[0].type : NULL);
+    else capture_fail(&c, "the call failed");
+    if (c.why) log_event(CTSC_LOG_INFO, "calls of %s that take gradients run as taped code: %s", f->name, c.why);
+    graph *g = capture_end(&c);
+    diag lost = {0};
+    bool made = g && program_compile(p, f->name, g, &lost) == CTSC_OK;
+    diag_clear(&lost); /* taped code goes on doing it */
+    if (made) {
+        p->externals.data = c.externals.data;
+        p->externals.len = c.externals.len;
+        p->externals.cap = c.externals.cap;
+        p->writes = c.writes;
+    } else if (g) {
+        for (size_t i = 0; i < c.externals.len; i++) tensor_unref(c.externals.data[i]);
+        vec_free(&c.externals);
+    }
+    atomic_store(&p->state, made ? PROGRAM_READY : PROGRAM_REFUSED);
+    return st;
+}
+
+/* At level 3 no call depends on an earlier one: the program answers the call that it was made of, unless the call has changed something. */
+static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, const signature *s, int n, value *args, diag *d, value *out) {
+    bool again = rt->opt >= 3;
+    value kept[SIGNATURE_TENSORS];
+    int nkept = again ? s->ntensors : 0;
+    for (int i = 0; i < nkept; i++) kept[i] = value_tensor_take(tensor_ref(s->tensors[i]));
+    ctsc_status st = program_record(p, rt, f, s, n, args, d, out);
+    if (st == CTSC_OK && again && atomic_load(&p->state) == PROGRAM_READY && !p->writes) {
+        value_set(out, value_none());
+        st = program_run(p, rt, s, d, out);
+    }
+    for (int i = 0; i < nkept; i++) value_unref(kept[i]);
     return st;
 }
 
@@ -198,7 +217,11 @@ static bool program_may(const runtime *rt) {
 ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, value *out) {
     signature s;
     uint64_t module = 0;
-    code *c = program_may(rt) ? __atomic_load_n(&f->code[FUNCTION_TAPED + executor_level(rt->opt)], __ATOMIC_ACQUIRE) : NULL;
+    int level = FUNCTION_TAPED + executor_level(rt->opt);
+    diag lost = {0};
+    code *c = NULL;
+    if (program_may(rt) && (rt->opt < 3 || code_ensure(f, level, NULL, &lost) == CTSC_OK)) c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
+    diag_clear(&lost); /* the call itself will meet it */
     programs *all = c ? programs_of(c) : NULL;
     bool fits = all && !all->refused && signature_of_host(&s, n, args) && (n == 0 || args[0].tag != V_OBJECT || program_hash_value(&module, args[0], 0));
     program *p = fits ? program_find(all, &s, module) : NULL;
@@ -213,6 +236,6 @@ ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, 
         return interp_call_take(rt, f, n, args, d, out);
     }
     int seen = state;
-    if (state <= PROGRAM_SEEN && atomic_compare_exchange_strong(&p->state, &seen, PROGRAM_BUSY)) return program_record(p, rt, f, &s, n, args, d, out);
+    if (state <= PROGRAM_SEEN && atomic_compare_exchange_strong(&p->state, &seen, PROGRAM_BUSY)) return program_record_and_run(p, rt, f, &s, n, args, d, out);
     return interp_call_take(rt, f, n, args, d, out);
 }

@@ -42,7 +42,7 @@ static bool wanted_function(wanted *w, function *f) {
 static bool wanted_methods(wanted *w, const char *name) {
     for (size_t i = 0; w->u && i < w->u->all_functions.len; i++) {
         function *f = w->u->all_functions.data[i];
-        if (f->cls && !strcmp(f->name, name) && wanted_function(w, f)) return true;
+        if (f->cls && f->cls->kind == T_CLASS && !strcmp(f->name, name) && wanted_function(w, f)) return true;
     }
     return false;
 }
