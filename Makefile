@@ -24,6 +24,7 @@
 #   make bench-coldstart  from process start to the result of one call, and memory (COLDSTART=)
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
+#   make bench-optimizers  a step of each optimiser against memcpy
 #   make test-levels    every program at every level of optimisation
 #   make test-grad      derivatives against finite differences (GRAD=GLOB: only calls that match)
 #   make test-machines  the tests as on other machines: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
@@ -421,7 +422,11 @@ bench-kernels: deps-build
 bench-gemm: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/gemm
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 $(BUILD)/bench/gemm $(GEMM)
-$(BUILD)/bench/kernels $(BUILD)/bench/gemm: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
+# A step of each optimiser against memcpy: make bench-optimizers [OPTIMIZERS="11 1"] (millions of elements, threads).
+bench-optimizers: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/optimizers
+	@$(BUILD)/bench/optimizers $(OPTIMIZERS)
+$(BUILD)/bench/kernels $(BUILD)/bench/gemm $(BUILD)/bench/optimizers: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
@@ -504,6 +509,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
