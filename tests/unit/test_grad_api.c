@@ -213,12 +213,47 @@ static void test_operators(void **state) {
     ctsc_error_free(e);
 }
 
+/* A step without memory at some point: an error, and nothing is lost. */
+static ctsc_status cycle(void *ctx) {
+    (void)ctx;
+    int64_t n = 3;
+    ctsc_error *e = ctsc_error_new();
+    ctsc_scope *s = ctsc_scope_new();
+    ctsc_value *x = NULL, *g = NULL;
+    ctsc_status st = s ? ctsc_tensor_new(CTSC_FLOAT32, 1, &n, &x, e) : CTSC_LIMIT;
+    ctsc_scope_set_gradients(s, true);
+    if (st == CTSC_OK) st = ctsc_value_set_requires_grad(x, true, e);
+    if (st == CTSC_OK) {
+        ctsc_value *y = ctsc_sum(s, ctsc_mul(s, x, ctsc_exp(s, x)));
+        st = y ? ctsc_backward(y, NULL, CTSC_RETAIN_GRAPH, e) : ctsc_scope_status(s);
+        if (st == CTSC_OK) st = ctsc_grad(1, &y, NULL, 1, &x, 0, &g, e);
+    }
+    ctsc_value_free(g);
+    ctsc_value_free(x);
+    ctsc_scope_free(s);
+    ctsc_error_free(e);
+    return st;
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    static counting c;
+    ctsc_set_allocator(counting_hook, &c); /* stays: what the library has made once lies in it */
+    assert_int_equal(cycle(NULL), CTSC_OK);
+    c.requests = 0;
+    assert_int_equal(cycle(NULL), CTSC_OK);
+    long all = c.requests;
+    assert_true(all > 20);
+    for (long k = 1; k <= all; k++)
+        assert_true(support_fails_well(&c, "a step", k, false, cycle, NULL, ""));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_off),
-                                       cmocka_unit_test(test_module),
-                                       cmocka_unit_test(test_weights_change),
-                                       cmocka_unit_test(test_modes),
-                                       cmocka_unit_test(test_state),
-                                       cmocka_unit_test(test_operators)};
+    /* first: it sets the allocator */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_off),
+        cmocka_unit_test(test_module),    cmocka_unit_test(test_weights_change),
+        cmocka_unit_test(test_modes),     cmocka_unit_test(test_state),
+        cmocka_unit_test(test_operators)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

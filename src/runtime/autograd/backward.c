@@ -103,12 +103,12 @@ static ctsc_status backward_add(const backward *b, tensor **sum, tensor *g) {
 static ctsc_status backward_add_leaf(backward *b, tensor *leaf, tensor *g) {
     size_t at = (size_t)(uintptr_t)ptrmap_get(&b->leaf_index, leaf);
     if (!at) {
-        if (!vec_push(&b->leaves, ((leaf_grad){.leaf = leaf})) || !ptrmap_put(&b->leaf_index, leaf, (void *)(uintptr_t)b->leaves.len)) {
+        bool noted = vec_push(&b->leaves, ((leaf_grad){.leaf = tensor_ref(leaf)}));
+        if (!noted || !ptrmap_put(&b->leaf_index, leaf, (void *)(uintptr_t)b->leaves.len)) {
             tensor_unref(g);
             return diag_no_memory(b->cx->diag);
         }
         at = b->leaves.len;
-        tensor_ref(leaf);
     }
     return backward_add(b, &b->leaves.data[at - 1].grad, g);
 }
