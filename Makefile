@@ -113,14 +113,14 @@ ifeq ($(SAN),)
 # for work, and operators whose time goes into few elements or into functions of libm.
 COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
     $(addprefix cuda/,context.c library.c notes.c staging.c) \
-    $(addprefix runtime/,api/% archive/% interp/bytecode% interp/fork.c observe/% ops/% program/% save/%) \
+    $(addprefix runtime/,api/% archive/% interp/bytecode% interp/fork.c observe/% ops/% program/% save/% train/%) \
     $(addprefix runtime/cuda/,blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c lines.c one_op.c record.c \
         resample.c sampling.c through_host.c) \
     $(addprefix runtime/kernels/,engine/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
         $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) random/random_ops.c \
         $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) rnn/rnn_pack.c scalar/complex.c scalar/string.c)),$(LIB_SRC))
-HOT := $(addprefix src/,codegen/lower/group_guards.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c \
+HOT := $(addprefix src/,codegen/lower/group_guards.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c runtime/train/optimizer_loops.c \
     $(addprefix runtime/api/api_,container.c run.c value.c))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(COLD))): OPT := -Os
 endif

@@ -20,6 +20,7 @@ Groups:
   demo    the demo's numbers
   grad    derivatives against finite differences (tests/autograd/gradcheck.py)
   trace   examples/trace.c: a network written in C, traced, saved and run from the archive
+  train   examples/train.c: a network trained in C
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
@@ -535,6 +536,12 @@ def group_trace(tally, args, env):
         tally.add("trace", "examples/trace", code == 0 and out.rstrip().endswith("as PyTorch reads them"), out + err)
 
 
+def group_train(tally, args, env):
+    with tempfile.TemporaryDirectory() as d:
+        code, out, err = run([os.path.join(args.build, "examples", "train"), os.path.join(ROOT, "models"), os.path.join(d, "trained.pt")], env)
+        tally.add("train", "examples/train", code == 0 and "epoch 40" in out, out + err)
+
+
 def main():
     ap = argparse.ArgumentParser(description="Run the tests.")
     ap.add_argument("--build", default="build", help="build folder")
@@ -569,6 +576,7 @@ def main():
         "threads": lambda: group_threads(tally, args, env),
         "grad": lambda: group_grad(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),
+        "train": lambda: group_train(tally, args, env),
         "install": lambda: group_install(tally, args, env),
         "sample": lambda: group_levels(tally, args, env, SAMPLE),
         "levels": lambda: group_levels(tally, args, env),

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_train.c - ctsc train: the options. Tests: tests/cli/train.test */
+#include "cli/cli_train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPT_DATA = 256,
+    OPT_VALID,
+    OPT_LOSS,
+    OPT_OPTIMIZER,
+    OPT_LR,
+    OPT_WEIGHT_DECAY,
+    OPT_SET,
+    OPT_SCHEDULE,
+    OPT_BATCH,
+    OPT_EPOCHS,
+    OPT_RESUME,
+    OPT_CHECKPOINT,
+    OPT_EVERY,
+    OPT_CLIP,
+    OPT_PATIENCE,
+    OPT_LOG,
+    OPT_EVENTS,
+    OPT_DROP,
+    OPT_ORDER,
+    OPT_THREADS
+};
+
+static const struct argp_option train_argp_options[] = {
+    {"data", OPT_DATA, "FILE", 0,
+     "training data, .npz, .npy or of torch.save: tensors with a row per example, the target last; "
+     "may be repeated",
+     0},
+    {"valid", OPT_VALID, "FILE", 0, "the same to measure with after each epoch; may be repeated",
+     0},
+    {"loss", OPT_LOSS, "NAME", 0,
+     "cross_entropy (the default), nll, mse, l1, smooth_l1, huber, bce, bce_with_logits, or a "
+     "method of MODEL that takes a batch and gives the loss",
+     0},
+    {"optimizer", OPT_OPTIMIZER, "NAME", 0,
+     "adamw (the default), sgd, adam, adagrad, rmsprop, adadelta, adamax, nadam, radam, asgd, "
+     "rprop, lbfgs",
+     0},
+    {"lr", OPT_LR, "X", 0, "learning rate (the optimiser's default)", 0},
+    {"weight-decay", OPT_WEIGHT_DECAY, "X", 0, "weight decay (the optimiser's default)", 0},
+    {"set", OPT_SET, "NAME=X,...", 0,
+     "other hyperparameters: momentum=0.9,nesterov=1, beta2=0.95, amsgrad=1", 0},
+    {"schedule", OPT_SCHEDULE, "NAME:A=X,...", 0,
+     "learning rates: step:step_size=3,gamma=0.1, multistep:milestone=3,milestone=5, "
+     "exponential:gamma=0.9, linear, cosine, "
+     "onecycle (by batches), plateau",
+     0},
+    {"batch", OPT_BATCH, "N", 0, "rows of a batch (64)", 0},
+    {"epochs", OPT_EPOCHS, "N", 0, "passes over the data (5)", 0},
+    {"clip-norm", OPT_CLIP, "X", 0, "scale gradients so that their norm is at most X", 0},
+    {"early-stop", OPT_PATIENCE, "N", 0,
+     "end after N epochs without a better validation loss; OUT.pt is the best one", 0},
+    {"output", 'o', "OUT.pt", 0, "write the trained model", 0},
+    {"checkpoint", OPT_CHECKPOINT, "FILE", 0,
+     "keep all of the state there, to go on from (--resume)", 0},
+    {"checkpoint-every", OPT_EVERY, "N", 0, "... after each N batches, not epochs", 0},
+    {"resume", OPT_RESUME, "FILE", 0, "go on from a checkpoint, as if nothing had happened", 0},
+    {"log", OPT_LOG, "FILE", 0, "append a line of JSON per epoch, and per 50 batches", 0},
+    {"tensorboard", OPT_EVENTS, "DIR", 0, "the same as a file for TensorBoard", 0},
+    {"drop-last", OPT_DROP, 0, 0, "leave out an epoch's last batch if it is smaller", 0},
+    {"in-order", OPT_ORDER, 0, 0, "do not shuffle", 0},
+    {"threads", OPT_THREADS, "N", 0, "threads to use (all cores); results do not depend on it", 0},
+    {0},
+};
+
+bool train_has_setting(const train_settings *s, const char *name) {
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->list[i].name, name)) return true;
+    return false;
+}
+
+void train_add_setting(train_settings *s, const char *name, double value) {
+    if (s->n < TRAIN_MAX_SETTINGS) s->list[s->n++] = (ctsc_setting){name, value};
+}
+
+bool train_parse_settings(train_settings *s, const char *text) {
+    size_t used = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].name >= s->text && s->list[i].name < s->text + sizeof s->text)
+            used = (size_t)(s->list[i].name - s->text) + strlen(s->list[i].name) + 1;
+    while (*text) {
+        const char *is = strchr(text, '=');
+        size_t len = is ? (size_t)(is - text) : 0;
+        char *end;
+        if (!len || used + len + 1 > sizeof s->text || s->n == TRAIN_MAX_SETTINGS) return false;
+        double v = cli_double(is + 1, &end);
+        if (end == is + 1 || (*end && *end != ',') || v != v) return false;
+        char *name = memcpy(s->text + used, text, len);
+        name[len] = '\0';
+        used += len + 1;
+        s->list[s->n++] = (ctsc_setting){name, v};
+        text = *end ? end + 1 : end;
+    }
+    return true;
+}
+
+static void train_put_file(struct argp_state *state, const char *option, const char **files,
+                           size_t *n, const char *file) {
+    if (*n == TRAIN_MAX_FILES)
+        argp_error(state, "--%s: up to %d files are possible", option, TRAIN_MAX_FILES);
+    files[(*n)++] = file;
+}
+
+static double train_number(struct argp_state *state, const char *option, const char *arg,
+                           double least, bool whole) {
+    double x = cli_number(state, option, arg);
+    if (x < least || x > 1e15 || (whole && x != floor(x)))
+        argp_error(state, "--%s: %s is not possible", option, arg);
+    return x;
+}
+
+static void train_parse_schedule(struct argp_state *state, train_options *o, char *arg) {
+    char *colon = strchr(arg, ':');
+    o->schedule = arg;
+    if (colon) *colon = '\0';
+    if (colon && !train_parse_settings(&o->schedule_set, colon + 1))
+        argp_error(state, "--schedule: NAME:SETTING=NUMBER,... is expected");
+}
+
+static error_t train_parse(int key, char *arg, struct argp_state *state) {
+    train_options *o = state->input;
+    switch (key) {
+    case OPT_DATA: train_put_file(state, "data", o->data, &o->ndata, arg); break;
+    case OPT_VALID: train_put_file(state, "valid", o->valid, &o->nvalid, arg); break;
+    case OPT_LOSS: o->loss = arg; break;
+    case OPT_OPTIMIZER: o->optimizer = arg; break;
+    case OPT_LR: train_add_setting(&o->set, "lr", cli_number(state, "lr", arg)); break;
+    case OPT_WEIGHT_DECAY:
+        train_add_setting(&o->set, "weight_decay", cli_number(state, "weight-decay", arg));
+        break;
+    case OPT_SET:
+        if (!train_parse_settings(&o->set, arg))
+            argp_error(state, "--set: NAME=NUMBER,... is expected");
+        break;
+    case OPT_SCHEDULE: train_parse_schedule(state, o, arg); break;
+    case OPT_BATCH: o->batch = (int64_t)train_number(state, "batch", arg, 1, true); break;
+    case OPT_EPOCHS: o->epochs = (int64_t)train_number(state, "epochs", arg, 1, true); break;
+    case OPT_CLIP: o->clip_norm = train_number(state, "clip-norm", arg, 1e-30, false); break;
+    case OPT_PATIENCE:
+        o->patience = (int64_t)train_number(state, "early-stop", arg, 0, true);
+        break;
+    case OPT_CHECKPOINT: o->checkpoint = arg; break;
+    case OPT_EVERY:
+        o->checkpoint_every = (int64_t)train_number(state, "checkpoint-every", arg, 1, true);
+        break;
+    case OPT_RESUME: o->resume = arg; break;
+    case OPT_LOG: o->log = arg; break;
+    case OPT_EVENTS: o->events = arg; break;
+    case OPT_DROP: o->drop_last = true; break;
+    case OPT_ORDER: o->in_order = true; break;
+    case OPT_THREADS: o->threads = (int)train_number(state, "threads", arg, 0, true); break;
+    case 'o': o->output = arg; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->model; break;
+    case ARGP_KEY_END:
+        if (!o->ndata) argp_error(state, "--data is needed");
+        if (!o->output && !o->checkpoint)
+            argp_error(state, "-o OUT.pt (or --checkpoint) is needed");
+        if (o->patience >= 0 && !o->nvalid) argp_error(state, "--early-stop needs --valid");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp_child train_children[] = CLI_MODEL_CHILD;
+const struct argp cmd_train_argp = {
+    train_argp_options,
+    train_parse,
+    "MODEL",
+    "Trains a model: an archive, or Python source, whose weights are then initialised with "
+    "--seed.\v"
+    "The method forward is called with all tensors of a batch but the last, which is the target. "
+    "An epoch's loss is printed per line. The same options and seed give "
+    "the same weights, whatever the number of threads.",
+    train_children,
+    NULL,
+    NULL};
+
+int cmd_train(int argc, char **argv) {
+    train_options o = {
+        .loss = "cross_entropy", .optimizer = "adamw", .batch = 64, .epochs = 5, .patience = -1};
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
+    cli_parse_args(&cmd_train_argp, argc, argv, &o);
+    o.model.compile.training = cli_is_source(o.model.path);
+    ctsc_set_threads(o.threads);
+    int code = cli_load(&o.model, &m, e);
+    if (!code) code = train_run(&o, m, e);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return code;
+}

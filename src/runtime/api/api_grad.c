@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_grad.c - the part of ctsc.h about gradients: what is recorded, backward passes, parameters
+ * and modes of modules.
+ *
+ * Tests: tests/unit/test_grad_api.c
+ */
+#include "runtime/api/api_scope.h"
+#include "runtime/autograd/autograd.h"
+#include "runtime/train/train.h"
+
+#include <string.h>
+
+/* ---- what is recorded ------------------------------------------------------------------------ */
+
+ctsc_status ctsc_module_set_gradients(ctsc_module *m, bool on, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_status s = api_given(d, m, "the module");
+    if (s == CTSC_OK && m->m->gradients != on) {
+        m->m->gradients = on;
+        unit_drop_codes(m->m->unit); /* it has weights as constants, or may have */
+    }
+    return api_leave(e, &own, s);
+}
+
+void ctsc_scope_set_gradients(ctsc_scope *s, bool on) {
+    if (!s) return;
+    s->rt.taped |= on; /* once on, writes are counted also where nothing is recorded */
+    s->rt.grad_enabled = on;
+}
+
+void ctsc_scope_seed(ctsc_scope *s, uint64_t seed) {
+    if (s) generator_seed(&s->rt.rng, seed);
+}
+
+ctsc_status ctsc_scope_random_state(ctsc_scope *s, ctsc_value **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    tensor *t = NULL;
+    ctsc_status st = api_given(d, s, "the scope");
+    if (st == CTSC_OK) st = train_random_state(d, &s->rt.rng, &t);
+    ctsc_value *h = st == CTSC_OK ? api_wrap_take(value_tensor_take(t)) : NULL;
+    if (h) *out = h;
+    else if (st == CTSC_OK) st = diag_no_memory(d);
+    return api_leave(e, &own, st);
+}
+
+ctsc_status ctsc_scope_set_random_state(ctsc_scope *s, const ctsc_value *state, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_status st = api_given(d, s, "the scope");
+    if (st == CTSC_OK) st = api_given(d, state, "the state");
+    if (st == CTSC_OK) st = train_set_random_state(d, &s->rt.rng, state->v);
+    return api_leave(e, &own, st);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static ctsc_status grad_tensor(diag *d, const ctsc_value *t, const char *what) {
+    TRY(api_given(d, t, what));
+    return t->v.tag == V_TENSOR ? CTSC_OK : diag_fail(d, CTSC_USAGE, "%s is no tensor", what);
+}
+
+ctsc_status ctsc_value_set_requires_grad(ctsc_value *t, bool on, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    op_ctx cx = {.diag = d};
+    ctsc_status s = grad_tensor(d, t, "the value");
+    value args[2] = {s == CTSC_OK ? t->v : value_none(), value_bool(on)}, same = value_none();
+    if (s == CTSC_OK) s = op_call(&cx, "aten::requires_grad_", 2, args, &same);
+    value_unref(same);
+    return api_leave(e, &own, s);
+}
+
+bool ctsc_value_requires_grad(const ctsc_value *t) {
+    return t && t->v.tag == V_TENSOR && autograd_requires_grad(t->v.u.tensor);
+}
+
+ctsc_value *ctsc_value_grad(const ctsc_value *t) {
+    const autograd_meta *m = t && t->v.tag == V_TENSOR ? t->v.u.tensor->autograd : NULL;
+    return m && m->grad ? api_wrap_take(value_tensor_take(tensor_ref(m->grad))) : NULL;
+}
+
+static ctsc_status grad_assign(diag *d, tensor *t, tensor *g) {
+    if (g && !tensor_same_shape(t, g))
+        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different size");
+    if (g && (g->dtype != t->dtype || g->storage->device != t->storage->device))
+        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different type");
+    autograd_meta *m = g || t->autograd ? autograd_meta_of(d, t) : NULL;
+    if (!m) return g ? CTSC_LIMIT : CTSC_OK;
+    tensor *before = m->grad;
+    m->grad = g ? tensor_ref(g) : NULL;
+    tensor_unref(before);
+    return CTSC_OK;
+}
+
+ctsc_status ctsc_value_set_grad(ctsc_value *t, const ctsc_value *grad, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_status s = grad_tensor(d, t, "the value");
+    if (s == CTSC_OK && grad) s = grad_tensor(d, grad, "the gradient");
+    if (s == CTSC_OK) s = grad_assign(d, t->v.u.tensor, grad ? grad->v.u.tensor : NULL);
+    return api_leave(e, &own, s);
+}
+
+void ctsc_zero_grad(ctsc_value *parameters) {
+    const list *l = parameters && parameters->v.tag == V_LIST ? parameters->v.u.list : NULL;
+    for (size_t i = 0; l && l->kind == LIST_TENSOR && i < l->len; i++)
+        train_drop_grad(l->u.tensors[i]);
+}
+
+/* ---- backward passes ------------------------------------------------------------------------- */
+
+/* A pass as a program of its own would make it. */
+static ctsc_status grad_pass(diag *d, const backward_request *r, tensor **grads) {
+    runtime *rt = mem_alloc(sizeof *rt);
+    if (!rt) return diag_no_memory(d);
+    runtime_init(rt);
+    rt->taped = rt->grad_enabled = true;
+    op_ctx cx = {.diag = d, .rt = rt, .op = op_find("aten::grad")};
+    ctsc_status s = autograd_backward(&cx, r, grads);
+    mem_free(rt);
+    return s;
+}
+
+static backward_request grad_request(unsigned flags) {
+    bool create = flags & CTSC_CREATE_GRAPH;
+    return (backward_request){.create_graph = create,
+                              .retain_graph = create || (flags & CTSC_RETAIN_GRAPH),
+                              .allow_unused = flags & CTSC_ALLOW_UNUSED};
+}
+
+ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags,
+                          ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_status s = grad_tensor(d, root, "the value to differentiate");
+    if (s == CTSC_OK && grad) s = grad_tensor(d, grad, "the gradient");
+    if (s == CTSC_OK) {
+        tensor *r = root->v.u.tensor, *g = grad ? grad->v.u.tensor : NULL;
+        backward_request q = grad_request(flags);
+        q.nroots = 1;
+        q.roots = &r;
+        q.root_grads = g ? &g : NULL;
+        s = grad_pass(d, &q, NULL);
+    }
+    return api_leave(e, &own, s);
+}
+
+/* The tensors of n handles; *out is the caller's to free. Entries may be NULL if `missing`. */
+static ctsc_status grad_tensors(diag *d, size_t n, ctsc_value *const *values, bool missing,
+                                const char *what, tensor ***out) {
+    if (n && !values) return api_given(d, values, what);
+    tensor **ts = mem_zalloc((n + 1) * sizeof *ts);
+    ctsc_status s = ts ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; i < n && s == CTSC_OK; i++) {
+        if (missing && !values[i]) continue;
+        s = grad_tensor(d, values[i], what);
+        if (s == CTSC_OK) ts[i] = values[i]->v.u.tensor;
+    }
+    if (s == CTSC_OK) *out = ts;
+    else mem_free(ts);
+    return s;
+}
+
+/* Handles of the gradients, whose references are taken: all or none. */
+static ctsc_status grad_handles(diag *d, size_t n, tensor **grads, ctsc_value **out) {
+    ctsc_value **made = mem_zalloc((n + 1) * sizeof *made);
+    ctsc_status s = made ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; i < n; i++) {
+        tensor *g = grads[i];
+        if (!g) continue;
+        if (s != CTSC_OK) tensor_unref(g);
+        else if (!(made[i] = api_wrap_take(value_tensor_take(g)))) s = diag_no_memory(d);
+    }
+    for (size_t i = 0; i < n && made; i++) {
+        if (s == CTSC_OK) out[i] = made[i];
+        else ctsc_value_free(made[i]);
+    }
+    mem_free(made);
+    return s;
+}
+
+ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *const *grad_outputs,
+                      size_t ninputs, ctsc_value *const *inputs, unsigned flags, ctsc_value **grads,
+                      ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    tensor **roots = NULL, **given = NULL, **ins = NULL, **found = NULL;
+    backward_request q = grad_request(flags);
+    ctsc_status s = ninputs > INT32_MAX || noutputs > INT32_MAX
+                        ? diag_fail(d, CTSC_USAGE, "too many tensors")
+                        : CTSC_OK;
+    if (s == CTSC_OK) s = grad_tensors(d, noutputs, outputs, false, "an output", &roots);
+    if (s == CTSC_OK && grad_outputs)
+        s = grad_tensors(d, noutputs, grad_outputs, true, "a gradient", &given);
+    if (s == CTSC_OK) s = grad_tensors(d, ninputs, inputs, false, "an input", &ins);
+    if (s == CTSC_OK && !ninputs) s = diag_fail(d, CTSC_FAILED, "grad requires non-empty inputs.");
+    if (s == CTSC_OK && !(found = mem_zalloc(ninputs * sizeof *found))) s = diag_no_memory(d);
+    q.nroots = (int)noutputs, q.roots = roots, q.root_grads = given;
+    q.ninputs = (int)ninputs, q.inputs = ins;
+    if (s == CTSC_OK) s = grad_pass(d, &q, found);
+    if (s == CTSC_OK) s = grad_handles(d, ninputs, found, grads);
+    mem_free(roots);
+    mem_free(given);
+    mem_free(ins);
+    mem_free(found);
+    return api_leave(e, &own, s);
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+enum { GRAD_MAX_DEPTH = 200 };
+
+/* Walks a module as PyTorch does: its own tensors, parameters first, then its submodules. */
+typedef struct grad_walk {
+    diag *d;
+    dict *names; /* what is collected, one of the two */
+    list *tensors;
+    bool buffers; /* those as well */
+    strbuf name;
+    ptrmap seen; /* of modules and tensors */
+    int depth;
+} grad_walk;
+
+static ctsc_status walk_add(grad_walk *w, const value *v) {
+    bool once = !w->buffers; /* state_dict has shared tensors under all their names */
+    if (once && ptrmap_get(&w->seen, v->u.tensor)) return CTSC_OK;
+    bool ok = !once || ptrmap_put(&w->seen, v->u.tensor, v->u.tensor);
+    if (ok && w->tensors)
+        return list_append_take(w->tensors, value_ref(*v)) ? CTSC_OK : diag_no_memory(w->d);
+    str *s = ok ? str_new(sb_str(&w->name), w->name.len) : NULL;
+    return s && dict_set_take(w->names, value_str_take(s), value_ref(*v)) ? CTSC_OK
+                                                                          : diag_no_memory(w->d);
+}
+
+static ctsc_status walk_object(grad_walk *w, const object *o);
+
+/* The attributes of one kind: 0 parameters, 1 buffers, 2 submodules. */
+static ctsc_status walk_kind(grad_walk *w, const object *o, int kind) {
+    ctsc_status s = CTSC_OK;
+    size_t base = w->name.len;
+    for (size_t i = 0; i < o->nslots && s == CTSC_OK; i++) {
+        const attribute *a = &o->cls->cls->attributes.data[i];
+        const value *v = &o->slots[i];
+        bool module = v->tag == V_OBJECT && a->type->kind == T_CLASS && a->type->cls->is_module;
+        if (!(kind == 2 ? module : v->tag == V_TENSOR && (kind ? a->is_buffer : a->is_parameter)))
+            continue;
+        sb_printf(&w->name, "%s%s", base ? "." : "", a->name);
+        s = w->name.failed ? diag_no_memory(w->d)
+            : module       ? walk_object(w, v->u.object)
+                           : walk_add(w, v);
+        w->name.len = base;
+        if (w->name.data) w->name.data[base] = '\0';
+    }
+    return s;
+}
+
+static ctsc_status walk_object(grad_walk *w, const object *o) {
+    ctsc_status s = CTSC_OK;
+    if (w->depth >= GRAD_MAX_DEPTH || ptrmap_get(&w->seen, o)) return CTSC_OK;
+    if (!ptrmap_put(&w->seen, o, (void *)o)) return diag_no_memory(w->d);
+    w->depth++;
+    for (int kind = 0; kind < 3 && s == CTSC_OK; kind++)
+        if (kind != 1 || w->buffers) s = walk_kind(w, o, kind);
+    w->depth--;
+    return s;
+}
+
+static ctsc_status walk_module(const module *m, diag *d, bool named, bool buffers, value *out) {
+    grad_walk w = {.d = d, .buffers = buffers};
+    if (named) w.names = dict_new(TYPE_STR, TYPE_TENSOR);
+    else w.tensors = list_new(LIST_TENSOR, TYPE_TENSOR, 16);
+    ctsc_status s = w.names || w.tensors ? walk_object(&w, m->root.u.object) : diag_no_memory(d);
+    value v = named ? value_dict_take(w.names) : value_list_take(w.tensors);
+    if (s == CTSC_OK) *out = v;
+    else if (w.names || w.tensors) value_unref(v);
+    sb_free(&w.name);
+    ptrmap_free(&w.seen);
+    return s;
+}
+
+static ctsc_status grad_collect(const ctsc_module *m, bool named, bool buffers, ctsc_value **out,
+                                ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    value v;
+    ctsc_status s = api_given(d, m, "the module");
+    if (s == CTSC_OK) s = walk_module(m->m, d, named, buffers, &v);
+    ctsc_value *h = s == CTSC_OK ? api_wrap_take(v) : NULL;
+    if (h) *out = h;
+    else if (s == CTSC_OK) s = diag_no_memory(d);
+    return api_leave(e, &own, s);
+}
+
+ctsc_status ctsc_module_parameters(const ctsc_module *m, ctsc_value **out, ctsc_error *e) {
+    return grad_collect(m, false, false, out, e);
+}
+
+ctsc_status ctsc_module_named_parameters(const ctsc_module *m, ctsc_value **out, ctsc_error *e) {
+    return grad_collect(m, true, false, out, e);
+}
+
+ctsc_status ctsc_module_state(const ctsc_module *m, ctsc_value **out, ctsc_error *e) {
+    return grad_collect(m, true, true, out, e);
+}
+
+/* Every tensor of `own` has its counterpart in `given`, and the reverse. */
+static ctsc_status state_check(diag *d, const dict *own, const dict *given) {
+    value v;
+    for (size_t i = 0; i < own->used; i++) {
+        const dict_entry *x = &own->entries[i];
+        if (x->key.tag != V_STR) continue;
+        if (!dict_get(given, x->key, &v) || v.tag != V_TENSOR)
+            return diag_fail(d, CTSC_FAILED, "the state has no tensor \"%s\"", x->key.u.str->bytes);
+        if (tensor_same_shape(x->val.u.tensor, v.u.tensor)) continue;
+        strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+        tensor_print_sizes(v.u.tensor->ndim, v.u.tensor->sizes, &a);
+        tensor_print_sizes(x->val.u.tensor->ndim, x->val.u.tensor->sizes, &b);
+        ctsc_status s = diag_fail(d, CTSC_FAILED,
+                                  "size mismatch for %s: a tensor of shape %s for one of shape %s",
+                                  x->key.u.str->bytes, sb_str(&a), sb_str(&b));
+        sb_free(&a);
+        sb_free(&b);
+        return s;
+    }
+    for (size_t i = 0; i < given->used; i++) {
+        const dict_entry *x = &given->entries[i];
+        if (x->key.tag == V_STR && !dict_get(own, x->key, &v))
+            return diag_fail(d, CTSC_FAILED, "the module has no tensor \"%s\"",
+                             x->key.u.str->bytes);
+    }
+    return CTSC_OK;
+}
+
+static ctsc_status state_copy(diag *d, const dict *own, const dict *given) {
+    value v;
+    for (size_t i = 0; i < own->used; i++) {
+        const dict_entry *x = &own->entries[i];
+        if (x->key.tag != V_STR || !dict_get(given, x->key, &v) || v.u.tensor == x->val.u.tensor)
+            continue;
+        tensor *t = x->val.u.tensor;
+        TRY(tensor_make_writable(d, t));
+        TRY(tensor_copy(d, t, v.u.tensor));
+        t->storage->version++;
+    }
+    return CTSC_OK;
+}
+
+ctsc_status ctsc_module_load_state(ctsc_module *m, const ctsc_value *state, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    value mine = value_none();
+    ctsc_status s = api_given(d, m, "the module");
+    if (s == CTSC_OK) s = api_given(d, state, "the state");
+    if (s == CTSC_OK && state->v.tag != V_DICT)
+        s = diag_fail(d, CTSC_USAGE, "the state is no dict of tensors");
+    if (s == CTSC_OK) s = walk_module(m->m, d, true, true, &mine);
+    if (s == CTSC_OK) s = state_check(d, mine.u.dict, state->v.u.dict);
+    if (s == CTSC_OK) s = state_copy(d, mine.u.dict, state->v.u.dict);
+    if (s == CTSC_OK) unit_drop_codes(m->m->unit);
+    value_unref(mine);
+    return api_leave(e, &own, s);
+}
+
+/* seen: an object that is met again, or cannot be noted, is left out; the flags are set before. */
+static void grad_set_training(const object *o, bool on, int depth, ptrmap *seen) {
+    int at = class_find_attribute(o->cls, "training");
+    if (at >= 0 && (size_t)at < o->nslots && o->slots[at].tag == V_BOOL)
+        ((object *)o)->slots[at].u.b = on;
+    if (depth >= GRAD_MAX_DEPTH || ptrmap_get(seen, o) || !ptrmap_put(seen, o, (void *)o)) return;
+    for (size_t i = 0; i < o->nslots; i++) {
+        const type *t = o->cls->cls->attributes.data[i].type;
+        if (o->slots[i].tag == V_OBJECT && t->kind == T_CLASS && t->cls->is_module)
+            grad_set_training(o->slots[i].u.object, on, depth + 1, seen);
+    }
+}
+
+static void grad_set_mode(ctsc_module *m, bool training) {
+    if (!m) return;
+    ptrmap seen = {0};
+    grad_set_training(m->m->root.u.object, training, 0, &seen);
+    ptrmap_free(&seen);
+    if (!m->m->gradients) unit_drop_codes(m->m->unit); /* the mode is a constant there */
+}
+
+void ctsc_module_train(ctsc_module *m) { grad_set_mode(m, true); }
+
+void ctsc_module_eval(ctsc_module *m) { grad_set_mode(m, false); }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clip.c - gradients held within bounds, and the form in which the state of random
+ * numbers is saved.
+ *
+ * The norm of all gradients is that of the vector of each one's norm, as in PyTorch; sums are of
+ * doubles, in pieces whose borders do not depend on threads.
+ * Tests: tests/unit/test_optimizer.c
+ */
+#include "base/thread_pool.h"
+#include "runtime/train/train.h"
+#include "tensor/device.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CLIP_PIECE = 1 << 14 };
+
+typedef struct norm_job {
+    dtype dt;
+    const char *x;
+    int64_t n;
+    double p;      /* INFINITY: the largest */
+    double *parts; /* per piece */
+} norm_job;
+
+static double norm_element(dtype dt, const char *x, int64_t i) {
+    return dt == DT_FLOAT32 ? ((const float *)x)[i] : ((const double *)x)[i];
+}
+
+static double norm_piece(const norm_job *j, int64_t begin, int64_t n) {
+    const char *x = j->x + (size_t)begin * dtype_size(j->dt);
+    double sum = 0;
+    if (j->p == 2) return loop_dot(j->dt, x, x, n);
+    for (int64_t i = 0; i < n; i++) {
+        double a = fabs(norm_element(j->dt, x, i));
+        if (j->p != INFINITY) sum += j->p == 1 ? a : pow(a, j->p);
+        else if (a > sum || a != a) sum = a;
+    }
+    return sum;
+}
+
+static void norm_pieces(void *ctx, int64_t begin, int64_t end) {
+    const norm_job *j = ctx;
+    for (int64_t i = begin; i < end; i++)
+        j->parts[i] = norm_piece(j, i * CLIP_PIECE,
+                                 j->n - i * CLIP_PIECE < CLIP_PIECE ? j->n - i * CLIP_PIECE
+                                                                    : CLIP_PIECE);
+}
+
+/* Sum of |x|^p, or the largest |x|, of n elements. */
+static ctsc_status norm_sum(diag *d, dtype dt, const void *x, int64_t n, double p, double *out) {
+    int64_t pieces = (n + CLIP_PIECE - 1) / CLIP_PIECE;
+    double few[16], *parts = pieces <= 16 ? few : mem_alloc((size_t)pieces * sizeof *parts),
+                    sum = 0;
+    if (!parts) return diag_no_memory(d);
+    norm_job j = {dt, x, n, p, parts};
+    pool_for(pieces, 4, norm_pieces, &j);
+    for (int64_t i = 0; i < pieces; i++)
+        if (p != INFINITY) sum += parts[i];
+        else if (parts[i] > sum || parts[i] != parts[i]) sum = parts[i];
+    if (parts != few) mem_free(parts);
+    *out = sum;
+    return CTSC_OK;
+}
+
+/* A gradient as a dense array of float32 or float64: itself, or a copy. *wide: complex
+ * numbers are pairs. */
+static ctsc_status clip_array(diag *d, tensor *g, tensor **out, dtype *dt, int64_t *n) {
+    TRY(train_check(d, g));
+    bool narrow = g->dtype == DT_FLOAT16 || g->dtype == DT_BFLOAT16,
+         direct = !narrow && train_is_dense(g);
+    *dt = narrow ? DT_FLOAT32 : dtype_part((dtype)g->dtype);
+    *n = g->numel * (dtype_is_complex((dtype)g->dtype) ? 2 : 1);
+    if (direct) {
+        *out = tensor_ref(g);
+        return CTSC_OK;
+    }
+    TRY(tensor_new(d, narrow ? DT_FLOAT32 : (dtype)g->dtype, g->ndim, g->sizes, out));
+    ctsc_status s = tensor_copy(d, *out, g);
+    if (s != CTSC_OK) tensor_unref(*out);
+    return s;
+}
+
+static ctsc_status clip_norm_of(diag *d, tensor *g, double p, double *out) {
+    tensor *x;
+    dtype dt;
+    int64_t n;
+    double sum = 0;
+    if (dtype_is_complex((dtype)g->dtype) && p != 2)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "of complex gradients the norm can be of type 2 only");
+    TRY(clip_array(d, g, &x, &dt, &n));
+    ctsc_status s = norm_sum(d, dt, tensor_data(x), n, p, &sum);
+    tensor_unref(x);
+    if (s == CTSC_OK)
+        *out = p == INFINITY ? sum : p == 2 ? sqrt(sum) : p == 1 ? sum : pow(sum, 1 / p);
+    return s;
+}
+
+typedef struct clip_job { dtype dt; char *x; double by; bool clamps; } clip_job;
+
+static void clip_range(void *ctx, int64_t begin, int64_t end) {
+    const clip_job *j = ctx;
+    char *x = j->x + (size_t)begin * dtype_size(j->dt);
+    if (j->clamps) loop_clamp(j->dt, x, j->by, end - begin);
+    else loop_scale(j->dt, x, j->by, end - begin);
+}
+
+/* g *= by, or g is clamped to -by .. by. */
+static ctsc_status clip_change(diag *d, tensor *g, double by, bool clamps) {
+    tensor *x;
+    dtype dt;
+    int64_t n;
+    TRY(tensor_make_writable(d, g));
+    TRY(clip_array(d, g, &x, &dt, &n));
+    clip_job j = {dt, tensor_data(x), by, clamps};
+    pool_for(n, CLIP_PIECE, clip_range, &j);
+    ctsc_status s = x == g ? CTSC_OK : tensor_copy(d, g, x);
+    g->storage->version++;
+    tensor_unref(x);
+    return s;
+}
+
+ctsc_status clip_grad_norm(diag *d, const list *params, double max_norm, double p, double *norm) {
+    double total = 0, one = 0;
+    if (!(p > 0) || !(max_norm >= 0))
+        return diag_fail(
+            d, CTSC_USAGE,
+            "norms are clipped to a number that is not negative, and their type is positive");
+    for (size_t i = 0; i < params->len; i++) {
+        tensor *g = train_grad(params->u.tensors[i]);
+        if (!g) continue;
+        TRY(clip_norm_of(d, g, p, &one));
+        if (p != INFINITY) total += p == 2 ? one * one : pow(one, p);
+        else if (one > total || one != one) total = one;
+    }
+    total = p == INFINITY ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
+    double factor = max_norm / (total + 1e-6);
+    if (factor > 1) factor = 1;
+    for (size_t i = 0; i < params->len && factor != 1; i++) {
+        tensor *g = train_grad(params->u.tensors[i]);
+        if (g) TRY(clip_change(d, g, factor, false));
+    }
+    if (norm) *norm = total;
+    return CTSC_OK;
+}
+
+ctsc_status clip_grad_value(diag *d, const list *params, double limit) {
+    for (size_t i = 0; i < params->len; i++) {
+        tensor *g = train_grad(params->u.tensors[i]);
+        if (g && dtype_is_complex((dtype)g->dtype))
+            return diag_fail(d, CTSC_UNSUPPORTED, "complex gradients cannot be clamped");
+        if (g) TRY(clip_change(d, g, limit, true));
+    }
+    return CTSC_OK;
+}
+
+/* ---- random numbers -------------------------------------------------------------------------- */
+
+/* What torch.get_rng_state gives, byte for byte: the twister as older versions of PyTorch kept it,
+ * and the normal numbers that are left over. */
+typedef struct random_bytes {
+    uint64_t seed;
+    int32_t left, seeded;
+    uint64_t next, state[624];
+    double normal_x, normal_y, normal_rho;
+    int32_t normal_is_valid, unused;
+    float next_float_normal;
+    uint8_t float_is_valid, pad[3];
+} random_bytes;
+_Static_assert(sizeof(random_bytes) == 5056, "the state that PyTorch saves");
+
+ctsc_status train_random_state(diag *d, generator *g, tensor **out) {
+    int64_t n = sizeof(random_bytes);
+    if (!g->left) { /* not begun yet */
+        generator_seed(g, g->seed);
+    }
+    TRY(tensor_zeros(d, DT_UINT8, 1, &n, out));
+    random_bytes *b = tensor_data(*out);
+    b->seed = g->seed;
+    b->left = g->left;
+    b->seeded = g->seeded;
+    b->next = (uint64_t)g->next;
+    for (int i = 0; i < 624; i++) b->state[i] = g->state[i];
+    b->normal_x = g->next_double_normal;
+    b->normal_is_valid = g->has_next_double_normal;
+    b->next_float_normal = g->next_float_normal;
+    b->float_is_valid = g->has_next_float_normal;
+    return CTSC_OK;
+}
+
+ctsc_status train_set_random_state(diag *d, generator *g, value state) {
+    const tensor *t = state.tag == V_TENSOR ? state.u.tensor : NULL;
+    if (!t || t->dtype != DT_UINT8 || t->numel != (int64_t)sizeof(random_bytes) ||
+        !tensor_is_contiguous(t) || t->storage->device)
+        return diag_fail(d, CTSC_USAGE, "the state of random numbers is a tensor of %zu bytes",
+                         sizeof(random_bytes));
+    random_bytes b;
+    memcpy(&b, tensor_data(t), sizeof b);
+    if (b.left < 1 || b.left > 624 || b.next > 624)
+        return diag_fail(d, CTSC_FAILED, "the state of random numbers is damaged");
+    *g = (generator){.seed = b.seed,
+                     .left = b.left,
+                     .seeded = b.seeded != 0,
+                     .next = (int)b.next,
+                     .has_next_float_normal = b.float_is_valid != 0,
+                     .has_next_double_normal = b.normal_is_valid != 0,
+                     .next_float_normal = b.next_float_normal,
+                     .next_double_normal = b.normal_x};
+    for (int i = 0; i < 624; i++) g->state[i] = (uint32_t)b.state[i];
+    return CTSC_OK;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_grad_api.c - gradients from C: what is recorded and what is not, backward passes,
+ * parameters, modes and state of modules. */
+#include "support.h"
+
+#include <math.h>
+
+static const char net[] = "import torch\n"
+                          "class Sub(torch.nn.Module):\n"
+                          "    def __init__(self):\n"
+                          "        super().__init__()\n"
+                          "        self.register_buffer('seen', torch.zeros(1))\n"
+                          "        self.drop = torch.nn.Dropout(0.5)\n"
+                          "        self.fc = torch.nn.Linear(3, 2, bias=False)\n"
+                          "    def forward(self, x):\n"
+                          "        return self.drop(self.fc(x))\n"
+                          "class Main(torch.nn.Module):\n"
+                          "    def __init__(self):\n"
+                          "        super().__init__()\n"
+                          "        self.sub = Sub()\n"
+                          "        self.scale = torch.nn.Parameter(torch.ones(2))\n"
+                          "    def forward(self, x):\n"
+                          "        return self.sub(x) * self.scale\n";
+
+typedef struct world { ctsc_module *m; ctsc_scope *s; ctsc_error *e; ctsc_value *x; } world;
+
+static world begin(void) {
+    world w = {.s = ctsc_scope_new(), .e = ctsc_error_new()};
+    ctsc_compile_options o = {.size = sizeof o, .seed = 3};
+    int64_t sizes[2] = {4, 3};
+    if (ctsc_module_compile_text("net.py", net, sizeof net - 1, &o, &w.m, w.e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(w.e));
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &w.x, w.e), CTSC_OK);
+    for (int i = 0; i < 12; i++) ((float *)ctsc_tensor_data(w.x))[i] = (float)i * 0.25f - 1;
+    return w;
+}
+
+static void end(world *w) {
+    ctsc_value_free(w->x);
+    ctsc_scope_free(w->s);
+    ctsc_module_free(w->m);
+    ctsc_error_free(w->e);
+}
+
+static ctsc_value *forward(world *w) {
+    ctsc_value *y = ctsc_run(w->s, w->m, "forward", 1, &w->x);
+    if (!y) fail_msg("%s", ctsc_error_message(ctsc_scope_error(w->s)));
+    return y;
+}
+
+static float at(const ctsc_value *t, int i) { return ((float *)ctsc_tensor_data(t))[i]; }
+
+/* Nothing is recorded unless it is asked for. */
+static void test_off(void **state) {
+    (void)state;
+    world w = begin();
+    ctsc_value *y = ctsc_sum(w.s, forward(&w));
+    assert_false(ctsc_value_requires_grad(y));
+    assert_int_equal(ctsc_backward(y, NULL, 0, w.e), CTSC_FAILED);
+    assert_string_equal(ctsc_error_message(w.e),
+                        "element 0 of tensors does not require grad and does not have a grad_fn");
+    end(&w);
+}
+
+static void test_module(void **state) {
+    (void)state;
+    world w = begin();
+    ctsc_value *params = NULL, *g, *direct = NULL;
+    assert_int_equal(ctsc_module_set_gradients(w.m, true, w.e), CTSC_OK);
+    ctsc_scope_set_gradients(w.s, true);
+    assert_int_equal(ctsc_module_parameters(w.m, &params, w.e), CTSC_OK);
+    assert_int_equal(ctsc_value_len(params), 2);
+    /* the module's own come first */
+    ctsc_value *scale = ctsc_value_item(params, 0), *weight = ctsc_value_item(params, 1);
+    assert_int_equal(ctsc_tensor_ndim(scale), 1);
+    assert_true(ctsc_value_requires_grad(weight));
+    ctsc_value *loss = ctsc_sum(w.s, forward(&w));
+    assert_true(ctsc_value_requires_grad(loss));
+    if (ctsc_backward(loss, NULL, 0, w.e) != CTSC_OK) fail_msg("%s", ctsc_error_message(w.e));
+    g = ctsc_value_grad(weight);
+    for (int i = 0; i < 6; i++) { /* the column's sum */
+        double want = 0;
+        for (int k = 0; k < 4; k++) want += at(w.x, k * 3 + i % 3);
+        assert_true(fabs(at(g, i) - want) < 1e-5);
+    }
+    ctsc_value_free(g);
+    assert_int_equal(ctsc_backward(loss, NULL, 0, w.e), CTSC_FAILED);
+    assert_non_null(
+        strstr(ctsc_error_message(w.e), "Trying to backward through the graph a second time"));
+    ctsc_zero_grad(params);
+    assert_null(ctsc_value_grad(weight));
+    /* without a scope, and without gradients for a call */
+    assert_int_equal(ctsc_module_run(w.m, "forward", 1, &w.x, NULL, &direct, w.e), CTSC_OK);
+    assert_true(ctsc_value_requires_grad(direct));
+    ctsc_value_free(direct);
+    ctsc_run_options o = {.size = sizeof o, .no_gradients = true};
+    assert_int_equal(ctsc_module_run(w.m, "forward", 1, &w.x, &o, &direct, w.e), CTSC_OK);
+    assert_false(ctsc_value_requires_grad(direct));
+    ctsc_value_free(direct);
+    ctsc_scope_set_gradients(w.s, false);
+    assert_false(ctsc_value_requires_grad(forward(&w)));
+    ctsc_value_free(scale);
+    ctsc_value_free(weight);
+    ctsc_value_free(params);
+    end(&w);
+}
+
+/* What was a constant of optimised code is what the optimiser has made of it, during
+ * training and after. */
+static void test_weights_change(void **state) {
+    (void)state;
+    world w = begin();
+    ctsc_value *params = NULL;
+    for (int i = 0; i < 3; i++) forward(&w); /* native code, packed weights */
+    float before = at(forward(&w), 0);
+    assert_int_equal(ctsc_module_set_gradients(w.m, true, w.e), CTSC_OK);
+    assert_int_equal(ctsc_module_parameters(w.m, &params, w.e), CTSC_OK);
+    ctsc_scope_set_gradients(w.s, true);
+    ctsc_optimizer *o = NULL;
+    assert_int_equal(ctsc_optimizer_new("sgd", params, 1, &(ctsc_setting){"lr", 1}, &o, w.e),
+                     CTSC_OK);
+    assert_int_equal(ctsc_backward(ctsc_sum(w.s, forward(&w)), NULL, 0, w.e), CTSC_OK);
+    assert_int_equal(ctsc_optimizer_step(o, w.e), CTSC_OK);
+    float during = at(forward(&w), 0);
+    assert_true(fabsf(during - before) > 1e-3f);
+    assert_int_equal(ctsc_module_set_gradients(w.m, false, w.e), CTSC_OK);
+    for (int i = 0; i < 3; i++) assert_true(fabsf(at(forward(&w), 0) - during) < 1e-5f);
+    ctsc_optimizer_free(o);
+    ctsc_value_free(params);
+    end(&w);
+}
+
+static void test_modes(void **state) {
+    (void)state;
+    world w = begin();
+    int64_t zeros = 0;
+    forward(&w);
+    for (int i = 0; i < 8; i++) assert_true(at(forward(&w), i) != 0);
+    assert_int_equal(ctsc_module_set_gradients(w.m, true, w.e), CTSC_OK);
+    ctsc_module_train(w.m);
+    ctsc_scope_seed(w.s, 1);
+    ctsc_value *a = forward(&w), *b = forward(&w); /* random numbers go on */
+    for (int i = 0; i < 8; i++) zeros += at(a, i) == 0;
+    assert_true(zeros > 0);
+    assert_false(ctsc_value_close(a, b, 0, 0, NULL));
+    ctsc_module_eval(w.m);
+    for (int i = 0; i < 8; i++) assert_true(at(forward(&w), i) != 0);
+    end(&w);
+}
+
+static void test_state(void **state) {
+    (void)state;
+    world w = begin(), v = begin();
+    ctsc_value *have = NULL, *named = NULL, *none = ctsc_dict_new(0, NULL, NULL);
+    assert_int_equal(ctsc_module_state(w.m, &have, w.e), CTSC_OK);
+    assert_int_equal(ctsc_value_len(have), 3);
+    assert_int_equal(ctsc_module_named_parameters(w.m, &named, w.e), CTSC_OK);
+    assert_int_equal(ctsc_value_len(named), 2);
+    ctsc_value *weight = ctsc_value_get(named, "sub.fc.weight");
+    assert_non_null(weight);
+    ((float *)ctsc_tensor_data(weight))[0] = 42;
+    forward(&v);
+    assert_int_equal(ctsc_module_load_state(v.m, have, v.e), CTSC_OK);
+    assert_true(ctsc_value_close(forward(&v), forward(&w), 0, 0, NULL));
+    assert_int_equal(ctsc_module_load_state(v.m, none, v.e), CTSC_FAILED);
+    assert_string_equal(ctsc_error_message(v.e), "the state has no tensor \"scale\"");
+    ctsc_value_free(weight);
+    ctsc_value_free(named);
+    ctsc_value_free(have);
+    ctsc_value_free(none);
+    end(&w);
+    end(&v);
+}
+
+static void test_operators(void **state) {
+    (void)state;
+    ctsc_scope *s = ctsc_scope_new();
+    ctsc_error *e = ctsc_error_new();
+    ctsc_value *x = ctsc_zeros(s, CTSC_FLOAT32, 1, (int64_t[]){3}),
+               *unused = ctsc_zeros(s, CTSC_FLOAT32, 0, NULL);
+    ctsc_value *ints = ctsc_zeros(s, CTSC_INT64, 1, (int64_t[]){3}), *grads[2] = {NULL, NULL};
+    for (int i = 0; i < 3; i++) ((float *)ctsc_tensor_data(x))[i] = (float)i + 1;
+    assert_int_equal(ctsc_value_set_requires_grad(ints, true, e), CTSC_FAILED);
+    assert_string_equal(ctsc_error_message(e),
+                        "only Tensors of floating point dtype can require gradients");
+    assert_int_equal(ctsc_value_set_requires_grad(x, true, e), CTSC_OK);
+    assert_int_equal(ctsc_value_set_requires_grad(unused, true, e), CTSC_OK);
+    assert_false(ctsc_value_requires_grad(ctsc_mul(s, x, x)));
+    ctsc_scope_set_gradients(s, true);
+    ctsc_value *cube = ctsc_mul(s, ctsc_mul(s, x, x), x), *y = ctsc_sum(s, cube),
+               *inputs[2] = {x, unused};
+    assert_int_equal(ctsc_grad(1, &y, NULL, 2, inputs, CTSC_CREATE_GRAPH, grads, e), CTSC_FAILED);
+    assert_non_null(strstr(ctsc_error_message(e), "appears to not have been used in the graph"));
+    assert_int_equal(
+        ctsc_grad(1, &y, NULL, 2, inputs, CTSC_CREATE_GRAPH | CTSC_ALLOW_UNUSED, grads, e),
+        CTSC_OK);
+    assert_null(grads[1]);
+    ctsc_take(s, grads[0]);
+    ctsc_value *again = ctsc_sum(s, grads[0]), *second = NULL;
+    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &x, 0, &second, e), CTSC_OK);
+    for (int i = 0; i < 3; i++)
+        assert_true(at(grads[0], i) == 3.f * (float)(i + 1) * (float)(i + 1) &&
+                    at(second, i) == 6.f * (float)(i + 1));
+    ctsc_value_free(second);
+    assert_int_equal(ctsc_backward(cube, NULL, 0, e), CTSC_FAILED);
+    assert_string_equal(ctsc_error_message(e),
+                        "grad can be implicitly created only for scalar outputs");
+    assert_null(ctsc_add_(s, x, ctsc_float(s, 1)));
+    assert_non_null(
+        strstr(ctsc_error_message(ctsc_scope_error(s)),
+               "a leaf Variable that requires grad is being used in an in-place operation."));
+    ctsc_scope_free(s);
+    ctsc_error_free(e);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_off),
+                                       cmocka_unit_test(test_module),
+                                       cmocka_unit_test(test_weights_change),
+                                       cmocka_unit_test(test_modes),
+                                       cmocka_unit_test(test_state),
+                                       cmocka_unit_test(test_operators)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
