@@ -211,7 +211,7 @@ static program *program_find(programs *all, const signature *s, uint64_t module)
 }
 
 static bool program_may(const runtime *rt) {
-    return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->profile && !rt->record && !capture_current && !rt->grad_requested;
+    return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->record && !capture_current && !rt->grad_requested;
 }
 
 ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, value *out) {

@@ -13,7 +13,7 @@
 
 #include "tensor/value.h"
 
-enum { SIGNATURE_WORDS = 512, SIGNATURE_TENSORS = 64, SIGNATURE_CONTAINERS = 16 };
+enum { SIGNATURE_WORDS = 4096, SIGNATURE_TENSORS = 256, SIGNATURE_CONTAINERS = 16 };
 
 typedef struct signature {
     size_t nwords;

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps against PyTorch, in turns, one thread:
+
+    python3 bench/training/training.py --ctsc build/ctsc --python /usr/bin/python3 [--python OTHER] [--only mlp,gpt] [--rounds 3]
+
+Each --python has torch. The steps stand in steps.py; PyTorch runs them eagerly, ctsc at its default level. Microseconds a step, the least of all rounds."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEPS = ["mlp_small", "mlp", "cnn", "lstm", "gpt"]
+
+INPUTS = r"""
+import sys, torch
+torch.manual_seed(0)
+name, path = sys.argv[1:]
+r = lambda *s: torch.randn(*s) * 0.1
+if name == "mlp_small":
+    args = (torch.randn(8, 8), torch.randint(0, 4, (8,)), [r(16, 8), r(16), r(4, 16), r(4)])
+elif name == "mlp":
+    args = (torch.randn(64, 784), torch.randint(0, 10, (64,)), [r(1024, 784), r(1024), r(1024, 1024), r(1024), r(10, 1024), r(10)])
+elif name == "cnn":
+    ps = [r(16, 1, 3, 3), r(16), r(16) + 1, r(16), r(32, 16, 3, 3), r(32), r(32) + 1, r(32), r(10, 128), r(10)]
+    args = (torch.randn(32, 1, 8, 8), torch.randint(0, 10, (32,)), ps, [torch.zeros_like(p) for p in ps], [torch.zeros_like(p) for p in ps])
+elif name == "lstm":
+    ps = [r(1024, 256), r(1024, 256), r(1024), r(1024)] * 2
+    args = (torch.randn(16, 32, 256), torch.randn(16, 32, 256), torch.zeros(2, 16, 256), [p.clone() for p in ps])
+else:
+    d = 128
+    ps = [r(256, d), r(64, d)]
+    for i in range(4):
+        ps += [torch.ones(d), r(d), r(3 * d, d), r(3 * d), r(d, d), r(d), torch.ones(d), r(d), r(4 * d, d), r(4 * d), r(d, 4 * d), r(d)]
+    ps += [torch.ones(d), r(d)]
+    args = (torch.randint(0, 256, (8, 64)), torch.randint(0, 256, (8, 64)), torch.full((64, 64), float("-inf")).triu(1), ps,
+            [torch.zeros_like(p) for p in ps], [torch.zeros_like(p) for p in ps])
+torch.save(args, path)
+"""
+
+EAGER = r"""
+import sys, time, torch
+sys.path.insert(0, sys.argv[1])
+import steps
+torch.set_num_threads(1)
+f = getattr(steps, sys.argv[2].split("_")[0])
+args = torch.load(sys.argv[3])
+best, end = 1e9, time.perf_counter() + float(sys.argv[4])
+for i in range(5): f(*args)
+while time.perf_counter() < end:
+    since = time.perf_counter()
+    f(*args)
+    best = min(best, time.perf_counter() - since)
+print(torch.__version__.split("+")[0].split("a")[0], best * 1e6)
+"""
+
+
+def run(command):
+    env = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+    return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
+
+
+def time_ctsc(ctsc, name, path):
+    return json.loads(run([ctsc, "bench", os.path.join(HERE, "steps.py"), "--entry", name.split("_")[0], "--threads", "1", "--inputs", path, "--json"]))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--ctsc", default="build/ctsc")
+    p.add_argument("--python", action="append", default=[])
+    p.add_argument("--only", default=",".join(STEPS))
+    p.add_argument("--rounds", type=int, default=2)
+    p.add_argument("--seconds", type=float, default=2.0)
+    a = p.parse_args()
+    pythons = a.python or [sys.executable]
+    with tempfile.TemporaryDirectory() as work:
+        for name in a.only.split(","):
+            path = os.path.join(work, name + ".pt")
+            run([pythons[0], "-c", INPUTS, name, path])
+            best = {}
+            for _ in range(a.rounds):
+                for python in pythons:
+                    version, us = run([python, "-c", EAGER, HERE, name, path, str(a.seconds)]).split()
+                    best[version] = min(best.get(version, 1e12), float(us))
+                report = time_ctsc(a.ctsc, name, path)
+                us = report["fused"]["min_us"]
+                best["ctsc"] = min(best.get("ctsc", 1e12), us)
+            peer = min(v for k, v in best.items() if k != "ctsc")
+            print("%-10s %s  ratio %.2f" % (name, "  ".join("%s %.1f" % kv for kv in best.items()), peer / best["ctsc"]), flush=True)
+
+
+main()
