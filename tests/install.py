@@ -130,7 +130,8 @@ class Stranger:
             name = os.path.basename(source)[:-2]
             extra = ["-lmicrohttpd"] if name == "server" else []
             program = self.compile(name, source, ["cc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"], flags + extra, ["-lm", "-pthread"])
-            arguments = {"demo": ["models"], "trace": ["models", os.path.join(self.folder, "traced.pt")]}.get(name, [])
+            arguments = {"demo": ["models"], "trace": ["models", os.path.join(self.folder, "traced.pt")],
+                         "train": ["models", os.path.join(self.folder, "trained.pt")]}.get(name, [])
             if name != "server":
                 run([program, *arguments], self.environment)
 

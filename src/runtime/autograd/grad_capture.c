@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grad_capture.c - a taped call as a graph (grad_capture.h).
- * Tests: tests/corpus/grad at every level, tests/lang/gradients.py
+ * Tests: tests/corpus/grad at every level, tests/autograd
  */
 #include "runtime/autograd/grad_capture.h"
 

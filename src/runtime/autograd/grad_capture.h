@@ -15,7 +15,7 @@
  * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it reads an element to decide something, makes
  * tensors whose sizes depend on elements, draws random numbers, keeps a gradient with what was there before.
  *
- * One capture per thread at a time. Tests: tests/corpus/grad at every level, tests/lang/gradients.py
+ * One capture per thread at a time. Tests: tests/corpus/grad at every level, tests/autograd
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_CAPTURE_H
 #define CTSC_RUNTIME_AUTOGRAD_GRAD_CAPTURE_H

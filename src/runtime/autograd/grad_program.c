@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grad_program.c - calls that take gradients, as optimised programs (grad_program.h).
- * Tests: tests/lang/gradients.py, tests/corpus/grad at every level
+ * Tests: tests/corpus/grad at every level, tests/autograd
  */
 #include "runtime/autograd/grad_program.h"
 

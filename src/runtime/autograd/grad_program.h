@@ -9,7 +9,7 @@
  * A function has at most PROGRAM_MAX of them: who has other sizes in each call runs taped.
  *
  * Results have no history: a caller who wants to go on differentiating asks for gradients itself (runtime.grad_requested), and is not served here.
- * Threads: programs are made under a lock and not changed after that. Tests: tests/lang/gradients.py, tests/corpus/grad at every level
+ * Threads: programs are made under a lock and not changed after that. Tests: tests/corpus/grad at every level, tests/autograd
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
 #define CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
