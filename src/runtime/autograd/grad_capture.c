@@ -177,7 +177,8 @@ static bool capture_reads_tensors(const op *o, int n, const value *args) {
 /* What cannot be the same in each call; NULL: nothing. */
 static const char *capture_objection(const op *o, int n, const value *args, int returns, const value *results) {
     bool takes = capture_has_tensor(n, args), gives = capture_has_tensor(returns, results);
-    if (o->traits & (OP_SIDE_EFFECT | OP_UNSAFE | OP_FOREIGN)) return "it has effects";
+    bool checks = (o->traits & OP_SIDE_EFFECT) && (o->traits & DEVICE_BLIND); /* what the signature decides, or the mode */
+    if (((o->traits & OP_SIDE_EFFECT) && !checks) || (o->traits & (OP_UNSAFE | OP_FOREIGN))) return "it has effects";
     if ((o->traits & OP_RANDOM) && (takes || gives)) return "it draws random numbers";
     if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args)) return "it reads elements";
     if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args)) return "sizes depend on elements";

@@ -49,17 +49,33 @@ void programs_free(programs *p) {
     mem_free(p);
 }
 
+/* Objects that the function makes itself are gone when it ends. */
+static bool program_makes(const ir_value *v) {
+    return v->def && v->def->kind == N_CREATE_OBJECT;
+}
+
+/* torch.no_grad and its kin: all they do is switch the mode, which the capture has seen. */
+static bool program_is_mode(const ir_value *v) {
+    static const char modes[] = "__torch__.torch.autograd.grad_mode.";
+    return v->type->kind == T_CLASS && !strncmp(class_name(v->type), modes, sizeof modes - 1);
+}
+
 /* What a graph of operators does not show. Calls that were not inlined, too: what they do is not known. */
 static bool program_block_is_pure(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         switch (n->kind) {
         case N_PRINT:
-        case N_SET_ATTR:
         case N_TOLIST:
         case N_FORK:
         case N_CALL_FUNCTION:
-        case N_CALL_METHOD:
-        case N_CREATE_OBJECT: return false;
+        case N_CALL_METHOD: return false;
+        case N_SET_ATTR:
+            if (!program_makes(n->inputs.data[0])) return false;
+            break;
+        case N_ENTER:
+        case N_EXIT:
+            if (!program_is_mode(n->inputs.data[0])) return false;
+            break;
         default: break;
         }
         for (size_t i = 0; i < n->blocks.len; i++)
