@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls.c - ctsc as a contender that is kept running, as peer.py does for the others: many short measurements in one process.
+ * calls.c - ctsc as a contender that is kept running, as peer.py does for the others: many short
+ * measurements in one process.
  *
  *     calls THREADS
  *
@@ -32,7 +33,8 @@ static int calls_compare(const void *a, const void *b) {
 
 static void calls_print_error(const ctsc_error *e) {
     printf("{\"error\": \"");
-    for (const char *p = ctsc_error_message(e); *p && *p != '\n'; p++) putchar(*p == '"' || *p == '\\' ? '\'' : *p);
+    for (const char *p = ctsc_error_message(e); *p && *p != '\n'; p++)
+        putchar(*p == '"' || *p == '\\' ? '\'' : *p);
     printf("\"}\n");
 }
 
@@ -62,7 +64,8 @@ static ctsc_status calls_run(const ctsc_module *m, double seconds, double *sampl
     double want = once > 0 ? batch_us / once + 1 : MAX_BATCH;
     int batch = want > MAX_BATCH ? MAX_BATCH : (int)want;
     double begin = calls_now_us();
-    while (s == CTSC_OK && n < MAX_SAMPLES && (n < MIN_SAMPLES || calls_now_us() - begin < seconds * 1e6))
+    while (s == CTSC_OK && n < MAX_SAMPLES &&
+           (n < MIN_SAMPLES || calls_now_us() - begin < seconds * 1e6))
         s = calls_sample(m, batch, &samples[n++], e);
     if (s != CTSC_OK) return s;
     qsort(samples, (size_t)n, sizeof *samples, calls_compare);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy.c - how long memcpy takes, for a given number of bytes and threads: the yardstick of kernels that are bound by
- * memory.
+ * copy.c - how long memcpy takes, for a given number of bytes and threads: the yardstick of kernels
+ * that are bound by memory.
  *
  *     copy BYTES THREADS SECONDS
  *
- * Every thread copies its part of one buffer to another, again and again, so that small ones stay in the caches as
- * they do in benchmarks of models. Threads wait for the next round on a flag, without sleeping. Prints a JSON object
- * with min_us and median_us.
+ * Every thread copies its part of one buffer to another, again and again, so that small ones stay
+ * in the caches as they do in benchmarks of models. Threads wait for the next round on a flag,
+ * without sleeping. Prints a JSON object with min_us and median_us.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +34,8 @@ static double copy_now_us(void) {
 }
 
 static void copy_part_of(copy_work *w, int index) {
-    size_t begin = w->bytes * (size_t)index / (size_t)w->threads, end = w->bytes * (size_t)(index + 1) / (size_t)w->threads;
+    size_t begin = w->bytes * (size_t)index / (size_t)w->threads,
+           end = w->bytes * (size_t)(index + 1) / (size_t)w->threads;
     memcpy(w->to + begin, w->from + begin, end - begin);
     __asm__ volatile("" ::"r"(w->to) : "memory");
 }
@@ -85,7 +86,8 @@ int main(int argc, char **argv) {
     }
     int n = 0, round = 1;
     for (; round <= 5; round++) copy_once(&w, round);
-    for (double start = copy_now_us(); n < COPY_MAX_SAMPLES && (n < 10 || copy_now_us() - start < seconds * 1e6); n++)
+    for (double start = copy_now_us();
+         n < COPY_MAX_SAMPLES && (n < 10 || copy_now_us() - start < seconds * 1e6); n++)
         us[n] = copy_once(&w, round++);
     atomic_store(&w.round, -1);
     for (int i = 1; i < w.threads; i++) pthread_join(ids[i], NULL);

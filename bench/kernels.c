@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels.c - the speed of generated code, one thread, against memcpy of the same bytes in the same run.
+ * kernels.c - the speed of generated code, one thread, against memcpy of the same bytes
+ * in the same run.
  *
  *     kernels [CPU [--asm|--ir NAME]]        (make bench-kernels)
  *
- * Times are the best of many calls; a call follows a call of memcpy, so both meet the same machine. Bytes are
- * what the kernel must read and write. The disk cache is off, so compile times are real.
+ * Times are the best of many calls; a call follows a call of memcpy, so both meet the same machine.
+ * Bytes are what the kernel must read and write. The disk cache is off, so compile times are real.
  */
 #include "codegen/cache/cache.h"
 
@@ -25,34 +26,27 @@ typedef struct bench_case {
     double reals[1];
 } bench_case;
 
-static nest *bench_power(arena *a) {
-    return nests_power(a, DT_FLOAT32, 10);
-}
-static nest *bench_softmax(arena *a) {
-    return nests_softmax(a, DT_FLOAT32);
-}
-static nest *bench_gelu_norm(arena *a) {
-    return nests_layer_norm(a, "gelu_tanh");
-}
-static nest *bench_distance(arena *a) {
-    return nests_distance(a, 10);
-}
+static nest *bench_power(arena *a) { return nests_power(a, DT_FLOAT32, 10); }
+static nest *bench_softmax(arena *a) { return nests_softmax(a, DT_FLOAT32); }
+static nest *bench_gelu_norm(arena *a) { return nests_layer_norm(a, "gelu_tanh"); }
+static nest *bench_distance(arena *a) { return nests_distance(a, 10); }
 static nest *bench_map(arena *a, const char *f) {
     nest *n = nest_new(a, f);
-    nest_buffer *x = nest_add_buffer(n, "x", DT_FLOAT32, 0), *out = nest_add_buffer(n, "out", DT_FLOAT32, 0);
-    nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_add_int(n, "n"), NEST_PARALLEL | NEST_VECTOR);
+    nest_buffer *x = nest_add_buffer(n, "x", DT_FLOAT32, 0),
+                *out = nest_add_buffer(n, "out", DT_FLOAT32, 0);
+    nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_add_int(n, "n"),
+                            NEST_PARALLEL | NEST_VECTOR);
     nest_expr *v = nest_load(n, x, i);
     n->contract = true;
     nest_store(n, out, i,
-               strcmp(f, "pow") ? nest_call1(n, f, v)
-                                : nest_call(n, f, 2, (nest_expr *[]){v, nest_const_float(n, NEST_F32, 2.5)}));
+               strcmp(f, "pow")
+                   ? nest_call1(n, f, v)
+                   : nest_call(n, f, 2, (nest_expr *[]){v, nest_const_float(n, NEST_F32, 2.5)}));
     nest_end(n);
     return n;
 }
-#define BENCH_MAP(f)                                                                                         \
-    static nest *bench_##f(arena *a) {                                                                       \
-        return bench_map(a, #f);                                                                             \
-    }
+#define BENCH_MAP(f)                                                                               \
+    static nest *bench_##f(arena *a) { return bench_map(a, #f); }
 BENCH_MAP(exp)
 BENCH_MAP(tanh)
 BENCH_MAP(erf)
@@ -66,7 +60,13 @@ static const bench_case bench_cases[] = {
     {"x*x ten times, 1 M", bench_power, {MI, MI}, 2, {MI}, MI},
     {"x*x ten times, 4 M", bench_power, {4 * MI, 4 * MI}, 2, {4 * MI}, 4 * MI},
     {"softmax 2048x1024", bench_softmax, {2048 * 1024, 2048 * 1024}, 2, {2048, 1024}, 2048},
-    {"gelu+norm 2048x768", bench_gelu_norm, {2048 * 768, 768, 768, 2048 * 768}, 4, {2048, 768}, 2048, {1e-5}},
+    {"gelu+norm 2048x768",
+     bench_gelu_norm,
+     {2048 * 768, 768, 768, 2048 * 768},
+     4,
+     {2048, 768},
+     2048,
+     {1e-5}},
     {"distance 1000x2000x10",
      bench_distance,
      {10000, 20000, 2000000},
@@ -115,7 +115,8 @@ static void bench_run(const bench_case *b, const kernel *k) {
         if ((t1 - t0) / inner < best_copy) best_copy = (t1 - t0) / inner;
         if ((t2 - t1) / inner < best) best = (t2 - t1) / inner;
     }
-    printf("%-24s %10.3f us  %7.2f GB/s  memcpy %10.3f us %7.2f GB/s  ratio %5.2f  compile %6.2f ms, %5zu "
+    printf("%-24s %10.3f us  %7.2f GB/s  memcpy %10.3f us %7.2f GB/s  ratio %5.2f  compile %6.2f "
+           "ms, %5zu "
            "bytes\n",
            b->name, best, (double)bytes / best * 1e-3, best_copy, (double)bytes / best_copy * 1e-3,
            best / best_copy, k->milliseconds, k->code_bytes);
@@ -144,10 +145,8 @@ int main(int argc, char **argv) {
                                 : strcmp(argv[2], "--raw") == 0 ? CODEGEN_IR
                                                                 : CODEGEN_OPTIMISED_IR;
             if (strncmp(bench_cases[i].name, argv[3], strlen(argv[3])) == 0) {
-                if (codegen_describe(c, n, what, &text, &d) == CTSC_OK)
-                    puts(text);
-                else
-                    puts(diag_message(&d));
+                if (codegen_describe(c, n, what, &text, &d) == CTSC_OK) puts(text);
+                else puts(diag_message(&d));
             }
         } else if (codegen_kernel(c, n, &k, &d) != CTSC_OK) {
             printf("%s: %s\n", bench_cases[i].name, diag_message(&d));
@@ -155,8 +154,8 @@ int main(int argc, char **argv) {
         } else if (codegen_runnable(c)) {
             bench_run(&bench_cases[i], k);
         } else {
-            printf("%-24s compile %6.2f ms, %5zu bytes (this machine cannot run it)\n", bench_cases[i].name,
-                   k->milliseconds, k->code_bytes);
+            printf("%-24s compile %6.2f ms, %5zu bytes (this machine cannot run it)\n",
+                   bench_cases[i].name, k->milliseconds, k->code_bytes);
         }
         arena_free(&a);
     }

@@ -4,8 +4,9 @@
  *
  *     load MODEL INPUTS [THREADS]        (make bench-load MODEL=... INPUTS=...)
  *
- * Five rounds of load, first run, ten more runs, unload; the best and the median of each are printed. Peak memory is that of the
- * process (VmHWM) right after the first load, less what it was before.
+ * Five rounds of load, first run, ten more runs, unload; the best and the median of each
+ * are printed. Peak memory is that of the process (VmHWM) right after the first load, less
+ * what it was before.
  */
 #include <ctsc.h>
 
@@ -48,7 +49,9 @@ int main(int argc, char **argv) {
         double t = now_ms();
         if (ctsc_module_load(argv[1], &m, e) != CTSC_OK) goto fail;
         load[r] = now_ms() - t;
-        if (r == 0) printf("%-12s %.1f MiB above the process's own\n", "peak memory", (double)(peak_kib() - before) / 1024);
+        if (r == 0)
+            printf("%-12s %.1f MiB above the process's own\n", "peak memory",
+                   (double)(peak_kib() - before) / 1024);
         for (int k = 0; k <= RUNS; k++) {
             t = now_ms();
             if (ctsc_module_run(m, "forward", n, args, NULL, &out, e) != CTSC_OK) goto fail;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h - the clock, and how much memory this process had at most: what benchmarks in C share. */
+/* process.h - the clock, and how much memory this process had at most: what
+ * benchmarks in C share. */
 #ifndef CTSC_BENCH_PROCESS_H
 #define CTSC_BENCH_PROCESS_H
 

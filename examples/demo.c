@@ -43,7 +43,7 @@ static ctsc_value *demo_first(ctsc_value *tuple) {
     return v;
 }
 
-/* ---- digits ---------------------------------------------------------------------------------------- */
+/* ---- digits ---------------------------------------------------------------------------------- */
 
 static int demo_best(const float *row) {
     int best = 0;
@@ -53,7 +53,8 @@ static int demo_best(const float *row) {
 }
 
 /* Some scans side by side, two pixels a character. */
-static void demo_pictures(const float *images, const float *scores, const int64_t *labels, int first, int count) {
+static void demo_pictures(const float *images, const float *scores, const int64_t *labels,
+                          int first, int count) {
     static const char shades[] = " .:-=+*#%@";
     for (int y = 0; y < 8; y++) {
         for (int i = first; i < first + count; i++) {
@@ -77,14 +78,18 @@ static int demo_digits(const char *dir, ctsc_error *e) {
     ctsc_value *images = NULL, *labels = NULL, *expected = NULL, *scores = NULL;
     int code = 0;
     double t0 = demo_now();
-    if (ctsc_module_load(path, &m, e) != CTSC_OK || !(images = demo_first(demo_load(dir, "digits_test.pt", e))) ||
-        !(labels = demo_load(dir, "digits_labels.pt", e)) || !(expected = demo_load(dir, "digits_expected.pt", e)))
+    if (ctsc_module_load(path, &m, e) != CTSC_OK ||
+        !(images = demo_first(demo_load(dir, "digits_test.pt", e))) ||
+        !(labels = demo_load(dir, "digits_labels.pt", e)) ||
+        !(expected = demo_load(dir, "digits_expected.pt", e)))
         code = demo_fail(e);
     double t1 = demo_now();
-    if (!code && ctsc_module_run(m, "forward", 1, &images, NULL, &scores, e) != CTSC_OK) code = demo_fail(e);
+    if (!code && ctsc_module_run(m, "forward", 1, &images, NULL, &scores, e) != CTSC_OK)
+        code = demo_fail(e);
     double t2 = demo_now();
     if (!code) {
-        const float *s = ctsc_tensor_data(scores), *want = ctsc_tensor_data(expected), *im = ctsc_tensor_data(images);
+        const float *s = ctsc_tensor_data(scores), *want = ctsc_tensor_data(expected),
+                    *im = ctsc_tensor_data(images);
         const int64_t *lab = ctsc_tensor_data(labels);
         int n = (int)ctsc_tensor_sizes(scores)[0], right = 0;
         double worst = 0;
@@ -110,24 +115,28 @@ static int demo_digits(const char *dir, ctsc_error *e) {
     return code;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int demo_text(const char *dir, ctsc_error *e) {
     char path[4096];
     snprintf(path, sizeof path, "%s/chargpt.pt", dir);
     static const char prompt[] = "The licensee ";
     ctsc_module *m = NULL;
-    ctsc_value *args[2] = {ctsc_string_new(prompt, strlen(prompt)), ctsc_int_new(120)}, *text = NULL;
+    ctsc_value *args[2] = {ctsc_string_new(prompt, strlen(prompt)), ctsc_int_new(120)},
+               *text = NULL;
     ctsc_value *expected = demo_load(dir, "chargpt_generate_expected.pt", e);
     int code = expected && ctsc_module_load(path, &m, e) == CTSC_OK ? 0 : demo_fail(e);
     double t0 = demo_now();
-    if (!code && ctsc_module_run(m, "generate", 2, args, NULL, &text, e) != CTSC_OK) code = demo_fail(e);
+    if (!code && ctsc_module_run(m, "generate", 2, args, NULL, &text, e) != CTSC_OK)
+        code = demo_fail(e);
     double t1 = demo_now();
     if (!code) {
         bool same = !strcmp(ctsc_value_string(text, NULL), ctsc_value_string(expected, NULL));
-        printf("A character GPT whose generate() is a TorchScript loop over strings, dicts, lists and tensors:\n\n");
+        printf("A character GPT whose generate() is a TorchScript loop over strings, dicts, lists "
+               "and tensors:\n\n");
         printf("  %s\n\n", ctsc_value_string(text, NULL));
-        printf("PyTorch writes %s; 120 characters in %.0f ms\n", same ? "the same" : "something else", (t1 - t0) * 1e3);
+        printf("PyTorch writes %s; 120 characters in %.0f ms\n",
+               same ? "the same" : "something else", (t1 - t0) * 1e3);
         if (!same) code = CTSC_FAILED;
     }
     ctsc_value_free(text);

@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", ctsc_error_message(error));
     }
     int code = ctsc_error_status(error);
-    ctsc_value_free(output), ctsc_value_free(input), ctsc_module_free(module), ctsc_error_free(error);
+    ctsc_value_free(output), ctsc_value_free(input), ctsc_module_free(module),
+        ctsc_error_free(error);
     return code;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * server.c - the smallest useful HTTP server around an archive: tensors in, tensors out, a starting point for your own.
+ * server.c - the smallest useful HTTP server around an archive: tensors in, tensors out, a starting
+ * point for your own.
  *
  *     server models/digits_cnn.pt 8080
  *     head -c 256 /dev/zero | curl --data-binary @- 'http://127.0.0.1:8080/?shape=1,1,8,8'
  *
- * The body is float32 numbers, row-major, of the shape in the query; the answer is JSON. One thread per core runs the
- * model; a module may be run by many threads at once. `ctsc serve` is the complete server (docs/serve.md).
+ * The body is float32 numbers, row-major, of the shape in the query; the answer is JSON. One thread
+ * per core runs the model; a module may be run by many threads at once. `ctsc serve` is the
+ * complete server (docs/serve.md).
  */
 #include <ctsc.h>
 
@@ -23,7 +25,8 @@ static ctsc_module *module;
 typedef struct request { char *body; size_t len, cap; } request;
 
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, char *text_take) {
-    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text_take), text_take, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text_take), text_take,
+                                                             MHD_RESPMEM_MUST_FREE);
     if (!r) return MHD_NO;
     MHD_add_response_header(r, "Content-Type", "application/json");
     enum MHD_Result ok = MHD_queue_response(c, status, r);
@@ -31,12 +34,14 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, char *t
     return ok;
 }
 
-static enum MHD_Result answer_error(struct MHD_Connection *c, unsigned status, const char *message) {
+static enum MHD_Result answer_error(struct MHD_Connection *c, unsigned status,
+                                    const char *message) {
     char *text = malloc(strlen(message) * 6 + 32), *to = text;
     if (!text) return MHD_NO;
     to += sprintf(to, "{\"error\": \"");
     for (const char *p = message; *p; p++)
-        to += (unsigned char)*p < 0x20 || *p == '"' || *p == '\\' ? sprintf(to, "\\u%04x", *p) : sprintf(to, "%c", *p);
+        to += (unsigned char)*p < 0x20 || *p == '"' || *p == '\\' ? sprintf(to, "\\u%04x", *p)
+                                                                  : sprintf(to, "%c", *p);
     strcpy(to, "\"}\n");
     return answer(c, status, text);
 }
@@ -56,7 +61,8 @@ static int parse_shape(const char *text, int64_t *sizes, size_t *count) {
     return text && *text ? 0 : n;
 }
 
-/* The result, one float32 tensor, as {"shape": [...], "data": [...]}; NULL: something else, or no memory. */
+/* The result, one float32 tensor, as {"shape": [...], "data": [...]}; NULL: something
+ * else, or no memory. */
 static char *to_json(const ctsc_value *v) {
     ctsc_value *t = NULL;
     size_t count = 1;
@@ -67,9 +73,12 @@ static char *to_json(const ctsc_value *v) {
     char *text = malloc(64 + (size_t)ndim * 24 + count * 20), *to = text;
     if (text) {
         to += sprintf(to, "{\"shape\": [");
-        for (int i = 0; i < ndim; i++) to += sprintf(to, "%s%lld", i ? ", " : "", (long long)ctsc_tensor_sizes(t)[i]);
+        for (int i = 0; i < ndim; i++)
+            to += sprintf(to, "%s%lld", i ? ", " : "", (long long)ctsc_tensor_sizes(t)[i]);
         to += sprintf(to, "], \"data\": [");
-        for (size_t i = 0; i < count; i++) to += sprintf(to, "%s%.9g", i ? ", " : "", (double)((const float *)ctsc_tensor_data(t))[i]);
+        for (size_t i = 0; i < count; i++)
+            to += sprintf(to, "%s%.9g", i ? ", " : "",
+                          (double)((const float *)ctsc_tensor_data(t))[i]);
         sprintf(to, "]}\n");
     }
     ctsc_value_free(t);
@@ -79,24 +88,31 @@ static char *to_json(const ctsc_value *v) {
 static enum MHD_Result run(struct MHD_Connection *c, request *r) {
     int64_t sizes[MAX_DIMS];
     size_t count;
-    int ndim = parse_shape(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "shape"), sizes, &count);
+    int ndim = parse_shape(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "shape"), sizes,
+                           &count);
     if (!ndim) return answer_error(c, 400, "?shape= must be the sizes of the tensor: 1,1,8,8");
-    if (r->len != count * sizeof(float)) return answer_error(c, 400, "the body must be as many float32 numbers as the shape has");
+    if (r->len != count * sizeof(float))
+        return answer_error(c, 400, "the body must be as many float32 numbers as the shape has");
     ctsc_value *in = NULL, *out = NULL;
     ctsc_error *e = ctsc_error_new();
     ctsc_run_options o = {.size = sizeof o, .timeout_us = 10000000};
-    ctsc_status s = ctsc_tensor_borrow(CTSC_FLOAT32, ndim, sizes, r->body, NULL, NULL, &in, e); /* the body, not a copy of it */
+    /* the body, not a copy of it */
+    ctsc_status s = ctsc_tensor_borrow(CTSC_FLOAT32, ndim, sizes, r->body, NULL, NULL, &in, e);
     if (s == CTSC_OK) s = ctsc_module_run(module, "forward", 1, &in, &o, &out, e);
     char *text = s == CTSC_OK ? to_json(out) : NULL;
-    enum MHD_Result ok = s != CTSC_OK ? answer_error(c, s == CTSC_FAILED || s == CTSC_USAGE ? 400 : 500, e ? ctsc_error_message(e) : "out of memory")
-                         : text      ? answer(c, 200, text)
-                                     : answer_error(c, 500, "the model's result is no float32 tensor");
+    enum MHD_Result ok = s != CTSC_OK
+                             ? answer_error(c, s == CTSC_FAILED || s == CTSC_USAGE ? 400 : 500,
+                                            e ? ctsc_error_message(e) : "out of memory")
+                         : text ? answer(c, 200, text)
+                                : answer_error(c, 500, "the model's result is no float32 tensor");
     ctsc_value_free(out), ctsc_value_free(in), ctsc_error_free(e);
     return ok;
 }
 
-/* Called when the head of a request is there, then for each piece of its body, then with an empty piece. */
-static enum MHD_Result handle(void *cls, struct MHD_Connection *c, const char *url, const char *method, const char *version, const char *data,
+/* Called when the head of a request is there, then for each piece of its body, then
+ * with an empty piece. */
+static enum MHD_Result handle(void *cls, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version, const char *data,
                               size_t *size, void **state) {
     request *r = *state;
     (void)cls, (void)url, (void)version;
@@ -117,7 +133,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *c, const char *u
     return strcmp(method, "POST") ? answer_error(c, 405, "POST a tensor") : run(c, r);
 }
 
-static void completed(void *cls, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why) {
+static void completed(void *cls, struct MHD_Connection *c, void **state,
+                      enum MHD_RequestTerminationCode why) {
     request *r = *state;
     (void)cls, (void)c, (void)why;
     if (r) free(r->body);
@@ -133,10 +150,12 @@ int main(int argc, char **argv) {
     ctsc_error_free(e);
     ctsc_set_threads(1); /* requests run side by side; each on one thread */
     uint16_t port = (uint16_t)(argc > 2 ? atoi(argv[2]) : 8080);
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, port, NULL, NULL, handle, NULL, MHD_OPTION_THREAD_POOL_SIZE,
-                                            (unsigned)sysconf(_SC_NPROCESSORS_ONLN), MHD_OPTION_CONNECTION_TIMEOUT, 30u,
-                                            MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct MHD_Daemon *d = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD, port, NULL, NULL, handle, NULL, MHD_OPTION_THREAD_POOL_SIZE,
+        (unsigned)sysconf(_SC_NPROCESSORS_ONLN), MHD_OPTION_CONNECTION_TIMEOUT, 30u,
+        MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
     if (!d) return perror("cannot listen"), CTSC_ENVIRONMENT;
     printf("listening on port %d; Enter ends it\n", port);
     getchar();

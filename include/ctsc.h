@@ -54,7 +54,7 @@ typedef enum ctsc_status {
 #undef CTSC_STATUS_ENUM
 } ctsc_status;
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Describes a failed call: message, place in the source, chain of calls. One object can be
  * passed to any number of calls, one after the other; each call clears it first. */
@@ -67,11 +67,12 @@ CTSC_API ctsc_status ctsc_error_status(const ctsc_error *e);
 CTSC_API const char *ctsc_error_message(const ctsc_error *e);
 /* Python class of an exception that the script raised ("builtins.ValueError"), or NULL. */
 CTSC_API const char *ctsc_error_exception(const ctsc_error *e);
-/* Everything, for a person: message, source line with a caret, chain of calls. Free with ctsc_string_free; NULL
- * without memory. colour: with terminal escapes. */
+/* Everything, for a person: message, source line with a caret, chain of calls. Free with
+ * ctsc_string_free; NULL without memory. colour: with terminal escapes. */
 CTSC_API char *ctsc_error_render(const ctsc_error *e, bool colour);
 CTSC_API const char *ctsc_status_text(ctsc_status s);
-/* For functions that a program gives to the library: describes the failure and returns s. e may be NULL. */
+/* For functions that a program gives to the library: describes the failure and returns
+ * s. e may be NULL. */
 CTSC_API ctsc_status ctsc_error_set(ctsc_error *e, ctsc_status s, const char *fmt, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
@@ -81,75 +82,106 @@ CTSC_API ctsc_status ctsc_error_set(ctsc_error *e, ctsc_status s, const char *fm
 /* Frees a string that a function of this header returned. s may be NULL. */
 CTSC_API void ctsc_string_free(char *s);
 
-/* ---- library ----------------------------------------------------------------------------------- */
+/* ---- library --------------------------------------------------------------------------------- */
 
-/* The header's version, and the number that changes when programs have to be compiled and linked again. */
+/* The header's version, and the number that changes when programs have to be compiled
+ * and linked again. */
 #define CTSC_VERSION_STRING "0.1.0"
 #define CTSC_ABI_VERSION 0
 
 CTSC_API const char *ctsc_version(void); /* the library's: "0.1.0" */
-/* Whether the library can serve a program that was compiled with a header of this version: the same ABI, and a library that is not older.
+/* Whether the library can serve a program that was compiled with a header of this version: the same
+ * ABI, and a library that is not older.
  * Use: ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION). */
 CTSC_API bool ctsc_compatible(const char *version, int abi);
-/* Threads one call may spread over, with its kernels and with what the program forks (torch.jit.fork); 0: one per core the process may use (the
- * default). Results do not depend on it: forked functions that print, draw random numbers or write what others see run in the program's order,
- * and so do all of a call that has max_steps, max_bytes or a profiler. */
+/* Threads one call may spread over, with its kernels and with what the program forks
+ * (torch.jit.fork); 0: one per core the process may use (the default). Results do not depend on it:
+ * forked functions that print, draw random numbers or write what others see run in the program's
+ * order, and so do all of a call that has max_steps, max_bytes or a profiler. */
 CTSC_API void ctsc_set_threads(int n);
 
-/* Convolutions with 3x3 kernels may be done by Winograd's minimal filtering: two to three times as fast; results have up to three times the rounding error, a number
- * that is not finite spoils its neighbours as well, and weights take four times the memory. true is the default; false: sums are made directly. Process-wide, for
- * calls that begin afterwards. */
+/* Convolutions with 3x3 kernels may be done by Winograd's minimal filtering: two to three times as
+ * fast; results have up to three times the rounding error, a number that is not finite spoils its
+ * neighbours as well, and weights take four times the memory. true is the default; false: sums are
+ * made directly. Process-wide, for calls that begin afterwards. */
 CTSC_API void ctsc_set_winograd(bool on);
-/* Constant weights of convolutions, linear and recurrent layers are kept in the form their kernels read, made when they are first used: beside the archive's, whose
- * pages are given back where the archive is a mapped file. true is the default; false: only the archive's are in memory, and each call packs what it needs. Process-wide,
- * for calls that begin afterwards. */
+/* Constant weights of convolutions, linear and recurrent layers are kept in the form their kernels
+ * read, made when they are first used: beside the archive's, whose pages are given back where the
+ * archive is a mapped file. true is the default; false: only the archive's are in memory, and each
+ * call packs what it needs. Process-wide, for calls that begin afterwards. */
 CTSC_API void ctsc_set_packing(bool on);
 
-/* Who waits for the compiler of native kernels (ctsc_module_set_opt). With CTSC_COMPILE_BACKGROUND, the default, no call does: a thread of the library's,
- * which is there while it has something to compile, whatever ctsc_set_threads says, makes what calls have asked for, and until it has, they interpret
- * what later ones run natively. Loops alone wait for it, for up to a tenth of a second of a call in sum. Which call is the first native one is a matter of
- * time then, and native results may differ from interpreted ones by rounding. With CTSC_COMPILE_IN_CALLS, and at level 3, calls compile what they
- * need (so they do where no thread can be started, or another one than the main thread has opened the library): the same calls in the same order give the same results, to the last bit. Of the whole process. The end
- * of the main thread waits for the kernel in the making; other threads call ctsc_wait_for_kernels before they call exit. */
+/* Who waits for the compiler of native kernels (ctsc_module_set_opt). With CTSC_COMPILE_BACKGROUND,
+ * the default, no call does: a thread of the library's, which is there while it has something to
+ * compile, whatever ctsc_set_threads says, makes what calls have asked for, and until it has, they
+ * interpret what later ones run natively. Loops alone wait for it, for up to a tenth of a second of
+ * a call in sum. Which call is the first native one is a matter of time then, and native results
+ * may differ from interpreted ones by rounding. With CTSC_COMPILE_IN_CALLS, and at level 3, calls
+ * compile what they need (so they do where no thread can be started, or another one than the main
+ * thread has opened the library): the same calls in the same order give the same results, to the
+ * last bit. Of the whole process. The end of the main thread waits for the kernel in the making;
+ * other threads call ctsc_wait_for_kernels before they call exit. */
 typedef enum ctsc_compiling { CTSC_COMPILE_BACKGROUND, CTSC_COMPILE_IN_CALLS } ctsc_compiling;
 CTSC_API void ctsc_set_compiling(ctsc_compiling c);
-/* Returns when no kernel is in the making; false: there still is one after timeout_us microseconds (0: no limit). Kernels are asked for when something runs for
- * the second time, so that a method is warm after two or three calls with a wait after each. */
+/* Returns when no kernel is in the making; false: there still is one after timeout_us microseconds
+ * (0: no limit). Kernels are asked for when something runs for the second time, so that a method is
+ * warm after two or three calls with a wait after each. */
 CTSC_API bool ctsc_wait_for_kernels(uint64_t timeout_us);
 
-/* Where all memory of the library comes from, that of tensors included: resize(ctx, p, size) gives a block of size bytes, aligned to 16, with the
- * contents of p (NULL: a new block); size 0 frees p and gives NULL. NULL for another size: there is no memory, and p is as it was. Called
- * from any thread. NULL restores malloc's. Only before the first handle is made, or after the last one is freed and ctsc_wait_for_kernels. */
+/* Where all memory of the library comes from, that of tensors included: resize(ctx, p, size) gives
+ * a block of size bytes, aligned to 16, with the contents of p (NULL: a new block); size 0 frees p
+ * and gives NULL. NULL for another size: there is no memory, and p is as it was. Called from any
+ * thread. NULL restores malloc's. Only before the first handle is made, or after the last one is
+ * freed and ctsc_wait_for_kernels. */
 typedef void *(*ctsc_resize_fn)(void *ctx, void *p, size_t size);
 CTSC_API void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx);
 
-/* What the library has to say beside results and errors, a line at a time without a newline: kernels compiled or loaded, what had to go on without one,
- * a cache folder that cannot be written. NULL: nothing is said, the default. fn may be called from any thread, never while ctsc_set_log
+/* What the library has to say beside results and errors, a line at a time without a newline:
+ * kernels compiled or loaded, what had to go on without one, a cache folder that cannot be written.
+ * NULL: nothing is said, the default. fn may be called from any thread, never while ctsc_set_log
  * runs; it must not call the library. */
 typedef enum ctsc_log_level { CTSC_LOG_DEBUG, CTSC_LOG_INFO, CTSC_LOG_WARNING } ctsc_log_level;
 typedef void (*ctsc_log_fn)(void *ctx, ctsc_log_level level, const char *text);
 CTSC_API void ctsc_set_log(ctsc_log_level least, ctsc_log_fn fn, void *ctx);
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-/* A TorchScript value: number, string, tensor, list, ... A handle is one reference to it; lists, dicts and tensors
- * are shared between the handles that refer to them. */
+/* A TorchScript value: number, string, tensor, list, ... A handle is one reference to it; lists,
+ * dicts and tensors are shared between the handles that refer to them. */
 typedef struct ctsc_value ctsc_value;
 
 typedef enum ctsc_kind {
-    CTSC_KIND_NONE, CTSC_KIND_BOOL, CTSC_KIND_INT, CTSC_KIND_FLOAT, CTSC_KIND_COMPLEX,
-    CTSC_KIND_STRING, CTSC_KIND_TENSOR, CTSC_KIND_LIST, CTSC_KIND_DICT, CTSC_KIND_TUPLE,
-    CTSC_KIND_OBJECT, CTSC_KIND_OTHER
+    CTSC_KIND_NONE,
+    CTSC_KIND_BOOL,
+    CTSC_KIND_INT,
+    CTSC_KIND_FLOAT,
+    CTSC_KIND_COMPLEX,
+    CTSC_KIND_STRING,
+    CTSC_KIND_TENSOR,
+    CTSC_KIND_LIST,
+    CTSC_KIND_DICT,
+    CTSC_KIND_TUPLE,
+    CTSC_KIND_OBJECT,
+    CTSC_KIND_OTHER
 } ctsc_kind;
 
 /* Element types; the numbers are PyTorch's. */
 typedef enum ctsc_dtype {
-    CTSC_UINT8 = 0, CTSC_INT8 = 1, CTSC_INT16 = 2, CTSC_INT32 = 3, CTSC_INT64 = 4,
-    CTSC_FLOAT16 = 5, CTSC_FLOAT32 = 6, CTSC_FLOAT64 = 7, CTSC_COMPLEX64 = 9,
-    CTSC_COMPLEX128 = 10, CTSC_BOOL = 11, CTSC_BFLOAT16 = 15
+    CTSC_UINT8 = 0,
+    CTSC_INT8 = 1,
+    CTSC_INT16 = 2,
+    CTSC_INT32 = 3,
+    CTSC_INT64 = 4,
+    CTSC_FLOAT16 = 5,
+    CTSC_FLOAT32 = 6,
+    CTSC_FLOAT64 = 7,
+    CTSC_COMPLEX64 = 9,
+    CTSC_COMPLEX128 = 10,
+    CTSC_BOOL = 11,
+    CTSC_BFLOAT16 = 15
 } ctsc_dtype;
 
-CTSC_API void ctsc_value_free(ctsc_value *v); /* v may be NULL */
+CTSC_API void ctsc_value_free(ctsc_value *v);              /* v may be NULL */
 CTSC_API ctsc_value *ctsc_value_copy(const ctsc_value *v); /* another handle on the same value */
 CTSC_API ctsc_kind ctsc_value_kind(const ctsc_value *v);
 
@@ -163,7 +195,8 @@ CTSC_API ctsc_value *ctsc_string_new(const char *bytes, size_t len);
 /* A tuple or a list of n values (borrowed; the new value takes its own references). */
 CTSC_API ctsc_value *ctsc_tuple_new(size_t n, ctsc_value *const *items);
 CTSC_API ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items);
-/* A dict of n pairs, in this order. Keys: strings, ints, floats, bools, complex numbers or tensors. NULL for others. */
+/* A dict of n pairs, in this order. Keys: strings, ints, floats, bools, complex numbers or tensors.
+ * NULL for others. */
 CTSC_API ctsc_value *ctsc_dict_new(size_t n, ctsc_value *const *keys, ctsc_value *const *items);
 
 /* Readers. The kind must be right: a wrong one gives 0, false, NULL or "". */
@@ -180,11 +213,14 @@ CTSC_API size_t ctsc_value_len(const ctsc_value *v);
 CTSC_API ctsc_value *ctsc_value_item(const ctsc_value *v, size_t i);
 /* Key i of a dict: a new handle. */
 CTSC_API ctsc_value *ctsc_value_key(const ctsc_value *v, size_t i);
-/* The item of a dict under a string, the attribute of an object or the field of a NamedTuple; a new handle, NULL if there is none. */
+/* The item of a dict under a string, the attribute of an object or the field of a NamedTuple; a new
+ * handle, NULL if there is none. */
 CTSC_API ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name);
-/* The name of attribute i of an object, of field i of a NamedTuple; borrowed, NULL if there is none. */
+/* The name of attribute i of an object, of field i of a NamedTuple; borrowed, NULL
+ * if there is none. */
 CTSC_API const char *ctsc_value_name(const ctsc_value *v, size_t i);
-/* The value's type as in Python: "Tensor", "List[int]", "__torch__.Point". Free with ctsc_string_free; NULL without memory. */
+/* The value's type as in Python: "Tensor", "List[int]", "__torch__.Point". Free with
+ * ctsc_string_free; NULL without memory. */
 CTSC_API char *ctsc_value_type(const ctsc_value *v);
 
 /* Tensors. Sizes and strides count elements; data is row-major unless strides say otherwise. */
@@ -192,19 +228,21 @@ CTSC_API char *ctsc_value_type(const ctsc_value *v);
 /* A new tensor with its own zeroed memory. */
 CTSC_API ctsc_status ctsc_tensor_new(ctsc_dtype dtype, int ndim, const int64_t *sizes,
                                      ctsc_value **out, ctsc_error *e);
-/* A tensor on the caller's memory, not copied: `data` (aligned to the element size, at least as many bytes as the sizes
- * need, contiguous) must stay valid until release(ctx, data) is called, which happens when the last
- * reference goes; release may be NULL. */
-CTSC_API ctsc_status ctsc_tensor_borrow(ctsc_dtype dtype, int ndim, const int64_t *sizes, void *data,
-                                        void (*release)(void *ctx, void *data), void *ctx,
-                                        ctsc_value **out, ctsc_error *e);
+/* A tensor on the caller's memory, not copied: `data` (aligned to the element size, at least as
+ * many bytes as the sizes need, contiguous) must stay valid until release(ctx, data) is called,
+ * which happens when the last reference goes; release may be NULL. */
+CTSC_API ctsc_status ctsc_tensor_borrow(ctsc_dtype dtype, int ndim, const int64_t *sizes,
+                                        void *data, void (*release)(void *ctx, void *data),
+                                        void *ctx, ctsc_value **out, ctsc_error *e);
 CTSC_API ctsc_dtype ctsc_tensor_dtype(const ctsc_value *t);
 CTSC_API int ctsc_tensor_ndim(const ctsc_value *t);
 CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, ndim numbers */
 CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
-CTSC_API void *ctsc_tensor_data(const ctsc_value *t);             /* element (0, ..., 0); NULL where it is not on the CPU */
+/* element (0, ..., 0); NULL where it is not on the CPU */
+CTSC_API void *ctsc_tensor_data(const ctsc_value *t);
 CTSC_API bool ctsc_tensor_is_contiguous(const ctsc_value *t);
-/* Whether a program may write through ctsc_tensor_data: false for memory of a mapped file and for what was borrowed read-only. */
+/* Whether a program may write through ctsc_tensor_data: false for memory of a mapped file and for
+ * what was borrowed read-only. */
 CTSC_API bool ctsc_tensor_is_writable(const ctsc_value *t);
 /* A row-major tensor with the same contents: a new handle on t itself if it is one already. */
 CTSC_API ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **out, ctsc_error *e);
@@ -215,123 +253,165 @@ CTSC_API ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_er
 CTSC_API ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e);
 /* What print(v) writes in TorchScript. Free with ctsc_string_free; NULL without memory. */
 CTSC_API char *ctsc_value_print(const ctsc_value *v);
-/* True if |got - want| <= atol + rtol * |want| for every floating-point element and everything else is equal: types, dtypes,
- * shapes, keys. Otherwise *why (may be NULL) tells the first difference; free it with ctsc_string_free. */
-CTSC_API bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol, double atol,
-                               char **why);
+/* True if |got - want| <= atol + rtol * |want| for every floating-point element and everything else
+ * is equal: types, dtypes, shapes, keys. Otherwise *why (may be NULL) tells the first difference;
+ * free it with ctsc_string_free. */
+CTSC_API bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol,
+                               double atol, char **why);
 
-/* ---- tensors of other libraries (DLPack) --------------------------------------------------------- */
+/* ---- tensors of other libraries (DLPack) ----------------------------------------------------- */
 
-/* As dlpack.h declares them; include it to look inside. Versions 1.x and, without a version, 0.x. */
+/* As dlpack.h declares them; include it to look inside. Versions 1.x and, without
+ * a version, 0.x. */
 struct DLManagedTensorVersioned;
 struct DLManagedTensor;
-/* A tensor as others take it, without copying: *out holds a reference to t's memory until its deleter is called. Complex numbers, bool and bfloat16
- * have DLPack types; quantised tensors fail with CTSC_UNSUPPORTED. Memory of a mapped file is marked read-only, and in the older form it fails. */
-CTSC_API ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t, struct DLManagedTensorVersioned **out, ctsc_error *e);
-CTSC_API ctsc_status ctsc_tensor_to_dlpack_unversioned(const ctsc_value *t, struct DLManagedTensor **out, ctsc_error *e);
-/* The other direction: *out takes t over and calls its deleter when the last value that shares the memory is freed, from whatever thread that
- * happens on. Memory marked read-only is copied when it is first written. On failure t stays the caller's, but for a foreign major version:
- * then its deleter has been called. Only memory of the CPU; strides must not be negative. */
-CTSC_API ctsc_status ctsc_tensor_from_dlpack(struct DLManagedTensorVersioned *t, ctsc_value **out, ctsc_error *e);
-CTSC_API ctsc_status ctsc_tensor_from_dlpack_unversioned(struct DLManagedTensor *t, ctsc_value **out, ctsc_error *e);
+/* A tensor as others take it, without copying: *out holds a reference to t's memory until
+ * its deleter is called. Complex numbers, bool and bfloat16 have DLPack types; quantised
+ * tensors fail with CTSC_UNSUPPORTED. Memory of a mapped file is marked read-only, and in
+ * the older form it fails. */
+CTSC_API ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t,
+                                           struct DLManagedTensorVersioned **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_tensor_to_dlpack_unversioned(const ctsc_value *t,
+                                                       struct DLManagedTensor **out, ctsc_error *e);
+/* The other direction: *out takes t over and calls its deleter when the last value that shares the
+ * memory is freed, from whatever thread that happens on. Memory marked read-only is copied when it
+ * is first written. On failure t stays the caller's, but for a foreign major version: then its
+ * deleter has been called. Only memory of the CPU; strides must not be negative. */
+CTSC_API ctsc_status ctsc_tensor_from_dlpack(struct DLManagedTensorVersioned *t, ctsc_value **out,
+                                             ctsc_error *e);
+CTSC_API ctsc_status ctsc_tensor_from_dlpack_unversioned(struct DLManagedTensor *t,
+                                                         ctsc_value **out, ctsc_error *e);
 
-/* ---- modules ----------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
-/* A loaded TorchScript archive. Running it from several threads at once is safe as long as the program itself does not
- * change the module's attributes. */
+/* A loaded TorchScript archive. Running it from several threads at once is safe as long as the
+ * program itself does not change the module's attributes. */
 typedef struct ctsc_module ctsc_module;
 
-/* Reads an archive written by torch.jit.save. Weights stored uncompressed are mapped, not copied: the
- * file must not be changed while the module lives. */
+/* Reads an archive written by torch.jit.save. Weights stored uncompressed are mapped, not copied:
+ * the file must not be changed while the module lives. */
 CTSC_API ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e);
-/* The same from an open file, of which the archive is all; fd stays the caller's, who may close it right away. */
+/* The same from an open file, of which the archive is all; fd stays the caller's, who may
+ * close it right away. */
 CTSC_API ctsc_status ctsc_module_load_fd(int fd, ctsc_module **out, ctsc_error *e);
 /* The same from memory, which must stay valid and unchanged until ctsc_module_free. */
 CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out,
                                              ctsc_error *e);
 CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
 
-/* How much is done to make methods fast: 0, they are interpreted as written; 1, their graphs are optimised first; 2, the
- * default, operators are also fused into native kernels (ctsc_set_compiling tells when); 3, the first call that can use a kernel makes it. Results are the
- * same at every level, but for rounding.
+/* How much is done to make methods fast: 0, they are interpreted as written; 1, their graphs are
+ * optimised first; 2, the default, operators are also fused into native kernels (ctsc_set_compiling
+ * tells when); 3, the first call that can use a kernel makes it. Results are the same at every
+ * level, but for rounding.
  * Fails with CTSC_USAGE for other levels. Nobody else may use m meanwhile. */
 CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e);
 
 typedef struct ctsc_compile_options {
-    size_t size;         /* sizeof(ctsc_compile_options), for later growth */
-    const char *entry;   /* function or class to compile; NULL: see ctsc_module_compile */
-    const char *weights; /* file with the parameters and buffers to use: a state_dict of torch.save, or an archive; NULL: as
-                            the constructors initialise them */
-    uint64_t seed;       /* torch.manual_seed before the module is built */
-    bool training;       /* leave modules in training mode, as constructors make them; else .eval() is called, since ctsc is for
-                            inference: dropout does nothing, batch norm uses its running statistics */
-    bool skip_init;      /* leave weights uninitialised (zero) where random numbers would fill them: for a look at the code */
-    uint64_t max_steps;  /* statements, calls and kilo-items of data the program may take while it is set up; 0: 50 million */
-    void (*print)(void *ctx, const char *text, size_t len); /* print() while the program is set up; NULL: stdout */
-    void (*warn)(void *ctx, const char *text);              /* its warnings; NULL: dropped */
+    size_t size;       /* sizeof(ctsc_compile_options), for later growth */
+    const char *entry; /* function or class to compile; NULL: see ctsc_module_compile */
+    /* file with the parameters and buffers to use: a state_dict of torch.save, or an archive; NULL:
+     * as the constructors initialise them */
+    const char *weights;
+    uint64_t seed; /* torch.manual_seed before the module is built */
+    /* leave modules in training mode, as constructors make them; else .eval() is called, since ctsc
+     * is for inference: dropout does nothing, batch norm uses its running statistics */
+    bool training;
+    /* leave weights uninitialised (zero) where random numbers would fill them: for a
+     * look at the code */
+    bool skip_init;
+    /* statements, calls and kilo-items of data the program may take while it is set
+     * up; 0: 50 million */
+    uint64_t max_steps;
+    /* print() while the program is set up; NULL: stdout */
+    void (*print)(void *ctx, const char *text, size_t len);
+    void (*warn)(void *ctx, const char *text); /* its warnings; NULL: dropped */
     void *ctx;
-    uint64_t max_bytes;  /* memory for the tensors and other data it makes meanwhile; 0: three quarters of the machine's */
-    const char *path;    /* folders in which imports are looked for after that of the program's file, separated by ':'; NULL: none */
-    bool trace;          /* trace the entry as torch.jit.trace does, instead of compiling it: its forward is run once as Python, with trace_inputs, and
-                            what it computes is recorded; then once more, and compared with what was recorded */
+    /* memory for the tensors and other data it makes meanwhile; 0: three quarters
+     * of the machine's */
+    uint64_t max_bytes;
+    /* folders in which imports are looked for after that of the program's file, separated
+     * by ':'; NULL: none */
+    const char *path;
+    /* trace the entry as torch.jit.trace does, instead of compiling it: its forward is run once as
+     * Python, with trace_inputs, and what it computes is recorded; then once more, and compared
+     * with what was recorded */
+    bool trace;
     size_t trace_count;
-    struct ctsc_value *const *trace_inputs; /* tensors, numbers, and tuples, lists and dicts of tensors; they are copied */
-    const char *const *trace_names; /* trace_names[i]: the parameter that input i is given by; NULL, or NULL there: by position */
+    /* tensors, numbers, and tuples, lists and dicts of tensors; they are copied */
+    struct ctsc_value *const *trace_inputs;
+    /* trace_names[i]: the parameter that input i is given by; NULL, or NULL there: by position */
+    const char *const *trace_names;
     bool skip_trace_check; /* do not compare */
-    int rng;             /* 2: initialisers draw as those of today's PyTorch where that differs (trunc_normal_); else as those of 1.13 */
+    /* 2: initialisers draw as those of today's PyTorch where that differs (trunc_normal_); else
+     * as those of 1.13 */
+    int rng;
 } ctsc_compile_options;
 
-/* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is
- * constructed at compile time. The entry is `o->entry`, else the function `forward`, else the class `Main` (built without arguments),
- * else the only module class that no other one uses, else the only scripted function. One named in `o->entry` that gives a module
- * when it is called without arguments is called; any other function becomes the method `forward` of a
- * module. Modules that the file imports are searched beside it, archives that it loads (torch.jit.load) from the working directory. o may be NULL.
- * Errors: CTSC_FAILED with the places in the source, several where they are independent; CTSC_USAGE for an o->entry that is not there. */
-CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);
-/* The same for source in memory, which is copied. name: what messages and class names call it ("net.py"). Imports find only
- * what ctsc itself has, and archives cannot be loaded. */
-CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
-                                              ctsc_module **out, ctsc_error *e);
-/* Writes an archive that ctsc and PyTorch's torch.jit.load read. The file appears whole or not at all: a failed or interrupted
- * save leaves an older file as it was. */
+/* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from
+ * torch.nn.Module, which is constructed at compile time. The entry is `o->entry`, else the function
+ * `forward`, else the class `Main` (built without arguments), else the only module class that no
+ * other one uses, else the only scripted function. One named in `o->entry` that gives a module when
+ * it is called without arguments is called; any other function becomes the method `forward` of a
+ * module. Modules that the file imports are searched beside it, archives that it loads
+ * (torch.jit.load) from the working directory. o may be NULL.
+ * Errors: CTSC_FAILED with the places in the source, several where they are independent; CTSC_USAGE
+ * for an o->entry that is not there. */
+CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o,
+                                         ctsc_module **out, ctsc_error *e);
+/* The same for source in memory, which is copied. name: what messages and class names call it
+ * ("net.py"). Imports find only what ctsc itself has, and archives cannot be loaded. */
+CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len,
+                                              const ctsc_compile_options *o, ctsc_module **out,
+                                              ctsc_error *e);
+/* Writes an archive that ctsc and PyTorch's torch.jit.load read. The file appears whole or not at
+ * all: a failed or interrupted save leaves an older file as it was. */
 CTSC_API ctsc_status ctsc_module_save(const ctsc_module *m, const char *path, ctsc_error *e);
-/* Freezes a module in eval mode, as torch.jit.freeze: what is left is forward, with parameters and other attributes that nothing
- * changes as constants. fold_weights: batch norms and constant factors go into the weights of the layers before them, which changes
- * results by rounding. Nobody else may use m meanwhile. On failure m is as it was. */
+/* Freezes a module in eval mode, as torch.jit.freeze: what is left is forward, with parameters and
+ * other attributes that nothing changes as constants. fold_weights: batch norms and constant
+ * factors go into the weights of the layers before them, which changes results by rounding. Nobody
+ * else may use m meanwhile. On failure m is as it was. */
 CTSC_API ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e);
 /* Methods of the top-level module, in the order of the archive. */
 CTSC_API size_t ctsc_module_method_count(const ctsc_module *m);
-CTSC_API const char *ctsc_module_method_name(const ctsc_module *m, size_t i); /* NULL out of range */
+/* NULL out of range */
+CTSC_API const char *ctsc_module_method_name(const ctsc_module *m, size_t i);
 /* "forward(Tensor x, int k=2) -> Tensor", without self. Free with ctsc_string_free. */
 CTSC_API char *ctsc_module_method_schema(const ctsc_module *m, const char *method);
 CTSC_API const char *ctsc_module_class(const ctsc_module *m); /* "__torch__.Net" */
 CTSC_API int64_t ctsc_module_version(const ctsc_module *m);   /* the archive's format version */
 
-/* Stops calls from another thread. Any number of calls may be given the same one; setting and clearing it is safe at any time while it
- * lives, which must be longer than the calls. */
+/* Stops calls from another thread. Any number of calls may be given the same one; setting and
+ * clearing it is safe at any time while it lives, which must be longer than the calls. */
 typedef struct ctsc_cancel ctsc_cancel;
-CTSC_API ctsc_cancel *ctsc_cancel_new(void); /* NULL without memory */
+CTSC_API ctsc_cancel *ctsc_cancel_new(void);    /* NULL without memory */
 CTSC_API void ctsc_cancel_free(ctsc_cancel *c); /* c may be NULL */
 CTSC_API void ctsc_cancel_set(ctsc_cancel *c);
 CTSC_API void ctsc_cancel_clear(ctsc_cancel *c);
 CTSC_API bool ctsc_cancel_is_set(const ctsc_cancel *c);
 
-/* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again (what it was writing to in place is
- * written in part). Time and cancellation are looked at between operators, within the program's own loops, and within operators and kernels that take
- * long. With max_steps the program's loops run in the interpreter, not as native code; loops in operators whose length is an argument count a step for
- * 64 rounds, large new tensors one for 64 KiB. */
+/* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the
+ * module can be run again (what it was writing to in place is written in part). Time and
+ * cancellation are looked at between operators, within the program's own loops, and within
+ * operators and kernels that take long. With max_steps the program's loops run in the interpreter,
+ * not as native code; loops in operators whose length is an argument count a step for 64 rounds,
+ * large new tensors one for 64 KiB. */
 typedef struct ctsc_run_options {
-    size_t size;         /* sizeof(ctsc_run_options), for later growth */
-    uint64_t max_steps;  /* bytecode instructions; 0: no limit */
-    void (*print)(void *ctx, const char *text, size_t len); /* print() in the script; NULL: stdout */
-    void (*warn)(void *ctx, const char *text);              /* warnings; NULL: dropped */
+    size_t size;        /* sizeof(ctsc_run_options), for later growth */
+    uint64_t max_steps; /* bytecode instructions; 0: no limit */
+    /* print() in the script; NULL: stdout */
+    void (*print)(void *ctx, const char *text, size_t len);
+    void (*warn)(void *ctx, const char *text); /* warnings; NULL: dropped */
     void *ctx;
     const ctsc_cancel *cancel; /* when set, the call fails; NULL: cannot be cancelled */
     uint64_t timeout_us;       /* from the start of the call, microseconds; 0: no limit */
-    uint64_t max_bytes;        /* of memory the call may hold at a time beyond what the module keeps for its next call, with the default
-                                  allocator; 0: no limit */
-    struct ctsc_profiler *profiler; /* counts and times what the call does (section profiling); NULL: nobody */
-    bool no_gradients;         /* of a module with gradients (ctsc_module_set_gradients): nothing is recorded of this call, as under torch.no_grad */
+    /* of memory the call may hold at a time beyond what the module keeps for its next call, with
+     * the default allocator; 0: no limit */
+    uint64_t max_bytes;
+    /* counts and times what the call does (section profiling); NULL: nobody */
+    struct ctsc_profiler *profiler;
+    /* of a module with gradients (ctsc_module_set_gradients): nothing is recorded of this call, as
+     * under torch.no_grad */
+    bool no_gradients;
 } ctsc_run_options;
 
 /* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */
@@ -340,20 +420,26 @@ CTSC_API ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, s
                                      ctsc_value **out, ctsc_error *e);
 
 /* The graph of a method as PyTorch prints it. */
-enum { CTSC_GRAPH_INLINED = 1, /* calls replaced by bodies */ CTSC_GRAPH_LOCATIONS = 2 /* "# file:line:col" */ };
+enum {
+    CTSC_GRAPH_INLINED = 1,
+    /* calls replaced by bodies */ CTSC_GRAPH_LOCATIONS = 2 /* "# file:line:col" */
+};
 CTSC_API ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned flags,
                                        char **out, ctsc_error *e);
-/* The graph of a method as it is run at the module's level of optimisation, for arguments like these: calls method with args and
- * gives the optimised graph, in which tensors have the types seen during that call (what differed between rounds of a loop is "*"), and
- * the graphs of its fusion groups. Without arguments (nargs 0) for a method that needs some, nothing is called and no types are known.
- * What the method prints and warns is dropped. Free *out with ctsc_string_free. */
+/* The graph of a method as it is run at the module's level of optimisation, for arguments like
+ * these: calls method with args and gives the optimised graph, in which tensors have the types seen
+ * during that call (what differed between rounds of a loop is "*"), and the graphs of its fusion
+ * groups. Without arguments (nargs 0) for a method that needs some, nothing is called and no types
+ * are known. What the method prints and warns is dropped. Free *out with ctsc_string_free. */
 enum {
-    CTSC_GRAPH_KERNELS = 4, /* behind the graph: each group's kernel as a loop nest and as LLVM IR */
-    CTSC_GRAPH_ASM = 8,     /* ... and in assembly language */
-    CTSC_GRAPH_DOT = 16,    /* instead of text a drawing for Graphviz; the two above do not apply */
+    /* behind the graph: each group's kernel as a loop nest and as LLVM IR */
+    CTSC_GRAPH_KERNELS = 4,
+    CTSC_GRAPH_ASM = 8,  /* ... and in assembly language */
+    CTSC_GRAPH_DOT = 16, /* instead of text a drawing for Graphviz; the two above do not apply */
 };
-CTSC_API ctsc_status ctsc_module_graph_for(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
-                                           unsigned flags, char **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_module_graph_for(const ctsc_module *m, const char *method, size_t nargs,
+                                           ctsc_value *const *args, unsigned flags, char **out,
+                                           ctsc_error *e);
 /* The TorchScript source of a method. */
 CTSC_API ctsc_status ctsc_module_code(const ctsc_module *m, const char *method, char **out,
                                       ctsc_error *e);
@@ -365,20 +451,27 @@ typedef struct ctsc_attribute_info {
     bool is_parameter, is_buffer;
 } ctsc_attribute_info;
 CTSC_API void ctsc_module_attributes(const ctsc_module *m,
-                                     void (*visit)(void *ctx, const ctsc_attribute_info *a), void *ctx);
+                                     void (*visit)(void *ctx, const ctsc_attribute_info *a),
+                                     void *ctx);
 
-/* A submodule, "layer1.0", as a module: it shares the objects, the tensors and the code, may outlive m, and runs its own methods. What is optimised for m
- * as a whole (constant weights, packed ones) is not for a part of it. Options of m are not its own. Fails with CTSC_USAGE where there is none. */
-CTSC_API ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_module **out, ctsc_error *e);
-/* The module's object: an attribute is ctsc_value_get of it, its name ctsc_value_name. A new handle; NULL without memory. */
+/* A submodule, "layer1.0", as a module: it shares the objects, the tensors and the code, may
+ * outlive m, and runs its own methods. What is optimised for m as a whole (constant weights,
+ * packed ones) is not for a part of it. Options of m are not its own. Fails with CTSC_USAGE
+ * where there is none. */
+CTSC_API ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name,
+                                           ctsc_module **out, ctsc_error *e);
+/* The module's object: an attribute is ctsc_value_get of it, its name ctsc_value_name. A new
+ * handle; NULL without memory. */
 CTSC_API ctsc_value *ctsc_module_object(const ctsc_module *m);
-/* Gives the attribute "layer1.weight" another value, of its type. What was compiled for the module is compiled anew. Nobody else may use m
- * meanwhile. Fails with CTSC_USAGE where there is no such attribute, or the value does not fit it. */
-CTSC_API ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name, const ctsc_value *v, ctsc_error *e);
+/* Gives the attribute "layer1.weight" another value, of its type. What was compiled for the module
+ * is compiled anew. Nobody else may use m meanwhile. Fails with CTSC_USAGE where there is no such
+ * attribute, or the value does not fit it. */
+CTSC_API ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name,
+                                               const ctsc_value *v, ctsc_error *e);
 
 /* Visits every operator call reachable from the module's methods (all are compiled for it). */
 typedef struct ctsc_operator_use {
-    const char *key;      /* "aten::add.Tensor" */
+    const char *key; /* "aten::add.Tensor" */
     bool supported;
     const char *function; /* qualified name of the function that uses it */
     const char *file;     /* original source file, or the archive's record */
@@ -388,49 +481,60 @@ CTSC_API ctsc_status ctsc_module_operators(const ctsc_module *m,
                                            void (*visit)(void *ctx, const ctsc_operator_use *u),
                                            void *ctx, ctsc_error *e);
 
-/* ---- devices ----------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
-/* Tensors are on the CPU, or on a CUDA device; operators run where their tensors are, and do not mix devices. The driver and the compiler of
- * kernels (NVRTC) are looked for when a device is first asked for; nothing else needs them. Calls on a device's tensors return before the work
- * is done; what reads elements waits for it. */
+/* Tensors are on the CPU, or on a CUDA device; operators run where their tensors are, and do not
+ * mix devices. The driver and the compiler of kernels (NVRTC) are looked for when a device is first
+ * asked for; nothing else needs them. Calls on a device's tensors return before the work is done;
+ * what reads elements waits for it. */
 
 /* How many CUDA devices there are. 0: none, or no driver; e says why. */
 CTSC_API int ctsc_cuda_device_count(ctsc_error *e);
 /* The index of the CUDA device that a tensor is on; -1: the CPU. */
 CTSC_API int ctsc_tensor_device(const ctsc_value *t);
-/* device: "cpu", "cuda" (the first one) or "cuda:1". *out: v with all tensors in it on that device: a new handle on the same ones where they are
- * there already; lists, tuples and dicts are copied. Fails with CTSC_ENVIRONMENT where there is no such device. */
-CTSC_API ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out, ctsc_error *e);
-/* Moves a module: parameters, buffers, other attributes that are tensors, and the constants of its code. What shared memory does so
- * afterwards. New tensors that the code makes without naming a device, or on the CPU by name as traced code does, are made there, too; aten::to means what
- * it says. Nobody else may use m meanwhile. */
+/* device: "cpu", "cuda" (the first one) or "cuda:1". *out: v with all tensors in it on that device:
+ * a new handle on the same ones where they are there already; lists, tuples and dicts are copied.
+ * Fails with CTSC_ENVIRONMENT where there is no such device. */
+CTSC_API ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out,
+                                   ctsc_error *e);
+/* Moves a module: parameters, buffers, other attributes that are tensors, and the constants of its
+ * code. What shared memory does so afterwards. New tensors that the code makes without naming a
+ * device, or on the CPU by name as traced code does, are made there, too; aten::to means what it
+ * says. Nobody else may use m meanwhile. */
 CTSC_API ctsc_status ctsc_module_to(ctsc_module *m, const char *device, ctsc_error *e);
-/* Returns when all that was asked of the device ("cuda:1") is done; at once for "cpu". For measuring: reading a tensor waits by itself. */
+/* Returns when all that was asked of the device ("cuda:1") is done; at once for "cpu". For
+ * measuring: reading a tensor waits by itself. */
 CTSC_API ctsc_status ctsc_device_wait(const char *device, ctsc_error *e);
-/* Has the operator ("aten::add.Tensor") a version for the device? What it does not take (some dtypes, say) is found out by running it. */
+/* Has the operator ("aten::add.Tensor") a version for the device? What it does not take (some
+ * dtypes, say) is found out by running it. */
 CTSC_API bool ctsc_operator_runs_on(const char *key, const char *device);
-/* What becomes of operators that have no version for CUDA: they fail with CTSC_UNSUPPORTED, which is the default, or run on the CPU with copies there
- * and back and a warning once for each of them. Of the whole process. */
+/* What becomes of operators that have no version for CUDA: they fail with CTSC_UNSUPPORTED, which
+ * is the default, or run on the CPU with copies there and back and a warning once for each of them.
+ * Of the whole process. */
 CTSC_API void ctsc_set_device_fallback(bool allow);
-/* Whose arithmetic layers of quantised tensors follow, as torch.backends.quantized.engine: "x86" (the default on x86, as in PyTorch's releases) and
- * "fbgemm", which are the same, or "qnnpack" (the default elsewhere). Of the whole process, and no part of an archive. */
+/* Whose arithmetic layers of quantised tensors follow, as torch.backends.quantized.engine: "x86"
+ * (the default on x86, as in PyTorch's releases) and "fbgemm", which are the same, or "qnnpack"
+ * (the default elsewhere). Of the whole process, and no part of an archive. */
 CTSC_API ctsc_status ctsc_set_quantized_engine(const char *name, ctsc_error *e);
 
-/* ---- signatures -------------------------------------------------------------------------------- */
+/* ---- signatures ------------------------------------------------------------------------------ */
 
-/* What a method takes and gives. A signature is a copy: it may outlive the module. Reading it is safe from any thread. */
+/* What a method takes and gives. A signature is a copy: it may outlive the module. Reading it is
+ * safe from any thread. */
 typedef struct ctsc_signature ctsc_signature;
 
 typedef struct ctsc_argument {
-    const char *name;  /* of a result: the field of a NamedTuple, else "" */
-    const char *type;  /* as in Python: "Tensor", "Optional[int]", "List[Tensor]" */
-    ctsc_kind kind;    /* what values of the type are; of an Optional, what they are when they are not None */
-    bool optional;     /* the type is Optional: None is possible */
+    const char *name; /* of a result: the field of a NamedTuple, else "" */
+    const char *type; /* as in Python: "Tensor", "Optional[int]", "List[Tensor]" */
+    /* what values of the type are; of an Optional, what they are when they are not None */
+    ctsc_kind kind;
+    bool optional;                   /* the type is Optional: None is possible */
     const ctsc_value *default_value; /* borrowed; NULL: the argument must be given */
 } ctsc_argument;
 
 /* Free *out with ctsc_signature_free. Fails with CTSC_USAGE if there is no such method. */
-CTSC_API ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc_signature **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method,
+                                           ctsc_signature **out, ctsc_error *e);
 CTSC_API void ctsc_signature_free(ctsc_signature *s); /* s may be NULL */
 /* Arguments without self, in the order in which ctsc_module_run takes them. */
 CTSC_API size_t ctsc_signature_argument_count(const ctsc_signature *s);
@@ -442,63 +546,84 @@ CTSC_API const ctsc_argument *ctsc_signature_result(const ctsc_signature *s, siz
 /* The qualified name of the NamedTuple that the method gives, or NULL. */
 CTSC_API const char *ctsc_signature_result_class(const ctsc_signature *s);
 
-/* ---- profiling --------------------------------------------------------------------------------- */
+/* ---- profiling ------------------------------------------------------------------------------- */
 
-/* Collects what calls do: by operator and kernel, by source line, by method; and, where asked for, when. Give it to any number of calls
- * (ctsc_run_options.profiler), on any number of threads at the same time; calls without one cost nothing more. It must live longer than the calls, and
- * keeps the code of modules it has seen in memory until it is freed. Results are those of calls that have ended; reading them is
- * safe at any time. Operations on numbers alone that the interpreter does itself (additions, comparisons) are no entries: their time is that of
- * "(interpreter)" or of the call around them. */
+/* Collects what calls do: by operator and kernel, by source line, by method; and, where asked for,
+ * when. Give it to any number of calls (ctsc_run_options.profiler), on any number of threads at the
+ * same time; calls without one cost nothing more. It must live longer than the calls, and keeps the
+ * code of modules it has seen in memory until it is freed. Results are those of calls that have
+ * ended; reading them is safe at any time. Operations on numbers alone that the interpreter does
+ * itself (additions, comparisons) are no entries: their time is that of "(interpreter)" or of the
+ * call around them. */
 typedef struct ctsc_profiler ctsc_profiler;
 
 typedef struct ctsc_profiler_options {
-    size_t size;       /* sizeof(ctsc_profiler_options), for later growth */
-    size_t max_events; /* how many events of the timeline (ctsc_profiler_trace) are kept, about 72 bytes each; 0: no timeline */
+    size_t size; /* sizeof(ctsc_profiler_options), for later growth */
+    /* how many events of the timeline (ctsc_profiler_trace) are kept, about 72 bytes
+     * each; 0: no timeline */
+    size_t max_events;
 } ctsc_profiler_options;
 
-CTSC_API ctsc_profiler *ctsc_profiler_new(const ctsc_profiler_options *o); /* o may be NULL. NULL without memory */
+/* o may be NULL. NULL without memory */
+CTSC_API ctsc_profiler *ctsc_profiler_new(const ctsc_profiler_options *o);
 CTSC_API void ctsc_profiler_free(ctsc_profiler *p); /* p may be NULL */
 /* Forgets what was collected. Calls that run meanwhile count when they end. */
 CTSC_API void ctsc_profiler_reset(ctsc_profiler *p);
 
 typedef struct ctsc_profile_summary {
-    size_t size;             /* sizeof(ctsc_profile_summary) */
+    size_t size; /* sizeof(ctsc_profile_summary) */
     uint64_t calls;
-    double total_us;         /* of the calls, in microseconds: the sum of self_us over the entries of each kind of table */
+    /* of the calls, in microseconds: the sum of self_us over the entries of each kind of table */
+    double total_us;
     uint64_t events, events_dropped; /* of the timeline; those beyond max_events are dropped */
-    bool incomplete;         /* memory ran out: something was not counted */
+    bool incomplete;                 /* memory ran out: something was not counted */
 } ctsc_profile_summary;
 CTSC_API void ctsc_profiler_summary(const ctsc_profiler *p, ctsc_profile_summary *out);
 
-typedef enum ctsc_profile_by { CTSC_PROFILE_OPERATORS, CTSC_PROFILE_LINES, CTSC_PROFILE_METHODS } ctsc_profile_by;
+typedef enum ctsc_profile_by {
+    CTSC_PROFILE_OPERATORS,
+    CTSC_PROFILE_LINES,
+    CTSC_PROFILE_METHODS
+} ctsc_profile_by;
 
 typedef struct ctsc_profile_entry {
-    const char *name;     /* "aten::conv2d"; "fused_mul_add" of a kernel; a file; "__torch__.Net.forward"; "(compiling kernels)" */
-    const char *kind;     /* "operator", "kernel" (of a fusion group), "call" (of a method), "other"; "line"; "method" */
-    const char *file;     /* of a line; of a kernel, where its group begins; else NULL */
-    unsigned line;        /* from 1 */
-    uint64_t count;       /* executions; of a method: calls, 0 where it was inlined */
-    double self_us;       /* microseconds, without what was called from it */
-    double total_us;      /* with it; recursion counts once */
-    int64_t bytes;        /* of tensors read and written by operators and kernels; views move none */
-    int64_t flops;        /* floating-point operations, as ctsc_module_count_work counts them (ctsc_compiler.h) */
-    uint64_t uncounted;   /* executions whose operations are not known and not in flops */
-    uint64_t allocations; /* blocks taken for tensors and other values by the thread of the call, also those kept from earlier calls */
+    /* "aten::conv2d"; "fused_mul_add" of a kernel; a file; "__torch__.Net.forward";
+     * "(compiling kernels)" */
+    const char *name;
+    /* "operator", "kernel" (of a fusion group), "call" (of a method), "other"; "line"; "method" */
+    const char *kind;
+    const char *file; /* of a line; of a kernel, where its group begins; else NULL */
+    unsigned line;    /* from 1 */
+    uint64_t count;   /* executions; of a method: calls, 0 where it was inlined */
+    double self_us;   /* microseconds, without what was called from it */
+    double total_us;  /* with it; recursion counts once */
+    /* of tensors read and written by operators and kernels; views move none */
+    int64_t bytes;
+    /* floating-point operations, as ctsc_module_count_work counts them (ctsc_compiler.h) */
+    int64_t flops;
+    uint64_t uncounted; /* executions whose operations are not known and not in flops */
+    /* blocks taken for tensors and other values by the thread of the call, also those kept
+     * from earlier calls */
+    uint64_t allocations;
     uint64_t allocated_bytes;
-    uint64_t peak_bytes;  /* most that one execution held at a time, beyond what was held before it */
+    /* most that one execution held at a time, beyond what was held before it */
+    uint64_t peak_bytes;
 } ctsc_profile_entry;
-/* Visits the entries of a table, those with the largest self_us first. Strings live as long as p; the entry itself during the visit. Fails
- * with CTSC_LIMIT without memory. */
-CTSC_API ctsc_status ctsc_profiler_visit(const ctsc_profiler *p, ctsc_profile_by by, void (*visit)(void *ctx, const ctsc_profile_entry *entry),
+/* Visits the entries of a table, those with the largest self_us first. Strings live as long as p;
+ * the entry itself during the visit. Fails with CTSC_LIMIT without memory. */
+CTSC_API ctsc_status ctsc_profiler_visit(const ctsc_profiler *p, ctsc_profile_by by,
+                                         void (*visit)(void *ctx, const ctsc_profile_entry *entry),
                                          void *ctx);
-/* All of it as JSON: {"calls", "total_us", "operators": [entry, ...], "lines": [...], "methods": [...]}; flops that are not all known are null.
- * Free with ctsc_string_free; NULL without memory. */
+/* All of it as JSON: {"calls", "total_us", "operators": [entry, ...], "lines": [...],
+ * "methods": [...]}; flops that are not all known are null. Free with ctsc_string_free;
+ * NULL without memory. */
 CTSC_API char *ctsc_profiler_json(const ctsc_profiler *p);
-/* The timeline in the Trace Event Format, which Perfetto and Chrome's about:tracing open: a complete event for each execution, per
- * thread, with the arguments' dtypes and shapes, file, line, bytes and flops. Free with ctsc_string_free; NULL without memory. */
+/* The timeline in the Trace Event Format, which Perfetto and Chrome's about:tracing open: a
+ * complete event for each execution, per thread, with the arguments' dtypes and shapes, file, line,
+ * bytes and flops. Free with ctsc_string_free; NULL without memory. */
 CTSC_API char *ctsc_profiler_trace(const ctsc_profiler *p);
 
-/* ---- operators --------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 typedef struct ctsc_operator_info {
     const char *key;    /* "aten::add.Tensor" */
@@ -508,46 +633,60 @@ typedef struct ctsc_operator_info {
 /* Visits every operator overload ctsc knows of. */
 CTSC_API void ctsc_operators(void (*visit)(void *ctx, const ctsc_operator_info *o), void *ctx);
 
-/* ---- calling operators --------------------------------------------------------------------------- */
+/* ---- calling operators ----------------------------------------------------------------------- */
 
-/* Calls an operator by name. op: "aten::mul", where the values' types choose the overload as they do in a script (order of overloads,
- * implicit conversions, defaults for what is missing), or one overload, "aten::mul.Tensor". args: nargs values, borrowed. *out: the result, a new
- * handle; several results come as a tuple, none as None. In-place operators change their argument and return it.
- * Each call looks its operator up; a ctsc_scope remembers, so use one for many calls. Safe from several threads.
- * Errors: CTSC_FAILED, the arguments fit no overload or the operator failed, in PyTorch's words; CTSC_UNSUPPORTED. */
-CTSC_API ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *args, ctsc_value **out, ctsc_error *e);
-/* The same with keywords: names has nargs entries, NULL for positional arguments, which come first. names may be NULL. */
-CTSC_API ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *names, ctsc_value *const *args,
-                                    ctsc_value **out, ctsc_error *e);
+/* Calls an operator by name. op: "aten::mul", where the values' types choose the overload as they
+ * do in a script (order of overloads, implicit conversions, defaults for what is missing), or one
+ * overload, "aten::mul.Tensor". args: nargs values, borrowed. *out: the result, a new handle;
+ * several results come as a tuple, none as None. In-place operators change their argument and
+ * return it. Each call looks its operator up; a ctsc_scope remembers, so use one for many calls.
+ * Safe from several threads.
+ * Errors: CTSC_FAILED, the arguments fit no overload or the operator failed, in PyTorch's words;
+ * CTSC_UNSUPPORTED. */
+CTSC_API ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *args,
+                               ctsc_value **out, ctsc_error *e);
+/* The same with keywords: names has nargs entries, NULL for positional arguments, which come first.
+ * names may be NULL. */
+CTSC_API ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *names,
+                                    ctsc_value *const *args, ctsc_value **out, ctsc_error *e);
 
-/* A scope owns every value that is made through it and keeps the first error: later calls do nothing and give NULL, and a NULL argument gives
- * NULL. So computations read as what they are, and are checked once:
+/* A scope owns every value that is made through it and keeps the first error: later calls do
+ * nothing and give NULL, and a NULL argument gives NULL. So computations read as what they are, and
+ * are checked once:
  *
  *     ctsc_value *h = ctsc_relu(s, ctsc_linear(s, x, w, b));
  *     if (ctsc_scope_status(s) != CTSC_OK) puts(ctsc_error_message(ctsc_scope_error(s)));
  *
- * Values that others own (of ctsc_tensor_new, ctsc_module_run, ...) can be arguments as well. Values of a scope live until ctsc_scope_reset or
- * ctsc_scope_free; do not free them; ctsc_value_copy keeps one for longer. A scope is used by one thread at a time. */
+ * Values that others own (of ctsc_tensor_new, ctsc_module_run, ...) can be arguments as well.
+ * Values of a scope live until ctsc_scope_reset or ctsc_scope_free; do not free them;
+ * ctsc_value_copy keeps one for longer. A scope is used by one thread at a time. */
 typedef struct ctsc_scope ctsc_scope;
 
-CTSC_API ctsc_scope *ctsc_scope_new(void); /* NULL without memory */
+CTSC_API ctsc_scope *ctsc_scope_new(void);    /* NULL without memory */
 CTSC_API void ctsc_scope_free(ctsc_scope *s); /* s may be NULL; a trace that has begun is dropped */
-/* Frees the scope's values and forgets its error; what it knows of operators stays. Ends a trace that has begun, without a result. */
+/* Frees the scope's values and forgets its error; what it knows of operators stays. Ends a trace
+ * that has begun, without a result. */
 CTSC_API void ctsc_scope_reset(ctsc_scope *s);
 CTSC_API ctsc_status ctsc_scope_status(const ctsc_scope *s); /* CTSC_LIMIT for NULL */
-CTSC_API const ctsc_error *ctsc_scope_error(const ctsc_scope *s); /* borrowed, until reset; its message is "" without an error */
+/* borrowed, until reset; its message is "" without an error */
+CTSC_API const ctsc_error *ctsc_scope_error(const ctsc_scope *s);
 
 /* ctsc_call_with through a scope: the result is the scope's; NULL after an error. */
-CTSC_API ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args);
-/* ctsc_call_with, with what the scope knows of operators: the result is the caller's, and so is the failure; the scope stays as it is. For programs that own
- * their values, such as other languages' bindings. While the scope traces: CTSC_USAGE. */
-CTSC_API ctsc_status ctsc_scope_invoke(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args,
+CTSC_API ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs,
+                                     const char *const *names, ctsc_value *const *args);
+/* ctsc_call_with, with what the scope knows of operators: the result is the caller's, and so is the
+ * failure; the scope stays as it is. For programs that own their values, such as other languages'
+ * bindings. While the scope traces: CTSC_USAGE. */
+CTSC_API ctsc_status ctsc_scope_invoke(ctsc_scope *s, const char *op, size_t nargs,
+                                       const char *const *names, ctsc_value *const *args,
                                        ctsc_value **out, ctsc_error *e);
 /* ctsc_scope_call with n arguments in place: ctsc_op(s, "aten::mul", 2, x, y). */
 CTSC_API ctsc_value *ctsc_op(ctsc_scope *s, const char *op, int n, ...);
-/* A method of a loaded or compiled module, as ctsc_module_run. While tracing, the call is recorded and keeps its control flow: the module becomes
- * a submodule of the trace's, a copy that shares its tensors. */
-CTSC_API ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args);
+/* A method of a loaded or compiled module, as ctsc_module_run. While tracing, the call is
+ * recorded and keeps its control flow: the module becomes a submodule of the trace's, a copy that
+ * shares its tensors. */
+CTSC_API ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs,
+                              ctsc_value *const *args);
 /* Gives v to the scope, which frees it; returns v. v NULL: an error of the scope. */
 CTSC_API ctsc_value *ctsc_take(ctsc_scope *s, ctsc_value *v);
 /* Values as arguments. The items of lists and tuples are borrowed. */
@@ -561,77 +700,114 @@ CTSC_API ctsc_value *ctsc_list(ctsc_scope *s, size_t n, ctsc_value *const *items
 CTSC_API ctsc_value *ctsc_tuple(ctsc_scope *s, size_t n, ctsc_value *const *items);
 /* Item i of a list or tuple (of several results). */
 CTSC_API ctsc_value *ctsc_item(ctsc_scope *s, ctsc_value *v, size_t i);
-/* Attribute "layer1.weight" of a module, not copied. While tracing, it is an attribute of that name, unless ctsc_parameter gives it another. */
+/* Attribute "layer1.weight" of a module, not copied. While tracing, it is an attribute of that
+ * name, unless ctsc_parameter gives it another. */
 CTSC_API ctsc_value *ctsc_attribute(ctsc_scope *s, const ctsc_module *m, const char *name);
 
-/* The common operators. Tensors are ctsc_value; dim counts from the back when negative; NULL leaves out what is marked "or NULL". */
-#define CTSC_FN(name, op, params, ...) \
-    static inline ctsc_value *ctsc_##name params { \
-        ctsc_value *args[] = {__VA_ARGS__}; \
-        return ctsc_scope_call(s, "aten::" op, sizeof args / sizeof *args, NULL, args); \
+/* The common operators. Tensors are ctsc_value; dim counts from the back when negative; NULL leaves
+ * out what is marked "or NULL". */
+#define CTSC_FN(name, op, params, ...)                                                             \
+    static inline ctsc_value *ctsc_##name params {                                                 \
+        ctsc_value *args[] = {__VA_ARGS__};                                                        \
+        return ctsc_scope_call(s, "aten::" op, sizeof args / sizeof *args, NULL, args);            \
     }
 #define CTSC_X ctsc_scope *s, ctsc_value *x
 #define CTSC_I(i) ctsc_int(s, i)
 #define CTSC_OR_NONE(v) ((v) ? (v) : ctsc_none(s))
 #define CTSC_OP1(name) CTSC_FN(name, #name, (CTSC_X), x)
-#define CTSC_OP2(name) CTSC_FN(name, #name, (CTSC_X, ctsc_value *y), x, y)
+#define CTSC_OP2(name) CTSC_FN(name, #name, (CTSC_X, ctsc_value * y), x, y)
 #define CTSC_OP_DIM(name) CTSC_FN(name, #name, (CTSC_X, int64_t dim), x, CTSC_I(dim))
-#define CTSC_OP_OVER(name) CTSC_FN(name##_dim, #name, (CTSC_X, int64_t dim, bool keep), x, ctsc_ints(s, 1, &dim), ctsc_bool(s, keep))
-#define CTSC_OP_INTS(name) CTSC_FN(name, #name, (CTSC_X, size_t n, const int64_t *ints), x, ctsc_ints(s, n, ints))
+#define CTSC_OP_OVER(name)                                                                         \
+    CTSC_FN(name##_dim, #name, (CTSC_X, int64_t dim, bool keep), x, ctsc_ints(s, 1, &dim),         \
+            ctsc_bool(s, keep))
+#define CTSC_OP_INTS(name)                                                                         \
+    CTSC_FN(name, #name, (CTSC_X, size_t n, const int64_t *ints), x, ctsc_ints(s, n, ints))
 /* Elementwise. relu_ and its like change x. */
 /* clang-format off */
 CTSC_OP1(relu) CTSC_OP1(gelu) CTSC_OP1(silu) CTSC_OP1(sigmoid) CTSC_OP1(tanh) CTSC_OP1(exp) CTSC_OP1(log) CTSC_OP1(sqrt) CTSC_OP1(rsqrt)
 CTSC_OP1(abs) CTSC_OP1(neg) CTSC_OP1(sin) CTSC_OP1(cos) CTSC_OP1(erf) CTSC_OP1(floor) CTSC_OP1(round) CTSC_OP1(softplus)
 CTSC_OP1(relu_) CTSC_OP1(sigmoid_) CTSC_OP1(tanh_) CTSC_OP1(zero_)
-/* clang-format on */
-/* y may be a number: ctsc_mul(s, x, ctsc_float(s, 0.5)). add_ and its like change x. */
-CTSC_OP2(add) CTSC_OP2(sub) CTSC_OP2(mul) CTSC_OP2(div) CTSC_OP2(pow) CTSC_OP2(add_) CTSC_OP2(sub_) CTSC_OP2(mul_) CTSC_OP2(div_) CTSC_OP2(copy_)
-CTSC_OP2(minimum) CTSC_OP2(maximum) CTSC_OP2(eq) CTSC_OP2(ne) CTSC_OP2(lt) CTSC_OP2(le) CTSC_OP2(gt) CTSC_OP2(ge)
-CTSC_FN(where, "where", (ctsc_scope *s, ctsc_value *condition, ctsc_value *x, ctsc_value *y), condition, x, y)
-CTSC_FN(masked_fill, "masked_fill", (CTSC_X, ctsc_value *mask, double v), x, mask, ctsc_float(s, v))
-CTSC_FN(clamp, "clamp", (CTSC_X, double min, double max), x, ctsc_float(s, min), ctsc_float(s, max))
-CTSC_FN(to, "to.dtype", (CTSC_X, ctsc_dtype type), x, CTSC_I(type))
-/* Matrix products; new tensors like x; copies; the transpose of a matrix. */
-CTSC_OP2(matmul) CTSC_OP2(mm) CTSC_OP2(bmm)
-CTSC_OP1(zeros_like) CTSC_OP1(ones_like) CTSC_OP1(clone) CTSC_OP1(contiguous) CTSC_OP1(detach) CTSC_OP1(t)
-CTSC_FN(arange, "arange", (ctsc_scope *s, int64_t end), CTSC_I(end))
-/* Reductions: of everything; over one dimension, which stays with size 1 if keep. */
-CTSC_OP1(sum) CTSC_OP1(mean) CTSC_OP1(max) CTSC_OP1(min) CTSC_OP1(argmax)
-CTSC_OP_OVER(sum) CTSC_OP_OVER(mean) CTSC_OP_OVER(amax) CTSC_OP_OVER(amin)
-CTSC_FN(argmax_dim, "argmax", (CTSC_X, int64_t dim, bool keep), x, CTSC_I(dim), ctsc_bool(s, keep))
-/* By dimension; ctsc_size is an int value, which a trace records; ctsc_unbind and ctsc_chunk give lists. */
-CTSC_OP_DIM(softmax) CTSC_OP_DIM(log_softmax) CTSC_OP_DIM(cumsum) CTSC_OP_DIM(squeeze) CTSC_OP_DIM(unsqueeze) CTSC_OP_DIM(size) CTSC_OP_DIM(unbind)
-CTSC_FN(chunk, "chunk", (CTSC_X, int64_t n, int64_t dim), x, CTSC_I(n), CTSC_I(dim))
-CTSC_FN(cat, "cat", (ctsc_scope *s, size_t n, ctsc_value *const *xs, int64_t dim), ctsc_list(s, n, xs), CTSC_I(dim))
-CTSC_FN(stack, "stack", (ctsc_scope *s, size_t n, ctsc_value *const *xs, int64_t dim), ctsc_list(s, n, xs), CTSC_I(dim))
-CTSC_FN(gather, "gather", (CTSC_X, int64_t dim, ctsc_value *index), x, CTSC_I(dim), index)
-CTSC_FN(index_select, "index_select", (CTSC_X, int64_t dim, ctsc_value *index), x, CTSC_I(dim), index)
-/* Views and shapes. ints: n sizes or dimensions; one size may be -1 in reshape and view. */
-CTSC_OP_INTS(reshape) CTSC_OP_INTS(view) CTSC_OP_INTS(permute) CTSC_OP_INTS(expand)
-CTSC_FN(transpose, "transpose", (CTSC_X, int64_t dim0, int64_t dim1), x, CTSC_I(dim0), CTSC_I(dim1))
-CTSC_FN(flatten, "flatten", (CTSC_X, int64_t first, int64_t last), x, CTSC_I(first), CTSC_I(last))
-CTSC_FN(select, "select", (CTSC_X, int64_t dim, int64_t i), x, CTSC_I(dim), CTSC_I(i))
-CTSC_FN(narrow, "narrow", (CTSC_X, int64_t dim, int64_t begin, int64_t n), x, CTSC_I(dim), CTSC_I(begin), CTSC_I(n))
-CTSC_FN(slice, "slice", (CTSC_X, int64_t dim, int64_t begin, int64_t end, int64_t step), x, CTSC_I(dim), CTSC_I(begin), CTSC_I(end), CTSC_I(step))
-/* Layers. w, b: weight and bias; kernels, strides and paddings are the same in all dimensions. */
-CTSC_FN(linear, "linear", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */), x, w, CTSC_OR_NONE(b))
-CTSC_FN(conv1d, "conv1d", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */, int64_t stride, int64_t padding),
-        x, w, CTSC_OR_NONE(b), CTSC_I(stride), CTSC_I(padding))
-CTSC_FN(conv2d, "conv2d", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */, int64_t stride, int64_t padding),
-        x, w, CTSC_OR_NONE(b), CTSC_I(stride), CTSC_I(padding))
-CTSC_FN(max_pool2d, "max_pool2d", (CTSC_X, int64_t kernel, int64_t stride, int64_t padding), x, CTSC_I(kernel), CTSC_I(stride), CTSC_I(padding))
-CTSC_FN(avg_pool2d, "avg_pool2d", (CTSC_X, int64_t kernel, int64_t stride, int64_t padding), x, CTSC_I(kernel), CTSC_I(stride), CTSC_I(padding))
-CTSC_FN(adaptive_avg_pool2d, "adaptive_avg_pool2d", (CTSC_X, int64_t size), x, CTSC_I(size))
-/* For inference: with the statistics given. */
-CTSC_FN(batch_norm, "batch_norm",
-        (CTSC_X, ctsc_value *w /* or NULL */, ctsc_value *b /* or NULL */, ctsc_value *mean, ctsc_value *var, double eps),
-        x, CTSC_OR_NONE(w), CTSC_OR_NONE(b), mean, var, ctsc_bool(s, false), ctsc_float(s, 0.1), ctsc_float(s, eps), ctsc_bool(s, true))
-/* Over the last n dimensions, whose sizes shape tells. */
-CTSC_FN(layer_norm, "layer_norm",
-        (CTSC_X, size_t n, const int64_t *shape, ctsc_value *w /* or NULL */, ctsc_value *b /* or NULL */, double eps),
-        x, ctsc_ints(s, n, shape), CTSC_OR_NONE(w), CTSC_OR_NONE(b), ctsc_float(s, eps))
-CTSC_FN(embedding, "embedding", (ctsc_scope *s, ctsc_value *w, ctsc_value *index), w, index)
-static inline ctsc_value *ctsc_zeros(ctsc_scope *s, ctsc_dtype type, size_t n, const int64_t *sizes) {
+    /* clang-format on */
+    /* y may be a number: ctsc_mul(s, x, ctsc_float(s, 0.5)). add_ and its like change x. */
+    CTSC_OP2(add) CTSC_OP2(sub) CTSC_OP2(mul) CTSC_OP2(div) CTSC_OP2(pow) CTSC_OP2(add_)
+        CTSC_OP2(sub_) CTSC_OP2(mul_) CTSC_OP2(div_) CTSC_OP2(copy_) CTSC_OP2(minimum)
+            CTSC_OP2(maximum) CTSC_OP2(eq) CTSC_OP2(ne) CTSC_OP2(lt) CTSC_OP2(le) CTSC_OP2(gt)
+                CTSC_OP2(ge)
+                    CTSC_FN(where, "where",
+                            (ctsc_scope * s, ctsc_value *condition, ctsc_value *x, ctsc_value *y),
+                            condition, x, y)
+                        CTSC_FN(masked_fill, "masked_fill", (CTSC_X, ctsc_value *mask, double v), x,
+                                mask, ctsc_float(s, v))
+                            CTSC_FN(clamp, "clamp", (CTSC_X, double min, double max), x,
+                                    ctsc_float(s, min), ctsc_float(s, max))
+                                CTSC_FN(to, "to.dtype", (CTSC_X, ctsc_dtype type), x, CTSC_I(type))
+    /* Matrix products; new tensors like x; copies; the transpose of a matrix. */
+    CTSC_OP2(matmul) CTSC_OP2(mm) CTSC_OP2(bmm) CTSC_OP1(zeros_like) CTSC_OP1(ones_like)
+        CTSC_OP1(clone) CTSC_OP1(contiguous) CTSC_OP1(detach) CTSC_OP1(t)
+            CTSC_FN(arange, "arange", (ctsc_scope * s, int64_t end), CTSC_I(end))
+    /* Reductions: of everything; over one dimension, which stays with size 1 if keep. */
+    CTSC_OP1(sum) CTSC_OP1(mean) CTSC_OP1(max) CTSC_OP1(min) CTSC_OP1(argmax) CTSC_OP_OVER(sum)
+        CTSC_OP_OVER(mean) CTSC_OP_OVER(amax) CTSC_OP_OVER(amin)
+            CTSC_FN(argmax_dim, "argmax", (CTSC_X, int64_t dim, bool keep), x, CTSC_I(dim),
+                    ctsc_bool(s, keep))
+    /* By dimension; ctsc_size is an int value, which a trace records; ctsc_unbind and
+ * ctsc_chunk give lists. */
+    CTSC_OP_DIM(softmax) CTSC_OP_DIM(log_softmax) CTSC_OP_DIM(cumsum) CTSC_OP_DIM(squeeze)
+        CTSC_OP_DIM(unsqueeze) CTSC_OP_DIM(size) CTSC_OP_DIM(unbind)
+            CTSC_FN(chunk, "chunk", (CTSC_X, int64_t n, int64_t dim), x, CTSC_I(n), CTSC_I(dim))
+                CTSC_FN(cat, "cat", (ctsc_scope * s, size_t n, ctsc_value *const *xs, int64_t dim),
+                        ctsc_list(s, n, xs), CTSC_I(dim))
+                    CTSC_FN(stack, "stack",
+                            (ctsc_scope * s, size_t n, ctsc_value *const *xs, int64_t dim),
+                            ctsc_list(s, n, xs), CTSC_I(dim))
+                        CTSC_FN(gather, "gather", (CTSC_X, int64_t dim, ctsc_value *index), x,
+                                CTSC_I(dim), index)
+                            CTSC_FN(index_select, "index_select",
+                                    (CTSC_X, int64_t dim, ctsc_value *index), x, CTSC_I(dim), index)
+    /* Views and shapes. ints: n sizes or dimensions; one size may be -1 in reshape and view. */
+    CTSC_OP_INTS(reshape) CTSC_OP_INTS(view) CTSC_OP_INTS(permute) CTSC_OP_INTS(expand)
+        CTSC_FN(transpose, "transpose", (CTSC_X, int64_t dim0, int64_t dim1), x, CTSC_I(dim0),
+                CTSC_I(dim1)) CTSC_FN(flatten, "flatten", (CTSC_X, int64_t first, int64_t last), x,
+                                      CTSC_I(first), CTSC_I(last))
+            CTSC_FN(select, "select", (CTSC_X, int64_t dim, int64_t i), x, CTSC_I(dim), CTSC_I(i))
+                CTSC_FN(narrow, "narrow", (CTSC_X, int64_t dim, int64_t begin, int64_t n), x,
+                        CTSC_I(dim), CTSC_I(begin), CTSC_I(n))
+                    CTSC_FN(slice, "slice",
+                            (CTSC_X, int64_t dim, int64_t begin, int64_t end, int64_t step), x,
+                            CTSC_I(dim), CTSC_I(begin), CTSC_I(end), CTSC_I(step))
+    /* Layers. w, b: weight and bias; kernels, strides and paddings are the same
+     * in all dimensions. */
+    CTSC_FN(linear, "linear", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */), x, w,
+            CTSC_OR_NONE(b)) CTSC_FN(conv1d, "conv1d",
+                                     (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */,
+                                      int64_t stride, int64_t padding),
+                                     x, w, CTSC_OR_NONE(b), CTSC_I(stride), CTSC_I(padding))
+        CTSC_FN(conv2d, "conv2d",
+                (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */, int64_t stride,
+                 int64_t padding),
+                x, w, CTSC_OR_NONE(b), CTSC_I(stride), CTSC_I(padding))
+            CTSC_FN(max_pool2d, "max_pool2d",
+                    (CTSC_X, int64_t kernel, int64_t stride, int64_t padding), x, CTSC_I(kernel),
+                    CTSC_I(stride), CTSC_I(padding))
+                CTSC_FN(avg_pool2d, "avg_pool2d",
+                        (CTSC_X, int64_t kernel, int64_t stride, int64_t padding), x,
+                        CTSC_I(kernel), CTSC_I(stride), CTSC_I(padding))
+                    CTSC_FN(adaptive_avg_pool2d, "adaptive_avg_pool2d", (CTSC_X, int64_t size), x,
+                            CTSC_I(size))
+    /* For inference: with the statistics given. */
+    CTSC_FN(batch_norm, "batch_norm",
+            (CTSC_X, ctsc_value *w /* or NULL */, ctsc_value *b /* or NULL */, ctsc_value *mean,
+             ctsc_value *var, double eps),
+            x, CTSC_OR_NONE(w), CTSC_OR_NONE(b), mean, var, ctsc_bool(s, false), ctsc_float(s, 0.1),
+            ctsc_float(s, eps), ctsc_bool(s, true))
+    /* Over the last n dimensions, whose sizes shape tells. */
+    CTSC_FN(layer_norm, "layer_norm",
+            (CTSC_X, size_t n, const int64_t *shape, ctsc_value *w /* or NULL */,
+             ctsc_value *b /* or NULL */, double eps),
+            x, ctsc_ints(s, n, shape), CTSC_OR_NONE(w), CTSC_OR_NONE(b), ctsc_float(s, eps))
+        CTSC_FN(embedding, "embedding", (ctsc_scope * s, ctsc_value *w, ctsc_value *index), w,
+                index) static inline ctsc_value *ctsc_zeros(ctsc_scope *s, ctsc_dtype type,
+                                                            size_t n, const int64_t *sizes) {
     const char *const names[] = {NULL, "dtype"};
     ctsc_value *args[] = {ctsc_ints(s, n, sizes), ctsc_int(s, type)};
     return ctsc_scope_call(s, "aten::zeros", 2, names, args);
@@ -646,9 +822,10 @@ static inline ctsc_value *ctsc_zeros(ctsc_scope *s, ctsc_dtype type, size_t n, c
 #undef CTSC_OP_OVER
 #undef CTSC_OP_INTS
 
-/* ---- tracing ------------------------------------------------------------------------------------- */
+/* ---- tracing --------------------------------------------------------------------------------- */
 
-/* A trace records what is called through a scope, and makes a module of it, whose method forward computes the same for other inputs.
+/* A trace records what is called through a scope, and makes a module of it, whose method forward
+ * computes the same for other inputs.
  *
  *     ctsc_trace_begin(s, NULL);
  *     ctsc_value *x = ctsc_input(s, "x", example), *w = ctsc_parameter(s, "fc.weight", weight);
@@ -656,42 +833,51 @@ static inline ctsc_value *ctsc_zeros(ctsc_scope *s, ctsc_dtype type, size_t n, c
  *     ctsc_module *m;
  *     if (ctsc_trace_end(s, y, &m, e) == CTSC_OK) ctsc_module_save(m, "net.pt", e);
  *
- * The module runs, prints, freezes and saves like a loaded one. Loops and branches of the C program leave no trace but the calls that were made;
- * sizes are constants unless they come from ctsc_size; in-place calls and views are recorded as such. docs/trace.md tells more. */
+ * The module runs, prints, freezes and saves like a loaded one. Loops and branches of the C program
+ * leave no trace but the calls that were made; sizes are constants unless they come from ctsc_size;
+ * in-place calls and views are recorded as such. docs/trace.md tells more. */
 typedef struct ctsc_trace_options {
-    size_t size;        /* sizeof(ctsc_trace_options), for later growth */
-    const char *name;   /* of the module's class; NULL: "Traced" */
-    void (*warn)(void *ctx, const char *text); /* what may make the trace wrong for other inputs: the program read a traced value (ctsc_value_int,
-                                                  ctsc_tensor_data, ...), a tensor became a constant; NULL: dropped */
+    size_t size;      /* sizeof(ctsc_trace_options), for later growth */
+    const char *name; /* of the module's class; NULL: "Traced" */
+    /* what may make the trace wrong for other inputs: the program read a traced value
+     * (ctsc_value_int, ctsc_tensor_data, ...), a tensor became a constant; NULL: dropped */
+    void (*warn)(void *ctx, const char *text);
     void *ctx;
-    /* The rest is for ctsc_trace. */
-    const char *const *input_names; /* as many as inputs; NULL: "input", or "input_1", "input_2", ... */
-    size_t check_count;  /* how many further sets of inputs to check with */
+    /* The rest is for ctsc_trace. as many as inputs; NULL: "input", or "input_1", "input_2", ... */
+    const char *const *input_names;
+    size_t check_count;                     /* how many further sets of inputs to check with */
     ctsc_value *const *const *check_inputs; /* check_count sets, of as many inputs each */
-    bool skip_check;     /* no check at all; else the example inputs are checked as well */
-    double rtol, atol;   /* for results of checks; both 0: 1e-5 and 1e-6 */
+    bool skip_check;   /* no check at all; else the example inputs are checked as well */
+    double rtol, atol; /* for results of checks; both 0: 1e-5 and 1e-6 */
 } ctsc_trace_options;
 
-/* Begins to record. o may be NULL. Fails (the scope's error) if the scope already traces or has an error. */
+/* Begins to record. o may be NULL. Fails (the scope's error) if the scope already traces
+ * or has an error. */
 CTSC_API ctsc_status ctsc_trace_begin(ctsc_scope *s, const ctsc_trace_options *o);
-/* Declares the next argument of forward. Returns the value to compute with; a tensor is also recognised in v itself, a number only in
- * what is returned. Containers of tensors are possible. Without a trace: another handle on v, as for the two that follow. */
+/* Declares the next argument of forward. Returns the value to compute with; a tensor is also
+ * recognised in v itself, a number only in what is returned. Containers of tensors are possible.
+ * Without a trace: another handle on v, as for the two that follow. */
 CTSC_API ctsc_value *ctsc_input(ctsc_scope *s, const char *name, const ctsc_value *v);
-/* Declares a parameter (or a buffer, which optimisers leave alone) of the module: "layer1.weight". It becomes one if it is used. The tensor is not copied.
- * Of several names the last one before the first use counts. */
+/* Declares a parameter (or a buffer, which optimisers leave alone) of the module: "layer1.weight".
+ * It becomes one if it is used. The tensor is not copied. Of several names the last one before the
+ * first use counts. */
 CTSC_API ctsc_value *ctsc_parameter(ctsc_scope *s, const char *name, const ctsc_value *v);
 CTSC_API ctsc_value *ctsc_buffer(ctsc_scope *s, const char *name, const ctsc_value *v);
-/* Ends the trace: result is what forward returns, a tensor or a tuple, list or dict. *out: the module, the caller's. If the scope has an error, that is the error.
- * The trace is over in any case; the scope's values stay. */
-CTSC_API ctsc_status ctsc_trace_end(ctsc_scope *s, const ctsc_value *result, ctsc_module **out, ctsc_error *e);
+/* Ends the trace: result is what forward returns, a tensor or a tuple, list or dict. *out: the
+ * module, the caller's. If the scope has an error, that is the error. The trace is over in any
+ * case; the scope's values stay. */
+CTSC_API ctsc_status ctsc_trace_end(ctsc_scope *s, const ctsc_value *result, ctsc_module **out,
+                                    ctsc_error *e);
 
-/* The program to trace as a function: computes with inputs (the scope's, already declared) through s and returns the result. */
+/* The program to trace as a function: computes with inputs (the scope's, already declared) through
+ * s and returns the result. */
 typedef ctsc_value *(*ctsc_trace_fn)(void *ctx, ctsc_scope *s, size_t n, ctsc_value *const *inputs);
-/* Traces fn with example inputs, then checks: fn runs again with the same and with the check inputs (copies of them), and what it computes, call by call, is
- * compared with what the trace computes. Fails with CTSC_FAILED, naming the first operator whose result differs, or the first that fn called and the
- * trace has not; *out is untouched then. */
-CTSC_API ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_value *const *inputs, const ctsc_trace_options *o,
-                                ctsc_module **out, ctsc_error *e);
+/* Traces fn with example inputs, then checks: fn runs again with the same and with the check inputs
+ * (copies of them), and what it computes, call by call, is compared with what the trace computes.
+ * Fails with CTSC_FAILED, naming the first operator whose result differs, or the first that fn
+ * called and the trace has not; *out is untouched then. */
+CTSC_API ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_value *const *inputs,
+                                const ctsc_trace_options *o, ctsc_module **out, ctsc_error *e);
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
@@ -867,49 +1053,74 @@ CTSC_API ctsc_status ctsc_loader_begin(ctsc_loader *l, int64_t epoch, int64_t ba
 /* *out: a tuple, a new handle; NULL behind the last batch of the epoch. */
 CTSC_API ctsc_status ctsc_loader_next(ctsc_loader *l, ctsc_value **out, ctsc_error *e);
 
-/* ---- operators of a program's own ---------------------------------------------------------------- */
+/* ---- operators of a program's own ------------------------------------------------------------ */
 
-/* What an operator of a program's own does. args: one value per argument of the schema, those left out as their defaults, borrowed. results: one per
- * return of the schema, NULL, to be set to new handles that the library takes over; with a shape function, tensors to be written. A failing
- * operator says why with ctsc_error_set; what it put into results is released. In-place operators return ctsc_value_copy of the argument they changed. */
-typedef ctsc_status (*ctsc_op_fn)(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results, ctsc_error *e);
+/* What an operator of a program's own does. args: one value per argument of the schema, those left
+ * out as their defaults, borrowed. results: one per return of the schema, NULL, to be set to new
+ * handles that the library takes over; with a shape function, tensors to be written. A failing
+ * operator says why with ctsc_error_set; what it put into results is released. In-place operators
+ * return ctsc_value_copy of the argument they changed. */
+typedef ctsc_status (*ctsc_op_fn)(void *ctx, size_t nargs, ctsc_value *const *args,
+                                  ctsc_value **results, ctsc_error *e);
 
-typedef struct ctsc_tensor_shape { ctsc_dtype dtype; int ndim; int64_t sizes[64]; } ctsc_tensor_shape;
+typedef struct ctsc_tensor_shape {
+    ctsc_dtype dtype;
+    int ndim;
+    int64_t sizes[64];
+} ctsc_tensor_shape;
 
 enum {
-    CTSC_OP_EFFECTS = 1, /* calls are never left out, merged or moved: it prints, counts, draws from a source of its own */
-    CTSC_OP_RANDOM = 2,  /* two calls with the same arguments may give different results: never merged, never run while a program is compiled */
+    /* calls are never left out, merged or moved: it prints, counts, draws from a
+     * source of its own */
+    CTSC_OP_EFFECTS = 1,
+    /* two calls with the same arguments may give different results: never merged, never run while a
+     * program is compiled */
+    CTSC_OP_RANDOM = 2,
 };
 
 typedef struct ctsc_op_options {
-    size_t size;     /* sizeof(ctsc_op_options), for later growth */
-    unsigned flags;  /* CTSC_OP_... */
-    /* The dtype and sizes of result i, a tensor, from the arguments: the library makes it and the operator writes it. */
-    ctsc_status (*shape)(void *ctx, size_t nargs, ctsc_value *const *args, size_t i, ctsc_tensor_shape *out, ctsc_error *e);
-    /* What the operator does to one element, in C: it then becomes part of the same native kernel as the operators around it, and fn may be NULL. The text,
-     * which is copied, is a function whose parameters stand for the schema's arguments in order,
+    size_t size;    /* sizeof(ctsc_op_options), for later growth */
+    unsigned flags; /* CTSC_OP_... */
+    /* The dtype and sizes of result i, a tensor, from the arguments: the library makes it and the
+     * operator writes it. */
+    ctsc_status (*shape)(void *ctx, size_t nargs, ctsc_value *const *args, size_t i,
+                         ctsc_tensor_shape *out, ctsc_error *e);
+    /* What the operator does to one element, in C: it then becomes part of the same native kernel
+     * as the operators around it, and fn may be NULL. The text, which is copied, is a function
+     * whose parameters stand for the schema's arguments in order,
      *
      *     float clip(float x, float limit) { float a = fabsf(x); return a < limit ? x : copysignf(limit + log1pf(a - limit), x); }
      *
-     * or an expression alone, over the names of the schema's arguments. A function has float or double parameters (int for what the schema calls an
-     * int), locals with a value each, and one return at the end. Expressions: decimal numbers, names, INFINITY, NAN, M_PI and its like, + - * / ! && || ?:
-     * comparisons, parentheses, casts to float, and of math.h, with an f behind or without: fabs sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin
-     * acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma floor ceil trunc round rint nearbyint pow atan2 hypot fmod copysign fmin fmax isnan
-     * isinf isfinite signbit. Both sides of ?: are computed. Dividing integers is refused (write 2.0 for 2).
-     * The schema: Tensor (1 to 7; more than 5 are not fused), float, int, bool or Scalar arguments, one Tensor as result, no aliases, no flags. Tensors are
-     * broadcast, and meet in one dtype as those of aten::add do, integers and bools in float32, which the result has. All is computed in float, whatever types the
-     * text names, or in double if that dtype is float64; float16 and bfloat16 are computed in float and rounded at the end. Complex and quantised tensors are
-     * refused. If fn is given as well, it runs where the operator is not fused, and must compute the same. */
+     * or an expression alone, over the names of the schema's arguments. A function has float or
+     * double parameters (int for what the schema calls an int), locals with a value each, and one
+     * return at the end. Expressions: decimal numbers, names, INFINITY, NAN, M_PI and its
+     * like, + - * / ! && || ?: comparisons, parentheses, casts to float, and of math.h, with an f
+     * behind or without: fabs sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan
+     * sinh cosh tanh asinh acosh atanh erf erfc lgamma floor ceil trunc round rint nearbyint pow
+     * atan2 hypot fmod copysign fmin fmax isnan isinf isfinite signbit. Both sides of ?: are
+     * computed. Dividing integers is refused (write 2.0 for 2).
+     * The schema: Tensor (1 to 7; more than 5 are not fused), float, int, bool or Scalar
+     * arguments, one Tensor as result, no aliases, no flags. Tensors are broadcast, and meet in
+     * one dtype as those of aten::add do, integers and bools in float32, which the result has. All
+     * is computed in float, whatever types the text names, or in double if that dtype is float64;
+     * float16 and bfloat16 are computed in float and rounded at the end. Complex and quantised
+     * tensors are refused. If fn is given as well, it runs where the operator is not fused, and
+     * must compute the same. */
     const char *scalar;
 } ctsc_op_options;
 
-/* Adds an operator, or replaces one of the same name and overload: "cv::warp(Tensor image, Tensor matrix, int mode=0) -> Tensor". Scripts and sources call it as
- * torch.ops.cv.warp, archives that use it load. Programs compiled before keep what they have. fn is called from any thread that runs a
- * program, from several at once; it and ctx must stay valid for good. o may be NULL.
- * Errors: CTSC_FAILED for a schema or a scalar definition (with its line and column) that cannot be read, CTSC_USAGE. */
-CTSC_API ctsc_status ctsc_register_op(const char *schema, ctsc_op_fn fn, void *ctx, const ctsc_op_options *o, ctsc_error *e);
-/* Opens a shared library that registers operators: it has a function `ctsc_status ctsc_library_init(ctsc_error *e)`, which is called once. It stays open.
- * path: as dlopen takes it; a name with a slash, or one that the loader finds. Errors: CTSC_ENVIRONMENT, or what the function says. */
+/* Adds an operator, or replaces one of the same name and overload: "cv::warp(Tensor image, Tensor
+ * matrix, int mode=0) -> Tensor". Scripts and sources call it as torch.ops.cv.warp, archives that
+ * use it load. Programs compiled before keep what they have. fn is called from any thread that runs
+ * a program, from several at once; it and ctx must stay valid for good. o may be NULL.
+ * Errors: CTSC_FAILED for a schema or a scalar definition (with its line and column) that cannot be
+ * read, CTSC_USAGE. */
+CTSC_API ctsc_status ctsc_register_op(const char *schema, ctsc_op_fn fn, void *ctx,
+                                      const ctsc_op_options *o, ctsc_error *e);
+/* Opens a shared library that registers operators: it has a function `ctsc_status
+ * ctsc_library_init(ctsc_error *e)`, which is called once. It stays open. path: as dlopen
+ * takes it; a name with a slash, or one that the loader finds. Errors: CTSC_ENVIRONMENT, or
+ * what the function says. */
 CTSC_API ctsc_status ctsc_load_library(const char *path, ctsc_error *e);
 
 #ifdef __cplusplus

@@ -14,9 +14,9 @@ extern "C" {
 #endif
 
 typedef struct ctsc_opt_options {
-    size_t size;             /* sizeof(ctsc_opt_options) */
-    /* What to run, in order: "dce,pool-constants". A group in brackets is repeated until nothing changes:
-     * "[peephole,fold-constants,dce],pool-constants". NULL or "" for none. */
+    size_t size; /* sizeof(ctsc_opt_options) */
+    /* What to run, in order: "dce,pool-constants". A group in brackets is repeated until nothing
+     * changes: "[peephole,fold-constants,dce],pool-constants". NULL or "" for none. */
     const char *passes;
     bool print_after_all;    /* the graph after each pass, to `print` */
     const char *print_after; /* the graph after the pass of this name; NULL: none */
@@ -26,56 +26,71 @@ typedef struct ctsc_opt_options {
     void *ctx;
 } ctsc_opt_options;
 
-/* Reads a graph's text, verifies it, runs the passes, verifies the result and prints it. name: for messages. Free *out with
- * ctsc_string_free. */
-CTSC_API ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len, const ctsc_opt_options *o,
-                                   char **out, ctsc_error *e);
+/* Reads a graph's text, verifies it, runs the passes, verifies the result and prints it. name: for
+ * messages. Free *out with ctsc_string_free. */
+CTSC_API ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len,
+                                   const ctsc_opt_options *o, char **out, ctsc_error *e);
 /* The same for a method of a module: its graph with all calls inlined. */
-CTSC_API ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, const ctsc_opt_options *o, char **out,
-                                     ctsc_error *e);
-/* Inlines the calls of a method that has not run yet, runs passes on its graph, verifying after each, and lets it run that way from now on. */
-CTSC_API ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method, const char *passes, ctsc_error *e);
+CTSC_API ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method,
+                                     const ctsc_opt_options *o, char **out, ctsc_error *e);
+/* Inlines the calls of a method that has not run yet, runs passes on its graph, verifying after
+ * each, and lets it run that way from now on. */
+CTSC_API ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method,
+                                              const char *passes, ctsc_error *e);
 /* What one call of a method has to do, however it is done. */
 typedef struct ctsc_work {
     size_t size;             /* sizeof(ctsc_work) */
     int64_t parameter_bytes; /* of the parameters, buffers and constant tensors that it reads */
     int64_t flops;           /* floating-point operations */
-    const char *uncounted;   /* an operator that was called, but whose operations are not known and not in flops; NULL: none */
+    /* an operator that was called, but whose operations are not known and not in
+     * flops; NULL: none */
+    const char *uncounted;
 } ctsc_work;
-/* Calls the method once, as written, and counts: two for each multiply-add of matrix products, convolutions (transposed, quantised), attention and
- * recurrent layers; one for each element of the result of pointwise operators and of the input of sums and the like; 5 per element of a softmax, 2 of a
- * batch norm, 7 of other norms; one for each operation on numbers. Moving data counts nothing. */
-CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
-                                            ctsc_error *e);
-/* For a reference that is more exact: makes float64 of a module's floating-point tensors (complex128 of complex ones), in place, attributes and
- * constants of its code; and of those in a value. Code that names a dtype keeps to it, and may fail. Fails with CTSC_UNSUPPORTED for quantised tensors. */
+/* Calls the method once, as written, and counts: two for each multiply-add of matrix products,
+ * convolutions (transposed, quantised), attention and recurrent layers; one for each element
+ * of the result of pointwise operators and of the input of sums and the like; 5 per element of
+ * a softmax, 2 of a batch norm, 7 of other norms; one for each operation on numbers. Moving
+ * data counts nothing. */
+CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs,
+                                            ctsc_value *const *args, ctsc_work *out, ctsc_error *e);
+/* For a reference that is more exact: makes float64 of a module's floating-point tensors
+ * (complex128 of complex ones), in place, attributes and constants of its code; and of those in a
+ * value. Code that names a dtype keeps to it, and may fail. Fails with CTSC_UNSUPPORTED for
+ * quantised tensors. */
 CTSC_API ctsc_status ctsc_module_to_float64(ctsc_module *m, ctsc_error *e);
 CTSC_API ctsc_status ctsc_value_to_float64(ctsc_value *v, ctsc_error *e);
 /* A module in the tree of a module's submodules. */
 typedef struct ctsc_layer {
-    size_t size;             /* sizeof(ctsc_layer) */
-    const char *name;        /* "layer1.0.conv1"; "" of the module itself */
-    const char *class_name;  /* "__torch__.torch.nn.modules.conv.Conv2d" */
-    int depth;               /* 0: the module itself */
-    uint64_t calls;          /* of its methods, by other modules or the program */
+    size_t size;              /* sizeof(ctsc_layer) */
+    const char *name;         /* "layer1.0.conv1"; "" of the module itself */
+    const char *class_name;   /* "__torch__.torch.nn.modules.conv.Conv2d" */
+    int depth;                /* 0: the module itself */
+    uint64_t calls;           /* of its methods, by other modules or the program */
     const ctsc_value *result; /* of its last call, borrowed; NULL: it was not called */
-    int64_t flops;           /* floating-point operations of its calls and of what they called, as ctsc_module_count_work counts them */
-    bool counted;            /* it was called, and flops is all of them */
+    /* floating-point operations of its calls and of what they called, as
+     * ctsc_module_count_work counts them */
+    int64_t flops;
+    bool counted; /* it was called, and flops is all of them */
 } ctsc_layer;
-/* Visits them, each before its own submodules, in the order of attributes; one that is shared once. Where a method is given, it is called once before, as
- * written; method NULL: nothing is called. */
-CTSC_API ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
-                                        void (*visit)(void *ctx, const ctsc_layer *l), void *ctx, ctsc_error *e);
-/* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this one). Those that this machine cannot run can
- * be looked at (ctsc_module_graph_for); calls do without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
+/* Visits them, each before its own submodules, in the order of attributes; one that is shared once.
+ * Where a method is given, it is called once before, as written; method NULL: nothing is called. */
+CTSC_API ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method, size_t nargs,
+                                        ctsc_value *const *args,
+                                        void (*visit)(void *ctx, const ctsc_layer *l), void *ctx,
+                                        ctsc_error *e);
+/* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this
+ * one). Those that this machine cannot run can be looked at (ctsc_module_graph_for); calls do
+ * without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
 CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);
-/* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which need not be there. The method is called where its arguments are. */
+/* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which need not be there. The
+ * method is called where its arguments are. */
 enum {
     CTSC_GRAPH_CUDA = 32, /* as a loop nest and as CUDA C++ */
     CTSC_GRAPH_PTX = 64,  /* as PTX, which NVRTC makes */
     CTSC_GRAPH_SASS = 128 /* as the GPU's own code, which nvdisasm or cuobjdump prints */
 };
-/* The architecture that kernels for a GPU are shown for: "sm_90" (the default), "sm_80", .... Which there are, NVRTC says. */
+/* The architecture that kernels for a GPU are shown for: "sm_90" (the default), "sm_80", .... Which
+ * there are, NVRTC says. */
 CTSC_API ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e);
 /* Native kernels made in this process so far. */
 typedef struct ctsc_kernel_stats {
@@ -98,37 +113,46 @@ typedef struct ctsc_environment {
     char compiler_cpu[64];    /* the processor it compiles for, in LLVM's words */
     char compiler_error[512]; /* why there is none */
     char cache[4096];         /* folder of compiled kernels */
-    bool cache_usable;        /* it is there, or was made, and nobody but the user can write to it */
-    int64_t cache_limit;      /* bytes that the folder may grow to */
-    int cuda_devices;         /* how many there are */
-    char cuda_driver[32];     /* the newest CUDA that the driver knows: "13.0" */
-    char cuda_device[512];    /* the first device: "NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB" */
-    char cuda_error[512];     /* why there is none */
-    char nvrtc[64];           /* the compiler for CUDA kernels: "NVRTC 13.0" */
-    char nvrtc_error[512];    /* why there is none */
-    char cublas[1024];        /* file of cuBLASLt */
-    char cudnn[1024];         /* file of cuDNN */
+    /* it is there, or was made, and nobody but the user can write to it */
+    bool cache_usable;
+    int64_t cache_limit;  /* bytes that the folder may grow to */
+    int cuda_devices;     /* how many there are */
+    char cuda_driver[32]; /* the newest CUDA that the driver knows: "13.0" */
+    /* the first device: "NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB" */
+    char cuda_device[512];
+    char cuda_error[512];  /* why there is none */
+    char nvrtc[64];        /* the compiler for CUDA kernels: "NVRTC 13.0" */
+    char nvrtc_error[512]; /* why there is none */
+    char cublas[1024];     /* file of cuBLASLt */
+    char cudnn[1024];      /* file of cuDNN */
 } ctsc_environment;
 /* Looks for all of it, which loads LLVM and CUDA's libraries and starts its driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);
 /* What documents say about an operator overload. */
 typedef struct ctsc_operator_detail {
-    size_t size;         /* sizeof(ctsc_operator_detail) */
-    const char *key;     /* "aten::add.Tensor" */
+    size_t size;     /* sizeof(ctsc_operator_detail) */
+    const char *key; /* "aten::add.Tensor" */
     const char *schema;
-    const char *family;  /* "pointwise" */
+    const char *family; /* "pointwise" */
     bool supported;
-    bool functional;     /* an aten operator that writes no argument */
-    const char *how;     /* "kernel", "TorchScript" (embedded source), "bytecode" (instructions of their own), "derived"; NULL: not supported */
-    const char *base;    /* of a derived overload, also where the base is missing: the key it follows from; else NULL */
-    const char *alias;   /* what the results are: "new", "view", "in place", "out", "" without tensors */
-    const char *fusible; /* as what it can be part of a kernel: "pointwise", "view", "reduction", "rows"; else NULL */
+    bool functional; /* an aten operator that writes no argument */
+    /* "kernel", "TorchScript" (embedded source), "bytecode" (instructions of their own), "derived";
+     * NULL: not supported */
+    const char *how;
+    /* of a derived overload, also where the base is missing: the key it follows from; else NULL */
+    const char *base;
+    /* what the results are: "new", "view", "in place", "out", "" without tensors */
+    const char *alias;
+    /* as what it can be part of a kernel: "pointwise", "view", "reduction", "rows"; else NULL */
+    const char *fusible;
 } ctsc_operator_detail;
-CTSC_API void ctsc_operator_details(void (*visit)(void *ctx, const ctsc_operator_detail *o), void *ctx);
+CTSC_API void ctsc_operator_details(void (*visit)(void *ctx, const ctsc_operator_detail *o),
+                                    void *ctx);
 /* The families in the order of documents; NULL after the last. */
 CTSC_API const char *ctsc_operator_family(int i);
-/* Runs the operator on small tensors of each dtype: bit d for each ctsc_dtype d with which it works, as far as its first tensor arguments go.
- * 0: it takes no tensors, or no arguments were found with which it works. Operators with effects are not run. */
+/* Runs the operator on small tensors of each dtype: bit d for each ctsc_dtype d with which it
+ * works, as far as its first tensor arguments go. 0: it takes no tensors, or no arguments were
+ * found with which it works. Operators with effects are not run. */
 CTSC_API uint32_t ctsc_operator_dtypes(const char *key);
 /* Visits the passes in the order of their table. */
 CTSC_API void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), void *ctx);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcrypto_stub.c - what libzip asks of OpenSSL for encrypted entries, which archives of programs do not have: it fails.
+ * libcrypto_stub.c - what libzip asks of OpenSSL for encrypted entries, which archives of programs
+ * do not have: it fails.
  *
- * Debian's libzip is linked with libcrypto, five megabytes that nothing in a wheel would ever call. auditwheel puts this in its place, under a name of its
- * own, so that no other library finds it.
+ * Debian's libzip is linked with libcrypto, five megabytes that nothing in a wheel would ever call.
+ * auditwheel puts this in its place, under a name of its own, so that no other library finds it.
  */
 #include <stddef.h>
 
-#define NOTHING(name) __attribute__((visibility("default"))) void *name(void); void *name(void) { return NULL; }
+#define NOTHING(name)                                                                              \
+    __attribute__((visibility("default"))) void *name(void);                                       \
+    void *name(void) { return NULL; }
 NOTHING(AES_encrypt)
 NOTHING(AES_set_encrypt_key)
 NOTHING(EVP_sha1)

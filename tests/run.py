@@ -7,6 +7,7 @@
 
 Groups:
   layers  the dependency rules of docs/architecture.md (tests/check_layers.py)
+  format  the C files are as `make format` sets them; in a checkout, where clang-format-19 is installed
   docs    docs/operators.md says what the tables of operators say (make docs); README.md's commands do what it says (tests/readme.py)
   unit    tests/unit/test_*.c, cmocka programs
   ir      tests/ir, IR text through lit and FileCheck
@@ -39,6 +40,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,6 +99,14 @@ def run(cmd, env, timeout=1200):
 def group_layers(tally, args, env):
     code, out, err = run([sys.executable, os.path.join(HERE, "check_layers.py"), "--build", args.build], env)
     tally.add("layers", "includes", code == 0, out + err)
+
+
+def group_format(tally, args, env):
+    if not shutil.which("clang-format-19") or not os.path.exists(os.path.join(ROOT, ".git")):
+        print("format: clang-format-19 is not installed, or this is no checkout: nothing was looked at")
+        return
+    code, out, err = run([sys.executable, os.path.join(ROOT, "scripts", "format"), "--check"], env, 120)
+    tally.add("format", "C files", code == 0, out + err)
 
 
 def group_docs(tally, args, env):
@@ -558,6 +568,7 @@ def main():
     env = environment(args)
     groups = {
         "layers": lambda: group_layers(tally, args, env),
+        "format": lambda: group_format(tally, args, env),
         "docs": lambda: group_docs(tally, args, env),
         "unit": lambda: group_unit(tally, args, env),
         "ir": lambda: group_lit(tally, args, env, "ir"),

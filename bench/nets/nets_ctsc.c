@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nets_ctsc.c - ctsc as a contender of `make bench-nets`: loads a network, compares its result with PyTorch's, and runs it when told.
+ * nets_ctsc.c - ctsc as a contender of `make bench-nets`: loads a network, compares its result with
+ * PyTorch's, and runs it when told.
  *
  *     nets_ctsc MODEL.pt ARRAYS.npz THREADS
  *
- * ARRAYS has the arguments (x0, x1, ...) and what PyTorch computed (y0, y1, ...). Prints one JSON object once it is warm, {"version", "error"}: the
- * largest difference relative to the largest value; or {"failed"}. Then each line read is a number of seconds to measure for, which it answers with
- * {"min_ms", "median_ms", "peak_kib"}: of single calls, and of the process so far (VmHWM). nets_worker.py is the same in Python, for the peers.
+ * ARRAYS has the arguments (x0, x1, ...) and what PyTorch computed (y0, y1, ...). Prints one JSON
+ * object once it is warm, {"version", "error"}: the largest difference relative to the largest
+ * value; or {"failed"}. Then each line read is a number of seconds to measure for, which it answers
+ * with {"min_ms", "median_ms", "peak_kib"}: of single calls, and of the process so far (VmHWM).
+ * nets_worker.py is the same in Python, for the peers.
  */
 #include <ctsc.h>
 
@@ -38,20 +41,23 @@ static bool net_call(const net *n, ctsc_value **out) {
     return ctsc_module_run(n->m, "forward", n->nargs, n->args, NULL, out, n->e) == CTSC_OK;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The largest difference of two float tensors relative to the largest of want; infinite where they do not compare. */
+/* The largest difference of two float tensors relative to the largest of want; infinite where
+ * they do not compare. */
 static double net_difference(const ctsc_value *got, const ctsc_value *want) {
     ctsc_value *a = NULL, *b = NULL;
     double largest = 0, most = 0;
-    bool same = ctsc_value_kind(got) == CTSC_KIND_TENSOR && ctsc_tensor_dtype(got) == CTSC_FLOAT32 && ctsc_tensor_dtype(want) == CTSC_FLOAT32 &&
+    bool same = ctsc_value_kind(got) == CTSC_KIND_TENSOR &&
+                ctsc_tensor_dtype(got) == CTSC_FLOAT32 && ctsc_tensor_dtype(want) == CTSC_FLOAT32 &&
                 ctsc_tensor_ndim(got) == ctsc_tensor_ndim(want);
     int64_t count = 1;
     for (int i = 0; same && i < ctsc_tensor_ndim(want); i++) {
         same = ctsc_tensor_sizes(got)[i] == ctsc_tensor_sizes(want)[i];
         count *= ctsc_tensor_sizes(want)[i];
     }
-    same = same && ctsc_tensor_contiguous(got, &a, NULL) == CTSC_OK && ctsc_tensor_contiguous(want, &b, NULL) == CTSC_OK;
+    same = same && ctsc_tensor_contiguous(got, &a, NULL) == CTSC_OK &&
+           ctsc_tensor_contiguous(want, &b, NULL) == CTSC_OK;
     for (int64_t i = 0; same && i < count; i++) {
         float x = ((float *)ctsc_tensor_data(a))[i], y = ((float *)ctsc_tensor_data(b))[i];
         if (isnan(x - y)) same = false;
@@ -77,7 +83,7 @@ static double net_error(const net *n, const ctsc_value *result) {
     return i && i == (tuple ? ctsc_value_len(result) : 1) ? worst : INFINITY;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int compare_times(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -102,7 +108,8 @@ static bool net_measure(const net *n, double seconds) {
     bool ok = count >= LEAST_CALLS;
     if (ok) {
         qsort(ms, count, sizeof *ms, compare_times);
-        printf("{\"min_ms\": %.5f, \"median_ms\": %.5f, \"peak_kib\": %ld}\n", ms[0], ms[count / 2], peak_kib());
+        printf("{\"min_ms\": %.5f, \"median_ms\": %.5f, \"peak_kib\": %ld}\n", ms[0], ms[count / 2],
+               peak_kib());
     }
     free(ms);
     return ok;
@@ -112,9 +119,11 @@ static bool net_measure(const net *n, double seconds) {
 static bool net_open(net *n, const char *model, const char *arrays) {
     ctsc_value *out = NULL;
     double error = INFINITY;
-    bool ok = ctsc_value_load(arrays, &n->arrays, n->e) == CTSC_OK && ctsc_module_load(model, &n->m, n->e) == CTSC_OK &&
+    bool ok = ctsc_value_load(arrays, &n->arrays, n->e) == CTSC_OK &&
+              ctsc_module_load(model, &n->m, n->e) == CTSC_OK &&
               ctsc_module_set_opt(n->m, 2, n->e) == CTSC_OK;
-    while (ok && n->nargs < MAX_ARGS && (n->args[n->nargs] = net_array(n, 'x', n->nargs))) n->nargs++;
+    while (ok && n->nargs < MAX_ARGS && (n->args[n->nargs] = net_array(n, 'x', n->nargs)))
+        n->nargs++;
     for (int i = 0; i < WARM_CALLS && ok; i++) {
         ctsc_value_free(out);
         out = NULL;
@@ -122,7 +131,9 @@ static bool net_open(net *n, const char *model, const char *arrays) {
     }
     if (ok) error = net_error(n, out);
     ctsc_value_free(out);
-    if (ok) printf("{\"version\": \"ctsc %s\", \"error\": %g}\n", ctsc_version(), isfinite(error) ? error : 1e30);
+    if (ok)
+        printf("{\"version\": \"ctsc %s\", \"error\": %g}\n", ctsc_version(),
+               isfinite(error) ? error : 1e30);
     return ok;
 }
 

@@ -2,13 +2,16 @@
 /*
  * bind.h - the extension module ctsc._C: what its files share.
  *
- * The extension is made of ctsc.h and of CPython's limited API of 3.9, so that one binary serves every later version. What is hot is here: tensors, calls
- * of operators and of modules, conversion of values, indexing. What is broad is Python (python/ctsc/).
+ * The extension is made of ctsc.h and of CPython's limited API of 3.9, so that one binary serves
+ * every later version. What is hot is here: tensors, calls of operators and of modules, conversion
+ * of values, indexing. What is broad is Python (python/ctsc/).
  *
- * Lifetimes. A Tensor owns one ctsc_value handle; results of calls become Tensors without another copy. Arguments that are Tensors lend their handle,
- * everything else becomes a value for the call (bind_arg).
- * Threads. Each thread has scopes of its own for operators (bind_operator.c). The interpreter's lock is released while modules run, and while operators
- * work on large tensors; callbacks of the library take it again.
+ * Lifetimes. A Tensor owns one ctsc_value handle; results of calls become Tensors without another
+ * copy. Arguments that are Tensors lend their handle, everything else becomes a value for the
+ * call (bind_arg).
+ * Threads. Each thread has scopes of its own for operators (bind_operator.c). The interpreter's
+ * lock is released while modules run, and while operators work on large tensors; callbacks of the
+ * library take it again.
  * Tests: tests/python
  */
 #ifndef CTSC_BIND_H
@@ -22,16 +25,14 @@
 #include "ctsc.h"
 
 typedef struct Tensor {
-    PyObject_HEAD
-    ctsc_value *v;
+    PyObject_HEAD ctsc_value *v;
     PyObject *weak;
     PyObject *grad; /* .grad; NULL: None */
     bool requires_grad;
 } Tensor;
 
 typedef struct Dtype {
-    PyObject_HEAD
-    int number; /* ctsc_dtype */
+    PyObject_HEAD int number; /* ctsc_dtype */
 } Dtype;
 
 /* One row per dtype: what conversions ask. */
@@ -53,14 +54,16 @@ typedef struct bind_arg {
 
 enum { BIND_ARGS = 24 }; /* arguments of an operator */
 
-/* Objects that files look for; filled by bind_init_*, and by _C.set_hooks for those that Python makes. */
+/* Objects that files look for; filled by bind_init_*, and by _C.set_hooks for those
+ * that Python makes. */
 typedef struct bind_state {
     PyTypeObject *tensor, *dtype, *op, *module, *trace, *profiler, *object;
-    PyObject *error, *limit_error, *unsupported_error, *file_error, *environment_error, *script_error;
-    PyObject *hooks;         /* dict: what Python answers (python/ctsc/_hooks.py) */
-    PyObject *int_type;      /* of numbers that a trace follows */
-    PyObject *handle_name;   /* "_ctsc_handle_" */
-    PyObject *value_name;    /* "_ctsc_value_" */
+    PyObject *error, *limit_error, *unsupported_error, *file_error, *environment_error,
+        *script_error;
+    PyObject *hooks;       /* dict: what Python answers (python/ctsc/_hooks.py) */
+    PyObject *int_type;    /* of numbers that a trace follows */
+    PyObject *handle_name; /* "_ctsc_handle_" */
+    PyObject *value_name;  /* "_ctsc_value_" */
 } bind_state;
 extern bind_state bind;
 
@@ -72,7 +75,8 @@ PyObject *bind_raise(const ctsc_error *e, const char *what);
 ctsc_error *bind_error(void);
 /* tp_new of types whose objects only the extension makes. */
 PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw);
-/* Keeps the exception that Python code raised below a call, to raise it again when the call fails. */
+/* Keeps the exception that Python code raised below a call, to raise it again
+ * when the call fails. */
 void bind_stash_exception(ctsc_error *e, const char *what);
 
 /* ---- bind_dtype.c */
@@ -91,7 +95,8 @@ PyObject *bind_sizes(const int64_t *n, int ndim); /* a Size */
 int64_t bind_numel(const ctsc_value *v);
 /* Warns that a trace does not see what the program does with a tensor. -1 with an exception. */
 int bind_trace_warns(const char *what);
-ctsc_value *bind_cpu(Tensor *t); /* a tensor on the CPU with t's elements: a new handle; NULL with an exception */
+/* a tensor on the CPU with t's elements: a new handle; NULL with an exception */
+ctsc_value *bind_cpu(Tensor *t);
 PyObject *bind_element(int dtype, const void *at);
 
 /* ---- bind_make.c */
@@ -108,7 +113,8 @@ PyObject *bind_dlpack(Tensor *t, bool versioned);
 PyObject *bind_array_interface(Tensor *t);
 
 /* ---- bind_value.c */
-/* Python's object as an argument. wide: for modules, which take arrays for tensors. false with an exception. */
+/* Python's object as an argument. wide: for modules, which take arrays for tensors. false
+ * with an exception. */
 bool bind_to_value(PyObject *o, bool wide, bind_arg *out);
 void bind_free_args(size_t n, bind_arg *args);
 PyObject *bind_from_value(ctsc_value *v_take);
@@ -119,7 +125,8 @@ int bind_init_object(PyObject *m);
 extern PyMethodDef bind_operator_methods[];
 int bind_init_operator(PyObject *m);
 /* Calls an operator; NULL with an exception. */
-ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const bind_arg *args, bool random);
+ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const bind_arg *args,
+                      bool random);
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 ctsc_value *bind_small_int(int64_t i, bool *own);
 
@@ -134,7 +141,7 @@ extern PyMethodDef bind_module_functions[];
 
 /* ---- bind_trace.c */
 int bind_init_trace(PyObject *m);
-ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */
+ctsc_scope *bind_tracing(void);              /* the scope of the thread's trace, NULL: none */
 PyObject *bind_traced_result(ctsc_value *h); /* h: the trace's scope's */
 ctsc_value *bind_traced_handle(PyObject *o); /* borrowed; NULL: it is none */
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind_compat.h - what every CPython since 3.9 has, and the limited API's headers of 3.9 do not declare.
+ * bind_compat.h - what every CPython since 3.9 has, and the limited API's headers of
+ * 3.9 do not declare.
  *
- * The buffer protocol entered the limited API in 3.11, METH_FASTCALL in 3.10, vectorcall in 3.12; structure, numbers and functions have been what they are
- * now since 3.9, where types made from a spec first took slots of buffers and __vectorcalloffset__. PyUnicode_AsUTF8AndSize is of 3.10's limited API, and
- * of 3.3's library.
+ * The buffer protocol entered the limited API in 3.11, METH_FASTCALL in 3.10, vectorcall in 3.12;
+ * structure, numbers and functions have been what they are now since 3.9, where types made from a
+ * spec first took slots of buffers and __vectorcalloffset__. PyUnicode_AsUTF8AndSize is of 3.10's
+ * limited API, and of 3.3's library.
  */
 #ifndef CTSC_BIND_COMPAT_H
 #define CTSC_BIND_COMPAT_H
@@ -39,7 +41,8 @@ PyAPI_FUNC(int) PyObject_CheckBuffer(PyObject *o);
 #define METH_FASTCALL 0x0080
 #endif
 typedef PyObject *(*bind_fastcall)(PyObject *self, PyObject *const *args, Py_ssize_t n);
-typedef PyObject *(*bind_vectorcall)(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
+typedef PyObject *(*bind_vectorcall)(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                     PyObject *names);
 #define BIND_HAVE_VECTORCALL (1UL << 11)
 #define BIND_METHOD_DESCRIPTOR (1UL << 17)
 #define BIND_NARGS(n) ((Py_ssize_t)((n) & ~((size_t)1 << (8 * sizeof(size_t) - 1))))

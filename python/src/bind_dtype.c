@@ -36,9 +36,7 @@ PyObject *bind_dtype_object(int number) {
     return number >= 0 && number < NUMBERS && objects[number] ? objects[number] : Py_None;
 }
 
-static const dtype_row *row_of(PyObject *self) {
-    return by_number[((Dtype *)self)->number];
-}
+static const dtype_row *row_of(PyObject *self) { return by_number[((Dtype *)self)->number]; }
 static PyObject *dtype_repr(PyObject *self) {
     return PyUnicode_FromFormat("ctsc.%s", row_of(self)->name);
 }
@@ -80,12 +78,19 @@ static PyGetSetDef properties[] = {
     {"_typestr", dtype_typestr, NULL, NULL, NULL},
     {0},
 };
-static PyType_Slot slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_repr, dtype_repr}, {Py_tp_methods, methods}, {Py_tp_getset, properties}, {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, bind_no_new},
+    {Py_tp_repr, dtype_repr},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {0, NULL},
+};
 static PyType_Spec spec = {"ctsc.dtype", sizeof(Dtype), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_dtype(PyObject *m) {
     bind.dtype = (PyTypeObject *)PyType_FromSpec(&spec);
-    if (!bind.dtype || PyModule_AddObject(m, "dtype", bind_ref((PyObject *)bind.dtype)) < 0) return -1;
+    if (!bind.dtype || PyModule_AddObject(m, "dtype", bind_ref((PyObject *)bind.dtype)) < 0)
+        return -1;
     for (int i = 0; i < NROWS; i++) {
         const dtype_row *r = &rows[i];
         Dtype *o = (Dtype *)PyType_GenericAlloc(bind.dtype, 0);

@@ -2,8 +2,10 @@
 /*
  * bind_error.c - failures of the library as Python's exceptions.
  *
- * ctsc.Error is a RuntimeError, as PyTorch's are; what a limit, a missing operator or a damaged file is has a class of its own. An exception that a
- * script raised is also of the Python class it names. message is one line, diagnostic everything: the script's line with a caret, the chain of calls.
+ * ctsc.Error is a RuntimeError, as PyTorch's are; what a limit, a missing operator or a
+ * damaged file is has a class of its own. An exception that a script raised is also of the
+ * Python class it names. message is one line, diagnostic everything: the script's line with a
+ * caret, the chain of calls.
  */
 #include "bind.h"
 
@@ -14,9 +16,7 @@ static __thread ctsc_error *own_error;
 static pthread_key_t at_exit_of_thread;
 static __thread PyObject *stashed; /* exception of Python code that a call ran */
 
-static void error_free(void *e) {
-    ctsc_error_free(e);
-}
+static void error_free(void *e) { ctsc_error_free(e); }
 
 ctsc_error *bind_error(void) {
     if (own_error) return own_error;
@@ -42,7 +42,8 @@ static PyObject *error_class(const ctsc_error *e) {
     }
 }
 
-/* The class that Python has made for an exception of this name ("builtins.IndexError"); NULL without an exception: none. */
+/* The class that Python has made for an exception of this name ("builtins.IndexError"); NULL
+ * without an exception: none. */
 static PyObject *error_named(const char *name) {
     PyObject *maker = PyDict_GetItemString(bind.hooks, "exception_class");
     return maker ? PyObject_CallFunction(maker, "s", name) : NULL;
@@ -66,12 +67,15 @@ PyObject *bind_raise(const ctsc_error *e, const char *what) {
     PyErr_Clear();
     if (!cls) cls = bind_ref(error_class(e));
     char *rendered = ctsc_error_render(e, false);
-    PyObject *message = text_of(ctsc_error_message(e)), *all = text_of(rendered ? rendered : ""), *x = NULL;
+    PyObject *message = text_of(ctsc_error_message(e)), *all = text_of(rendered ? rendered : ""),
+             *x = NULL;
     ctsc_string_free(rendered);
     if (message && all) x = PyObject_CallFunction(cls, "OO", message, all);
     if (x) {
-        PyObject *status = PyLong_FromLong(ctsc_error_status(e)), *origin = PyUnicode_FromString(what ? what : "");
-        if (status && origin && PyObject_SetAttrString(x, "status", status) == 0 && PyObject_SetAttrString(x, "origin", origin) == 0)
+        PyObject *status = PyLong_FromLong(ctsc_error_status(e)),
+                 *origin = PyUnicode_FromString(what ? what : "");
+        if (status && origin && PyObject_SetAttrString(x, "status", status) == 0 &&
+            PyObject_SetAttrString(x, "origin", origin) == 0)
             PyErr_SetObject((PyObject *)Py_TYPE(x), x);
         Py_XDECREF(status);
         Py_XDECREF(origin);
@@ -101,22 +105,35 @@ void bind_stash_exception(ctsc_error *e, const char *what) {
 
 int bind_init_error(PyObject *m) {
     pthread_key_create(&at_exit_of_thread, error_free);
-    PyObject *dict = Py_BuildValue("{s:O,s:O,s:O,s:O}", "message", Py_None, "diagnostic", Py_None, "status", Py_None, "origin", Py_None);
+    PyObject *dict = Py_BuildValue("{s:O,s:O,s:O,s:O}", "message", Py_None, "diagnostic", Py_None,
+                                   "status", Py_None, "origin", Py_None);
     if (!dict) return -1;
-    bind.error = PyErr_NewExceptionWithDoc("ctsc.Error", "A call of the library failed: message, diagnostic, status.", PyExc_RuntimeError, dict);
+    bind.error = PyErr_NewExceptionWithDoc(
+        "ctsc.Error", "A call of the library failed: message, diagnostic, status.",
+        PyExc_RuntimeError, dict);
     Py_DECREF(dict);
     if (!bind.error) return -1;
     PyObject *both = PyTuple_Pack(2, bind.error, PyExc_NotImplementedError);
     if (!both) return -1;
-    bind.limit_error = PyErr_NewExceptionWithDoc("ctsc.LimitError", "A limit was reached, or a call was cancelled.", bind.error, NULL);
-    bind.unsupported_error = PyErr_NewExceptionWithDoc("ctsc.UnsupportedError", "An operator or a feature that ctsc lacks.", both, NULL);
-    bind.file_error = PyErr_NewExceptionWithDoc("ctsc.FileError", "A file is damaged or not what it should be.", bind.error, NULL);
-    bind.environment_error = PyErr_NewExceptionWithDoc("ctsc.EnvironmentLacks", "The machine lacks something.", bind.error, NULL);
-    bind.script_error = PyErr_NewExceptionWithDoc("ctsc.ScriptError", "An exception that a script raised.", bind.error, NULL);
+    bind.limit_error = PyErr_NewExceptionWithDoc(
+        "ctsc.LimitError", "A limit was reached, or a call was cancelled.", bind.error, NULL);
+    bind.unsupported_error = PyErr_NewExceptionWithDoc(
+        "ctsc.UnsupportedError", "An operator or a feature that ctsc lacks.", both, NULL);
+    bind.file_error = PyErr_NewExceptionWithDoc(
+        "ctsc.FileError", "A file is damaged or not what it should be.", bind.error, NULL);
+    bind.environment_error = PyErr_NewExceptionWithDoc(
+        "ctsc.EnvironmentLacks", "The machine lacks something.", bind.error, NULL);
+    bind.script_error = PyErr_NewExceptionWithDoc(
+        "ctsc.ScriptError", "An exception that a script raised.", bind.error, NULL);
     Py_DECREF(both);
     const struct { const char *name; PyObject *o; } all[] = {
-        {"Error", bind.error}, {"LimitError", bind.limit_error}, {"UnsupportedError", bind.unsupported_error}, {"FileError", bind.file_error},
-        {"EnvironmentLacks", bind.environment_error}, {"ScriptError", bind.script_error}};
+        {"Error", bind.error},
+        {"LimitError", bind.limit_error},
+        {"UnsupportedError", bind.unsupported_error},
+        {"FileError", bind.file_error},
+        {"EnvironmentLacks", bind.environment_error},
+        {"ScriptError", bind.script_error},
+    };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!all[i].o || PyObject_SetAttrString(m, all[i].name, all[i].o) < 0) return -1;
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind_extension.c - the extension module: its types and functions, and the settings of the library.
+ * bind_extension.c - the extension module: its types and functions, and the settings
+ * of the library.
  */
 #include "bind.h"
 
@@ -44,7 +45,8 @@ static PyObject *set_quantized_engine(PyObject *self, PyObject *args) {
     ctsc_error *e = bind_error();
     (void)self;
     if (!e || !PyArg_ParseTuple(args, "s", &name)) return NULL;
-    return ctsc_set_quantized_engine(name, e) == CTSC_OK ? bind_ref(Py_None) : bind_raise(e, "set_quantized_engine");
+    return ctsc_set_quantized_engine(name, e) == CTSC_OK ? bind_ref(Py_None)
+                                                         : bind_raise(e, "set_quantized_engine");
 }
 static PyObject *cuda_devices(PyObject *self, PyObject *unused) {
     (void)self;
@@ -57,7 +59,8 @@ static PyObject *value_close(PyObject *self, PyObject *args) {
     bind_arg a, b;
     char *why = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOdd", &got, &want, &rtol, &atol) || !bind_to_value(got, true, &a)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOdd", &got, &want, &rtol, &atol) || !bind_to_value(got, true, &a))
+        return NULL;
     if (!bind_to_value(want, true, &b)) return bind_free_args(1, &a), NULL;
     bool same = ctsc_value_close(a.v, b.v, rtol, atol, &why);
     bind_free_args(1, &a);
@@ -77,7 +80,8 @@ static PyMethodDef methods[] = {
     {"_close", value_close, METH_VARARGS, NULL},
     {0},
 };
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_C", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_C", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__C(void) {
     if (!ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION)) {
@@ -90,11 +94,14 @@ PyMODINIT_FUNC PyInit__C(void) {
     bind.handle_name = PyUnicode_InternFromString("_ctsc_handle_");
     bind.value_name = PyUnicode_InternFromString("_ctsc_value_");
     bind_init_value();
-    PyMethodDef *const more[] = {bind_make_methods, bind_share_methods, bind_operator_methods, bind_module_functions, bind_register_methods};
+    PyMethodDef *const more[] = {bind_make_methods, bind_share_methods, bind_operator_methods,
+                                 bind_module_functions, bind_register_methods};
     bool ok = bind.hooks && bind.handle_name && bind.value_name;
-    for (size_t i = 0; ok && i < sizeof more / sizeof *more; i++) ok = PyModule_AddFunctions(m, more[i]) == 0;
-    ok = ok && bind_init_error(m) == 0 && bind_init_dtype(m) == 0 && bind_init_tensor(m) == 0 && bind_init_object(m) == 0 &&
-         bind_init_operator(m) == 0 && bind_init_module(m) == 0 && bind_init_trace(m) == 0 && bind_init_profile(m) == 0 &&
+    for (size_t i = 0; ok && i < sizeof more / sizeof *more; i++)
+        ok = PyModule_AddFunctions(m, more[i]) == 0;
+    ok = ok && bind_init_error(m) == 0 && bind_init_dtype(m) == 0 && bind_init_tensor(m) == 0 &&
+         bind_init_object(m) == 0 && bind_init_operator(m) == 0 && bind_init_module(m) == 0 &&
+         bind_init_trace(m) == 0 && bind_init_profile(m) == 0 &&
          PyModule_AddStringConstant(m, "__version__", ctsc_version()) == 0;
     if (ok) return m;
     Py_DECREF(m);

@@ -2,23 +2,26 @@
 /*
  * bind_index.c - x[...] and x[...] = v, as PyTorch takes indices.
  *
- * Method. What gives views (ints, slices, None, Ellipsis, 0-dim integer tensors) is applied from left to right; tensors, masks, lists and bools are put down
- * with the dimension they stand at, and indexed with at once at the end, by aten::index or aten::index_put_.
+ * Method. What gives views (ints, slices, None, Ellipsis, 0-dim integer tensors) is applied from
+ * left to right; tensors, masks, lists and bools are put down with the dimension they stand at, and
+ * indexed with at once at the end, by aten::index or aten::index_put_.
  */
 #include "bind.h"
 
 #include <string.h>
 
 typedef struct indexing {
-    PyObject *x;                /* the view so far; owned */
-    int dim;                    /* where the next index applies */
-    PyObject *tensors[64];      /* of dimension i; NULL: none */
-    int ntensors, ndim;         /* ndim: of the tensor that is indexed */
+    PyObject *x;           /* the view so far; owned */
+    int dim;               /* where the next index applies */
+    PyObject *tensors[64]; /* of dimension i; NULL: none */
+    int ntensors, ndim;    /* ndim: of the tensor that is indexed */
 } indexing;
 
 static bool put(indexing *ix, PyObject *t_take) {
     if (!t_take) return false;
-    if (ix->dim >= 64) return Py_DECREF(t_take), PyErr_SetString(PyExc_IndexError, "too many indices for a tensor"), false;
+    if (ix->dim >= 64)
+        return Py_DECREF(t_take),
+               PyErr_SetString(PyExc_IndexError, "too many indices for a tensor"), false;
     Py_XDECREF(ix->tensors[ix->dim]);
     ix->tensors[ix->dim++] = t_take;
     if (ix->dim > ix->ntensors) ix->ntensors = ix->dim;
@@ -52,9 +55,13 @@ static bool select_at(indexing *ix, PyObject *o) {
     ctsc_value *v = ((Tensor *)ix->x)->v;
     if (ix->dim >= ctsc_tensor_ndim(v)) {
         if (!ctsc_tensor_ndim(v))
-            PyErr_SetString(PyExc_IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
-                                              "a 0-dim tensor to a number");
-        else PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d", ctsc_tensor_ndim(v));
+            PyErr_SetString(PyExc_IndexError,
+                            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                            "`tensor.item<T>()` in C++ to convert "
+                            "a 0-dim tensor to a number");
+        else
+            PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d",
+                         ctsc_tensor_ndim(v));
         return false;
     }
     bool traced = bind_tracing() && (TensorCheck(o) || bind_traced_handle(o));
@@ -66,7 +73,9 @@ static bool select_at(indexing *ix, PyObject *o) {
         if (i == -1 && PyErr_Occurred()) return false;
         long long size = (long long)ctsc_tensor_sizes(v)[ix->dim];
         if (i < -size || i >= size) {
-            PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", i, ix->dim, size);
+            PyErr_Format(PyExc_IndexError,
+                         "index %lld is out of bounds for dimension %d with size %lld", i, ix->dim,
+                         size);
             return false;
         }
         return ints_view(ix, "aten::select", 2, (int64_t[]){ix->dim, i});
@@ -82,10 +91,12 @@ static bool select_at(indexing *ix, PyObject *o) {
 /* A bound of a slice: an int, or what a trace follows. */
 static bool bound(PyObject *o, int64_t otherwise, bind_arg *out) {
     if (o == Py_None) return out->v = bind_small_int(otherwise, &out->own), out->v != NULL;
-    if ((PyLong_Check(o) && bind_traced_handle(o)) || (bind_tracing() && TensorCheck(o))) return bind_to_value(o, false, out);
+    if ((PyLong_Check(o) && bind_traced_handle(o)) || (bind_tracing() && TensorCheck(o)))
+        return bind_to_value(o, false, out);
     PyObject *whole = PyNumber_Index(o);
     if (!whole) {
-        PyErr_SetString(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method");
+        PyErr_SetString(PyExc_TypeError,
+                        "slice indices must be integers or None or have an __index__ method");
         return false;
     }
     int overflow;
@@ -103,8 +114,11 @@ static PyObject *part(PyObject *slice, const char *name) {
 static bool slice_at(indexing *ix, PyObject *o) {
     ctsc_value *v = ((Tensor *)ix->x)->v;
     if (ix->dim >= ctsc_tensor_ndim(v)) {
-        if (!ctsc_tensor_ndim(v)) PyErr_SetString(PyExc_IndexError, "slice() cannot be applied to a 0-dim tensor.");
-        else PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d", ctsc_tensor_ndim(v));
+        if (!ctsc_tensor_ndim(v))
+            PyErr_SetString(PyExc_IndexError, "slice() cannot be applied to a 0-dim tensor.");
+        else
+            PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d",
+                         ctsc_tensor_ndim(v));
         return false;
     }
     PyObject *start = part(o, "start"), *stop = part(o, "stop"), *step = part(o, "step");
@@ -114,7 +128,8 @@ static bool slice_at(indexing *ix, PyObject *o) {
     if (ok && start == Py_None && stop == Py_None && step == Py_None) goto out;
     args[n].v = bind_small_int(ix->dim, &args[n].own);
     n++;
-    ok = ok && bound(start, 0, &args[n]) && ++n && bound(stop, INT64_MAX, &args[n]) && ++n && bound(step, 1, &args[n]) && ++n;
+    ok = ok && bound(start, 0, &args[n]) && ++n && bound(stop, INT64_MAX, &args[n]) && ++n &&
+         bound(step, 1, &args[n]) && ++n;
     if (ok && ctsc_value_kind(args[3].v) == CTSC_KIND_INT && ctsc_value_int(args[3].v) <= 0) {
         PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
         ok = false;
@@ -146,7 +161,8 @@ static bool one(indexing *ix, PyObject *o, int specified) {
         ctsc_value *args[2] = {t ? ((Tensor *)t)->v : NULL, bind_small_int(0, &own)};
         PyObject *mask = t ? bind_call_object("aten::unsqueeze", 2, args) : NULL;
         Py_XDECREF(t);
-        if (!mask || !ints_view(ix, "aten::unsqueeze", 1, (int64_t[]){ix->dim})) return Py_XDECREF(mask), false;
+        if (!mask || !ints_view(ix, "aten::unsqueeze", 1, (int64_t[]){ix->dim}))
+            return Py_XDECREF(mask), false;
         return put(ix, mask);
     }
     if (PySlice_Check(o)) return slice_at(ix, o);
@@ -161,16 +177,18 @@ static bool one(indexing *ix, PyObject *o, int specified) {
             return put(ix, bind_call_object("aten::unsqueeze", 2, args));
         }
         if (kind == 'f' || kind == 'c') {
-            PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
+            PyErr_SetString(PyExc_IndexError,
+                            "tensors used as indices must be long, int, byte or bool tensors");
             return false;
         }
         if (ix->dim >= ctsc_tensor_ndim(((Tensor *)ix->x)->v)) {
-            PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d", ctsc_tensor_ndim(((Tensor *)ix->x)->v));
+            PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d",
+                         ctsc_tensor_ndim(((Tensor *)ix->x)->v));
             return false;
         }
         return put(ix, bind_ref(o));
     }
-    if (PyIndex_Check(o) && !PyObject_CheckBuffer(o)) return select_at(ix, o) ;
+    if (PyIndex_Check(o) && !PyObject_CheckBuffer(o)) return select_at(ix, o);
     if (PyList_Check(o) || PyTuple_Check(o) || PyObject_CheckBuffer(o)) {
         bool empty = (PyList_Check(o) || PyTuple_Check(o)) && PySequence_Size(o) == 0;
         PyObject *t = bind_tensor_of(o, empty ? CTSC_INT64 : -1);
@@ -186,7 +204,10 @@ static bool one(indexing *ix, PyObject *o, int specified) {
     }
     if (PyIndex_Check(o)) return select_at(ix, o);
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
-    PyErr_Format(PyExc_IndexError, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %U)", name);
+    PyErr_Format(PyExc_IndexError,
+                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables "
+                 "are valid indices (got %U)",
+                 name);
     Py_XDECREF(name);
     return false;
 }
@@ -213,7 +234,8 @@ static bool apply(indexing *ix, PyObject *self, PyObject *index) {
     if (!PyTuple_Check(index)) return one(ix, index, index == Py_Ellipsis ? 0 : 1);
     int specified = specified_dims(index);
     if (specified > ctsc_tensor_ndim(((Tensor *)self)->v)) {
-        PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d", ctsc_tensor_ndim(((Tensor *)self)->v));
+        PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d",
+                     ctsc_tensor_ndim(((Tensor *)self)->v));
         return false;
     }
     for (Py_ssize_t i = 0; i < PyTuple_Size(index); i++)
@@ -224,7 +246,8 @@ static bool apply(indexing *ix, PyObject *self, PyObject *index) {
 /* The list of tensors and Nones. */
 static ctsc_value *index_list(const indexing *ix) {
     ctsc_value *items[64], *none = ctsc_none_new(), *l = NULL;
-    for (int i = 0; i < ix->ntensors; i++) items[i] = ix->tensors[i] ? ((Tensor *)ix->tensors[i])->v : none;
+    for (int i = 0; i < ix->ntensors; i++)
+        items[i] = ix->tensors[i] ? ((Tensor *)ix->tensors[i])->v : none;
     if (none) l = ctsc_list_new((size_t)ix->ntensors, items);
     ctsc_value_free(none);
     if (!l) PyErr_NoMemory();
@@ -240,7 +263,8 @@ static void as_index_error(void) {
     PyObject *text = x ? PyObject_GetAttrString(x, "message") : NULL;
     PyErr_Clear();
     const char *s = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    if (s && (strstr(s, "index") && (strstr(s, "out of") || strstr(s, "does not match") || strstr(s, "could not be broadcast")))) {
+    if (s && (strstr(s, "index") && (strstr(s, "out of") || strstr(s, "does not match") ||
+                                     strstr(s, "could not be broadcast")))) {
         PyErr_SetObject(PyExc_IndexError, text);
         Py_XDECREF(type);
         Py_XDECREF(x);
@@ -279,7 +303,9 @@ static PyObject *traced_number(PyObject *v, int dtype) {
     bool ok = empty && bind_to_value(empty, false, &args[0]) && bind_to_value(v, false, &args[1]);
     args[2].v = bind_small_int(dtype, &args[2].own);
     const char *const names[] = {NULL, NULL, "dtype"};
-    ctsc_value *h = ok ? ctsc_scope_call(bind_tracing(), "aten::full", 3, names, (ctsc_value *[]){args[0].v, args[1].v, args[2].v}) : NULL;
+    ctsc_value *h = ok ? ctsc_scope_call(bind_tracing(), "aten::full", 3, names,
+                                         (ctsc_value *[]){args[0].v, args[1].v, args[2].v})
+                       : NULL;
     if (h) full = bind_traced_result(h);
     else if (ok) bind_raise(ctsc_scope_error(bind_tracing()), "full");
     bind_free_args(3, args);
@@ -291,7 +317,8 @@ static PyObject *traced_number(PyObject *v, int dtype) {
 static PyObject *assigned(PyObject *x, PyObject *v) {
     if (TensorCheck(v)) return bind_ref(v);
     int dtype = (int)ctsc_tensor_dtype(((Tensor *)x)->v);
-    if (bind_is_number(v) || PyBool_Check(v)) return bind_tracing() ? traced_number(v, dtype) : bind_tensor_of(v, dtype);
+    if (bind_is_number(v) || PyBool_Check(v))
+        return bind_tracing() ? traced_number(v, dtype) : bind_tensor_of(v, dtype);
     if (PyObject_CheckBuffer(v) && !PyBytes_Check(v)) return bind_tensor_of(v, -1);
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(v), "__name__");
     PyErr_Format(PyExc_TypeError, "can't assign a %U to a ctsc tensor", name);
@@ -301,7 +328,8 @@ static PyObject *assigned(PyObject *x, PyObject *v) {
 
 /* Without leading dims of size 1 beyond those of x. */
 static PyObject *without_ones(PyObject *x, PyObject *t_take) {
-    while (t_take && ctsc_tensor_ndim(((Tensor *)t_take)->v) > ctsc_tensor_ndim(((Tensor *)x)->v) && ctsc_tensor_sizes(((Tensor *)t_take)->v)[0] == 1) {
+    while (t_take && ctsc_tensor_ndim(((Tensor *)t_take)->v) > ctsc_tensor_ndim(((Tensor *)x)->v) &&
+           ctsc_tensor_sizes(((Tensor *)t_take)->v)[0] == 1) {
         bool own;
         ctsc_value *args[2] = {((Tensor *)t_take)->v, bind_small_int(0, &own)};
         PyObject *less = bind_call_object("aten::squeeze", 2, args);

@@ -2,9 +2,10 @@
 /*
  * bind_interrupt.c - Ctrl-C ends a running call.
  *
- * Python's handler of SIGINT only takes a note, and nobody reads it while the library works. So a handler of our own stands before it: it calls Python's and
- * pulls the switch (ctsc_cancel) of the call on the main thread. It is put there at a call, again where somebody has replaced it since (signal.signal); that
- * is looked at once per millisecond at most, since it is a system call.
+ * Python's handler of SIGINT only takes a note, and nobody reads it while the library works. So a
+ * handler of our own stands before it: it calls Python's and pulls the switch (ctsc_cancel) of the
+ * call on the main thread. It is put there at a call, again where somebody has replaced it since
+ * (signal.signal); that is looked at once per millisecond at most, since it is a system call.
  */
 #include "bind.h"
 
@@ -26,7 +27,8 @@ static void on_signal(int number, siginfo_t *info, void *context) {
         ctsc_cancel_set(the_cancel);
     }
     if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(number, info, context);
-    else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) before.sa_handler(number);
+    else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL)
+        before.sa_handler(number);
 }
 
 static uint64_t now_us(void) {
@@ -37,8 +39,12 @@ static uint64_t now_us(void) {
 
 static void look(void) {
     struct sigaction now;
-    if (sigaction(SIGINT, NULL, &now) != 0 || ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal)) return;
-    if (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)) return; /* ends the process, or nothing */
+    if (sigaction(SIGINT, NULL, &now) != 0 ||
+        ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal))
+        return;
+    /* ends the process, or nothing */
+    if (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
+        return;
     before = now;
     struct sigaction own = now;
     own.sa_flags |= SA_SIGINFO;
@@ -52,7 +58,8 @@ static bool is_main(void) {
     if (known) return known == 1;
     if (!main_known) {
         PyObject *threading = PyImport_ImportModule("threading");
-        PyObject *t = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL, *id = t ? PyObject_GetAttrString(t, "ident") : NULL;
+        PyObject *t = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL,
+                 *id = t ? PyObject_GetAttrString(t, "ident") : NULL;
         if (id && PyLong_Check(id)) {
             main_thread = (pthread_t)PyLong_AsUnsignedLong(id);
             main_known = true;

@@ -2,7 +2,8 @@
 /*
  * bind_make.c - tensors of Python's numbers, and lists of a tensor's: tensor(), tolist().
  *
- * Method. The first item of each depth tells the sizes; a walk over all items finds the dtype they need and checks the lengths, a second one writes them.
+ * Method. The first item of each depth tells the sizes; a walk over all items finds the dtype they
+ * need and checks the lengths, a second one writes them.
  */
 #include "bind.h"
 
@@ -15,12 +16,13 @@ bool bind_is_number(PyObject *o) {
     if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o)) return true;
     if (TensorCheck(o) || PyUnicode_Check(o)) return false;
     if (PyIndex_Check(o)) return true;
-    return PyObject_HasAttrString(o, "__float__") && PyObject_HasAttrString(o, "dtype") && !PyObject_HasAttrString(o, "__len__");
+    return PyObject_HasAttrString(o, "__float__") && PyObject_HasAttrString(o, "dtype") &&
+           !PyObject_HasAttrString(o, "__len__");
 }
 
 static bool is_sequence(PyObject *o) {
-    return !PyUnicode_Check(o) && !PyBytes_Check(o) && PySequence_Check(o) && !(TensorCheck(o) && !ctsc_tensor_ndim(((Tensor *)o)->v)) &&
-           PySequence_Size(o) >= 0;
+    return !PyUnicode_Check(o) && !PyBytes_Check(o) && PySequence_Check(o) &&
+           !(TensorCheck(o) && !ctsc_tensor_ndim(((Tensor *)o)->v)) && PySequence_Size(o) >= 0;
 }
 
 /* What a number is. KIND_NONE with an exception: it is none. */
@@ -34,12 +36,14 @@ static int kind_of(PyObject *o) {
         return k == 'b' ? KIND_BOOL : k == 'f' ? KIND_FLOAT : k == 'c' ? KIND_COMPLEX : KIND_INT;
     }
     if (bind_is_number(o)) {
-        const char *name = PyUnicode_AsUTF8AndSize(PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"), NULL);
+        const char *name = PyUnicode_AsUTF8AndSize(
+            PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"), NULL);
         if (name && !strncmp(name, "bool", 4)) return KIND_BOOL;
         return PyIndex_Check(o) ? KIND_INT : KIND_FLOAT;
     }
     PyErr_Clear();
-    if (PyUnicode_Check(o)) return PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'"), KIND_NONE;
+    if (PyUnicode_Check(o))
+        return PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'"), KIND_NONE;
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
     PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", name);
     Py_XDECREF(name);
@@ -75,7 +79,9 @@ static bool measure_all(PyObject *o, int depth, shape *s) {
     if (depth == s->ndim) {
         if (is_sequence(o)) {
             PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
-            PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars, not '%U'", name);
+            PyErr_Format(PyExc_ValueError,
+                         "only one element tensors can be converted to Python scalars, not '%U'",
+                         name);
             Py_XDECREF(name);
             return false;
         }
@@ -86,17 +92,20 @@ static bool measure_all(PyObject *o, int depth, shape *s) {
     }
     if (!is_sequence(o)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "expected sequence of length %lld at dim %d", (long long)s->sizes[depth], depth);
+        PyErr_Format(PyExc_TypeError, "expected sequence of length %lld at dim %d",
+                     (long long)s->sizes[depth], depth);
         return false;
     }
     Py_ssize_t n = PySequence_Size(o);
     if (n != s->sizes[depth]) {
-        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %lld)", (long long)s->sizes[depth], depth, (long long)n);
+        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %lld)",
+                     (long long)s->sizes[depth], depth, (long long)n);
         return false;
     }
     bool list = PyList_Check(o);
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *item = list && i < PyList_Size(o) ? bind_ref(PyList_GetItem(o, i)) : PySequence_GetItem(o, i);
+        PyObject *item = list && i < PyList_Size(o) ? bind_ref(PyList_GetItem(o, i))
+                                                    : PySequence_GetItem(o, i);
         bool ok = item && measure_all(item, depth + 1, s);
         Py_XDECREF(item);
         if (!ok) return false;
@@ -104,22 +113,32 @@ static bool measure_all(PyObject *o, int depth, shape *s) {
     return true;
 }
 
-#define STORE(type, x) { type e = (type)(x); memcpy(at, &e, sizeof e); return true; }
+#define STORE(type, x)                                                                             \
+    {                                                                                              \
+        type e = (type)(x);                                                                        \
+        memcpy(at, &e, sizeof e);                                                                  \
+        return true;                                                                               \
+    }
 static bool store_int(PyObject *o, int dtype, void *at) {
     static const struct { int dtype; long long low, high; const char *name; } ranges[] = {
-        {CTSC_UINT8, 0, 255, "uint8_t"}, {CTSC_INT8, -128, 127, "int8_t"}, {CTSC_INT16, -32768, 32767, "int16_t"},
-        {CTSC_INT32, INT32_MIN, INT32_MAX, "int"}};
+        {CTSC_UINT8, 0, 255, "uint8_t"},
+        {CTSC_INT8, -128, 127, "int8_t"},
+        {CTSC_INT16, -32768, 32767, "int16_t"},
+        {CTSC_INT32, INT32_MIN, INT32_MAX, "int"},
+    };
     PyObject *whole = PyFloat_Check(o) || !PyIndex_Check(o) ? PyNumber_Long(o) : PyNumber_Index(o);
     if (!whole) return false;
     long long i = PyLong_AsLongLong(whole);
     Py_DECREF(whole);
     if (i == -1 && PyErr_Occurred()) {
-        if (PyErr_ExceptionMatches(PyExc_OverflowError)) PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long");
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long");
         return false;
     }
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
         if (ranges[k].dtype == dtype && (i < ranges[k].low || i > ranges[k].high)) {
-            PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", ranges[k].name);
+            PyErr_Format(PyExc_RuntimeError,
+                         "value cannot be converted to type %s without overflow", ranges[k].name);
             return false;
         }
     switch (dtype) {
@@ -139,9 +158,14 @@ static bool store(PyObject *o, int dtype, void *at) {
         STORE(uint8_t, yes)
     }
     if (r->kind == 'c') {
-        double re = PyComplex_RealAsDouble(o), im = PyErr_Occurred() ? 0 : PyComplex_ImagAsDouble(o);
+        double re = PyComplex_RealAsDouble(o),
+               im = PyErr_Occurred() ? 0 : PyComplex_ImagAsDouble(o);
         if (PyErr_Occurred()) return false;
-        if (dtype == CTSC_COMPLEX128) { double c[2] = {re, im}; memcpy(at, c, sizeof c); return true; }
+        if (dtype == CTSC_COMPLEX128) {
+            double c[2] = {re, im};
+            memcpy(at, c, sizeof c);
+            return true;
+        }
         float c[2] = {(float)re, (float)im};
         memcpy(at, c, sizeof c);
         return true;
@@ -161,7 +185,8 @@ static bool fill(PyObject *o, int depth, const shape *s, int dtype, int size, ch
     }
     bool list = PyList_Check(o);
     for (int64_t i = 0; i < s->sizes[depth]; i++) {
-        PyObject *item = list && i < PyList_Size(o) ? bind_ref(PyList_GetItem(o, (Py_ssize_t)i)) : PySequence_GetItem(o, (Py_ssize_t)i);
+        PyObject *item = list && i < PyList_Size(o) ? bind_ref(PyList_GetItem(o, (Py_ssize_t)i))
+                                                    : PySequence_GetItem(o, (Py_ssize_t)i);
         bool ok = item && fill(item, depth + 1, s, dtype, size, at);
         Py_XDECREF(item);
         if (!ok) return false;
@@ -173,7 +198,8 @@ static PyObject *converted(PyObject *t, int dtype, bool copy) {
     bool own;
     if (!t) return NULL;
     ctsc_value *v = ((Tensor *)t)->v, *flags[2] = {ctsc_bool_new(false), ctsc_bool_new(copy)};
-    ctsc_value *args[4] = {v, bind_small_int(dtype < 0 ? (int)ctsc_tensor_dtype(v) : dtype, &own), flags[0], flags[1]};
+    ctsc_value *args[4] = {v, bind_small_int(dtype < 0 ? (int)ctsc_tensor_dtype(v) : dtype, &own),
+                           flags[0], flags[1]};
     PyObject *o = bind_call_object("aten::to.dtype", 4, args);
     ctsc_value_free(flags[0]);
     ctsc_value_free(flags[1]);
@@ -183,17 +209,26 @@ static PyObject *converted(PyObject *t, int dtype, bool copy) {
 
 PyObject *bind_tensor_of(PyObject *data, int dtype) {
     if (TensorCheck(data)) return converted(bind_ref(data), dtype, true);
-    if (!PyList_Check(data) && !PyTuple_Check(data) && !PyBytes_Check(data) && PyObject_CheckBuffer(data)) return converted(bind_from_buffer(data), dtype, true);
-    static const int of_kind[] = {[KIND_NONE] = CTSC_FLOAT32, [KIND_BOOL] = CTSC_BOOL, [KIND_INT] = CTSC_INT64, [KIND_FLOAT] = CTSC_FLOAT32,
+    if (!PyList_Check(data) && !PyTuple_Check(data) && !PyBytes_Check(data) &&
+        PyObject_CheckBuffer(data))
+        return converted(bind_from_buffer(data), dtype, true);
+    static const int of_kind[] = {[KIND_NONE] = CTSC_FLOAT32,
+                                  [KIND_BOOL] = CTSC_BOOL,
+                                  [KIND_INT] = CTSC_INT64,
+                                  [KIND_FLOAT] = CTSC_FLOAT32,
                                   [KIND_COMPLEX] = CTSC_COMPLEX64};
     shape s = {0};
     if (!measure_first(data, &s) || !measure_all(data, 0, &s)) return NULL;
-    int want = dtype >= 0 ? dtype : of_kind[s.kind], made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 ? CTSC_FLOAT32 : want;
+    int want = dtype >= 0 ? dtype : of_kind[s.kind],
+        made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 ? CTSC_FLOAT32 : want;
     if (bind_dtype_row(want)->kind != 'c' && s.kind == KIND_COMPLEX)
-        return PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow"), NULL;
+        return PyErr_SetString(PyExc_RuntimeError,
+                               "value cannot be converted to type double without overflow"),
+               NULL;
     ctsc_value *v = NULL;
     ctsc_error *e = bind_error();
-    if (!e || ctsc_tensor_new((ctsc_dtype)made, s.ndim, s.sizes, &v, e) != CTSC_OK) return e ? bind_raise(e, "tensor") : NULL;
+    if (!e || ctsc_tensor_new((ctsc_dtype)made, s.ndim, s.sizes, &v, e) != CTSC_OK)
+        return e ? bind_raise(e, "tensor") : NULL;
     char *at = ctsc_tensor_data(v);
     if (!fill(data, 0, &s, made, bind_dtype_row(made)->size, &at)) return ctsc_value_free(v), NULL;
     PyObject *t = bind_tensor_take(v);
@@ -206,7 +241,8 @@ static PyObject *make_tensor(PyObject *self, PyObject *args) {
     int dtype;
     (void)self;
     if (!PyArg_ParseTuple(args, "Oi", &data, &dtype)) return NULL;
-    if (dtype >= 0 && (!bind_dtype_row(dtype) || bind_dtype_row(dtype)->kind == 'q')) return PyErr_SetString(PyExc_TypeError, "dtype must be a dtype of numbers"), NULL;
+    if (dtype >= 0 && (!bind_dtype_row(dtype) || bind_dtype_row(dtype)->kind == 'q'))
+        return PyErr_SetString(PyExc_TypeError, "dtype must be a dtype of numbers"), NULL;
     return bind_tensor_of(data, dtype);
 }
 
@@ -215,7 +251,8 @@ static PyObject *list_of(const ctsc_value *v, int dim, const char *at, int dtype
     Py_ssize_t n = (Py_ssize_t)ctsc_tensor_sizes(v)[dim];
     PyObject *l = PyList_New(n);
     for (Py_ssize_t i = 0; l && i < n; i++) {
-        PyObject *item = list_of(v, dim + 1, at + i * ctsc_tensor_strides(v)[dim] * size, dtype, size);
+        PyObject *item = list_of(v, dim + 1, at + i * ctsc_tensor_strides(v)[dim] * size, dtype,
+                                 size);
         if (!item || PyList_SetItem(l, i, item) < 0) Py_CLEAR(l);
     }
     return l;

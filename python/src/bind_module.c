@@ -2,16 +2,16 @@
 /*
  * bind_module.c - programs: loading and compiling them, calling their methods, what is in them.
  *
- * A Module is callable, and its forward; other methods are bound objects (Method). Names that are neither are looked up in the program: submodules are Modules
- * of their own, other attributes values. The breadth (state_dict, save, to, ...) is python/ctsc/_module.py's.
+ * A Module is callable, and its forward; other methods are bound objects (Method). Names that are
+ * neither are looked up in the program: submodules are Modules of their own, other attributes
+ * values. The breadth (state_dict, save, to, ...) is python/ctsc/_module.py's.
  */
 #include "bind.h"
 
 #include <string.h>
 
 typedef struct Module {
-    PyObject_HEAD
-    bind_vectorcall call;
+    PyObject_HEAD bind_vectorcall call;
     ctsc_module *m;
     PyObject *keep; /* the bytes that the archive is read from */
     PyObject *weak;
@@ -20,8 +20,7 @@ typedef struct Module {
 } Module;
 
 typedef struct Method {
-    PyObject_HEAD
-    bind_vectorcall call;
+    PyObject_HEAD bind_vectorcall call;
     Module *module;
     char *name;
     ctsc_signature *signature;
@@ -29,7 +28,7 @@ typedef struct Method {
 
 static PyTypeObject *method_type;
 
-/* ---- limits ---------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static __thread struct { uint64_t steps, timeout_us, bytes; } limits;
 
@@ -37,19 +36,22 @@ static PyObject *set_limits(PyObject *self, PyObject *args) {
     unsigned long long steps, bytes, us;
     (void)self;
     if (!PyArg_ParseTuple(args, "KKK", &steps, &us, &bytes)) return NULL;
-    PyObject *old = Py_BuildValue("(KKK)", (unsigned long long)limits.steps, (unsigned long long)limits.timeout_us, (unsigned long long)limits.bytes);
+    PyObject *old = Py_BuildValue("(KKK)", (unsigned long long)limits.steps,
+                                  (unsigned long long)limits.timeout_us,
+                                  (unsigned long long)limits.bytes);
     limits.steps = steps;
     limits.timeout_us = us;
     limits.bytes = bytes;
     return old;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* What a script prints and warns goes where Python's does. */
 static void call_hook(const char *name, const char *text, size_t len) {
     PyGILState_STATE s = PyGILState_Ensure();
-    PyObject *hook = PyDict_GetItemString(bind.hooks, name), *t = PyUnicode_DecodeUTF8(text, (Py_ssize_t)len, "replace");
+    PyObject *hook = PyDict_GetItemString(bind.hooks, name),
+             *t = PyUnicode_DecodeUTF8(text, (Py_ssize_t)len, "replace");
     PyObject *done = hook && t ? PyObject_CallFunctionObjArgs(hook, t, NULL) : NULL;
     if (!done) PyErr_WriteUnraisable(hook);
     Py_XDECREF(done);
@@ -65,7 +67,8 @@ static void on_warn(void *ctx, const char *text) {
     call_hook("script_warn", text, strlen(text));
 }
 
-static PyObject *run_traced(ctsc_scope *s, const Module *self, const char *method, size_t n, ctsc_value *const *args) {
+static PyObject *run_traced(ctsc_scope *s, const Module *self, const char *method, size_t n,
+                            ctsc_value *const *args) {
     ctsc_value *h = ctsc_run(s, self->m, method, n, args);
     return h ? bind_traced_result(h) : bind_raise(ctsc_scope_error(s), method);
 }
@@ -76,8 +79,14 @@ static PyObject *run(const Module *self, const char *method, size_t n, ctsc_valu
     ctsc_error *e = bind_error();
     if (!e) return NULL;
     const ctsc_cancel *c = bind_interrupt_enter();
-    ctsc_run_options o = {.size = sizeof o, .print = on_print, .warn = on_warn, .cancel = c, .max_steps = limits.steps, .timeout_us = limits.timeout_us,
-                          .max_bytes = limits.bytes, .profiler = bind_profiler()};
+    ctsc_run_options o = {.size = sizeof o,
+                          .print = on_print,
+                          .warn = on_warn,
+                          .cancel = c,
+                          .max_steps = limits.steps,
+                          .timeout_us = limits.timeout_us,
+                          .max_bytes = limits.bytes,
+                          .profiler = bind_profiler()};
     ctsc_value *out = NULL;
     PyThreadState *saved = PyEval_SaveThread();
     ctsc_status st = ctsc_module_run(self->m, method, n, args, &o, &out, e);
@@ -92,11 +101,14 @@ static bool given(const char *name, PyObject *names, Py_ssize_t *at) {
     return false;
 }
 
-/* Keywords in the places that the signature gives them; what is left out in between has its default. */
-static bool place_keywords(const Module *self, const char *method, ctsc_signature **sig, PyObject *const *args, Py_ssize_t n, PyObject *names, bind_arg *out,
+/* Keywords in the places that the signature gives them; what is left out in between
+ * has its default. */
+static bool place_keywords(const Module *self, const char *method, ctsc_signature **sig,
+                           PyObject *const *args, Py_ssize_t n, PyObject *names, bind_arg *out,
                            size_t *count) {
     ctsc_error *e = bind_error();
-    if (!e || (!*sig && ctsc_module_signature(self->m, method, sig, e) != CTSC_OK)) return e && bind_raise(e, method) != NULL;
+    if (!e || (!*sig && ctsc_module_signature(self->m, method, sig, e) != CTSC_OK))
+        return e && bind_raise(e, method) != NULL;
     Py_ssize_t used = 0, nk = PyTuple_Size(names), at;
     for (size_t i = (size_t)n; i < ctsc_signature_argument_count(*sig) && used < nk; i++) {
         const ctsc_argument *a = ctsc_signature_argument(*sig, i);
@@ -115,13 +127,18 @@ static bool place_keywords(const Module *self, const char *method, ctsc_signatur
     for (Py_ssize_t k = 0; k < nk; k++) {
         bool known = false;
         for (size_t i = (size_t)n; i < ctsc_signature_argument_count(*sig); i++)
-            known |= PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, k), ctsc_signature_argument(*sig, i)->name) == 0;
-        if (!known) return PyErr_Format(bind.error, "Unknown keyword argument '%U' for operator '%s'", PyTuple_GetItem(names, k), method), false;
+            known |= PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, k),
+                                                      ctsc_signature_argument(*sig, i)->name) == 0;
+        if (!known)
+            return PyErr_Format(bind.error, "Unknown keyword argument '%U' for operator '%s'",
+                                PyTuple_GetItem(names, k), method),
+                   false;
     }
     return true;
 }
 
-static PyObject *call_method(Module *self, const char *method, ctsc_signature **sig, PyObject *const *args, size_t nargsf, PyObject *names) {
+static PyObject *call_method(Module *self, const char *method, ctsc_signature **sig,
+                             PyObject *const *args, size_t nargsf, PyObject *names) {
     Py_ssize_t n = BIND_NARGS(nargsf);
     bind_arg given_args[64];
     ctsc_value *handles[64];
@@ -130,7 +147,8 @@ static PyObject *call_method(Module *self, const char *method, ctsc_signature **
     if (!ok) PyErr_SetString(PyExc_TypeError, "too many arguments");
     for (Py_ssize_t i = 0; ok && i < n; i++)
         if ((ok = bind_to_value(args[i], true, &given_args[count]))) count++;
-    if (ok && names && PyTuple_Size(names)) ok = place_keywords(self, method, sig, args, n, names, given_args, &count);
+    if (ok && names && PyTuple_Size(names))
+        ok = place_keywords(self, method, sig, args, n, names, given_args, &count);
     for (size_t i = 0; ok && i < count; i++) handles[i] = given_args[i].v;
     Py_INCREF(self); /* callbacks may drop the last reference */
     PyObject *o = ok ? run(self, method, count, handles) : NULL;
@@ -139,16 +157,18 @@ static PyObject *call_method(Module *self, const char *method, ctsc_signature **
     return o;
 }
 
-static PyObject *module_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+static PyObject *module_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
+                                   PyObject *names) {
     return call_method((Module *)self, "forward", &((Module *)self)->forward, args, nargsf, names);
 }
 
-static PyObject *method_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+static PyObject *method_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
+                                   PyObject *names) {
     Method *f = (Method *)self;
     return call_method(f->module, f->name, &f->signature, args, nargsf, names);
 }
 
-/* ---- methods as objects ------------------------------------------------------------------------------------------------- */
+/* ---- methods as objects ---------------------------------------------------------------------- */
 
 static void method_dealloc(PyObject *self) {
     Method *f = (Method *)self;
@@ -181,16 +201,27 @@ static PyObject *method_text(PyObject *self, void *what) {
     char *s = NULL;
     if (!e) return NULL;
     if (!strcmp(what, "schema")) return text_take(ctsc_module_method_schema(f->module->m, f->name));
-    ctsc_status st = !strcmp(what, "code") ? ctsc_module_code(f->module->m, f->name, &s, e) : ctsc_module_graph(f->module->m, f->name, 0, &s, e);
+    ctsc_status st = !strcmp(what, "code") ? ctsc_module_code(f->module->m, f->name, &s, e)
+                                           : ctsc_module_graph(f->module->m, f->name, 0, &s, e);
     return st == CTSC_OK ? text_take(s) : bind_raise(e, f->name);
 }
-static PyGetSetDef method_properties[] = {{"__name__", method_name, NULL, NULL, NULL}, {"owner", method_owner, NULL, NULL, NULL},
-                                          {"graph", method_text, NULL, NULL, "graph"}, {"code", method_text, NULL, NULL, "code"},
-                                          {"schema", method_text, NULL, NULL, "schema"}, {0}};
-static PyMemberDef method_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL}, {0}};
-static PyType_Slot method_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, method_dealloc}, {Py_tp_repr, method_repr}, {Py_tp_call, PyVectorcall_Call},
-                                     {Py_tp_getset, method_properties}, {Py_tp_members, method_members}, {0, NULL}};
-static PyType_Spec method_spec = {"ctsc.ScriptMethod", sizeof(Method), 0, Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL, method_slots};
+static PyGetSetDef method_properties[] = {
+    {"__name__", method_name, NULL, NULL, NULL},   {"owner", method_owner, NULL, NULL, NULL},
+    {"graph", method_text, NULL, NULL, "graph"},   {"code", method_text, NULL, NULL, "code"},
+    {"schema", method_text, NULL, NULL, "schema"}, {0}};
+static PyMemberDef method_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL}, {0}};
+static PyType_Slot method_slots[] = {
+    {Py_tp_new, bind_no_new},
+    {Py_tp_dealloc, method_dealloc},
+    {Py_tp_repr, method_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getset, method_properties},
+    {Py_tp_members, method_members},
+    {0, NULL},
+};
+static PyType_Spec method_spec = {"ctsc.ScriptMethod", sizeof(Method), 0,
+                                  Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL, method_slots};
 
 static PyObject *method_new(Module *m, const char *name) {
     Method *f = (Method *)PyType_GenericAlloc(method_type, 0);
@@ -203,7 +234,7 @@ static PyObject *method_new(Module *m, const char *name) {
     return (PyObject *)f;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static bool has_method(const ctsc_module *m, const char *name) {
     for (size_t i = 0; i < ctsc_module_method_count(m); i++)
@@ -231,7 +262,8 @@ static PyObject *attribute(Module *self, const char *name) {
     ctsc_module *part = NULL;
     ctsc_error *e = bind_error();
     ctsc_value_free(v);
-    if (!e || ctsc_module_submodule(self->m, name, &part, e) != CTSC_OK) return e ? bind_raise(e, name) : NULL;
+    if (!e || ctsc_module_submodule(self->m, name, &part, e) != CTSC_OK)
+        return e ? bind_raise(e, name) : NULL;
     return bind_module_take(part, self->keep);
 }
 
@@ -242,7 +274,9 @@ static PyObject *module_getattr(PyObject *self, PyObject *name) {
     PyErr_Fetch(&type, &x, &trace);
     const char *s = PyUnicode_AsUTF8AndSize(name, NULL);
     if (s) o = has_method(m->m, s) ? method_new(m, s) : attribute(m, s);
-    if (!o && !PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%s'", ctsc_module_class(m->m), s ? s : "?");
+    if (!o && !PyErr_Occurred())
+        PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%s'",
+                     ctsc_module_class(m->m), s ? s : "?");
     Py_XDECREF(type);
     Py_XDECREF(x);
     Py_XDECREF(trace);
@@ -255,17 +289,20 @@ static int module_setattr(PyObject *self, PyObject *name, PyObject *v) {
     bind_arg a;
     ctsc_error *e = bind_error();
     if (!s || !e) return -1;
-    if (!v) return PyErr_SetString(PyExc_AttributeError, "attributes of a program cannot be deleted"), -1;
+    if (!v)
+        return PyErr_SetString(PyExc_AttributeError, "attributes of a program cannot be deleted"),
+               -1;
     if (!bind_to_value(v, true, &a)) return -1;
     ctsc_status st = ctsc_module_set_attribute(m->m, s, a.v, e);
     bind_free_args(1, &a);
     if (st == CTSC_OK) return 0;
-    if (st == CTSC_USAGE && strstr(ctsc_error_message(e), "has no attribute")) PyErr_SetString(PyExc_AttributeError, ctsc_error_message(e));
+    if (st == CTSC_USAGE && strstr(ctsc_error_message(e), "has no attribute"))
+        PyErr_SetString(PyExc_AttributeError, ctsc_error_message(e));
     else bind_raise(e, s);
     return -1;
 }
 
-/* ---- the type -------------------------------------------------------------------------------------------------------------- */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 PyObject *bind_module_take(ctsc_module *m, PyObject *keep) {
     Module *o = (Module *)PyType_GenericAlloc(bind.module, 0);
@@ -305,7 +342,9 @@ static PyObject *get_class(PyObject *self, void *unused) {
 static void attribute_visit(void *ctx, const ctsc_attribute_info *a) {
     PyObject *l = ctx, *v = bind_from_value(ctsc_value_copy(a->value)), *row = NULL;
     if (v && a->is_parameter && TensorCheck(v)) ((Tensor *)v)->requires_grad = true;
-    if (v) row = Py_BuildValue("(sNOO)", a->name, v, a->is_parameter ? Py_True : Py_False, a->is_buffer ? Py_True : Py_False);
+    if (v)
+        row = Py_BuildValue("(sNOO)", a->name, v, a->is_parameter ? Py_True : Py_False,
+                            a->is_buffer ? Py_True : Py_False);
     if (!row || PyList_Append(l, row) < 0) PyErr_Clear();
     Py_XDECREF(row);
 }
@@ -322,7 +361,8 @@ static PyObject *module_names(PyObject *self, PyObject *unused) {
     PyObject *l = PyList_New(0);
     for (size_t i = 0; l && i < ctsc_value_len(root); i++) {
         ctsc_value *v = ctsc_value_item(root, i);
-        PyObject *row = Py_BuildValue("(sO)", ctsc_value_name(root, i), v && is_module(v) ? Py_True : Py_False);
+        PyObject *row = Py_BuildValue("(sO)", ctsc_value_name(root, i),
+                                      v && is_module(v) ? Py_True : Py_False);
         ctsc_value_free(v);
         if (!row || PyList_Append(l, row) < 0) Py_CLEAR(l);
         Py_XDECREF(row);
@@ -367,8 +407,11 @@ static PyObject *module_text(PyObject *self, PyObject *args) {
     ctsc_error *e = bind_error();
     if (!e || !PyArg_ParseTuple(args, "ss", &what, &method)) return NULL;
     const ctsc_module *m = ((Module *)self)->m;
-    ctsc_status st = !strcmp(what, "code") ? ctsc_module_code(m, method, &s, e)
-                                           : ctsc_module_graph(m, method, !strcmp(what, "inlined_graph") ? CTSC_GRAPH_INLINED : 0, &s, e);
+    ctsc_status st = !strcmp(what, "code")
+                         ? ctsc_module_code(m, method, &s, e)
+                         : ctsc_module_graph(
+                               m, method, !strcmp(what, "inlined_graph") ? CTSC_GRAPH_INLINED : 0,
+                               &s, e);
     return st == CTSC_OK ? text_take(s) : bind_raise(e, what);
 }
 
@@ -382,10 +425,13 @@ static PyObject *module_graph_for(PyObject *self, PyObject *args) {
     size_t n = 0;
     char *s = NULL;
     ctsc_error *e = bind_error();
-    if (!e || !PyArg_ParseTuple(args, "sIO!", &method, &flags, &PyTuple_Type, &given_args)) return NULL;
-    if (PyTuple_Size(given_args) > 64) return PyErr_SetString(PyExc_TypeError, "too many arguments"), NULL;
+    if (!e || !PyArg_ParseTuple(args, "sIO!", &method, &flags, &PyTuple_Type, &given_args))
+        return NULL;
+    if (PyTuple_Size(given_args) > 64)
+        return PyErr_SetString(PyExc_TypeError, "too many arguments"), NULL;
     for (; n < (size_t)PyTuple_Size(given_args); n++) {
-        if (!bind_to_value(PyTuple_GetItem(given_args, (Py_ssize_t)n), true, &values[n])) return bind_free_args(n, values), NULL;
+        if (!bind_to_value(PyTuple_GetItem(given_args, (Py_ssize_t)n), true, &values[n]))
+            return bind_free_args(n, values), NULL;
         handles[n] = values[n].v;
     }
     PyThreadState *saved = PyEval_SaveThread();
@@ -396,7 +442,8 @@ static PyObject *module_graph_for(PyObject *self, PyObject *args) {
 }
 
 static void use_visit(void *ctx, const ctsc_operator_use *u) {
-    PyObject *l = ctx, *row = Py_BuildValue("(sOszI)", u->key, u->supported ? Py_True : Py_False, u->function, u->file, u->line);
+    PyObject *l = ctx, *row = Py_BuildValue("(sOszI)", u->key, u->supported ? Py_True : Py_False,
+                                            u->function, u->file, u->line);
     if (!row || PyList_Append(l, row) < 0) PyErr_Clear();
     Py_XDECREF(row);
 }
@@ -409,12 +456,15 @@ static PyObject *module_operators(PyObject *self, PyObject *unused) {
     return bind_raise(e, "operators");
 }
 
-static PyObject *argument_rows(const ctsc_signature *s, size_t n, const ctsc_argument *(*get)(const ctsc_signature *, size_t)) {
+static PyObject *argument_rows(const ctsc_signature *s, size_t n,
+                               const ctsc_argument *(*get)(const ctsc_signature *, size_t)) {
     PyObject *l = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; l && i < n; i++) {
         const ctsc_argument *a = get(s, i);
-        PyObject *d = a->default_value ? bind_from_value(ctsc_value_copy(a->default_value)) : bind_ref(Py_Ellipsis);
-        if (!d || PyList_SetItem(l, (Py_ssize_t)i, Py_BuildValue("(ssN)", a->name, a->type, d)) < 0) Py_CLEAR(l);
+        PyObject *d = a->default_value ? bind_from_value(ctsc_value_copy(a->default_value))
+                                       : bind_ref(Py_Ellipsis);
+        if (!d || PyList_SetItem(l, (Py_ssize_t)i, Py_BuildValue("(ssN)", a->name, a->type, d)) < 0)
+            Py_CLEAR(l);
     }
     return l;
 }
@@ -424,9 +474,11 @@ static PyObject *module_signature(PyObject *self, PyObject *args) {
     ctsc_signature *s = NULL;
     ctsc_error *e = bind_error();
     if (!e || !PyArg_ParseTuple(args, "s", &method)) return NULL;
-    if (ctsc_module_signature(((Module *)self)->m, method, &s, e) != CTSC_OK) return bind_raise(e, method);
+    if (ctsc_module_signature(((Module *)self)->m, method, &s, e) != CTSC_OK)
+        return bind_raise(e, method);
     PyObject *in = argument_rows(s, ctsc_signature_argument_count(s), ctsc_signature_argument);
-    PyObject *out = argument_rows(s, ctsc_signature_result_count(s), ctsc_signature_result), *both = in && out ? PyTuple_Pack(2, in, out) : NULL;
+    PyObject *out = argument_rows(s, ctsc_signature_result_count(s), ctsc_signature_result),
+             *both = in && out ? PyTuple_Pack(2, in, out) : NULL;
     Py_XDECREF(in);
     Py_XDECREF(out);
     ctsc_signature_free(s);
@@ -434,17 +486,41 @@ static PyObject *module_signature(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef module_methods[] = {
-    {"_attributes", module_attributes, METH_NOARGS, NULL}, {"_names", module_names, METH_NOARGS, NULL}, {"_save", module_save, METH_VARARGS, NULL},
-    {"_to", module_to, METH_VARARGS, NULL}, {"_set_opt", module_set_opt, METH_VARARGS, NULL}, {"_freeze", module_freeze, METH_VARARGS, NULL},
-    {"_text", module_text, METH_VARARGS, NULL}, {"_graph_for", module_graph_for, METH_VARARGS, NULL},
-    {"_operators", module_operators, METH_NOARGS, NULL}, {"_signature", module_signature, METH_VARARGS, NULL}, {0}};
-static PyGetSetDef module_properties[] = {{"_methods", get_methods, NULL, NULL, NULL}, {"original_name", get_class, NULL, NULL, NULL}, {0}};
-static PyMemberDef module_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Module, call), READONLY, NULL},
-                                       {"__weaklistoffset__", T_PYSSIZET, offsetof(Module, weak), READONLY, NULL}, {0}};
-static PyType_Slot module_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, module_dealloc}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_getattro, module_getattr},
-                                     {Py_tp_setattro, module_setattr}, {Py_tp_methods, module_methods}, {Py_tp_getset, module_properties},
-                                     {Py_tp_members, module_members}, {0, NULL}};
-static PyType_Spec module_spec = {"ctsc.ScriptModule", sizeof(Module), 0, Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL, module_slots};
+    {"_attributes", module_attributes, METH_NOARGS, NULL},
+    {"_names", module_names, METH_NOARGS, NULL},
+    {"_save", module_save, METH_VARARGS, NULL},
+    {"_to", module_to, METH_VARARGS, NULL},
+    {"_set_opt", module_set_opt, METH_VARARGS, NULL},
+    {"_freeze", module_freeze, METH_VARARGS, NULL},
+    {"_text", module_text, METH_VARARGS, NULL},
+    {"_graph_for", module_graph_for, METH_VARARGS, NULL},
+    {"_operators", module_operators, METH_NOARGS, NULL},
+    {"_signature", module_signature, METH_VARARGS, NULL},
+    {0},
+};
+static PyGetSetDef module_properties[] = {
+    {"_methods", get_methods, NULL, NULL, NULL},
+    {"original_name", get_class, NULL, NULL, NULL},
+    {0},
+};
+static PyMemberDef module_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Module, call), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Module, weak), READONLY, NULL},
+    {0},
+};
+static PyType_Slot module_slots[] = {
+    {Py_tp_new, bind_no_new},
+    {Py_tp_dealloc, module_dealloc},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_getattro, module_getattr},
+    {Py_tp_setattro, module_setattr},
+    {Py_tp_methods, module_methods},
+    {Py_tp_getset, module_properties},
+    {Py_tp_members, module_members},
+    {0, NULL},
+};
+static PyType_Spec module_spec = {"ctsc.ScriptModule", sizeof(Module), 0,
+                                  Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL, module_slots};
 
 int bind_init_module(PyObject *m) {
     bind.module = (PyTypeObject *)PyType_FromSpec(&module_spec);
@@ -454,7 +530,7 @@ int bind_init_module(PyObject *m) {
     return PyObject_SetAttrString(m, "ScriptModule", (PyObject *)bind.module);
 }
 
-/* ---- programs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static PyObject *load(PyObject *self, PyObject *source) {
     (void)self;
@@ -481,13 +557,22 @@ static PyObject *compile(PyObject *self, PyObject *args) {
     int training;
     unsigned long long number;
     (void)self;
-    if (!PyArg_ParseTuple(args, "zzz#zzpK", &file, &name, &text, &len, &entry, &imports, &training, &number)) return NULL;
+    if (!PyArg_ParseTuple(args, "zzz#zzpK", &file, &name, &text, &len, &entry, &imports, &training,
+                          &number))
+        return NULL;
     ctsc_module *m = NULL;
     ctsc_error *e = bind_error();
     if (!e) return NULL;
-    ctsc_compile_options o = {.size = sizeof o, .entry = entry, .training = training, .seed = number, .print = on_print, .warn = on_warn, .path = imports};
+    ctsc_compile_options o = {.size = sizeof o,
+                              .entry = entry,
+                              .training = training,
+                              .seed = number,
+                              .print = on_print,
+                              .warn = on_warn,
+                              .path = imports};
     PyThreadState *saved = PyEval_SaveThread();
-    ctsc_status st = file ? ctsc_module_compile(file, &o, &m, e) : ctsc_module_compile_text(name, text, (size_t)len, &o, &m, e);
+    ctsc_status st = file ? ctsc_module_compile(file, &o, &m, e)
+                          : ctsc_module_compile_text(name, text, (size_t)len, &o, &m, e);
     PyEval_RestoreThread(saved);
     return st == CTSC_OK ? bind_module_take(m, NULL) : bind_raise(e, "script");
 }
@@ -518,7 +603,8 @@ static PyObject *value_to(PyObject *self, PyObject *args) {
     ctsc_value *v = NULL;
     ctsc_error *e = bind_error();
     (void)self;
-    if (!e || !PyArg_ParseTuple(args, "Os", &o, &device) || !bind_to_value(o, false, &a)) return NULL;
+    if (!e || !PyArg_ParseTuple(args, "Os", &o, &device) || !bind_to_value(o, false, &a))
+        return NULL;
     ctsc_status st = ctsc_value_to(a.v, device, &v, e);
     bind_free_args(1, &a);
     return st == CTSC_OK ? bind_from_value(v) : bind_raise(e, "to");

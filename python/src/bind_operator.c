@@ -2,12 +2,16 @@
 /*
  * bind_operator.c - the library's operators as Python's functions and as methods of Tensor.
  *
- * An Operator is a family of overloads, "aten::add". A call converts its arguments and lets the library choose the overload, by the rules of scripts; what
- * Python's calls may do beyond these stands in a table that python/generate.py makes of the schemas: sizes one by one (zeros(2, 3), x.view(2, 3)),
- * the names of several results, whether random numbers are drawn. What fits no overload raises TypeError in PyTorch's words (hook signature_error).
+ * An Operator is a family of overloads, "aten::add". A call converts its arguments and lets the
+ * library choose the overload, by the rules of scripts; what Python's calls may do beyond these
+ * stands in a table that python/generate.py makes of the schemas: sizes one by one (zeros(2, 3),
+ * x.view(2, 3)), the names of several results, whether random numbers are drawn. What fits no
+ * overload raises TypeError in PyTorch's words (hook signature_error).
  *
- * Scopes. A thread has a scope for each depth of calls within calls (an operator that is Python's may call others), which remembers what names and types
- * meant. Random operators go through one scope of the process, so that there is one stream of random numbers, and keep the interpreter's lock.
+ * Scopes. A thread has a scope for each depth of calls within calls (an operator that is
+ * Python's may call others), which remembers what names and types meant. Random operators go
+ * through one scope of the process, so that there is one stream of random numbers, and keep the
+ * interpreter's lock.
  */
 #include "bind.h"
 
@@ -15,12 +19,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OP_METHOD = 1, OP_VARARGS = 2, OP_METHOD_VARARGS = 4, OP_RANDOM = 8, OP_INPUT = 16, OP_DTYPE = 32 };
+enum {
+    OP_METHOD = 1,
+    OP_VARARGS = 2,
+    OP_METHOD_VARARGS = 4,
+    OP_RANDOM = 8,
+    OP_INPUT = 16,
+    OP_DTYPE = 32
+};
 enum { DEPTH = 8, RELEASE_NUMEL = 1 << 15 };
 
 typedef struct Operator {
-    PyObject_HEAD
-    bind_vectorcall call;
+    PyObject_HEAD bind_vectorcall call;
     const char *key, *name; /* "aten::add", "add" */
     unsigned flags;
     bool method;
@@ -35,7 +45,7 @@ static const struct op_row { const char *name; unsigned flags; const char *resul
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 
-/* ---- scopes ------------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 typedef struct thread_scopes {
     ctsc_scope *scopes[DEPTH];
@@ -57,7 +67,8 @@ static ctsc_scope *scope_enter(void) {
         if (!(mine = calloc(1, sizeof *mine))) return PyErr_NoMemory(), NULL;
         pthread_setspecific(at_exit_of_thread, mine);
     }
-    if (mine->depth == DEPTH) return PyErr_SetString(PyExc_RecursionError, "operators call operators too deeply"), NULL;
+    if (mine->depth == DEPTH)
+        return PyErr_SetString(PyExc_RecursionError, "operators call operators too deeply"), NULL;
     ctsc_scope **s = &mine->scopes[mine->depth];
     if (!*s && !(*s = ctsc_scope_new())) return PyErr_NoMemory(), NULL;
     mine->depth++;
@@ -73,13 +84,15 @@ static bool is_large(size_t n, ctsc_value *const *args) {
 }
 
 /* What a trace records; the handle is its scope's. */
-static ctsc_value *call_traced(ctsc_scope *s, const char *key, size_t n, const char *const *names, ctsc_value *const *args) {
+static ctsc_value *call_traced(ctsc_scope *s, const char *key, size_t n, const char *const *names,
+                               ctsc_value *const *args) {
     ctsc_value *h = ctsc_scope_call(s, key, n, names, args);
     if (!h) bind_raise(ctsc_scope_error(s), key);
     return h;
 }
 
-static ctsc_value *call_plain(const char *key, size_t n, const char *const *names, ctsc_value *const *args, bool random) {
+static ctsc_value *call_plain(const char *key, size_t n, const char *const *names,
+                              ctsc_value *const *args, bool random) {
     ctsc_error *e = bind_error();
     ctsc_value *out = NULL;
     ctsc_status st;
@@ -116,14 +129,15 @@ PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args) {
     return v ? bind_from_value(v) : NULL;
 }
 
-/* ---- calls from Python ---------------------------------------------------------------------------------------------------- */
+/* ---- calls from Python ----------------------------------------------------------------------- */
 
 typedef struct call {
     size_t n;
     bind_arg args[BIND_ARGS];
     ctsc_value *handles[BIND_ARGS];
     const char *names[BIND_ARGS];
-    bool keywords, requires_grad, by_dtype; /* by_dtype: a dtype stands where others have a size, view(dtype) */
+    /* by_dtype: a dtype stands where others have a size, view(dtype) */
+    bool keywords, requires_grad, by_dtype;
 } call;
 
 static bool call_add(call *c, const char *name, PyObject *o) {
@@ -137,13 +151,17 @@ static bool call_add(call *c, const char *name, PyObject *o) {
 
 /* Keywords that mean something else than a schema's argument of that name. */
 static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *o) {
-    static const struct { const char *name, *means; } others[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"input", "self"}};
+    static const struct { const char *name, *means; } others[] = {
+        {"axis", "dim"}, {"keepdims", "keepdim"}, {"input", "self"}};
     const char *s = PyUnicode_AsUTF8AndSize(name, NULL);
     if (!s) return false;
     c->by_dtype |= (op->flags & OP_DTYPE) && !strncmp(op->name, "view", 4) && DtypeCheck(o);
     if (!strcmp(s, "requires_grad")) return c->requires_grad = PyObject_IsTrue(o) == 1, true;
-    if (o == Py_None && (!strcmp(s, "out") || !strcmp(s, "generator") || !strcmp(s, "dtype") || !strcmp(s, "device") || !strcmp(s, "layout"))) return true;
-    if (!strcmp(s, "out") && PyTuple_Check(o)) return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;
+    if (o == Py_None && (!strcmp(s, "out") || !strcmp(s, "generator") || !strcmp(s, "dtype") ||
+                         !strcmp(s, "device") || !strcmp(s, "layout")))
+        return true;
+    if (!strcmp(s, "out") && PyTuple_Check(o))
+        return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(s, others[i].name) && !(i == 2 && (op->flags & OP_INPUT))) s = others[i].means;
     return call_add(c, s, o);
@@ -168,7 +186,8 @@ static bool all_ints(PyObject *const *args, Py_ssize_t i, Py_ssize_t n) {
 static PyObject *named_results(Operator *op, PyObject *o) {
     if (!*op->results || !o || !PyTuple_Check(o)) return o;
     PyObject *maker = op->result_class ? NULL : PyDict_GetItemString(bind.hooks, "result_class");
-    if (maker && !(op->result_class = PyObject_CallFunction(maker, "ss", op->name, op->results))) PyErr_Clear();
+    if (maker && !(op->result_class = PyObject_CallFunction(maker, "ss", op->name, op->results)))
+        PyErr_Clear();
     if (!op->result_class) return o;
     PyObject *named = PyObject_CallFunctionObjArgs(op->result_class, o, NULL);
     Py_DECREF(o);
@@ -176,7 +195,8 @@ static PyObject *named_results(Operator *op, PyObject *o) {
 }
 
 /* The failure of a call that fits no overload becomes Python's TypeError. */
-static PyObject *operator_failed(Operator *op, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+static PyObject *operator_failed(Operator *op, PyObject *const *args, Py_ssize_t n,
+                                 PyObject *names) {
     PyObject *type, *x, *trace, *hook = PyDict_GetItemString(bind.hooks, "operator_failed");
     Py_ssize_t nk = names ? PyTuple_Size(names) : 0;
     if (!hook || !PyErr_Occurred()) return NULL;
@@ -184,9 +204,14 @@ static PyObject *operator_failed(Operator *op, PyObject *const *args, Py_ssize_t
     PyErr_NormalizeException(&type, &x, &trace);
     PyObject *given = PyTuple_New(n), *kw = PyDict_New();
     for (Py_ssize_t i = 0; given && i < n; i++) PyTuple_SetItem(given, i, bind_ref(args[i]));
-    for (Py_ssize_t i = 0; kw && i < nk; i++) PyDict_SetItem(kw, PyTuple_GetItem(names, i), args[n + i]);
-    /* another exception, None for the one there is, or the result of a call that fits once arguments are what Python lets them be */
-    PyObject *other = given && kw ? PyObject_CallFunction(hook, "sOOOi", op->name, x, given, kw, (int)op->method) : NULL, *result = NULL;
+    for (Py_ssize_t i = 0; kw && i < nk; i++)
+        PyDict_SetItem(kw, PyTuple_GetItem(names, i), args[n + i]);
+    /* another exception, None for the one there is, or the result of a call that fits once
+     * arguments are what Python lets them be */
+    PyObject *other = given && kw ? PyObject_CallFunction(hook, "sOOOi", op->name, x, given, kw,
+                                                          (int)op->method)
+                                  : NULL,
+             *result = NULL;
     if (other && PyTuple_Check(other)) {
         result = bind_ref(PyTuple_GetItem(other, 0));
         Py_XDECREF(type);
@@ -224,15 +249,20 @@ static PyObject *operator_run(Operator *op, call *c) {
 }
 
 /* In-place operators, and those that write to out=, give back the very object. */
-static PyObject *operator_result(Operator *op, PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+static PyObject *operator_result(Operator *op, PyObject *o, PyObject *const *args, Py_ssize_t n,
+                                 PyObject *names) {
     size_t len = strlen(op->name);
     PyObject *same = NULL;
     if (o && TensorCheck(o)) {
-        if (n && TensorCheck(args[0]) && op->name[len - 1] == '_' && op->name[len - 2] != '_') same = args[0];
+        if (n && TensorCheck(args[0]) && op->name[len - 1] == '_' && op->name[len - 2] != '_')
+            same = args[0];
         for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++)
-            if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), "out") == 0 && TensorCheck(args[n + i])) same = args[n + i];
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), "out") == 0 &&
+                TensorCheck(args[n + i]))
+                same = args[n + i];
     }
-    if (!same && o && PyList_Check(o) && PyList_Size(o) && TensorCheck(PyList_GetItem(o, 0))) { /* chunk, unbind */
+    /* chunk, unbind */
+    if (!same && o && PyList_Check(o) && PyList_Size(o) && TensorCheck(PyList_GetItem(o, 0))) {
         PyObject *t = PyList_AsTuple(o);
         Py_DECREF(o);
         return t;
@@ -242,19 +272,24 @@ static PyObject *operator_result(Operator *op, PyObject *o, PyObject *const *arg
     return bind_ref(same);
 }
 
-static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                               PyObject *names) {
     Operator *op = (Operator *)self;
     call c;
-    Py_ssize_t n = BIND_NARGS(nargsf), at = op->method ? 1 : 0, nk = names ? PyTuple_Size(names) : 0;
+    Py_ssize_t n = BIND_NARGS(nargsf), at = op->method ? 1 : 0,
+               nk = names ? PyTuple_Size(names) : 0;
     c.n = 0;
     c.keywords = c.requires_grad = c.by_dtype = false;
-    bool varargs = (op->flags & (op->method ? OP_METHOD_VARARGS : OP_VARARGS)) && n > at && all_ints(args, at, n), ok = true;
+    bool varargs = (op->flags & (op->method ? OP_METHOD_VARARGS : OP_VARARGS)) && n > at &&
+                   all_ints(args, at, n),
+         ok = true;
     for (Py_ssize_t i = 0; ok && i < (varargs ? at : n); i++) {
         ok = call_add(&c, NULL, args[i]);
         c.by_dtype |= (op->flags & OP_DTYPE) && DtypeCheck(args[i]);
     }
     if (ok && varargs) ok = call_pack(&c, args, at, n);
-    for (Py_ssize_t i = 0; ok && i < nk; i++) ok = call_keyword(op, &c, PyTuple_GetItem(names, i), args[n + i]);
+    for (Py_ssize_t i = 0; ok && i < nk; i++)
+        ok = call_keyword(op, &c, PyTuple_GetItem(names, i), args[n + i]);
     PyObject *o = ok ? operator_run(op, &c) : NULL;
     bind_free_args(c.n, c.args);
     if (!o) o = operator_failed(op, args, n, names);
@@ -264,7 +299,7 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     return o;
 }
 
-/* ---- the type ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 static PyObject *operator_get(PyObject *self, PyObject *object, PyObject *type) {
     static PyObject *bound;
@@ -304,13 +339,22 @@ static void operator_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-static PyGetSetDef operator_properties[] = {{"__name__", operator_name, NULL, NULL, NULL}, {"key", operator_key, NULL, NULL, NULL},
-                                            {"__doc__", operator_doc, NULL, NULL, NULL}, {0}};
-static PyMemberDef operator_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Operator, call), READONLY, NULL}, {0}};
-static PyType_Slot operator_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, operator_dealloc}, {Py_tp_repr, operator_repr}, {Py_tp_call, PyVectorcall_Call},
-                                       {Py_tp_descr_get, operator_get}, {Py_tp_getset, operator_properties}, {Py_tp_members, operator_members}, {0, NULL}};
-static PyType_Spec operator_spec = {"ctsc.Operator", sizeof(Operator), 0, Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL | BIND_METHOD_DESCRIPTOR,
-                                    operator_slots};
+static PyGetSetDef operator_properties[] = {
+    {"__name__", operator_name, NULL, NULL, NULL},
+    {"key", operator_key, NULL, NULL, NULL},
+    {"__doc__", operator_doc, NULL, NULL, NULL},
+    {0},
+};
+static PyMemberDef operator_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Operator, call), READONLY, NULL}, {0}};
+static PyType_Slot operator_slots[] = {
+    {Py_tp_new, bind_no_new},          {Py_tp_dealloc, operator_dealloc},
+    {Py_tp_repr, operator_repr},       {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, operator_get},   {Py_tp_getset, operator_properties},
+    {Py_tp_members, operator_members}, {0, NULL}};
+static PyType_Spec operator_spec = {
+    "ctsc.Operator", sizeof(Operator), 0,
+    Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL | BIND_METHOD_DESCRIPTOR, operator_slots};
 
 static PyObject *operator_new(const char *key, unsigned flags, bool method, const char *results) {
     Operator *op = (Operator *)PyType_GenericAlloc(bind.op, 0);
@@ -345,7 +389,8 @@ static PyObject *row_object(const struct op_row *r, bool method) {
     return operator_new(key, r->flags, method, r->results);
 }
 
-/* _operator("add"): the function; None if there is no such family. _operator("torchvision::nms"): any operator. */
+/* _operator("add"): the function; None if there is no such family.
+ * _operator("torchvision::nms"): any operator. */
 static PyObject *make_operator(PyObject *self, PyObject *args) {
     const char *name;
     int method = 0;
@@ -376,7 +421,8 @@ static PyObject *operator_names(PyObject *self, PyObject *unused) {
 
 /* [(key, schema, supported)] of a family, or of all. */
 static void schema_visit(void *ctx, const ctsc_operator_info *o) {
-    PyObject *l = ctx, *row = Py_BuildValue("(ssO)", o->key, o->schema, o->supported ? Py_True : Py_False);
+    PyObject *l = ctx,
+             *row = Py_BuildValue("(ssO)", o->key, o->schema, o->supported ? Py_True : Py_False);
     if (!row || PyList_Append(l, row) < 0) PyErr_Clear();
     Py_XDECREF(row);
 }
@@ -407,10 +453,9 @@ PyMethodDef bind_operator_methods[] = {
     {0},
 };
 
-/* A child of fork has locks and scopes as they were; a random call that another thread was in is none of its own. */
-static void after_fork(void) {
-    random_busy = false;
-}
+/* A child of fork has locks and scopes as they were; a random call that another thread was in is
+ * none of its own. */
+static void after_fork(void) { random_busy = false; }
 
 int bind_init_operator(PyObject *m) {
     (void)m;

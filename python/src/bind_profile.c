@@ -5,16 +5,13 @@
 #include "bind.h"
 
 typedef struct Profiler {
-    PyObject_HEAD
-    ctsc_profiler *p;
+    PyObject_HEAD ctsc_profiler *p;
     PyObject *outer;
 } Profiler;
 
 static __thread Profiler *current;
 
-ctsc_profiler *bind_profiler(void) {
-    return current ? current->p : NULL;
-}
+ctsc_profiler *bind_profiler(void) { return current ? current->p : NULL; }
 
 static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     unsigned long long events = 0;
@@ -36,7 +33,8 @@ static void profiler_dealloc(PyObject *self) {
 static PyObject *profiler_enter(PyObject *self, PyObject *unused) {
     (void)unused;
     Profiler *p = (Profiler *)self;
-    if (p->outer) return PyErr_SetString(PyExc_RuntimeError, "the profiler is running already"), NULL;
+    if (p->outer)
+        return PyErr_SetString(PyExc_RuntimeError, "the profiler is running already"), NULL;
     p->outer = current ? (PyObject *)current : bind_ref(Py_None);
     current = (Profiler *)bind_ref(self);
     return bind_ref(Py_None);
@@ -44,7 +42,9 @@ static PyObject *profiler_enter(PyObject *self, PyObject *unused) {
 static PyObject *profiler_leave(PyObject *self, PyObject *unused) {
     (void)unused;
     Profiler *p = (Profiler *)self;
-    if (current != p) return PyErr_SetString(PyExc_RuntimeError, "the profiler is not running on this thread"), NULL;
+    if (current != p)
+        return PyErr_SetString(PyExc_RuntimeError, "the profiler is not running on this thread"),
+               NULL;
     current = p->outer == Py_None ? NULL : (Profiler *)p->outer;
     if (p->outer == Py_None) Py_DECREF(Py_None);
     p->outer = NULL;
@@ -66,9 +66,19 @@ static PyObject *profiler_reset(PyObject *self, PyObject *unused) {
     return bind_ref(Py_None);
 }
 
-static PyMethodDef methods[] = {{"_enter", profiler_enter, METH_NOARGS, NULL}, {"_leave", profiler_leave, METH_NOARGS, NULL},
-                                {"_text", profiler_text, METH_VARARGS, NULL}, {"reset", profiler_reset, METH_NOARGS, NULL}, {0}};
-static PyType_Slot slots[] = {{Py_tp_new, profiler_new}, {Py_tp_dealloc, profiler_dealloc}, {Py_tp_methods, methods}, {0, NULL}};
+static PyMethodDef methods[] = {
+    {"_enter", profiler_enter, METH_NOARGS, NULL},
+    {"_leave", profiler_leave, METH_NOARGS, NULL},
+    {"_text", profiler_text, METH_VARARGS, NULL},
+    {"reset", profiler_reset, METH_NOARGS, NULL},
+    {0},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_new, profiler_new},
+    {Py_tp_dealloc, profiler_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
 static PyType_Spec spec = {"ctsc._C.Profiler", sizeof(Profiler), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_profile(PyObject *m) {

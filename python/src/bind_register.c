@@ -2,8 +2,9 @@
 /*
  * bind_register.c - operators of a program's own, written in Python or as a piece of C text.
  *
- * A function of Python is called with the interpreter's lock, from whatever thread runs the program. What it raises ends the call, and is raised again by it.
- * Registered functions are kept for good, as the library keeps them.
+ * A function of Python is called with the interpreter's lock, from whatever thread runs the
+ * program. What it raises ends the call, and is raised again by it. Registered functions are kept
+ * for good, as the library keeps them.
  */
 #include "bind.h"
 
@@ -26,14 +27,17 @@ static bool give(PyObject *o, ctsc_value **out) {
 }
 
 /* ctx: (function, number of results) */
-static ctsc_status run_python(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results, ctsc_error *e) {
+static ctsc_status run_python(void *ctx, size_t nargs, ctsc_value *const *args,
+                              ctsc_value **results, ctsc_error *e) {
     PyGILState_STATE s = PyGILState_Ensure();
-    PyObject *fn = PyTuple_GetItem(ctx, 0), *t = arguments(nargs, args), *o = t ? PyObject_CallObject(fn, t) : NULL;
+    PyObject *fn = PyTuple_GetItem(ctx, 0), *t = arguments(nargs, args),
+             *o = t ? PyObject_CallObject(fn, t) : NULL;
     long n = PyLong_AsLong(PyTuple_GetItem(ctx, 1));
     bool ok = o != NULL;
     if (ok && n == 1) ok = give(o, &results[0]);
     if (ok && n > 1 && (!PyTuple_Check(o) || PyTuple_Size(o) != n)) {
-        PyErr_Format(PyExc_TypeError, "the operator has %ld results and must return a tuple of them", n);
+        PyErr_Format(PyExc_TypeError,
+                     "the operator has %ld results and must return a tuple of them", n);
         ok = false;
     }
     for (long i = 0; ok && n > 1 && i < n; i++) ok = give(PyTuple_GetItem(o, i), &results[i]);
@@ -52,7 +56,8 @@ static PyObject *register_op(PyObject *self, PyObject *args) {
     unsigned flags;
     (void)self;
     ctsc_error *e = bind_error();
-    if (!e || !PyArg_ParseTuple(args, "sOiIz", &schema, &fn, &results, &flags, &scalar)) return NULL;
+    if (!e || !PyArg_ParseTuple(args, "sOiIz", &schema, &fn, &results, &flags, &scalar))
+        return NULL;
     PyObject *ctx = Py_BuildValue("(Oi)", fn, results);
     ctsc_op_options o = {.size = sizeof o, .flags = flags, .scalar = scalar};
     if (!ctx) return NULL;
@@ -67,7 +72,12 @@ static PyObject *load_library(PyObject *self, PyObject *args) {
     (void)self;
     ctsc_error *e = bind_error();
     if (!e || !PyArg_ParseTuple(args, "s", &path)) return NULL;
-    return ctsc_load_library(path, e) == CTSC_OK ? bind_ref(Py_None) : bind_raise(e, "load_library");
+    return ctsc_load_library(path, e) == CTSC_OK ? bind_ref(Py_None)
+                                                 : bind_raise(e, "load_library");
 }
 
-PyMethodDef bind_register_methods[] = {{"_register", register_op, METH_VARARGS, NULL}, {"load_library", load_library, METH_VARARGS, NULL}, {0}};
+PyMethodDef bind_register_methods[] = {
+    {"_register", register_op, METH_VARARGS, NULL},
+    {"load_library", load_library, METH_VARARGS, NULL},
+    {0},
+};

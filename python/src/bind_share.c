@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind_share.c - tensors and the memory of others: the buffer protocol, DLPack, NumPy's array interface.
+ * bind_share.c - tensors and the memory of others: the buffer protocol, DLPack, NumPy's
+ * array interface.
  *
- * In: any object with a buffer, or with __dlpack__, becomes a Tensor on its memory, which holds the object. Out: a buffer holds the Tensor, a DLPack
- * capsule the tensor's memory. Everything goes through the library's DLPack functions, which know strides and memory that is not to be written.
+ * In: any object with a buffer, or with __dlpack__, becomes a Tensor on its memory, which holds the
+ * object. Out: a buffer holds the Tensor, a DLPack capsule the tensor's memory. Everything goes
+ * through the library's DLPack functions, which know strides and memory that is not to be written.
  */
 #include "bind.h"
 
@@ -30,7 +32,7 @@ struct DLManagedTensorVersioned {
     dl_tensor tensor;
 };
 
-/* ---- in: buffers ----------------------------------------------------------------------------------------------------- */
+/* ---- in: buffers ----------------------------------------------------------------------------- */
 
 typedef struct lender {
     struct DLManagedTensorVersioned managed;
@@ -54,7 +56,8 @@ static const dtype_row *row_of_format(const char *f, Py_ssize_t itemsize) {
     if (*f == '@' || *f == '=' || *f == '<') f++;
     char kind = 0;
     if (!strcmp(f, "Zf") || !strcmp(f, "Zd")) kind = 'c';
-    else if (f[0] && !f[1] && strchr(letters, *f)) kind = *f == '?' ? 'b' : strchr("efdg", *f) ? 'f' : strchr("BHILQ", *f) ? 'u' : 'i';
+    else if (f[0] && !f[1] && strchr(letters, *f))
+        kind = *f == '?' ? 'b' : strchr("efdg", *f) ? 'f' : strchr("BHILQ", *f) ? 'u' : 'i';
     for (int n = 0; kind && n < 16; n++) {
         const dtype_row *r = bind_dtype_row(n);
         if (r && r->format && r->kind == kind && r->size == itemsize) return r;
@@ -78,8 +81,10 @@ PyObject *bind_from_buffer(PyObject *o) {
     const dtype_row *r = row_of_format(b->format, b->itemsize);
     if (!r) {
         PyErr_Format(PyExc_TypeError,
-                     "can't convert a buffer of format '%s'. The only supported types are: float64, float32, float16, complex64, complex128, int64, "
-                     "int32, int16, int8, uint8, and bool.", b->format ? b->format : "B");
+                     "can't convert a buffer of format '%s'. The only supported types are: "
+                     "float64, float32, float16, complex64, complex128, int64, "
+                     "int32, int16, int8, uint8, and bool.",
+                     b->format ? b->format : "B");
         PyBuffer_Release(&l->view);
         return PyMem_Free(l), NULL;
     }
@@ -90,11 +95,15 @@ PyObject *bind_from_buffer(PyObject *o) {
         if (step < 0) {
             unfit(l, "");
             PyErr_SetString(PyExc_ValueError,
-                            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-                            "(You can probably work around this by making a copy of your array  with array.copy().) ");
+                            "At least one stride in the given numpy array is negative, and tensors "
+                            "with negative strides are not currently supported. "
+                            "(You can probably work around this by making a copy of your array  "
+                            "with array.copy().) ");
             return NULL;
         }
-        if (step % r->size) return unfit(l, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+        if (step % r->size)
+            return unfit(l, "given numpy array strides not a multiple of the element byte size. "
+                            "Copy the numpy array to reallocate the memory.");
         l->dims[i] = b->shape[i];
         l->dims[64 + i] = b->shape[i] > 1 || b->strides[i] >= 0 ? b->strides[i] / r->size : 1;
     }
@@ -102,8 +111,13 @@ PyObject *bind_from_buffer(PyObject *o) {
     m->manager = l;
     m->deleter = lender_free;
     m->flags = b->readonly ? 1 : 0;
-    m->tensor = (dl_tensor){.data = b->buf, .device = {1, 0}, .ndim = b->ndim, .shape = l->dims, .strides = l->dims + 64};
-    m->tensor.dtype.code = r->dl_code, m->tensor.dtype.bits = (uint8_t)(8 * r->size), m->tensor.dtype.lanes = 1;
+    m->tensor = (dl_tensor){.data = b->buf,
+                            .device = {1, 0},
+                            .ndim = b->ndim,
+                            .shape = l->dims,
+                            .strides = l->dims + 64};
+    m->tensor.dtype.code = r->dl_code, m->tensor.dtype.bits = (uint8_t)(8 * r->size),
+    m->tensor.dtype.lanes = 1;
     ctsc_value *v = NULL;
     ctsc_error *e = bind_error();
     if (e && ctsc_tensor_from_dlpack(m, &v, e) == CTSC_OK) return bind_tensor_take(v);
@@ -117,7 +131,7 @@ static PyObject *share_from_buffer(PyObject *self, PyObject *o) {
     return bind_from_buffer(o);
 }
 
-/* ---- out: buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- out: buffers ---------------------------------------------------------------------------- */
 
 typedef struct lent {
     char format[4];
@@ -132,9 +146,12 @@ static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
     view->obj = NULL;
     if (!r || !r->format) why = "the dtype has no buffer format; NumPy lacks it as well";
     else if (ctsc_tensor_device(v) >= 0) why = "the tensor is not on the CPU";
-    else if ((flags & PyBUF_WRITABLE) && !ctsc_tensor_is_writable(v)) why = "the tensor's memory is read-only";
-    else if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !ctsc_tensor_is_contiguous(v)) why = "the tensor is not contiguous";
-    else if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !ctsc_tensor_is_contiguous(v)) why = "the tensor is not contiguous";
+    else if ((flags & PyBUF_WRITABLE) && !ctsc_tensor_is_writable(v))
+        why = "the tensor's memory is read-only";
+    else if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !ctsc_tensor_is_contiguous(v))
+        why = "the tensor is not contiguous";
+    else if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !ctsc_tensor_is_contiguous(v))
+        why = "the tensor is not contiguous";
     if (why) return PyErr_SetString(PyExc_BufferError, why), -1;
     lent *l = PyMem_Malloc(sizeof *l + 2 * (size_t)ndim * sizeof *l->dims);
     if (!l) return PyErr_NoMemory(), -1;
@@ -143,8 +160,13 @@ static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
         l->dims[ndim + i] = (Py_ssize_t)ctsc_tensor_strides(v)[i] * r->size;
     }
     memcpy(l->format, r->format, strlen(r->format) + 1);
-    *view = (Py_buffer){.buf = ctsc_tensor_data(v), .obj = bind_ref(self), .len = (Py_ssize_t)bind_numel(v) * r->size, .itemsize = r->size,
-                        .readonly = !ctsc_tensor_is_writable(v), .ndim = ndim, .internal = l};
+    *view = (Py_buffer){.buf = ctsc_tensor_data(v),
+                        .obj = bind_ref(self),
+                        .len = (Py_ssize_t)bind_numel(v) * r->size,
+                        .itemsize = r->size,
+                        .readonly = !ctsc_tensor_is_writable(v),
+                        .ndim = ndim,
+                        .internal = l};
     if (flags & PyBUF_FORMAT) view->format = l->format;
     if (flags & PyBUF_ND) view->shape = l->dims;
     else view->ndim = 1; /* bytes */
@@ -157,12 +179,14 @@ static void buffer_release(PyObject *self, Py_buffer *view) {
     PyMem_Free(view->internal);
 }
 
-PyType_Slot bind_buffer_slots[2] = {{Py_bf_getbuffer, (void *)buffer_get}, {Py_bf_releasebuffer, (void *)buffer_release}};
+PyType_Slot bind_buffer_slots[2] = {{Py_bf_getbuffer, (void *)buffer_get},
+                                    {Py_bf_releasebuffer, (void *)buffer_release}};
 
 PyObject *bind_array_interface(Tensor *t) {
     const dtype_row *r = bind_dtype_row((int)ctsc_tensor_dtype(t->v));
     if (!r || !r->typestr || ctsc_tensor_device(t->v) >= 0)
-        return PyErr_Format(PyExc_AttributeError, "a tensor of %R has no __array_interface__", bind_dtype_object((int)ctsc_tensor_dtype(t->v)));
+        return PyErr_Format(PyExc_AttributeError, "a tensor of %R has no __array_interface__",
+                            bind_dtype_object((int)ctsc_tensor_dtype(t->v)));
     int ndim = ctsc_tensor_ndim(t->v);
     PyObject *shape = PyTuple_New(ndim), *strides = PyTuple_New(ndim);
     for (int i = 0; shape && strides && i < ndim; i++) {
@@ -171,7 +195,8 @@ PyObject *bind_array_interface(Tensor *t) {
     }
     PyObject *address = PyLong_FromVoidPtr(ctsc_tensor_data(t->v)), *d = NULL;
     if (shape && strides && address)
-        d = Py_BuildValue("{s:O,s:O,s:s,s:(OO),s:i}", "shape", shape, "strides", strides, "typestr", r->typestr, "data", address,
+        d = Py_BuildValue("{s:O,s:O,s:s,s:(OO),s:i}", "shape", shape, "strides", strides, "typestr",
+                          r->typestr, "data", address,
                           ctsc_tensor_is_writable(t->v) ? Py_False : Py_True, "version", 3);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
@@ -179,7 +204,7 @@ PyObject *bind_array_interface(Tensor *t) {
     return d;
 }
 
-/* ---- DLPack ------------------------------------------------------------------------------------------------------------- */
+/* ---- DLPack ---------------------------------------------------------------------------------- */
 
 static void capsule_free(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
@@ -196,15 +221,18 @@ PyObject *bind_dlpack(Tensor *t, bool versioned) {
     struct DLManagedTensorVersioned *v;
     struct DLManagedTensor *old;
     if (!e) return NULL;
-    ctsc_status s = versioned ? ctsc_tensor_to_dlpack(t->v, &v, e) : ctsc_tensor_to_dlpack_unversioned(t->v, &old, e);
+    ctsc_status s = versioned ? ctsc_tensor_to_dlpack(t->v, &v, e)
+                              : ctsc_tensor_to_dlpack_unversioned(t->v, &old, e);
     if (s != CTSC_OK) return PyErr_SetString(PyExc_BufferError, ctsc_error_message(e)), NULL;
-    PyObject *c = PyCapsule_New(versioned ? (void *)v : (void *)old, versioned ? "dltensor_versioned" : "dltensor", capsule_free);
+    PyObject *c = PyCapsule_New(versioned ? (void *)v : (void *)old,
+                                versioned ? "dltensor_versioned" : "dltensor", capsule_free);
     if (!c && versioned) v->deleter(v);
     if (!c && !versioned) old->deleter(old);
     return c;
 }
 
-/* Python's deleters want the lock, and what frees the tensor may not have it: a shell around the other's tensor takes it. */
+/* Python's deleters want the lock, and what frees the tensor may not have it: a shell around the
+ * other's tensor takes it. */
 typedef struct guest {
     struct DLManagedTensorVersioned shell;
     struct DLManagedTensorVersioned *versioned;
@@ -225,8 +253,11 @@ static PyObject *share_from_dlpack(PyObject *self, PyObject *capsule) {
     (void)self;
     bool versioned = PyCapsule_IsValid(capsule, "dltensor_versioned");
     if (!versioned && !PyCapsule_IsValid(capsule, "dltensor"))
-        return PyErr_SetString(PyExc_ValueError, "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
-                                                 "so you might have already constructed a tensor from it once."), NULL;
+        return PyErr_SetString(PyExc_ValueError,
+                               "from_dlpack received an invalid capsule. Note that DLTensor "
+                               "capsules can be consumed only once, "
+                               "so you might have already constructed a tensor from it once."),
+               NULL;
     guest *g = PyMem_Malloc(sizeof *g);
     ctsc_error *e = bind_error();
     if (!g || !e) return PyMem_Free(g), PyErr_NoMemory();
@@ -238,7 +269,8 @@ static PyObject *share_from_dlpack(PyObject *self, PyObject *capsule) {
         m->flags = g->versioned->flags;
         m->tensor = g->versioned->tensor;
         if (m->version.major != 1) {
-            PyErr_Format(PyExc_BufferError, "DLPack %u.x is not supported, only 1.x", (unsigned)m->version.major);
+            PyErr_Format(PyExc_BufferError, "DLPack %u.x is not supported, only 1.x",
+                         (unsigned)m->version.major);
             return PyMem_Free(g), NULL;
         }
     } else {

@@ -2,14 +2,15 @@
 /*
  * bind_tensor.c - the type Tensor: its geometry, numbers out of it, and Python's operators.
  *
- * Methods that are operators of the library are put into the type by bind_operator.c, those that are more of Python by python/ctsc/_tensor.py.
+ * Methods that are operators of the library are put into the type by bind_operator.c, those that
+ * are more of Python by python/ctsc/_tensor.py.
  */
 #include "bind.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- life ------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 PyObject *bind_tensor_take(ctsc_value *v) {
     Tensor *t = v ? (Tensor *)PyType_GenericAlloc(bind.tensor, 0) : NULL;
@@ -28,16 +29,19 @@ static void tensor_dealloc(PyObject *self) {
     if (t->weak) PyObject_ClearWeakRefs(self);
     ctsc_value_free(t->v);
     Py_XDECREF(t->grad);
-    freefunc release = type == bind.tensor ? PyObject_Free : (freefunc)PyType_GetSlot(type, Py_tp_free);
+    freefunc release = type == bind.tensor ? PyObject_Free
+                                           : (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
 }
 
-/* Tensor(data): what tensor(data, dtype=float32) gives; of a Tensor, another object on its memory (subclasses are made so). */
+/* Tensor(data): what tensor(data, dtype=float32) gives; of a Tensor, another object on its memory
+ * (subclasses are made so). */
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     PyObject *data = NULL;
     ctsc_value *v = NULL;
-    if (type == bind.tensor && kw && PyDict_Size(kw)) return PyErr_SetString(PyExc_TypeError, "Tensor() takes no keyword arguments"), NULL;
+    if (type == bind.tensor && kw && PyDict_Size(kw))
+        return PyErr_SetString(PyExc_TypeError, "Tensor() takes no keyword arguments"), NULL;
     if (PyTuple_Size(args) > 0) data = PyTuple_GetItem(args, 0);
     if (data && TensorCheck(data)) {
         v = ctsc_value_copy(((Tensor *)data)->v);
@@ -49,13 +53,16 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     } else { /* sizes */
         int64_t sizes[64];
         Py_ssize_t n = PyTuple_Size(args);
-        if (n > 64) return PyErr_SetString(PyExc_ValueError, "a tensor has at most 64 dimensions"), NULL;
+        if (n > 64)
+            return PyErr_SetString(PyExc_ValueError, "a tensor has at most 64 dimensions"), NULL;
         for (Py_ssize_t i = 0; i < n; i++)
-            if ((sizes[i] = PyLong_AsLongLong(PyTuple_GetItem(args, i))) == -1 && PyErr_Occurred()) return NULL;
+            if ((sizes[i] = PyLong_AsLongLong(PyTuple_GetItem(args, i))) == -1 && PyErr_Occurred())
+                return NULL;
         int64_t none = 0;
         ctsc_error *e = bind_error();
         if (!e) return NULL;
-        if (ctsc_tensor_new(CTSC_FLOAT32, n ? (int)n : 1, n ? sizes : &none, &v, e) != CTSC_OK) return bind_raise(e, "Tensor");
+        if (ctsc_tensor_new(CTSC_FLOAT32, n ? (int)n : 1, n ? sizes : &none, &v, e) != CTSC_OK)
+            return bind_raise(e, "Tensor");
     }
     if (!v) return PyErr_NoMemory();
     if (type == bind.tensor) return bind_tensor_take(v);
@@ -75,16 +82,19 @@ int64_t bind_numel(const ctsc_value *v) {
 
 int bind_trace_warns(const char *what) {
     if (!bind_tracing()) return 0;
-    PyObject *warn = PyDict_GetItemString(bind.hooks, "tracer_warning"), *done = warn ? PyObject_CallFunction(warn, "s", what) : NULL;
+    PyObject *warn = PyDict_GetItemString(bind.hooks, "tracer_warning"),
+             *done = warn ? PyObject_CallFunction(warn, "s", what) : NULL;
     Py_XDECREF(done);
     return warn && !done ? -1 : 0;
 }
 
-/* ---- numbers out of memory -------------------------------------------------------------------------------------------- */
+/* ---- numbers out of memory ------------------------------------------------------------------- */
 
 static double half_to_double(uint16_t h) {
     int exponent = h >> 10 & 31, sign = h >> 15;
-    double m = h & 1023, f = exponent == 31 ? (m != 0 ? NAN : INFINITY) : exponent ? ldexp(1024 + m, exponent - 25) : ldexp(m, -24);
+    double m = h & 1023, f = exponent == 31 ? (m != 0 ? NAN : INFINITY)
+                             : exponent     ? ldexp(1024 + m, exponent - 25)
+                                            : ldexp(m, -24);
     return sign ? -f : f;
 }
 
@@ -95,7 +105,12 @@ static double bfloat_to_double(uint16_t b) {
     return f;
 }
 
-#define ELEMENT(type, make) { type x; memcpy(&x, at, sizeof x); return make; }
+#define ELEMENT(type, make)                                                                        \
+    {                                                                                              \
+        type x;                                                                                    \
+        memcpy(&x, at, sizeof x);                                                                  \
+        return make;                                                                               \
+    }
 PyObject *bind_element(int dtype, const void *at) {
     switch (dtype) {
     case CTSC_BOOL: ELEMENT(uint8_t, PyBool_FromLong(x))
@@ -108,8 +123,16 @@ PyObject *bind_element(int dtype, const void *at) {
     case CTSC_BFLOAT16: ELEMENT(uint16_t, PyFloat_FromDouble(bfloat_to_double(x)))
     case CTSC_FLOAT32: ELEMENT(float, PyFloat_FromDouble(x))
     case CTSC_FLOAT64: ELEMENT(double, PyFloat_FromDouble(x))
-    case CTSC_COMPLEX64: { float x[2]; memcpy(x, at, sizeof x); return PyComplex_FromDoubles(x[0], x[1]); }
-    case CTSC_COMPLEX128: { double x[2]; memcpy(x, at, sizeof x); return PyComplex_FromDoubles(x[0], x[1]); }
+    case CTSC_COMPLEX64: {
+        float x[2];
+        memcpy(x, at, sizeof x);
+        return PyComplex_FromDoubles(x[0], x[1]);
+    }
+    case CTSC_COMPLEX128: {
+        double x[2];
+        memcpy(x, at, sizeof x);
+        return PyComplex_FromDoubles(x[0], x[1]);
+    }
     default: return PyErr_SetString(PyExc_TypeError, "elements of this dtype cannot be read"), NULL;
     }
 }
@@ -126,7 +149,9 @@ static PyObject *tensor_item(PyObject *self, PyObject *unused) {
     (void)unused;
     Tensor *t = (Tensor *)self;
     int64_t n = bind_numel(t->v);
-    if (n != 1) return PyErr_Format(bind.error, "a Tensor with %lld elements cannot be converted to Scalar", (long long)n);
+    if (n != 1)
+        return PyErr_Format(bind.error, "a Tensor with %lld elements cannot be converted to Scalar",
+                            (long long)n);
     const void *at = ctsc_tensor_data(t->v);
     if (at) return bind_element((int)ctsc_tensor_dtype(t->v), at);
     ctsc_value *here = bind_cpu(t);
@@ -137,18 +162,23 @@ static PyObject *tensor_item(PyObject *self, PyObject *unused) {
 }
 static PyObject *method_item(PyObject *self, PyObject *unused) {
     (void)unused;
-    return bind_trace_warns("Converting a tensor to a Python number") < 0 ? NULL : tensor_item(self, NULL);
+    return bind_trace_warns("Converting a tensor to a Python number") < 0 ? NULL
+                                                                          : tensor_item(self, NULL);
 }
 static PyObject *method_tolist(PyObject *self, PyObject *unused) {
     (void)unused;
-    return bind_trace_warns("Converting a tensor to a Python list") < 0 ? NULL : bind_tolist((Tensor *)self);
+    return bind_trace_warns("Converting a tensor to a Python list") < 0
+               ? NULL
+               : bind_tolist((Tensor *)self);
 }
 
 static int tensor_bool(PyObject *self) {
     if (bind_trace_warns("Converting a tensor to a Python boolean") < 0) return -1;
     int64_t n = bind_numel(((Tensor *)self)->v);
     if (n != 1) {
-        PyErr_SetString(bind.error, n ? "Boolean value of Tensor with more than one value is ambiguous" : "Boolean value of Tensor with no values is ambiguous");
+        PyErr_SetString(bind.error,
+                        n ? "Boolean value of Tensor with more than one value is ambiguous"
+                          : "Boolean value of Tensor with no values is ambiguous");
         return -1;
     }
     PyObject *o = tensor_item(self, NULL);
@@ -172,17 +202,21 @@ static PyObject *tensor_float(PyObject *self) {
 static PyObject *tensor_index(PyObject *self) {
     char kind = bind_dtype_row((int)ctsc_tensor_dtype(((Tensor *)self)->v))->kind;
     if (bind_numel(((Tensor *)self)->v) != 1 || !strchr("uib", kind))
-        return PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index"), NULL;
+        return PyErr_SetString(
+                   PyExc_TypeError,
+                   "only integer tensors of a single element can be converted to an index"),
+               NULL;
     return through(self, "Converting a tensor to a Python index", PyNumber_Long);
 }
 
-/* ---- geometry ---------------------------------------------------------------------------------------------------------- */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 PyObject *bind_sizes(const int64_t *n, int ndim) {
     PyObject *t = PyTuple_New(ndim);
     for (int i = 0; t && i < ndim; i++)
         if (PyTuple_SetItem(t, i, PyLong_FromLongLong(n[i])) < 0) Py_CLEAR(t);
-    PyObject *type = t ? PyDict_GetItemString(bind.hooks, "Size") : NULL, *size = type ? PyObject_CallFunctionObjArgs(type, t, NULL) : bind_ref(t);
+    PyObject *type = t ? PyDict_GetItemString(bind.hooks, "Size") : NULL,
+             *size = type ? PyObject_CallFunctionObjArgs(type, t, NULL) : bind_ref(t);
     Py_XDECREF(t);
     return size;
 }
@@ -205,7 +239,8 @@ static PyObject *get_shape(PyObject *self, void *unused) {
         PyObject *n = traced_size(self, i);
         if (!n || PyTuple_SetItem(t, i, n) < 0) Py_CLEAR(t);
     }
-    PyObject *type = PyDict_GetItemString(bind.hooks, "Size"), *size = t && type ? PyObject_CallFunctionObjArgs(type, t, NULL) : NULL;
+    PyObject *type = PyDict_GetItemString(bind.hooks, "Size"),
+             *size = t && type ? PyObject_CallFunctionObjArgs(type, t, NULL) : NULL;
     Py_XDECREF(t);
     return size;
 }
@@ -216,8 +251,10 @@ static bool dimension(PyObject *o, int ndim, int64_t *dim) {
     if (*dim == -1 && PyErr_Occurred()) return false;
     int64_t n = ndim ? ndim : 1;
     if (*dim < -n || *dim >= n) {
-        PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-n, (long long)n - 1,
-                     (long long)*dim);
+        PyErr_Format(
+            PyExc_IndexError,
+            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+            (long long)-n, (long long)n - 1, (long long)*dim);
         return false;
     }
     if (*dim < 0) *dim += n;
@@ -235,7 +272,10 @@ static PyObject *method_size(PyObject *self, PyObject *args, PyObject *kw) {
     int64_t dim;
     if (!o || o == Py_None) return get_shape(self, NULL);
     if (!dimension(o, ctsc_tensor_ndim(v), &dim)) return NULL;
-    if (!ctsc_tensor_ndim(v)) return PyErr_SetString(PyExc_IndexError, "dimension specified as 0 but tensor has no dimensions"), NULL;
+    if (!ctsc_tensor_ndim(v))
+        return PyErr_SetString(PyExc_IndexError,
+                               "dimension specified as 0 but tensor has no dimensions"),
+               NULL;
     return bind_tracing() ? traced_size(self, dim) : PyLong_FromLongLong(ctsc_tensor_sizes(v)[dim]);
 }
 
@@ -246,7 +286,10 @@ static PyObject *method_stride(PyObject *self, PyObject *args, PyObject *kw) {
     int64_t dim;
     if (o && o != Py_None) {
         if (!dimension(o, ndim, &dim)) return NULL;
-        if (!ndim) return PyErr_SetString(PyExc_IndexError, "Dimension specified as 0 but tensor has no dimensions"), NULL;
+        if (!ndim)
+            return PyErr_SetString(PyExc_IndexError,
+                                   "Dimension specified as 0 but tensor has no dimensions"),
+                   NULL;
         return PyLong_FromLongLong(ctsc_tensor_strides(v)[dim]);
     }
     PyObject *t = PyTuple_New(ndim);
@@ -258,7 +301,8 @@ static PyObject *method_stride(PyObject *self, PyObject *args, PyObject *kw) {
 static PyObject *method_numel(PyObject *self, PyObject *unused) {
     (void)unused;
     ctsc_value *v = ((Tensor *)self)->v;
-    return bind_tracing() ? bind_call_object("aten::numel", 1, &v) : PyLong_FromLongLong(bind_numel(v));
+    return bind_tracing() ? bind_call_object("aten::numel", 1, &v)
+                          : PyLong_FromLongLong(bind_numel(v));
 }
 static PyObject *method_dim(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -327,10 +371,11 @@ static int set_data(PyObject *self, PyObject *o, void *unused) {
     return 0;
 }
 
-/* ---- Python's operators -------------------------------------------------------------------------------------------------- */
+/* ---- Python's operators ---------------------------------------------------------------------- */
 
 static bool operand(PyObject *o) {
-    return TensorCheck(o) || PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) || bind_is_number(o);
+    return TensorCheck(o) || PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) ||
+           bind_is_number(o);
 }
 
 static PyObject *binary(const char *key, PyObject *a, PyObject *b) {
@@ -344,16 +389,20 @@ static PyObject *binary(const char *key, PyObject *a, PyObject *b) {
     return o;
 }
 /* What is the same from both sides, and what has an operator for a number on the left. */
-#define COMMUTES(name, key) \
-    static PyObject *tensor_##name(PyObject *a, PyObject *b) { return TensorCheck(a) ? binary(key, a, b) : binary(key, b, a); }
-#define ORDERED(name, key, reversed) \
-    static PyObject *tensor_##name(PyObject *a, PyObject *b) { return TensorCheck(a) ? binary(key, a, b) : reversed; }
-#define INPLACE(name, key) \
-    static PyObject *tensor_##name(PyObject *a, PyObject *b) { \
-        PyObject *o = binary(key, a, b); \
-        if (!o || o == Py_NotImplemented) return o; \
-        Py_DECREF(o); \
-        return bind_ref(a); \
+#define COMMUTES(name, key)                                                                        \
+    static PyObject *tensor_##name(PyObject *a, PyObject *b) {                                     \
+        return TensorCheck(a) ? binary(key, a, b) : binary(key, b, a);                             \
+    }
+#define ORDERED(name, key, reversed)                                                               \
+    static PyObject *tensor_##name(PyObject *a, PyObject *b) {                                     \
+        return TensorCheck(a) ? binary(key, a, b) : reversed;                                      \
+    }
+#define INPLACE(name, key)                                                                         \
+    static PyObject *tensor_##name(PyObject *a, PyObject *b) {                                     \
+        PyObject *o = binary(key, a, b);                                                           \
+        if (!o || o == Py_NotImplemented) return o;                                                \
+        Py_DECREF(o);                                                                              \
+        return bind_ref(a);                                                                        \
     }
 /* A number on the left as a 0-dim tensor, which takes part in no promotion beyond its kind. */
 static PyObject *wrapped(const char *key, PyObject *a, PyObject *b) {
@@ -375,7 +424,8 @@ ORDERED(div, "aten::div", divided(a, b))
 ORDERED(floordiv, "aten::floor_divide", wrapped("aten::floor_divide", a, b))
 ORDERED(mod, "aten::remainder", binary("aten::remainder", a, b))
 static PyObject *tensor_matmul(PyObject *a, PyObject *b) {
-    return TensorCheck(a) && TensorCheck(b) ? binary("aten::matmul", a, b) : bind_ref(Py_NotImplemented);
+    return TensorCheck(a) && TensorCheck(b) ? binary("aten::matmul", a, b)
+                                            : bind_ref(Py_NotImplemented);
 }
 COMMUTES(and, "aten::bitwise_and")
 COMMUTES(or, "aten::bitwise_or")
@@ -403,27 +453,18 @@ static PyObject *tensor_ipow(PyObject *a, PyObject *b, PyObject *mod) {
     Py_DECREF(o);
     return bind_ref(a);
 }
-static PyObject *tensor_neg(PyObject *self) {
-    return get_operator(self, "aten::neg");
-}
-static PyObject *tensor_pos(PyObject *self) {
-    return bind_ref(self);
-}
-static PyObject *tensor_abs(PyObject *self) {
-    return get_operator(self, "aten::abs");
-}
-static PyObject *tensor_invert(PyObject *self) {
-    return get_operator(self, "aten::bitwise_not");
-}
+static PyObject *tensor_neg(PyObject *self) { return get_operator(self, "aten::neg"); }
+static PyObject *tensor_pos(PyObject *self) { return bind_ref(self); }
+static PyObject *tensor_abs(PyObject *self) { return get_operator(self, "aten::abs"); }
+static PyObject *tensor_invert(PyObject *self) { return get_operator(self, "aten::bitwise_not"); }
 
 static PyObject *tensor_compare(PyObject *a, PyObject *b, int op) {
-    static const char *const keys[] = {[Py_LT] = "aten::lt", [Py_LE] = "aten::le", [Py_EQ] = "aten::eq",
-                                       [Py_NE] = "aten::ne", [Py_GT] = "aten::gt", [Py_GE] = "aten::ge"};
+    static const char *const keys[] = {
+        [Py_LT] = "aten::lt", [Py_LE] = "aten::le", [Py_EQ] = "aten::eq",
+        [Py_NE] = "aten::ne", [Py_GT] = "aten::gt", [Py_GE] = "aten::ge"};
     return binary(keys[op], a, b);
 }
-static Py_hash_t tensor_hash(PyObject *self) {
-    return (Py_hash_t)((uintptr_t)self >> 4);
-}
+static Py_hash_t tensor_hash(PyObject *self) { return (Py_hash_t)((uintptr_t)self >> 4); }
 
 static Py_ssize_t tensor_len(PyObject *self) {
     ctsc_value *v = ((Tensor *)self)->v;
@@ -437,9 +478,11 @@ static Py_ssize_t tensor_len(PyObject *self) {
 
 static PyObject *tensor_iter(PyObject *self) {
     ctsc_value *v = ((Tensor *)self)->v;
-    if (!ctsc_tensor_ndim(v)) return PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor"), NULL;
+    if (!ctsc_tensor_ndim(v))
+        return PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor"), NULL;
     if (bind_trace_warns("Iterating over a tensor") < 0) return NULL;
-    PyObject *parts = bind_call_object("aten::unbind", 1, &v), *i = parts ? PyObject_GetIter(parts) : NULL;
+    PyObject *parts = bind_call_object("aten::unbind", 1, &v),
+             *i = parts ? PyObject_GetIter(parts) : NULL;
     Py_XDECREF(parts);
     return i;
 }
@@ -492,27 +535,65 @@ static PyGetSetDef tensor_properties[] = {
     {"__array_interface__", get_array_interface, NULL, NULL, NULL},
     {0},
 };
-static PyMemberDef tensor_members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weak), READONLY, NULL}, {0}};
+static PyMemberDef tensor_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weak), READONLY, NULL}, {0}};
 static PyType_Slot tensor_slots[] = {
-    {Py_tp_dealloc, tensor_dealloc}, {Py_tp_new, tensor_new}, {Py_tp_repr, tensor_repr}, {Py_tp_hash, tensor_hash},
-    {Py_tp_richcompare, tensor_compare}, {Py_tp_iter, tensor_iter}, {Py_tp_methods, tensor_methods}, {Py_tp_getset, tensor_properties},
-    {Py_tp_members, tensor_members}, {Py_mp_length, tensor_len}, {Py_mp_subscript, bind_getitem}, {Py_mp_ass_subscript, bind_setitem},
-    {Py_nb_add, tensor_add}, {Py_nb_subtract, tensor_sub}, {Py_nb_multiply, tensor_mul}, {Py_nb_true_divide, tensor_div},
-    {Py_nb_floor_divide, tensor_floordiv}, {Py_nb_remainder, tensor_mod}, {Py_nb_power, tensor_pow}, {Py_nb_matrix_multiply, tensor_matmul},
-    {Py_nb_and, tensor_and}, {Py_nb_or, tensor_or}, {Py_nb_xor, tensor_xor}, {Py_nb_lshift, tensor_lshift}, {Py_nb_rshift, tensor_rshift},
-    {Py_nb_inplace_add, tensor_iadd}, {Py_nb_inplace_subtract, tensor_isub}, {Py_nb_inplace_multiply, tensor_imul},
-    {Py_nb_inplace_true_divide, tensor_idiv}, {Py_nb_inplace_floor_divide, tensor_ifloordiv}, {Py_nb_inplace_remainder, tensor_imod},
-    {Py_nb_inplace_and, tensor_iand}, {Py_nb_inplace_or, tensor_ior}, {Py_nb_inplace_xor, tensor_ixor}, {Py_nb_inplace_lshift, tensor_ilshift},
-    {Py_nb_inplace_rshift, tensor_irshift}, {Py_nb_inplace_power, tensor_ipow}, {Py_nb_negative, tensor_neg}, {Py_nb_positive, tensor_pos},
-    {Py_nb_absolute, tensor_abs}, {Py_nb_invert, tensor_invert}, {Py_nb_bool, tensor_bool}, {Py_nb_int, tensor_int}, {Py_nb_float, tensor_float},
+    {Py_tp_dealloc, tensor_dealloc},
+    {Py_tp_new, tensor_new},
+    {Py_tp_repr, tensor_repr},
+    {Py_tp_hash, tensor_hash},
+    {Py_tp_richcompare, tensor_compare},
+    {Py_tp_iter, tensor_iter},
+    {Py_tp_methods, tensor_methods},
+    {Py_tp_getset, tensor_properties},
+    {Py_tp_members, tensor_members},
+    {Py_mp_length, tensor_len},
+    {Py_mp_subscript, bind_getitem},
+    {Py_mp_ass_subscript, bind_setitem},
+    {Py_nb_add, tensor_add},
+    {Py_nb_subtract, tensor_sub},
+    {Py_nb_multiply, tensor_mul},
+    {Py_nb_true_divide, tensor_div},
+    {Py_nb_floor_divide, tensor_floordiv},
+    {Py_nb_remainder, tensor_mod},
+    {Py_nb_power, tensor_pow},
+    {Py_nb_matrix_multiply, tensor_matmul},
+    {Py_nb_and, tensor_and},
+    {Py_nb_or, tensor_or},
+    {Py_nb_xor, tensor_xor},
+    {Py_nb_lshift, tensor_lshift},
+    {Py_nb_rshift, tensor_rshift},
+    {Py_nb_inplace_add, tensor_iadd},
+    {Py_nb_inplace_subtract, tensor_isub},
+    {Py_nb_inplace_multiply, tensor_imul},
+    {Py_nb_inplace_true_divide, tensor_idiv},
+    {Py_nb_inplace_floor_divide, tensor_ifloordiv},
+    {Py_nb_inplace_remainder, tensor_imod},
+    {Py_nb_inplace_and, tensor_iand},
+    {Py_nb_inplace_or, tensor_ior},
+    {Py_nb_inplace_xor, tensor_ixor},
+    {Py_nb_inplace_lshift, tensor_ilshift},
+    {Py_nb_inplace_rshift, tensor_irshift},
+    {Py_nb_inplace_power, tensor_ipow},
+    {Py_nb_negative, tensor_neg},
+    {Py_nb_positive, tensor_pos},
+    {Py_nb_absolute, tensor_abs},
+    {Py_nb_invert, tensor_invert},
+    {Py_nb_bool, tensor_bool},
+    {Py_nb_int, tensor_int},
+    {Py_nb_float, tensor_float},
     {Py_nb_index, tensor_index},
-    {Py_bf_getbuffer, NULL}, {Py_bf_releasebuffer, NULL}, /* bind_share.c's */
-    {0, NULL}};
-static PyType_Spec tensor_spec = {"ctsc.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tensor_slots};
+    {Py_bf_getbuffer, NULL},
+    {Py_bf_releasebuffer, NULL}, /* bind_share.c's */
+    {0, NULL},
+};
+static PyType_Spec tensor_spec = {"ctsc.Tensor", sizeof(Tensor), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tensor_slots};
 
 int bind_init_tensor(PyObject *m) {
     for (PyType_Slot *s = tensor_slots; s->slot; s++)
-        if (s->slot == Py_bf_getbuffer || s->slot == Py_bf_releasebuffer) *s = bind_buffer_slots[s->slot - Py_bf_getbuffer];
+        if (s->slot == Py_bf_getbuffer || s->slot == Py_bf_releasebuffer)
+            *s = bind_buffer_slots[s->slot - Py_bf_getbuffer];
     bind.tensor = (PyTypeObject *)PyType_FromSpec(&tensor_spec);
     return bind.tensor ? PyObject_SetAttrString(m, "Tensor", (PyObject *)bind.tensor) : -1;
 }

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind_trace.c - recording what Python computes: a Trace is a scope that the thread's calls go through while it is entered.
+ * bind_trace.c - recording what Python computes: a Trace is a scope that the thread's calls go
+ * through while it is entered.
  *
- * Tensors are known to the trace by what they are; numbers by the scope's handles, so that sizes come as TracedInt (python/ctsc/_trace.py), an int with the
- * handle in a capsule. Handles live as long as the Trace, which capsules keep.
+ * Tensors are known to the trace by what they are; numbers by the scope's handles, so that sizes
+ * come as TracedInt (python/ctsc/_trace.py), an int with the handle in a capsule. Handles live as
+ * long as the Trace, which capsules keep.
  */
 #include "bind.h"
 
 typedef struct Trace {
-    PyObject_HEAD
-    ctsc_scope *s;
+    PyObject_HEAD ctsc_scope *s;
 } Trace;
 
 static __thread Trace *current;
 
-ctsc_scope *bind_tracing(void) {
-    return current ? current->s : NULL;
-}
+ctsc_scope *bind_tracing(void) { return current ? current->s : NULL; }
 
 static void capsule_free(PyObject *capsule) {
     Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
 ctsc_value *bind_traced_handle(PyObject *o) {
-    if (!current || !bind.int_type || !PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)bind.int_type)) return NULL;
+    if (!current || !bind.int_type || !PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)bind.int_type))
+        return NULL;
     PyObject *c = PyObject_GetAttr(o, bind.handle_name);
-    ctsc_value *h = c && PyCapsule_GetContext(c) == current ? PyCapsule_GetPointer(c, "ctsc_value") : NULL;
+    ctsc_value *h = c && PyCapsule_GetContext(c) == current ? PyCapsule_GetPointer(c, "ctsc_value")
+                                                            : NULL;
     Py_XDECREF(c);
     PyErr_Clear();
     return h;
@@ -35,7 +36,8 @@ ctsc_value *bind_traced_handle(PyObject *o) {
 static PyObject *traced_number(ctsc_value *h) {
     PyObject *plain = bind_from_value(ctsc_value_copy(h)), *result = NULL;
     if (!plain || !PyLong_Check(plain) || PyBool_Check(plain)) return plain;
-    PyObject *make = PyDict_GetItemString(bind.hooks, "traced_int"), *c = PyCapsule_New(h, "ctsc_value", capsule_free);
+    PyObject *make = PyDict_GetItemString(bind.hooks, "traced_int"),
+             *c = PyCapsule_New(h, "ctsc_value", capsule_free);
     if (c) PyCapsule_SetContext(c, bind_ref((PyObject *)current));
     if (make && c) result = PyObject_CallFunctionObjArgs(make, plain, c, NULL);
     Py_XDECREF(c);
@@ -48,8 +50,11 @@ static PyObject *traced_sequence(ctsc_value *h, bool list) {
     PyObject *t = list ? PyList_New((Py_ssize_t)n) : PyTuple_New((Py_ssize_t)n);
     for (size_t i = 0; t && i < n; i++) {
         ctsc_value *item = ctsc_item(current->s, h, i);
-        PyObject *o = item ? bind_traced_result(item) : bind_raise(ctsc_scope_error(current->s), "trace");
-        if (!o || (list ? PyList_SetItem(t, (Py_ssize_t)i, o) : PyTuple_SetItem(t, (Py_ssize_t)i, o)) < 0) Py_CLEAR(t);
+        PyObject *o = item ? bind_traced_result(item)
+                           : bind_raise(ctsc_scope_error(current->s), "trace");
+        if (!o ||
+            (list ? PyList_SetItem(t, (Py_ssize_t)i, o) : PyTuple_SetItem(t, (Py_ssize_t)i, o)) < 0)
+            Py_CLEAR(t);
     }
     return t;
 }
@@ -63,11 +68,12 @@ PyObject *bind_traced_result(ctsc_value *h) {
     }
 }
 
-/* ---- the type -------------------------------------------------------------------------------------------------------- */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 static void on_warn(void *ctx, const char *text) {
     (void)ctx;
-    PyObject *hook = PyDict_GetItemString(bind.hooks, "tracer_note"), *done = hook ? PyObject_CallFunction(hook, "s", text) : NULL;
+    PyObject *hook = PyDict_GetItemString(bind.hooks, "tracer_note"),
+             *done = hook ? PyObject_CallFunction(hook, "s", text) : NULL;
     if (!done) PyErr_Clear();
     Py_XDECREF(done);
 }
@@ -110,7 +116,8 @@ static PyObject *trace_leave(PyObject *self, PyObject *unused) {
     return bind_ref(Py_None);
 }
 
-static PyObject *named(PyObject *self, PyObject *args, ctsc_value *(*declare)(ctsc_scope *, const char *, const ctsc_value *)) {
+static PyObject *named(PyObject *self, PyObject *args,
+                       ctsc_value *(*declare)(ctsc_scope *, const char *, const ctsc_value *)) {
     const char *name;
     PyObject *o;
     bind_arg a;
@@ -149,7 +156,9 @@ static ctsc_value *result_handle(ctsc_scope *s, PyObject *o) {
         return h;
     }
     if (!bind_to_value(o, false, &a)) return NULL;
-    ctsc_value *h = a.own ? ctsc_take(s, a.v) : bind_traced_handle(o) ? a.v : ctsc_take(s, ctsc_value_copy(a.v));
+    ctsc_value *h = a.own                   ? ctsc_take(s, a.v)
+                    : bind_traced_handle(o) ? a.v
+                                            : ctsc_take(s, ctsc_value_copy(a.v));
     return h;
 }
 
@@ -159,7 +168,8 @@ static PyObject *trace_end(PyObject *self, PyObject *result) {
     ctsc_error *e = bind_error();
     ctsc_value *h = e ? result_handle(t->s, result) : NULL;
     if (!h) return PyErr_Occurred() ? NULL : bind_raise(ctsc_scope_error(t->s), "trace");
-    return ctsc_trace_end(t->s, h, &m, e) == CTSC_OK ? bind_module_take(m, NULL) : bind_raise(e, "trace");
+    return ctsc_trace_end(t->s, h, &m, e) == CTSC_OK ? bind_module_take(m, NULL)
+                                                     : bind_raise(e, "trace");
 }
 
 static PyObject *is_tracing(PyObject *self, PyObject *unused) {
@@ -169,10 +179,17 @@ static PyObject *is_tracing(PyObject *self, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {
-    {"_enter", trace_enter, METH_NOARGS, NULL}, {"_leave", trace_leave, METH_NOARGS, NULL}, {"input", trace_input, METH_VARARGS, NULL},
-    {"parameter", trace_parameter, METH_VARARGS, NULL}, {"buffer", trace_buffer, METH_VARARGS, NULL}, {"end", trace_end, METH_O, NULL},
-    {"is_tracing", is_tracing, METH_NOARGS | METH_STATIC, NULL}, {0}};
-static PyType_Slot slots[] = {{Py_tp_new, trace_new}, {Py_tp_dealloc, trace_dealloc}, {Py_tp_methods, methods}, {0, NULL}};
+    {"_enter", trace_enter, METH_NOARGS, NULL},
+    {"_leave", trace_leave, METH_NOARGS, NULL},
+    {"input", trace_input, METH_VARARGS, NULL},
+    {"parameter", trace_parameter, METH_VARARGS, NULL},
+    {"buffer", trace_buffer, METH_VARARGS, NULL},
+    {"end", trace_end, METH_O, NULL},
+    {"is_tracing", is_tracing, METH_NOARGS | METH_STATIC, NULL},
+    {0},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_new, trace_new}, {Py_tp_dealloc, trace_dealloc}, {Py_tp_methods, methods}, {0, NULL}};
 static PyType_Spec spec = {"ctsc._C.Trace", sizeof(Trace), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_trace(PyObject *m) {

@@ -44,15 +44,18 @@ static bool made(bind_arg *out, ctsc_value *v) {
 static bool int_value(PyObject *o, bind_arg *out) {
     long long i = PyLong_AsLongLong(o);
     if (i == -1 && PyErr_Occurred()) {
-        if (PyErr_ExceptionMatches(PyExc_OverflowError)) PyErr_SetString(PyExc_OverflowError, "Overflow when unpacking long");
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_SetString(PyExc_OverflowError, "Overflow when unpacking long");
         return false;
     }
     out->v = bind_small_int(i, &out->own);
     return out->v || made(out, NULL);
 }
 
-/* A list or tuple while a trace follows its items: the trace's scope makes it, and owns what was made for it. */
-static bool traced_sequence(bool list, size_t n, bind_arg *items, ctsc_value **handles, bind_arg *out) {
+/* A list or tuple while a trace follows its items: the trace's scope makes it, and owns what
+ * was made for it. */
+static bool traced_sequence(bool list, size_t n, bind_arg *items, ctsc_value **handles,
+                            bind_arg *out) {
     ctsc_scope *s = bind_tracing();
     for (size_t i = 0; i < n; i++)
         if (items[i].own) {
@@ -67,7 +70,8 @@ static bool traced_sequence(bool list, size_t n, bind_arg *items, ctsc_value **h
 static bool sequence_value(PyObject *o, bool list, bool wide, bind_arg *out) {
     Py_ssize_t n = list ? PyList_Size(o) : PyTuple_Size(o);
     bind_arg few[16], *items = n <= 16 ? few : PyMem_Malloc((size_t)n * sizeof *items);
-    ctsc_value *few_handles[16], **handles = n <= 16 ? few_handles : PyMem_Malloc((size_t)n * sizeof *handles);
+    ctsc_value *few_handles[16],
+        **handles = n <= 16 ? few_handles : PyMem_Malloc((size_t)n * sizeof *handles);
     Py_ssize_t i = 0;
     bool ok = items && handles;
     if (!ok) PyErr_NoMemory();
@@ -83,7 +87,10 @@ static bool sequence_value(PyObject *o, bool list, bool wide, bind_arg *out) {
         handles[i] = items[i].v;
     }
     if (ok && i == n && bind_tracing()) ok = traced_sequence(list, (size_t)n, items, handles, out);
-    else ok = ok && i == n && made(out, list ? ctsc_list_new((size_t)n, handles) : ctsc_tuple_new((size_t)n, handles));
+    else
+        ok = ok && i == n &&
+             made(out,
+                  list ? ctsc_list_new((size_t)n, handles) : ctsc_tuple_new((size_t)n, handles));
     if (items) bind_free_args((size_t)i, items);
     if (items != few) PyMem_Free(items);
     if (handles != few_handles) PyMem_Free(handles);
@@ -112,7 +119,8 @@ static bool dict_value(PyObject *o, bool wide, bind_arg *out) {
         ctsc_value *d = ctsc_dict_new((size_t)i, handles, handles + n);
         ok = d != NULL;
         *out = (bind_arg){d, true};
-        if (!ok) PyErr_SetString(PyExc_TypeError, "a dict's keys must be strings, numbers or tensors");
+        if (!ok)
+            PyErr_SetString(PyExc_TypeError, "a dict's keys must be strings, numbers or tensors");
     }
     if (items) bind_free_args((size_t)(2 * i), items);
     PyMem_Free(items);
@@ -131,7 +139,8 @@ static bool number_value(PyObject *o, bind_arg *out) {
     PyErr_Clear();
     if (PyObject_HasAttrString(o, "imag") && PyObject_HasAttrString(o, "__complex__")) {
         double real = PyComplex_RealAsDouble(o), imaginary = PyComplex_ImagAsDouble(o);
-        if (!PyErr_Occurred() && imaginary != 0) return made(out, ctsc_complex_new(real, imaginary));
+        if (!PyErr_Occurred() && imaginary != 0)
+            return made(out, ctsc_complex_new(real, imaginary));
         PyErr_Clear();
     }
     double f = PyFloat_AsDouble(o);
@@ -141,8 +150,7 @@ static bool number_value(PyObject *o, bind_arg *out) {
 
 /* An object of a script: a class instance, an enum, a future. */
 typedef struct Object {
-    PyObject_HEAD
-    ctsc_value *v;
+    PyObject_HEAD ctsc_value *v;
 } Object;
 
 static bool other_value(PyObject *o, bool wide, bind_arg *out) {
@@ -157,13 +165,16 @@ static bool other_value(PyObject *o, bool wide, bind_arg *out) {
     bool buffer = wide && PyObject_CheckBuffer(o) && !PyBytes_Check(o);
     if (buffer || (wide && PyObject_HasAttrString(o, "__dlpack__"))) {
         PyObject *from = PyDict_GetItemString(bind.hooks, "from_dlpack");
-        PyObject *t = buffer ? bind_from_buffer(o) : from ? PyObject_CallFunctionObjArgs(from, o, NULL) : NULL;
+        PyObject *t = buffer ? bind_from_buffer(o)
+                      : from ? PyObject_CallFunctionObjArgs(from, o, NULL)
+                             : NULL;
         bool ok = t && made(out, ctsc_value_copy(((Tensor *)t)->v));
         Py_XDECREF(t);
         return ok;
     }
     if (bind_is_number(o)) return number_value(o, out);
-    PyErr_Format(PyExc_TypeError, "a value of type %S cannot be given to ctsc", (PyObject *)Py_TYPE(o));
+    PyErr_Format(PyExc_TypeError, "a value of type %S cannot be given to ctsc",
+                 (PyObject *)Py_TYPE(o));
     return false;
 }
 
@@ -198,11 +209,12 @@ bool bind_to_value(PyObject *o, bool wide, bind_arg *out) {
         const char *s = PyUnicode_AsUTF8AndSize(o, &n);
         return s && made(out, ctsc_string_new(s, (size_t)n));
     }
-    if (PyComplex_Check(o)) return made(out, ctsc_complex_new(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+    if (PyComplex_Check(o))
+        return made(out, ctsc_complex_new(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
     return container_value(o, wide, out);
 }
 
-/* ---- back ------------------------------------------------------------------------------------------------------------ */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 static void object_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
@@ -237,9 +249,11 @@ static PyObject *object_dir(PyObject *self, PyObject *unused) {
 }
 
 static PyMethodDef object_methods[] = {{"__dir__", object_dir, METH_NOARGS, NULL}, {0}};
-static PyType_Slot object_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, object_dealloc}, {Py_tp_getattro, object_getattr}, {Py_tp_repr, object_repr},
-                                     {Py_tp_methods, object_methods}, {0, NULL}};
-static PyType_Spec object_spec = {"ctsc.ScriptObject", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, object_slots};
+static PyType_Slot object_slots[] = {
+    {Py_tp_new, bind_no_new},  {Py_tp_dealloc, object_dealloc}, {Py_tp_getattro, object_getattr},
+    {Py_tp_repr, object_repr}, {Py_tp_methods, object_methods}, {0, NULL}};
+static PyType_Spec object_spec = {"ctsc.ScriptObject", sizeof(Object), 0, Py_TPFLAGS_DEFAULT,
+                                  object_slots};
 
 int bind_init_object(PyObject *m) {
     bind.object = (PyTypeObject *)PyType_FromSpec(&object_spec);
@@ -274,7 +288,8 @@ static PyObject *tuple_from(const ctsc_value *v) {
     }
     if (!t || !n || !ctsc_value_name(v, 0)) return t;
     /* a NamedTuple: Python has a class for these fields */
-    PyObject *maker = PyDict_GetItemString(bind.hooks, "named_tuple"), *names = PyTuple_New((Py_ssize_t)n), *result = NULL;
+    PyObject *maker = PyDict_GetItemString(bind.hooks, "named_tuple"),
+             *names = PyTuple_New((Py_ssize_t)n), *result = NULL;
     char *type = ctsc_value_type(v);
     if (type && !strncmp(type, "Tuple[", 6)) { /* of an operator, which names them itself */
         ctsc_string_free(type);
@@ -282,7 +297,8 @@ static PyObject *tuple_from(const ctsc_value *v) {
         return t;
     }
     for (size_t i = 0; names && i < n; i++)
-        if (PyTuple_SetItem(names, (Py_ssize_t)i, PyUnicode_FromString(ctsc_value_name(v, i))) < 0) Py_CLEAR(names);
+        if (PyTuple_SetItem(names, (Py_ssize_t)i, PyUnicode_FromString(ctsc_value_name(v, i))) < 0)
+            Py_CLEAR(names);
     if (maker && names) result = PyObject_CallFunction(maker, "sOO", type ? type : "", names, t);
     ctsc_string_free(type);
     Py_XDECREF(names);
@@ -295,7 +311,8 @@ static PyObject *dict_from(const ctsc_value *v) {
     PyObject *d = PyDict_New();
     for (size_t i = 0; d && i < n; i++) {
         ctsc_value *key = ctsc_value_key(v, i), *item = ctsc_value_item(v, i);
-        PyObject *k = key ? bind_from_value(key) : PyErr_NoMemory(), *o = item && k ? bind_from_value(item) : NULL;
+        PyObject *k = key ? bind_from_value(key) : PyErr_NoMemory(),
+                 *o = item && k ? bind_from_value(item) : NULL;
         if (!k || !o || PyDict_SetItem(d, k, o) < 0) Py_CLEAR(d);
         Py_XDECREF(k);
         Py_XDECREF(o);
@@ -315,7 +332,9 @@ PyObject *bind_from_value(ctsc_value *v) {
     case CTSC_KIND_BOOL: o = PyBool_FromLong(ctsc_value_bool(v)); break;
     case CTSC_KIND_INT: o = PyLong_FromLongLong(ctsc_value_int(v)); break;
     case CTSC_KIND_FLOAT: o = PyFloat_FromDouble(ctsc_value_float(v)); break;
-    case CTSC_KIND_COMPLEX: o = PyComplex_FromDoubles(ctsc_value_real(v), ctsc_value_imaginary(v)); break;
+    case CTSC_KIND_COMPLEX:
+        o = PyComplex_FromDoubles(ctsc_value_real(v), ctsc_value_imaginary(v));
+        break;
     case CTSC_KIND_STRING:
         s = ctsc_value_string(v, &n);
         o = PyUnicode_DecodeUTF8(s, (Py_ssize_t)n, "surrogateescape");

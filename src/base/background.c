@@ -2,14 +2,18 @@
 /*
  * background.c - the thread of background.h, and its queue.
  *
- * Invariants: all of this is under background_lock, but for background_done, which is under background_busy. That lock is held while a job runs, and
- * by whoever forks: what a job was doing would stay half done in the child. A thread that is over stays to be joined by the next one to start it, or at
- * the end. dlclose could not wait for it: it holds the loader's lock, which a job that opens a library needs. So the library stays.
+ * Invariants: all of this is under background_lock, but for background_done, which is under
+ * background_busy. That lock is held while a job runs, and by whoever forks: what a job was doing
+ * would stay half done in the child. A thread that is over stays to be joined by the next one to
+ * start it, or at the end. dlclose could not wait for it: it holds the loader's lock, which a job
+ * that opens a library needs. So the library stays.
  *
- * The end of the process is the difficult part. Compilers are written in C++: an object that one of its functions makes when it is first called is
- * destroyed by exit before whatever was registered with atexit earlier, the end of our thread included, which may be using it. So that is registered anew
- * after each job, and jobs that open a compiler try it out. What remains, a job that is the first to call some function, is met by a
- * destructor of the main thread's, since exit runs those before anything else; where the main thread has none, because another one opened the library,
+ * The end of the process is the difficult part. Compilers are written in C++: an object that one of
+ * its functions makes when it is first called is destroyed by exit before whatever was registered
+ * with atexit earlier, the end of our thread included, which may be using it. So that is registered
+ * anew after each job, and jobs that open a compiler try it out. What remains, a job that is the
+ * first to call some function, is met by a destructor of the main thread's, since exit runs those
+ * before anything else; where the main thread has none, because another one opened the library,
  * there is no background. Not met is an exit by another thread during the first jobs.
  * Tests: tests/unit/test_background.c
  */
@@ -29,14 +33,14 @@ static pthread_once_t background_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t background_lock, background_busy;
 static pthread_cond_t background_changed; /* a job is over, or the thread */
 static background_job *background_first, *background_running;
-static bool background_done; /* the running job is over */
+static bool background_done;    /* the running job is over */
 static bool background_guarded; /* the main thread ends this one first */
 static bool background_alive, background_to_join, background_stopped;
 static pthread_t background_thread;
 static void (*background_before)(void *ctx);
 static void *background_ctx;
 
-/* ---- the end, and forks -------------------------------------------------------------------------- */
+/* ---- the end, and forks ---------------------------------------------------------------------- */
 
 static void background_stop(void) {
     pthread_mutex_lock(&background_lock);
@@ -47,8 +51,10 @@ static void background_stop(void) {
     if (join) pthread_join(background_thread, NULL);
 }
 
-/* The C++ runtime's way to have something done at the end of a thread; NULL in other C libraries than GNU's. */
-extern int __cxa_thread_atexit_impl(void (*fn)(void *ctx), void *ctx, void *dso) __attribute__((weak));
+/* The C++ runtime's way to have something done at the end of a thread; NULL in other C
+ * libraries than GNU's. */
+extern int __cxa_thread_atexit_impl(void (*fn)(void *ctx), void *ctx, void *dso)
+    __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static void background_stop_in_main(void *unused) {
@@ -56,11 +62,13 @@ static void background_stop_in_main(void *unused) {
     background_stop();
 }
 
-/* When the program starts or opens the library; and in a child that another thread than the main one forked. */
+/* When the program starts or opens the library; and in a child that another thread than the
+ * main one forked. */
 __attribute__((constructor)) static void background_guard_main(void) {
     static _Thread_local bool guarded;
     if (syscall(SYS_gettid) != getpid() || !__cxa_thread_atexit_impl) return;
-    guarded = guarded || __cxa_thread_atexit_impl(background_stop_in_main, NULL, &__dso_handle) == 0;
+    guarded = guarded ||
+              __cxa_thread_atexit_impl(background_stop_in_main, NULL, &__dso_handle) == 0;
     background_guarded = guarded;
 }
 
@@ -99,7 +107,8 @@ static void background_in_child(void) {
 
 static void background_init(void) {
     Dl_info self;
-    if (dladdr((void *)&background_first, &self) && self.dli_fname) dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (dladdr((void *)&background_first, &self) && self.dli_fname)
+        dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     background_make_locks();
     pthread_atfork(background_before_fork, background_in_parent, background_in_child);
     atexit(background_stop);
@@ -117,7 +126,7 @@ void background_set_hook(void (*before)(void *ctx), void *ctx) {
     pthread_mutex_unlock(&background_lock);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void background_do(background_job *j, void (*before)(void *ctx), void *ctx) {
     pthread_mutex_lock(&background_busy);
@@ -153,19 +162,21 @@ static bool background_start(void) {
     pthread_attr_t attr;
     sigset_t all, own;
     if (background_alive || background_stopped || !background_guarded) return background_alive;
-    if (background_to_join) pthread_join(background_thread, NULL); /* it has left the lock for good */
+    /* it has left the lock for good */
+    if (background_to_join) pthread_join(background_thread, NULL);
     background_to_join = false;
     if (pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setstacksize(&attr, BACKGROUND_STACK);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &own);
-    background_alive = background_to_join = pthread_create(&background_thread, &attr, background_main, NULL) == 0;
+    background_alive = background_to_join = pthread_create(&background_thread, &attr,
+                                                           background_main, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &own, NULL);
     pthread_attr_destroy(&attr);
     return background_alive;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 bool background_add(background_job *j) {
     background_enter();
@@ -214,12 +225,14 @@ static bool background_is_over(const background_job *j) {
 }
 
 bool background_wait(const background_job *j, uint64_t until) {
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
+                          .tv_nsec = (long)(until % 1000000000u)};
     bool late = false;
     background_enter();
     while (!background_is_over(j) && !late && background_start())
-        late = (until == UINT64_MAX ? pthread_cond_wait(&background_changed, &background_lock)
-                                    : pthread_cond_timedwait(&background_changed, &background_lock, &at)) != 0;
+        late = (until == UINT64_MAX
+                    ? pthread_cond_wait(&background_changed, &background_lock)
+                    : pthread_cond_timedwait(&background_changed, &background_lock, &at)) != 0;
     bool over = background_is_over(j);
     pthread_mutex_unlock(&background_lock);
     return over;

@@ -2,15 +2,17 @@
 /*
  * background.h - one thread of the process for what no call should wait for: compiling kernels.
  *
- * Jobs are done one after the other, in the order they were added; one that somebody waits for can go first. The thread is started when there is a
- * job and ends when there is none, so that an idle process has none of it. Where it cannot be started, background_add says so and the caller does
- * the job.
+ * Jobs are done one after the other, in the order they were added; one that somebody waits for
+ * can go first. The thread is started when there is a job and ends when there is none, so that
+ * an idle process has none of it. Where it cannot be started, background_add says so and the
+ * caller does the job.
  *
- * Ownership: a job is memory of its owner's, who takes it back, or else waits for it, before that memory goes. It holds what it needs: those who
- * asked for it may be gone when it runs.
- * The end: when the process exits, jobs that nobody has begun are left, and the one that was begun is waited for: before anything
- * else if it is the main thread that ends the process. dlclose leaves the library that contains this where it is.
- * fork: waits for the one that runs. The child has those that were waiting, and starts a thread of its own.
+ * Ownership: a job is memory of its owner's, who takes it back, or else waits for it, before that
+ * memory goes. It holds what it needs: those who asked for it may be gone when it runs.
+ * The end: when the process exits, jobs that nobody has begun are left, and the one that was begun
+ * is waited for: before anything else if it is the main thread that ends the process. dlclose
+ * leaves the library that contains this where it is. fork: waits for the one that runs. The child
+ * has those that were waiting, and starts a thread of its own.
  * Tests: tests/unit/test_background.c
  */
 #ifndef CTSC_BASE_BACKGROUND_H
@@ -32,9 +34,11 @@ bool background_add(background_job *j);
 void background_hurry(background_job *j);
 /* True: j waited, and nobody will run it. */
 bool background_take_back(background_job *j);
-/* Until j neither waits nor runs (NULL: no job does). False: it was not so by `until`, on clock_now's scale; UINT64_MAX: no bound. */
+/* Until j neither waits nor runs (NULL: no job does). False: it was not so by `until`, on
+ * clock_now's scale; UINT64_MAX: no bound. */
 bool background_wait(const background_job *j, uint64_t until);
-/* For tests: called on the thread before each job; NULL: nothing is. Only while no job waits or runs. */
+/* For tests: called on the thread before each job; NULL: nothing is. Only while no
+ * job waits or runs. */
 void background_set_hook(void (*before)(void *ctx), void *ctx);
 
 #endif

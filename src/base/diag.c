@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* ---- sources ------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 source *source_new(const char *name, const char *text, size_t len) {
     source *s = mem_zalloc(sizeof *s);
@@ -43,9 +43,7 @@ void source_unref(source *s) {
     mem_free(s);
 }
 
-static bool source_is_continuation(char c) {
-    return ((unsigned char)c & 0xc0) == 0x80;
-}
+static bool source_is_continuation(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
 /* Code points in [begin, end). */
 static uint32_t source_count_chars(const char *text, size_t begin, size_t end) {
@@ -73,7 +71,7 @@ source_range source_original(source_range r) {
     return r;
 }
 
-/* ---- recording ----------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 void diag_drop(diag *d) {
     for (size_t i = 0; i < d->items.len; i++) {
@@ -88,10 +86,8 @@ void diag_drop(diag *d) {
 /* Appends an item whose text is taken; without memory it is dropped. */
 static void diag_add_take(diag *d, diag_kind kind, source_range r, char *text) {
     diag_item item = {kind, text, r};
-    if (text && vec_push(&d->items, item))
-        source_ref(r.src);
-    else
-        mem_free(text);
+    if (text && vec_push(&d->items, item)) source_ref(r.src);
+    else mem_free(text);
 }
 
 static void diag_add(diag *d, diag_kind kind, source_range r, const char *fmt, va_list ap) {
@@ -124,9 +120,7 @@ ctsc_status diag_fail_at(diag *d, ctsc_status status, source_range r, const char
     return status;
 }
 
-ctsc_status diag_no_memory(diag *d) {
-    return diag_fail(d, CTSC_LIMIT, "out of memory");
-}
+ctsc_status diag_no_memory(diag *d) { return diag_fail(d, CTSC_LIMIT, "out of memory"); }
 
 void diag_note(diag *d, source_range r, const char *fmt, ...) {
     if (!d) return;
@@ -144,8 +138,8 @@ void diag_frame(diag *d, source_range r, const char *function) {
 static bool diag_says(const diag *d, const diag_item *error) {
     for (size_t i = 0; i < d->items.len; i++) {
         const diag_item *item = &d->items.data[i];
-        if (item->kind == DIAG_ERROR && error->range.src && item->range.src == error->range.src && item->range.begin == error->range.begin &&
-            !strcmp(item->text, error->text))
+        if (item->kind == DIAG_ERROR && error->range.src && item->range.src == error->range.src &&
+            item->range.begin == error->range.begin && !strcmp(item->text, error->text))
             return true;
     }
     return false;
@@ -163,7 +157,8 @@ void diag_append(diag *to, diag *from) {
     }
     for (size_t i = 0; i < from->items.len; i++) {
         diag_item *item = &from->items.data[i];
-        diag_add_take(to, item->kind, item->range, item->text); /* takes a reference on the source */
+        /* takes a reference on the source */
+        diag_add_take(to, item->kind, item->range, item->text);
         source_unref(item->range.src);
     }
     vec_free(&from->items);
@@ -183,13 +178,15 @@ void diag_locate(diag *d, source_range r) {
     source_ref(r.src);
 }
 
-/* The error at `i` and what belongs to it, up to `end`: a call in the program takes the error's place, and calls inside the
- * library are dropped. */
+/* The error at `i` and what belongs to it, up to `end`: a call in the program takes the error's
+ * place, and calls inside the library are dropped. */
 static void diag_blame_one(diag *d, size_t i, size_t end) {
     diag_item *error = &d->items.data[i];
     if (!error->range.src || !error->range.src->library) return;
     size_t caller = i + 1;
-    while (caller < end && (!d->items.data[caller].range.src || d->items.data[caller].range.src->library)) caller++;
+    while (caller < end &&
+           (!d->items.data[caller].range.src || d->items.data[caller].range.src->library))
+        caller++;
     if (caller == end) return;
     diag_item *call = &d->items.data[caller];
     source_range inside = error->range;
@@ -222,7 +219,7 @@ const char *diag_message(const diag *d) {
     return d->status == CTSC_LIMIT ? "out of memory" : "failed, without memory to say why";
 }
 
-/* ---- rendering ----------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 typedef struct diag_style {
     const char *error, *note, *place, *off;
@@ -317,7 +314,9 @@ static void diag_render_range(source_range r, const diag_style *style, strbuf *o
 static void diag_render_frame(const diag_item *item, strbuf *out) {
     /* The class that a function is saved in is no name of the program's. */
     static const char holder[] = "__torch__.PlaceholderModule.";
-    sb_printf(out, "  called from %s", item->text + (strncmp(item->text, holder, sizeof holder - 1) ? 0 : sizeof holder - 1));
+    sb_printf(out, "  called from %s",
+              item->text +
+                  (strncmp(item->text, holder, sizeof holder - 1) ? 0 : sizeof holder - 1));
     if (item->range.src) {
         sb_puts(out, " at ");
         diag_render_place(item->range, out);
@@ -334,14 +333,19 @@ static void diag_render_frame(const diag_item *item, strbuf *out) {
 /* A recursion's call chain is as long as the recursion: of a long one, the middle is left out. */
 enum { DIAG_FRAMES_SHOWN = 40 };
 
-/* One error with what belongs to it: the items from `i` to the next error. Returns where that is. */
+/* One error with what belongs to it: the items from `i` to the next error.
+ * Returns where that is. */
 static size_t diag_render_error(const diag *d, size_t i, const diag_style *style, strbuf *out) {
     size_t end = i + 1, frames = 0, seen = 0;
     while (end < d->items.len && d->items.data[end].kind != DIAG_ERROR) end++;
     const char *text = d->items.data[i].text, *exception = i || !d->exception ? "" : d->exception;
     if (!strncmp(exception, "builtins.", 9)) exception += 9;
     bool named = !*exception || !strncmp(text, exception, strlen(exception));
-    sb_printf(out, "%serror:%s %s%s%s\n", style->error, style->off, named ? "" : exception, named ? "" : *text ? ": " : "", text);
+    sb_printf(out, "%serror:%s %s%s%s\n", style->error, style->off, named ? "" : exception,
+              named   ? ""
+              : *text ? ": "
+                      : "",
+              text);
     diag_render_range(d->items.data[i].range, style, out);
     for (size_t k = i; k < end; k++) frames += d->items.data[k].kind == DIAG_FRAME;
     for (i++; i < end; i++) {
@@ -352,7 +356,8 @@ static size_t diag_render_error(const diag *d, size_t i, const diag_style *style
         }
         if (item->kind != DIAG_FRAME) continue;
         size_t k = seen++;
-        if (frames <= DIAG_FRAMES_SHOWN || k < DIAG_FRAMES_SHOWN / 2 || k >= frames - DIAG_FRAMES_SHOWN / 2)
+        if (frames <= DIAG_FRAMES_SHOWN || k < DIAG_FRAMES_SHOWN / 2 ||
+            k >= frames - DIAG_FRAMES_SHOWN / 2)
             diag_render_frame(item, out);
         else if (k == DIAG_FRAMES_SHOWN / 2)
             sb_printf(out, "  ... %zu more calls ...\n", frames - DIAG_FRAMES_SHOWN);
@@ -365,6 +370,7 @@ void diag_render(const diag *d, strbuf *out, bool colour) {
     const diag_style *style = colour ? &diag_coloured : &diag_plain;
     size_t i = 0;
     while (i < d->items.len && d->items.data[i].kind != DIAG_ERROR) i++;
-    if (i == d->items.len) sb_printf(out, "%serror:%s %s\n", style->error, style->off, diag_message(d));
+    if (i == d->items.len)
+        sb_printf(out, "%serror:%s %s\n", style->error, style->off, diag_message(d));
     while (i < d->items.len) i = diag_render_error(d, i, style, out);
 }

@@ -28,7 +28,8 @@ typedef struct source {
     char *text; /* NUL-terminated copy */
     size_t len;
     uint32_t first_line; /* the number of the text's first line: 1, unless it is an excerpt */
-    bool library;        /* comes with ctsc: what fails in it is its caller's doing (diag_blame_caller) */
+    /* comes with ctsc: what fails in it is its caller's doing (diag_blame_caller) */
+    bool library;
     /* Where this text was generated from (an archive's code has an original Python file):
      * maps a range here to a range in the original, false if unknown. May be NULL. */
     bool (*origin)(struct source *s, uint32_t begin, struct source_range *out);
@@ -58,13 +59,16 @@ typedef struct diag_item {
 } diag_item;
 
 typedef struct diag {
-    ctsc_status status; /* CTSC_OK: nothing happened */
-    char *exception;    /* Python class of a raised exception ("builtins.ValueError"), or NULL */
+    ctsc_status status;   /* CTSC_OK: nothing happened */
+    char *exception;      /* Python class of a raised exception ("builtins.ValueError"), or NULL */
     VEC(diag_item) items; /* the error, then its notes and frames, innermost call first */
-    uint64_t max_tensor; /* bytes that a tensor may take which is made under this diag; 0: no limit. diag_clear keeps it. */
+    /* bytes that a tensor may take which is made under this diag; 0: no limit.
+     * diag_clear keeps it. */
+    uint64_t max_tensor;
 } diag;
 
-/* A failure is the caller's, too; where something has to be freed, TRY_OUT goes to the label `out`, with the status in a local `st`. */
+/* A failure is the caller's, too; where something has to be freed, TRY_OUT goes to the label `out`,
+ * with the status in a local `st`. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         ctsc_status try_status_ = (call);                                                          \
@@ -85,9 +89,7 @@ static inline diag *diag_redirect(diag **slot, diag *to) {
     *slot = to;
     return outer;
 }
-static inline void diag_restore(diag **slot, diag *outer) {
-    *slot = outer;
-}
+static inline void diag_restore(diag **slot, diag *outer) { *slot = outer; }
 
 void diag_drop(diag *d); /* diag_clear where there is something */
 static inline void diag_clear(diag *d) {
@@ -103,12 +105,14 @@ ctsc_status diag_fail_v(diag *d, ctsc_status status, source_range r, const char 
     __attribute__((format(printf, 4, 0)));
 ctsc_status diag_no_memory(diag *d); /* CTSC_LIMIT, "out of memory" */
 void diag_note(diag *d, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Moves what `from` says to the end of `to` (both failures): a second, independent error. from is clear afterwards. */
+/* Moves what `from` says to the end of `to` (both failures): a second, independent error. from is
+ * clear afterwards. */
 void diag_append(diag *to, diag *from);
 void diag_frame(diag *d, source_range r, const char *function);
 /* Gives the error a place if it has none yet. */
 void diag_locate(diag *d, source_range r);
-/* An error inside the library's own sources moves to the place in the program that called it; its own place becomes a note. */
+/* An error inside the library's own sources moves to the place in the program that called it; its
+ * own place becomes a note. */
 void diag_blame_caller(diag *d);
 const char *diag_message(const diag *d); /* the error's text, "" if none */
 /* Renders all of it for a person: message, place, excerpt with a caret range, notes, call chain. */

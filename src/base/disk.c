@@ -10,8 +10,8 @@
  *   5. the key, the data, nothing more.
  * NAME is a hash of the key, so two keys can meet in one file: then the last one written stays.
  *
- * What is stored is code to run: the folder must belong to the user and be writable by nobody else, and links are
- * not followed. Reading a file marks it as used (its modification time).
+ * What is stored is code to run: the folder must belong to the user and be writable by nobody else,
+ * and links are not followed. Reading a file marks it as used (its modification time).
  */
 #include "base/disk.h"
 
@@ -30,8 +30,9 @@
 enum { DISK_HEADER = 32, DISK_MAX_FILE = 1 << 24 };
 static const char disk_magic[] = "ctsc-k01";
 
-/* FNV-1a over words, with a multiplication and shift per word to spread them (constants: FNV and splitmix64).
- */
+/* FNV-1a over words, with a multiplication and shift per word to spread them (constants: FNV
+ * and splitmix64).
+ * */
 uint64_t disk_hash(const void *p, size_t len, uint64_t seed) {
     const unsigned char *bytes = p;
     uint64_t h = seed ^ 0xcbf29ce484222325u ^ len;
@@ -46,11 +47,12 @@ uint64_t disk_hash(const void *p, size_t len, uint64_t seed) {
 }
 
 void disk_name(char name[DISK_NAME], char kind, const void *key, size_t key_len) {
-    snprintf(name, DISK_NAME, "%c%016llx%016llx", kind, (unsigned long long)disk_hash(key, key_len, 1),
+    snprintf(name, DISK_NAME, "%c%016llx%016llx", kind,
+             (unsigned long long)disk_hash(key, key_len, 1),
              (unsigned long long)disk_hash(key, key_len, 2));
 }
 
-/* ---- the folder ------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 static bool disk_trusted(const char *folder) {
     struct stat s;
@@ -72,16 +74,11 @@ static void disk_make(char *folder) {
 bool disk_path(char path[DISK_PATH], const char *folder) {
     const char *env = getenv("CTSC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = -1;
-    if (folder)
-        n = snprintf(path, DISK_PATH, "%s", folder);
-    else if (env && !strcmp(env, "0"))
-        return false;
-    else if (env && *env)
-        n = snprintf(path, DISK_PATH, "%s", env);
-    else if (xdg && *xdg == '/')
-        n = snprintf(path, DISK_PATH, "%s/ctsc", xdg);
-    else if (home && *home == '/')
-        n = snprintf(path, DISK_PATH, "%s/.cache/ctsc", home);
+    if (folder) n = snprintf(path, DISK_PATH, "%s", folder);
+    else if (env && !strcmp(env, "0")) return false;
+    else if (env && *env) n = snprintf(path, DISK_PATH, "%s", env);
+    else if (xdg && *xdg == '/') n = snprintf(path, DISK_PATH, "%s/ctsc", xdg);
+    else if (home && *home == '/') n = snprintf(path, DISK_PATH, "%s/.cache/ctsc", home);
     return n > 0 && n < DISK_PATH;
 }
 
@@ -99,7 +96,7 @@ void disk_close(disk *k) {
     k->folder = NULL;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool disk_read_all(int fd, unsigned char *p, size_t n) {
     while (n) {
@@ -112,12 +109,14 @@ static bool disk_read_all(int fd, unsigned char *p, size_t n) {
     return true;
 }
 
-static bool disk_parse(const unsigned char *file, size_t size, const char *key, size_t key_len, void **data,
-                       size_t *out) {
+static bool disk_parse(const unsigned char *file, size_t size, const char *key, size_t key_len,
+                       void **data, size_t *out) {
     uint64_t lengths[3];
     memcpy(lengths, file + 8, sizeof lengths);
-    if (memcmp(file, disk_magic, 8) != 0 || lengths[0] != key_len || lengths[1] > size) return false;
-    if (DISK_HEADER + lengths[0] + lengths[1] != size || memcmp(file + DISK_HEADER, key, key_len) != 0)
+    if (memcmp(file, disk_magic, 8) != 0 || lengths[0] != key_len || lengths[1] > size)
+        return false;
+    if (DISK_HEADER + lengths[0] + lengths[1] != size ||
+        memcmp(file + DISK_HEADER, key, key_len) != 0)
         return false;
     if (lengths[2] != disk_hash(file + DISK_HEADER, size - DISK_HEADER, 0)) return false;
     void *copy = mem_alloc((size_t)lengths[1]);
@@ -128,7 +127,8 @@ static bool disk_parse(const unsigned char *file, size_t size, const char *key, 
     return true;
 }
 
-bool disk_read(const disk *k, const char *name, const char *key, size_t key_len, void **data, size_t *size) {
+bool disk_read(const disk *k, const char *name, const char *key, size_t key_len, void **data,
+               size_t *size) {
     char path[4200];
     struct stat s;
     if (!k->folder || snprintf(path, sizeof path, "%s/%s.o", k->folder, name) >= (int)sizeof path)
@@ -137,8 +137,8 @@ bool disk_read(const disk *k, const char *name, const char *key, size_t key_len,
     if (fd < 0) return false;
     bool ok = false;
     unsigned char *file = NULL;
-    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size >= DISK_HEADER && s.st_size <= DISK_MAX_FILE &&
-        s.st_uid == geteuid())
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size >= DISK_HEADER &&
+        s.st_size <= DISK_MAX_FILE && s.st_uid == geteuid())
         file = mem_alloc((size_t)s.st_size);
     if (file && disk_read_all(fd, file, (size_t)s.st_size))
         ok = disk_parse(file, (size_t)s.st_size, key, key_len, data, size);
@@ -148,7 +148,7 @@ bool disk_read(const disk *k, const char *name, const char *key, size_t key_len,
     return ok;
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool disk_write_all(int fd, const void *data, size_t n) {
     const char *p = data;
@@ -183,7 +183,8 @@ static void disk_trim(const disk *k) {
         disk_file f;
         struct stat s;
         if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof f.name) continue;
-        if (fstatat(dirfd(dir), e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
+        if (fstatat(dirfd(dir), e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode))
+            continue;
         f.used = s.st_mtime;
         f.bytes = s.st_size;
         strcpy(f.name, e->d_name);
@@ -207,7 +208,8 @@ void disk_write(const disk *k, const char *name, const char *key, size_t key_len
     unsigned char header[DISK_HEADER];
     if (!k->folder || key_len + size > DISK_MAX_FILE - DISK_HEADER) return;
     if (snprintf(path, sizeof path, "%s/%s.o", k->folder, name) >= (int)sizeof path) return;
-    if (snprintf(temporary, sizeof temporary, "%s/%s.XXXXXX", k->folder, name) >= (int)sizeof temporary)
+    if (snprintf(temporary, sizeof temporary, "%s/%s.XXXXXX", k->folder, name) >=
+        (int)sizeof temporary)
         return;
     char *body = mem_alloc(key_len + size);
     if (!body) return;
@@ -218,12 +220,11 @@ void disk_write(const disk *k, const char *name, const char *key, size_t key_len
     memcpy(header + 8, lengths, sizeof lengths);
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd >= 0) {
-        bool ok = disk_write_all(fd, header, sizeof header) && disk_write_all(fd, body, key_len + size);
+        bool ok = disk_write_all(fd, header, sizeof header) &&
+                  disk_write_all(fd, body, key_len + size);
         ok = close(fd) == 0 && ok;
-        if (!ok || rename(temporary, path) != 0)
-            unlink(temporary);
-        else
-            disk_trim(k);
+        if (!ok || rename(temporary, path) != 0) unlink(temporary);
+        else disk_trim(k);
     }
     mem_free(body);
 }

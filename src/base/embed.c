@@ -2,9 +2,10 @@
 /*
  * embed.c - inflates embedded texts.
  *
- * Method: what gzip wrote is ten bytes, the deflated text, its checksum and its length, so there is one allocation of the right size. The
- * checksum would take half as long again and tell of nothing but a broken build. Two threads that ask for the same text at the same
- * time may both inflate it; the first one's stays.
+ * Method: what gzip wrote is ten bytes, the deflated text, its checksum and its length, so there is
+ * one allocation of the right size. The checksum would take half as long again and tell of nothing
+ * but a broken build. Two threads that ask for the same text at the same time may both inflate it;
+ * the first one's stays.
  * Tests: tests/unit/test_embed.c
  */
 #include "base/embed.h"
@@ -34,7 +35,8 @@ static size_t embed_length(const embedded *e) {
 }
 
 static bool embed_inflate(const embedded *e, char *text, size_t len) {
-    z_stream z = {.next_in = (uint8_t *)e->begin + EMBED_HEADER, .zalloc = embed_alloc, .zfree = embed_free};
+    z_stream z = {
+        .next_in = (uint8_t *)e->begin + EMBED_HEADER, .zalloc = embed_alloc, .zfree = embed_free};
     z.avail_in = (unsigned)(e->end - e->begin) - EMBED_HEADER - EMBED_TRAILER;
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return false;
     z.next_out = (uint8_t *)text;

@@ -18,13 +18,15 @@ limits *limits_use(limits *l) {
 
 static bool limits_reach(limits *l, enum limit_kind kind) {
     int none = LIMIT_NONE;
-    atomic_compare_exchange_strong_explicit(&l->reached, &none, kind, memory_order_relaxed, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(&l->reached, &none, kind, memory_order_relaxed,
+                                            memory_order_relaxed);
     return true;
 }
 
 bool limits_met(limits *l) {
     if (atomic_load_explicit(&l->reached, memory_order_relaxed) != LIMIT_NONE) return true;
-    if (l->cancelled && atomic_load_explicit(l->cancelled, memory_order_relaxed)) return limits_reach(l, LIMIT_CANCELLED);
+    if (l->cancelled && atomic_load_explicit(l->cancelled, memory_order_relaxed))
+        return limits_reach(l, LIMIT_CANCELLED);
     return l->deadline && clock_now() > l->deadline && limits_reach(l, LIMIT_TIME);
 }
 
@@ -33,7 +35,9 @@ bool limits_take(limits *l, uint64_t steps) {
     uint64_t left = l->steps_left ? __atomic_load_n(l->steps_left, __ATOMIC_RELAXED) : UINT64_MAX;
     while (left != UINT64_MAX) {
         uint64_t rest = left < steps ? 0 : left - steps;
-        if (!__atomic_compare_exchange_n(l->steps_left, &left, rest, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+        if (!__atomic_compare_exchange_n(l->steps_left, &left, rest, true, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED))
+            continue;
         return left >= steps || !limits_reach(l, LIMIT_STEPS);
     }
     return true;
@@ -47,5 +51,7 @@ ctsc_status limits_fail(diag *d) {
         [LIMIT_STEPS] = "the program exceeded its limit of steps",
     };
     limits *l = limits_current;
-    return diag_fail(d, CTSC_LIMIT, "%s", messages[l ? atomic_load_explicit(&l->reached, memory_order_relaxed) : LIMIT_NONE]);
+    return diag_fail(
+        d, CTSC_LIMIT, "%s",
+        messages[l ? atomic_load_explicit(&l->reached, memory_order_relaxed) : LIMIT_NONE]);
 }

@@ -15,9 +15,7 @@ void log_set(ctsc_log_level least, ctsc_log_fn fn, void *ctx) {
     log_ctx = ctx;
 }
 
-bool log_wanted(ctsc_log_level level) {
-    return log_fn && level >= log_least;
-}
+bool log_wanted(ctsc_log_level level) { return log_fn && level >= log_least; }
 
 void log_event(ctsc_log_level level, const char *fmt, ...) {
     char text[512];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - what the library has to say beside results and errors, for a program that wants to hear it (ctsc_set_log).
+ * log.h - what the library has to say beside results and errors, for a program that wants to hear
+ * it (ctsc_set_log).
  *
- * Events are rare ones: a kernel compiled, a cache folder that cannot be used. Nothing is formatted when nobody listens.
+ * Events are rare ones: a kernel compiled, a cache folder that cannot be used. Nothing is formatted
+ * when nobody listens.
  * Tests: tests/unit/test_library.c
  */
 #ifndef CTSC_BASE_LOG_H

@@ -14,7 +14,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* ---- hashing ------------------------------------------------------------------------------- */
+/* ---- hashing --------------------------------------------------------------------------------- */
 
 /* Odd constants with half their bits set: the fractional parts of sqrt(2), sqrt(3), sqrt(5). */
 #define HASH_K1 UINT64_C(0x6a09e667f3bcc909)
@@ -59,7 +59,7 @@ uint64_t hash_bytes(const void *p, size_t len) {
     return hash_fold(hash_fold(h ^ w, seed ^ HASH_K2), HASH_K1);
 }
 
-/* ---- string keys --------------------------------------------------------------------------- */
+/* ---- string keys ----------------------------------------------------------------------------- */
 
 /* The slot of the key, or the empty slot where it belongs. The table must have an empty slot. */
 static map_entry *strmap_find(const strmap *m, const char *key, size_t len, uint64_t hash) {
@@ -87,9 +87,7 @@ static bool strmap_grow(strmap *m) {
     return true;
 }
 
-void *strmap_get(const strmap *m, const char *key) {
-    return strmap_getn(m, key, strlen(key));
-}
+void *strmap_get(const strmap *m, const char *key) { return strmap_getn(m, key, strlen(key)); }
 
 void *strmap_getn(const strmap *m, const char *key, size_t len) {
     if (m->used == 0) return NULL;
@@ -120,7 +118,7 @@ void strmap_free(strmap *m) {
     *m = (strmap){0};
 }
 
-/* ---- pointer keys -------------------------------------------------------------------------- */
+/* ---- pointer keys ---------------------------------------------------------------------------- */
 
 static size_t ptrmap_find(const ptrmap *m, const void *key) {
     size_t mask = m->cap - 1;
@@ -172,11 +170,9 @@ void ptrmap_free(ptrmap *m) {
     *m = (ptrmap){0};
 }
 
-/* ---- interned strings ---------------------------------------------------------------------- */
+/* ---- interned strings ------------------------------------------------------------------------ */
 
-const char *intern(interner *in, const char *s) {
-    return intern_n(in, s, strlen(s));
-}
+const char *intern(interner *in, const char *s) { return intern_n(in, s, strlen(s)); }
 
 const char *intern_n(interner *in, const char *s, size_t len) {
     const char *known = strmap_getn(&in->map, s, len);
@@ -188,6 +184,4 @@ const char *intern_n(interner *in, const char *s, size_t len) {
     return copy;
 }
 
-void interner_free(interner *in) {
-    strmap_free(&in->map);
-}
+void interner_free(interner *in) { strmap_free(&in->map); }

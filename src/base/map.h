@@ -2,8 +2,8 @@
 /*
  * map.h - hash maps from byte strings, or from pointers, to pointers; and interned strings.
  *
- * Open addressing with linear probing, power-of-two sizes, hashes seeded per process, so that a hostile
- * file cannot choose its collisions. A map does not own what its keys and values point to.
+ * Open addressing with linear probing, power-of-two sizes, hashes seeded per process, so that a
+ * hostile file cannot choose its collisions. A map does not own what its keys and values point to.
  */
 #ifndef CTSC_BASE_MAP_H
 #define CTSC_BASE_MAP_H

@@ -34,8 +34,8 @@ MEM_SANITIZER_OPTIONS(__asan_default_options)
 MEM_SANITIZER_OPTIONS(__tsan_default_options)
 #endif
 
-/* Under AddressSanitizer what an arena has not handed out is poisoned, with a gap behind each block, so that writing past
- * a block is seen although it stays inside the arena's memory. */
+/* Under AddressSanitizer what an arena has not handed out is poisoned, with a gap behind each
+ * block, so that writing past a block is seen although it stays inside the arena's memory. */
 #if defined(__SANITIZE_ADDRESS__)
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
 void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
@@ -48,7 +48,7 @@ enum { ARENA_GAP = 0 };
 #define ARENA_UNPOISON(p, n) ((void)0)
 #endif
 
-/* ---- the allocator ----------------------------------------------------------------------- */
+/* ---- the allocator --------------------------------------------------------------------------- */
 
 static void *mem_default_hook(void *ctx, void *p, size_t size) {
     (void)ctx;
@@ -77,11 +77,10 @@ mem_budget *mem_budget_use(mem_budget *b) {
     return before;
 }
 
-bool mem_is_bounded(void) {
-    return mem_thread_budget != NULL;
-}
+bool mem_is_bounded(void) { return mem_thread_budget != NULL; }
 
-/* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an allocation that fails has to be refunded. */
+/* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an
+ * allocation that fails has to be refunded. */
 static bool mem_charge(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
     if (!b || mem_current != mem_default_hook) return true;
@@ -91,10 +90,12 @@ static bool mem_charge(const void *p, size_t size) {
     return true;
 }
 
-/* What the allocator gave is a little more than what was asked for, and what it refused is nothing. */
+/* What the allocator gave is a little more than what was asked for, and what it
+ * refused is nothing. */
 static void mem_reconcile(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
-    if (b && mem_current == mem_default_hook) b->left += (int64_t)size - (int64_t)malloc_usable_size((void *)p);
+    if (b && mem_current == mem_default_hook)
+        b->left += (int64_t)size - (int64_t)malloc_usable_size((void *)p);
 }
 
 /* Nobody counts, and the allocator is malloc's. */
@@ -138,9 +139,7 @@ void mem_free(void *p) {
     mem_current(mem_current_ctx, p, 0);
 }
 
-char *mem_strdup(const char *s) {
-    return mem_strndup(s, strlen(s));
-}
+char *mem_strdup(const char *s) { return mem_strndup(s, strlen(s)); }
 
 char *mem_strndup(const char *s, size_t len) {
     size_t size;
@@ -152,7 +151,7 @@ char *mem_strndup(const char *s, size_t len) {
     return p;
 }
 
-/* ---- arena --------------------------------------------------------------------------------- */
+/* ---- arena ----------------------------------------------------------------------------------- */
 
 enum {
     ARENA_ALIGN = 16,
@@ -169,7 +168,8 @@ typedef struct arena_chunk {
 
 _Static_assert(sizeof(arena_chunk) % ARENA_ALIGN == 0, "chunk data stays aligned");
 
-/* What arenas go on with after a failure, as long as it lasts: of a longer step nothing is overwritten then. Untouched pages of it cost nothing. */
+/* What arenas go on with after a failure, as long as it lasts: of a longer step nothing is
+ * overwritten then. Untouched pages of it cost nothing. */
 static struct {
     pthread_mutex_t lock;
     size_t used;
@@ -213,7 +213,8 @@ bool arena_init(arena *a) {
     *a = (arena){.reserve = (char *)r, .failed = !r};
     if (!r) return false;
     r->in_common = false;
-    memset(r->bytes + ARENA_RESERVE, 0, ARENA_ALIGN); /* the rest is as a rule never touched, which spares its page faults */
+    /* the rest is as a rule never touched, which spares its page faults */
+    memset(r->bytes + ARENA_RESERVE, 0, ARENA_ALIGN);
     return true;
 }
 
@@ -309,9 +310,7 @@ void *arena_grow(arena *a, const void *p, size_t old_size, size_t new_size) {
     return q;
 }
 
-char *arena_strdup(arena *a, const char *s) {
-    return arena_strndup(a, s, strlen(s));
-}
+char *arena_strdup(arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
 
 char *arena_strndup(arena *a, const char *s, size_t len) {
     size_t size;

@@ -21,21 +21,22 @@
  * is aligned to 16 bytes. Must be callable from any thread. */
 typedef void *(*mem_hook)(void *ctx, void *p, size_t size);
 
-/* Pointers of a thread's own that every call reads: found without a call, from within the shared library too. For few: the room for
- * such variables is set aside when a program starts. */
+/* Pointers of a thread's own that every call reads: found without a call, from within the shared
+ * library too. For few: the room for such variables is set aside when a program starts. */
 #define MEM_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* Replaces the allocator of the whole process; NULL restores malloc's. Only while nothing
  * allocated through the old one is alive. */
 void mem_set_hook(mem_hook hook, void *ctx);
 
-void *mem_alloc(size_t size);             /* NULL on failure; size 0 gives a unique block */
-void *mem_zalloc(size_t size);            /* the same, zeroed */
-void *mem_resize(void *p, size_t size);   /* NULL on failure, p still valid then */
-void mem_free(void *p);                   /* p may be NULL */
+void *mem_alloc(size_t size);           /* NULL on failure; size 0 gives a unique block */
+void *mem_zalloc(size_t size);          /* the same, zeroed */
+void *mem_resize(void *p, size_t size); /* NULL on failure, p still valid then */
+void mem_free(void *p);                 /* p may be NULL */
 
-/* A bound on the memory that one thread may take while it runs a program: what it allocates counts, what it frees is given back, and an
- * allocation that goes over the bound fails. Only the default allocator tells the size of what is freed; with another one nothing counts. */
+/* A bound on the memory that one thread may take while it runs a program: what it allocates counts,
+ * what it frees is given back, and an allocation that goes over the bound fails. Only the default
+ * allocator tells the size of what is freed; with another one nothing counts. */
 typedef struct mem_budget { int64_t left; } mem_budget;
 /* Makes b (or none: NULL) the calling thread's; returns what was it before. */
 mem_budget *mem_budget_use(mem_budget *b);
@@ -58,11 +59,12 @@ static inline bool size_add(size_t a, size_t b, size_t *out) {
 }
 
 /*
- * Arena. An allocation of at most ARENA_SMALL bytes never returns NULL: when memory runs out the
- * arena sets `failed` and serves from a reserve it took at the start (wrapping around in it when
- * that is used up: contents become garbage, but stay inside the reserve). Code that builds things in
- * an arena therefore needs no check per allocation, only a look at arena_failed() at each
- * statement, node or other step of bounded size, and gives up there. Larger requests can return NULL.
+ * Arena. An allocation of at most ARENA_SMALL bytes never returns NULL: when memory runs out
+ * the arena sets `failed` and serves from a reserve it took at the start (wrapping around in
+ * it when that is used up: contents become garbage, but stay inside the reserve). Code that
+ * builds things in an arena therefore needs no check per allocation, only a look at
+ * arena_failed() at each statement, node or other step of bounded size, and gives up there.
+ * Larger requests can return NULL.
  */
 enum { ARENA_SMALL = 4096 };
 
@@ -77,18 +79,16 @@ typedef struct arena {
 
 bool arena_init(arena *a); /* false: no memory (the arena is then usable by arena_free alone) */
 void arena_free(arena *a);
-/* Makes room, so that the next `size` bytes of small allocations cannot fail. False (and arena_failed) without memory. Pages that are
- * not used afterwards cost nothing. */
+/* Makes room, so that the next `size` bytes of small allocations cannot fail. False (and
+ * arena_failed) without memory. Pages that are not used afterwards cost nothing. */
 bool arena_ensure(arena *a, size_t size);
-void *arena_alloc(arena *a, size_t size);  /* zeroed, 16-byte aligned */
+void *arena_alloc(arena *a, size_t size); /* zeroed, 16-byte aligned */
 /* A block of new_size bytes that begins with the old_size bytes at p; p itself is abandoned. */
 void *arena_grow(arena *a, const void *p, size_t old_size, size_t new_size);
 char *arena_strdup(arena *a, const char *s);
 char *arena_strndup(arena *a, const char *s, size_t len);
 char *arena_printf(arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static inline bool arena_failed(const arena *a) {
-    return a->failed;
-}
+static inline bool arena_failed(const arena *a) { return a->failed; }
 #define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))
 #define arena_array(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 

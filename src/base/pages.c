@@ -2,7 +2,8 @@
 /*
  * pages.c - madvise.
  *
- * Only whole pages inside the block are advised about, so that nothing is said of what lies beside it.
+ * Only whole pages inside the block are advised about, so that nothing is said of
+ * what lies beside it.
  * Tests: tests/unit/test_base.c
  */
 #include "base/pages.h"
@@ -10,10 +11,12 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-enum { PAGES_LARGE = 2 << 20, PAGES_SMALL = 64 << 10 }; /* the second: a multiple of every size of a page that there is */
+/* the second: a multiple of every size of a page that there is */
+enum { PAGES_LARGE = 2 << 20, PAGES_SMALL = 64 << 10 };
 
 static void pages_advise(void *p, size_t n, size_t unit, int advice) {
-    uintptr_t begin = ((uintptr_t)p + unit - 1) & ~(uintptr_t)(unit - 1), end = ((uintptr_t)p + n) & ~(uintptr_t)(unit - 1);
+    uintptr_t begin = ((uintptr_t)p + unit - 1) & ~(uintptr_t)(unit - 1),
+              end = ((uintptr_t)p + n) & ~(uintptr_t)(unit - 1);
     if (begin < end) (void)madvise((void *)begin, end - begin, advice);
 }
 

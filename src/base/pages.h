@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pages.h - advice to the system about memory that is large. Advice can be ignored: nothing depends on it but time and memory.
+ * pages.h - advice to the system about memory that is large. Advice can be ignored: nothing depends
+ * on it but time and memory.
  */
 #ifndef CTSC_BASE_PAGES_H
 #define CTSC_BASE_PAGES_H
@@ -9,7 +10,8 @@
 
 /* What will be written whole and kept: large pages spare most of the page faults. */
 void pages_prefer_large(void *p, size_t n);
-/* A read-only mapping of a file that will hardly be read again: its pages go, and come back from the file if somebody reads them. */
+/* A read-only mapping of a file that will hardly be read again: its pages go, and come back from
+ * the file if somebody reads them. */
 void pages_drop(void *p, size_t n);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * recycle.c - lists of free blocks by size class.
  *
- * Classes: multiples of 64 bytes up to 1 KiB, then four per power of two, so that rounding up wastes a fifth at most.
+ * Classes: multiples of 64 bytes up to 1 KiB, then four per power of two, so that rounding up
+ * wastes a fifth at most.
  */
 #include "base/recycle.h"
 
@@ -10,7 +11,11 @@
 
 #include <string.h>
 
-enum { RECYCLE_STEP = 64, RECYCLE_SMALL = 1024, RECYCLE_SMALL_CLASSES = RECYCLE_SMALL / RECYCLE_STEP };
+enum {
+    RECYCLE_STEP = 64,
+    RECYCLE_SMALL = 1024,
+    RECYCLE_SMALL_CLASSES = RECYCLE_SMALL / RECYCLE_STEP
+};
 #define RECYCLE_MAX ((size_t)1 << 32)
 #define RECYCLE_LIMIT ((size_t)1 << 30)
 
@@ -29,7 +34,8 @@ static inline int recycle_class(size_t size, size_t *block) {
         *block = (size_t)(k + 1) * RECYCLE_STEP;
         return k;
     }
-    int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size <= 2^(octave + 1) */
+    /* 2^octave < size <= 2^(octave + 1) */
+    int octave = 63 - __builtin_clzll((unsigned long long)(size - 1));
     size_t quarter = (size_t)1 << (octave - 2), step = (size - 1 - ((size_t)1 << octave)) / quarter;
     *block = ((size_t)1 << octave) + (step + 1) * quarter;
     return RECYCLE_SMALL_CLASSES + (octave - 10) * 4 + (int)step;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recycle.h - blocks that a thread frees while it runs a program are kept for its next requests of the size.
+ * recycle.h - blocks that a thread frees while it runs a program are kept for its next
+ * requests of the size.
  *
- * A program that is called again and again needs the same memory again and again: once its first calls have filled the recycler, calls
- * take nothing from the allocator, and large blocks are spared their page faults. A recycler is used by one thread at a
- * time (recycler_use); without one, and for sizes above RECYCLE_MAX, requests go to mem_alloc and mem_free. Blocks are ordinary ones, rounded up to
- * a size class: one taken from a recycler may be freed without it, on another thread, and the other way round.
+ * A program that is called again and again needs the same memory again and again: once its first
+ * calls have filled the recycler, calls take nothing from the allocator, and large blocks are
+ * spared their page faults. A recycler is used by one thread at a time (recycler_use); without one,
+ * and for sizes above RECYCLE_MAX, requests go to mem_alloc and mem_free. Blocks are ordinary ones,
+ * rounded up to a size class: one taken from a recycler may be freed without it, on another thread,
+ * and the other way round.
  *
  * Built with a sanitizer every request goes to the allocator, so that use after free is seen.
  * Tests: tests/unit/test_base.c, tests/unit/test_steady.c
@@ -36,9 +39,9 @@ recycler *recycler_use(recycler *r);
 /* Gives all blocks back to the allocator. */
 void recycler_clear(recycler *r);
 
-void *recycle_alloc(size_t size); /* not initialised; NULL without memory; aligned to 16 bytes */
+void *recycle_alloc(size_t size);  /* not initialised; NULL without memory; aligned to 16 bytes */
 void *recycle_zalloc(size_t size); /* zeroed */
-size_t recycle_size(size_t size); /* of the block that recycle_alloc gives */
+size_t recycle_size(size_t size);  /* of the block that recycle_alloc gives */
 /* size: what recycle_alloc was asked for. p may be NULL. */
 void recycle_free(void *p, size_t size);
 

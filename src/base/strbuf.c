@@ -31,9 +31,7 @@ static bool strbuf_reserve(strbuf *sb, size_t n) {
     return true;
 }
 
-void sb_putc(strbuf *sb, char c) {
-    sb_write(sb, &c, 1);
-}
+void sb_putc(strbuf *sb, char c) { sb_write(sb, &c, 1); }
 
 void sb_write(strbuf *sb, const char *s, size_t len) {
     if (!strbuf_reserve(sb, len)) return;
@@ -42,9 +40,7 @@ void sb_write(strbuf *sb, const char *s, size_t len) {
     sb->data[sb->len] = '\0';
 }
 
-void sb_puts(strbuf *sb, const char *s) {
-    sb_write(sb, s, strlen(s));
-}
+void sb_puts(strbuf *sb, const char *s) { sb_write(sb, s, strlen(s)); }
 
 void sb_fill(strbuf *sb, char c, size_t n) {
     if (!strbuf_reserve(sb, n)) return;
@@ -70,14 +66,11 @@ void sb_vprintf(strbuf *sb, const char *fmt, va_list ap) {
         sb->data[sb->len] = '\0'; /* what did not fit is written again, or not at all */
         if (strbuf_reserve(sb, (size_t)n))
             text_vprint(sb->data + sb->len, (size_t)n + 1, fmt, again);
-        else
-            n = -1;
+        else n = -1;
     }
     va_end(again);
-    if (n >= 0)
-        sb->len += (size_t)n;
-    else
-        sb->failed = true;
+    if (n >= 0) sb->len += (size_t)n;
+    else sb->failed = true;
 }
 
 void sb_clear(strbuf *sb) {
@@ -91,9 +84,7 @@ void sb_free(strbuf *sb) {
     *sb = (strbuf)STRBUF_INIT;
 }
 
-const char *sb_str(const strbuf *sb) {
-    return sb->data ? sb->data : "";
-}
+const char *sb_str(const strbuf *sb) { return sb->data ? sb->data : ""; }
 
 char *sb_take(strbuf *sb) {
     char *s = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strbuf.h - a string that grows. A failed allocation is sticky (`failed`): later writes are dropped,
- * and the owner looks once, at the end.
+ * strbuf.h - a string that grows. A failed allocation is sticky (`failed`): later writes are
+ * dropped, and the owner looks once, at the end.
  */
 #ifndef CTSC_BASE_STRBUF_H
 #define CTSC_BASE_STRBUF_H
@@ -25,6 +25,7 @@ void sb_vprintf(strbuf *sb, const char *fmt, va_list ap);
 void sb_clear(strbuf *sb); /* empties, keeps the memory */
 void sb_free(strbuf *sb);
 const char *sb_str(const strbuf *sb); /* never NULL ("" when empty) */
-char *sb_take(strbuf *sb); /* the text as a mem_free-able string, NULL if failed; sb is empty after */
+/* the text as a mem_free-able string, NULL if failed; sb is empty after */
+char *sb_take(strbuf *sb);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * text.c - numbers in texts, in the C locale.
  *
- * Method: reading has a function that takes the locale (strtod_l); printing has none, so the calling thread's locale is set for as long as it takes.
- * The locale is made once and stays; where there is no memory for it, the program's own decides.
+ * Method: reading has a function that takes the locale (strtod_l); printing has none, so the
+ * calling thread's locale is set for as long as it takes. The locale is made once and stays; where
+ * there is no memory for it, the program's own decides.
  *
  * Tests: tests/unit/test_base.c; make test-machines runs programs in a locale with a decimal comma
  */
@@ -17,9 +18,7 @@
 static pthread_once_t text_once = PTHREAD_ONCE_INIT;
 static locale_t text_c;
 
-static void text_make_locale(void) {
-    text_c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
+static void text_make_locale(void) { text_c = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 static locale_t text_locale(void) {
     pthread_once(&text_once, text_make_locale);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.h - numbers and characters in texts, whatever locale the host program has set: a decimal comma in it changes no archive, schema or kernel, and
- * letters are those of ASCII. (The functions of <stdlib.h>, <stdio.h> and <ctype.h> follow setlocale.)
+ * text.h - numbers and characters in texts, whatever locale the host program has set: a decimal
+ * comma in it changes no archive, schema or kernel, and letters are those of ASCII. (The functions
+ * of <stdlib.h>, <stdio.h> and <ctype.h> follow setlocale.)
  */
 #ifndef CTSC_BASE_TEXT_H
 #define CTSC_BASE_TEXT_H
@@ -11,7 +12,8 @@
 #include <stddef.h>
 
 double text_double(const char *s, char **end); /* strtod */
-int text_print(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* snprintf */
+/* snprintf */
+int text_print(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int text_vprint(char *to, size_t size, const char *fmt, va_list ap);
 
 static inline bool text_is_lower(int c) { return c >= 'a' && c <= 'z'; }

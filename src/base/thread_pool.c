@@ -2,16 +2,17 @@
 /*
  * thread_pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
- * Method: a call cuts its range into at most POOL_CHUNKS chunks (more where they would be huge), puts a job on the list of open
- * jobs and works on it itself; idle workers join the first open job that has chunks left and takes
- * another helper. Chunks are handed out by an atomic counter, so a slow thread holds nobody up. An
- * idle worker spins for some microseconds before it sleeps, because kernels follow each other
- * closely.
+ * Method: a call cuts its range into at most POOL_CHUNKS chunks (more where they would be huge),
+ * puts a job on the list of open jobs and works on it itself; idle workers join the first open job
+ * that has chunks left and takes another helper. Chunks are handed out by an atomic counter, so a
+ * slow thread holds nobody up. An idle worker spins for some microseconds before it sleeps, because
+ * kernels follow each other closely.
  * Invariants: a job lives on its caller's stack; it is off the list, and its count of helpers is
  * zero, before the caller returns. Workers start on demand and are never stopped; a thread that
  * cannot be started leaves the work to the others. A forked child has no workers and starts its
- * own. A task is on the list while it is offered; its state leaves TASK_OFFERED under the lock, and nobody but its maker touches
- * it once it is TASK_OVER. Workers prefer jobs, whose callers wait for them, to tasks.
+ * own. A task is on the list while it is offered; its state leaves TASK_OFFERED under the lock,
+ * and nobody but its maker touches it once it is TASK_OVER. Workers prefer jobs, whose callers
+ * wait for them, to tasks.
  * Tests: tests/unit/test_base.c
  */
 #include "base/thread_pool.h"
@@ -24,11 +25,13 @@
 
 enum {
     POOL_CHUNKS = 64,
-    POOL_MAX_GRAINS = 32, /* grains in a chunk: views can have any number of elements without memory, and limits are looked at between chunks */
+    /* grains in a chunk: views can have any number of elements without memory, and limits are
+     * looked at between chunks */
+    POOL_MAX_GRAINS = 32,
     POOL_MAX_THREADS = 256,
     POOL_SPINS = 2000,
-    POOL_BACKLOG = 2,      /* tasks per thread that wait to be begun: more would only hold memory */
-    POOL_STACK = 8 << 20,  /* tasks run and compile programs */
+    POOL_BACKLOG = 2,     /* tasks per thread that wait to be begun: more would only hold memory */
+    POOL_STACK = 8 << 20, /* tasks run and compile programs */
 };
 
 enum { TASK_OFFERED = 1, TASK_BEGUN, TASK_OVER };
@@ -53,11 +56,12 @@ static pool_job *pool_jobs;                                 /* open jobs; under 
 static pool_task *pool_oldest, *pool_newest;                /* offered tasks; under pool_lock */
 static int pool_offered;                                    /* how many; under pool_lock */
 static int pool_started;                                    /* workers; under pool_lock */
-static int pool_sleeping;       /* threads waiting on pool_work; under pool_lock */
-static atomic_uint pool_opened; /* counts what idle threads look for: new jobs, tasks offered and tasks over */
-static atomic_int pool_limit;   /* threads per call; 0: not asked for yet */
+static int pool_sleeping; /* threads waiting on pool_work; under pool_lock */
+/* counts what idle threads look for: new jobs, tasks offered and tasks over */
+static atomic_uint pool_opened;
+static atomic_int pool_limit; /* threads per call; 0: not asked for yet */
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
-static _Thread_local bool pool_inside; /* this thread is working on a chunk */
+static _Thread_local bool pool_inside;        /* this thread is working on a chunk */
 static _Thread_local pool_task *pool_current; /* ... or is running this task; NULL: none */
 
 static void pool_pause(void) {
@@ -144,7 +148,8 @@ static void pool_begin(pool_task *t) {
     atomic_store_explicit(&t->state, TASK_BEGUN, memory_order_relaxed);
 }
 
-/* The oldest task that is offered, of those of `maker` and what they have offered in turn (NULL: of all). Under pool_lock. */
+/* The oldest task that is offered, of those of `maker` and what they have offered in turn (NULL: of
+ * all). Under pool_lock. */
 static pool_task *pool_find(const void *maker) {
     for (pool_task *t = pool_oldest; t; t = t->next) {
         const pool_task *of = t;
@@ -178,7 +183,8 @@ static void pool_idle(unsigned seen) {
     }
     pthread_mutex_lock(&pool_lock);
     pool_sleeping++;
-    while (atomic_load_explicit(&pool_opened, memory_order_relaxed) == seen) pthread_cond_wait(&pool_work, &pool_lock);
+    while (atomic_load_explicit(&pool_opened, memory_order_relaxed) == seen)
+        pthread_cond_wait(&pool_work, &pool_lock);
     pool_sleeping--;
     pthread_mutex_unlock(&pool_lock);
 }
@@ -202,9 +208,7 @@ static void pool_after_fork(void) {
     pool_started = pool_sleeping = pool_offered = 0;
 }
 
-static void pool_init(void) {
-    pthread_atfork(NULL, NULL, pool_after_fork);
-}
+static void pool_init(void) { pthread_atfork(NULL, NULL, pool_after_fork); }
 
 /* Under pool_lock. */
 static void pool_start_workers(int want) {
@@ -252,14 +256,20 @@ static void pool_close(pool_job *job) {
 }
 
 static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
-              void *ctx, bool limited) {
+                        void *ctx, bool limited) {
     if (n <= 0) return true;
     if (grain < 1) grain = 1;
     int64_t chunk = n / POOL_CHUNKS + (n % POOL_CHUNKS != 0);
     if (chunk / POOL_MAX_GRAINS >= grain) chunk = grain * POOL_MAX_GRAINS;
     if (chunk < grain) chunk = grain;
     int64_t chunks = n / chunk + (n % chunk != 0);
-    pool_job job = {.fn = fn, .ctx = ctx, .n = n, .chunk = chunk, .chunks = chunks, .limits = limits_current, .limited = limited};
+    pool_job job = {.fn = fn,
+                    .ctx = ctx,
+                    .n = n,
+                    .chunk = chunk,
+                    .chunks = chunks,
+                    .limits = limits_current,
+                    .limited = limited};
     int threads = pool_threads();
     if (chunks == 1) {
         fn(ctx, 0, n);
@@ -273,15 +283,17 @@ static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t 
     return !atomic_load_explicit(&job.stopped, memory_order_relaxed);
 }
 
-void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+              void *ctx) {
     pool_spread(n, grain, fn, ctx, false);
 }
 
-bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+                      void *ctx) {
     return pool_spread(n, grain, fn, ctx, true);
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 bool pool_offer(pool_task *t) {
     int threads = pool_threads();

@@ -6,9 +6,11 @@
  * whose borders depend on the range and the grain alone, never on the number of threads, so that
  * results do not depend on it either.
  *
- * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread chunks and offer tasks of their own, for which they wait before
- * they end. A thread that waits for a task helps with chunks and runs what its maker's tasks have offered, so that it is idle only if there is
- * nothing to do for it. It begins no other task: those have nothing to do with what is suspended below, and the stack would grow without bounds.
+ * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread chunks and offer
+ * tasks of their own, for which they wait before they end. A thread that waits for a task helps
+ * with chunks and runs what its maker's tasks have offered, so that it is idle only if there is
+ * nothing to do for it. It begins no other task: those have nothing to do with what is suspended
+ * below, and the stack would grow without bounds.
  */
 #ifndef CTSC_BASE_THREAD_POOL_H
 #define CTSC_BASE_THREAD_POOL_H
@@ -21,27 +23,32 @@
 void pool_set_threads(int n);
 int pool_threads(void);
 
-/* Calls fn(ctx, b, e) for consecutive chunks [b, e) that cover [0, n), each at least `grain` long but
- * the last; from several threads when n > grain. Returns when all are done. A nested call runs
+/* Calls fn(ctx, b, e) for consecutive chunks [b, e) that cover [0, n), each at least `grain` long
+ * but the last; from several threads when n > grain. Returns when all are done. A nested call runs
  * on the calling thread alone. */
 void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
               void *ctx);
 
-/* The same, under the limits of the calling thread (limits.h): once one is met, chunks that nobody has begun are left out, and it returns false. What they
- * would have written must not be read then. */
-bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx);
+/* The same, under the limits of the calling thread (limits.h): once one is met, chunks that
+ * nobody has begun are left out, and it returns false. What they would have written must
+ * not be read then. */
+bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+                      void *ctx);
 
-/* Something to do, in memory of its maker's, who sets run and maker. Each task that was offered is taken back, or waited for, before what offered it ends. */
+/* Something to do, in memory of its maker's, who sets run and maker. Each task that was offered is
+ * taken back, or waited for, before what offered it ends. */
 typedef struct pool_task {
     void (*run)(struct pool_task *t);
-    const void *maker; /* whose tasks belong together: he waits for them and is there until all are over */
+    /* whose tasks belong together: he waits for them and is there until all are over */
+    const void *maker;
     /* the rest is pool.c's */
     struct pool_task *prev, *next;
     struct pool_task *parent; /* the task it was offered in; NULL: none */
     atomic_int state;
 } pool_task;
 
-/* Another thread may run t from now on. False, and nothing has happened: there is one thread, or enough tasks wait for one already. */
+/* Another thread may run t from now on. False, and nothing has happened: there is one thread, or
+ * enough tasks wait for one already. */
 bool pool_offer(pool_task *t);
 /* True: nobody has begun t, and nobody will. */
 bool pool_take_back(pool_task *t);

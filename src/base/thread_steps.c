@@ -2,13 +2,16 @@
 /*
  * thread_steps.c - work in steps, shared by threads that spin from one step to the next.
  *
- * Method: the chunks of a step are divided into as many homes as threads may come. A thread takes the chunks of its own home, then those that are left in
- * others', and waits until the step's last one is done. Nobody depends on another thread's coming: a thread of the pool that is late, or never joins, finds
- * its home emptied, and a step waits only for chunks that somebody has begun. (One call of the pool per step would wake and join the threads each
- * time: several microseconds, where a step of a recurrent layer takes twenty.)
+ * Method: the chunks of a step are divided into as many homes as threads may come. A thread takes
+ * the chunks of its own home, then those that are left in others', and waits until the step's last
+ * one is done. Nobody depends on another thread's coming: a thread of the pool that is late, or
+ * never joins, finds its home emptied, and a step waits only for chunks that somebody has begun.
+ * (One call of the pool per step would wake and join the threads each time: several microseconds,
+ * where a step of a recurrent layer takes twenty.)
  *
- * Invariants: a home's count of taken chunks only grows, over all steps; of step s it is between s and s + 1 times its size, since nobody takes one of s
- * before all of s - 1 are done. Tests: tests/unit/test_base.c
+ * Invariants: a home's count of taken chunks only grows, over all steps; of step s it is between s
+ * and s + 1 times its size, since nobody takes one of s before all of s - 1 are done.
+ * Tests: tests/unit/test_base.c
  */
 #include "base/thread_steps.h"
 
@@ -36,9 +39,11 @@ typedef struct steps_job {
 
 /* The next chunk of the home in this step; -1: none is left. */
 static int64_t steps_take(steps_home *h, int64_t step) {
-    int64_t taken = atomic_load_explicit(&h->taken, memory_order_relaxed), end = (step + 1) * h->size;
+    int64_t taken = atomic_load_explicit(&h->taken, memory_order_relaxed),
+            end = (step + 1) * h->size;
     while (taken < end)
-        if (atomic_compare_exchange_weak_explicit(&h->taken, &taken, taken + 1, memory_order_relaxed, memory_order_relaxed)) {
+        if (atomic_compare_exchange_weak_explicit(&h->taken, &taken, taken + 1,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
             int64_t at = taken - step * h->size;
             return h->begin + (step % 2 ? h->size - 1 - at : at);
         }
@@ -76,7 +81,8 @@ static void steps_members(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) steps_member(ctx, i);
 }
 
-bool pool_steps(int64_t steps, int64_t chunks, void (*fn)(void *ctx, int64_t step, int64_t chunk), void *ctx) {
+bool pool_steps(int64_t steps, int64_t chunks, void (*fn)(void *ctx, int64_t step, int64_t chunk),
+                void *ctx) {
     if (steps <= 0 || chunks <= 0) return true;
     int64_t homes = pool_threads();
     if (homes > STEPS_HOMES) homes = STEPS_HOMES;

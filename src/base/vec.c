@@ -33,8 +33,8 @@ bool avec_reserve_raw(arena *a, void **data, size_t *cap, size_t len, size_t wan
         return false;
     }
     void *p = arena_grow(a, *data, len * item, bytes);
-    /* A block from the reserve is only good for code that looks at arena_failed soon. A new array is
-     * in the hands of such code; an older one keeps its block and drops the element. */
+    /* A block from the reserve is only good for code that looks at arena_failed soon. A new array
+     * is in the hands of such code; an older one keeps its block and drops the element. */
     if (!p || (a->failed && *data)) return false;
     *data = p;
     *cap = n;

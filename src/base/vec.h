@@ -7,8 +7,8 @@
  *     for (size_t i = 0; i < v.len; i++) use(v.data[i]);
  *     vec_free(&v);
  *
- * The avec_* forms live in an arena: they are never freed, and a push that finds no memory is dropped
- * after marking the arena as failed.
+ * The avec_* forms live in an arena: they are never freed, and a push that finds no memory is
+ * dropped after marking the arena as failed.
  */
 #ifndef CTSC_BASE_VEC_H
 #define CTSC_BASE_VEC_H
@@ -29,7 +29,8 @@ bool avec_reserve_raw(arena *a, void **data, size_t *cap, size_t len, size_t wan
 
 #define vec_reserve(v, n)                                                                          \
     vec_reserve_raw((void **)&(v)->data, &(v)->cap, (size_t)(n), sizeof *(v)->data)
-/* x is evaluated only where there is room for it: a reference that it takes is not taken when a push fails. */
+/* x is evaluated only where there is room for it: a reference that it takes is not taken
+ * when a push fails. */
 #define vec_push(v, x)                                                                             \
     (vec_reserve((v), (v)->len + 1) ? ((v)->data[(v)->len++] = (x), true) : false)
 #define vec_pop(v) ((v)->data[--(v)->len])

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h - what ctsc bench measures (cmd_bench.c), compares (bench_compare.c) and shows (bench_show.c). */
+/* bench.h - what ctsc bench measures (cmd_bench.c), compares (bench_compare.c) and
+ * shows (bench_show.c). */
 #ifndef CTSC_CLI_BENCH_H
 #define CTSC_CLI_BENCH_H
 
@@ -8,17 +9,18 @@
 
 enum { BENCH_LEVELS = 3, WARM_CALLS = 5 };
 
-/* One level of optimisation: a module of its own, inputs of its own (a method may write to them), and its times. */
+/* One level of optimisation: a module of its own, inputs of its own (a method may write to
+ * them), and its times. */
 typedef struct bench_level {
     const char *name;
     int opt;
     ctsc_module *m;
     cli_inputs inputs;
     double load_us, first_us;
-    double call_us;             /* about, once warm: decides the batch */
-    int batch;                  /* calls between two looks at the clock */
-    ctsc_value *first, *warm;   /* results of the first and of a later call */
-    double *us;                 /* samples: time per call of one batch each, sorted once measured */
+    double call_us;           /* about, once warm: decides the batch */
+    int batch;                /* calls between two looks at the clock */
+    ctsc_value *first, *warm; /* results of the first and of a later call */
+    double *us;               /* samples: time per call of one batch each, sorted once measured */
     size_t n, cap;
 } bench_level;
 
@@ -32,30 +34,32 @@ typedef struct bench_model {
     bench_level levels[BENCH_LEVELS];
     int64_t kernels, kernels_from_disk; /* made by the last level */
     double compile_us;
-    int64_t bytes, flops;       /* of one call */
-    bool counted;               /* all of flops is known, else: */
-    char uncounted[64];         /* an operator that is not in flops */
-    double rtol, share;         /* with which the levels' results were compared: of an element, of the largest one */
-    bool same;                  /* and whether they agreed */
-    bool by_float64;            /* by how far they are from a float64 run, at most: */
+    int64_t bytes, flops; /* of one call */
+    bool counted;         /* all of flops is known, else: */
+    char uncounted[64];   /* an operator that is not in flops */
+    /* with which the levels' results were compared: of an element, of the largest one */
+    double rtol, share;
+    bool same;       /* and whether they agreed */
+    bool by_float64; /* by how far they are from a float64 run, at most: */
     double from_float64;
 } bench_model;
 
 typedef struct bench {
-    cli_model model;            /* the first one's path, and how source is compiled */
+    cli_model model; /* the first one's path, and how source is compiled */
     cli_call call;
     cli_limits limits;
     int calls;
     double seconds;
     bool json;
-    int threads;                /* in use */
+    int threads; /* in use */
     int nmodels;
     bench_model *models;
     machine_rates machine;
 } bench;
 
 ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e);
-/* Sets same and what stands around it; says on stderr what differs. After the work of a call was counted. */
+/* Sets same and what stands around it; says on stderr what differs. After the work of a
+ * call was counted. */
 void bench_compare(bench_model *b, ctsc_error *e);
 int bench_show(const bench *b);
 

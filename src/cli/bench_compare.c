@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_compare.c - whether the levels of optimisation compute the same, and which of them is off if they do not.
+ * bench_compare.c - whether the levels of optimisation compute the same, and which of them is
+ * off if they do not.
  *
- * Method. Levels round differently: kernels sum in another order, convolutions are folded into other forms. What is left of that in a result
- * grows with the size of its numbers, not with each number alone (a small one may be the difference of large ones), and about as the square
- * root of how many roundings went into it. So an element may differ by rtol of itself plus `share` of the largest element of its
- * tensor, where share is SAFETY * epsilon * sqrt(operations per element of the result), within bounds that the dtype has.
+ * Method. Levels round differently: kernels sum in another order, convolutions are folded into
+ * other forms. What is left of that in a result grows with the size of its numbers, not with each
+ * number alone (a small one may be the difference of large ones), and about as the square root of
+ * how many roundings went into it. So an element may differ by rtol of itself plus `share` of the
+ * largest element of its tensor, where share is SAFETY * epsilon * sqrt(operations per element of
+ * the result), within bounds that the dtype has.
  *
- * Networks can magnify roundings beyond that. Where results differ by more, the module is run in float64 as written, and what decides is how far
- * each level is from that: levels agree if none is FACTOR times as far as the nearest one. If not, the far one is off, and is named. The
- * float64 run has to repeat itself, or it says nothing (random numbers). Everything but floating-point numbers has to be equal.
+ * Networks can magnify roundings beyond that. Where results differ by more, the module is run in
+ * float64 as written, and what decides is how far each level is from that: levels agree if none is
+ * FACTOR times as far as the nearest one. If not, the far one is off, and is named. The float64 run
+ * has to repeat itself, or it says nothing (random numbers). Everything but floating-point numbers
+ * has to be equal.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -21,17 +26,20 @@
 
 enum { SAFETY = 2, FACTOR = 8, DEPTH_MAX = 50 };
 
-/* How exact each type of elements is: rtol of an element; epsilon, and the most that roundings may sum up to, of the largest one. */
-static const struct { ctsc_dtype dtype; bool complex; double rtol, epsilon, most; } bench_exactness[] = {
-    {CTSC_FLOAT64, false, 1e-9, 0x1p-53, 1e-7},
-    {CTSC_COMPLEX128, true, 1e-9, 0x1p-53, 1e-7},
-    {CTSC_FLOAT32, false, 1e-4, 0x1p-24, 1e-3},
-    {CTSC_COMPLEX64, true, 1e-4, 0x1p-24, 1e-3},
-    {CTSC_FLOAT16, false, 1e-2, 0x1p-11, 3e-2},
-    {CTSC_BFLOAT16, false, 3e-2, 0x1p-8, 1e-1}};
+/* How exact each type of elements is: rtol of an element; epsilon, and the most that roundings may
+ * sum up to, of the largest one. */
+static const struct {
+    ctsc_dtype dtype;
+    bool complex;
+    double rtol, epsilon, most;
+} bench_exactness[] = {
+    {CTSC_FLOAT64, false, 1e-9, 0x1p-53, 1e-7}, {CTSC_COMPLEX128, true, 1e-9, 0x1p-53, 1e-7},
+    {CTSC_FLOAT32, false, 1e-4, 0x1p-24, 1e-3}, {CTSC_COMPLEX64, true, 1e-4, 0x1p-24, 1e-3},
+    {CTSC_FLOAT16, false, 1e-2, 0x1p-11, 3e-2}, {CTSC_BFLOAT16, false, 3e-2, 0x1p-8, 1e-1},
+};
 enum { EXACTNESS_COUNT = sizeof bench_exactness / sizeof *bench_exactness, FLOAT64_ROW = 0 };
 
-/* ---- the numbers of a result --------------------------------------------------------------------------------- */
+/* ---- the numbers of a result ----------------------------------------------------------------- */
 
 /* The floating-point numbers of one tensor, or one number, as float64. */
 typedef struct leaf { double *x; size_t n; int row; } leaf;
@@ -100,7 +108,8 @@ static void leaves_add_value(leaves *l, const ctsc_value *v, int row, int depth)
         x[0] = ctsc_value_real(v);
         x[1] = ctsc_value_imaginary(v);
     }
-    if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > DEPTH_MAX) return;
+    if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > DEPTH_MAX)
+        return;
     for (size_t i = 0; i < ctsc_value_len(v) && !l->failed; i++) {
         ctsc_value *item = ctsc_value_item(v, i);
         if (item) leaves_add_value(l, item, row, depth + 1);
@@ -117,7 +126,8 @@ static int bench_coarsest(const ctsc_value *v, int depth) {
         int of = bench_row(ctsc_tensor_dtype(v));
         return of == EXACTNESS_COUNT ? FLOAT64_ROW : of;
     }
-    if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > DEPTH_MAX) return row;
+    if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > DEPTH_MAX)
+        return row;
     for (size_t i = 0; i < ctsc_value_len(v); i++) {
         ctsc_value *item = ctsc_value_item(v, i);
         int of = item ? bench_coarsest(item, depth + 1) : row;
@@ -137,7 +147,7 @@ static bool leaves_of(const bench_model *b, const ctsc_value *v, leaves *out) {
     return !out->failed;
 }
 
-/* ---- differences --------------------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 static double leaf_largest(const leaf *l) {
     double most = 0;
@@ -146,7 +156,8 @@ static double leaf_largest(const leaf *l) {
     return most;
 }
 
-/* How much of the largest element roundings can account for. The work is that of the whole call: what one element of it takes is not known. */
+/* How much of the largest element roundings can account for. The work is that of the whole call:
+ * what one element of it takes is not known. */
 static double bench_share(const bench_model *b, const leaves *all, int row) {
     double n = 1, share;
     for (size_t i = 0; i < all->len; i++) n += (double)all->data[i].n;
@@ -190,7 +201,7 @@ static bool leaves_alike(const leaves *a, const leaves *b) {
     return alike;
 }
 
-/* ---- the float64 run ----------------------------------------------------------------------------------------- */
+/* ---- the float64 run ------------------------------------------------------------------------- */
 
 /* The result of that call of a fresh module in float64, as written. */
 static bool bench_run_float64(const bench_model *b, int calls, leaves *out, ctsc_error *e) {
@@ -199,9 +210,11 @@ static bool bench_run_float64(const bench_model *b, int calls, leaves *out, ctsc
     l.inputs.nvalues = 0;
     cli_model model = b->all->model;
     model.path = b->path;
-    bool ok = cli_load_for_call(&model, 0, &l.m, e) == 0 && cli_read_inputs(&l.inputs, l.m, b->all->call.method, e) == 0;
+    bool ok = cli_load_for_call(&model, 0, &l.m, e) == 0 &&
+              cli_read_inputs(&l.inputs, l.m, b->all->call.method, e) == 0;
     ok = ok && ctsc_module_to_float64(l.m, e) == CTSC_OK;
-    for (size_t i = 0; ok && i < l.inputs.nvalues; i++) ok = ctsc_value_to_float64(l.inputs.values[i], e) == CTSC_OK;
+    for (size_t i = 0; ok && i < l.inputs.nvalues; i++)
+        ok = ctsc_value_to_float64(l.inputs.values[i], e) == CTSC_OK;
     for (int i = 0; ok && i < calls; i++) {
         ctsc_value_free(l.first);
         l.first = NULL;
@@ -214,8 +227,10 @@ static bool bench_run_float64(const bench_model *b, int calls, leaves *out, ctsc
     return ok;
 }
 
-/* The float64 run's numbers in *out, if they say something: `like` is a level's result. Else why they do not. */
-static const char *bench_reference(const bench_model *b, bool first, const leaves *like, leaves *out, ctsc_error *e) {
+/* The float64 run's numbers in *out, if they say something: `like` is a level's result. Else
+ * why they do not. */
+static const char *bench_reference(const bench_model *b, bool first, const leaves *like,
+                                   leaves *out, ctsc_error *e) {
     int calls = first ? 1 : 1 + WARM_CALLS;
     leaves again = {0};
     const char *why = NULL;
@@ -231,7 +246,7 @@ static const char *bench_reference(const bench_model *b, bool first, const leave
     return why;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* The results of the first calls, or of those after the warm ones. */
 typedef struct bench_results { const char *which; leaves of[BENCH_LEVELS]; } bench_results;
@@ -244,7 +259,8 @@ static const ctsc_value *bench_result(const bench_level *l, bool first) {
 static bool bench_judge(bench_model *b, const bench_results *r, const leaves *reference) {
     bool same = true;
     for (size_t k = 0; k < reference->len; k++) {
-        double far[BENCH_LEVELS], nearest = INFINITY, share = bench_share(b, reference, r->of[0].data[k].row);
+        double far[BENCH_LEVELS], nearest = INFINITY,
+                                  share = bench_share(b, reference, r->of[0].data[k].row);
         for (int i = 0; i < b->nlevels; i++) {
             far[i] = leaf_distance(&r->of[i].data[k], &reference->data[k]);
             if (far[i] < nearest) nearest = far[i];
@@ -254,7 +270,9 @@ static bool bench_judge(bench_model *b, const bench_results *r, const leaves *re
             if (far[i] > b->from_float64) b->from_float64 = far[i];
             if (far[i] <= allowed) continue;
             same = false;
-            cli_complain(CTSC_FAILED, "level '%s' is off: its %s result is %.2g of the largest value from that of a float64 run, the nearest level %.2g",
+            cli_complain(CTSC_FAILED,
+                         "level '%s' is off: its %s result is %.2g of the largest value from that "
+                         "of a float64 run, the nearest level %.2g",
                          b->levels[i].name, r->which, far[i], nearest);
         }
     }
@@ -262,18 +280,22 @@ static bool bench_judge(bench_model *b, const bench_results *r, const leaves *re
 }
 
 /* In which way level i's result differs from the first level's. */
-static void bench_explain(const bench_model *b, const bench_results *r, int i, bool first, size_t k) {
+static void bench_explain(const bench_model *b, const bench_results *r, int i, bool first,
+                          size_t k) {
     const leaf *w = &r->of[0].data[k];
     char *why = NULL;
-    ctsc_value_close(bench_result(&b->levels[i], first), bench_result(&b->levels[0], first), bench_exactness[w->row].rtol,
+    ctsc_value_close(bench_result(&b->levels[i], first), bench_result(&b->levels[0], first),
+                     bench_exactness[w->row].rtol,
                      bench_share(b, &r->of[0], w->row) * leaf_largest(w), &why);
-    cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", r->which, b->levels[i].name, b->levels[0].name,
+    cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", r->which,
+                 b->levels[i].name, b->levels[0].name,
                  why ? why : "by more than roundings account for");
     ctsc_string_free(why);
 }
 
 /* Beyond the tolerance: the float64 run decides, and failing that, it is a difference. */
-static bool bench_decide(bench_model *b, const bench_results *r, int i, bool first, size_t k, ctsc_error *e) {
+static bool bench_decide(bench_model *b, const bench_results *r, int i, bool first, size_t k,
+                         ctsc_error *e) {
     leaves reference = {0};
     const char *why = bench_reference(b, first, &r->of[0], &reference, e);
     bool same = false;
@@ -292,10 +314,11 @@ static bool bench_decide(bench_model *b, const bench_results *r, int i, bool fir
 static bool bench_same_structure(const bench_model *b, const bench_results *r, bool first) {
     for (int i = 1; i < b->nlevels; i++) {
         char *why = NULL;
-        bool same = ctsc_value_close(bench_result(&b->levels[i], first), bench_result(&b->levels[0], first), 0, INFINITY, &why);
+        bool same = ctsc_value_close(bench_result(&b->levels[i], first),
+                                     bench_result(&b->levels[0], first), 0, INFINITY, &why);
         if (!same)
-            cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", r->which, b->levels[i].name, b->levels[0].name,
-                         why ? why : "");
+            cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s",
+                         r->which, b->levels[i].name, b->levels[0].name, why ? why : "");
         ctsc_string_free(why);
         if (!same) return false;
     }
@@ -305,8 +328,10 @@ static bool bench_same_structure(const bench_model *b, const bench_results *r, b
 static bool bench_compare_results(bench_model *b, bool first, ctsc_error *e) {
     bench_results r = {.which = first ? "first" : "later"};
     bool same = bench_same_structure(b, &r, first), failed = false;
-    for (int i = 0; i < b->nlevels && same; i++) failed |= !leaves_of(b, bench_result(&b->levels[i], first), &r.of[i]);
-    if (failed) same = cli_complain(CTSC_LIMIT, "the results cannot be compared: out of memory") == CTSC_OK;
+    for (int i = 0; i < b->nlevels && same; i++)
+        failed |= !leaves_of(b, bench_result(&b->levels[i], first), &r.of[i]);
+    if (failed)
+        same = cli_complain(CTSC_LIMIT, "the results cannot be compared: out of memory") == CTSC_OK;
     for (size_t k = 0; same && k < r.of[0].len; k++) {
         const leaf *l = &r.of[0].data[k];
         double share = bench_share(b, &r.of[0], l->row);

@@ -2,10 +2,12 @@
 /*
  * bench_show.c - the figures of ctsc bench, as a table or as JSON.
  *
- * JSON: one object with model, method, threads, device; for each level measured (eager, optimised, fused) an object
- * with min_us, median_us, p90_us, p99_us, calls and peak_percent (of fma_gflops, at the median; null as flops is, and on other devices); first_call_us, compile_us and kernels of the highest level; bytes
- * and flops of one call (flops null where they are not all known); copy_gbps and fma_gflops of the machine (null
- * where they could not be measured). Of several models: an array of such objects.
+ * JSON: one object with model, method, threads, device; for each level measured (eager, optimised,
+ * fused) an object with min_us, median_us, p90_us, p99_us, calls and peak_percent (of fma_gflops,
+ * at the median; null as flops is, and on other devices); first_call_us, compile_us and kernels of
+ * the highest level; bytes and flops of one call (flops null where they are not all known);
+ * copy_gbps and fma_gflops of the machine (null where they could not be measured). Of several
+ * models: an array of such objects.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -16,27 +18,28 @@ static double show_quantile(const bench_level *l, double q) {
     return l->us[(size_t)(q * (double)(l->n - 1) + 0.5)];
 }
 
-static json_t *show_rate(double x) {
-    return x > 0 ? json_real(x) : json_null();
-}
+static json_t *show_rate(double x) { return x > 0 ? json_real(x) : json_null(); }
 
 /* Of the peak of the host, which says nothing of other devices. */
 static double show_percent(const bench_model *m, const bench_level *l) {
     const char *device = m->all->call.device;
     if (!m->counted || (device && strcmp(device, "cpu") != 0)) return -1;
-    return machine_peak_percent((double)m->flops, show_quantile(l, 0.5), m->all->machine.fma_gflops);
+    return machine_peak_percent((double)m->flops, show_quantile(l, 0.5),
+                                m->all->machine.fma_gflops);
 }
 
 static json_t *show_model_json(const bench *b, const bench_model *m) {
     const bench_level *last = &m->levels[m->nlevels - 1];
-    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", m->path, "method", b->call.method, "threads", b->threads,
-                          "device", b->call.device ? b->call.device : "cpu");
+    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", m->path, "method", b->call.method,
+                          "threads", b->threads, "device", b->call.device ? b->call.device : "cpu");
     for (int i = 0; i < m->nlevels && j; i++) {
         const bench_level *l = &m->levels[i];
         json_object_set_new(j, l->name,
-                            json_pack("{s:f, s:f, s:f, s:f, s:I, s:o}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5),
-                                      "p90_us", show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99), "calls",
-                                      (json_int_t)l->n * l->batch, "peak_percent", show_rate(show_percent(m, l))));
+                            json_pack("{s:f, s:f, s:f, s:f, s:I, s:o}", "min_us", l->us[0],
+                                      "median_us", show_quantile(l, 0.5), "p90_us",
+                                      show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99),
+                                      "calls", (json_int_t)l->n * l->batch, "peak_percent",
+                                      show_rate(show_percent(m, l))));
     }
     json_object_set_new(j, "first_call_us", json_real(last->first_us));
     json_object_set_new(j, "compile_us", json_real(m->compile_us));
@@ -51,7 +54,8 @@ static json_t *show_model_json(const bench *b, const bench_model *m) {
 static int show_json(const bench *b) {
     if (b->nmodels == 1) return cli_print_json(show_model_json(b, b->models));
     json_t *all = json_array();
-    for (int i = 0; i < b->nmodels; i++) json_array_append_new(all, show_model_json(b, &b->models[i]));
+    for (int i = 0; i < b->nmodels; i++)
+        json_array_append_new(all, show_model_json(b, &b->models[i]));
     return cli_print_json(all);
 }
 
@@ -64,9 +68,7 @@ static void show_amount(double x, const char *unit) {
 }
 
 /* Microseconds: three digits behind the point where they are few. */
-static void show_us(double us) {
-    printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us);
-}
+static void show_us(double us) { printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us); }
 
 static void show_level(const bench_model *b, const bench_level *l) {
     double median = show_quantile(l, 0.5);
@@ -75,7 +77,8 @@ static void show_level(const bench_model *b, const bench_level *l) {
     show_us(median);
     show_us(show_quantile(l, 0.9));
     show_us(show_quantile(l, 0.99));
-    printf(" %10lld %7d %8.2f", (long long)l->n * l->batch, l->batch, (double)b->bytes / median * 1e-3);
+    printf(" %10lld %7d %8.2f", (long long)l->n * l->batch, l->batch,
+           (double)b->bytes / median * 1e-3);
     if (b->counted) printf(" %9.2f", (double)b->flops / median * 1e-3);
     else printf(" %9s", "-");
     double percent = show_percent(b, l);
@@ -88,25 +91,33 @@ static void show_level(const bench_model *b, const bench_level *l) {
 static void show_machine(const bench *b) {
     printf("  the machine  ");
     if (b->machine.copy_gbps > 0) printf("copies %.1f GB/s", b->machine.copy_gbps);
-    if (b->machine.fma_gflops > 0) printf(", multiplies and adds %.0f GFLOP/s", b->machine.fma_gflops);
+    if (b->machine.fma_gflops > 0)
+        printf(", multiplies and adds %.0f GFLOP/s", b->machine.fma_gflops);
     printf(" (%d thread%s)\n", b->threads, b->threads == 1 ? "" : "s");
 }
 
 static void show_agreement(const bench_model *b) {
-    if (b->same && b->by_float64) printf("  results      agree (at most %.2g of the largest value from a float64 run)\n", b->from_float64);
-    else printf("  results      %s (rtol %g, and %.2g of the largest value)\n", b->same ? "agree" : "DIFFER", b->rtol, b->share);
+    if (b->same && b->by_float64)
+        printf("  results      agree (at most %.2g of the largest value from a float64 run)\n",
+               b->from_float64);
+    else
+        printf("  results      %s (rtol %g, and %.2g of the largest value)\n",
+               b->same ? "agree" : "DIFFER", b->rtol, b->share);
 }
 
 static void show_model(const bench *all, const bench_model *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
-    printf("%s, method %s, %d thread%s", b->path, all->call.method, all->threads, all->threads == 1 ? "" : "s");
+    printf("%s, method %s, %d thread%s", b->path, all->call.method, all->threads,
+           all->threads == 1 ? "" : "s");
     if (all->machine.fma_gflops > 0) printf(", %.0f GFLOP/s at FMA peak", all->machine.fma_gflops);
-    printf("\n\n  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %7s %10s\n", "us a call", "min", "median", "p90", "p99", "calls",
-           "batch", "GB/s", "GFLOP/s", "% peak", "first call");
+    printf("\n\n  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %7s %10s\n", "us a call", "min",
+           "median", "p90", "p99", "calls", "batch", "GB/s", "GFLOP/s", "% peak", "first call");
     for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
     printf("\n  loading      %.1f us\n", last->load_us);
-    printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels, b->kernels == 1 ? "" : "s");
-    if (b->kernels_from_disk) printf(" (%lld from the cache on disk)", (long long)b->kernels_from_disk);
+    printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels,
+           b->kernels == 1 ? "" : "s");
+    if (b->kernels_from_disk)
+        printf(" (%lld from the cache on disk)", (long long)b->kernels_from_disk);
     printf("\n  one call     ");
     show_amount((double)b->bytes, "B in inputs, parameters and results, ");
     if (b->counted || b->flops) show_amount((double)b->flops, "FLOP");
@@ -120,7 +131,8 @@ static void show_model(const bench *all, const bench_model *b) {
 static void show_comparison(const bench *b) {
     const bench_level *first = NULL;
     int width = 0;
-    for (int i = 0; i < b->nmodels; i++) width = (int)strlen(b->models[i].path) > width ? (int)strlen(b->models[i].path) : width;
+    for (int i = 0; i < b->nmodels; i++)
+        width = (int)strlen(b->models[i].path) > width ? (int)strlen(b->models[i].path) : width;
     printf("  %-*s %10s %10s\n", width, "us a call", "min", "median");
     for (int i = 0; i < b->nmodels; i++) {
         const bench_level *l = &b->models[i].levels[b->models[i].nlevels - 1];
@@ -145,7 +157,4 @@ static int show_text(const bench *b) {
     return 0;
 }
 
-
-int bench_show(const bench *b) {
-    return b->json ? show_json(b) : show_text(b);
-}
+int bench_show(const bench *b) { return b->json ? show_json(b) : show_text(b); }

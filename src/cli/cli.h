@@ -15,19 +15,19 @@ enum { CLI_MISMATCH = 1 };
 
 /* clang-format off */
 #define COMMANDS(X)                                                                                \
-    X(compile, "compile SRC.py",      "compile Python source to an archive")                        \
-    X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")                \
-    X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                   \
-    X(graph,   "graph MODEL",         "print the graph of a method")                                \
+    X(compile, "compile SRC.py",      "compile Python source to an archive")                       \
+    X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")               \
+    X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
+    X(graph,   "graph MODEL",         "print the graph of a method")                               \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
-    X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
+    X(code,    "code MODEL",          "print the TorchScript source of a method")                  \
     X(bench,   "bench MODEL... [inputs]", "time a method, as written and optimised; several models side by side")                    \
-    X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                        \
-    X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                       \
+    X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                    \
+    X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                    \
     X(inspect, "inspect MODEL",       "list methods, layers, parameters, operators, and what is unsupported") \
-    X(opt,     "opt FILE",            "run passes on a graph in text form")                         \
-    X(ops,     "ops [PATTERN]",       "list operators and their schemas")                            \
-    X(doctor,  "doctor",              "report the environment, and what in it slows things down")     \
+    X(opt,     "opt FILE",            "run passes on a graph in text form")                        \
+    X(ops,     "ops [PATTERN]",       "list operators and their schemas")                          \
+    X(doctor,  "doctor",              "report the environment, and what in it slows things down")  \
     X(completion, "completion SHELL", "print the completion script for bash, zsh or fish")
 /* clang-format on */
 
@@ -39,7 +39,9 @@ enum { CLI_MISMATCH = 1 };
     X("version",      NULL,   "the version (or `ctsc version`)")
 /* clang-format on */
 
-#define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv); extern const struct argp cmd_##name##_argp;
+#define COMMAND_PROTOTYPE(name, usage, text)                                                       \
+    int cmd_##name(int argc, char **argv);                                                         \
+    extern const struct argp cmd_##name##_argp;
 COMMANDS(COMMAND_PROTOTYPE)
 #undef COMMAND_PROTOTYPE
 
@@ -53,19 +55,23 @@ typedef struct cli_inputs {
 } cli_inputs;
 
 /* For a call of this method of m, whose names of arguments count where texts have some ("k=3"). */
-ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method, ctsc_error *e);
-/* Where there is no signature yet: names[i] is the name that value i was given by, NULL where it has none. Both are the caller's, also on failure. */
+ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method,
+                            ctsc_error *e);
+/* Where there is no signature yet: names[i] is the name that value i was given by, NULL where it
+ * has none. Both are the caller's, also on failure. */
 ctsc_status cli_read_trace_inputs(cli_inputs *in, char ***names, ctsc_error *e);
 void cli_free_inputs(cli_inputs *in);
-/* One --input text: "float32[2,3]:rand", "@in.npy", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
+/* One --input text: "float32[2,3]:rand", "@in.npy", "3", "[1, 2]", "'text'", "none". On failure
+ * says why on stderr. */
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 
 /* Prints the failure on stderr and returns its exit code. */
 int cli_report(ctsc_error *e);
 /* "ctsc: message" on stderr; returns status. */
 int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options --entry, --weights,
- * --seed that all commands with a MODEL share, parsed by cli_model_argp as a child (its input is a cli_model). */
+/* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options
+ * --entry, --weights, --seed that all commands with a MODEL share, parsed by cli_model_argp as a
+ * child (its input is a cli_model). */
 enum { CLI_MAX_FOLDERS = 64 };
 typedef struct cli_model {
     const char *path;
@@ -76,16 +82,26 @@ typedef struct cli_model {
 } cli_model;
 extern const struct argp cli_model_argp;
 #define CLI_MODEL_CHILD {{&cli_model_argp, 0, NULL, 0}, {0}}
-/* How a method is run: the options --inputs, --input, --method, --device, --fallback, --threads and --opt, which all commands that run a
- * MODEL share. A second child (its input is a cli_call). */
-typedef struct cli_call { const char *method, *device; cli_inputs inputs; int threads, opt; } cli_call; /* device: NULL: the CPU */
+/* How a method is run: the options --inputs, --input, --method, --device, --fallback, --threads and
+ * --opt, which all commands that run a MODEL share. A second child (its input is a cli_call).
+ * device: NULL: the CPU */
+typedef struct cli_call {
+    const char *method, *device;
+    cli_inputs inputs;
+    int threads, opt;
+} cli_call;
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;
 #define CLI_CALL_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {0}}
-/* How far a call may go: the options --max-steps, --timeout and --max-bytes of the commands that make calls. A third child (its input is a cli_limits). */
-typedef struct cli_limits { uint64_t max_steps, timeout_us, max_bytes; } cli_limits; /* 0: no limit */
+/* How far a call may go: the options --max-steps, --timeout and --max-bytes of the commands that
+ * make calls. A third child (its input is a cli_limits). 0: no limit */
+typedef struct cli_limits { uint64_t max_steps, timeout_us, max_bytes; } cli_limits;
 extern const struct argp cli_limits_argp;
-#define CLI_LIMITED_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {&cli_limits_argp, 0, NULL, 0}, {0}}
+#define CLI_LIMITED_CHILDREN                                                                       \
+    {{&cli_model_argp, 0, NULL, 0},                                                                \
+     {&cli_call_argp, 0, NULL, 0},                                                                 \
+     {&cli_limits_argp, 0, NULL, 0},                                                               \
+     {0}}
 /* o with them. */
 ctsc_run_options cli_limited(const cli_limits *l, ctsc_run_options o);
 /* Before parsing: opt is -1 until --opt is given. False without memory. */
@@ -94,13 +110,15 @@ bool cli_call_init(cli_call *c, int argc);
 void cli_call_free(cli_call *c);
 /* Loads as cli_load and sets the level, the default one for -1. */
 int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e);
-/* Moves module and inputs to the device, NULL: nowhere; reports and returns the exit code on failure. */
+/* Moves module and inputs to the device, NULL: nowhere; reports and returns the exit
+ * code on failure. */
 int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);
-/* What a file that is no archive seems to be and what to do with it, on stderr; nothing where nothing is known (hint.c). */
+/* What a file that is no archive seems to be and what to do with it, on stderr; nothing where
+ * nothing is known (hint.c). */
 void cli_hint(const char *path);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
-bool cli_is_source(const char *path); /* ends in .py */
+bool cli_is_source(const char *path);       /* ends in .py */
 void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
 /* "4.9 KiB" and "25,557,032" in text, which is returned. */
 const char *cli_bytes(double n, char *text, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_train.h - the parts of `ctsc train`: cmd_train.c reads options, train_loop.c trains, train_data.c
- * reads files, train_log.c tells what happens.
+ * cli_train.h - the parts of `ctsc train`: cmd_train.c reads options, train_loop.c trains,
+ * train_data.c reads files, train_log.c tells what happens.
  */
 #ifndef CTSC_CLI_CLI_TRAIN_H
 #define CTSC_CLI_CLI_TRAIN_H

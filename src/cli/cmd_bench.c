@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_bench.c - ctsc bench: how long a method takes as written, with its graph optimised, and with native kernels.
+ * cmd_bench.c - ctsc bench: how long a method takes as written, with its graph optimised, and
+ * with native kernels.
  *
- * Method. Every level has a module and inputs of its own. Each is called a few times, which makes kernels and warms
- * caches; the first and the last of these results must agree between the levels (bench_compare.c), for which the work of a call has to be known: it is
- * counted in a run of its own. Then rounds: in each one every level
- * has a turn of some milliseconds, so that whatever else happens on the machine meets all of them alike. A turn
- * begins with a call that does not count, for the caches. Calls shorter than BATCH_US are timed many at once, since
- * looking at the clock costs some 30 ns; the percentiles are then those of means. The machine's own rates are
- * measured in between. Several models have their turns in the same rounds.
+ * Method. Every level has a module and inputs of its own. Each is called a few times, which makes
+ * kernels and warms caches; the first and the last of these results must agree between the levels
+ * (bench_compare.c), for which the work of a call has to be known: it is counted in a run of its
+ * own. Then rounds: in each one every level has a turn of some milliseconds, so that whatever else
+ * happens on the machine meets all of them alike. A turn begins with a call that does not count,
+ * for the caches. Calls shorter than BATCH_US are timed many at once, since looking at the clock
+ * costs some 30 ns; the percentiles are then those of means. The machine's own rates are measured
+ * in between. Several models have their turns in the same rounds.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -24,7 +26,8 @@ static const struct argp_option bench_options[] = {
     {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels of a model together (3)", 0},
     {"calls", OPT_CALLS, "N", 0, "calls to measure at least, per level (10)", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
-    {0}};
+    {0},
+};
 
 static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     bench *b = state->input;
@@ -37,7 +40,8 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
         break;
     case OPT_SECONDS:
         b->seconds = cli_number(state, "seconds", arg);
-        if (b->seconds < 0 || b->seconds > 1e6) argp_error(state, "--seconds: 0 to 1e6 are possible");
+        if (b->seconds < 0 || b->seconds > 1e6)
+            argp_error(state, "--seconds: 0 to 1e6 are possible");
         break;
     case OPT_CALLS:
         n = cli_number(state, "calls", arg);
@@ -54,19 +58,21 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void bench_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len; /* what the script prints would drown the figures */
 }
 
 ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e) {
-    ctsc_run_options o = cli_limited(&b->limits, (ctsc_run_options){.size = sizeof o, .print = bench_drop});
+    ctsc_run_options o = cli_limited(&b->limits,
+                                     (ctsc_run_options){.size = sizeof o, .print = bench_drop});
     return ctsc_module_run(l->m, b->call.method, l->inputs.nvalues, l->inputs.values, &o, out, e);
 }
 
 /* One sample: the time per call of n calls in a row. *out: the last result. */
-static ctsc_status bench_sample(const bench *b, bench_level *l, int n, double *us, ctsc_value **out, ctsc_error *e) {
+static ctsc_status bench_sample(const bench *b, bench_level *l, int n, double *us, ctsc_value **out,
+                                ctsc_error *e) {
     ctsc_value *result = NULL;
     ctsc_status s = CTSC_OK;
     double start = machine_now();
@@ -113,7 +119,7 @@ static int bench_prepare(const bench *b, bench_model *bm, bench_level *l, ctsc_e
     return 0;
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static bool bench_note(bench_level *l, double us) {
     if (l->n == l->cap) {
@@ -129,7 +135,8 @@ static bool bench_note(bench_level *l, double us) {
 
 static int bench_turn(const bench *b, bench_level *l, ctsc_error *e) {
     double us;
-    if (l->call_us < 2 * TURN_US && bench_sample(b, l, 1, &us, NULL, e) != CTSC_OK) return cli_report(e);
+    if (l->call_us < 2 * TURN_US && bench_sample(b, l, 1, &us, NULL, e) != CTSC_OK)
+        return cli_report(e);
     double start = machine_now();
     do {
         if (bench_sample(b, l, l->batch, &us, NULL, e) != CTSC_OK) return cli_report(e);
@@ -166,14 +173,17 @@ static int bench_measure(bench *b, ctsc_error *e) {
             enough &= l->n * (size_t)l->batch >= (size_t)b->calls;
         }
     }
-    for (int i = 0; i < n; i++) qsort(bench_level_at(b, i)->us, bench_level_at(b, i)->n, sizeof(double), bench_compare_numbers);
+    for (int i = 0; i < n; i++)
+        qsort(bench_level_at(b, i)->us, bench_level_at(b, i)->n, sizeof(double),
+              bench_compare_numbers);
     return 0;
 }
 
-/* ---- work ------------------------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 /* Calls visit for every tensor in v. */
-static void bench_tensors(const ctsc_value *v, void (*visit)(bench_model *b, const ctsc_value *t), bench_model *b, int depth) {
+static void bench_tensors(const ctsc_value *v, void (*visit)(bench_model *b, const ctsc_value *t),
+                          bench_model *b, int depth) {
     ctsc_kind k = ctsc_value_kind(v);
     if (k == CTSC_KIND_TENSOR) visit(b, v);
     if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > 50) return;
@@ -185,16 +195,18 @@ static void bench_tensors(const ctsc_value *v, void (*visit)(bench_model *b, con
 }
 
 static void bench_add_bytes(bench_model *b, const ctsc_value *t) {
-    static const uint8_t sizes[] = {[CTSC_UINT8] = 1, [CTSC_INT8] = 1, [CTSC_INT16] = 2, [CTSC_INT32] = 4, [CTSC_INT64] = 8, [CTSC_BOOL] = 1,
-                                    [CTSC_FLOAT16] = 2, [CTSC_BFLOAT16] = 2, [CTSC_FLOAT32] = 4, [CTSC_FLOAT64] = 8,
-                                    [CTSC_COMPLEX64] = 8, [CTSC_COMPLEX128] = 16};
+    static const uint8_t sizes[] = {
+        [CTSC_UINT8] = 1,   [CTSC_INT8] = 1,    [CTSC_INT16] = 2,     [CTSC_INT32] = 4,
+        [CTSC_INT64] = 8,   [CTSC_BOOL] = 1,    [CTSC_FLOAT16] = 2,   [CTSC_BFLOAT16] = 2,
+        [CTSC_FLOAT32] = 4, [CTSC_FLOAT64] = 8, [CTSC_COMPLEX64] = 8, [CTSC_COMPLEX128] = 16};
     size_t dtype = ctsc_tensor_dtype(t);
     int64_t n = dtype < sizeof sizes ? sizes[dtype] : 0;
     for (int i = 0; i < ctsc_tensor_ndim(t); i++) n *= ctsc_tensor_sizes(t)[i];
     b->bytes += n;
 }
 
-/* On inputs as they were at first. A failure leaves the count out, which is no failure of the benchmark. */
+/* On inputs as they were at first. A failure leaves the count out, which is no failure
+ * of the benchmark. */
 static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
     cli_inputs inputs = all->call.inputs;
     ctsc_work w = {.size = sizeof w};
@@ -203,17 +215,21 @@ static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
     inputs.nvalues = 0;
     bool ok = cli_read_inputs(&inputs, last->m, all->call.method, e) == 0;
     ok = ok && cli_place(all->call.device, last->m, &inputs, e) == 0;
-    for (size_t i = 0; ok && i < inputs.nvalues; i++) bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
+    for (size_t i = 0; ok && i < inputs.nvalues; i++)
+        bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
     bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);
-    ok = ok && ctsc_module_count_work(last->m, all->call.method, inputs.nvalues, inputs.values, &w, e) == CTSC_OK;
+    ok = ok && ctsc_module_count_work(last->m, all->call.method, inputs.nvalues, inputs.values, &w,
+                                      e) == CTSC_OK;
     b->bytes += w.parameter_bytes;
     b->flops = w.flops;
     b->counted = ok && !w.uncounted;
-    if (!b->counted) snprintf(b->uncounted, sizeof b->uncounted, "%s", w.uncounted ? w.uncounted : "what it calls");
+    if (!b->counted)
+        snprintf(b->uncounted, sizeof b->uncounted, "%s",
+                 w.uncounted ? w.uncounted : "what it calls");
     cli_free_inputs(&inputs);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void bench_choose_levels(const bench *b, bench_model *m) {
     static const char *const names[BENCH_LEVELS] = {"eager", "optimised", "fused"};
@@ -259,16 +275,24 @@ static int bench_with(bench *b, ctsc_error *e) {
 }
 
 static const struct argp_child bench_children[] = CLI_LIMITED_CHILDREN;
-const struct argp cmd_bench_argp = {bench_options, bench_parse, "MODEL [MODEL...]",
+const struct argp cmd_bench_argp = {
+    bench_options,
+    bench_parse,
+    "MODEL [MODEL...]",
     "Times the calls of a method: as written (eager), with its graph optimised, and "
     "fused into native kernels, side by side. The results have to agree.\v"
-    "With --opt only that level is measured. Several models are called with the same inputs, in turns, and compared.", bench_children, NULL, NULL};
+    "With --opt only that level is measured. Several models are called with the same inputs, in "
+    "turns, and compared.",
+    bench_children,
+    NULL,
+    NULL};
 
 int cmd_bench(int argc, char **argv) {
     bench b = {.seconds = 3, .calls = 10};
     ctsc_error *e = ctsc_error_new();
     b.models = calloc((size_t)argc, sizeof *b.models);
-    if (!cli_call_init(&b.call, argc) || !e || !b.models) return cli_complain(CTSC_LIMIT, "out of memory");
+    if (!cli_call_init(&b.call, argc) || !e || !b.models)
+        return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_bench_argp, argc, argv, &b);
     ctsc_set_threads(b.call.threads);
     b.threads = b.call.threads ? b.call.threads : machine_cores();

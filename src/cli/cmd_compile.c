@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_compile.c - ctsc compile: Python source, or an archive, to an archive that ctsc and PyTorch load. */
+/* cmd_compile.c - ctsc compile: Python source, or an archive, to an archive that ctsc
+ * and PyTorch load. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -18,14 +19,24 @@ typedef struct compile_args {
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "archive to write (SRC with the ending .pt)", 0},
-    {"freeze", OPT_FREEZE, 0, 0, "make parameters and other fixed attributes constants of forward, as torch.jit.freeze does", 0},
-    {"exact", OPT_EXACT, 0, 0, "with --freeze: leave batch norms alone, whose folding changes results by rounding", 0},
-    {"trace", OPT_TRACE, 0, 0, "run forward once, as Python, with the arguments of --input, and record what it computes, as torch.jit.trace does; branches and "
-                               "loops are those of that run", 0},
-    {"input", OPT_INPUT, "SPEC", 0, "with --trace: an argument, as in ctsc run: 'float32[1,3,8,8]:rand', @in.npy, 3; NAME=SPEC by name; once per argument", 0},
+    {"freeze", OPT_FREEZE, 0, 0,
+     "make parameters and other fixed attributes constants of forward, as torch.jit.freeze does",
+     0},
+    {"exact", OPT_EXACT, 0, 0,
+     "with --freeze: leave batch norms alone, whose folding changes results by rounding", 0},
+    {"trace", OPT_TRACE, 0, 0,
+     "run forward once, as Python, with the arguments of --input, and record what it computes, as "
+     "torch.jit.trace does; branches and "
+     "loops are those of that run",
+     0},
+    {"input", OPT_INPUT, "SPEC", 0,
+     "with --trace: an argument, as in ctsc run: 'float32[1,3,8,8]:rand', @in.npy, 3; NAME=SPEC by "
+     "name; once per argument",
+     0},
     {"inputs", OPT_INPUTS, "FILE", 0, "with --trace: the arguments, a torch.save'd tuple", 0},
     {"no-check", OPT_NO_CHECK, 0, 0, "with --trace: do not run forward again to compare", 0},
-    {0}};
+    {0},
+};
 
 static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     compile_args *a = state->input;
@@ -38,7 +49,8 @@ static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     case OPT_INPUT: a->inputs.specs[a->inputs.nspecs++] = arg; break;
     case OPT_INPUTS: a->inputs.file = arg; break;
     case ARGP_KEY_END:
-        if ((a->inputs.nspecs || a->inputs.file) && !a->model.compile.trace) argp_error(state, "--input and --inputs go with --trace");
+        if ((a->inputs.nspecs || a->inputs.file) && !a->model.compile.trace)
+            argp_error(state, "--input and --inputs go with --trace");
         break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
@@ -46,7 +58,8 @@ static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
-/* net.py -> net.pt; an archive is not overwritten by accident. NULL: no memory, or nothing to go by. */
+/* net.py -> net.pt; an archive is not overwritten by accident. NULL: no memory, or
+ * nothing to go by. */
 static char *compile_output(const cli_model *m) {
     if (!cli_is_source(m->path)) return NULL;
     char *out = strdup(m->path);
@@ -67,7 +80,8 @@ static void compile_count(void *ctx, const ctsc_attribute_info *a) {
     sum->elements += n;
 }
 
-/* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) -> Tensor", on stderr. */
+/* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) ->
+ * Tensor", on stderr. */
 static void compile_say(const ctsc_module *m, const char *path) {
     compile_sum sum = {0};
     struct stat st;
@@ -75,9 +89,12 @@ static void compile_say(const ctsc_module *m, const char *path) {
     ctsc_module_attributes(m, compile_count, &sum);
     const char *name = ctsc_module_class(m);
     if (!strncmp(name, "__torch__.", 10)) name += 10;
-    fprintf(stderr, "ctsc: wrote %s (%s): %s", path, cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size), name);
-    if (sum.parameters) fprintf(stderr, " with %s parameter%s in %zu tensor%s", cli_grouped(sum.elements, count, sizeof count),
-                                sum.elements == 1 ? "" : "s", sum.parameters, sum.parameters == 1 ? "" : "s");
+    fprintf(stderr, "ctsc: wrote %s (%s): %s", path,
+            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size), name);
+    if (sum.parameters)
+        fprintf(stderr, " with %s parameter%s in %zu tensor%s",
+                cli_grouped(sum.elements, count, sizeof count), sum.elements == 1 ? "" : "s",
+                sum.parameters, sum.parameters == 1 ? "" : "s");
     for (size_t i = 0; i < ctsc_module_method_count(m); i++) {
         char *schema = ctsc_module_method_schema(m, ctsc_module_method_name(m, i));
         fprintf(stderr, "%s%s", i ? "; " : ", ", schema ? schema : "");
@@ -87,18 +104,26 @@ static void compile_say(const ctsc_module *m, const char *path) {
 }
 
 static const struct argp_child compile_children[] = CLI_MODEL_CHILD;
-const struct argp cmd_compile_argp = {compile_options, compile_parse, "SRC.py",
+const struct argp cmd_compile_argp = {
+    compile_options,
+    compile_parse,
+    "SRC.py",
     "Compiles Python source to an archive, as torch.jit.script(...).save(...) would.\v"
     "The entry is --entry, else the function 'forward', else the class 'Main', else the only "
-    "module class that no other one uses, else the only scripted function; a function that returns a module is called. An archive instead "
+    "module class that no other one uses, else the only scripted function; a function that returns "
+    "a module is called. An archive instead "
     "of source is read and written again.",
-    compile_children, NULL, NULL};
+    compile_children,
+    NULL,
+    NULL};
 
 /* What fails as Python, or is a slip, fails in a trace as well. */
 static void compile_hint(const ctsc_error *e) {
     char *text = ctsc_error_render(e, false);
     if (text && !ctsc_error_exception(e) && !strstr(text, "did you mean"))
-        fputs("note: code that cannot be scripted can be traced: ctsc compile --trace --input 'float32[1,3,224,224]:rand' ...\n", stderr);
+        fputs("note: code that cannot be scripted can be traced: ctsc compile --trace --input "
+              "'float32[1,3,224,224]:rand' ...\n",
+              stderr);
     ctsc_string_free(text);
 }
 
@@ -124,12 +149,15 @@ int cmd_compile(int argc, char **argv) {
     cli_parse_args(&cmd_compile_argp, argc, argv, &a);
     char *output = a.output ? NULL : compile_output(&a.model);
     const char *path = a.output ? a.output : output;
-    if (!path) return compile_free(&a), cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
+    if (!path)
+        return compile_free(&a),
+               cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     int code = a.model.compile.trace ? compile_inputs(&a, e) : 0;
     if (!code) code = cli_load(&a.model, &m, e);
-    if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace) compile_hint(e);
+    if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace)
+        compile_hint(e);
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
     if (!code) compile_say(m, path);

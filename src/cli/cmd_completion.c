@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_completion.c - ctsc completion: what bash, zsh and fish have to know, from the commands' own tables of options.
+ * cmd_completion.c - ctsc completion: what bash, zsh and fish have to know, from the commands' own
+ * tables of options.
  *
- * Method. The table of commands (cli.h) and the argp structures, children included, are walked once per shell; nothing about a command is said
- * here. An argument is a file if its name says so (FILE, DIR, MODEL, SRC.py), a word of a list if it has a '|' (bash|zsh|fish), else anything.
+ * Method. The table of commands (cli.h) and the argp structures, children included, are walked once
+ * per shell; nothing about a command is said here. An argument is a file if its name says so (FILE,
+ * DIR, MODEL, SRC.py), a word of a list if it has a '|' (bash|zsh|fish), else anything.
  * Tests: tests/cli/completion.test
  */
 #include "cli/cli.h"
@@ -11,7 +13,10 @@
 #include <ctype.h>
 #include <string.h>
 
-static const struct completion_command { const char *name, *text; const struct argp *argp; } completion_commands[] = {
+static const struct completion_command {
+    const char *name, *text;
+    const struct argp *argp;
+} completion_commands[] = {
 #define COMMAND_ROW(name, usage, text) {#name, text, &cmd_##name##_argp},
     COMMANDS(COMMAND_ROW)
 #undef COMMAND_ROW
@@ -20,9 +25,11 @@ static const struct completion_command { const char *name, *text; const struct a
 enum { COMPLETION_COMMANDS = sizeof completion_commands / sizeof *completion_commands };
 
 /* What argp itself adds to every command. */
-static const struct argp_option completion_common[] = {{"help", '?', 0, 0, "give this help list", 0},
-                                                       {"usage", -3, 0, 0, "give a short usage message", 0},
-                                                       {0}};
+static const struct argp_option completion_common[] = {
+    {"help", '?', 0, 0, "give this help list", 0},
+    {"usage", -3, 0, 0, "give a short usage message", 0},
+    {0},
+};
 
 /* Before a command. */
 static const struct argp_option completion_options[] = {
@@ -34,14 +41,16 @@ enum { COMPLETION_OPTIONS = sizeof completion_options / sizeof *completion_optio
 
 typedef void (*completion_visit)(const struct argp_option *o, void *ctx);
 
-static void completion_walk_options(const struct argp_option *o, completion_visit visit, void *ctx) {
+static void completion_walk_options(const struct argp_option *o, completion_visit visit,
+                                    void *ctx) {
     for (; o && (o->name || o->key || o->doc); o++)
         if (o->name && !(o->flags & (OPTION_HIDDEN | OPTION_DOC))) visit(o, ctx);
 }
 
 static void completion_walk(const struct argp *a, completion_visit visit, void *ctx) {
     completion_walk_options(a->options, visit, ctx);
-    for (const struct argp_child *c = a->children; c && c->argp; c++) completion_walk(c->argp, visit, ctx);
+    for (const struct argp_child *c = a->children; c && c->argp; c++)
+        completion_walk(c->argp, visit, ctx);
 }
 
 static void completion_walk_all(const struct argp *a, completion_visit visit, void *ctx) {
@@ -58,12 +67,11 @@ static const char *completion_positional(const struct argp *a) {
 }
 
 static bool completion_is_file(const char *arg) {
-    return arg && (strstr(arg, "FILE") || strstr(arg, "DIR") || strstr(arg, "MODEL") || strstr(arg, "SRC"));
+    return arg && (strstr(arg, "FILE") || strstr(arg, "DIR") || strstr(arg, "MODEL") ||
+                   strstr(arg, "SRC"));
 }
 
-static bool completion_is_words(const char *arg) {
-    return arg && strchr(arg, '|');
-}
+static bool completion_is_words(const char *arg) { return arg && strchr(arg, '|'); }
 
 /* "bash|zsh|fish" with spaces between. */
 static void completion_words(const char *arg) {
@@ -84,11 +92,9 @@ static void completion_quote(const char *text, const char *special) {
     }
 }
 
-static bool completion_is_short(int key) {
-    return key > 0 && key < 128 && isprint(key);
-}
+static bool completion_is_short(int key) { return key > 0 && key < 128 && isprint(key); }
 
-/* ---- bash -------------------------------------------------------------------------------------------------- */
+/* ---- bash ------------------------------------------------------------------------------------ */
 
 static void bash_option(const struct argp_option *o, void *ctx) {
     (void)ctx;
@@ -103,7 +109,8 @@ static void bash_value(const struct argp_option *o, void *ctx) {
     if (completion_is_short(o->key)) printf("|-%c", o->key);
     fputs(") ", stdout);
     if (completion_is_file(o->arg)) fputs("_ctsc_files", stdout);
-    else if (completion_is_words(o->arg)) fputs("_ctsc_words '", stdout), completion_words(o->arg), putchar('\'');
+    else if (completion_is_words(o->arg))
+        fputs("_ctsc_words '", stdout), completion_words(o->arg), putchar('\'');
     else putchar(':');
     fputs("; return ;;\n", stdout);
 }
@@ -118,7 +125,8 @@ static void bash_command(const struct completion_command *c) {
     completion_walk_all(c->argp, bash_option, NULL);
     fputs("'; return ;;\n        esac\n        ", stdout);
     if (completion_is_file(arg)) puts("_ctsc_files");
-    else if (completion_is_words(arg)) fputs("_ctsc_words '", stdout), completion_words(arg), puts("'");
+    else if (completion_is_words(arg))
+        fputs("_ctsc_words '", stdout), completion_words(arg), puts("'");
     else puts(":");
     puts("        ;;");
 }
@@ -138,23 +146,31 @@ static void completion_bash(void) {
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
           "    COMPREPLY=()\n"
           "    # --option=value is three words here\n"
-          "    if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+          "    if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then "
+          "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
           "    local at=1 # where the command stands, behind the options before it\n"
           "    while ((at < COMP_CWORD)); do\n"
-          "        case ${COMP_WORDS[at]} in\n", stdout);
+          "        case ${COMP_WORDS[at]} in\n",
+          stdout);
     for (size_t i = 0; i < COMPLETION_OPTIONS; i++)
-        if (completion_options[i].arg) printf("        --%s) ((at++)); [[ ${COMP_WORDS[at]-} == = ]] && ((at++)); ((at++)) ;;\n", completion_options[i].name);
-    fputs("        *) break ;;\n        esac\n    done\n    if ((at >= COMP_CWORD)); then\n        case $prev in\n", stdout);
+        if (completion_options[i].arg)
+            printf(
+                "        --%s) ((at++)); [[ ${COMP_WORDS[at]-} == = ]] && ((at++)); ((at++)) ;;\n",
+                completion_options[i].name);
+    fputs("        *) break ;;\n        esac\n    done\n    if ((at >= COMP_CWORD)); then\n        "
+          "case $prev in\n",
+          stdout);
     completion_walk_options(completion_options, bash_value, NULL);
     fputs("        esac\n        _ctsc_words '", stdout);
-    for (int i = 0; i < COMPLETION_COMMANDS; i++) completion_name(completion_commands[i].name), putchar(' ');
+    for (int i = 0; i < COMPLETION_COMMANDS; i++)
+        completion_name(completion_commands[i].name), putchar(' ');
     completion_walk_options(completion_options, bash_option, NULL);
     fputs("'\n        return\n    fi\n    case ${COMP_WORDS[at]} in\n", stdout);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) bash_command(&completion_commands[i]);
     fputs("    esac\n}\ncomplete -F _ctsc ctsc\n", stdout);
 }
 
-/* ---- zsh --------------------------------------------------------------------------------------------------- */
+/* ---- zsh ------------------------------------------------------------------------------------- */
 
 /* ":NAME:what completes it" */
 static void zsh_argument(const char *arg) {
@@ -185,8 +201,10 @@ static void zsh_option(const struct argp_option *o, void *ctx) {
 }
 
 static void completion_zsh(void) {
-    fputs("#compdef ctsc\n# zsh completion for ctsc: source <(ctsc completion zsh), or a file _ctsc in a folder of $fpath\n"
-          "_ctsc() {\n    local -a commands=(\n", stdout);
+    fputs("#compdef ctsc\n# zsh completion for ctsc: source <(ctsc completion zsh), or a file "
+          "_ctsc in a folder of $fpath\n"
+          "_ctsc() {\n    local -a commands=(\n",
+          stdout);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) {
         fputs("        '", stdout);
         completion_name(completion_commands[i].name);
@@ -194,12 +212,19 @@ static void completion_zsh(void) {
         completion_quote(completion_commands[i].text, ":\\");
         puts("'");
     }
-    fputs("    )\n    local -i at=2\n    while (( at < CURRENT )); do\n        case $words[at] in\n", stdout);
+    fputs(
+        "    )\n    local -i at=2\n    while (( at < CURRENT )); do\n        case $words[at] in\n",
+        stdout);
     for (size_t i = 0; i < COMPLETION_OPTIONS; i++)
-        if (completion_options[i].arg) printf("        --%s=*) (( at++ )) ;;\n        --%s) (( at += 2 )) ;;\n", completion_options[i].name, completion_options[i].name);
-    fputs("        *) break ;;\n        esac\n    done\n    if (( CURRENT <= at )); then\n        _describe command commands\n        _arguments", stdout);
+        if (completion_options[i].arg)
+            printf("        --%s=*) (( at++ )) ;;\n        --%s) (( at += 2 )) ;;\n",
+                   completion_options[i].name, completion_options[i].name);
+    fputs("        *) break ;;\n        esac\n    done\n    if (( CURRENT <= at )); then\n        "
+          "_describe command commands\n        _arguments",
+          stdout);
     completion_walk_options(completion_options, zsh_option, NULL);
-    fputs("\n        return\n    fi\n    local command=$words[at]\n    shift $(( at - 1 )) words\n    (( CURRENT -= at - 1 ))\n    case $command in\n",
+    fputs("\n        return\n    fi\n    local command=$words[at]\n    shift $(( at - 1 )) words\n "
+          "   (( CURRENT -= at - 1 ))\n    case $command in\n",
           stdout);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) {
         const struct argp *a = completion_commands[i].argp;
@@ -211,10 +236,12 @@ static void completion_zsh(void) {
         if (arg) fputs(" \\\n            '*", stdout), zsh_argument(arg), putchar('\'');
         puts(" ;;");
     }
-    fputs("    esac\n}\nif [[ $funcstack[1] == _ctsc ]]; then _ctsc \"$@\"; else compdef _ctsc ctsc; fi\n", stdout);
+    fputs("    esac\n}\nif [[ $funcstack[1] == _ctsc ]]; then _ctsc \"$@\"; else compdef _ctsc "
+          "ctsc; fi\n",
+          stdout);
 }
 
-/* ---- fish -------------------------------------------------------------------------------------------------- */
+/* ---- fish ------------------------------------------------------------------------------------ */
 
 static void fish_condition(const char *command) {
     fputs("complete -c ctsc -n '__fish_seen_subcommand_from ", stdout);
@@ -224,7 +251,8 @@ static void fish_condition(const char *command) {
 
 static void fish_values(const char *arg) {
     if (completion_is_file(arg)) fputs(" -r -F", stdout);
-    else if (completion_is_words(arg)) fputs(" -x -a '", stdout), completion_words(arg), putchar('\'');
+    else if (completion_is_words(arg))
+        fputs(" -x -a '", stdout), completion_words(arg), putchar('\'');
     else fputs(" -x", stdout);
 }
 
@@ -257,12 +285,13 @@ static void completion_fish(void) {
         completion_name(c->name);
         fish_text(c->text);
         if (completion_is_file(arg)) fish_condition(c->name), puts(" -F");
-        else if (completion_is_words(arg)) fish_condition(c->name), fputs(" -a '", stdout), completion_words(arg), puts("'");
+        else if (completion_is_words(arg))
+            fish_condition(c->name), fputs(" -a '", stdout), completion_words(arg), puts("'");
         completion_walk_all(c->argp, fish_option, (void *)c->name);
     }
 }
 
-/* ---- the command --------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct { const char *name; void (*print)(void); } completion_shells[] = {
     {"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
@@ -281,9 +310,16 @@ static error_t completion_parse(int key, char *arg, struct argp_state *state) {
     }
 }
 
-const struct argp cmd_completion_argp = {NULL, completion_parse, "bash|zsh|fish",
+const struct argp cmd_completion_argp = {
+    NULL,
+    completion_parse,
+    "bash|zsh|fish",
     "Prints a script that teaches the shell ctsc's commands, their options and files.\v"
-    "bash: source <(ctsc completion bash)\nzsh: source <(ctsc completion zsh)\nfish: ctsc completion fish | source", NULL, NULL, NULL};
+    "bash: source <(ctsc completion bash)\nzsh: source <(ctsc completion zsh)\nfish: ctsc "
+    "completion fish | source",
+    NULL,
+    NULL,
+    NULL};
 
 int cmd_completion(int argc, char **argv) {
     void (*print)(void) = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_doctor.c - ctsc doctor: the environment, and what in it makes programs slower than they could be.
+ * cmd_doctor.c - ctsc doctor: the environment, and what in it makes programs slower
+ * than they could be.
  *
- * The table of checks below is all that doctor knows of medicine: each looks at the probe's object and says what is wrong and what to do. Findings are
- * no failures: the exit code is 0.
+ * The table of checks below is all that doctor knows of medicine: each looks at the probe's object
+ * and says what is wrong and what to do. Findings are no failures: the exit code is 0.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"
@@ -28,7 +29,7 @@ static error_t doctor_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
-/* ---- reading the object ------------------------------------------------------------------------------------- */
+/* ---- reading the object ---------------------------------------------------------------------- */
 
 static const json_t *doctor_at(const json_t *j, const char *section, const char *key) {
     return json_object_get(json_object_get(j, section), key);
@@ -49,7 +50,7 @@ static bool doctor_has_feature(const json_t *j, const char *name) {
     return false;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 typedef struct finding { char problem[DOCTOR_TEXT], advice[DOCTOR_TEXT]; } finding;
 
@@ -73,47 +74,68 @@ static bool check_compiler(const json_t *j, finding *f) {
     const char *why = doctor_text(j, "compiler", "error");
     if (!why) return false;
     doctor_say(f->problem, "no kernels can be compiled, so operators are not fused: %s", why);
-    return doctor_say(f->advice, "put libctsc-jit.so beside the command or into ../lib, with LLVM 19 installed (Debian: libllvm19)");
+    return doctor_say(f->advice, "put libctsc-jit.so beside the command or into ../lib, with LLVM "
+                                 "19 installed (Debian: libllvm19)");
 }
 
 static bool check_cache(const json_t *j, finding *f) {
     const char *folder = doctor_text(j, "kernel_cache", "folder");
-    if (json_is_true(doctor_at(j, "kernel_cache", "usable")) && json_is_true(doctor_at(j, "kernel_cache", "writable"))) return false;
+    if (json_is_true(doctor_at(j, "kernel_cache", "usable")) &&
+        json_is_true(doctor_at(j, "kernel_cache", "writable")))
+        return false;
     if (doctor_text(j, "compiler", "error")) return false;
-    if (folder) doctor_say(f->problem, "compiled kernels cannot be kept in %s: every process compiles them again", folder);
+    if (folder)
+        doctor_say(f->problem,
+                   "compiled kernels cannot be kept in %s: every process compiles them again",
+                   folder);
     else doctor_say(f->problem, "compiled kernels are not kept: every process compiles them again");
-    if (folder) return doctor_say(f->advice, "make it a folder of yours that nobody else can write to, or name another with CTSC_CACHE=DIR");
-    return doctor_say(f->advice, "%s", doctor_text(j, "variables", "CTSC_CACHE") ? "unset CTSC_CACHE, or set it to a folder"
-                                                                                  : "set HOME, XDG_CACHE_HOME or CTSC_CACHE to a folder");
+    if (folder)
+        return doctor_say(f->advice, "make it a folder of yours that nobody else can write to, or "
+                                     "name another with CTSC_CACHE=DIR");
+    return doctor_say(f->advice, "%s",
+                      doctor_text(j, "variables", "CTSC_CACHE")
+                          ? "unset CTSC_CACHE, or set it to a folder"
+                          : "set HOME, XDG_CACHE_HOME or CTSC_CACHE to a folder");
 }
 
 static bool check_vectors(const json_t *j, finding *f) {
     if (doctor_has_feature(j, "avx2") || doctor_has_feature(j, "asimd")) return false;
-    doctor_say(f->problem, "the processor, or what a virtual machine shows of it, has no AVX2: vectors are half as long or less");
-    return doctor_say(f->advice, "in a virtual machine, pass the host's processor through (-cpu host)");
+    doctor_say(f->problem, "the processor, or what a virtual machine shows of it, has no AVX2: "
+                           "vectors are half as long or less");
+    return doctor_say(f->advice,
+                      "in a virtual machine, pass the host's processor through (-cpu host)");
 }
 
 static bool check_quota(const json_t *j, finding *f) {
-    double quota = doctor_number(j, "processor", "quota_cores"), threads = json_number_value(json_object_get(j, "threads"));
+    double quota = doctor_number(j, "processor", "quota_cores"),
+           threads = json_number_value(json_object_get(j, "threads"));
     if (quota <= 0 || quota >= threads) return false;
     int fit = quota < 1 ? 1 : (int)quota;
-    doctor_say(f->problem, "a control group's quota allows the time of %.2g cores, but calls spread over %.0f threads, which then wait for each other",
+    doctor_say(f->problem,
+               "a control group's quota allows the time of %.2g cores, but calls spread over %.0f "
+               "threads, which then wait for each other",
                quota, threads);
-    return doctor_say(f->advice, "--threads %d (ctsc_set_threads(%d)), or a larger quota", fit, fit);
+    return doctor_say(f->advice, "--threads %d (ctsc_set_threads(%d)), or a larger quota", fit,
+                      fit);
 }
 
 static bool check_affinity(const json_t *j, finding *f) {
-    double cores = doctor_number(j, "processor", "cores"), allowed = doctor_number(j, "processor", "allowed_cores");
+    double cores = doctor_number(j, "processor", "cores"),
+           allowed = doctor_number(j, "processor", "allowed_cores");
     if (allowed <= 0 || allowed >= cores) return false;
-    doctor_say(f->problem, "the process may use %.0f of the machine's %.0f cores (affinity or cpuset)", allowed, cores);
+    doctor_say(f->problem,
+               "the process may use %.0f of the machine's %.0f cores (affinity or cpuset)", allowed,
+               cores);
     return doctor_say(f->advice, "look at taskset, cpuset.cpus, or --cpuset-cpus of the container");
 }
 
 static bool check_load(const json_t *j, finding *f) {
-    double cores = doctor_number(j, "processor", "cores"), load = doctor_number(j, "processor", "load");
+    double cores = doctor_number(j, "processor", "cores"),
+           load = doctor_number(j, "processor", "load");
     if (load <= cores * 1.1 + 0.5) return false;
     doctor_say(f->problem, "other programs are running: a load of %.1f on %.0f cores", load, cores);
-    return doctor_say(f->advice, "measure when the machine is quiet; fewer threads (--threads) suffer less");
+    return doctor_say(f->advice,
+                      "measure when the machine is quiet; fewer threads (--threads) suffer less");
 }
 
 static bool check_governor(const json_t *j, finding *f) {
@@ -125,48 +147,71 @@ static bool check_governor(const json_t *j, finding *f) {
 
 /* Cores that OpenBLAS chooses where it knows of no better vectors. */
 static bool check_blas_core(const json_t *j, finding *f) {
-    static const char *const narrow[] = {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Bobcat", "Barcelona", "Athlon", "Opteron",
-                                         "Generic", "Katmai", "Coppermine", "Northwood", "Banias"};
-    const char *core = doctor_text(j, "blas", "core"), *set = doctor_text(j, "variables", "OPENBLAS_CORETYPE");
+    static const char *const narrow[] = {"Prescott",   "Core2",     "Penryn",  "Dunnington",
+                                         "Nehalem",    "Atom",      "Bobcat",  "Barcelona",
+                                         "Athlon",     "Opteron",   "Generic", "Katmai",
+                                         "Coppermine", "Northwood", "Banias"};
+    const char *core = doctor_text(j, "blas", "core"),
+               *set = doctor_text(j, "variables", "OPENBLAS_CORETYPE");
     bool slow = false;
-    for (size_t i = 0; core && i < sizeof narrow / sizeof *narrow; i++) slow |= !strncasecmp(core, narrow[i], strlen(narrow[i]));
+    for (size_t i = 0; core && i < sizeof narrow / sizeof *narrow; i++)
+        slow |= !strncasecmp(core, narrow[i], strlen(narrow[i]));
     slow = slow && doctor_has_feature(j, "avx2");
     if (!slow && !set) return false;
-    if (slow) doctor_say(f->problem, "OpenBLAS uses its kernels for '%s', without the vectors that this processor has", core);
-    else doctor_say(f->problem, "OPENBLAS_CORETYPE=%s chooses OpenBLAS's kernels (now '%s'), whatever the processor is", set, core ? core : "?");
-    return doctor_say(f->advice, "%s", set ? "unset OPENBLAS_CORETYPE" : "install an OpenBLAS with DYNAMIC_ARCH (Debian: libopenblas0-pthread)");
+    if (slow)
+        doctor_say(
+            f->problem,
+            "OpenBLAS uses its kernels for '%s', without the vectors that this processor has",
+            core);
+    else
+        doctor_say(
+            f->problem,
+            "OPENBLAS_CORETYPE=%s chooses OpenBLAS's kernels (now '%s'), whatever the processor is",
+            set, core ? core : "?");
+    return doctor_say(f->advice, "%s",
+                      set ? "unset OPENBLAS_CORETYPE"
+                          : "install an OpenBLAS with DYNAMIC_ARCH (Debian: libopenblas0-pthread)");
 }
 
 static bool check_blas_cache(const json_t *j, finding *f) {
     const char *set = doctor_text(j, "variables", "OPENBLAS_L2_SIZE");
     if (!set) return false;
-    doctor_say(f->problem, "OPENBLAS_L2_SIZE=%s overrides the cache's size in OpenBLAS: blocks of matrix products may not fit", set);
+    doctor_say(f->problem,
+               "OPENBLAS_L2_SIZE=%s overrides the cache's size in OpenBLAS: blocks of matrix "
+               "products may not fit",
+               set);
     return doctor_say(f->advice, "unset OPENBLAS_L2_SIZE");
 }
 
 static bool check_memory(const json_t *j, finding *f) {
-    double limit = doctor_number(j, "memory", "limit_bytes"), available = doctor_number(j, "memory", "available_bytes");
+    double limit = doctor_number(j, "memory", "limit_bytes"),
+           available = doctor_number(j, "memory", "available_bytes");
     double least = limit > 0 && (available <= 0 || limit < available) ? limit : available;
     if (least <= 0 || least >= 512e6) return false;
     doctor_say(f->problem, "there is little memory: %.0f MB", least / 1e6);
-    return doctor_say(f->advice, "%s", least == limit ? "raise the limit (memory.max of the control group, ulimit -v)" : "end other programs");
+    return doctor_say(f->advice, "%s",
+                      least == limit
+                          ? "raise the limit (memory.max of the control group, ulimit -v)"
+                          : "end other programs");
 }
 
 /* In the order in which they are told: what costs most comes first. */
 static bool (*const doctor_checks[])(const json_t *j, finding *f) = {
-    check_build, check_compiler, check_vectors, check_quota, check_blas_core, check_blas_cache, check_cache, check_affinity, check_governor, check_memory,
-    check_load};
+    check_build, check_compiler, check_vectors,  check_quota,  check_blas_core, check_blas_cache,
+    check_cache, check_affinity, check_governor, check_memory, check_load};
 
 static json_t *doctor_findings(const json_t *j) {
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof doctor_checks / sizeof *doctor_checks; i++) {
         finding f;
-        if (doctor_checks[i](j, &f)) json_array_append_new(list, json_pack("{s:s, s:s}", "problem", f.problem, "advice", f.advice));
+        if (doctor_checks[i](j, &f))
+            json_array_append_new(
+                list, json_pack("{s:s, s:s}", "problem", f.problem, "advice", f.advice));
     }
     return list;
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void show_line(const char *name, const char *value) {
     printf("  %-13s %s\n", name, value ? value : "not known");
@@ -183,26 +228,36 @@ static void show_bytes(const char *name, double bytes, const char *none) {
 
 static void show_processor(const json_t *j) {
     char text[DOCTOR_TEXT];
-    const json_t *item, *features = doctor_at(j, "processor", "features"), *caches = doctor_at(j, "processor", "caches");
-    double quota = doctor_number(j, "processor", "quota_cores"), load = doctor_number(j, "processor", "load");
+    const json_t *item, *features = doctor_at(j, "processor", "features"),
+                        *caches = doctor_at(j, "processor", "caches");
+    double quota = doctor_number(j, "processor", "quota_cores"),
+           load = doctor_number(j, "processor", "load");
     size_t i, n = 0;
     puts("Processor");
     show_line("model", doctor_text(j, "processor", "model"));
     text[0] = '\0';
-    json_array_foreach(features, i, item) n += (size_t)snprintf(text + n, n < sizeof text ? sizeof text - n : 0, "%s%s", i ? " " : "", json_string_value(item));
+    json_array_foreach(features, i, item)
+        n += (size_t)snprintf(text + n, n < sizeof text ? sizeof text - n : 0, "%s%s", i ? " " : "",
+                              json_string_value(item));
     show_line("features", text);
     json_array_foreach(caches, i, item) {
         char name[32];
         const char *type = json_string_value(json_object_get(item, "type"));
-        snprintf(name, sizeof name, "L%d%s", (int)json_integer_value(json_object_get(item, "level")), !strcmp(type, "Data") ? " data" : !strcmp(type, "Instruction") ? " code" : "");
+        snprintf(name, sizeof name, "L%d%s",
+                 (int)json_integer_value(json_object_get(item, "level")),
+                 !strcmp(type, "Data")          ? " data"
+                 : !strcmp(type, "Instruction") ? " code"
+                                                : "");
         show_bytes(name, json_number_value(json_object_get(item, "bytes")), "not known");
     }
-    snprintf(text, sizeof text, "%.0f, of which %.0f may be used; a call spreads over %.0f threads", doctor_number(j, "processor", "cores"),
-             doctor_number(j, "processor", "allowed_cores"), json_number_value(json_object_get(j, "threads")));
+    snprintf(text, sizeof text, "%.0f, of which %.0f may be used; a call spreads over %.0f threads",
+             doctor_number(j, "processor", "cores"), doctor_number(j, "processor", "allowed_cores"),
+             json_number_value(json_object_get(j, "threads")));
     show_line("cores", text);
     snprintf(text, sizeof text, "the time of %.2g cores", quota);
     show_line("quota", quota > 0 ? text : "none");
-    if (doctor_text(j, "processor", "governor")) show_line("governor", doctor_text(j, "processor", "governor"));
+    if (doctor_text(j, "processor", "governor"))
+        show_line("governor", doctor_text(j, "processor", "governor"));
     snprintf(text, sizeof text, "%.2f", load);
     show_line("load", text);
 }
@@ -223,11 +278,14 @@ static void show_libraries(const json_t *j) {
     if (!error) show_line("cuda:0", doctor_text(j, "cuda", "device"));
     error = doctor_text(j, "cuda", "nvrtc_error");
     show_line("NVRTC", error ? error : doctor_text(j, "cuda", "nvrtc"));
-    show_line("cuBLASLt", doctor_text(j, "cuda", "cublas") ? doctor_text(j, "cuda", "cublas") : "not found");
-    show_line("cuDNN", doctor_text(j, "cuda", "cudnn") ? doctor_text(j, "cuda", "cudnn") : "not found");
+    show_line("cuBLASLt",
+              doctor_text(j, "cuda", "cublas") ? doctor_text(j, "cuda", "cublas") : "not found");
+    show_line("cuDNN",
+              doctor_text(j, "cuda", "cudnn") ? doctor_text(j, "cuda", "cudnn") : "not found");
     puts("Environment variables");
     if (!json_object_size(variables)) puts("  none that matter");
-    json_object_foreach((json_t *)variables, name, value) printf("  %s=%s\n", name, json_is_string(value) ? json_string_value(value) : "");
+    json_object_foreach((json_t *)variables, name, value)
+        printf("  %s=%s\n", name, json_is_string(value) ? json_string_value(value) : "");
 }
 
 static void show_cache(const json_t *j) {
@@ -235,7 +293,10 @@ static void show_cache(const json_t *j) {
     const char *folder = doctor_text(j, "kernel_cache", "folder");
     puts("Kernel cache");
     show_line("folder", folder ? folder : "none");
-    show_line("usable", json_is_true(doctor_at(j, "kernel_cache", "usable")) && json_is_true(doctor_at(j, "kernel_cache", "writable")) ? "yes" : "no");
+    show_line("usable", json_is_true(doctor_at(j, "kernel_cache", "usable")) &&
+                                json_is_true(doctor_at(j, "kernel_cache", "writable"))
+                            ? "yes"
+                            : "no");
     snprintf(text, sizeof text, "%.0f", doctor_number(j, "kernel_cache", "entries"));
     show_line("entries", text);
     show_bytes("size", doctor_number(j, "kernel_cache", "bytes"), "0 B");
@@ -245,7 +306,8 @@ static void show_cache(const json_t *j) {
 static void doctor_show(const json_t *j) {
     const json_t *findings = json_object_get(j, "findings"), *item;
     size_t i;
-    printf("ctsc %s (%s)\n\n", json_string_value(json_object_get(j, "version")), json_string_value(json_object_get(j, "build")));
+    printf("ctsc %s (%s)\n\n", json_string_value(json_object_get(j, "version")),
+           json_string_value(json_object_get(j, "build")));
     show_processor(j);
     puts("Memory");
     show_bytes("total", doctor_number(j, "memory", "total_bytes"), "not known");
@@ -253,15 +315,23 @@ static void doctor_show(const json_t *j) {
     show_bytes("limit", doctor_number(j, "memory", "limit_bytes"), "none");
     show_libraries(j);
     show_cache(j);
-    puts(json_array_size(findings) ? "\nWhat slows things down" : "\nNothing was found that slows things down.");
-    json_array_foreach(findings, i, item)
-        printf("  %zu. %s\n     -> %s\n", i + 1, json_string_value(json_object_get(item, "problem")), json_string_value(json_object_get(item, "advice")));
+    puts(json_array_size(findings) ? "\nWhat slows things down"
+                                   : "\nNothing was found that slows things down.");
+    json_array_foreach(findings, i, item) printf(
+        "  %zu. %s\n     -> %s\n", i + 1, json_string_value(json_object_get(item, "problem")),
+        json_string_value(json_object_get(item, "advice")));
 }
 
 const struct argp cmd_doctor_argp = {
-    doctor_options, doctor_parse, NULL,
-    "Reports the environment: processor, limits, BLAS, the compiler for kernels, CUDA's libraries, the cache of kernels; and what of it slows "
-    "things down, with what to do.", NULL, NULL, NULL};
+    doctor_options,
+    doctor_parse,
+    NULL,
+    "Reports the environment: processor, limits, BLAS, the compiler for kernels, CUDA's libraries, "
+    "the cache of kernels; and what of it slows "
+    "things down, with what to do.",
+    NULL,
+    NULL,
+    NULL};
 
 int cmd_doctor(int argc, char **argv) {
     doctor_args a = {0};

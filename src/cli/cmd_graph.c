@@ -4,13 +4,19 @@
 
 enum { OPT_METHOD = 256, OPT_INLINED, OPT_NO_LOCATIONS };
 
-typedef struct graph_args { cli_model model; const char *method; unsigned flags; bool is_code; } graph_args;
+typedef struct graph_args {
+    cli_model model;
+    const char *method;
+    unsigned flags;
+    bool is_code;
+} graph_args;
 
 static const struct argp_option graph_options[] = {
     {"method", OPT_METHOD, "NAME", 0, "method to show (forward)", 0},
     {"inlined", OPT_INLINED, 0, 0, "replace calls by the bodies of what they call", 0},
     {"no-locations", OPT_NO_LOCATIONS, 0, 0, "leave out the comments with source locations", 0},
-    {0}};
+    {0},
+};
 
 static const struct argp_option code_options[] = {
     {"method", OPT_METHOD, "NAME", 0, "method to show (forward)", 0}, {0}};
@@ -46,18 +52,29 @@ static int graph_show(const graph_args *a) {
     return code;
 }
 
-const struct argp cmd_graph_argp = {graph_options, graph_parse_option, "MODEL",
+const struct argp cmd_graph_argp = {
+    graph_options,
+    graph_parse_option,
+    "MODEL",
     "Prints the graph of a method, before optimisation, as PyTorch prints it.",
-    graph_children, NULL, NULL};
+    graph_children,
+    NULL,
+    NULL};
 
 int cmd_graph(int argc, char **argv) {
-    graph_args a = {.model.compile.skip_init = true, .method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
+    graph_args a = {
+        .model.compile.skip_init = true, .method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
     cli_parse_args(&cmd_graph_argp, argc, argv, &a);
     return graph_show(&a);
 }
 
-const struct argp cmd_code_argp = {code_options, graph_parse_option, "MODEL",
-    "Prints the TorchScript source of a method.", graph_children, NULL, NULL};
+const struct argp cmd_code_argp = {code_options,
+                                   graph_parse_option,
+                                   "MODEL",
+                                   "Prints the TorchScript source of a method.",
+                                   graph_children,
+                                   NULL,
+                                   NULL};
 
 int cmd_code(int argc, char **argv) {
     graph_args a = {.model.compile.skip_init = true, .method = "forward", .is_code = true};

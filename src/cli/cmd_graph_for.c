@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_graph_for.c - ctsc graph-for: the graph of a method as it is run for given arguments, its kernels, and a
- * drawing of it. */
+/* cmd_graph_for.c - ctsc graph-for: the graph of a method as it is run for given arguments, its
+ * kernels, and a drawing of it. */
 #include "cli/cli.h"
 
 #include <ctsc_compiler.h>
@@ -9,24 +9,46 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OPT_KERNELS = 256, OPT_ASM, OPT_DOT, OPT_SVG, OPT_NO_LOCATIONS, OPT_PTX, OPT_SASS, OPT_ARCH };
+enum {
+    OPT_KERNELS = 256,
+    OPT_ASM,
+    OPT_DOT,
+    OPT_SVG,
+    OPT_NO_LOCATIONS,
+    OPT_PTX,
+    OPT_SASS,
+    OPT_ARCH
+};
 
-typedef struct graph_for_args { cli_model model; cli_call call; unsigned flags; bool svg; } graph_for_args;
+typedef struct graph_for_args {
+    cli_model model;
+    cli_call call;
+    unsigned flags;
+    bool svg;
+} graph_for_args;
 
 static const struct argp_option graph_for_options[] = {
-    {"kernels", OPT_KERNELS, 0, 0, "also print the kernel of each fusion group, as a loop nest and as LLVM IR; with --device cuda as CUDA C++", 0},
+    {"kernels", OPT_KERNELS, 0, 0,
+     "also print the kernel of each fusion group, as a loop nest and as LLVM IR; with --device "
+     "cuda as CUDA C++",
+     0},
     {"asm", OPT_ASM, 0, 0, "also print the kernels in assembly language", 0},
     {"ptx", OPT_PTX, 0, 0, "also print the kernels for a GPU as PTX (needs NVRTC, no GPU)", 0},
-    {"sass", OPT_SASS, 0, 0, "also print the kernels in the GPU's own code (needs NVRTC and nvdisasm or cuobjdump, no GPU)", 0},
-    {"arch", OPT_ARCH, "NAME", 0, "the GPU's architecture for --ptx and --sass: sm_90 (the default), sm_80, ...", 0},
+    {"sass", OPT_SASS, 0, 0,
+     "also print the kernels in the GPU's own code (needs NVRTC and nvdisasm or cuobjdump, no GPU)",
+     0},
+    {"arch", OPT_ARCH, "NAME", 0,
+     "the GPU's architecture for --ptx and --sass: sm_90 (the default), sm_80, ...", 0},
     {"dot", OPT_DOT, 0, 0, "print a drawing of the graph for Graphviz instead", 0},
     {"svg", OPT_SVG, 0, 0, "print that drawing as SVG (runs Graphviz's dot)", 0},
     {"no-locations", OPT_NO_LOCATIONS, 0, 0, "leave out the comments with source locations", 0},
-    {0}};
+    {0},
+};
 
 static void graph_for_set_arch(struct argp_state *state, const char *name) {
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_set_cuda_arch(name, e) != CTSC_OK) argp_error(state, "--arch: %s", ctsc_error_message(e));
+    if (ctsc_set_cuda_arch(name, e) != CTSC_OK)
+        argp_error(state, "--arch: %s", ctsc_error_message(e));
     ctsc_error_free(e);
 }
 
@@ -36,10 +58,16 @@ static bool graph_for_is_cuda(const graph_for_args *a) {
 
 /* Of kernels for a GPU there are other texts. */
 static void graph_for_check(graph_for_args *a, struct argp_state *state) {
-    enum { CPU = CTSC_GRAPH_KERNELS | CTSC_GRAPH_ASM, GPU = CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS };
-    if (graph_for_is_cuda(a) && a->flags & CTSC_GRAPH_KERNELS) a->flags += CTSC_GRAPH_CUDA - CTSC_GRAPH_KERNELS;
-    if (graph_for_is_cuda(a) && a->flags & CTSC_GRAPH_ASM) argp_error(state, "--asm is for the CPU; for a GPU there are --ptx and --sass");
-    if (!graph_for_is_cuda(a) && a->flags & GPU) argp_error(state, "--ptx and --sass want --device cuda");
+    enum {
+        CPU = CTSC_GRAPH_KERNELS | CTSC_GRAPH_ASM,
+        GPU = CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS
+    };
+    if (graph_for_is_cuda(a) && a->flags & CTSC_GRAPH_KERNELS)
+        a->flags += CTSC_GRAPH_CUDA - CTSC_GRAPH_KERNELS;
+    if (graph_for_is_cuda(a) && a->flags & CTSC_GRAPH_ASM)
+        argp_error(state, "--asm is for the CPU; for a GPU there are --ptx and --sass");
+    if (!graph_for_is_cuda(a) && a->flags & GPU)
+        argp_error(state, "--ptx and --sass want --device cuda");
     if (a->flags & CTSC_GRAPH_DOT && a->flags & (CPU | GPU))
         argp_error(state, "--kernels, --asm, --ptx and --sass do not go with --dot and --svg");
 }
@@ -68,15 +96,18 @@ static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
 /* Lets dot draw to stdout. */
 static int graph_for_draw(const char *text) {
     if (system("command -v dot >/dev/null 2>&1") != 0)
-        return cli_complain(CTSC_ENVIRONMENT, "--svg needs Graphviz's dot, which is not installed (Debian: graphviz); --dot "
-                                              "does without");
+        return cli_complain(
+            CTSC_ENVIRONMENT,
+            "--svg needs Graphviz's dot, which is not installed (Debian: graphviz); --dot "
+            "does without");
     fflush(stdout);
     FILE *dot = popen("dot -Tsvg", "w");
     if (!dot) return cli_complain(CTSC_ENVIRONMENT, "cannot run dot");
     fputs(text, dot);
     int status = pclose(dot);
     if (status == 0) return 0;
-    return cli_complain(CTSC_ENVIRONMENT, "dot failed (exit code %d)", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    return cli_complain(CTSC_ENVIRONMENT, "dot failed (exit code %d)",
+                        WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 static int graph_for_with(graph_for_args *a, ctsc_error *e) {
@@ -84,10 +115,12 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     char *text = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
-    bool shown = a->flags & (CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS); /* kernels can be without a GPU */
+    /* kernels can be without a GPU */
+    bool shown = a->flags & (CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS);
     if (!code && !shown) code = cli_place(a->call.device, m, &a->call.inputs, e);
     const cli_inputs *in = &a->call.inputs;
-    if (!code && ctsc_module_graph_for(m, a->call.method, in->nvalues, in->values, a->flags, &text, e) != CTSC_OK)
+    if (!code && ctsc_module_graph_for(m, a->call.method, in->nvalues, in->values, a->flags, &text,
+                                       e) != CTSC_OK)
         code = cli_report(e);
     if (!code && a->svg) code = graph_for_draw(text);
     else if (!code) fputs(text, stdout);
@@ -97,11 +130,16 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
 }
 
 static const struct argp_child graph_for_children[] = CLI_CALL_CHILDREN;
-const struct argp cmd_graph_for_argp = {graph_for_options, graph_for_parse, "MODEL",
+const struct argp cmd_graph_for_argp = {
+    graph_for_options,
+    graph_for_parse,
+    "MODEL",
     "Prints the graph of a method as it is run for arguments like these: optimised, with "
     "fusion groups and the types of tensors.\vThe method is called once with the "
     "arguments. Without arguments nothing is called, and no types of tensors are known.",
-    graph_for_children, NULL, NULL};
+    graph_for_children,
+    NULL,
+    NULL};
 
 int cmd_graph_for(int argc, char **argv) {
     graph_for_args a = {.flags = CTSC_GRAPH_LOCATIONS};

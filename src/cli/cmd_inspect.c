@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_inspect.c - ctsc inspect: what is in a model, how large it is, and whether ctsc can run it. Tests: tests/cli/inspect.test, tests/cli/show.test */
+/* cmd_inspect.c - ctsc inspect: what is in a model, how large it is, and whether ctsc can run it.
+ * Tests: tests/cli/inspect.test, tests/cli/show.test */
 #include "cli/inspect.h"
 
 #include <stdlib.h>
@@ -7,16 +8,26 @@
 
 enum { OPT_JSON = 256, OPT_DEVICE, OPT_INPUT, OPT_INPUTS, OPT_METHOD };
 
-typedef struct inspect_args { cli_model model; cli_call call; const char *device; bool json; } inspect_args;
+typedef struct inspect_args {
+    cli_model model;
+    cli_call call;
+    const char *device;
+    bool json;
+} inspect_args;
 
 static const struct argp_option inspect_options[] = {
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
-    {"input", OPT_INPUT, "SPEC", 0, "call the method once with this argument, to see what each layer gives and how many operations it takes (as of "
-                                    "ctsc run; once per argument)", 0},
+    {"input", OPT_INPUT, "SPEC", 0,
+     "call the method once with this argument, to see what each layer gives and how many "
+     "operations it takes (as of "
+     "ctsc run; once per argument)",
+     0},
     {"inputs", OPT_INPUTS, "FILE", 0, "the same with the arguments of a file", 0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
-    {"device", OPT_DEVICE, "NAME", 0, "cuda: which operators have no version for CUDA (none is needed to ask)", 0},
-    {0}};
+    {"device", OPT_DEVICE, "NAME", 0,
+     "cuda: which operators have no version for CUDA (none is needed to ask)", 0},
+    {0},
+};
 
 static error_t inspect_parse(int key, char *arg, struct argp_state *state) {
     inspect_args *a = state->input;
@@ -37,7 +48,10 @@ static void inspect_attribute(void *ctx, const ctsc_attribute_info *a) {
     json_t *list = ctx;
     json_t *o = json_object();
     json_object_set_new(o, "name", json_string_nocheck(a->name));
-    json_object_set_new(o, "role", json_string(a->is_parameter ? "parameter" : a->is_buffer ? "buffer" : "attribute"));
+    json_object_set_new(o, "role",
+                        json_string(a->is_parameter ? "parameter"
+                                    : a->is_buffer  ? "buffer"
+                                                    : "attribute"));
     if (ctsc_value_kind(a->value) == CTSC_KIND_TENSOR) {
         json_t *shape = json_array();
         for (int i = 0; i < ctsc_tensor_ndim(a->value); i++)
@@ -63,18 +77,21 @@ static void inspect_operator(void *ctx, const ctsc_operator_use *u) {
         json_object_set_new(o, "count", json_integer(0));
         json_object_set_new(ops, u->key, o);
     }
-    json_object_set_new(o, "count", json_integer(json_integer_value(json_object_get(o, "count")) + 1));
+    json_object_set_new(o, "count",
+                        json_integer(json_integer_value(json_object_get(o, "count")) + 1));
     if (supported) return;
     json_t *places = json_object_get(o, "places");
     if (!places) {
         places = json_array();
         json_object_set_new(o, "places", places);
     }
-    json_array_append_new(places, json_pack("{s:s, s:s, s:i}", "function", u->function, "file", u->file, "line", (int)u->line));
+    json_array_append_new(places, json_pack("{s:s, s:s, s:i}", "function", u->function, "file",
+                                            u->file, "line", (int)u->line));
 }
 
 /* Parameters, or buffers: how many elements and bytes. */
-static void inspect_total(json_t *root, const json_t *attributes, const char *role, const char *count, const char *bytes) {
+static void inspect_total(json_t *root, const json_t *attributes, const char *role,
+                          const char *count, const char *bytes) {
     int64_t elements = 0, size = 0;
     size_t i;
     json_t *a;
@@ -89,7 +106,8 @@ static void inspect_total(json_t *root, const json_t *attributes, const char *ro
 }
 
 static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc_error *e) {
-    json_t *root = json_object(), *methods = json_array(), *attributes = json_array(), *ops = json_object();
+    json_t *root = json_object(), *methods = json_array(), *attributes = json_array(),
+           *ops = json_object();
     json_object_set_new(root, "class", json_string_nocheck(ctsc_module_class(m)));
     json_object_set_new(root, "version", json_integer(ctsc_module_version(m)));
     for (size_t i = 0; i < ctsc_module_method_count(m); i++) {
@@ -105,7 +123,9 @@ static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc
     if (layers) json_object_set_new(root, "layers", layers);
     json_object_set_new(root, "attributes", attributes);
     json_object_set_new(root, "operators", ops);
-    if (layers && ctsc_module_operators(m, inspect_operator, &(inspect_operators){ops, in->device}, e) == CTSC_OK) return root;
+    if (layers && ctsc_module_operators(m, inspect_operator, &(inspect_operators){ops, in->device},
+                                        e) == CTSC_OK)
+        return root;
     json_decref(root);
     return NULL;
 }
@@ -120,10 +140,13 @@ static void inspect_print_attribute(const json_t *a, bool *any) {
            json_string_value(json_object_get(a, "dtype")));
     for (size_t i = 0; i < json_array_size(shape); i++)
         printf("%s%lld", i ? ", " : "", (long long)json_integer_value(json_array_get(shape, i)));
-    printf("]%s\n", strcmp(role, "parameter") ? (strcmp(role, "buffer") ? " (attribute)" : " (buffer)") : "");
+    printf("]%s\n", strcmp(role, "parameter")
+                        ? (strcmp(role, "buffer") ? " (attribute)" : " (buffer)")
+                        : "");
 }
 
-static void inspect_print_total(const json_t *root, const char *title, const char *count, const char *bytes) {
+static void inspect_print_total(const json_t *root, const char *title, const char *count,
+                                const char *bytes) {
     char number[32], size[32];
     int64_t n = json_integer_value(json_object_get(root, count));
     printf("%s  %s (%s)\n", title, cli_grouped(n, number, sizeof number),
@@ -134,14 +157,17 @@ static int inspect_print(const json_t *root) {
     const json_t *list;
     size_t i;
     json_t *item;
-    printf("%s, format version %lld\n\nMethods\n", json_string_value(json_object_get(root, "class")),
+    printf("%s, format version %lld\n\nMethods\n",
+           json_string_value(json_object_get(root, "class")),
            (long long)json_integer_value(json_object_get(root, "version")));
     list = json_object_get(root, "methods");
     json_array_foreach(list, i, item) printf("  %s\n", json_string_value(item));
     inspect_print_total(root, "\nParameters", "parameters", "parameter_bytes");
     inspect_print_total(root, "Buffers   ", "buffers", "buffer_bytes");
     list = json_object_get(root, "layers");
-    if (json_array_size(list) > 1 || json_integer_value(json_object_get(json_array_get(list, 0), "calls"))) inspect_print_layers(list);
+    if (json_array_size(list) > 1 ||
+        json_integer_value(json_object_get(json_array_get(list, 0), "calls")))
+        inspect_print_layers(list);
     bool any = false;
     list = json_object_get(root, "attributes");
     json_array_foreach(list, i, item) inspect_print_attribute(item, &any);
@@ -152,7 +178,8 @@ static int inspect_print(const json_t *root) {
     json_object_foreach(ops, key, item) {
         bool ok = json_is_true(json_object_get(item, "supported"));
         unsupported += !ok;
-        printf("  %-40s %6lld%s\n", key, (long long)json_integer_value(json_object_get(item, "count")),
+        printf("  %-40s %6lld%s\n", key,
+               (long long)json_integer_value(json_object_get(item, "count")),
                ok ? "" : "  unsupported");
     }
     if (!unsupported) {
@@ -171,9 +198,16 @@ static int inspect_print(const json_t *root) {
 }
 
 static const struct argp_child inspect_children[] = CLI_MODEL_CHILD;
-const struct argp cmd_inspect_argp = {inspect_options, inspect_parse, "MODEL",
+const struct argp cmd_inspect_argp = {
+    inspect_options,
+    inspect_parse,
+    "MODEL",
     "Lists methods, layers, parameters and operators of a model, and what of it ctsc does not "
-    "support. With --input, also what each layer gives and how many floating-point operations it takes; figures of a layer are of all in it.", inspect_children, NULL, NULL};
+    "support. With --input, also what each layer gives and how many floating-point operations it "
+    "takes; figures of a layer are of all in it.",
+    inspect_children,
+    NULL,
+    NULL};
 
 int cmd_inspect(int argc, char **argv) {
     inspect_args a = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_ops.c - ctsc ops: the operators ctsc knows, by schema; how many of PyTorch's they are; all of them as a document.
+ * cmd_ops.c - ctsc ops: the operators ctsc knows, by schema; how many of PyTorch's they are; all of
+ * them as a document.
  * Tests: tests/cli/ops.test
  */
 #include "cli/ops.h"
@@ -10,16 +11,25 @@
 
 enum { OPT_ALL = 256, OPT_JSON, OPT_COVERAGE, OPT_MISSING, OPT_CORE_ATEN, OPT_MARKDOWN };
 
-typedef struct ops_args { const char *pattern; bool all, json, coverage, missing, core_aten, markdown; json_t *list; size_t shown; } ops_args;
+typedef struct ops_args {
+    const char *pattern;
+    bool all, json, coverage, missing, core_aten, markdown;
+    json_t *list;
+    size_t shown;
+} ops_args;
 
 static const struct argp_option ops_options[] = {
     {"all", OPT_ALL, 0, 0, "also operators of PyTorch that are not supported", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
-    {"coverage", OPT_COVERAGE, 0, 0, "instead: how many of PyTorch's operators are supported, by family", 0},
-    {"core-aten", OPT_CORE_ATEN, 0, 0, "the same of core ATen, to which torch.export decomposes programs", 0},
+    {"coverage", OPT_COVERAGE, 0, 0,
+     "instead: how many of PyTorch's operators are supported, by family", 0},
+    {"core-aten", OPT_CORE_ATEN, 0, 0,
+     "the same of core ATen, to which torch.export decomposes programs", 0},
     {"missing", OPT_MISSING, 0, 0, "the same, and which are not", 0},
-    {"markdown", OPT_MARKDOWN, 0, 0, "instead: all supported operators as a document (docs/operators.md)", 0},
-    {0}};
+    {"markdown", OPT_MARKDOWN, 0, 0,
+     "instead: all supported operators as a document (docs/operators.md)", 0},
+    {0},
+};
 
 static error_t ops_parse(int key, char *arg, struct argp_state *state) {
     ops_args *a = state->input;
@@ -51,20 +61,27 @@ static void ops_visit(void *ctx, const ctsc_operator_info *o) {
     if (!ops_matches(a->pattern, o->key) || !(a->all || o->supported)) return;
     a->shown++;
     if (a->json)
-        json_array_append_new(a->list, json_pack("{s:s, s:s, s:b}", "operator", o->key, "schema", o->schema,
-                                                 "supported", o->supported));
+        json_array_append_new(a->list, json_pack("{s:s, s:s, s:b}", "operator", o->key, "schema",
+                                                 o->schema, "supported", o->supported));
     else printf("%s%s\n", o->schema, o->supported ? "" : "  # unsupported");
 }
 
-const struct argp cmd_ops_argp = {ops_options, ops_parse, "[PATTERN]",
+const struct argp cmd_ops_argp = {
+    ops_options,
+    ops_parse,
+    "[PATTERN]",
     "Lists operators and their schemas. PATTERN is a part of the name, or a shell "
-    "pattern such as 'aten::add*'.", NULL, NULL, NULL};
+    "pattern such as 'aten::add*'.",
+    NULL,
+    NULL,
+    NULL};
 
 int cmd_ops(int argc, char **argv) {
     ops_args a = {0};
     cli_parse_args(&cmd_ops_argp, argc, argv, &a);
     if ((a.coverage || a.markdown) && (a.pattern || a.all || a.coverage == a.markdown))
-        return cli_complain(CTSC_USAGE, "--coverage and --markdown tell of all operators: they stand alone");
+        return cli_complain(CTSC_USAGE,
+                            "--coverage and --markdown tell of all operators: they stand alone");
     if (a.core_aten) return ops_core_aten(a.json);
     if (a.coverage) return ops_coverage(a.missing, a.json);
     if (a.markdown) return ops_markdown();

@@ -8,17 +8,28 @@
 
 enum { OPT_PASSES = 256, OPT_LIST, OPT_METHOD, OPT_PRINT_ALL, OPT_PRINT, OPT_TIME, OPT_VERIFY };
 
-typedef struct opt_args { cli_model model; const char *method; bool list; ctsc_opt_options opt; } opt_args;
+typedef struct opt_args {
+    cli_model model;
+    const char *method;
+    bool list;
+    ctsc_opt_options opt;
+} opt_args;
 
 static const struct argp_option opt_options[] = {
-    {"passes", OPT_PASSES, "A,B,C", 0, "passes to run, in this order; a group in brackets, [A,B], is repeated until nothing changes", 0},
+    {"passes", OPT_PASSES, "A,B,C", 0,
+     "passes to run, in this order; a group in brackets, [A,B], is repeated until nothing changes",
+     0},
     {"list", OPT_LIST, 0, 0, "list the passes and stop", 0},
     {"method", OPT_METHOD, "NAME", 0, "where FILE is a model: the method (forward)", 0},
-    {"print-ir-after-all", OPT_PRINT_ALL, 0, 0, "print the graph after each pass, on standard error", 0},
-    {"print-ir-after", OPT_PRINT, "PASS", 0, "print the graph after this pass, on standard error", 0},
-    {"time-passes", OPT_TIME, 0, 0, "print how often each pass ran, changed something, and how long it took", 0},
+    {"print-ir-after-all", OPT_PRINT_ALL, 0, 0,
+     "print the graph after each pass, on standard error", 0},
+    {"print-ir-after", OPT_PRINT, "PASS", 0, "print the graph after this pass, on standard error",
+     0},
+    {"time-passes", OPT_TIME, 0, 0,
+     "print how often each pass ran, changed something, and how long it took", 0},
     {"verify-each", OPT_VERIFY, 0, 0, "check the graph after each pass, not only at the end", 0},
-    {0}};
+    {0},
+};
 
 static error_t opt_parse(int key, char *arg, struct argp_state *state) {
     opt_args *a = state->input;
@@ -74,7 +85,8 @@ static char *opt_read(const char *path, size_t *len) {
 static bool opt_is_model(const char *path) {
     char magic[4] = {0};
     FILE *f = cli_is_source(path) || !strcmp(path, "-") ? NULL : fopen(path, "rb");
-    bool zip = f && fread(magic, 1, sizeof magic, f) == sizeof magic && !memcmp(magic, "PK\3\4", sizeof magic);
+    bool zip = f && fread(magic, 1, sizeof magic, f) == sizeof magic &&
+               !memcmp(magic, "PK\3\4", sizeof magic);
     if (f) fclose(f);
     return zip || cli_is_source(path);
 }
@@ -98,13 +110,20 @@ static int opt_model(const opt_args *a, char **out, ctsc_error *e) {
 }
 
 static const struct argp_child opt_children[] = CLI_MODEL_CHILD;
-const struct argp cmd_opt_argp = {opt_options, opt_parse, "FILE",
-    "Runs passes on a graph and prints the result. FILE is a graph in text form ('-' reads standard "
+const struct argp cmd_opt_argp = {
+    opt_options,
+    opt_parse,
+    "FILE",
+    "Runs passes on a graph and prints the result. FILE is a graph in text form ('-' reads "
+    "standard "
     "input), or a model, of which the graph of a method is taken with all calls inlined.",
-    opt_children, NULL, NULL};
+    opt_children,
+    NULL,
+    NULL};
 
 int cmd_opt(int argc, char **argv) {
-    opt_args a = {.method = "forward", .opt = {.size = sizeof(ctsc_opt_options), .print = opt_print}};
+    opt_args a = {.method = "forward",
+                  .opt = {.size = sizeof(ctsc_opt_options), .print = opt_print}};
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--list")) { /* needs no FILE */
             ctsc_passes(opt_show_pass, NULL);

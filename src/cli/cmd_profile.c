@@ -2,8 +2,9 @@
 /*
  * cmd_profile.c - ctsc profile: what a method's time goes into.
  *
- * The method is called a few times without a profiler, so that graphs and kernels are made and caches warm, then with one. Two models, or
- * two levels, have inputs of their own and take turns, call by call, so that whatever else happens on the machine meets both alike.
+ * The method is called a few times without a profiler, so that graphs and kernels are made and
+ * caches warm, then with one. Two models, or two levels, have inputs of their own and take turns,
+ * call by call, so that whatever else happens on the machine meets both alike.
  * Tests: tests/cli/profile.test
  */
 #include "cli/profile_show.h"
@@ -13,24 +14,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_LINES = 256, OPT_METHODS, OPT_TRACE, OPT_JSON, OPT_CALLS, OPT_WARMUP, OPT_LIMIT, OPT_COMPARE, OPT_COMPARE_OPT };
+enum {
+    OPT_LINES = 256,
+    OPT_METHODS,
+    OPT_TRACE,
+    OPT_JSON,
+    OPT_CALLS,
+    OPT_WARMUP,
+    OPT_LIMIT,
+    OPT_COMPARE,
+    OPT_COMPARE_OPT
+};
 enum { PROFILE_EVENTS = 1000000 };
 
 static const struct argp_option profile_options[] = {
     {"lines", OPT_LINES, 0, 0, "by source line instead of by operator and kernel", 0},
     {"methods", OPT_METHODS, 0, 0, "by method instead", 0},
     {"calls", OPT_CALLS, "N", 0, "calls to measure (10)", 0},
-    {"warmup", OPT_WARMUP, "N", 0, "calls before them that are not measured (3); with 0 the table shows compiling as well", 0},
+    {"warmup", OPT_WARMUP, "N", 0,
+     "calls before them that are not measured (3); with 0 the table shows compiling as well", 0},
     {"limit", OPT_LIMIT, "N", 0, "rows to show, the rest as one (30); 0: all", 0},
-    {"trace", OPT_TRACE, "FILE", 0, "write a timeline of the measured calls, for Perfetto (ui.perfetto.dev) or Chrome", 0},
+    {"trace", OPT_TRACE, "FILE", 0,
+     "write a timeline of the measured calls, for Perfetto (ui.perfetto.dev) or Chrome", 0},
     {"json", OPT_JSON, 0, 0, "print everything as JSON", 0},
     {"compare", OPT_COMPARE, "MODEL2", 0, "side by side with this model", 0},
     {"compare-opt", OPT_COMPARE_OPT, "N", 0, "side by side with this level of optimisation", 0},
-    {0}};
+    {0},
+};
 
-static int profile_number(struct argp_state *state, const char *option, const char *arg, int min, int max) {
+static int profile_number(struct argp_state *state, const char *option, const char *arg, int min,
+                          int max) {
     double n = cli_number(state, option, arg);
-    if (n < min || n > max || n != (int)n) argp_error(state, "--%s: %d to %d are possible", option, min, max);
+    if (n < min || n > max || n != (int)n)
+        argp_error(state, "--%s: %d to %d are possible", option, min, max);
     return (int)n;
 }
 
@@ -45,7 +61,9 @@ static error_t profile_parse(int key, char *arg, struct argp_state *state) {
     case OPT_CALLS: a->calls = profile_number(state, "calls", arg, 1, 1000000); break;
     case OPT_WARMUP: a->warmup = profile_number(state, "warmup", arg, 0, 1000000); break;
     case OPT_LIMIT: a->limit = profile_number(state, "limit", arg, 0, 1000000); break;
-    case OPT_COMPARE_OPT: a->compare_opt = profile_number(state, "compare-opt", arg, 0, CLI_OPT_MAX); break;
+    case OPT_COMPARE_OPT:
+        a->compare_opt = profile_number(state, "compare-opt", arg, 0, CLI_OPT_MAX);
+        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;
@@ -53,23 +71,28 @@ static error_t profile_parse(int key, char *arg, struct argp_state *state) {
         break;
     case ARGP_KEY_END:
         if (a->lines && a->methods) argp_error(state, "--lines or --methods, not both");
-        if (a->trace && (a->compare || a->compare_opt >= 0)) argp_error(state, "--trace is of one model at one level");
+        if (a->trace && (a->compare || a->compare_opt >= 0))
+            argp_error(state, "--trace is of one model at one level");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static void profile_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len; /* what the script prints would drown the figures */
 }
 
-static int profile_call(const profile_args *a, const profile_side *s, ctsc_profiler *p, ctsc_error *e) {
-    ctsc_run_options o = cli_limited(&a->limits, (ctsc_run_options){.size = sizeof o, .print = profile_drop, .profiler = p});
+static int profile_call(const profile_args *a, const profile_side *s, ctsc_profiler *p,
+                        ctsc_error *e) {
+    ctsc_run_options o = cli_limited(
+        &a->limits, (ctsc_run_options){.size = sizeof o, .print = profile_drop, .profiler = p});
     ctsc_value *result = NULL;
-    if (ctsc_module_run(s->m, a->call.method, s->inputs.nvalues, s->inputs.values, &o, &result, e) != CTSC_OK) return cli_report(e);
+    if (ctsc_module_run(s->m, a->call.method, s->inputs.nvalues, s->inputs.values, &o, &result,
+                        e) != CTSC_OK)
+        return cli_report(e);
     ctsc_value_free(result);
     return 0;
 }
@@ -96,8 +119,10 @@ static int profile_write_trace(const profile_args *a, const profile_side *s) {
     if (f && fclose(f) != 0) ok = false;
     ctsc_string_free(text);
     if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s", a->trace);
-    if (s->sum.events_dropped) cli_complain(0, "%s has the first %llu events; %llu more are left out (fewer --calls)", a->trace,
-                                            (unsigned long long)s->sum.events, (unsigned long long)s->sum.events_dropped);
+    if (s->sum.events_dropped)
+        cli_complain(0, "%s has the first %llu events; %llu more are left out (fewer --calls)",
+                     a->trace, (unsigned long long)s->sum.events,
+                     (unsigned long long)s->sum.events_dropped);
     return 0;
 }
 
@@ -105,14 +130,17 @@ static int profile_with(profile_args *a, ctsc_error *e) {
     int code = 0;
     for (int i = 0; i < a->nsides && !code; i++) code = profile_prepare(a, &a->sides[i], e);
     for (int k = 0; k < a->calls && !code; k++)
-        for (int i = 0; i < a->nsides && !code; i++) code = profile_call(a, &a->sides[i], a->sides[i].p, e);
+        for (int i = 0; i < a->nsides && !code; i++)
+            code = profile_call(a, &a->sides[i], a->sides[i].p, e);
     for (int i = 0; i < a->nsides && !code; i++) {
         a->sides[i].sum.size = sizeof a->sides[i].sum;
         ctsc_profiler_summary(a->sides[i].p, &a->sides[i].sum);
-        if (a->sides[i].sum.incomplete) cli_complain(0, "memory ran out: the profile is not complete");
+        if (a->sides[i].sum.incomplete)
+            cli_complain(0, "memory ran out: the profile is not complete");
     }
     if (!code && a->trace) code = profile_write_trace(a, &a->sides[0]);
-    if (!code && (!a->call.device || !strcmp(a->call.device, "cpu"))) a->fma_gflops = machine_fma_gflops(a->threads);
+    if (!code && (!a->call.device || !strcmp(a->call.device, "cpu")))
+        a->fma_gflops = machine_fma_gflops(a->threads);
     if (!code) code = profile_show(a);
     for (int i = 0; i < a->nsides; i++) {
         ctsc_profiler_free(a->sides[i].p);
@@ -133,13 +161,22 @@ static void profile_choose_sides(profile_args *a) {
 
 static const struct argp_child profile_children[] = CLI_LIMITED_CHILDREN;
 const struct argp cmd_profile_argp = {
-    profile_options, profile_parse, "MODEL",
-    "Calls a method several times and shows what the time goes into, by operator and kernel, by source line or by method, sorted by their own "
+    profile_options,
+    profile_parse,
+    "MODEL",
+    "Calls a method several times and shows what the time goes into, by operator and kernel, by "
+    "source line or by method, sorted by their own "
     "(self) time.\v"
-    "All figures are means over the measured calls. self: time without what was called from there; total: with it. Operations on plain numbers have "
-    "no rows of their own: their time is (interpreter)'s or that of the call they stand in. FLOP/s and bytes/s are of self time; - where they are "
-    "not known. % peak: the share of the multiply-adds of float32 in registers that the threads reach together (GFLOP/s at FMA peak, measured). allocated: memory taken for tensors and other values; peak: the most that one execution held at a time.",
-    profile_children, NULL, NULL};
+    "All figures are means over the measured calls. self: time without what was called from there; "
+    "total: with it. Operations on plain numbers have "
+    "no rows of their own: their time is (interpreter)'s or that of the call they stand in. FLOP/s "
+    "and bytes/s are of self time; - where they are "
+    "not known. % peak: the share of the multiply-adds of float32 in registers that the threads "
+    "reach together (GFLOP/s at FMA peak, measured). allocated: memory taken for tensors and other "
+    "values; peak: the most that one execution held at a time.",
+    profile_children,
+    NULL,
+    NULL};
 
 int cmd_profile(int argc, char **argv) {
     profile_args a = {.calls = 10, .warmup = 3, .limit = 30, .compare_opt = -1, .fma_gflops = -1};

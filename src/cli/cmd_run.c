@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_run.c - ctsc run: runs a method and prints its result, or compares it with an expected one. */
+/* cmd_run.c - ctsc run: runs a method and prints its result, or compares it with
+ * an expected one. */
 #include "cli/cli.h"
 #include "ctsc_compiler.h"
 
@@ -22,10 +23,13 @@ static const struct argp_option run_options[] = {
     {"rtol", OPT_RTOL, "X", 0, "relative tolerance of --expect (1e-5)", 0},
     {"atol", OPT_ATOL, "X", 0, "absolute tolerance of --expect (1e-8)", 0},
     {"output", OPT_OUTPUT, "FILE", 0, "save the result as torch.save does", 0},
-    {"strict", OPT_STRICT, 0, 0, "refuse a model that mentions unsupported operators, even unused ones", 0},
+    {"strict", OPT_STRICT, 0, 0,
+     "refuse a model that mentions unsupported operators, even unused ones", 0},
     {"json", OPT_JSON, 0, 0, "print the result as JSON", 0},
-    {"passes", OPT_PASSES, "A,B,C", 0, "for work on the compiler: inline the method's calls and run these passes on it first "
-                                       "(ctsc opt --list)", 0},
+    {"passes", OPT_PASSES, "A,B,C", 0,
+     "for work on the compiler: inline the method's calls and run these passes on it first "
+     "(ctsc opt --list)",
+     0},
     {0}};
 
 static error_t run_parse(int key, char *arg, struct argp_state *state) {
@@ -56,7 +60,8 @@ static void run_print(void *ctx, const char *text, size_t len) {
 static void run_unsupported(void *ctx, const ctsc_operator_use *u) {
     if (u->supported) return;
     ++*(int *)ctx;
-    fprintf(stderr, "ctsc: %s is not supported (used in %s, %s:%u)\n", u->key, u->function, u->file, u->line);
+    fprintf(stderr, "ctsc: %s is not supported (used in %s, %s:%u)\n", u->key, u->function, u->file,
+            u->line);
 }
 
 static int run_strict(const ctsc_module *m, ctsc_error *e) {
@@ -103,20 +108,25 @@ static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) 
 static int run_failed(const run_args *a, ctsc_error *e) {
     int code = cli_report(e);
     if (code == CTSC_USAGE && !a->call.inputs.nspecs && !a->call.inputs.file)
-        fputs("note: arguments are given with --input, once for each: --input 'float32[1,3,224,224]:rand', --input 3, --input @in.npy\n", stderr);
+        fputs("note: arguments are given with --input, once for each: --input "
+              "'float32[1,3,224,224]:rand', --input 3, --input @in.npy\n",
+              stderr);
     return code;
 }
 
 static int run_with(run_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     ctsc_value *result = NULL;
-    ctsc_run_options o = cli_limited(&a->limits, (ctsc_run_options){.size = sizeof o, .print = run_print, .warn = cli_warn});
+    ctsc_run_options o = cli_limited(
+        &a->limits, (ctsc_run_options){.size = sizeof o, .print = run_print, .warn = cli_warn});
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
-    if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK) code = cli_report(e);
+    if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK)
+        code = cli_report(e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
-    if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values, &o, &result, e) != CTSC_OK)
+    if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values,
+                                 &o, &result, e) != CTSC_OK)
         code = run_failed(a, e);
     if (!code) code = run_show(a, result, e);
     ctsc_value_free(result);
@@ -125,10 +135,15 @@ static int run_with(run_args *a, ctsc_error *e) {
 }
 
 static const struct argp_child run_children[] = CLI_LIMITED_CHILDREN;
-const struct argp cmd_run_argp = {run_options, run_parse, "MODEL",
+const struct argp cmd_run_argp = {
+    run_options,
+    run_parse,
+    "MODEL",
     "Runs a method of a TorchScript archive or of Python source.\v"
     "Without --expect and --output the result is printed as TorchScript's print does.",
-    run_children, NULL, NULL};
+    run_children,
+    NULL,
+    NULL};
 
 int cmd_run(int argc, char **argv) {
     run_args a = {.rtol = 1e-5, .atol = 1e-8};

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 #include "ctsc_compiler.h"
 
-#include <stdarg.h>
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,21 +33,30 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
     return status;
 }
 
-/* ---- MODEL --------------------------------------------------------------------------------------- */
+/* ---- MODEL ----------------------------------------------------------------------------------- */
 
 enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING, OPT_PATH, OPT_RNG };
 
 static const struct argp_option model_options[] = {
     {0, 0, 0, 0, "Where MODEL is Python source (.py):", 1},
     {"entry", OPT_ENTRY, "NAME", 0, "function or class to compile", 1},
-    {"weights", OPT_WEIGHTS, "FILE", 0, "take parameters and buffers from a state_dict or an archive", 1},
-    {"path", OPT_PATH, "DIR", 0, "look for imported modules in this folder too, after that of MODEL and before those of PYTHONPATH; may be repeated", 1},
-    {"training", OPT_TRAINING, 0, 0, "leave the module in training mode (.eval() is called otherwise)", 1},
+    {"weights", OPT_WEIGHTS, "FILE", 0,
+     "take parameters and buffers from a state_dict or an archive", 1},
+    {"path", OPT_PATH, "DIR", 0,
+     "look for imported modules in this folder too, after that of MODEL and before those of "
+     "PYTHONPATH; may be repeated",
+     1},
+    {"training", OPT_TRAINING, 0, 0,
+     "leave the module in training mode (.eval() is called otherwise)", 1},
     {"seed", OPT_SEED, "N", 0, "torch.manual_seed before the module is built (0)", 1},
-    {"rng", OPT_RNG, "1|2", 0, "draw random weights as PyTorch 1.13 (1), or as today's where that differs (2); 1 by default", 1},
-    {0}};
+    {"rng", OPT_RNG, "1|2", 0,
+     "draw random weights as PyTorch 1.13 (1), or as today's where that differs (2); 1 by default",
+     1},
+    {0},
+};
 
-/* The folders of --path, then those of PYTHONPATH, joined by ':'; NULL: none, or no memory (imports will say what they miss). */
+/* The folders of --path, then those of PYTHONPATH, joined by ':'; NULL: none, or no memory (imports
+ * will say what they miss). */
 static char *model_folders(const cli_model *m) {
     const char *more = getenv("PYTHONPATH");
     size_t n = m->nfolders + (more && *more), len = 1;
@@ -66,18 +75,21 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     case OPT_ENTRY: m->compile.entry = arg; break;
     case OPT_WEIGHTS: m->compile.weights = arg; break;
     case OPT_PATH:
-        if (m->nfolders == CLI_MAX_FOLDERS) argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
+        if (m->nfolders == CLI_MAX_FOLDERS)
+            argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
         m->folders[m->nfolders++] = arg;
         break;
     case OPT_TRAINING: m->compile.training = true; break;
     case OPT_RNG:
-        if (strcmp(arg, "1") && strcmp(arg, "2")) argp_error(state, "--rng: '%s' is neither 1 nor 2", arg);
+        if (strcmp(arg, "1") && strcmp(arg, "2"))
+            argp_error(state, "--rng: '%s' is neither 1 nor 2", arg);
         m->compile.rng = arg[0] - '0';
         break;
     case OPT_SEED: {
         char *end;
         m->compile.seed = strtoull(arg, &end, 10);
-        if (end == arg || *end || *arg == '-') argp_error(state, "--seed: '%s' is not a number from 0 on", arg);
+        if (end == arg || *end || *arg == '-')
+            argp_error(state, "--seed: '%s' is not a number from 0 on", arg);
         break;
     }
     case ARGP_KEY_ARG:
@@ -87,7 +99,10 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_END:
         if (!m->path) argp_error(state, "MODEL is missing");
         if (m->compile_option && !cli_is_source(m->path))
-            argp_error(state, "--entry, --weights, --path, --training, --seed and --rng are for Python source, and %s does not end in .py", m->path);
+            argp_error(state,
+                       "--entry, --weights, --path, --training, --seed and --rng are for Python "
+                       "source, and %s does not end in .py",
+                       m->path);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -128,26 +143,51 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
     return code;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU, OPT_DEVICE, OPT_FALLBACK, OPT_ENGINE, OPT_NO_WINOGRAD, OPT_NO_PACKING };
+enum {
+    OPT_INPUT = 0x4100,
+    OPT_INPUTS,
+    OPT_METHOD,
+    OPT_THREADS,
+    OPT_OPT,
+    OPT_CPU,
+    OPT_DEVICE,
+    OPT_FALLBACK,
+    OPT_ENGINE,
+    OPT_NO_WINOGRAD,
+    OPT_NO_PACKING
+};
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
-    {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
-                                    "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument", 0},
+    {"input", OPT_INPUT, "SPEC", 0,
+     "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
+     "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument",
+     0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
-    {"device", OPT_DEVICE, "NAME", 0, "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
+    {"device", OPT_DEVICE, "NAME", 0,
+     "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
     {"fallback", OPT_FALLBACK, 0, 0, "run operators that have no version for CUDA on the CPU", 0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
-    {"opt", OPT_OPT, "N", 0, "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the default), 3 the same "
-                             "with more time for compiling", 0},
-    {"cpu", OPT_CPU, "NAME", 0, "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this machine cannot run are "
-                                "only shown", 0},
-    {"quantized-engine", OPT_ENGINE, "NAME", 0, "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
-    {"no-winograd", OPT_NO_WINOGRAD, 0, 0, "sum 3x3 convolutions directly: slower, more exact, a quarter of the memory for weights", 0},
-    {"no-packing", OPT_NO_PACKING, 0, 0, "keep weights only as the archive has them: slower, less memory", 0},
-    {0}};
+    {"opt", OPT_OPT, "N", 0,
+     "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the "
+     "default), 3 the same "
+     "with more time for compiling",
+     0},
+    {"cpu", OPT_CPU, "NAME", 0,
+     "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this "
+     "machine cannot run are "
+     "only shown",
+     0},
+    {"quantized-engine", OPT_ENGINE, "NAME", 0,
+     "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
+    {"no-winograd", OPT_NO_WINOGRAD, 0, 0,
+     "sum 3x3 convolutions directly: slower, more exact, a quarter of the memory for weights", 0},
+    {"no-packing", OPT_NO_PACKING, 0, 0,
+     "keep weights only as the archive has them: slower, less memory", 0},
+    {0},
+};
 
 static void call_set_cpu(struct argp_state *state, const char *name) {
     ctsc_error *e = ctsc_error_new();
@@ -157,7 +197,8 @@ static void call_set_cpu(struct argp_state *state, const char *name) {
 
 static void call_set_engine(struct argp_state *state, const char *name) {
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_set_quantized_engine(name, e) != CTSC_OK) argp_error(state, "--quantized-engine: %s", ctsc_error_message(e));
+    if (ctsc_set_quantized_engine(name, e) != CTSC_OK)
+        argp_error(state, "--quantized-engine: %s", ctsc_error_message(e));
     ctsc_error_free(e);
 }
 
@@ -170,7 +211,8 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
     case OPT_METHOD: c->method = arg; break;
     case OPT_THREADS:
         n = cli_number(state, "threads", arg);
-        if (n < 0 || n > 1024 || n != (int)n) argp_error(state, "--threads: 0 to 1024 are possible");
+        if (n < 0 || n > 1024 || n != (int)n)
+            argp_error(state, "--threads: 0 to 1024 are possible");
         c->threads = (int)n;
         break;
     case OPT_OPT:
@@ -191,18 +233,23 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
 
 const struct argp cli_call_argp = {call_options, call_parse, NULL, NULL, NULL, NULL, NULL};
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 enum { OPT_MAX_STEPS = 0x4200, OPT_TIMEOUT, OPT_MAX_BYTES };
 
 static const struct argp_option limits_options[] = {
     {"max-steps", OPT_MAX_STEPS, "N", 0, "stop after this many interpreter steps", 0},
     {"timeout", OPT_TIMEOUT, "SECONDS", 0, "stop a call that takes longer", 0},
-    {"max-bytes", OPT_MAX_BYTES, "N", 0, "stop a call that needs more memory than this beyond the model's", 0},
-    {0}};
+    {"max-bytes", OPT_MAX_BYTES, "N", 0,
+     "stop a call that needs more memory than this beyond the model's", 0},
+    {0},
+};
 
 static error_t limits_parse(int key, char *arg, struct argp_state *state) {
-    static const struct { const char *name; double least; } options[] = {{"max-steps", 1}, {"timeout", 1e-6}, {"max-bytes", 1}};
+    static const struct {
+        const char *name;
+        double least;
+    } options[] = {{"max-steps", 1}, {"timeout", 1e-6}, {"max-bytes", 1}};
     cli_limits *l = state->input;
     if (key < OPT_MAX_STEPS || key > OPT_MAX_BYTES) return ARGP_ERR_UNKNOWN;
     const char *name = options[key - OPT_MAX_STEPS].name;
@@ -272,7 +319,8 @@ double cli_double(const char *text, char **end) {
 double cli_number(struct argp_state *state, const char *option, const char *text) {
     char *end;
     double x = cli_double(text, &end);
-    if (end == text || *end || x != x) argp_error(state, "--%s: '%s' is not a number", option, text);
+    if (end == text || *end || x != x)
+        argp_error(state, "--%s: '%s' is not a number", option, text);
     return x;
 }
 
@@ -281,7 +329,8 @@ const char *cli_bytes(double n, char *text, size_t size) {
     int i = 0;
     for (; n >= 1024 && i < 4; i++) n /= 1024;
     long long tenths = (long long)nearbyint(n * 10); /* by hand: no locale's comma */
-    if (i && tenths < 1000) snprintf(text, size, "%lld.%lld %s", tenths / 10, tenths % 10, units[i]);
+    if (i && tenths < 1000)
+        snprintf(text, size, "%lld.%lld %s", tenths / 10, tenths % 10, units[i]);
     else snprintf(text, size, "%lld %s", (long long)nearbyint(n), units[i]);
     return text;
 }
@@ -297,10 +346,11 @@ const char *cli_grouped(int64_t n, char *text, size_t size) {
     return text;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 int cli_print_json(json_t *j) {
-    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) : NULL;
+    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER)
+                   : NULL;
     json_decref(j);
     if (!text) return cli_complain(CTSC_LIMIT, "out of memory");
     puts(text);
@@ -353,7 +403,8 @@ static json_t *common_element(const void *data, ctsc_dtype dt, int64_t i) {
     }
 }
 
-/* {"dtype": 6, "shape": [2, 3], "data": [...]}: elements in row-major order, null for dtypes without a JSON form. */
+/* {"dtype": 6, "shape": [2, 3], "data": [...]}: elements in row-major order, null for dtypes
+ * without a JSON form. */
 static json_t *common_tensor(const ctsc_value *v) {
     json_t *o = json_object(), *shape = json_array(), *data = json_array();
     ctsc_value *flat = NULL;

@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* All of it as one JSON object, but for the findings; NULL without memory. Fields that are not known are null. */
+/* All of it as one JSON object, but for the findings; NULL without memory. Fields that are
+ * not known are null. */
 json_t *doctor_probe(void);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * doctor_probe.c - what there is: processor, memory, limits, libraries, folders.
  *
- * Sources: /proc and /sys; cgroups of version 2 and 1, where the process is in them and at the root; the library itself (ctsc_compiler.h), for
- * what it opens as well: LLVM and CUDA's libraries.
+ * Sources: /proc and /sys; cgroups of version 2 and 1, where the process is in them and at the
+ * root; the library itself (ctsc_compiler.h), for what it opens as well: LLVM and CUDA's libraries.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"
@@ -42,7 +42,7 @@ static json_t *probe_bytes(double bytes) {
     return bytes > 0 ? json_integer((json_int_t)bytes) : json_null();
 }
 
-/* ---- processor -------------------------------------------------------------------------------------------- */
+/* ---- processor ------------------------------------------------------------------------------- */
 
 /* The value of "name : value" in /proc/cpuinfo, the first that there is. */
 static bool probe_cpuinfo(const char *name, char *out, size_t size) {
@@ -52,7 +52,9 @@ static bool probe_cpuinfo(const char *name, char *out, size_t size) {
     size_t n = strlen(name);
     while (f && !found && fgets(line, sizeof line, f)) {
         const char *colon = strchr(line, ':');
-        if (!colon || strncmp(line, name, n) != 0 || (line[n] != '\t' && line[n] != ' ' && line[n] != ':')) continue;
+        if (!colon || strncmp(line, name, n) != 0 ||
+            (line[n] != '\t' && line[n] != ' ' && line[n] != ':'))
+            continue;
         snprintf(out, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
         out[strcspn(out, "\n")] = '\0';
         found = true;
@@ -63,11 +65,15 @@ static bool probe_cpuinfo(const char *name, char *out, size_t size) {
 
 /* Those that ctsc's kernels, LLVM's code or OpenBLAS use; as /proc/cpuinfo calls them. */
 static json_t *probe_features(void) {
-    static const char *const wanted[] = {"sse2", "sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl",
-                                         "avx512_vnni", "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile", "asimd", "fphp", "sve", "bf16"};
+    static const char *const wanted[] = {
+        "sse2",        "sse4_2",   "avx",      "avx2",     "fma",      "f16c",        "bmi2",
+        "avx512f",     "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16",
+        "avx512_fp16", "avx_vnni", "amx_tile", "asimd",    "fphp",     "sve",         "bf16"};
     char flags[PROBE_LINE];
     json_t *list = json_array();
-    if (!probe_cpuinfo("flags", flags, sizeof flags) && !probe_cpuinfo("Features", flags, sizeof flags)) return list;
+    if (!probe_cpuinfo("flags", flags, sizeof flags) &&
+        !probe_cpuinfo("Features", flags, sizeof flags))
+        return list;
     for (char *save, *word = strtok_r(flags, " ", &save); word; word = strtok_r(NULL, " ", &save))
         for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
             if (!strcmp(word, wanted[i])) json_array_append_new(list, json_string(word));
@@ -84,20 +90,24 @@ static json_t *probe_caches(void) {
         if (!probe_file(path, type, sizeof type)) break;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
         if (!probe_file(path, size, sizeof size)) break;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list", i);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/shared_cpu_list",
+                 i);
         if (!probe_file(path, shared, sizeof shared)) shared[0] = '\0';
         char *unit;
         double bytes = strtod(size, &unit) * (*unit == 'M' ? 1048576 : *unit == 'K' ? 1024 : 1);
-        json_array_append_new(list, json_pack("{s:i, s:s, s:I, s:s}", "level", atoi(level), "type", type, "bytes", (json_int_t)bytes, "shared_by", shared));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:I, s:s}", "level", atoi(level), "type", type,
+                                        "bytes", (json_int_t)bytes, "shared_by", shared));
     }
     return list;
 }
 
-/* ---- control groups ------------------------------------------------------------------------------------------- */
+/* ---- control groups -------------------------------------------------------------------------- */
 
-/* Calls `visit` with the path of file `name` in the process's group of a controller, and in those around it up to the root: version 2's for
- * controller NULL. visit returns false to stop. */
-static void probe_cgroup(const char *controller, const char *name, void (*visit)(const char *path, void *ctx), void *ctx) {
+/* Calls `visit` with the path of file `name` in the process's group of a controller, and in those
+ * around it up to the root: version 2's for controller NULL. visit returns false to stop. */
+static void probe_cgroup(const char *controller, const char *name,
+                         void (*visit)(const char *path, void *ctx), void *ctx) {
     char line[4096], path[8448];
     FILE *f = fopen("/proc/self/cgroup", "r");
     while (f && fgets(line, sizeof line, f)) {
@@ -108,10 +118,13 @@ static void probe_cgroup(const char *controller, const char *name, void (*visit)
         group[strcspn(group, "\n")] = '\0';
         bool mine = false;
         if (!controller) mine = !*names;
-        for (char *save, *word = controller ? strtok_r(names, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) mine |= !strcmp(word, controller);
+        for (char *save, *word = controller ? strtok_r(names, ",", &save) : NULL; word;
+             word = strtok_r(NULL, ",", &save))
+            mine |= !strcmp(word, controller);
         for (bool root = false; mine && !root;) {
             root = !strcmp(group, "/") || !*group;
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s%s%s/%s", controller ? "/" : "", controller ? controller : "", root ? "" : group, name);
+            snprintf(path, sizeof path, "/sys/fs/cgroup%s%s%s/%s", controller ? "/" : "",
+                     controller ? controller : "", root ? "" : group, name);
             visit(path, ctx);
             char *slash = strrchr(group, '/');
             if (slash) *slash = '\0';
@@ -127,7 +140,9 @@ static void probe_least(double *least, double x) {
 static void probe_cpu_max(const char *path, void *ctx) {
     char line[128];
     double quota, period;
-    if (probe_file(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0) probe_least(ctx, quota / period);
+    if (probe_file(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 &&
+        period > 0)
+        probe_least(ctx, quota / period);
 }
 
 static void probe_cfs_quota(const char *path, void *ctx) {
@@ -136,12 +151,15 @@ static void probe_cfs_quota(const char *path, void *ctx) {
     if (!probe_file(path, line, sizeof line)) return;
     double quota = strtod(line, NULL);
     snprintf(other, sizeof other, "%.*speriod_us", (int)n, path);
-    if (quota > 0 && probe_file(other, line, sizeof line) && strtod(line, NULL) > 0) probe_least(ctx, quota / strtod(line, NULL));
+    if (quota > 0 && probe_file(other, line, sizeof line) && strtod(line, NULL) > 0)
+        probe_least(ctx, quota / strtod(line, NULL));
 }
 
 static void probe_limit(const char *path, void *ctx) {
     char line[128];
-    if (probe_file(path, line, sizeof line) && isdigit((unsigned char)line[0]) && strtod(line, NULL) < 0x1p60) probe_least(ctx, strtod(line, NULL));
+    if (probe_file(path, line, sizeof line) && isdigit((unsigned char)line[0]) &&
+        strtod(line, NULL) < 0x1p60)
+        probe_least(ctx, strtod(line, NULL));
 }
 
 /* Cores' worth of time that the process may use; 0: no quota. */
@@ -157,21 +175,29 @@ static double probe_memory_limit(void) {
     struct rlimit r;
     probe_cgroup(NULL, "memory.max", probe_limit, &limit);
     probe_cgroup("memory", "memory.limit_in_bytes", probe_limit, &limit);
-    if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY) probe_least(&limit, (double)r.rlim_cur);
+    if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+        probe_least(&limit, (double)r.rlim_cur);
     return limit;
 }
 
-/* ---- the rest of the machine --------------------------------------------------------------------------------------- */
+/* ---- the rest of the machine ----------------------------------------------------------------- */
 
 static json_t *probe_processor(void) {
     char model[256], governor[64], load[128];
     double quota = probe_quota();
-    if (!probe_cpuinfo("model name", model, sizeof model) && !probe_cpuinfo("CPU part", model, sizeof model)) model[0] = '\0';
-    if (!probe_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor)) governor[0] = '\0';
+    if (!probe_cpuinfo("model name", model, sizeof model) &&
+        !probe_cpuinfo("CPU part", model, sizeof model))
+        model[0] = '\0';
+    if (!probe_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor,
+                    sizeof governor))
+        governor[0] = '\0';
     bool loaded = probe_file("/proc/loadavg", load, sizeof load);
-    return json_pack("{s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "model", probe_string(model), "features", probe_features(), "cores",
-                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "allowed_cores", machine_cores(), "quota_cores", quota > 0 ? json_real(quota) : json_null(),
-                     "governor", probe_string(governor), "load", loaded ? json_real(strtod(load, NULL)) : json_null(), "caches", probe_caches());
+    return json_pack(
+        "{s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "model", probe_string(model), "features",
+        probe_features(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "allowed_cores",
+        machine_cores(), "quota_cores", quota > 0 ? json_real(quota) : json_null(), "governor",
+        probe_string(governor), "load", loaded ? json_real(strtod(load, NULL)) : json_null(),
+        "caches", probe_caches());
 }
 
 /* "MemAvailable:  123 kB" */
@@ -180,18 +206,21 @@ static double probe_meminfo(const char *name) {
     double kib = 0;
     FILE *f = fopen("/proc/meminfo", "r");
     while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':') kib = strtod(line + strlen(name) + 1, NULL);
+        if (!strncmp(line, name, strlen(name)) && line[strlen(name)] == ':')
+            kib = strtod(line + strlen(name) + 1, NULL);
     if (f) fclose(f);
     return kib * 1024;
 }
 
 static json_t *probe_memory(void) {
-    return json_pack("{s:o, s:o, s:o}", "total_bytes", probe_bytes(probe_meminfo("MemTotal")), "available_bytes", probe_bytes(probe_meminfo("MemAvailable")),
-                     "limit_bytes", probe_bytes(probe_memory_limit()));
+    return json_pack("{s:o, s:o, s:o}", "total_bytes", probe_bytes(probe_meminfo("MemTotal")),
+                     "available_bytes", probe_bytes(probe_meminfo("MemAvailable")), "limit_bytes",
+                     probe_bytes(probe_memory_limit()));
 }
 
 static json_t *probe_variables(void) {
-    static const char *const prefixes[] = {"OPENBLAS_", "CTSC_", "CUDA_", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"};
+    static const char *const prefixes[] = {"OPENBLAS_", "CTSC_", "CUDA_", "GOTO_NUM_THREADS",
+                                           "OMP_NUM_THREADS"};
     json_t *all = json_object();
     for (char **v = environ; *v; v++)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -205,9 +234,11 @@ static json_t *probe_variables(void) {
 }
 
 static json_t *probe_cuda(const ctsc_environment *e) {
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices, "driver", probe_string(e->cuda_driver), "device",
-                     probe_string(e->cuda_device), "error", probe_string(e->cuda_error), "nvrtc", probe_string(e->nvrtc), "nvrtc_error",
-                     probe_string(e->nvrtc_error), "cublas", probe_string(e->cublas), "cudnn", probe_string(e->cudnn));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices,
+                     "driver", probe_string(e->cuda_driver), "device", probe_string(e->cuda_device),
+                     "error", probe_string(e->cuda_error), "nvrtc", probe_string(e->nvrtc),
+                     "nvrtc_error", probe_string(e->nvrtc_error), "cublas", probe_string(e->cublas),
+                     "cudnn", probe_string(e->cudnn));
 }
 
 static json_t *probe_cache(const ctsc_environment *e) {
@@ -215,13 +246,16 @@ static json_t *probe_cache(const ctsc_environment *e) {
     DIR *dir = *e->cache ? opendir(e->cache) : NULL;
     for (struct dirent *d; dir && (d = readdir(dir));) {
         struct stat s;
-        if (d->d_name[0] == '.' || fstatat(dirfd(dir), d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
+        if (d->d_name[0] == '.' || fstatat(dirfd(dir), d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(s.st_mode))
+            continue;
         entries++;
         bytes += s.st_size;
     }
     if (dir) closedir(dir);
-    return json_pack("{s:o, s:b, s:b, s:I, s:I, s:I}", "folder", probe_string(e->cache), "usable", e->cache_usable, "writable",
-                     *e->cache && access(e->cache, W_OK) == 0, "entries", entries, "bytes", bytes, "limit_bytes", (json_int_t)e->cache_limit);
+    return json_pack("{s:o, s:b, s:b, s:I, s:I, s:I}", "folder", probe_string(e->cache), "usable",
+                     e->cache_usable, "writable", *e->cache && access(e->cache, W_OK) == 0,
+                     "entries", entries, "bytes", bytes, "limit_bytes", (json_int_t)e->cache_limit);
 }
 
 static const char *probe_build(void) {
@@ -241,11 +275,15 @@ json_t *doctor_probe(void) {
     if (!e) return NULL;
     e->size = sizeof *e;
     ctsc_get_environment(e);
-    json_t *j = json_pack("{s:s, s:s, s:i, s:o, s:o}", "version", ctsc_version(), "build", probe_build(), "threads", e->threads, "processor",
-                          probe_processor(), "memory", probe_memory());
-    json_t *blas = json_pack("{s:o, s:o}", "core", probe_string(e->blas_core), "config", probe_string(e->blas_config));
-    json_t *compiler = json_pack("{s:o, s:o, s:o, s:o}", "library", probe_string(e->compiler), "llvm", probe_string(e->compiler_build), "processor",
-                                 probe_string(e->compiler_cpu), "error", probe_string(e->compiler_error));
+    json_t *j = json_pack("{s:s, s:s, s:i, s:o, s:o}", "version", ctsc_version(), "build",
+                          probe_build(), "threads", e->threads, "processor", probe_processor(),
+                          "memory", probe_memory());
+    json_t *blas = json_pack("{s:o, s:o}", "core", probe_string(e->blas_core), "config",
+                             probe_string(e->blas_config));
+    json_t *compiler = json_pack("{s:o, s:o, s:o, s:o}", "library", probe_string(e->compiler),
+                                 "llvm", probe_string(e->compiler_build), "processor",
+                                 probe_string(e->compiler_cpu), "error",
+                                 probe_string(e->compiler_error));
     if (j) json_object_set_new(j, "blas", blas);
     if (j) json_object_set_new(j, "compiler", compiler);
     if (j) json_object_set_new(j, "cuda", probe_cuda(e));

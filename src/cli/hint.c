@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hint.c - what a file that was given as MODEL but is no archive seems to be, and what to do with it.
+ * hint.c - what a file that was given as MODEL but is no archive seems to be, and
+ * what to do with it.
  *
- * Method. Formats are told by their first bytes, where they have such, else by the name's ending. torch.save'd files are read, since what is in them
- * decides: weights, with or without what training stores beside them, or a whole pickled module, whose code nobody but Python has.
+ * Method. Formats are told by their first bytes, where they have such, else by the name's ending.
+ * torch.save'd files are read, since what is in them decides: weights, with or without what
+ * training stores beside them, or a whole pickled module, whose code nobody but Python has.
  * Tests: tests/cli/hint.test
  */
 #include "cli/cli.h"
 
 #include <string.h>
 
-#define HINT_SAVE "in Python, torch.jit.script(model).save(\"model.pt\") or torch.jit.trace(model, example).save(\"model.pt\") writes an archive"
+#define HINT_SAVE                                                                                  \
+    "in Python, torch.jit.script(model).save(\"model.pt\") or torch.jit.trace(model, "             \
+    "example).save(\"model.pt\") writes an archive"
 #define HINT_WEIGHTS "weights belong to code: ctsc compile MODEL.py --weights FILE"
 
 /*    bytes (NULL: ending), their length, where they stand, what it is, what to do */
-static const struct hint_format { const char *bytes; size_t len, at; const char *ending, *what, *todo; } hint_formats[] = {
-    {"version https://git-lfs", 23, 0, NULL, "a pointer of Git LFS, in place of the file itself", "git lfs pull fetches it"},
+static const struct hint_format {
+    const char *bytes;
+    size_t len, at;
+    const char *ending, *what, *todo;
+} hint_formats[] = {
+    {"version https://git-lfs", 23, 0, NULL, "a pointer of Git LFS, in place of the file itself",
+     "git lfs pull fetches it"},
     {"<!DOCTYPE", 9, 0, NULL, "a web page", "the address of the file itself is needed"},
     {"<html", 5, 0, NULL, "a web page", "the address of the file itself is needed"},
     {"{\"", 2, 8, NULL, "a safetensors file, weights without code", HINT_WEIGHTS},
@@ -25,13 +34,17 @@ static const struct hint_format { const char *bytes; size_t len, at; const char 
     {"GGUF", 4, 0, NULL, "a GGUF file of llama.cpp's", "ctsc runs TorchScript: " HINT_SAVE},
     {"TFL3", 4, 4, NULL, "a TensorFlow Lite model", "ctsc runs TorchScript: " HINT_SAVE},
     {"\x89HDF", 4, 0, NULL, "an HDF5 file", "ctsc runs TorchScript: " HINT_SAVE},
-    {"\x7f" "ELF", 4, 0, NULL, "a compiled program or library", "libraries with operators go before the command: --load-library FILE"},
+    {"\x7f"
+     "ELF",
+     4, 0, NULL, "a compiled program or library",
+     "libraries with operators go before the command: --load-library FILE"},
     {NULL, 0, 0, ".onnx", "an ONNX graph", "ctsc runs TorchScript: " HINT_SAVE},
     {NULL, 0, 0, ".ipynb", "a notebook", "its code belongs in a .py file"},
     {NULL, 0, 0, ".safetensors", "a safetensors file, weights without code", HINT_WEIGHTS},
     {NULL, 0, 0, ".ptl", "an archive for mobile interpreters, perhaps without code", HINT_SAVE},
     {NULL, 0, 0, ".h5", "a file of Keras", "ctsc runs TorchScript: " HINT_SAVE},
-    {NULL, 0, 0, ".pb", "a TensorFlow graph", "ctsc runs TorchScript: " HINT_SAVE}};
+    {NULL, 0, 0, ".pb", "a TensorFlow graph", "ctsc runs TorchScript: " HINT_SAVE},
+};
 
 static bool hint_ends(const char *path, const char *ending) {
     size_t n = strlen(path), m = strlen(ending);
@@ -40,7 +53,8 @@ static bool hint_ends(const char *path, const char *ending) {
 
 static void hint_say(const char *path, const char *what, const char *todo) {
     const char *file = strstr(todo, "FILE"); /* stands for path */
-    fprintf(stderr, "note: %s is %s\nnote: %.*s%s%s\n", path, what, file ? (int)(file - todo) : (int)strlen(todo), todo, file ? path : "",
+    fprintf(stderr, "note: %s is %s\nnote: %.*s%s%s\n", path, what,
+            file ? (int)(file - todo) : (int)strlen(todo), todo, file ? path : "",
             file ? file + 4 : "");
 }
 
@@ -54,11 +68,13 @@ static size_t hint_tensors(const ctsc_value *v) {
     return n;
 }
 
-/* A dict with tensors, or one of dicts that has one with tensors: "model_state_dict" beside "epoch". */
+/* A dict with tensors, or one of dicts that has one with tensors: "model_state_dict"
+ * beside "epoch". */
 static bool hint_is_weights(const ctsc_value *v) {
     if (hint_tensors(v)) return true;
     bool found = false;
-    for (size_t i = 0; !found && ctsc_value_kind(v) == CTSC_KIND_DICT && i < ctsc_value_len(v); i++) {
+    for (size_t i = 0; !found && ctsc_value_kind(v) == CTSC_KIND_DICT && i < ctsc_value_len(v);
+         i++) {
         ctsc_value *item = ctsc_value_item(v, i);
         found = hint_tensors(item) > 0;
         ctsc_value_free(item);
@@ -71,12 +87,20 @@ static void hint_saved(const char *path, bool zip) {
     ctsc_value *v = NULL;
     if (ctsc_value_load(path, &v, NULL) == CTSC_OK) {
         bool weights = hint_is_weights(v);
-        hint_say(path, weights ? "what torch.save wrote of weights (a state_dict, a checkpoint), without code" : "data that torch.save wrote, without code",
+        hint_say(path,
+                 weights
+                     ? "what torch.save wrote of weights (a state_dict, a checkpoint), without code"
+                     : "data that torch.save wrote, without code",
                  weights ? HINT_WEIGHTS : "it can be an input: --inputs FILE");
     } else if (zip) {
-        hint_say(path, "not what torch.jit.save writes; torch.save(model) writes such files, whose code stays in Python", HINT_SAVE);
+        hint_say(path,
+                 "not what torch.jit.save writes; torch.save(model) writes such files, whose code "
+                 "stays in Python",
+                 HINT_SAVE);
     } else {
-        hint_say(path, "a pickle", "torch.save(model.state_dict(), ...) of a current PyTorch writes weights that --weights takes; " HINT_SAVE);
+        hint_say(path, "a pickle",
+                 "torch.save(model.state_dict(), ...) of a current PyTorch writes weights that "
+                 "--weights takes; " HINT_SAVE);
     }
     ctsc_value_free(v);
 }
@@ -89,12 +113,14 @@ void cli_hint(const char *path) {
     if (!n) return;
     for (size_t i = 0; i < sizeof hint_formats / sizeof *hint_formats; i++) {
         const struct hint_format *h = &hint_formats[i];
-        bool is = h->bytes ? n >= h->at + h->len && !memcmp(head + h->at, h->bytes, h->len) : hint_ends(path, h->ending);
+        bool is = h->bytes ? n >= h->at + h->len && !memcmp(head + h->at, h->bytes, h->len)
+                           : hint_ends(path, h->ending);
         if (is) {
             hint_say(path, h->what, h->todo);
             return;
         }
     }
-    bool zip = n >= 4 && !memcmp(head, "PK\3\4", 4), pickle = head[0] == '\x80' && n > 1 && head[1] >= 2 && head[1] <= 5;
+    bool zip = n >= 4 && !memcmp(head, "PK\3\4", 4),
+         pickle = head[0] == '\x80' && n > 1 && head[1] >= 2 && head[1] <= 5;
     if (zip || pickle) hint_saved(path, zip);
 }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- literals ------------------------------------------------------------------------------------------ */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 static const char *inputs_skip(const char *p) {
     while (isspace((unsigned char)*p)) p++;
@@ -87,10 +87,13 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {
         return CTSC_OK;
     }
     ctsc_value_free(v);
-    return cli_complain(CTSC_USAGE, "--input %s: neither a tensor like float32[2,3]:rand, nor a file like @in.npy, nor a literal", spec);
+    return cli_complain(CTSC_USAGE,
+                        "--input %s: neither a tensor like float32[2,3]:rand, nor a file like "
+                        "@in.npy, nor a literal",
+                        spec);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static ctsc_status inputs_from_file(cli_inputs *in, ctsc_error *e) {
     ctsc_value *v = NULL;
@@ -124,19 +127,24 @@ static int inputs_position(const ctsc_signature *sig, const char *name, size_t l
     return -1;
 }
 
-static ctsc_status inputs_no_such(const ctsc_signature *sig, const char *method, const char *name, size_t len) {
+static ctsc_status inputs_no_such(const ctsc_signature *sig, const char *method, const char *name,
+                                  size_t len) {
     char names[256] = "";
     size_t used = 0;
     for (size_t i = 0; i < ctsc_signature_argument_count(sig) && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", ctsc_signature_argument(sig, i)->name);
-    return cli_complain(CTSC_USAGE, "--input: %s has no argument '%.*s'; it has %s", method, (int)len, name, *names ? names : "none");
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 ctsc_signature_argument(sig, i)->name);
+    return cli_complain(CTSC_USAGE, "--input: %s has no argument '%.*s'; it has %s", method,
+                        (int)len, name, *names ? names : "none");
 }
 
 /* The one after the last that was given is nvalues. */
-static ctsc_status inputs_named(cli_inputs *in, const ctsc_signature *sig, const char *method, const char *spec, size_t len) {
+static ctsc_status inputs_named(cli_inputs *in, const ctsc_signature *sig, const char *method,
+                                const char *spec, size_t len) {
     int at = inputs_position(sig, spec, len);
     if (at < 0) return inputs_no_such(sig, method, spec, len);
-    if (in->values[at]) return cli_complain(CTSC_USAGE, "--input: argument '%.*s' is given twice", (int)len, spec);
+    if (in->values[at])
+        return cli_complain(CTSC_USAGE, "--input: argument '%.*s' is given twice", (int)len, spec);
     ctsc_status s = cli_parse_input(spec + len + 1, &in->values[at]);
     if (s == CTSC_OK && in->nvalues <= (size_t)at) in->nvalues = (size_t)at + 1;
     return s;
@@ -146,13 +154,17 @@ static ctsc_status inputs_defaults(cli_inputs *in, const ctsc_signature *sig, co
     for (size_t i = 0; i < in->nvalues; i++) {
         if (in->values[i]) continue;
         const ctsc_argument *a = ctsc_signature_argument(sig, i);
-        if (!a->default_value) return cli_complain(CTSC_USAGE, "--input: argument '%s' of %s is missing", a->name, method);
-        if (!(in->values[i] = ctsc_value_copy(a->default_value))) return cli_complain(CTSC_LIMIT, "out of memory");
+        if (!a->default_value)
+            return cli_complain(CTSC_USAGE, "--input: argument '%s' of %s is missing", a->name,
+                                method);
+        if (!(in->values[i] = ctsc_value_copy(a->default_value)))
+            return cli_complain(CTSC_LIMIT, "out of memory");
     }
     return CTSC_OK;
 }
 
-static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig, const char *method) {
+static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig,
+                                     const char *method) {
     bool named = false;
     ctsc_status s = CTSC_OK;
     for (size_t i = 0; i < in->nspecs && s == CTSC_OK; i++) {
@@ -162,7 +174,8 @@ static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig, 
             named = true;
             s = inputs_named(in, sig, method, spec, len);
         } else if (named) {
-            s = cli_complain(CTSC_USAGE, "--input %s: arguments with names come after those without", spec);
+            s = cli_complain(CTSC_USAGE,
+                             "--input %s: arguments with names come after those without", spec);
         } else if ((s = cli_parse_input(spec, &in->values[i])) == CTSC_OK) {
             in->nvalues = i + 1;
         }
@@ -170,24 +183,29 @@ static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig, 
     return s == CTSC_OK && named ? inputs_defaults(in, sig, method) : s;
 }
 
-ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method, ctsc_error *e) {
+ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method,
+                            ctsc_error *e) {
     ctsc_signature *sig = NULL;
     size_t room = in->nspecs;
-    if (in->file && in->nspecs) return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
+    if (in->file && in->nspecs)
+        return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
     if (in->file) return inputs_from_file(in, e);
     bool named = false;
     for (size_t i = 0; i < in->nspecs; i++) named |= inputs_name(in->specs[i]) > 0;
-    if (named && ctsc_module_signature(m, method, &sig, e) != CTSC_OK) return (ctsc_status)cli_report(e);
+    if (named && ctsc_module_signature(m, method, &sig, e) != CTSC_OK)
+        return (ctsc_status)cli_report(e);
     if (sig && ctsc_signature_argument_count(sig) > room) room = ctsc_signature_argument_count(sig);
     in->values = calloc(room + 1, sizeof *in->values);
-    ctsc_status s = in->values ? inputs_from_specs(in, sig, method) : (ctsc_status)cli_complain(CTSC_LIMIT, "out of memory");
+    ctsc_status s = in->values ? inputs_from_specs(in, sig, method)
+                               : (ctsc_status)cli_complain(CTSC_LIMIT, "out of memory");
     ctsc_signature_free(sig);
     return s;
 }
 
 ctsc_status cli_read_trace_inputs(cli_inputs *in, char ***names, ctsc_error *e) {
     ctsc_status s = CTSC_OK;
-    if (in->file && in->nspecs) return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
+    if (in->file && in->nspecs)
+        return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
     if (in->file) s = inputs_from_file(in, e);
     else in->values = calloc(in->nspecs + 1, sizeof *in->values);
     if (in->values && !in->file) in->nvalues = in->nspecs;
@@ -196,8 +214,10 @@ ctsc_status cli_read_trace_inputs(cli_inputs *in, char ***names, ctsc_error *e) 
     if (!in->values || !*names) return cli_complain(CTSC_LIMIT, "out of memory");
     for (size_t i = 0; i < in->nspecs; i++) {
         size_t n = inputs_name(in->specs[i]);
-        if (n && !((*names)[i] = strndup(in->specs[i], n))) return cli_complain(CTSC_LIMIT, "out of memory");
-        if ((s = cli_parse_input(in->specs[i] + (n ? n + 1 : 0), &in->values[i])) != CTSC_OK) return s;
+        if (n && !((*names)[i] = strndup(in->specs[i], n)))
+            return cli_complain(CTSC_LIMIT, "out of memory");
+        if ((s = cli_parse_input(in->specs[i] + (n ? n + 1 : 0), &in->values[i])) != CTSC_OK)
+            return s;
     }
     return CTSC_OK;
 }

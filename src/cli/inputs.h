@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inputs.h - the forms an argument can have on the command line, for inputs.c. On failure each says why on stderr and returns the status. */
+/* inputs.h - the forms an argument can have on the command line, for inputs.c. On failure each says
+ * why on stderr and returns the status. */
 #ifndef CTSC_CLI_INPUTS_H
 #define CTSC_CLI_INPUTS_H
 

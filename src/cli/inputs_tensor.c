@@ -19,17 +19,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*    name, dtype, what is filled in its place (C has no type for half precision), elements of that for each one */
-static const struct tensor_dtype { const char *name, *brief; ctsc_dtype dtype, filled; int parts; } tensor_dtypes[] = {
-    {"float32", "f32", CTSC_FLOAT32, CTSC_FLOAT32, 1},     {"float", NULL, CTSC_FLOAT32, CTSC_FLOAT32, 1},
-    {"float64", "f64", CTSC_FLOAT64, CTSC_FLOAT64, 1},     {"double", NULL, CTSC_FLOAT64, CTSC_FLOAT64, 1},
-    {"float16", "f16", CTSC_FLOAT16, CTSC_FLOAT32, 1},     {"half", NULL, CTSC_FLOAT16, CTSC_FLOAT32, 1},
-    {"bfloat16", "bf16", CTSC_BFLOAT16, CTSC_FLOAT32, 1},  {"int64", "i64", CTSC_INT64, CTSC_INT64, 1},
-    {"long", NULL, CTSC_INT64, CTSC_INT64, 1},             {"int32", "i32", CTSC_INT32, CTSC_INT32, 1},
-    {"int", NULL, CTSC_INT32, CTSC_INT32, 1},              {"int16", "i16", CTSC_INT16, CTSC_INT16, 1},
-    {"short", NULL, CTSC_INT16, CTSC_INT16, 1},            {"int8", "i8", CTSC_INT8, CTSC_INT8, 1},
-    {"uint8", "u8", CTSC_UINT8, CTSC_UINT8, 1},            {"bool", "b", CTSC_BOOL, CTSC_BOOL, 1},
-    {"complex64", "c64", CTSC_COMPLEX64, CTSC_FLOAT32, 2}, {"complex128", "c128", CTSC_COMPLEX128, CTSC_FLOAT64, 2}};
+/*    name, dtype, what is filled in its place (C has no type for half precision), elements of
+ *    that for each one */
+static const struct tensor_dtype {
+    const char *name, *brief;
+    ctsc_dtype dtype, filled;
+    int parts;
+} tensor_dtypes[] = {
+    {"float32", "f32", CTSC_FLOAT32, CTSC_FLOAT32, 1},
+    {"float", NULL, CTSC_FLOAT32, CTSC_FLOAT32, 1},
+    {"float64", "f64", CTSC_FLOAT64, CTSC_FLOAT64, 1},
+    {"double", NULL, CTSC_FLOAT64, CTSC_FLOAT64, 1},
+    {"float16", "f16", CTSC_FLOAT16, CTSC_FLOAT32, 1},
+    {"half", NULL, CTSC_FLOAT16, CTSC_FLOAT32, 1},
+    {"bfloat16", "bf16", CTSC_BFLOAT16, CTSC_FLOAT32, 1},
+    {"int64", "i64", CTSC_INT64, CTSC_INT64, 1},
+    {"long", NULL, CTSC_INT64, CTSC_INT64, 1},
+    {"int32", "i32", CTSC_INT32, CTSC_INT32, 1},
+    {"int", NULL, CTSC_INT32, CTSC_INT32, 1},
+    {"int16", "i16", CTSC_INT16, CTSC_INT16, 1},
+    {"short", NULL, CTSC_INT16, CTSC_INT16, 1},
+    {"int8", "i8", CTSC_INT8, CTSC_INT8, 1},
+    {"uint8", "u8", CTSC_UINT8, CTSC_UINT8, 1},
+    {"bool", "b", CTSC_BOOL, CTSC_BOOL, 1},
+    {"complex64", "c64", CTSC_COMPLEX64, CTSC_FLOAT32, 2},
+    {"complex128", "c128", CTSC_COMPLEX128, CTSC_FLOAT64, 2},
+};
 
 static const struct tensor_dtype *tensor_find_dtype(const char *name, size_t len) {
     for (size_t i = 0; i < sizeof tensor_dtypes / sizeof *tensor_dtypes; i++) {
@@ -40,15 +55,16 @@ static const struct tensor_dtype *tensor_find_dtype(const char *name, size_t len
     return NULL;
 }
 
-/* ---- what a tensor holds -------------------------------------------------------------------------------- */
+/* ---- what a tensor holds --------------------------------------------------------------------- */
 
 typedef enum fill_kind { FILL_RAND, FILL_RANDN, FILL_ARANGE, FILL_NUMBER, FILL_RANGE } fill_kind;
 
 typedef struct tensor_fill { fill_kind kind; double low, high; uint64_t state; } tensor_fill;
 
 static const struct { const char *word; tensor_fill fill; } tensor_fills[] = {
-    {"rand", {FILL_RAND}},        {"randn", {FILL_RANDN}},        {"arange", {FILL_ARANGE}},
-    {"zeros", {FILL_NUMBER, 0}},  {"ones", {FILL_NUMBER, 1}}};
+    {"rand", {FILL_RAND}},       {"randn", {FILL_RANDN}},    {"arange", {FILL_ARANGE}},
+    {"zeros", {FILL_NUMBER, 0}}, {"ones", {FILL_NUMBER, 1}},
+};
 
 /* splitmix64 (public domain, S. Vigna). */
 static double tensor_uniform(uint64_t *state) {
@@ -64,9 +80,7 @@ static double tensor_normal(uint64_t *state) {
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-static bool tensor_is_real(ctsc_dtype dt) {
-    return dt == CTSC_FLOAT32 || dt == CTSC_FLOAT64;
-}
+static bool tensor_is_real(ctsc_dtype dt) { return dt == CTSC_FLOAT32 || dt == CTSC_FLOAT64; }
 
 static double tensor_number(tensor_fill *f, ctsc_dtype dt, int64_t i) {
     bool real = tensor_is_real(dt);
@@ -106,7 +120,8 @@ static void tensor_fill_with(const ctsc_value *t, const struct tensor_dtype *d, 
     f.state = 42;
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < d->parts; k++)
-            tensor_store(ctsc_tensor_data(t), d->filled, i * d->parts + k, k && !random ? 0 : tensor_number(&f, d->filled, i));
+            tensor_store(ctsc_tensor_data(t), d->filled, i * d->parts + k,
+                         k && !random ? 0 : tensor_number(&f, d->filled, i));
 }
 
 /* The least and the largest number an element can be. */
@@ -128,12 +143,14 @@ static bool tensor_takes(ctsc_dtype dt, double x) {
     return x >= least && x <= most && (tensor_is_real(dt) || x == floor(x));
 }
 
-static ctsc_status tensor_parse_fill(const char *spec, const char *text, ctsc_dtype dt, tensor_fill *out) {
+static ctsc_status tensor_parse_fill(const char *spec, const char *text, ctsc_dtype dt,
+                                     tensor_fill *out) {
     for (size_t i = 0; i < sizeof tensor_fills / sizeof *tensor_fills; i++)
         if (!strcmp(text, tensor_fills[i].word)) {
             *out = tensor_fills[i].fill;
             if (out->kind != FILL_RANDN || tensor_is_real(dt)) return CTSC_OK;
-            return cli_complain(CTSC_USAGE, "--input %s: randn is for floating-point tensors", spec);
+            return cli_complain(CTSC_USAGE, "--input %s: randn is for floating-point tensors",
+                                spec);
         }
     char *end;
     out->kind = FILL_NUMBER;
@@ -145,19 +162,26 @@ static ctsc_status tensor_parse_fill(const char *spec, const char *text, ctsc_dt
         out->low = cli_double(low, &end);
         bool good = end != low && !*end;
         out->high = cli_double(dots + 2, &end);
-        if (!good || end == dots + 2 || *end || !(out->low < out->high) || isinf(out->high - out->low))
-            return cli_complain(CTSC_USAGE, "--input %s: LOW..HIGH, with LOW below HIGH, is expected", spec);
+        if (!good || end == dots + 2 || *end || !(out->low < out->high) ||
+            isinf(out->high - out->low))
+            return cli_complain(CTSC_USAGE,
+                                "--input %s: LOW..HIGH, with LOW below HIGH, is expected", spec);
     } else {
         out->low = cli_double(text, &end);
         if (end == text || *end)
-            return cli_complain(CTSC_USAGE, "--input %s: the contents are rand, randn, zeros, ones, arange, a number or LOW..HIGH", spec);
+            return cli_complain(CTSC_USAGE,
+                                "--input %s: the contents are rand, randn, zeros, ones, arange, a "
+                                "number or LOW..HIGH",
+                                spec);
     }
     double last = out->kind == FILL_RANGE && !tensor_is_real(dt) ? out->high - 1 : out->low;
-    if ((tensor_takes(dt, out->low) && tensor_takes(dt, last)) || (tensor_is_real(dt) && out->kind == FILL_NUMBER)) return CTSC_OK;
+    if ((tensor_takes(dt, out->low) && tensor_takes(dt, last)) ||
+        (tensor_is_real(dt) && out->kind == FILL_NUMBER))
+        return CTSC_OK;
     return cli_complain(CTSC_USAGE, "--input %s: the dtype has no such numbers", spec);
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static ctsc_status tensor_convert(ctsc_value **t, ctsc_dtype dt, ctsc_error *e) {
     ctsc_value *to = ctsc_int_new(dt), *made = NULL;
@@ -177,12 +201,15 @@ static ctsc_status tensor_parse_sizes(const char *spec, const char **p, int64_t 
         char *end;
         errno = 0;
         long long v = strtoll(at, &end, 10);
-        if (end == at || *n == 64 || v < 0 || errno) return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
+        if (end == at || *n == 64 || v < 0 || errno)
+            return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
         sizes[(*n)++] = v;
         at = *end == ',' ? end + 1 : end;
-        if (*end != ',' && *end != ']') return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
+        if (*end != ',' && *end != ']')
+            return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
     }
-    if (*at != ']' || (at[1] && at[1] != ':')) return cli_complain(CTSC_USAGE, "--input %s: ']' expected", spec);
+    if (*at != ']' || (at[1] && at[1] != ':'))
+        return cli_complain(CTSC_USAGE, "--input %s: ']' expected", spec);
     *p = at + 1;
     return CTSC_OK;
 }

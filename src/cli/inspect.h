@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspect.h - what ctsc inspect (cmd_inspect.c) and its table of layers (inspect_layers.c) share. Everything is gathered as JSON first. */
+/* inspect.h - what ctsc inspect (cmd_inspect.c) and its table of layers (inspect_layers.c) share.
+ * Everything is gathered as JSON first. */
 #ifndef CTSC_CLI_INSPECT_H
 #define CTSC_CLI_INSPECT_H
 
@@ -9,9 +10,11 @@
 const char *inspect_dtype(ctsc_dtype dt);
 int64_t inspect_elements(const json_t *shape);
 int64_t inspect_bytes(const json_t *tensor); /* of an object with dtype and shape */
-/* [{"name", "class", "depth", "parameters", "calls", "output", "flops", "all_flops"}, ...]: with inputs, what a call of the method did; NULL with the failure
- * in e. attributes: the module's, as cmd_inspect.c gathers them. */
-json_t *inspect_layers(const ctsc_module *m, const cli_call *call, const json_t *attributes, ctsc_error *e);
+/* [{"name", "class", "depth", "parameters", "calls", "output", "flops", "all_flops"}, ...]: with
+ * inputs, what a call of the method did; NULL with the failure in e. attributes: the module's, as
+ * cmd_inspect.c gathers them. */
+json_t *inspect_layers(const ctsc_module *m, const cli_call *call, const json_t *attributes,
+                       ctsc_error *e);
 void inspect_print_layers(const json_t *layers);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inspect_layers.c - the table of modules that ctsc inspect shows: classes, parameters and, where inputs are given, results and operations.
+ * inspect_layers.c - the table of modules that ctsc inspect shows: classes, parameters and, where
+ * inputs are given, results and operations.
  *
  * Figures of a module are of it and of all below it.
  * Tests: tests/cli/inspect.test
@@ -11,9 +12,12 @@
 
 /*    dtype, its name, bytes of an element */
 static const struct { ctsc_dtype dtype; const char *name; int bytes; } layers_dtypes[] = {
-    {CTSC_UINT8, "uint8", 1},       {CTSC_INT8, "int8", 1},           {CTSC_INT16, "int16", 2},          {CTSC_INT32, "int32", 4},
-    {CTSC_INT64, "int64", 8},       {CTSC_FLOAT16, "float16", 2},     {CTSC_FLOAT32, "float32", 4},      {CTSC_FLOAT64, "float64", 8},
-    {CTSC_BOOL, "bool", 1},         {CTSC_BFLOAT16, "bfloat16", 2},   {CTSC_COMPLEX64, "complex64", 8},  {CTSC_COMPLEX128, "complex128", 16}};
+    {CTSC_UINT8, "uint8", 1},         {CTSC_INT8, "int8", 1},
+    {CTSC_INT16, "int16", 2},         {CTSC_INT32, "int32", 4},
+    {CTSC_INT64, "int64", 8},         {CTSC_FLOAT16, "float16", 2},
+    {CTSC_FLOAT32, "float32", 4},     {CTSC_FLOAT64, "float64", 8},
+    {CTSC_BOOL, "bool", 1},           {CTSC_BFLOAT16, "bfloat16", 2},
+    {CTSC_COMPLEX64, "complex64", 8}, {CTSC_COMPLEX128, "complex128", 16}};
 
 enum { LAYERS_DTYPES = sizeof layers_dtypes / sizeof *layers_dtypes };
 
@@ -25,28 +29,33 @@ const char *inspect_dtype(ctsc_dtype dt) {
 
 int64_t inspect_elements(const json_t *shape) {
     int64_t n = 1;
-    for (size_t i = 0; i < json_array_size(shape); i++) n *= json_integer_value(json_array_get(shape, i));
+    for (size_t i = 0; i < json_array_size(shape); i++)
+        n *= json_integer_value(json_array_get(shape, i));
     return n;
 }
 
 int64_t inspect_bytes(const json_t *tensor) {
     const char *dtype = json_string_value(json_object_get(tensor, "dtype"));
     for (int i = 0; i < LAYERS_DTYPES; i++)
-        if (!strcmp(layers_dtypes[i].name, dtype)) return inspect_elements(json_object_get(tensor, "shape")) * layers_dtypes[i].bytes;
-    return inspect_elements(json_object_get(tensor, "shape")); /* the quantised ones have a byte each */
+        if (!strcmp(layers_dtypes[i].name, dtype))
+            return inspect_elements(json_object_get(tensor, "shape")) * layers_dtypes[i].bytes;
+    /* the quantised ones have a byte each */
+    return inspect_elements(json_object_get(tensor, "shape"));
 }
 
-/* ---- gathering ------------------------------------------------------------------------------------------ */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 /* A tensor as its sizes, containers as lists of what they hold, anything else as its type. */
 static json_t *layers_shape(const ctsc_value *v, int depth) {
     ctsc_kind kind = ctsc_value_kind(v);
     json_t *a = json_array();
     if (kind == CTSC_KIND_TENSOR) {
-        for (int i = 0; i < ctsc_tensor_ndim(v); i++) json_array_append_new(a, json_integer(ctsc_tensor_sizes(v)[i]));
+        for (int i = 0; i < ctsc_tensor_ndim(v); i++)
+            json_array_append_new(a, json_integer(ctsc_tensor_sizes(v)[i]));
         return a;
     }
-    if ((kind == CTSC_KIND_TUPLE || kind == CTSC_KIND_LIST || kind == CTSC_KIND_DICT) && depth < 8 && ctsc_value_len(v) <= 16) {
+    if ((kind == CTSC_KIND_TUPLE || kind == CTSC_KIND_LIST || kind == CTSC_KIND_DICT) &&
+        depth < 8 && ctsc_value_len(v) <= 16) {
         for (size_t i = 0; i < ctsc_value_len(v); i++) {
             ctsc_value *item = ctsc_value_item(v, i);
             json_array_append_new(a, item ? layers_shape(item, depth + 1) : json_null());
@@ -71,7 +80,8 @@ static int64_t layers_parameters(const json_t *attributes, const char *name) {
     json_array_foreach((json_t *)attributes, i, a) {
         const char *full = json_string_value(json_object_get(a, "name"));
         bool below = !len || (!strncmp(full, name, len) && full[len] == '.');
-        if (below && !strcmp(json_string_value(json_object_get(a, "role")), "parameter") && json_object_get(a, "shape"))
+        if (below && !strcmp(json_string_value(json_object_get(a, "role")), "parameter") &&
+            json_object_get(a, "shape"))
             n += inspect_elements(json_object_get(a, "shape"));
     }
     return n;
@@ -91,25 +101,30 @@ static void layers_visit(void *ctx, const ctsc_layer *l) {
     json_array_append_new(g->list, o);
 }
 
-json_t *inspect_layers(const ctsc_module *m, const cli_call *call, const json_t *attributes, ctsc_error *e) {
+json_t *inspect_layers(const ctsc_module *m, const cli_call *call, const json_t *attributes,
+                       ctsc_error *e) {
     layers_gather g = {json_array(), attributes};
     bool run = call->inputs.nspecs || call->inputs.file;
-    if (ctsc_module_layers(m, run ? call->method : NULL, call->inputs.nvalues, call->inputs.values, layers_visit, &g, e) == CTSC_OK) return g.list;
+    if (ctsc_module_layers(m, run ? call->method : NULL, call->inputs.nvalues, call->inputs.values,
+                           layers_visit, &g, e) == CTSC_OK)
+        return g.list;
     json_decref(g.list);
     return NULL;
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 /* "[1, 3, 8, 8]", "[[2, 3], [4]]", "int" */
 static size_t layers_print_shape(const json_t *shape, char *text, size_t size) {
     if (json_is_null(shape)) return (size_t)snprintf(text, size, "-");
-    if (json_is_integer(shape)) return (size_t)snprintf(text, size, "%lld", (long long)json_integer_value(shape));
+    if (json_is_integer(shape))
+        return (size_t)snprintf(text, size, "%lld", (long long)json_integer_value(shape));
     if (json_is_string(shape)) return (size_t)snprintf(text, size, "%s", json_string_value(shape));
     size_t used = (size_t)snprintf(text, size, "[");
     for (size_t i = 0; i < json_array_size(shape) && used < size; i++) {
         if (i) used += (size_t)snprintf(text + used, size - used, ", ");
-        if (used < size) used += layers_print_shape(json_array_get(shape, i), text + used, size - used);
+        if (used < size)
+            used += layers_print_shape(json_array_get(shape, i), text + used, size - used);
     }
     return used < size ? used + (size_t)snprintf(text + used, size - used, "]") : used;
 }
@@ -148,8 +163,10 @@ void inspect_print_layers(const json_t *layers) {
         printf("  %-*s  %-*s", widths[0], label, widths[1], layers_class(l));
         layers_print_shape(json_object_get(l, "output"), shape, sizeof shape);
         if (run) printf("  %-*s", widths[2], shape);
-        printf("  %14s", cli_grouped(json_integer_value(json_object_get(l, "parameters")), number, sizeof number));
-        bool called = json_integer_value(json_object_get(l, "calls")) > 0, all = json_is_true(json_object_get(l, "all_flops"));
+        printf("  %14s", cli_grouped(json_integer_value(json_object_get(l, "parameters")), number,
+                                     sizeof number));
+        bool called = json_integer_value(json_object_get(l, "calls")) > 0,
+             all = json_is_true(json_object_get(l, "all_flops"));
         cli_grouped(json_integer_value(json_object_get(l, "flops")), flops, sizeof flops);
         if (run) printf("  %15s%s", called ? flops : "-", called && !all ? " +" : "");
         putchar('\n');

@@ -2,11 +2,12 @@
 /*
  * machine.c - the rates of memory and of arithmetic, with as many threads as the benchmark uses.
  *
- * Copy: every thread copies its own part of a buffer of twice the last cache (at least 64 MiB) to another; the best
- * of five rounds counts, since only disturbances make a round slower. Arithmetic: 12 independent vector accumulators
- * per thread, enough for the latency of a multiply-add (4 or 5 cycles) times the two units of current cores; the
- * widest vectors the processor has. A round is 1 ms, so threads wait for each other in a loop before it: waking up at a
- * barrier takes them 5 % of that.
+ * Copy: every thread copies its own part of a buffer of twice the last cache (at least 64 MiB) to
+ * another; the best of five rounds counts, since only disturbances make a round slower.
+ * Arithmetic: 12 independent vector accumulators per thread, enough for the latency of a
+ * multiply-add (4 or 5 cycles) times the two units of current cores; the widest vectors the
+ * processor has. A round is 1 ms, so threads wait for each other in a loop before it: waking up at
+ * a barrier takes them 5 % of that.
  */
 #include "cli/machine.h"
 
@@ -35,26 +36,28 @@ double machine_now(void) {
 
 int machine_cores(void) {
     cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                        : (int)sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? n : 1;
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------ */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* Each returns the operations it did, and leaves something in *sink that depends on all of them. x stays near 1. */
+/* Each returns the operations it did, and leaves something in *sink that depends on all of
+ * them. x stays near 1. */
 
 #if defined(__x86_64__)
-#define FMA_LOOP(vector, width, set1, fmadd, add, store)                                              \
-    vector a[12], m = set1(0.999f), c = set1(0.001f);                                                 \
-    for (int i = 0; i < 12; i++) a[i] = set1((float)i);                                               \
-    for (int s = 0; s < FMA_STEPS; s++) {                                                             \
-        a[0] = fmadd(a[0], m, c), a[1] = fmadd(a[1], m, c), a[2] = fmadd(a[2], m, c);                 \
-        a[3] = fmadd(a[3], m, c), a[4] = fmadd(a[4], m, c), a[5] = fmadd(a[5], m, c);                 \
-        a[6] = fmadd(a[6], m, c), a[7] = fmadd(a[7], m, c), a[8] = fmadd(a[8], m, c);                 \
-        a[9] = fmadd(a[9], m, c), a[10] = fmadd(a[10], m, c), a[11] = fmadd(a[11], m, c);             \
-    }                                                                                                 \
-    for (int i = 1; i < 12; i++) a[0] = add(a[0], a[i]);                                              \
-    store(sink, a[0]);                                                                                \
+#define FMA_LOOP(vector, width, set1, fmadd, add, store)                                           \
+    vector a[12], m = set1(0.999f), c = set1(0.001f);                                              \
+    for (int i = 0; i < 12; i++) a[i] = set1((float)i);                                            \
+    for (int s = 0; s < FMA_STEPS; s++) {                                                          \
+        a[0] = fmadd(a[0], m, c), a[1] = fmadd(a[1], m, c), a[2] = fmadd(a[2], m, c);              \
+        a[3] = fmadd(a[3], m, c), a[4] = fmadd(a[4], m, c), a[5] = fmadd(a[5], m, c);              \
+        a[6] = fmadd(a[6], m, c), a[7] = fmadd(a[7], m, c), a[8] = fmadd(a[8], m, c);              \
+        a[9] = fmadd(a[9], m, c), a[10] = fmadd(a[10], m, c), a[11] = fmadd(a[11], m, c);          \
+    }                                                                                              \
+    for (int i = 1; i < 12; i++) a[0] = add(a[0], a[i]);                                           \
+    store(sink, a[0]);                                                                             \
     return 2.0 * 12 * (width) * FMA_STEPS
 
 __attribute__((target("avx512f"))) static double fma_avx512(float *sink) {
@@ -87,15 +90,15 @@ static double fma_run(float *sink) {
     return fma_plain(sink);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct machine_part {
     pthread_barrier_t *barrier; /* of all parts and the one who measures */
     atomic_int *awake;          /* parts that passed it, in all rounds */
-    int parts, number; /* how many there are, and which this is */
-    char *from, *to; /* NULL: arithmetic */
+    int parts, number;          /* how many there are, and which this is */
+    char *from, *to;            /* NULL: arithmetic */
     size_t bytes;
-    double done;     /* operations or bytes of one round */
+    double done; /* operations or bytes of one round */
     double begin, end;
     float sink[16];
 } machine_part;
@@ -107,7 +110,8 @@ static void machine_meet(const machine_part *p, int round) {
         if (spins % 1024 == 0) sched_yield(); /* more threads than cores */
 }
 
-/* The calling thread stays on the n-th processor it may use: rounds are too short for the system to spread threads over them. */
+/* The calling thread stays on the n-th processor it may use: rounds are too short for the system to
+ * spread threads over them. */
 static void machine_stay(int n) {
     cpu_set_t may, one;
     if (sched_getaffinity(0, sizeof may, &may) || CPU_COUNT(&may) == 0) return;
@@ -134,7 +138,8 @@ static void *machine_work(void *ctx) {
         p->begin = machine_now();
         if (p->from) {
             memcpy(p->to, p->from, p->bytes);
-            __asm__ volatile("" ::"r"(p->to), "r"(p->from) : "memory"); /* every round's copy is made */
+            /* every round's copy is made */
+            __asm__ volatile("" ::"r"(p->to), "r"(p->from) : "memory");
             p->done = 2.0 * (double)p->bytes;
         } else {
             p->done = fma_run(p->sink);
@@ -145,7 +150,8 @@ static void *machine_work(void *ctx) {
     return NULL;
 }
 
-/* Of all parts together in one round, from the first that begins to the last that ends; per microsecond. */
+/* Of all parts together in one round, from the first that begins to the last that ends;
+ * per microsecond. */
 static double machine_round_rate(const machine_part *parts, int threads) {
     double begin = parts[0].begin, end = parts[0].end, sum = 0;
     for (int i = 0; i < threads; i++) {
@@ -168,7 +174,8 @@ static double machine_rate(machine_part *parts, int threads) {
         parts[i].awake = &awake;
         parts[i].parts = threads;
         parts[i].number = i;
-        if (pthread_create(&ids[i], NULL, machine_work, &parts[i])) abort(); /* the others wait at the barrier for ever */
+        /* the others wait at the barrier for ever */
+        if (pthread_create(&ids[i], NULL, machine_work, &parts[i])) abort();
     }
     for (int round = 0; round < MACHINE_ROUNDS; round++) {
         pthread_barrier_wait(&barrier);
@@ -214,7 +221,8 @@ machine_rates machine_measure(int threads) {
     machine_part *parts = calloc((size_t)threads, sizeof *parts);
     size_t bytes = machine_copy_bytes(threads);
     char *memory = bytes ? aligned_alloc(HUGE_PAGE, 2 * bytes * (size_t)threads) : NULL;
-    if (memory) (void)madvise(memory, 2 * bytes * (size_t)threads, MADV_HUGEPAGE); /* the first touch takes long otherwise */
+    /* the first touch takes long otherwise */
+    if (memory) (void)madvise(memory, 2 * bytes * (size_t)threads, MADV_HUGEPAGE);
     for (int i = 0; parts && memory && i < threads; i++) {
         parts[i].bytes = bytes;
         parts[i].from = memory + 2 * bytes * (size_t)i;

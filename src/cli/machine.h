@@ -5,14 +5,17 @@
 
 /* Measuring takes some 0.1 s. Negative: could not be measured (no memory, no threads). */
 typedef struct machine_rates {
-    double copy_gbps;  /* memcpy between buffers that fit into no cache; bytes read and bytes written both count */
+    /* memcpy between buffers that fit into no cache; bytes read and bytes written both count */
+    double copy_gbps;
     double fma_gflops; /* multiply-adds of float32 in registers; each is two operations */
 } machine_rates;
 
 machine_rates machine_measure(int threads);
-/* fma_gflops alone: measured once per process and number of threads, in some 5 ms. Not for two threads at a time. */
+/* fma_gflops alone: measured once per process and number of threads, in some 5 ms. Not for two
+ * threads at a time. */
 double machine_fma_gflops(int threads);
-/* The share of that peak, in percent, that `flops` operations in so many microseconds are; negative: not known. peak: what machine_fma_gflops gave. */
+/* The share of that peak, in percent, that `flops` operations in so many microseconds are;
+ * negative: not known. peak: what machine_fma_gflops gave. */
 double machine_peak_percent(double flops, double us, double peak);
 /* Microseconds on a clock that only goes forward. */
 double machine_now(void);

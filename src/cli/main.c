@@ -10,7 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct { const char *name, *usage, *text; int (*run)(int argc, char **argv); } commands[] = {
+static const struct {
+    const char *name, *usage, *text;
+    int (*run)(int argc, char **argv);
+} commands[] = {
 #define COMMAND_ROW(name, usage, text) {#name, usage, text, cmd_##name},
     COMMANDS(COMMAND_ROW)
 #undef COMMAND_ROW
@@ -24,17 +27,21 @@ static const struct { const char *name, *arg, *text; } options[] = {
 
 static void main_help(FILE *to) {
     fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
-          "Compiles and runs PyTorch's TorchScript without PyTorch: Python source (net.py) becomes an archive\n"
-          "(net.pt) that ctsc and PyTorch load; archives of torch.jit.save and torch.export.save run, are shown, measured and served.\n\n"
+          "Compiles and runs PyTorch's TorchScript without PyTorch: Python source (net.py) becomes "
+          "an archive\n"
+          "(net.pt) that ctsc and PyTorch load; archives of torch.jit.save and torch.export.save "
+          "run, are shown, measured and served.\n\n"
           "  ctsc compile net.py -o net.pt\n"
           "  ctsc run net.pt --input 'float32[1,3,224,224]:rand'\n\n"
-          "MODEL is an archive or a .py file.\n\nCommands:\n", to);
+          "MODEL is an archive or a .py file.\n\nCommands:\n",
+          to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);
     fputs("\nOptions:\n", to);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         char form[64];
-        snprintf(form, sizeof form, "--%s%s%s", options[i].name, options[i].arg ? " " : "", options[i].arg ? options[i].arg : "");
+        snprintf(form, sizeof form, "--%s%s%s", options[i].name, options[i].arg ? " " : "",
+                 options[i].arg ? options[i].arg : "");
         fprintf(to, "  %-24s %s\n", form, options[i].text);
     }
     fputs("\nExit codes:\n", to);
@@ -50,7 +57,8 @@ static bool main_is(const char *name, const char *typed) {
     return *name == *typed;
 }
 
-/* How many letters have to be added, removed or changed to make b of a (Levenshtein), by rows of the usual table. */
+/* How many letters have to be added, removed or changed to make b of a (Levenshtein), by rows of
+ * the usual table. */
 static int main_distance(const char *a, const char *b) {
     int row[32];
     int n = (int)strlen(b);
@@ -68,7 +76,8 @@ static int main_distance(const char *a, const char *b) {
     return row[n];
 }
 
-/* The command that was meant, perhaps: what begins like it, or is a letter or two away. NULL: none. */
+/* The command that was meant, perhaps: what begins like it, or is a letter or two
+ * away. NULL: none. */
 static const char *main_similar(const char *typed) {
     const char *best = NULL;
     int least = 3;
@@ -119,10 +128,13 @@ int main(int argc, char **argv) {
         main_help(stderr);
         return CTSC_USAGE;
     }
-    for (int code; !strcmp(argv[1], "--load-library") || !strncmp(argv[1], "--load-library=", 15);) {
+    for (int code;
+         !strcmp(argv[1], "--load-library") || !strncmp(argv[1], "--load-library=", 15);) {
         int used = argv[1][14] ? 1 : 2;
         if (argc < used + 2) {
-            fputs(argc <= used ? "ctsc: --load-library: the file is missing\n" : "ctsc: a command is missing\n", stderr);
+            fputs(argc <= used ? "ctsc: --load-library: the file is missing\n"
+                               : "ctsc: a command is missing\n",
+                  stderr);
             return CTSC_USAGE;
         }
         if ((code = main_load(used == 1 ? argv[1] + 15 : argv[2]))) return code;
@@ -136,7 +148,8 @@ int main(int argc, char **argv) {
         argv = asked;
         argc = 3;
     }
-    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?") || !strcmp(name, "help")) {
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?") ||
+        !strcmp(name, "help")) {
         main_help(stdout);
         return main_finish(0);
     }

@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* How many of PyTorch's operators there are here, by family; missing: also which are not. An exit code. */
+/* How many of PyTorch's operators there are here, by family; missing: also which are
+ * not. An exit code. */
 int ops_coverage(bool missing, bool json);
 /* The same of core ATen, what programs of torch.export are decomposed to. */
 int ops_core_aten(bool json);

@@ -2,8 +2,9 @@
 /*
  * ops_coverage.c - ctsc ops --coverage: how many of the operators of PyTorch 1.13 are supported.
  *
- * Counted are overloads of the aten namespace. `functional` ones write none of their arguments; `core` are those that programs call: all but
- * in-place and out= overloads, backward operators, names that begin with an underscore, and copies of views (*_copy).
+ * Counted are overloads of the aten namespace. `functional` ones write none of their arguments;
+ * `core` are those that programs call: all but in-place and out= overloads, backward operators,
+ * names that begin with an underscore, and copies of views (*_copy).
  * Tests: tests/cli/ops.test
  */
 #include "cli/ops.h"
@@ -35,8 +36,8 @@ static void coverage_add(coverage_count *c, bool have) {
 static bool coverage_is_core(const ctsc_operator_detail *o) {
     size_t name = strcspn(o->key, ".");
     bool in_place = o->key[name - 1] == '_' && o->key[name - 2] != '_';
-    return strncmp(o->key, "aten::_", 7) && !in_place && strcmp(o->alias, "out") && !strstr(o->key, "backward") &&
-           strncmp(o->key + name - 5, "_copy", 5);
+    return strncmp(o->key, "aten::_", 7) && !in_place && strcmp(o->alias, "out") &&
+           !strstr(o->key, "backward") && strncmp(o->key + name - 5, "_copy", 5);
 }
 
 static void coverage_visit(void *ctx, const ctsc_operator_detail *o) {
@@ -58,11 +59,11 @@ static void coverage_visit(void *ctx, const ctsc_operator_detail *o) {
 
 static double coverage_share(coverage_count c) { return c.all ? 100.0 * c.have / c.all : 100; }
 
-/* ---- text --------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void coverage_line(const char *name, coverage_count every, coverage_count functional) {
-    printf("%-30s %5d / %5d %5.1f %%   %5d / %5d %5.1f %%\n", name, every.have, every.all, coverage_share(every), functional.have,
-           functional.all, coverage_share(functional));
+    printf("%-30s %5d / %5d %5.1f %%   %5d / %5d %5.1f %%\n", name, every.have, every.all,
+           coverage_share(every), functional.have, functional.all, coverage_share(functional));
 }
 
 static void coverage_print_missing(const coverage_family *f) {
@@ -86,19 +87,22 @@ static void coverage_print_missing(const coverage_family *f) {
 static void coverage_print(const coverage *c, bool missing) {
     printf("%-30s %22s   %22s\n", "aten, by family", "overloads", "functional");
     for (int i = 0; i < c->n; i++)
-        if (c->families[i].every.all) coverage_line(c->families[i].name, c->families[i].every, c->families[i].functional);
+        if (c->families[i].every.all)
+            coverage_line(c->families[i].name, c->families[i].every, c->families[i].functional);
     coverage_line("all", c->every, c->functional);
-    printf("\nwhat programs call (no in-place, out=, backward operators, _names, copies of views): %d of %d, %.1f %%\n", c->core.have, c->core.all,
-           coverage_share(c->core));
+    printf("\nwhat programs call (no in-place, out=, backward operators, _names, copies of views): "
+           "%d of %d, %.1f %%\n",
+           c->core.have, c->core.all, coverage_share(c->core));
     printf("other namespaces: %d of %d\n", c->other.have, c->other.all);
     if (missing) printf("\nmissing (functional):\n");
     for (int i = 0; missing && i < c->n; i++) coverage_print_missing(&c->families[i]);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *coverage_count_json(coverage_count c) {
-    return json_pack("{s:i, s:i, s:f}", "supported", c.have, "all", c.all, "share", coverage_share(c) / 100);
+    return json_pack("{s:i, s:i, s:f}", "supported", c.have, "all", c.all, "share",
+                     coverage_share(c) / 100);
 }
 
 static int coverage_print_json(const coverage *c) {
@@ -106,12 +110,15 @@ static int coverage_print_json(const coverage *c) {
     for (int i = 0; i < c->n; i++) {
         const coverage_family *f = &c->families[i];
         if (f->every.all)
-            json_object_set_new(families, f->name, json_pack("{s:o, s:o, s:O}", "overloads", coverage_count_json(f->every),
-                                                             "functional", coverage_count_json(f->functional), "missing", f->missing));
+            json_object_set_new(
+                families, f->name,
+                json_pack("{s:o, s:o, s:O}", "overloads", coverage_count_json(f->every),
+                          "functional", coverage_count_json(f->functional), "missing", f->missing));
     }
-    return cli_print_json(json_pack("{s:o, s:o, s:o, s:o, s:o}", "overloads", coverage_count_json(c->every), "functional",
-                                    coverage_count_json(c->functional), "core", coverage_count_json(c->core), "other_namespaces",
-                                    coverage_count_json(c->other), "families", families));
+    return cli_print_json(json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "overloads", coverage_count_json(c->every), "functional",
+        coverage_count_json(c->functional), "core", coverage_count_json(c->core),
+        "other_namespaces", coverage_count_json(c->other), "families", families));
 }
 
 int ops_coverage(bool missing, bool json) {

@@ -2,7 +2,8 @@
 /*
  * ops_markdown.c - ctsc ops --markdown: docs/operators.md, a table of operators per family.
  *
- * A row is an overload; overloads that are derived from it stand in it by name. The dtypes are found by running the operator.
+ * A row is an overload; overloads that are derived from it stand in it by name. The dtypes are
+ * found by running the operator.
  * Tests: tests/run.py (group docs)
  */
 #include "cli/ops.h"
@@ -12,7 +13,8 @@
 #include <string.h>
 
 typedef struct markdown_row {
-    char *key, *schema, *base, *also; /* base: NULL or the key it is derived from; also: what is derived from it, ", a, b" */
+    /* base: NULL or the key it is derived from; also: what is derived from it, ", a, b" */
+    char *key, *schema, *base, *also;
     const char *family, *how, *alias, *fusible;
 } markdown_row;
 
@@ -30,7 +32,9 @@ static void markdown_visit(void *ctx, const ctsc_operator_detail *o) {
         m->cap = cap;
     }
     markdown_row *r = &m->rows[m->n];
-    *r = (markdown_row){strdup(o->key), strdup(o->schema), o->base ? strdup(o->base) : NULL, NULL, o->family, o->how, o->alias, o->fusible};
+    *r = (markdown_row){strdup(o->key), strdup(o->schema), o->base ? strdup(o->base) : NULL,
+                        NULL,           o->family,         o->how,
+                        o->alias,       o->fusible};
     m->failed = !r->key || !r->schema || (o->base && !r->base);
     m->n++;
 }
@@ -47,7 +51,9 @@ static markdown_row *markdown_root(const markdown *m, markdown_row *r) {
     return r;
 }
 
-static const char *markdown_short(const char *key) { return strncmp(key, "aten::", 6) ? key : key + 6; }
+static const char *markdown_short(const char *key) {
+    return strncmp(key, "aten::", 6) ? key : key + 6;
+}
 
 static void markdown_fold(markdown *m) {
     for (size_t i = 0; i < m->n && !m->failed; i++) {
@@ -63,7 +69,7 @@ static void markdown_fold(markdown *m) {
     }
 }
 
-/* ---- printing --------------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 #define BIT(d) (UINT32_C(1) << (d))
 
@@ -73,9 +79,18 @@ static const struct { uint32_t bits; const char *name; } markdown_dtypes[] = {
     {BIT(CTSC_UINT8) | BIT(CTSC_INT8) | BIT(CTSC_INT16) | BIT(CTSC_INT32) | BIT(CTSC_INT64), "int"},
     {BIT(CTSC_FLOAT16) | BIT(CTSC_BFLOAT16) | BIT(CTSC_FLOAT32) | BIT(CTSC_FLOAT64), "float"},
     {BIT(CTSC_COMPLEX64) | BIT(CTSC_COMPLEX128), "complex"},
-    {BIT(CTSC_UINT8), "u8"}, {BIT(CTSC_INT8), "i8"}, {BIT(CTSC_INT16), "i16"}, {BIT(CTSC_INT32), "i32"}, {BIT(CTSC_INT64), "i64"},
-    {BIT(CTSC_FLOAT16), "f16"}, {BIT(CTSC_BFLOAT16), "bf16"}, {BIT(CTSC_FLOAT32), "f32"}, {BIT(CTSC_FLOAT64), "f64"},
-    {BIT(CTSC_COMPLEX64), "c64"}, {BIT(CTSC_COMPLEX128), "c128"}};
+    {BIT(CTSC_UINT8), "u8"},
+    {BIT(CTSC_INT8), "i8"},
+    {BIT(CTSC_INT16), "i16"},
+    {BIT(CTSC_INT32), "i32"},
+    {BIT(CTSC_INT64), "i64"},
+    {BIT(CTSC_FLOAT16), "f16"},
+    {BIT(CTSC_BFLOAT16), "bf16"},
+    {BIT(CTSC_FLOAT32), "f32"},
+    {BIT(CTSC_FLOAT64), "f64"},
+    {BIT(CTSC_COMPLEX64), "c64"},
+    {BIT(CTSC_COMPLEX128), "c128"},
+};
 
 static void markdown_print_dtypes(uint32_t bits) {
     const char *comma = "";
@@ -97,7 +112,8 @@ static void markdown_print_row(const markdown_row *r) {
     markdown_print_cell(markdown_short(r->schema));
     printf("` | ");
     markdown_print_dtypes(ctsc_operator_dtypes(r->key));
-    printf(" | %s | %s | %s | %s |\n", r->alias, r->fusible ? r->fusible : "", r->how, r->also ? r->also : "");
+    printf(" | %s | %s | %s | %s |\n", r->alias, r->fusible ? r->fusible : "", r->how,
+           r->also ? r->also : "");
 }
 
 static void markdown_print_family(const markdown *m, const char *family) {
@@ -105,8 +121,10 @@ static void markdown_print_family(const markdown *m, const char *family) {
     for (size_t i = 0; i < m->n; i++) {
         if (m->rows[i].base || strcmp(m->rows[i].family, family)) continue;
         if (!begun)
-            printf("\n## %c%s\n\n| operator | dtypes | results | fused | how | also |\n| --- | --- | --- | --- | --- | --- |\n",
-                   family[0] >= 'a' && family[0] <= 'z' ? family[0] - 'a' + 'A' : family[0], family + 1);
+            printf("\n## %c%s\n\n| operator | dtypes | results | fused | how | also |\n| --- | --- "
+                   "| --- | --- | --- | --- |\n",
+                   family[0] >= 'a' && family[0] <= 'z' ? family[0] - 'a' + 'A' : family[0],
+                   family + 1);
         begun = true;
         markdown_print_row(&m->rows[i]);
     }
@@ -115,15 +133,22 @@ static void markdown_print_family(const markdown *m, const char *family) {
 static const char markdown_head[] =
     "<!-- Made by `make docs` from the tables of src/ir/ops; changes here are lost. -->\n"
     "# The operators of ctsc\n\n"
-    "One row per overload; `ctsc ops --coverage` counts them against PyTorch's, `ctsc ops --missing` lists what is not there.\n\n"
+    "One row per overload; `ctsc ops --coverage` counts them against PyTorch's, `ctsc ops "
+    "--missing` lists what is not there.\n\n"
     "- *operator*: its schema, in PyTorch's notation; `aten::` is left out.\n"
-    "- *dtypes*: with which it works, found by running it on small tensors of each dtype: `int` is u8 to i64, `float` f16, bf16, f32 and f64,\n"
-    "  `complex` c64 and c128. Empty: no tensors, or arguments of a form that the search does not make.\n"
-    "- *results*: `new` memory, a `view` of an argument (or the argument itself), written `in place`, written to an `out` argument.\n"
+    "- *dtypes*: with which it works, found by running it on small tensors of each dtype: `int` is "
+    "u8 to i64, `float` f16, bf16, f32 and f64,\n"
+    "  `complex` c64 and c128. Empty: no tensors, or arguments of a form that the search does not "
+    "make.\n"
+    "- *results*: `new` memory, a `view` of an argument (or the argument itself), written `in "
+    "place`, written to an `out` argument.\n"
     "- *fused*: as what it becomes part of native kernels (FUSE in src/ir/ops).\n"
-    "- *how*: a `kernel` in C, `TorchScript` (src/frontend/prelude/operators.py), or `bytecode` instructions.\n"
-    "- *also*: the overloads that follow from it: in place, `out=`, other names, copies of views (src/ir/op/op_derive.c).\n\n"
-    "All run on the CPU; `ctsc inspect --device cuda MODEL` lists those of a model that have no version for CUDA.\n";
+    "- *how*: a `kernel` in C, `TorchScript` (src/frontend/prelude/operators.py), or `bytecode` "
+    "instructions.\n"
+    "- *also*: the overloads that follow from it: in place, `out=`, other names, copies of views "
+    "(src/ir/op/op_derive.c).\n\n"
+    "All run on the CPU; `ctsc inspect --device cuda MODEL` lists those of a model that have no "
+    "version for CUDA.\n";
 
 int ops_markdown(void) {
     markdown m = {0};

@@ -2,9 +2,11 @@
 /*
  * profile_show.c - the figures of ctsc profile: a table, two side by side, JSON.
  *
- * Percentages are of self time and add up to 100: each is rounded down to a tenth, and the tenths left over go to those that lost most.
- * JSON: model, method, opt, threads, fma_gflops, and what ctsc_profiler_json has, with peak_percent in each row (of fma_gflops, in self time; null where that or
- * flops is not known, or flops is 0); two of these as "a" and "b" where two are compared.
+ * Percentages are of self time and add up to 100: each is rounded down to a tenth, and the tenths
+ * left over go to those that lost most.
+ * JSON: model, method, opt, threads, fma_gflops, and what ctsc_profiler_json has, with peak_percent
+ * in each row (of fma_gflops, in self time; null where that or flops is not known, or flops is 0);
+ * two of these as "a" and "b" where two are compared.
  * Tests: tests/cli/profile.test
  */
 #include "cli/profile_show.h"
@@ -16,7 +18,7 @@
 
 enum { SHOW_NAME = 512, SHOW_SOURCE = 60 };
 
-/* ---- rows --------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void show_collect(void *ctx, const ctsc_profile_entry *e) {
     profile_rows *r = ctx;
@@ -34,12 +36,15 @@ static void show_collect(void *ctx, const ctsc_profile_entry *e) {
 }
 
 static ctsc_profile_by show_table_kind(const profile_args *a) {
-    return a->lines ? CTSC_PROFILE_LINES : a->methods ? CTSC_PROFILE_METHODS : CTSC_PROFILE_OPERATORS;
+    return a->lines     ? CTSC_PROFILE_LINES
+           : a->methods ? CTSC_PROFILE_METHODS
+                        : CTSC_PROFILE_OPERATORS;
 }
 
 static bool show_rows(const profile_args *a, const profile_side *s, profile_rows *out) {
     *out = (profile_rows){0};
-    return ctsc_profiler_visit(s->p, show_table_kind(a), show_collect, out) == CTSC_OK && !out->failed;
+    return ctsc_profiler_visit(s->p, show_table_kind(a), show_collect, out) == CTSC_OK &&
+           !out->failed;
 }
 
 /* Sums up the rows from `from` on in the first of them; returns how many remain. */
@@ -91,7 +96,7 @@ static int *show_shares_of(const profile_rows *r) {
     return out;
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* "12.3 MB" in 9 columns, "12.3 M" without a unit; "-" for nothing. */
 static void show_amount(double x, const char *unit) {
@@ -103,18 +108,17 @@ static void show_amount(double x, const char *unit) {
         return;
     }
     for (; x >= 999.5 && i < 4; i++) x /= 1000;
-    snprintf(text, sizeof text, "%.*f%s%s%s", x >= 99.95 || (!i && x == (double)(int)x) ? 0 : x >= 9.995 ? 1 : 2, x, i || *unit ? " " : "", prefixes[i],
-             unit);
+    snprintf(text, sizeof text, "%.*f%s%s%s",
+             x >= 99.95 || (!i && x == (double)(int)x) ? 0
+             : x >= 9.995                              ? 1
+                                                       : 2,
+             x, i || *unit ? " " : "", prefixes[i], unit);
     printf(" %9s", text);
 }
 
-static void show_us(double us) {
-    printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us);
-}
+static void show_us(double us) { printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us); }
 
-static void show_count(double n) {
-    printf(" %8.*f", n == (double)(int64_t)n ? 0 : 1, n);
-}
+static void show_count(double n) { printf(" %8.*f", n == (double)(int64_t)n ? 0 : 1, n); }
 
 /* The line's text, if the file is here. */
 static void show_source(const ctsc_profile_entry *e) {
@@ -126,7 +130,8 @@ static void show_source(const ctsc_profile_entry *e) {
         if (strchr(line, '\n')) at++;
     if (found && fgets(line, sizeof line, f)) {
         const char *text = line + strspn(line, " \t");
-        printf("  %.*s", (int)(strcspn(text, "\n") < SHOW_SOURCE ? strcspn(text, "\n") : SHOW_SOURCE), text);
+        printf("  %.*s",
+               (int)(strcspn(text, "\n") < SHOW_SOURCE ? strcspn(text, "\n") : SHOW_SOURCE), text);
     }
     if (f) fclose(f);
 }
@@ -143,13 +148,15 @@ static const char *show_head(const profile_args *a) {
 }
 
 static void show_title(const profile_args *a, const profile_side *s) {
-    printf("%s, method %s, --opt %d, %d thread%s, %llu call%s of %.1f us", s->model.path, a->call.method, s->opt, a->threads,
-           a->threads == 1 ? "" : "s", (unsigned long long)s->sum.calls, s->sum.calls == 1 ? "" : "s", s->sum.total_us / (double)s->sum.calls);
+    printf("%s, method %s, --opt %d, %d thread%s, %llu call%s of %.1f us", s->model.path,
+           a->call.method, s->opt, a->threads, a->threads == 1 ? "" : "s",
+           (unsigned long long)s->sum.calls, s->sum.calls == 1 ? "" : "s",
+           s->sum.total_us / (double)s->sum.calls);
     if (a->fma_gflops > 0) printf(", %.0f GFLOP/s at FMA peak", a->fma_gflops);
     putchar('\n');
 }
 
-/* ---- one table -------------------------------------------------------------------------------------------------- */
+/* ---- one table ------------------------------------------------------------------------------- */
 
 static void show_row(const profile_args *a, const ctsc_profile_entry *e, int share, double calls) {
     char text[SHOW_NAME];
@@ -159,7 +166,9 @@ static void show_row(const profile_args *a, const ctsc_profile_entry *e, int sha
     if (e->count) show_count((double)e->count / calls);
     else printf(" %8s", "-");
     show_amount(e->uncounted || e->self_us <= 0 ? 0 : (double)e->flops / e->self_us * 1e6, "");
-    double percent = e->uncounted ? -1 : machine_peak_percent((double)e->flops, e->self_us, a->fma_gflops);
+    double percent = e->uncounted
+                         ? -1
+                         : machine_peak_percent((double)e->flops, e->self_us, a->fma_gflops);
     if (percent > 0) printf(" %6.1f", percent);
     else printf(" %6s", "-");
     show_amount(e->self_us <= 0 ? 0 : (double)e->bytes / e->self_us * 1e6, "");
@@ -184,10 +193,11 @@ static int show_one(const profile_args *a) {
         return cli_complain(CTSC_LIMIT, "out of memory");
     }
     double calls = (double)s->sum.calls;
-    ctsc_profile_entry all = {.name = "total", .kind = "total", .self_us = s->sum.total_us, .total_us = s->sum.total_us};
+    ctsc_profile_entry all = {
+        .name = "total", .kind = "total", .self_us = s->sum.total_us, .total_us = s->sum.total_us};
     show_title(a, s);
-    printf("\n %10s %7s %10s %8s %9s %6s %9s %8s %9s %9s  %s\n", "self us", "self %", "total us", "count", "FLOP/s", "% peak", "B/s", "allocs", "allocated",
-           "peak", show_head(a));
+    printf("\n %10s %7s %10s %8s %9s %6s %9s %8s %9s %9s  %s\n", "self us", "self %", "total us",
+           "count", "FLOP/s", "% peak", "B/s", "allocs", "allocated", "peak", show_head(a));
     for (size_t i = 0; i < r.n; i++) {
         const ctsc_profile_entry *e = &r.data[i];
         show_row(a, e, shares[i], calls);
@@ -205,7 +215,7 @@ static int show_one(const profile_args *a) {
     return 0;
 }
 
-/* ---- side by side ------------------------------------------------------------------------------------------------ */
+/* ---- side by side ---------------------------------------------------------------------------- */
 
 typedef struct show_pair { ctsc_profile_entry name; double us[2], count[2]; } show_pair;
 
@@ -270,14 +280,16 @@ static size_t show_fold_pairs(show_pair *pairs, size_t n, size_t from) {
     return from + 1;
 }
 
-static void show_pairs(const profile_args *a, const show_pair *pairs, size_t n, int *const shares[2]) {
+static void show_pairs(const profile_args *a, const show_pair *pairs, size_t n,
+                       int *const shares[2]) {
     show_pair all = {.name = {.name = "total"}};
     for (int side = 0; side < 2; side++) {
         printf("%c  ", "AB"[side]);
         show_title(a, &a->sides[side]);
         all.us[side] = a->sides[side].sum.total_us / (double)a->sides[side].sum.calls;
     }
-    printf("\n %10s %7s %8s %10s %7s %8s %8s  %s\n", "A self us", "A %", "A count", "B self us", "B %", "B count", "B / A", show_head(a));
+    printf("\n %10s %7s %8s %10s %7s %8s %8s  %s\n", "A self us", "A %", "A count", "B self us",
+           "B %", "B count", "B / A", show_head(a));
     for (size_t i = 0; i < n; i++) {
         show_pair_row(&pairs[i], (int[]){shares[0][i], shares[1][i]});
         for (int side = 0; side < 2; side++) all.count[side] += pairs[i].count[side];
@@ -301,7 +313,7 @@ static int show_two(const profile_args *a) {
     return ok ? 0 : cli_complain(CTSC_LIMIT, "out of memory");
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Adds peak_percent to the rows of a table; false without memory. */
 static bool show_json_percents(json_t *rows, double peak) {
@@ -309,20 +321,25 @@ static bool show_json_percents(json_t *rows, double peak) {
     json_t *row;
     bool ok = true;
     json_array_foreach(rows, i, row) {
-        double percent = machine_peak_percent(json_number_value(json_object_get(row, "flops")), json_number_value(json_object_get(row, "self_us")), peak);
-        ok &= json_object_set_new(row, "peak_percent", percent > 0 ? json_real(percent) : json_null()) == 0;
+        double percent = machine_peak_percent(json_number_value(json_object_get(row, "flops")),
+                                              json_number_value(json_object_get(row, "self_us")),
+                                              peak);
+        ok &= json_object_set_new(row, "peak_percent",
+                                  percent > 0 ? json_real(percent) : json_null()) == 0;
     }
     return ok;
 }
 
 static json_t *show_json_side(const profile_args *a, const profile_side *s) {
     char *text = ctsc_profiler_json(s->p);
-    json_t *j = json_pack("{s:s, s:s, s:i, s:i, s:o}", "model", s->model.path, "method", a->call.method, "opt", s->opt, "threads", a->threads, "fma_gflops",
+    json_t *j = json_pack("{s:s, s:s, s:i, s:i, s:o}", "model", s->model.path, "method",
+                          a->call.method, "opt", s->opt, "threads", a->threads, "fma_gflops",
                           a->fma_gflops > 0 ? json_real(a->fma_gflops) : json_null());
     json_t *rest = text ? json_loads(text, 0, NULL) : NULL;
     ctsc_string_free(text);
     bool ok = j && rest && show_json_percents(json_object_get(rest, "operators"), a->fma_gflops) &&
-              show_json_percents(json_object_get(rest, "lines"), a->fma_gflops) && show_json_percents(json_object_get(rest, "methods"), a->fma_gflops);
+              show_json_percents(json_object_get(rest, "lines"), a->fma_gflops) &&
+              show_json_percents(json_object_get(rest, "methods"), a->fma_gflops);
     if (!ok || json_object_update(j, rest) != 0) json_decref(j), j = NULL;
     json_decref(rest);
     return j;

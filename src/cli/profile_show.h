@@ -22,10 +22,10 @@ typedef struct profile_args {
     cli_call call;
     cli_limits limits;
     const char *compare, *trace;
-    int compare_opt;  /* -1: not given */
+    int compare_opt; /* -1: not given */
     int calls, warmup, limit;
     bool lines, methods, json;
-    int threads;      /* in use */
+    int threads;       /* in use */
     double fma_gflops; /* the host's peak; negative: not measured, or of no use on another device */
     int nsides;
     profile_side sides[2];

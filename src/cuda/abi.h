@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * abi.h - the parts of the CUDA driver's and NVRTC's binary interfaces that we use: types, constants, and a table of functions for each.
+ * abi.h - the parts of the CUDA driver's and NVRTC's binary interfaces that we use: types,
+ * constants, and a table of functions for each.
  *
- * Written after NVIDIA's documentation (CUDA Driver API and NVRTC reference manuals), so that building needs no CUDA. Names are NVIDIA's, for
- * the reader who looks them up; each table's row is the name in our code, the symbol in the library (with the version of its signature), the
- * parameters. Everything exists since CUDA 11.4. library.c opens the libraries; tests/cuda/sim/ implements the same tables without a device.
+ * Written after NVIDIA's documentation (CUDA Driver API and NVRTC reference manuals), so that
+ * building needs no CUDA. Names are NVIDIA's, for the reader who looks them up; each table's row is
+ * the name in our code, the symbol in the library (with the version of its signature), the
+ * parameters. Everything exists since CUDA 11.4. library.c opens the libraries; tests/cuda/sim/
+ * implements the same tables without a device.
  */
 #ifndef CTSC_CUDA_ABI_H
 #define CTSC_CUDA_ABI_H
 
 #include <stddef.h>
 
-/* ---- the driver ------------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 typedef int CUresult;
 typedef int CUdevice;
@@ -82,55 +85,63 @@ typedef struct cuda_kernel_node {
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
 
-#define CUDA_DRIVER_FUNCTIONS(F)                                                                                               \
-    F(cuInit, cuInit, (unsigned flags))                                                                                        \
-    F(cuDriverGetVersion, cuDriverGetVersion, (int *version))                                                                  \
-    F(cuGetErrorName, cuGetErrorName, (CUresult error, const char **name))                                                     \
-    F(cuGetErrorString, cuGetErrorString, (CUresult error, const char **text))                                                 \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *count))                                                                        \
-    F(cuDeviceGet, cuDeviceGet, (CUdevice *device, int ordinal))                                                               \
-    F(cuDeviceGetName, cuDeviceGetName, (char *name, int len, CUdevice device))                                                \
-    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *nbytes, CUdevice device))                                                \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))                                \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                              \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext context))                                                                   \
-    F(cuStreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                                                     \
-    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream stream))                                                             \
-    F(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                                                         \
-    F(cuEventRecord, cuEventRecord, (CUevent event, CUstream stream))                                                          \
-    F(cuEventSynchronize, cuEventSynchronize, (CUevent event))                                                                 \
-    F(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                                                      \
-    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *available, size_t *total))                                                       \
-    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr * p, size_t nbytes))                                                             \
-    F(cuMemFree, cuMemFree_v2, (CUdeviceptr p))                                                                                \
-    F(cuMemHostAlloc, cuMemHostAlloc, (void **p, size_t nbytes, unsigned flags))                                               \
-    F(cuMemFreeHost, cuMemFreeHost, (void *p))                                                                                 \
-    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t nbytes, CUstream stream))             \
-    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t nbytes, CUstream stream))                   \
-    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t nbytes, CUstream stream))             \
-    F(cuMemsetD8Async, cuMemsetD8Async, (CUdeviceptr to, unsigned char byte, size_t nbytes, CUstream stream))                  \
-    F(cuModuleLoadData, cuModuleLoadData, (CUmodule * module, const void *image))                                              \
-    F(cuModuleUnload, cuModuleUnload, (CUmodule module))                                                                       \
-    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name))                    \
-    F(cuFuncGetAttribute, cuFuncGetAttribute, (int *value, int attribute, CUfunction function))                                \
-    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                                 \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                \
-      (int *blocks, CUfunction function, int threads, size_t shared))                                                          \
-    F(cuLaunchKernel, cuLaunchKernel,                                                                                          \
-      (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,             \
-       unsigned block_z, unsigned shared, CUstream stream, void **params, void **extra))                                       \
-    F(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, int mode))                                              \
-    F(cuStreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                              \
-    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                                                       \
-      (CUstream stream, int *status, unsigned long long *id, CUgraph *graph, const CUgraphNode **nodes, size_t *count))        \
-    F(cuGraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec * exec, CUgraph graph, unsigned long long flags))          \
-    F(cuGraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                                                       \
-    F(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams,                                                          \
-      (CUgraphExec exec, CUgraphNode node, const cuda_kernel_node *params))                                                    \
-    F(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec))                                                              \
+#define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
+    F(cuInit, cuInit, (unsigned flags))                                                            \
+    F(cuDriverGetVersion, cuDriverGetVersion, (int *version))                                      \
+    F(cuGetErrorName, cuGetErrorName, (CUresult error, const char **name))                         \
+    F(cuGetErrorString, cuGetErrorString, (CUresult error, const char **text))                     \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *count))                                            \
+    F(cuDeviceGet, cuDeviceGet, (CUdevice * device, int ordinal))                                  \
+    F(cuDeviceGetName, cuDeviceGetName, (char *name, int len, CUdevice device))                    \
+    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *nbytes, CUdevice device))                    \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))    \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))  \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext context))                                       \
+    F(cuStreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                         \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream stream))                                 \
+    F(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                             \
+    F(cuEventRecord, cuEventRecord, (CUevent event, CUstream stream))                              \
+    F(cuEventSynchronize, cuEventSynchronize, (CUevent event))                                     \
+    F(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                          \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *available, size_t *total))                           \
+    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr * p, size_t nbytes))                                 \
+    F(cuMemFree, cuMemFree_v2, (CUdeviceptr p))                                                    \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **p, size_t nbytes, unsigned flags))                   \
+    F(cuMemFreeHost, cuMemFreeHost, (void *p))                                                     \
+    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                     \
+      (CUdeviceptr to, const void *from, size_t nbytes, CUstream stream))                          \
+    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,                                                     \
+      (void *to, CUdeviceptr from, size_t nbytes, CUstream stream))                                \
+    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                                     \
+      (CUdeviceptr to, CUdeviceptr from, size_t nbytes, CUstream stream))                          \
+    F(cuMemsetD8Async, cuMemsetD8Async,                                                            \
+      (CUdeviceptr to, unsigned char byte, size_t nbytes, CUstream stream))                        \
+    F(cuModuleLoadData, cuModuleLoadData, (CUmodule * module, const void *image))                  \
+    F(cuModuleUnload, cuModuleUnload, (CUmodule module))                                           \
+    F(cuModuleGetFunction, cuModuleGetFunction,                                                    \
+      (CUfunction * function, CUmodule module, const char *name))                                  \
+    F(cuFuncGetAttribute, cuFuncGetAttribute, (int *value, int attribute, CUfunction function))    \
+    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction function, int attribute, int value))     \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,    \
+      (int *blocks, CUfunction function, int threads, size_t shared))                              \
+    F(cuLaunchKernel, cuLaunchKernel,                                                              \
+      (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+       unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,        \
+       void **extra))                                                                              \
+    F(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, int mode))                  \
+    F(cuStreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                  \
+    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
+      (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,                       \
+       const CUgraphNode **nodes, size_t *count))                                                  \
+    F(cuGraphInstantiate, cuGraphInstantiateWithFlags,                                             \
+      (CUgraphExec * exec, CUgraph graph, unsigned long long flags))                               \
+    F(cuGraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                           \
+    F(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams,                              \
+      (CUgraphExec exec, CUgraphNode node, const cuda_kernel_node *params))                        \
+    F(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec))                                  \
     F(cuGraphDestroy, cuGraphDestroy, (CUgraph graph))
 
-/* ---- NVRTC -------------------------------------------------------------------------------------- */
+/* ---- NVRTC ----------------------------------------------------------------------------------- */
 
 typedef int nvrtcResult;
 typedef struct _nvrtcProgram *nvrtcProgram;
@@ -145,20 +156,21 @@ enum {
     NVRTC_ERROR_INTERNAL_ERROR = 11,
 };
 
-#define CUDA_NVRTC_FUNCTIONS(F)                                                                                                \
-    F(nvrtcVersion, nvrtcVersion, (int *major, int *minor))                                                                    \
-    F(nvrtcGetNumSupportedArchs, nvrtcGetNumSupportedArchs, (int *count))                                                      \
-    F(nvrtcGetSupportedArchs, nvrtcGetSupportedArchs, (int *archs))                                                            \
-    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                                                  \
-      (nvrtcProgram * program, const char *text, const char *name, int nheaders, const char *const *headers,                   \
-       const char *const *header_names))                                                                                       \
-    F(nvrtcDestroyProgram, nvrtcDestroyProgram, (nvrtcProgram * program))                                                      \
-    F(nvrtcCompileProgram, nvrtcCompileProgram, (nvrtcProgram program, int noptions, const char *const *options))              \
-    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (nvrtcProgram program, size_t *size))                                    \
-    F(nvrtcGetProgramLog, nvrtcGetProgramLog, (nvrtcProgram program, char *log))                                               \
-    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (nvrtcProgram program, size_t *size))                                              \
-    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (nvrtcProgram program, char *image))                                                       \
-    F(nvrtcGetPTXSize, nvrtcGetPTXSize, (nvrtcProgram program, size_t *size))                                                  \
+#define CUDA_NVRTC_FUNCTIONS(F)                                                                    \
+    F(nvrtcVersion, nvrtcVersion, (int *major, int *minor))                                        \
+    F(nvrtcGetNumSupportedArchs, nvrtcGetNumSupportedArchs, (int *count))                          \
+    F(nvrtcGetSupportedArchs, nvrtcGetSupportedArchs, (int *archs))                                \
+    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                      \
+      (nvrtcProgram * program, const char *text, const char *name, int nheaders,                   \
+       const char *const *headers, const char *const *header_names))                               \
+    F(nvrtcDestroyProgram, nvrtcDestroyProgram, (nvrtcProgram * program))                          \
+    F(nvrtcCompileProgram, nvrtcCompileProgram,                                                    \
+      (nvrtcProgram program, int noptions, const char *const *options))                            \
+    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (nvrtcProgram program, size_t *size))        \
+    F(nvrtcGetProgramLog, nvrtcGetProgramLog, (nvrtcProgram program, char *log))                   \
+    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (nvrtcProgram program, size_t *size))                  \
+    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (nvrtcProgram program, char *image))                           \
+    F(nvrtcGetPTXSize, nvrtcGetPTXSize, (nvrtcProgram program, size_t *size))                      \
     F(nvrtcGetPTX, nvrtcGetPTX, (nvrtcProgram program, char *text))
 
 #endif

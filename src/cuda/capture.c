@@ -2,9 +2,10 @@
 /*
  * capture.c - taking notes of a call (capture.h).
  *
- * Made-up memory lies at addresses whose upper bits are neither all 0 nor all 1, where no memory can be. Slots follow one another and no address is
- * used twice, so a pointer's slot is found by bisection. The two times differ in where slots begin and in the gaps between them: no number
- * and no distance between two addresses is the same in both.
+ * Made-up memory lies at addresses whose upper bits are neither all 0 nor all 1, where no memory
+ * can be. Slots follow one another and no address is used twice, so a pointer's slot is found by
+ * bisection. The two times differ in where slots begin and in the gaps between them: no number and
+ * no distance between two addresses is the same in both.
  * Tests: tests/unit/test_cuda_replay.c
  */
 #include "cuda/capture_internal.h"
@@ -40,7 +41,8 @@ ctsc_status cuda_capture_refuse(diag *d, const char *what) {
 ctsc_status cuda_capture_end(cuda_capture *n, diag *d) {
     cuda_noting = NULL;
     if (n->no_memory) return diag_no_memory(d);
-    if (*n->refused) return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: %s", n->refused);
+    if (*n->refused)
+        return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: %s", n->refused);
     return CTSC_OK;
 }
 
@@ -53,9 +55,10 @@ void cuda_capture_free(cuda_capture *n) {
     mem_free(n);
 }
 
-/* ---- slots -------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-static ctsc_status notes_slot_new(cuda_capture *n, diag *d, size_t remainder, size_t nbytes, void **out) {
+static ctsc_status notes_slot_new(cuda_capture *n, diag *d, size_t remainder, size_t nbytes,
+                                  void **out) {
     size_t room = (remainder + nbytes + NOTES_ALIGN - 1) / NOTES_ALIGN * NOTES_ALIGN;
     if (nbytes > (size_t)1 << 46) return diag_fail(d, CTSC_LIMIT, "CUDA out of memory");
     if (!vec_push(&n->slots, ((note_slot){n->next + remainder, nbytes, n->notes.len, SIZE_MAX}))) {
@@ -67,7 +70,8 @@ static ctsc_status notes_slot_new(cuda_capture *n, diag *d, size_t remainder, si
     return CTSC_OK;
 }
 
-ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_t nbytes, void **out) {
+ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_t nbytes,
+                               void **out) {
     ctsc_status st = notes_slot_new(n, d, (uintptr_t)like % NOTES_ALIGN, nbytes, out);
     if (st == CTSC_OK) n->ninputs++;
     return st;
@@ -100,7 +104,7 @@ size_t cuda_capture_slot_bytes(const cuda_capture *n, int slot) {
     return n->slots.data[slot].nbytes;
 }
 
-/* ---- what is asked of the device ------------------------------------------------------------------ */
+/* ---- what is asked of the device ------------------------------------------------------------- */
 
 static ctsc_status notes_check_device(cuda *c, diag *d) {
     return c == cuda_noting->device ? CTSC_OK : cuda_capture_refuse(d, "another device takes part");
@@ -126,9 +130,11 @@ static bool notes_all_zero(const char *p, size_t n) {
 
 ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes) {
     cuda_capture *n = cuda_noting;
-    if (notes_all_zero(host, nbytes)) return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &to, sizeof to);
+    if (notes_all_zero(host, nbytes))
+        return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &to, sizeof to);
     size_t at = (n->contents.len + NOTES_ALIGN - 1) / NOTES_ALIGN * NOTES_ALIGN;
-    if (nbytes > NOTES_CONTENTS || at + nbytes > NOTES_CONTENTS) return cuda_capture_refuse(d, "much is copied from the host");
+    if (nbytes > NOTES_CONTENTS || at + nbytes > NOTES_CONTENTS)
+        return cuda_capture_refuse(d, "much is copied from the host");
     if (!vec_reserve(&n->contents, at + nbytes)) {
         n->no_memory = true;
         return diag_no_memory(d);
@@ -136,7 +142,8 @@ ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, siz
     memset(n->contents.data + n->contents.len, 0, at - n->contents.len);
     memcpy(n->contents.data + at, host, nbytes);
     n->contents.len = at + nbytes;
-    return cuda_capture_add(c, d, (note){.kind = NOTE_WRITE, .moved = nbytes, .content = at}, (void *[]){to, NULL}, 2 * sizeof to);
+    return cuda_capture_add(c, d, (note){.kind = NOTE_WRITE, .moved = nbytes, .content = at},
+                            (void *[]){to, NULL}, 2 * sizeof to);
 }
 
 ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out) {

@@ -2,19 +2,23 @@
 /*
  * capture.h - what a call asks of the device, noted instead of done.
  *
- * Between cuda_capture_begin and cuda_capture_end nothing that the calling thread asks of the device happens. Kernels, copies, fillings and
- * cuda_call's are noted with their parameters; memory that is allocated does not exist, its address is made up and is none that a host or a
- * device could have. Whoever asks cannot tell, unless it wants a value: cuda_read and cuda_wait fail with CTSC_UNSUPPORTED
- * then, and so does cuda_capture_end. Other threads go on as ever.
+ * Between cuda_capture_begin and cuda_capture_end nothing that the calling thread asks of the
+ * device happens. Kernels, copies, fillings and cuda_call's are noted with their parameters; memory
+ * that is allocated does not exist, its address is made up and is none that a host or a device
+ * could have. Whoever asks cannot tell, unless it wants a value: cuda_read and cuda_wait fail with
+ * CTSC_UNSUPPORTED then, and so does cuda_capture_end. Other threads go on as ever.
  *
- * Which of the words among a kernel's parameters are addresses the layer cannot know: they are structs of many kinds. So a call is
- * noted twice, with made-up memory at other places the second time. What changes between the two is an address, and of what memory it tells
- * by itself; what stays is a number, or the address of memory that was there before (replay.c). What is copied from the host must be the same both
- * times as well; it is kept on the device.
+ * Which of the words among a kernel's parameters are addresses the layer cannot know: they are
+ * structs of many kinds. So a call is noted twice, with made-up memory at other places the second
+ * time. What changes between the two is an address, and of what memory it tells by itself; what
+ * stays is a number, or the address of memory that was there before (replay.c). What is copied from
+ * the host must be the same both times as well; it is kept on the device.
  *
- * Memory that the call finds or makes is a *slot*: first its inputs, in the order in which they were introduced, then what it allocates.
+ * Memory that the call finds or makes is a *slot*: first its inputs, in the order in which they
+ * were introduced, then what it allocates.
  *
- * Ownership: notes belong to the thread that makes them. Tests: tests/unit/test_cuda_replay.c
+ * Ownership: notes belong to the thread that makes them.
+ * Tests: tests/unit/test_cuda_replay.c
  */
 #ifndef CTSC_CUDA_CAPTURE_H
 #define CTSC_CUDA_CAPTURE_H
@@ -23,21 +27,25 @@
 
 typedef struct cuda_capture cuda_capture;
 
-/* which: 0 or 1, the first or the second time. Fails with CTSC_USAGE if the thread takes notes already. */
+/* which: 0 or 1, the first or the second time. Fails with CTSC_USAGE if the thread
+ * takes notes already. */
 ctsc_status cuda_capture_begin(cuda *c, diag *d, int which, cuda_capture **out);
-/* Memory of the call's arguments, as a made-up address that leaves the remainder of `like` by 512: kernels are chosen by alignment. Before the call. */
-ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_t nbytes, void **out);
+/* Memory of the call's arguments, as a made-up address that leaves the remainder of `like` by 512:
+ * kernels are chosen by alignment. Before the call. */
+ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_t nbytes,
+                               void **out);
 /* The call is over. Fails if it wanted what cannot be noted; n stays the caller's either way. */
 ctsc_status cuda_capture_end(cuda_capture *n, diag *d);
 void cuda_capture_free(cuda_capture *n);
 
-/* While the calling thread takes notes: says that `what` cannot be noted, and spoils them. Else CTSC_OK. For those who keep what they make of
- * the device's memory for later calls, too: they would keep what does not exist. */
+/* While the calling thread takes notes: says that `what` cannot be noted, and spoils them. Else
+ * CTSC_OK. For those who keep what they make of the device's memory for later calls, too: they
+ * would keep what does not exist. */
 ctsc_status cuda_capture_refuse(diag *d, const char *what);
 /* Does p point into made-up memory? */
 bool cuda_capture_has(const cuda_capture *n, const void *p);
 
-/* ---- afterwards ---- */
+/* ---- afterwards ------------------------------------------------------------------------------ */
 
 /* The slot p points into, and where in it; -1: none. */
 int cuda_capture_slot(const cuda_capture *n, const void *p, size_t *at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_internal.h - notes as replay.c reads them, and how the other files of this folder write them. */
+/* capture_internal.h - notes as replay.c reads them, and how the other files of this
+ * folder write them. */
 #ifndef CTSC_CUDA_CAPTURE_INTERNAL_H
 #define CTSC_CUDA_CAPTURE_INTERNAL_H
 
@@ -10,23 +11,25 @@
 
 typedef enum note_kind { NOTE_LAUNCH, NOTE_MOVE, NOTE_ZERO, NOTE_WRITE, NOTE_CALL } note_kind;
 
-/* One thing the device is asked for. Its parameters are bytes in which addresses lie at multiples of 8: a kernel's parameters, a call's,
- * {to, from} of a copy, {to} of a filling, {to, NULL} of what comes from the host. */
+/* One thing the device is asked for. Its parameters are bytes in which addresses lie at multiples
+ * of 8: a kernel's parameters, a call's, {to, from} of a copy, {to} of a filling, {to, NULL} of
+ * what comes from the host. */
 typedef struct note {
     note_kind kind;
     const cuda_kernel *kernel; /* NOTE_LAUNCH */
     cuda_shape shape;
-    cuda_call_fn fn;           /* NOTE_CALL */
-    size_t moved;              /* bytes: NOTE_MOVE, NOTE_ZERO, NOTE_WRITE */
-    size_t content;            /* NOTE_WRITE: where in cuda_capture.contents */
-    size_t params, nbytes;     /* where in cuda_capture.bytes, and how many */
+    cuda_call_fn fn;       /* NOTE_CALL */
+    size_t moved;          /* bytes: NOTE_MOVE, NOTE_ZERO, NOTE_WRITE */
+    size_t content;        /* NOTE_WRITE: where in cuda_capture.contents */
+    size_t params, nbytes; /* where in cuda_capture.bytes, and how many */
 } note;
 
 /* Memory that the call finds or makes. */
 typedef struct note_slot {
     uintptr_t base;
     size_t nbytes;
-    size_t born, died; /* the notes [born, died) may use it; died is SIZE_MAX while it is allocated */
+    /* the notes [born, died) may use it; died is SIZE_MAX while it is allocated */
+    size_t born, died;
 } note_slot;
 
 struct cuda_capture {

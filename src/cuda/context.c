@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context.c - CUDA devices: finding and opening them, the way in for each call, what their errors say.
+ * context.c - CUDA devices: finding and opening them, the way in for each call, what
+ * their errors say.
  *
- * A device is opened once and stays open until the process ends: its primary context is shared with other users of CUDA in the process
- * (PyTorch, say), who outlive no one.
+ * A device is opened once and stays open until the process ends: its primary context is shared with
+ * other users of CUDA in the process (PyTorch, say), who outlive no one.
  * Tests: tests/unit/test_cuda_device.c
  */
-#include "cuda/cuda_internal.h"
 #include "cuda/capture_internal.h"
+#include "cuda/cuda_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +17,26 @@ enum { CONTEXT_MAX_DEVICES = 64 };
 
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 static cuda *context_devices[CONTEXT_MAX_DEVICES];
-static atomic_bool context_forked; /* this process is a copy of one that had opened a device: the driver does not work in it */
+/* this process is a copy of one that had opened a device: the driver does not work in it */
+static atomic_bool context_forked;
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-static ctsc_status context_describe(const cuda_driver *driver, diag *d, ctsc_status status, CUresult r, const char *what) {
+static ctsc_status context_describe(const cuda_driver *driver, diag *d, ctsc_status status,
+                                    CUresult r, const char *what) {
     const char *name = NULL, *text = NULL;
-    if (driver->cuGetErrorName(r, &name) != CUDA_SUCCESS || !name) name = "an error this driver does not know";
+    if (driver->cuGetErrorName(r, &name) != CUDA_SUCCESS || !name)
+        name = "an error this driver does not know";
     if (driver->cuGetErrorString(r, &text) != CUDA_SUCCESS || !text) text = "unknown error";
     return diag_fail(d, status, "CUDA error: %s (%s, code %d, in %s)", text, name, r, what);
 }
 
-/* After these the driver answers every call with the same error: something went wrong on the device itself. */
+/* After these the driver answers every call with the same error: something went wrong on
+ * the device itself. */
 static bool context_sticky(CUresult r) {
-    return r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_ILLEGAL_ADDRESS || r == CUDA_ERROR_LAUNCH_TIMEOUT ||
-           r == CUDA_ERROR_ASSERT || (r >= CUDA_ERROR_HARDWARE_STACK_ERROR && r <= CUDA_ERROR_LAUNCH_FAILED);
+    return r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_ILLEGAL_ADDRESS ||
+           r == CUDA_ERROR_LAUNCH_TIMEOUT || r == CUDA_ERROR_ASSERT ||
+           (r >= CUDA_ERROR_HARDWARE_STACK_ERROR && r <= CUDA_ERROR_LAUNCH_FAILED);
 }
 
 ctsc_status cuda_fail(cuda *c, diag *d, CUresult r, const char *what) {
@@ -42,19 +48,22 @@ ctsc_status cuda_fail(cuda *c, diag *d, CUresult r, const char *what) {
     return context_describe(c->driver, d, status, r, what);
 }
 
-/* ---- the way in --------------------------------------------------------------------------------- */
+/* ---- the way in ------------------------------------------------------------------------------ */
 
-static void context_child(void) {
-    atomic_store(&context_forked, true);
-}
+static void context_child(void) { atomic_store(&context_forked, true); }
 
 ctsc_status cuda_enter(cuda *c, diag *d) {
     int broken = atomic_load(&c->broken);
     if (atomic_load(&context_forked))
-        return diag_fail(d, CTSC_ENVIRONMENT, "cuda:%d was opened before this process was forked; CUDA works in a new process only", c->index);
+        return diag_fail(
+            d, CTSC_ENVIRONMENT,
+            "cuda:%d was opened before this process was forked; CUDA works in a new process only",
+            c->index);
     if (broken) {
-        ctsc_status st = context_describe(c->driver, d, CTSC_ENVIRONMENT, broken, "an earlier call");
-        diag_note(d, (source_range){0}, "cuda:%d can not be used any more by this process", c->index);
+        ctsc_status st = context_describe(c->driver, d, CTSC_ENVIRONMENT, broken,
+                                          "an earlier call");
+        diag_note(d, (source_range){0}, "cuda:%d can not be used any more by this process",
+                  c->index);
         return st;
     }
     CUresult r = c->driver->cuCtxSetCurrent(c->context);
@@ -67,11 +76,10 @@ ctsc_status cuda_lock(cuda *c, diag *d) {
     return CTSC_OK;
 }
 
-void cuda_unlock(cuda *c) {
-    pthread_mutex_unlock(&c->lock);
-}
+void cuda_unlock(cuda *c) { pthread_mutex_unlock(&c->lock); }
 
-/* An event behind all that was asked for so far: unlike the stream, it is reached whatever other threads ask for meanwhile. */
+/* An event behind all that was asked for so far: unlike the stream, it is reached whatever other
+ * threads ask for meanwhile. */
 static ctsc_status context_mark(cuda *c, diag *d, CUevent *out) {
     CUevent event = NULL;
     ctsc_status st = cuda_capture_refuse(d, "waiting for the device");
@@ -95,14 +103,15 @@ ctsc_status cuda_wait(cuda *c, diag *d) {
 }
 
 ctsc_status cuda_call(cuda *c, diag *d, cuda_call_fn fn, const void *params, size_t nbytes) {
-    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
+    if (cuda_noting)
+        return cuda_capture_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
     TRY(cuda_lock(c, d));
     ctsc_status st = fn(d, c->stream, params);
     cuda_unlock(c);
     return st;
 }
 
-/* ---- devices ---------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 /* The driver, started; NULL and why. */
 static const cuda_driver *context_start(diag *d, int *count) {
@@ -142,9 +151,12 @@ static CUresult context_properties(cuda *c) {
     if (r == CUDA_SUCCESS) r = c->driver->cuDeviceTotalMem(&p->memory, c->device);
     if (r == CUDA_SUCCESS) r = c->driver->cuDriverGetVersion(&p->driver_version);
     for (size_t i = 0; r == CUDA_SUCCESS && i < sizeof wanted / sizeof *wanted; i++)
-        if (c->driver->cuDeviceGetAttribute(wanted[i].out, wanted[i].attribute, c->device) != CUDA_SUCCESS) *wanted[i].out = 0;
+        if (c->driver->cuDeviceGetAttribute(wanted[i].out, wanted[i].attribute, c->device) !=
+            CUDA_SUCCESS)
+            *wanted[i].out = 0;
     /* Clocks and the like may be unknown to a driver. These not. */
-    if (r == CUDA_SUCCESS && (!p->major || !p->multiprocessors || !p->threads_per_block || !shared)) r = CUDA_ERROR_INVALID_DEVICE;
+    if (r == CUDA_SUCCESS && (!p->major || !p->multiprocessors || !p->threads_per_block || !shared))
+        r = CUDA_ERROR_INVALID_DEVICE;
     p->shared_per_block = (size_t)shared;
     p->l2_bytes = (size_t)l2;
     return r;
@@ -162,9 +174,7 @@ static ctsc_status context_open(cuda *c, diag *d) {
     return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuStreamCreate");
 }
 
-static void context_watch_forks(void) {
-    pthread_atfork(NULL, NULL, context_child);
-}
+static void context_watch_forks(void) { pthread_atfork(NULL, NULL, context_child); }
 
 static ctsc_status context_new(diag *d, const cuda_driver *driver, int index, cuda **out) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -186,19 +196,19 @@ static ctsc_status context_new(diag *d, const cuda_driver *driver, int index, cu
 }
 
 ctsc_status cuda_open(diag *d, int index, cuda **out) {
-    if (index < 0 || index >= CONTEXT_MAX_DEVICES) return diag_fail(d, CTSC_ENVIRONMENT, "there is no device cuda:%d", index);
+    if (index < 0 || index >= CONTEXT_MAX_DEVICES)
+        return diag_fail(d, CTSC_ENVIRONMENT, "there is no device cuda:%d", index);
     pthread_mutex_lock(&context_lock);
     cuda *c = context_devices[index];
     ctsc_status st = CTSC_OK;
     if (!c) {
         int count = 0;
         const cuda_driver *driver = context_start(d, &count);
-        if (!driver)
-            st = CTSC_ENVIRONMENT;
+        if (!driver) st = CTSC_ENVIRONMENT;
         else if (index >= count)
-            st = diag_fail(d, CTSC_ENVIRONMENT, "there is no device cuda:%d: the driver has %d", index, count);
-        else
-            st = context_new(d, driver, index, &c);
+            st = diag_fail(d, CTSC_ENVIRONMENT, "there is no device cuda:%d: the driver has %d",
+                           index, count);
+        else st = context_new(d, driver, index, &c);
         if (st == CTSC_OK) context_devices[index] = c;
     }
     pthread_mutex_unlock(&context_lock);
@@ -206,10 +216,6 @@ ctsc_status cuda_open(diag *d, int index, cuda **out) {
     return st;
 }
 
-int cuda_index(const cuda *c) {
-    return c->index;
-}
+int cuda_index(const cuda *c) { return c->index; }
 
-const cuda_properties *cuda_get_properties(const cuda *c) {
-    return &c->properties;
-}
+const cuda_properties *cuda_get_properties(const cuda *c) { return &c->properties; }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_internal.h - what the files of this folder share: the parts of a `cuda`, and the way into it.
+ * cuda_internal.h - what the files of this folder share: the parts of a `cuda`, and
+ * the way into it.
  *
- * One lock per device stands for the order of its stream: whoever asks the device for something holds it, so that what one function asks for
- * stays together. Nobody waits for the device with the lock held, but where memory has run out or the ring of pinned memory is full.
+ * One lock per device stands for the order of its stream: whoever asks the device for something
+ * holds it, so that what one function asks for stays together. Nobody waits for the device with the
+ * lock held, but where memory has run out or the ring of pinned memory is full.
  */
 #ifndef CTSC_CUDA_CUDA_INTERNAL_H
 #define CTSC_CUDA_CUDA_INTERNAL_H
@@ -16,7 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- memory.c: blocks of device memory ---- */
+/* ---- memory.c: blocks of device memory ------------------------------------------------------- */
 
 enum {
     MEMORY_KINDS = 2, /* of segments: for small blocks, for large ones */
@@ -28,7 +30,8 @@ typedef struct memory_block memory_block;
 typedef struct memory {
     memory_block *bins[MEMORY_KINDS][MEMORY_BINS]; /* free blocks by size */
     uint64_t used[MEMORY_KINDS][MEMORY_BINS / 64]; /* a bit per bin that is not empty */
-    memory_block **live;                           /* hash table of the blocks that are handed out, by address */
+    /* hash table of the blocks that are handed out, by address */
+    memory_block **live;
     size_t live_cap, live_count;
     memory_block *spare; /* descriptions of blocks that are no more */
     size_t limit;
@@ -41,7 +44,7 @@ void memory_init(memory *m);
 ctsc_status memory_get(cuda *c, diag *d, size_t nbytes, void **out);
 bool memory_give_back(cuda *c, void *p);
 
-/* ---- staging.c: pinned host memory that bytes go through ---- */
+/* ---- staging.c: pinned host memory that bytes go through ------------------------------------- */
 
 enum { STAGING_PIECE = 1 << 20, STAGING_PIECES = 16 };
 
@@ -53,13 +56,14 @@ typedef struct staging_block {
 
 typedef struct staging {
     staging_block ring[STAGING_PIECES]; /* for writing; host is NULL until first needed */
-    bool under_way[STAGING_PIECES];     /* its `done` is to be waited for before it is filled again */
-    int piece;                          /* being filled */
-    size_t filled;                      /* bytes of it */
-    staging_block *reading;             /* free blocks for reading */
+    /* its `done` is to be waited for before it is filled again */
+    bool under_way[STAGING_PIECES];
+    int piece;              /* being filled */
+    size_t filled;          /* bytes of it */
+    staging_block *reading; /* free blocks for reading */
 } staging;
 
-/* ---- program.c ---- */
+/* ---- program.c ------------------------------------------------------------------------------- */
 
 typedef struct programs {
     pthread_mutex_t lock;
@@ -70,17 +74,18 @@ typedef struct programs {
 
 void programs_init(programs *p);
 
-/* ---- replay.c ---- */
+/* ---- replay.c -------------------------------------------------------------------------------- */
 
 typedef struct replays {
     struct cuda_replay *first; /* all of the device */
     cuda_replay_stats stats;
 } replays;
 
-/* With the lock held, and nothing left to do for the device: gives back the memory that replays keep for their next play. */
+/* With the lock held, and nothing left to do for the device: gives back the memory that replays
+ * keep for their next play. */
 void replays_shrink(cuda *c);
 
-/* ---- context.c ---- */
+/* ---- context.c ------------------------------------------------------------------------------- */
 
 struct cuda {
     const cuda_driver *driver;
@@ -100,13 +105,16 @@ struct cuda {
     programs programs;
 };
 
-/* Enters the context and takes the device's lock. Fails, without the lock, if the device is of no use. */
+/* Enters the context and takes the device's lock. Fails, without the lock, if the
+ * device is of no use. */
 ctsc_status cuda_lock(cuda *c, diag *d);
 void cuda_unlock(cuda *c);
-/* Describes a failed call of the driver; remembers errors after which the device is of no use. r: not CUDA_SUCCESS. */
+/* Describes a failed call of the driver; remembers errors after which the device is of no use. r:
+ * not CUDA_SUCCESS. */
 ctsc_status cuda_fail(cuda *c, diag *d, CUresult r, const char *what);
 /* cuda_launch with the lock held, without counting, of what has been checked. */
-ctsc_status program_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes);
+ctsc_status program_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s,
+                           const void *params, size_t nbytes);
 /* The driver's function of k. */
 CUfunction program_function(const cuda_kernel *k);
 

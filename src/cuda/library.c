@@ -2,8 +2,9 @@
 /*
  * library.c - opens CUDA's libraries (library.h).
  *
- * The driver is a part of the system and found by the loader. The others come with a toolkit or a Python package, whose folders the loader
- * often does not know, so they are also looked for where toolkits are.
+ * The driver is a part of the system and found by the loader. The others come with a toolkit or
+ * a Python package, whose folders the loader often does not know, so they are also looked for
+ * where toolkits are.
  */
 #include "cuda/library.h"
 
@@ -17,7 +18,7 @@
 /* %NAME at the start of a folder stands for a variable of the environment. */
 static const char *const library_toolkits[] = {"%CUDA_HOME", "%CUDA_PATH", "/usr/local/cuda"};
 
-/* ---- looking -------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* False: the variable that names the toolkit's folder is not set. */
 static bool library_path(const char *toolkit, const char *file, char *path, size_t size) {
@@ -35,7 +36,8 @@ static bool library_load(cuda_library *l, const char *path) {
     for (size_t i = 0; i < l->count; i++) {
         void *function = dlsym(handle, l->symbols[i].name);
         if (!function) {
-            snprintf(l->why, sizeof l->why, "%s has no %s: it is too old", path, l->symbols[i].name);
+            snprintf(l->why, sizeof l->why, "%s has no %s: it is too old", path,
+                     l->symbols[i].name);
             dlclose(handle);
             return false;
         }
@@ -53,8 +55,11 @@ static bool library_search(cuda_library *l) {
     if (given && *given) return library_load(l, given);
     for (const char *const *name = l->names; *name; name++)
         if (library_load(l, *name)) return true;
-    for (size_t i = 0; l->toolkit_file && i < sizeof library_toolkits / sizeof *library_toolkits; i++)
-        if (library_path(library_toolkits[i], l->toolkit_file, path, sizeof path) && library_load(l, path)) return true;
+    for (size_t i = 0; l->toolkit_file && i < sizeof library_toolkits / sizeof *library_toolkits;
+         i++)
+        if (library_path(library_toolkits[i], l->toolkit_file, path, sizeof path) &&
+            library_load(l, path))
+            return true;
     return false;
 }
 
@@ -66,10 +71,12 @@ bool cuda_library_open(cuda_library *l) {
     return l->state == LIBRARY_OPEN;
 }
 
-/* ---- the driver and NVRTC -------------------------------------------------------------------------------------- */
+/* ---- the driver and NVRTC -------------------------------------------------------------------- */
 
-static const char *const library_driver_names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", NULL};
-static const char *const library_nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
+static const char *const library_driver_names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+                                                   NULL};
+static const char *const library_nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                                  "libnvrtc.so.11.2", "libnvrtc.so", NULL};
 
 static cuda_driver library_driver_table;
 static cuda_nvrtc library_nvrtc_table;
@@ -104,14 +111,17 @@ static cuda_library library_nvrtc = {
 const cuda_driver *cuda_driver_open(diag *d) {
     if (cuda_library_open(&library_driver)) return &library_driver_table;
     diag_fail(d, CTSC_ENVIRONMENT,
-              "NVIDIA's driver is missing: %s (a machine with an NVIDIA GPU needs it; CTSC_CUDA_DRIVER=FILE names another file)", library_driver.why);
+              "NVIDIA's driver is missing: %s (a machine with an NVIDIA GPU needs it; "
+              "CTSC_CUDA_DRIVER=FILE names another file)",
+              library_driver.why);
     return NULL;
 }
 
 const cuda_nvrtc *cuda_nvrtc_open(diag *d) {
     if (cuda_library_open(&library_nvrtc)) return &library_nvrtc_table;
     diag_fail(d, CTSC_ENVIRONMENT,
-              "NVRTC, the compiler for CUDA kernels, is missing: %s (install the CUDA toolkit (libnvrtc), set CUDA_HOME to its folder, or CTSC_NVRTC to the file)",
+              "NVRTC, the compiler for CUDA kernels, is missing: %s (install the CUDA toolkit "
+              "(libnvrtc), set CUDA_HOME to its folder, or CTSC_NVRTC to the file)",
               library_nvrtc.why);
     return NULL;
 }

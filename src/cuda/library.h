@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library.h - libraries that are opened when they are first needed: CUDA's driver and NVRTC, and for others to describe, cuBLASLt and cuDNN.
+ * library.h - libraries that are opened when they are first needed: CUDA's driver and NVRTC, and
+ * for others to describe, cuBLASLt and cuDNN.
  *
- * A library is looked for once in the life of a process and never closed; that it is missing is remembered, too. Thread-safe.
- * A variable of the environment (CTSC_CUDA_DRIVER, CTSC_NVRTC, ...) names the file to open instead of those that are looked for.
+ * A library is looked for once in the life of a process and never closed; that it is missing is
+ * remembered, too. Thread-safe. A variable of the environment (CTSC_CUDA_DRIVER, CTSC_NVRTC, ...)
+ * names the file to open instead of those that are looked for.
  */
 #ifndef CTSC_CUDA_LIBRARY_H
 #define CTSC_CUDA_LIBRARY_H
@@ -23,7 +25,8 @@ typedef struct cuda_symbol {
 typedef struct cuda_library {
     const char *variable;     /* of the environment, naming the file */
     const char *const *names; /* ends with NULL */
-    const char *toolkit_file; /* its name in the folder of a toolkit, which is looked into last; NULL: it is no part of one */
+    /* its name in the folder of a toolkit, which is looked into last; NULL: it is no part of one */
+    const char *toolkit_file;
     const cuda_symbol *symbols;
     size_t count;
     void *table; /* of pointers to functions; valid once the library is open */
@@ -47,7 +50,8 @@ typedef struct cuda_nvrtc {
 #undef CUDA_FUNCTION
 } cuda_nvrtc;
 
-/* NULL, with CTSC_ENVIRONMENT and what to do about it in d (which may be NULL), where there is none. */
+/* NULL, with CTSC_ENVIRONMENT and what to do about it in d (which may be NULL),
+ * where there is none. */
 const cuda_driver *cuda_driver_open(diag *d);
 const cuda_nvrtc *cuda_nvrtc_open(diag *d);
 

@@ -2,46 +2,55 @@
 /*
  * memory.c - the caching allocator of device memory.
  *
- * Asking the driver for memory takes long, and giving it back waits for the device. So memory is taken in segments and kept:
+ * Asking the driver for memory takes long, and giving it back waits for the device. So memory is
+ * taken in segments and kept:
  *
  *   a block of             comes from a segment of
  *   up to 1 MiB            2 MiB, the rest of which serves other small blocks
  *   up to 10 MiB           20 MiB
  *   more                   its own size, rounded up to 2 MiB
  *
- * A segment is a list of neighbouring blocks, free ones and such that are handed out. Sizes are multiples of 512 bytes. A request takes the
- * smallest free block that is large enough and leaves the rest, if it is worth it, as another block; a freed block is joined with its free
- * neighbours. That all work is done in the order of one stream makes a freed block fit for the next request at once.
+ * A segment is a list of neighbouring blocks, free ones and such that are handed out. Sizes are
+ * multiples of 512 bytes. A request takes the smallest free block that is large enough and leaves
+ * the rest, if it is worth it, as another block; a freed block is joined with its free
+ * neighbours. That all work is done in the order of one stream makes a freed block fit for the
+ * next request at once.
  *
- * Free blocks are in bins of similar sizes: exact ones up to 8 KiB, then 16 per power of two; a bitmap tells which have any.
- * With CTSC_CUDA_MEMORY_CACHE=0 in the environment each block is a segment, of the very size that was asked for, and returns to the driver when it is freed: slow,
- * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a kernel does beside its tensors.
+ * Free blocks are in bins of similar sizes: exact ones up to 8 KiB, then 16 per power of two; a
+ * bitmap tells which have any. With CTSC_CUDA_MEMORY_CACHE=0 in the environment each block is a
+ * segment, of the very size that was asked for, and returns to the driver when it is freed: slow,
+ * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a
+ * kernel does beside its tensors.
  *
  * A thread that takes notes of a call (capture.h) gets addresses that are made up.
  *
- * Invariants: no two neighbours are free. live has exactly the blocks that are handed out. stats.reserved is the sum of the segments.
+ * Invariants: no two neighbours are free. live has exactly the blocks that are handed out.
+ * stats.reserved is the sum of the segments.
  * Tests: tests/unit/test_cuda_device.c
  */
-#include "cuda/cuda_internal.h"
 #include "base/text.h"
 #include "cuda/capture_internal.h"
+#include "cuda/cuda_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { MEMORY_UNIT_BITS = 9, MEMORY_UNIT = 1 << MEMORY_UNIT_BITS, MEMORY_LOOK_AT = 64 };
 
-static const size_t memory_small = (size_t)1 << 20;       /* largest small block, and smallest rest of a large one to be kept apart */
+/* largest small block, and smallest rest of a large one to be kept apart */
+static const size_t memory_small = (size_t)1 << 20;
 static const size_t memory_small_segment = (size_t)2 << 20;
-static const size_t memory_medium = (size_t)10 << 20;     /* largest block that shares a segment with others from the start */
+/* largest block that shares a segment with others from the start */
+static const size_t memory_medium = (size_t)10 << 20;
 static const size_t memory_medium_segment = (size_t)20 << 20;
 static const size_t memory_largest = (size_t)1 << 46;
 
 struct memory_block {
     CUdeviceptr start;
     size_t size;
-    memory_block *before, *after;      /* neighbours in the segment, by address */
-    memory_block *bin_before, *bin_next; /* while free; bin_next also links live blocks of a bucket, and spare ones */
+    memory_block *before, *after; /* neighbours in the segment, by address */
+    /* while free; bin_next also links live blocks of a bucket, and spare ones */
+    memory_block *bin_before, *bin_next;
     bool free, large;
 };
 
@@ -52,7 +61,7 @@ void memory_init(memory *m) {
     m->direct = cache && !strcmp(cache, "0");
 }
 
-/* ---- descriptions ------------------------------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------------------------- */
 
 static memory_block *memory_describe(memory *m) {
     memory_block *b = m->spare;
@@ -67,7 +76,7 @@ static void memory_forget(memory *m, memory_block *b) {
     m->spare = b;
 }
 
-/* ---- free blocks: bins -------------------------------------------------------------------------- */
+/* ---- free blocks: bins ----------------------------------------------------------------------- */
 
 static unsigned memory_bin(size_t size) {
     size_t units = size >> MEMORY_UNIT_BITS;
@@ -116,15 +125,18 @@ static memory_block *memory_find(const memory *m, bool large, size_t size) {
     if (word >= MEMORY_BINS / 64) return NULL;
     uint64_t bits = m->used[large][word] & (~(uint64_t)0 << (bin % 64));
     while (!bits && ++word < MEMORY_BINS / 64) bits = m->used[large][word];
-    return bits ? memory_best(m->bins[large][64 * word + (unsigned)__builtin_ctzll(bits)], size) : NULL;
+    return bits ? memory_best(m->bins[large][64 * word + (unsigned)__builtin_ctzll(bits)], size)
+                : NULL;
 }
 
 /* Cuts b, which is in no bin, down to size. Without memory for a description it stays as it is. */
 static void memory_split(memory *m, memory_block *b, size_t size) {
     size_t rest = b->size - size;
-    memory_block *r = rest >= MEMORY_UNIT && (!b->large || rest > memory_small) ? memory_describe(m) : NULL;
+    memory_block *r = rest >= MEMORY_UNIT && (!b->large || rest > memory_small) ? memory_describe(m)
+                                                                                : NULL;
     if (!r) return;
-    *r = (memory_block){.start = b->start + size, .size = rest, .before = b, .after = b->after, .large = b->large};
+    *r = (memory_block){
+        .start = b->start + size, .size = rest, .before = b, .after = b->after, .large = b->large};
     if (r->after) r->after->before = r;
     b->after = r;
     b->size = size;
@@ -155,7 +167,7 @@ static void memory_release(memory *m, memory_block *b) {
     memory_put(m, b);
 }
 
-/* ---- live blocks: a hash table by address --------------------------------------------------------- */
+/* ---- live blocks: a hash table by address ---------------------------------------------------- */
 
 static memory_block **memory_bucket(const memory *m, CUdeviceptr p) {
     return &m->live[hash_u64(p >> MEMORY_UNIT_BITS) & (m->live_cap - 1)];
@@ -201,7 +213,7 @@ static memory_block *memory_take_back(memory *m, CUdeviceptr p) {
     return b;
 }
 
-/* ---- segments ----------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 static size_t memory_segment_size(const memory *m, size_t size) {
     if (m->direct) return size;
@@ -218,7 +230,8 @@ static bool memory_free_segment(cuda *c, memory_block *b) {
     return true;
 }
 
-/* Gives segments without live blocks back to the driver, once nothing that was asked of the device can use them. */
+/* Gives segments without live blocks back to the driver, once nothing that was asked of the
+ * device can use them. */
 static void memory_flush(cuda *c) {
     memory *m = &c->memory;
     if (c->driver->cuStreamSynchronize(c->stream) != CUDA_SUCCESS) return;
@@ -234,7 +247,8 @@ static void memory_flush(cuda *c) {
 
 static CUresult memory_ask_driver(cuda *c, size_t size, CUdeviceptr *out) {
     const memory *m = &c->memory;
-    if (m->limit && (m->stats.reserved > m->limit || size > m->limit - m->stats.reserved)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (m->limit && (m->stats.reserved > m->limit || size > m->limit - m->stats.reserved))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     return c->driver->cuMemAlloc(out, size);
 }
 
@@ -261,7 +275,7 @@ static CUresult memory_new_segment(cuda *c, size_t size, memory_block **out) {
     return CUDA_SUCCESS;
 }
 
-/* ---- the interface ------------------------------------------------------------------------------ */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 typedef struct memory_text { char text[32]; } memory_text;
 
@@ -282,12 +296,15 @@ static ctsc_status memory_exhausted(cuda *c, diag *d, size_t nbytes) {
     size_t available = 0, total = c->properties.memory;
     char allowed[64] = "";
     c->driver->cuMemGetInfo(&available, &total);
-    if (m->limit) snprintf(allowed, sizeof allowed, "%s allowed; ", memory_size_text(m->limit).text);
+    if (m->limit)
+        snprintf(allowed, sizeof allowed, "%s allowed; ", memory_size_text(m->limit).text);
     return diag_fail(d, CTSC_LIMIT,
-                     "CUDA out of memory. Tried to allocate %s (GPU %d; %s total capacity; %s already allocated; %s free; %s%s reserved in "
+                     "CUDA out of memory. Tried to allocate %s (GPU %d; %s total capacity; %s "
+                     "already allocated; %s free; %s%s reserved in "
                      "total by ctsc)",
-                     memory_size_text(nbytes).text, c->index, memory_size_text(total).text, memory_size_text(m->stats.live).text,
-                     memory_size_text(available).text, allowed, memory_size_text(m->stats.reserved).text);
+                     memory_size_text(nbytes).text, c->index, memory_size_text(total).text,
+                     memory_size_text(m->stats.live).text, memory_size_text(available).text,
+                     allowed, memory_size_text(m->stats.reserved).text);
 }
 
 /* A block of at least size bytes out of the bins. */
@@ -341,7 +358,8 @@ void cuda_free(cuda *c, void *p) {
     /* Not cuda_lock: a device of no use gets its memory back, too. */
     pthread_mutex_lock(&c->lock);
     bool was = memory_give_back(c, p);
-    if (was && c->memory.direct && c->driver->cuCtxSetCurrent(c->context) == CUDA_SUCCESS) memory_flush(c);
+    if (was && c->memory.direct && c->driver->cuCtxSetCurrent(c->context) == CUDA_SUCCESS)
+        memory_flush(c);
     pthread_mutex_unlock(&c->lock);
 }
 

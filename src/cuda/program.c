@@ -2,18 +2,21 @@
 /*
  * program.c - CUDA C++ to loaded kernels.
  *
- * Method: a program's key is a line about the compiler, the architecture and the options, a line per header with the hash of its text, and the
- * program's text. The image of a key comes from the folder of compiled kernels (base/disk.h), else from NVRTC. Each device has a table from
- * key to loaded program: whoever misses enters a program without a module, makes it without the lock, and wakes those who found it in the
- * meantime. One that failed is kept with its message: it would fail again.
+ * Method: a program's key is a line about the compiler, the architecture and the options, a line
+ * per header with the hash of its text, and the program's text. The image of a key comes from the
+ * folder of compiled kernels (base/disk.h), else from NVRTC. Each device has a table from key to
+ * loaded program: whoever misses enters a program without a module, makes it without the lock,
+ * and wakes those who found it in the meantime. One that failed is kept with its message: it
+ * would fail again.
  *
- * An architecture that NVRTC does not know yet gets PTX of the newest one that it does, and the driver compiles that.
+ * An architecture that NVRTC does not know yet gets PTX of the newest one that it does, and the
+ * driver compiles that.
  *
  * Ownership: programs and kernels live as long as the process; so do their modules.
  * Tests: tests/unit/test_cuda_device.c, tests/unit/test_cuda_nvrtc.c
  */
-#include "cuda/cuda_internal.h"
 #include "cuda/capture_internal.h"
+#include "cuda/cuda_internal.h"
 
 #include "base/clock.h"
 #include "base/disk.h"
@@ -50,7 +53,7 @@ void programs_init(programs *p) {
     pthread_cond_init(&p->ready, NULL);
 }
 
-/* ---- the compiler ------------------------------------------------------------------------------- */
+/* ---- the compiler ---------------------------------------------------------------------------- */
 
 typedef struct program_compiler {
     const cuda_nvrtc *nvrtc; /* NULL until it is open */
@@ -63,8 +66,9 @@ static bool program_open_compiler(program_compiler *p, diag *d) {
     int major = 0, minor = 0, n = 0;
     const cuda_nvrtc *nvrtc = cuda_nvrtc_open(d);
     if (!nvrtc) return false;
-    if (nvrtc->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS || nvrtc->nvrtcGetNumSupportedArchs(&n) != NVRTC_SUCCESS || n < 1 ||
-        n > PROGRAM_ARCHS || nvrtc->nvrtcGetSupportedArchs(p->archs) != NVRTC_SUCCESS) {
+    if (nvrtc->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS ||
+        nvrtc->nvrtcGetNumSupportedArchs(&n) != NVRTC_SUCCESS || n < 1 || n > PROGRAM_ARCHS ||
+        nvrtc->nvrtcGetSupportedArchs(p->archs) != NVRTC_SUCCESS) {
         diag_fail(d, CTSC_ENVIRONMENT, "NVRTC does not say what it is");
         return false;
     }
@@ -90,7 +94,7 @@ const char *cuda_compiler(diag *d) {
     return p ? p->name : "";
 }
 
-/* ---- architectures ------------------------------------------------------------------------------ */
+/* ---- architectures --------------------------------------------------------------------------- */
 
 static bool program_knows(const program_compiler *p, int arch) {
     for (int i = 0; i < p->narchs; i++)
@@ -99,14 +103,16 @@ static bool program_knows(const program_compiler *p, int arch) {
 }
 
 static ctsc_status program_unknown_arch(const program_compiler *p, diag *d, const char *arch) {
-    return diag_fail(d, CTSC_ENVIRONMENT, "%s does not compile for %s, only for sm_%d to sm_%d", p->name, arch, p->archs[0],
-                     p->archs[p->narchs - 1]);
+    return diag_fail(d, CTSC_ENVIRONMENT, "%s does not compile for %s, only for sm_%d to sm_%d",
+                     p->name, arch, p->archs[0], p->archs[p->narchs - 1]);
 }
 
-/* "sm_90", "compute_90", with an a or f behind it for code that later architectures need not run. */
+/* "sm_90", "compute_90", with an a or f behind it for code that later
+ * architectures need not run. */
 static ctsc_status program_check_arch(const program_compiler *p, diag *d, const char *arch) {
     int number = 0, end = 0;
-    if (sscanf(arch, "sm_%d%n", &number, &end) != 1 && sscanf(arch, "compute_%d%n", &number, &end) != 1)
+    if (sscanf(arch, "sm_%d%n", &number, &end) != 1 &&
+        sscanf(arch, "compute_%d%n", &number, &end) != 1)
         return diag_fail(d, CTSC_USAGE, "no architecture '%s': one is named sm_90", arch);
     if (arch[end] && !((arch[end] == 'a' || arch[end] == 'f') && !arch[end + 1]))
         return diag_fail(d, CTSC_USAGE, "no architecture '%s': one is named sm_90", arch);
@@ -114,44 +120,52 @@ static ctsc_status program_check_arch(const program_compiler *p, diag *d, const 
 }
 
 /* What to compile for, for a device. */
-static ctsc_status program_device_arch(const program_compiler *p, diag *d, const cuda_properties *device, char *arch, size_t size) {
+static ctsc_status program_device_arch(const program_compiler *p, diag *d,
+                                       const cuda_properties *device, char *arch, size_t size) {
     int number = 10 * device->major + device->minor, newest = 0;
     for (int i = 0; i < p->narchs; i++)
         if (p->archs[i] <= number) newest = p->archs[i];
     snprintf(arch, size, newest == number ? "sm_%d" : "compute_%d", newest ? newest : number);
     if (newest) return CTSC_OK;
-    diag_note(d, (source_range){0}, "the device is %s, of compute capability %d.%d", device->name, device->major, device->minor);
+    diag_note(d, (source_range){0}, "the device is %s, of compute capability %d.%d", device->name,
+              device->major, device->minor);
     snprintf(arch, size, "sm_%d", number);
     return program_unknown_arch(p, d, arch);
 }
 
-/* ---- images ------------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 static const char program_standard[] = "--std=c++17";
 
-static bool program_key(const program_compiler *p, const cuda_source *source, const char *arch, strbuf *key) {
+static bool program_key(const program_compiler *p, const cuda_source *source, const char *arch,
+                        strbuf *key) {
     sb_printf(key, "%s %s %s\n", p->name, arch, program_standard);
     for (const char *const *h = source->headers; h && *h; h += 2) {
         size_t len = strlen(h[1]);
-        sb_printf(key, "%s %zu %016llx%016llx\n", h[0], len, (unsigned long long)disk_hash(h[1], len, 1),
+        sb_printf(key, "%s %zu %016llx%016llx\n", h[0], len,
+                  (unsigned long long)disk_hash(h[1], len, 1),
                   (unsigned long long)disk_hash(h[1], len, 2));
     }
     sb_write(key, source->text, source->len);
     return !key->failed;
 }
 
-static ctsc_status program_no_compile(const cuda_nvrtc *nvrtc, diag *d, nvrtcProgram program, nvrtcResult r, const char *name) {
+static ctsc_status program_no_compile(const cuda_nvrtc *nvrtc, diag *d, nvrtcProgram program,
+                                      nvrtcResult r, const char *name) {
     size_t size = 0;
     char *log = NULL;
     if (r == NVRTC_ERROR_OUT_OF_MEMORY) return diag_no_memory(d);
-    if (program && nvrtc->nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size && (log = mem_zalloc(size + 1)))
+    if (program && nvrtc->nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size &&
+        (log = mem_zalloc(size + 1)))
         nvrtc->nvrtcGetProgramLog(program, log);
-    ctsc_status st = diag_fail(d, CTSC_INTERNAL, "NVRTC cannot compile %s (error %d)%s%s", name, r, log && *log ? ":\n" : "", log ? log : "");
+    ctsc_status st = diag_fail(d, CTSC_INTERNAL, "NVRTC cannot compile %s (error %d)%s%s", name, r,
+                               log && *log ? ":\n" : "", log ? log : "");
     mem_free(log);
     return st;
 }
 
-/* The headers as NVRTC takes them: names and texts apart. Both in one block; NULL without memory. */
+/* The headers as NVRTC takes them: names and texts apart. Both in one block; NULL
+ * without memory. */
 static const char **program_headers(const cuda_source *source, int *n) {
     int count = 0;
     for (const char *const *h = source->headers; h && *h; h += 2) count++;
@@ -164,10 +178,13 @@ static const char **program_headers(const cuda_source *source, int *n) {
     return apart;
 }
 
-static ctsc_status program_get_image(const cuda_nvrtc *nvrtc, diag *d, nvrtcProgram program, bool ptx, void **image, size_t *size) {
+static ctsc_status program_get_image(const cuda_nvrtc *nvrtc, diag *d, nvrtcProgram program,
+                                     bool ptx, void **image, size_t *size) {
     size_t n = 0;
-    nvrtcResult r = ptx ? nvrtc->nvrtcGetPTXSize(program, &n) : nvrtc->nvrtcGetCUBINSize(program, &n);
-    if (r != NVRTC_SUCCESS || n == 0) return diag_fail(d, CTSC_INTERNAL, "NVRTC gives no code (error %d)", r);
+    nvrtcResult r = ptx ? nvrtc->nvrtcGetPTXSize(program, &n)
+                        : nvrtc->nvrtcGetCUBINSize(program, &n);
+    if (r != NVRTC_SUCCESS || n == 0)
+        return diag_fail(d, CTSC_INTERNAL, "NVRTC gives no code (error %d)", r);
     char *bytes = mem_alloc(n);
     if (!bytes) return diag_no_memory(d);
     r = ptx ? nvrtc->nvrtcGetPTX(program, bytes) : nvrtc->nvrtcGetCUBIN(program, bytes);
@@ -180,7 +197,8 @@ static ctsc_status program_get_image(const cuda_nvrtc *nvrtc, diag *d, nvrtcProg
     return CTSC_OK;
 }
 
-static ctsc_status program_compile(const cuda_nvrtc *nvrtc, diag *d, const cuda_source *source, const char *arch, void **image, size_t *size) {
+static ctsc_status program_compile(const cuda_nvrtc *nvrtc, diag *d, const cuda_source *source,
+                                   const char *arch, void **image, size_t *size) {
     char option[64], *text = mem_strndup(source->text, source->len);
     int nheaders;
     const char **headers = program_headers(source, &nheaders);
@@ -191,12 +209,12 @@ static ctsc_status program_compile(const cuda_nvrtc *nvrtc, diag *d, const cuda_
         st = diag_no_memory(d);
         goto out;
     }
-    nvrtcResult r = nvrtc->nvrtcCreateProgram(&program, text, source->name, nheaders, headers, headers + nheaders);
-    if (r == NVRTC_SUCCESS) r = nvrtc->nvrtcCompileProgram(program, 2, (const char *const[]){option, program_standard});
-    if (r != NVRTC_SUCCESS)
-        st = program_no_compile(nvrtc, d, program, r, source->name);
-    else
-        st = program_get_image(nvrtc, d, program, !strncmp(arch, "compute_", 8), image, size);
+    nvrtcResult r = nvrtc->nvrtcCreateProgram(&program, text, source->name, nheaders, headers,
+                                              headers + nheaders);
+    if (r == NVRTC_SUCCESS)
+        r = nvrtc->nvrtcCompileProgram(program, 2, (const char *const[]){option, program_standard});
+    if (r != NVRTC_SUCCESS) st = program_no_compile(nvrtc, d, program, r, source->name);
+    else st = program_get_image(nvrtc, d, program, !strncmp(arch, "compute_", 8), image, size);
 out:
     if (program) nvrtc->nvrtcDestroyProgram(&program);
     mem_free(headers);
@@ -204,9 +222,11 @@ out:
     return st;
 }
 
-/* The image of key, from the disk or by compiling (then in *milliseconds how long that took, else 0). */
-static ctsc_status program_image(const program_compiler *p, diag *d, const cuda_source *source, const char *arch, const strbuf *key,
-                                 void **image, size_t *size, double *milliseconds) {
+/* The image of key, from the disk or by compiling (then in *milliseconds how long
+ * that took, else 0). */
+static ctsc_status program_image(const program_compiler *p, diag *d, const cuda_source *source,
+                                 const char *arch, const strbuf *key, void **image, size_t *size,
+                                 double *milliseconds) {
     char name[DISK_NAME];
     *milliseconds = 0;
     disk_name(name, 'c', key->data, key->len);
@@ -214,12 +234,14 @@ static ctsc_status program_image(const program_compiler *p, diag *d, const cuda_
     uint64_t start = clock_now();
     TRY(program_compile(p->nvrtc, d, source, arch, image, size));
     *milliseconds = (double)(clock_now() - start) * 1e-6;
-    log_event(CTSC_LOG_INFO, "%s compiled %s for %s in %.1f ms", p->name, source->name, arch, *milliseconds);
+    log_event(CTSC_LOG_INFO, "%s compiled %s for %s in %.1f ms", p->name, source->name, arch,
+              *milliseconds);
     disk_write(&p->disk, name, key->data, key->len, *image, *size);
     return CTSC_OK;
 }
 
-ctsc_status cuda_compile(diag *d, const cuda_source *source, const char *arch, void **image, size_t *size) {
+ctsc_status cuda_compile(diag *d, const cuda_source *source, const char *arch, void **image,
+                         size_t *size) {
     const program_compiler *p = program_compiler_get(d);
     strbuf key = STRBUF_INIT;
     double milliseconds;
@@ -231,7 +253,7 @@ ctsc_status cuda_compile(diag *d, const cuda_source *source, const char *arch, v
     return st;
 }
 
-/* ---- loaded programs ------------------------------------------------------------------------------ */
+/* ---- loaded programs ------------------------------------------------------------------------- */
 
 static ctsc_status program_load(cuda *c, diag *d, program *g, const void *image) {
     TRY(cuda_enter(c, d));
@@ -239,13 +261,15 @@ static ctsc_status program_load(cuda *c, diag *d, program *g, const void *image)
     if (r == CUDA_SUCCESS) return CTSC_OK;
     ctsc_status st = cuda_fail(c, d, r, "cuModuleLoadData");
     if (r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE)
-        diag_note(d, (source_range){0}, "NVRTC is newer than the driver: update the driver or set CTSC_NVRTC to an older NVRTC");
+        diag_note(d, (source_range){0},
+                  "NVRTC is newer than the driver: update the driver or set CTSC_NVRTC to an older "
+                  "NVRTC");
     return st;
 }
 
 /* Without the lock. */
-static void program_make(cuda *c, program *g, const program_compiler *p, const cuda_source *source, const char *arch, const strbuf *key,
-                         double *milliseconds) {
+static void program_make(cuda *c, program *g, const program_compiler *p, const cuda_source *source,
+                         const char *arch, const strbuf *key, double *milliseconds) {
     diag d = {0};
     void *image = NULL;
     size_t size;
@@ -256,7 +280,8 @@ static void program_make(cuda *c, program *g, const program_compiler *p, const c
     diag_clear(&d);
 }
 
-/* With the lock held: the program of key; *make: the caller has to make it (program_finish), as it is new or memory ran out the last time.
+/* With the lock held: the program of key; *make: the caller has to make it (program_finish), as it
+ * is new or memory ran out the last time.
  * NULL without memory. */
 static program *program_find(programs *ps, const strbuf *key, bool *make) {
     program *g = strmap_getn(&ps->table, key->data, key->len);
@@ -278,7 +303,8 @@ static program *program_find(programs *ps, const strbuf *key, bool *make) {
 }
 
 /* With the lock held, which is given up meanwhile. */
-static void program_finish(cuda *c, program *g, const program_compiler *p, const cuda_source *source, const char *arch, const strbuf *key) {
+static void program_finish(cuda *c, program *g, const program_compiler *p,
+                           const cuda_source *source, const char *arch, const strbuf *key) {
     programs *ps = &c->programs;
     double milliseconds;
     pthread_mutex_unlock(&ps->lock);
@@ -294,16 +320,20 @@ static void program_finish(cuda *c, program *g, const program_compiler *p, const
 static ctsc_status program_allow_shared(cuda *c, diag *d, cuda_kernel *k, size_t shared) {
     if (shared <= k->shared) return CTSC_OK;
     if ((size_t)k->fixed_shared + shared > c->properties.shared_per_block)
-        return diag_fail(d, CTSC_UNSUPPORTED, "the kernel %s needs %zu bytes of shared memory, a block of this device can have %zu", k->symbol,
-                         (size_t)k->fixed_shared + shared, c->properties.shared_per_block);
-    CUresult r = c->driver->cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
+        return diag_fail(
+            d, CTSC_UNSUPPORTED,
+            "the kernel %s needs %zu bytes of shared memory, a block of this device can have %zu",
+            k->symbol, (size_t)k->fixed_shared + shared, c->properties.shared_per_block);
+    CUresult r = c->driver->cuFuncSetAttribute(
+        k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
     if (r != CUDA_SUCCESS) return cuda_fail(c, d, r, "cuFuncSetAttribute");
     k->shared = shared;
     return CTSC_OK;
 }
 
 /* With the lock held. */
-static ctsc_status program_kernel(cuda *c, diag *d, program *g, const char *symbol, cuda_kernel **out) {
+static ctsc_status program_kernel(cuda *c, diag *d, program *g, const char *symbol,
+                                  cuda_kernel **out) {
     for (cuda_kernel *k = g->kernels; k; k = k->next)
         if (!strcmp(k->symbol, symbol)) {
             *out = k;
@@ -317,20 +347,25 @@ static ctsc_status program_kernel(cuda *c, diag *d, program *g, const char *symb
         return diag_no_memory(d);
     }
     CUresult r = c->driver->cuModuleGetFunction(&k->function, g->module, symbol);
-    if (r == CUDA_SUCCESS) r = c->driver->cuFuncGetAttribute(&k->fixed_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
+    if (r == CUDA_SUCCESS)
+        r = c->driver->cuFuncGetAttribute(&k->fixed_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                          k->function);
     if (r != CUDA_SUCCESS) {
         mem_free(k->symbol);
         mem_free(k);
         return cuda_fail(c, d, r, "cuModuleGetFunction");
     }
-    k->shared = k->fixed_shared < PROGRAM_SHARED_FREE ? (size_t)(PROGRAM_SHARED_FREE - k->fixed_shared) : 0;
+    k->shared = k->fixed_shared < PROGRAM_SHARED_FREE
+                    ? (size_t)(PROGRAM_SHARED_FREE - k->fixed_shared)
+                    : 0;
     k->next = g->kernels;
     g->kernels = k;
     *out = k;
     return CTSC_OK;
 }
 
-ctsc_status cuda_kernel_get(cuda *c, diag *d, const cuda_source *source, const char *symbol, size_t shared, const cuda_kernel **out) {
+ctsc_status cuda_kernel_get(cuda *c, diag *d, const cuda_source *source, const char *symbol,
+                            size_t shared, const cuda_kernel **out) {
     char arch[32];
     strbuf key = STRBUF_INIT;
     bool make;
@@ -343,9 +378,11 @@ ctsc_status cuda_kernel_get(cuda *c, diag *d, const cuda_source *source, const c
     pthread_mutex_lock(&c->programs.lock);
     program *g = program_find(&c->programs, &key, &make);
     if (make && g) program_finish(c, g, p, source, arch, &key);
-    while (g && g->state == PROGRAM_WORKING) pthread_cond_wait(&c->programs.ready, &c->programs.lock);
+    while (g && g->state == PROGRAM_WORKING)
+        pthread_cond_wait(&c->programs.ready, &c->programs.lock);
     if (!g) st = diag_no_memory(d);
-    else if (g->state == PROGRAM_FAILED) st = diag_fail(d, g->status, "%s", g->message ? g->message : "out of memory");
+    else if (g->state == PROGRAM_FAILED)
+        st = diag_fail(d, g->status, "%s", g->message ? g->message : "out of memory");
     else st = program_kernel(c, d, g, symbol, &k);
     if (st == CTSC_OK) st = program_allow_shared(c, d, k, shared);
     pthread_mutex_unlock(&c->programs.lock);
@@ -366,27 +403,33 @@ cuda_program_stats cuda_get_program_stats(cuda *c) {
     return s;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-ctsc_status program_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes) {
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)params, CU_LAUNCH_PARAM_BUFFER_SIZE, &nbytes, CU_LAUNCH_PARAM_END};
-    CUresult r = c->driver->cuLaunchKernel(k->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
-                                           (unsigned)s->shared, c->stream, NULL, nbytes ? extra : NULL);
+ctsc_status program_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s,
+                           const void *params, size_t nbytes) {
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &nbytes, CU_LAUNCH_PARAM_END};
+    CUresult r = c->driver->cuLaunchKernel(
+        k->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
+        (unsigned)s->shared, c->stream, NULL, nbytes ? extra : NULL);
     if (r == CUDA_SUCCESS) return CTSC_OK;
     ctsc_status st = cuda_fail(c, d, r, "cuLaunchKernel");
-    diag_note(d, (source_range){0}, "the kernel is %s, %u x %u x %u blocks of %u x %u x %u threads", k->symbol, s->grid[0], s->grid[1],
-              s->grid[2], s->block[0], s->block[1], s->block[2]);
+    diag_note(d, (source_range){0}, "the kernel is %s, %u x %u x %u blocks of %u x %u x %u threads",
+              k->symbol, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2]);
     return st;
 }
 
-CUfunction program_function(const cuda_kernel *k) {
-    return k->function;
-}
+CUfunction program_function(const cuda_kernel *k) { return k->function; }
 
-ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes) {
-    if (nbytes > PROGRAM_MAX_PARAMS) return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes, k->symbol);
+ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s,
+                        const void *params, size_t nbytes) {
+    if (nbytes > PROGRAM_MAX_PARAMS)
+        return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes,
+                         k->symbol);
     if (!s->grid[0] || !s->grid[1] || !s->grid[2]) return CTSC_OK;
-    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params, nbytes);
+    if (cuda_noting)
+        return cuda_capture_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params,
+                                nbytes);
     TRY(cuda_lock(c, d));
     ctsc_status st = program_launch(c, d, k, s, params, nbytes);
     if (st == CTSC_OK) c->launches++;
@@ -397,7 +440,8 @@ ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape
 int cuda_resident_blocks(cuda *c, const cuda_kernel *k, int threads, size_t shared) {
     int per_multiprocessor = 0;
     if (cuda_enter(c, NULL) != CTSC_OK ||
-        c->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, k->function, threads, shared) != CUDA_SUCCESS)
+        c->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, k->function,
+                                                               threads, shared) != CUDA_SUCCESS)
         return 1;
     return per_multiprocessor > 0 ? per_multiprocessor * c->properties.multiprocessors : 1;
 }

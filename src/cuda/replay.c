@@ -2,29 +2,34 @@
 /*
  * replay.c - makes a replay of two notes of a call, and plays it (replay.h).
  *
- * Making. The notes are compared word by word. A word that differs has to point into the same slot at the same distance in both; it becomes a *patch*:
- * this word is that slot's address and so much more. The slots that the call has for itself get places in one block: two share bytes if no note
- * uses both.
+ * Making. The notes are compared word by word. A word that differs has to point into the same
+ * slot at the same distance in both; it becomes a *patch*: this word is that slot's address and
+ * so much more. The slots that the call has for itself get places in one block: two share bytes
+ * if no note uses both.
  *
- * Playing. Patches of slots that lie elsewhere than at the last play are applied, then the notes are done in order. Runs of REPLAY_RUN notes and more are CUDA
- * graphs, captured from the stream at the first play. Launches in a graph whose addresses moved are given new parameters before
- * (cuGraphExecKernelNodeSetParams); nothing else in a graph could be, so copies and calls of other libraries that touch inputs or results
- * stay outside, between graphs. In the steady state, when memory that was freed comes back for the next result, nothing is updated. A
- * shorter run is launched kernel by kernel: a graph is no cheaper for so few.
+ * Playing. Patches of slots that lie elsewhere than at the last play are applied, then the notes
+ * are done in order. Runs of REPLAY_RUN notes and more are CUDA graphs, captured from the stream at
+ * the first play. Launches in a graph whose addresses moved are given new parameters before
+ * (cuGraphExecKernelNodeSetParams); nothing else in a graph could be, so copies and calls of other
+ * libraries that touch inputs or results stay outside, between graphs. In the steady state, when
+ * memory that was freed comes back for the next result, nothing is updated. A shorter run is
+ * launched kernel by kernel: a graph is no cheaper for so few.
  *
- * Why not capture the call itself, as PyTorch does? Because then other threads have to keep off the stream while the whole call runs, what fails in it
- * spoils the stream's state, inputs have to be copied to fixed places and results from there. Here the driver sees a capture only of
- * what has been noted, under one lock, from begin to end.
+ * Why not capture the call itself, as PyTorch does? Because then other threads have to keep off the
+ * stream while the whole call runs, what fails in it spoils the stream's state, inputs have to be
+ * copied to fixed places and results from there. Here the driver sees a capture only of what has
+ * been noted, under one lock, from begin to end.
  *
  * Where a graph cannot be made, the notes are launched one by one: results are the same.
- * Ownership: a replay owns its parameters, its graphs, what it has from the host, and its block, which replays_shrink may take away between plays.
+ * Ownership: a replay owns its parameters, its graphs, what it has from the host, and its block,
+ * which replays_shrink may take away between plays.
  * Tests: tests/unit/test_cuda_replay.c
  */
 #include "cuda/replay.h"
 
 #include "base/log.h"
-#include "cuda/cuda_internal.h"
 #include "cuda/capture_internal.h"
+#include "cuda/cuda_internal.h"
 
 #include <stdlib.h>
 
@@ -56,8 +61,8 @@ typedef enum replay_owner { REPLAY_INPUT, REPLAY_RESULT, REPLAY_OWN } replay_own
 
 typedef struct replay_slot {
     replay_owner owner;
-    size_t index;     /* among inputs, among results; where in the replay's block */
-    uintptr_t now;    /* where it lay at the last play; 0: there was none */
+    size_t index;  /* among inputs, among results; where in the replay's block */
+    uintptr_t now; /* where it lay at the last play; 0: there was none */
     size_t patch, patches;
 } replay_slot;
 
@@ -70,47 +75,61 @@ struct cuda_replay {
     VEC(replay_run) runs;
     VEC(uint32_t) stale; /* steps */
     char *params;
-    void *contents; /* what the call copied from the host, on the device; NULL: nothing */
+    void *contents;   /* what the call copied from the host, on the device; NULL: nothing */
     int64_t launches; /* kernels of ctsc's own among the steps */
     size_t scratch_bytes;
-    void *scratch; /* NULL: none at the moment */
+    void *scratch;  /* NULL: none at the moment */
     bool graphless; /* the driver could not make a graph */
 };
 
-/* ---- comparing ------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static ctsc_status replay_differs(diag *d) {
-    return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: it is not the same each time");
+    return diag_fail(d, CTSC_UNSUPPORTED,
+                     "a call cannot be recorded: it is not the same each time");
 }
 
 static bool replay_same_kind(const note *a, const note *b) {
-    return a->kind == b->kind && a->kernel == b->kernel && a->fn == b->fn && a->moved == b->moved && a->nbytes == b->nbytes &&
-           a->params == b->params && a->content == b->content && !memcmp(a->shape.grid, b->shape.grid, sizeof a->shape.grid) &&
-           !memcmp(a->shape.block, b->shape.block, sizeof a->shape.block) && a->shape.shared == b->shape.shared;
+    return a->kind == b->kind && a->kernel == b->kernel && a->fn == b->fn && a->moved == b->moved &&
+           a->nbytes == b->nbytes && a->params == b->params && a->content == b->content &&
+           !memcmp(a->shape.grid, b->shape.grid, sizeof a->shape.grid) &&
+           !memcmp(a->shape.block, b->shape.block, sizeof a->shape.block) &&
+           a->shape.shared == b->shape.shared;
 }
 
-static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_capture *a, const cuda_capture *b, uint32_t step, size_t at) {
+static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_capture *a,
+                               const cuda_capture *b, uint32_t step, size_t at) {
     void *x, *y;
     size_t in_x = 0, in_y = 0;
     memcpy(&x, a->bytes.data + at, sizeof x);
     memcpy(&y, b->bytes.data + at, sizeof y);
     if (x == y) return CTSC_OK;
     int slot = cuda_capture_slot(a, x, &in_x);
-    if (slot < 0 || cuda_capture_slot(b, y, &in_y) != slot || in_x != in_y) return replay_differs(d);
-    if (a->slots.data[slot].born > step || a->slots.data[slot].died <= step) return replay_differs(d); /* freed memory: an error of ours */
-    return vec_push(&r->patches, ((replay_patch){(uint32_t)slot, step, at, in_x})) ? CTSC_OK : diag_no_memory(d);
+    if (slot < 0 || cuda_capture_slot(b, y, &in_y) != slot || in_x != in_y)
+        return replay_differs(d);
+    /* freed memory: an error of ours */
+    if (a->slots.data[slot].born > step || a->slots.data[slot].died <= step)
+        return replay_differs(d);
+    return vec_push(&r->patches, ((replay_patch){(uint32_t)slot, step, at, in_x}))
+               ? CTSC_OK
+               : diag_no_memory(d);
 }
 
-static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a, const cuda_capture *b) {
-    if (a->notes.len != b->notes.len || a->slots.len != b->slots.len || a->ninputs != b->ninputs || a->notes.len > UINT32_MAX)
+static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a,
+                                  const cuda_capture *b) {
+    if (a->notes.len != b->notes.len || a->slots.len != b->slots.len || a->ninputs != b->ninputs ||
+        a->notes.len > UINT32_MAX)
         return replay_differs(d);
-    if (a->contents.len != b->contents.len || (a->contents.len && memcmp(a->contents.data, b->contents.data, a->contents.len) != 0))
+    if (a->contents.len != b->contents.len ||
+        (a->contents.len && memcmp(a->contents.data, b->contents.data, a->contents.len) != 0))
         return replay_differs(d);
     for (size_t i = 0; i < a->notes.len; i++) {
         const note *x = &a->notes.data[i];
         if (!replay_same_kind(x, &b->notes.data[i])) return replay_differs(d);
         size_t words = x->nbytes / sizeof(void *), rest = words * sizeof(void *);
-        if (memcmp(a->bytes.data + x->params + rest, b->bytes.data + x->params + rest, x->nbytes - rest) != 0) return replay_differs(d);
+        if (memcmp(a->bytes.data + x->params + rest, b->bytes.data + x->params + rest,
+                   x->nbytes - rest) != 0)
+            return replay_differs(d);
         for (size_t w = 0; w < words; w++) {
             TRY(replay_word(r, d, a, b, (uint32_t)i, x->params + w * sizeof(void *)));
         }
@@ -120,7 +139,7 @@ static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a
     return CTSC_OK;
 }
 
-/* ---- laying out ----------------------------------------------------------------------------------- */
+/* ---- laying out ------------------------------------------------------------------------------ */
 
 static int replay_by_slot(const void *a, const void *b) {
     const replay_patch *x = a, *y = b;
@@ -129,16 +148,19 @@ static int replay_by_slot(const void *a, const void *b) {
 }
 
 /* Whose memory each slot is. */
-static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_capture *n, int nkept, const int *kept) {
+static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_capture *n, int nkept,
+                              const int *kept) {
     for (size_t i = 0; i < n->slots.len; i++) {
         replay_slot s = {.owner = i < (size_t)n->ninputs ? REPLAY_INPUT : REPLAY_OWN, .index = i};
         for (int k = 0; k < nkept; k++)
             if ((size_t)kept[k] == i) s.owner = REPLAY_RESULT, s.index = (size_t)k;
         if (s.owner == REPLAY_OWN && n->slots.data[i].died == SIZE_MAX)
-            return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: memory that it took outlives it");
+            return diag_fail(d, CTSC_UNSUPPORTED,
+                             "a call cannot be recorded: memory that it took outlives it");
         if (!vec_push(&r->slots, s)) return diag_no_memory(d);
     }
-    if (r->patches.len) qsort(r->patches.data, r->patches.len, sizeof *r->patches.data, replay_by_slot);
+    if (r->patches.len)
+        qsort(r->patches.data, r->patches.len, sizeof *r->patches.data, replay_by_slot);
     for (size_t i = 0; i < r->patches.len; i++) {
         replay_slot *s = &r->slots.data[r->patches.data[i].slot];
         if (!s->patches++) s->patch = i;
@@ -154,7 +176,9 @@ static size_t replay_place(const cuda_replay *r, const cuda_capture *n, size_t i
         moved = false;
         for (size_t k = (size_t)n->ninputs; k < i; k++) {
             size_t begin = r->slots.data[k].index, end = begin + n->slots.data[k].nbytes;
-            if (r->slots.data[k].owner != REPLAY_OWN || n->slots.data[k].died <= n->slots.data[i].born || end <= at || begin >= at + bytes) continue;
+            if (r->slots.data[k].owner != REPLAY_OWN ||
+                n->slots.data[k].died <= n->slots.data[i].born || end <= at || begin >= at + bytes)
+                continue;
             at = (end + REPLAY_ALIGN - 1) / REPLAY_ALIGN * REPLAY_ALIGN;
             moved = true;
         }
@@ -165,7 +189,8 @@ static size_t replay_place(const cuda_replay *r, const cuda_capture *n, size_t i
 static void replay_lay_out(cuda_replay *r, const cuda_capture *n) {
     for (size_t i = (size_t)n->ninputs; i < r->slots.len; i++) {
         if (r->slots.data[i].owner != REPLAY_OWN) continue;
-        size_t at = r->slots.data[i].index = replay_place(r, n, i), end = at + n->slots.data[i].nbytes;
+        size_t at = r->slots.data[i].index = replay_place(r, n, i),
+               end = at + n->slots.data[i].nbytes;
         if (end > r->scratch_bytes) r->scratch_bytes = end;
     }
 }
@@ -178,8 +203,12 @@ static bool replay_suits_graph(const replay_step *s) {
 static ctsc_status replay_cut(cuda_replay *r, diag *d) {
     for (size_t i = 0, end; i < r->steps.len; i = end) {
         bool whole = replay_suits_graph(&r->steps.data[i]);
-        for (end = i + 1; end < r->steps.len && replay_suits_graph(&r->steps.data[end]) == whole;) end++;
-        if (!vec_push(&r->runs, ((replay_run){.first = i, .end = end, .whole = whole && end - i >= REPLAY_RUN}))) return diag_no_memory(d);
+        for (end = i + 1; end < r->steps.len && replay_suits_graph(&r->steps.data[end]) == whole;)
+            end++;
+        if (!vec_push(
+                &r->runs,
+                ((replay_run){.first = i, .end = end, .whole = whole && end - i >= REPLAY_RUN})))
+            return diag_no_memory(d);
     }
     return CTSC_OK;
 }
@@ -188,7 +217,8 @@ static ctsc_status replay_cut(cuda_replay *r, diag *d) {
 static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_capture *n) {
     if (!n->contents.len) return CTSC_OK;
     ctsc_status st = cuda_alloc(r->device, d, n->contents.len, &r->contents);
-    if (st == CTSC_OK) st = cuda_write(r->device, d, r->contents, n->contents.data, n->contents.len);
+    if (st == CTSC_OK)
+        st = cuda_write(r->device, d, r->contents, n->contents.data, n->contents.len);
     for (size_t i = 0; i < r->steps.len; i++) {
         note *x = &r->steps.data[i].what;
         if (x->kind != NOTE_WRITE) continue;
@@ -199,7 +229,8 @@ static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_capt
     return st;
 }
 
-static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_capture *a, const cuda_capture *b, int nkept, const int *kept) {
+static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_capture *a,
+                                const cuda_capture *b, int nkept, const int *kept) {
     ctsc_status st = replay_compare(r, d, a, b);
     if (st == CTSC_OK) st = replay_own(r, d, a, nkept, kept);
     if (st == CTSC_OK) st = replay_cut(r, d);
@@ -211,7 +242,8 @@ static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_capture *a, 
     return replay_keep_contents(r, d, a);
 }
 
-ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second, int nkept, const int *kept, cuda_replay **out) {
+ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second,
+                             int nkept, const int *kept, cuda_replay **out) {
     cuda_replay *r = mem_zalloc(sizeof *r);
     if (!r) return diag_no_memory(d);
     cuda *c = r->device = first->device;
@@ -227,7 +259,7 @@ ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capt
     return st;
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void replay_drop_graphs(cuda_replay *r, bool usable) {
     const cuda_driver *driver = r->device->driver;
@@ -245,7 +277,8 @@ static ctsc_status replay_ask(cuda_replay *r, diag *d, const replay_step *s) {
     CUdeviceptr at[2] = {0, 0};
     CUresult result;
     switch (s->what.kind) {
-    case NOTE_LAUNCH: return program_launch(c, d, s->what.kernel, &s->what.shape, params, s->what.nbytes);
+    case NOTE_LAUNCH:
+        return program_launch(c, d, s->what.kernel, &s->what.shape, params, s->what.nbytes);
     case NOTE_CALL: return s->what.fn(d, c->stream, params);
     case NOTE_MOVE:
     case NOTE_WRITE: /* became a copy when the replay was made */
@@ -284,7 +317,8 @@ static bool replay_capture_steps(cuda_replay *r, const replay_run *run) {
 /* False: there is no graph; nothing has happened. */
 static bool replay_capture(cuda_replay *r, replay_run *run) {
     cuda *c = r->device;
-    if (c->driver->cuStreamBeginCapture(c->stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return false;
+    if (c->driver->cuStreamBeginCapture(c->stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS)
+        return false;
     bool ok = replay_capture_steps(r, run);
     ok &= c->driver->cuStreamEndCapture(c->stream, &run->graph) == CUDA_SUCCESS;
     ok = ok && c->driver->cuGraphInstantiate(&run->exec, run->graph, 0) == CUDA_SUCCESS;
@@ -294,17 +328,21 @@ static bool replay_capture(cuda_replay *r, replay_run *run) {
     return ok;
 }
 
-/* ---- playing -------------------------------------------------------------------------------------- */
+/* ---- playing --------------------------------------------------------------------------------- */
 
 static bool replay_update_node(cuda_replay *r, const replay_run *run, const replay_step *s) {
     const note *w = &s->what;
     size_t nbytes = w->nbytes;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, r->params + w->params, CU_LAUNCH_PARAM_BUFFER_SIZE, &nbytes, CU_LAUNCH_PARAM_END};
-    cuda_kernel_node p = {.function = program_function(w->kernel), .shared = (unsigned)w->shape.shared, .extra = extra};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, r->params + w->params,
+                     CU_LAUNCH_PARAM_BUFFER_SIZE, &nbytes, CU_LAUNCH_PARAM_END};
+    cuda_kernel_node p = {.function = program_function(w->kernel),
+                          .shared = (unsigned)w->shape.shared,
+                          .extra = extra};
     memcpy(p.grid, w->shape.grid, sizeof p.grid);
     memcpy(p.block, w->shape.block, sizeof p.block);
     r->device->replays.stats.updates++;
-    return r->device->driver->cuGraphExecKernelNodeSetParams(run->exec, s->node, &p) == CUDA_SUCCESS;
+    return r->device->driver->cuGraphExecKernelNodeSetParams(run->exec, s->node, &p) ==
+           CUDA_SUCCESS;
 }
 
 static void replay_apply(cuda_replay *r, replay_slot *s, uintptr_t now) {
@@ -343,7 +381,10 @@ static const replay_run *replay_run_of(const cuda_replay *r, size_t step) {
 static void replay_give_up_graphs(cuda_replay *r) {
     r->graphless = true;
     replay_drop_graphs(r, true);
-    log_event(CTSC_LOG_WARNING, "cuda:%d: the driver makes no graph of a call, whose launches are asked for one by one", r->device->index);
+    log_event(
+        CTSC_LOG_WARNING,
+        "cuda:%d: the driver makes no graph of a call, whose launches are asked for one by one",
+        r->device->index);
 }
 
 /* Graphs that are there learn of what moved; others are made with it. */
@@ -361,14 +402,16 @@ static void replay_update(cuda_replay *r) {
 
 static ctsc_status replay_play_run(cuda_replay *r, diag *d, replay_run *run) {
     cuda *c = r->device;
-    if (run->whole && !run->exec && !r->graphless && !replay_capture(r, run)) replay_give_up_graphs(r);
+    if (run->whole && !run->exec && !r->graphless && !replay_capture(r, run))
+        replay_give_up_graphs(r);
     if (run->exec) {
         CUresult result = c->driver->cuGraphLaunch(run->exec, c->stream);
         c->replays.stats.launched++;
         return result == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, result, "cuGraphLaunch");
     }
     ctsc_status st = CTSC_OK;
-    for (size_t i = run->first; i < run->end && st == CTSC_OK; i++) st = replay_ask(r, d, &r->steps.data[i]);
+    for (size_t i = run->first; i < run->end && st == CTSC_OK; i++)
+        st = replay_ask(r, d, &r->steps.data[i]);
     return st;
 }
 
@@ -388,7 +431,8 @@ ctsc_status cuda_replay_play(cuda_replay *r, diag *d, void *const *inputs, void 
     if (st == CTSC_OK) {
         replay_bind(r, inputs, results);
         replay_update(r);
-        for (size_t i = 0; i < r->runs.len && st == CTSC_OK; i++) st = replay_play_run(r, d, &r->runs.data[i]);
+        for (size_t i = 0; i < r->runs.len && st == CTSC_OK; i++)
+            st = replay_play_run(r, d, &r->runs.data[i]);
         c->launches += st == CTSC_OK ? r->launches : 0;
         c->replays.stats.played += st == CTSC_OK;
     }
@@ -405,7 +449,7 @@ void replays_shrink(cuda *c) {
     }
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 void cuda_replay_free(cuda_replay *r) {
     if (!r) return;
@@ -428,13 +472,9 @@ void cuda_replay_free(cuda_replay *r) {
     mem_free(r);
 }
 
-size_t cuda_replay_size(const cuda_replay *r) {
-    return r->steps.len;
-}
+size_t cuda_replay_size(const cuda_replay *r) { return r->steps.len; }
 
-size_t cuda_replay_scratch(const cuda_replay *r) {
-    return r->scratch_bytes;
-}
+size_t cuda_replay_scratch(const cuda_replay *r) { return r->scratch_bytes; }
 
 cuda_replay_stats cuda_get_replay_stats(cuda *c) {
     pthread_mutex_lock(&c->lock);

@@ -12,11 +12,14 @@
  *     cuda_replay_make(d, n[0], n[1], 1, &result, &r);
  *     cuda_replay_play(r, d, (void *[]){x}, (void *[]){y});
  *
- * Inputs and results are used where they lie at each play: nothing is copied, and results are the caller's own memory. What the call allocates for
- * itself alone is one block of the replay's, which counts as live, is taken at the first play, and is given up when memory runs out; the next play takes another.
- * All other memory that the call reads (weights) has to stay where it is; whoever keeps the replay sees to that.
+ * Inputs and results are used where they lie at each play: nothing is copied, and results are the
+ * caller's own memory. What the call allocates for itself alone is one block of the replay's, which
+ * counts as live, is taken at the first play, and is given up when memory runs out; the next play
+ * takes another. All other memory that the call reads (weights) has to stay where it is; whoever
+ * keeps the replay sees to that.
  *
- * Thread-safe but for cuda_replay_free. Tests: tests/unit/test_cuda_replay.c
+ * Thread-safe but for cuda_replay_free.
+ * Tests: tests/unit/test_cuda_replay.c
  */
 #ifndef CTSC_CUDA_REPLAY_H
 #define CTSC_CUDA_REPLAY_H
@@ -25,10 +28,13 @@
 
 typedef struct cuda_replay cuda_replay;
 
-/* kept: slots that outlive the call, its results; the caller gives their memory to each play. Fails with CTSC_UNSUPPORTED if the two notes are not
- * of the same call, or if memory outlives the call that is no result. */
-ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second, int nkept, const int *kept, cuda_replay **out);
-/* One address per input, one per result. CTSC_LIMIT: there is no memory, and nothing has happened. */
+/* kept: slots that outlive the call, its results; the caller gives their memory to each play. Fails
+ * with CTSC_UNSUPPORTED if the two notes are not of the same call, or if memory outlives the call
+ * that is no result. */
+ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second,
+                             int nkept, const int *kept, cuda_replay **out);
+/* One address per input, one per result. CTSC_LIMIT: there is no memory, and
+ * nothing has happened. */
 ctsc_status cuda_replay_play(cuda_replay *r, diag *d, void *const *inputs, void *const *results);
 void cuda_replay_free(cuda_replay *r); /* r may be NULL */
 

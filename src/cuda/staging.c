@@ -2,22 +2,21 @@
 /*
  * staging.c - copies between the host and the device, through pinned memory, and within the device.
  *
- * The device reads and writes pinned host memory by itself; from any other memory the driver copies while the caller waits. So what is
- * written goes into a ring of pinned pieces first. A piece is filled by one write after the other; when it is full, an event is recorded behind its
- * copies, and the piece is filled again only after that. What is read comes through two blocks in turn: one is copied out of while the device fills
- * the other.
+ * The device reads and writes pinned host memory by itself; from any other memory the driver copies
+ * while the caller waits. So what is written goes into a ring of pinned pieces first. A piece is
+ * filled by one write after the other; when it is full, an event is recorded behind its copies, and
+ * the piece is filled again only after that. What is read comes through two blocks in turn: one is
+ * copied out of while the device fills the other.
  *
  * Ownership: pinned memory is kept for the life of the process.
  * Tests: tests/unit/test_cuda_device.c
  */
-#include "cuda/cuda_internal.h"
 #include "cuda/capture_internal.h"
+#include "cuda/cuda_internal.h"
 
 enum { STAGING_ALIGN = 64 };
 
-static CUdeviceptr staging_address(const void *p) {
-    return (CUdeviceptr)(uintptr_t)p;
-}
+static CUdeviceptr staging_address(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
 
 static CUresult staging_make(cuda *c, staging_block *b) {
     void *host = NULL;
@@ -28,7 +27,7 @@ static CUresult staging_make(cuda *c, staging_block *b) {
     return r;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Makes room in the ring: *at is where, *room how much. */
 static CUresult staging_room(cuda *c, char **at, size_t *room) {
@@ -51,7 +50,8 @@ static CUresult staging_room(cuda *c, char **at, size_t *room) {
     return CUDA_SUCCESS;
 }
 
-static ctsc_status staging_write(cuda *c, diag *d, CUdeviceptr to, const char *from, size_t nbytes) {
+static ctsc_status staging_write(cuda *c, diag *d, CUdeviceptr to, const char *from,
+                                 size_t nbytes) {
     while (nbytes) {
         char *at;
         size_t room;
@@ -76,7 +76,7 @@ ctsc_status cuda_write(cuda *c, diag *d, void *device, const void *host, size_t 
     return st;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A block for the calling thread alone; NULL: it failed. With the lock held. */
 static staging_block *staging_take(cuda *c, diag *d) {
@@ -106,7 +106,8 @@ static void staging_give_back(cuda *c, staging_block *b) {
 }
 
 /* Asks for a piece: it is in *slot when the block's event has happened. */
-static ctsc_status staging_ask(cuda *c, diag *d, staging_block **slot, CUdeviceptr from, size_t nbytes) {
+static ctsc_status staging_ask(cuda *c, diag *d, staging_block **slot, CUdeviceptr from,
+                               size_t nbytes) {
     ctsc_status st = cuda_capture_refuse(d, "reading from the device");
     if (st == CTSC_OK) st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
@@ -124,7 +125,8 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
     staging_block *slots[2] = {NULL, NULL};
     char *to = host;
     CUdeviceptr from = staging_address(device);
-    size_t asked = 0, pending = 0; /* bytes: asked for so far; of the last piece that is not copied out yet */
+    /* bytes: asked for so far; of the last piece that is not copied out yet */
+    size_t asked = 0, pending = 0;
     ctsc_status st = CTSC_OK;
     for (unsigned i = 0; st == CTSC_OK && (asked < nbytes || pending); i++) {
         size_t n = nbytes - asked < STAGING_PIECE ? nbytes - asked : STAGING_PIECE;
@@ -138,20 +140,24 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
         asked += n;
         pending = n;
     }
-    /* After a failure a copy may still be under way into a block: whoever gets it next is behind it in the stream. */
+    /* After a failure a copy may still be under way into a block: whoever gets it next is behind
+     * it in the stream. */
     staging_give_back(c, slots[0]);
     staging_give_back(c, slots[1]);
     return st;
 }
 
-/* ---- within the device ---------------------------------------------------------------------------- */
+/* ---- within the device ----------------------------------------------------------------------- */
 
 ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_MOVE, .moved = nbytes}, (const void *[]){to, from}, 2 * sizeof to);
+    if (cuda_noting)
+        return cuda_capture_add(c, d, (note){.kind = NOTE_MOVE, .moved = nbytes},
+                                (const void *[]){to, from}, 2 * sizeof to);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
-    CUresult r = c->driver->cuMemcpyDtoDAsync(staging_address(to), staging_address(from), nbytes, c->stream);
+    CUresult r = c->driver->cuMemcpyDtoDAsync(staging_address(to), staging_address(from), nbytes,
+                                              c->stream);
     if (r != CUDA_SUCCESS) st = cuda_fail(c, d, r, "cuMemcpyDtoDAsync");
     cuda_unlock(c);
     return st;
@@ -159,7 +165,9 @@ ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbyte
 
 ctsc_status cuda_zero(cuda *c, diag *d, void *device, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &device, sizeof device);
+    if (cuda_noting)
+        return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &device,
+                                sizeof device);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuMemsetD8Async(staging_address(device), 0, nbytes, c->stream);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native.h - the classes that PyTorch writes in C++ and archives name: __torch__.torch.classes.quantized.LinearPackedParamsBase and its
- * like. Operators take objects of them.
+ * native.h - the classes that PyTorch writes in C++ and archives name:
+ * __torch__.torch.classes.quantized.LinearPackedParamsBase and its like. Operators take
+ * objects of them.
  *
- * There is one such type for the whole process. Its objects hold a capsule, and are never changed once they are made.
+ * There is one such type for the whole process. Its objects hold a capsule, and are never changed
+ * once they are made.
  */
 #ifndef CTSC_IR_NATIVE_H
 #define CTSC_IR_NATIVE_H

@@ -23,13 +23,9 @@ static pthread_mutex_t type_lock = PTHREAD_MUTEX_INITIALIZER;
 static type_table type_global;
 static atomic_bool type_global_failed;
 
-type *type_of_kind(type_kind k) {
-    return &type_singletons[k];
-}
+type *type_of_kind(type_kind k) { return &type_singletons[k]; }
 
-bool type_table_failed(void) {
-    return atomic_exchange(&type_global_failed, false);
-}
+bool type_table_failed(void) { return atomic_exchange(&type_global_failed, false); }
 
 void type_table_free(type_table *t) {
     for (size_t i = 0; i < t->cap; i++) mem_free(t->slots[i]);
@@ -95,9 +91,7 @@ static void *type_carve(char **at, const void *from, size_t size) {
     return p;
 }
 
-static size_t type_padded(size_t size) {
-    return (size + 7) & ~(size_t)7;
-}
+static size_t type_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
 /* A copy of the model in one block of its own. */
 static type *type_copy(const type *m) {
@@ -173,10 +167,8 @@ static type *type_intern(type *m) {
     type *t = type_table_get(m->owner ? &m->owner->types : &type_global, m);
     pthread_mutex_unlock(&type_lock);
     if (t) return t;
-    if (m->owner)
-        m->owner->arena.failed = true;
-    else
-        atomic_store(&type_global_failed, true);
+    if (m->owner) m->owner->arena.failed = true;
+    else atomic_store(&type_global_failed, true);
     return TYPE_ANY;
 }
 
@@ -187,17 +179,11 @@ static type *type_of_one(type_kind k, type *elem) {
     return type_intern(&m);
 }
 
-type *type_list(type *elem) {
-    return type_of_one(T_LIST, elem);
-}
+type *type_list(type *elem) { return type_of_one(T_LIST, elem); }
 
-type *type_future(type *elem) {
-    return type_of_one(T_FUTURE, elem);
-}
+type *type_future(type *elem) { return type_of_one(T_FUTURE, elem); }
 
-type *type_rref(type *elem) {
-    return type_of_one(T_RREF, elem);
-}
+type *type_rref(type *elem) { return type_of_one(T_RREF, elem); }
 
 type *type_optional(type *elem) {
     if (elem->kind == T_OPTIONAL || elem->kind == T_NONE) return elem;

@@ -2,8 +2,8 @@
 /*
  * type.h - the static types of TorchScript.
  *
- * Types are hash-consed: within one process equal structural types are the same pointer, so == is type
- * equality. Structural types that mention no class live in a process-wide table for good;
+ * Types are hash-consed: within one process equal structural types are the same pointer, so == is
+ * type equality. Structural types that mention no class live in a process-wide table for good;
  * class, enum and interface types, and what is built from them, belong to the unit (ir/unit.h) that
  * declares them, and die with it.
  *
@@ -23,13 +23,13 @@ struct function;
 /*    kind        IR text (of the ones without parameters) */
 /* clang-format off */
 #define TYPE_KINDS(X)                                                                              \
-    X(TENSOR, "Tensor")  X(INT, "int")  X(FLOAT, "float")  X(BOOL, "bool")  X(STR, "str")            \
-    X(COMPLEX, "complex")  X(NONE, "NoneType")  X(NUMBER, "Scalar")  X(ANY, "Any")                   \
-    X(DEVICE, "Device")  X(GENERATOR, "Generator")  X(STORAGE, "Storage")  X(STREAM, "Stream")        \
-    X(QSCHEME, "QScheme")  X(FUNCTION, "Function")  X(CAPSULE, "Capsule")                             \
-    X(ANY_LIST, "list")  X(ANY_TUPLE, "tuple")  X(ANY_ENUM, "AnyEnumType")               \
-    X(ANY_CLASS, "AnyClassType")                                                                     \
-    X(LIST, NULL)  X(OPTIONAL, NULL)  X(UNION, NULL)  X(TUPLE, NULL)  X(DICT, NULL)                   \
+    X(TENSOR, "Tensor")  X(INT, "int")  X(FLOAT, "float")  X(BOOL, "bool")  X(STR, "str")          \
+    X(COMPLEX, "complex")  X(NONE, "NoneType")  X(NUMBER, "Scalar")  X(ANY, "Any")                 \
+    X(DEVICE, "Device")  X(GENERATOR, "Generator")  X(STORAGE, "Storage")  X(STREAM, "Stream")     \
+    X(QSCHEME, "QScheme")  X(FUNCTION, "Function")  X(CAPSULE, "Capsule")                          \
+    X(ANY_LIST, "list")  X(ANY_TUPLE, "tuple")  X(ANY_ENUM, "AnyEnumType")                         \
+    X(ANY_CLASS, "AnyClassType")                                                                   \
+    X(LIST, NULL)  X(OPTIONAL, NULL)  X(UNION, NULL)  X(TUPLE, NULL)  X(DICT, NULL)                \
     X(FUTURE, NULL)  X(RREF, NULL)  X(VAR, NULL)  X(CLASS, NULL)  X(INTERFACE, NULL)  X(ENUM, NULL)
 /* clang-format on */
 
@@ -43,12 +43,12 @@ typedef enum type_kind {
 /* What a tensor type may know beyond "Tensor" (all optional): filled by profiling and tracing,
  * printed as Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu). */
 typedef struct tensor_info {
-    int8_t dtype;          /* -1 unknown */
-    int8_t ndim;           /* -1 unknown */
-    int8_t requires_grad;  /* -1 unknown */
-    int8_t device;         /* -1 unknown, 0 cpu, i + 1 cuda:i */
+    int8_t dtype;         /* -1 unknown */
+    int8_t ndim;          /* -1 unknown */
+    int8_t requires_grad; /* -1 unknown */
+    int8_t device;        /* -1 unknown, 0 cpu, i + 1 cuda:i */
     bool has_strides;
-    const int64_t *sizes;  /* -1: unknown dim */
+    const int64_t *sizes; /* -1: unknown dim */
     const int64_t *strides;
 } tensor_info;
 
@@ -69,30 +69,34 @@ typedef struct class_info {
     const char *name; /* qualified: "__torch__.torch.nn.modules.linear.Linear" */
     struct unit *unit;
     bool is_module;
-    VEC(attribute) attributes; /* slots of the object, in order */
+    VEC(attribute) attributes;         /* slots of the object, in order */
     VEC(constant_attribute) constants; /* Final ones; enum members */
     VEC(struct function *) methods;
     VEC(struct function *) forward_hooks, forward_pre_hooks;
     struct type *enum_value_type; /* of an enum */
     value *enum_members;          /* of an enum: V_ENUM values parallel to constants */
-    struct module_type *source;   /* of a module made from Python source (frontend/program/source.h); else NULL */
-    bool is_dict, is_list;        /* a module container: ModuleDict, ModuleList, Sequential, ... */
+    /* of a module made from Python source (frontend/program/source.h); else NULL */
+    struct module_type *source;
+    bool is_dict, is_list; /* a module container: ModuleDict, ModuleList, Sequential, ... */
 } class_info;
 
 typedef struct type {
     type_kind kind;
-    uint8_t has_var;    /* mentions a type variable (schemas only) */
-    uint8_t of_class;   /* mentions a class, interface or enum: owned by a unit */
-    int nelems;         /* LIST, OPTIONAL, FUTURE, RREF: 1; DICT: 2 (key, value); TUPLE, UNION: any */
+    uint8_t has_var;  /* mentions a type variable (schemas only) */
+    uint8_t of_class; /* mentions a class, interface or enum: owned by a unit */
+    /* LIST, OPTIONAL, FUTURE, RREF: 1; DICT: 2 (key, value); TUPLE, UNION: any */
+    int nelems;
     struct type **elems;
-    const char **field_names;  /* NamedTuple: nelems names; else NULL */
-    const value *field_defaults; /* NamedTuple of a source program: nelems, V_UNINIT where there is none; or NULL */
+    const char **field_names; /* NamedTuple: nelems names; else NULL */
+    /* NamedTuple of a source program: nelems, V_UNINIT where there is none; or NULL */
+    const value *field_defaults;
     const char *name;          /* NamedTuple's qualified name; VAR's name */
     const tensor_info *tensor; /* TENSOR with details; NULL: plain Tensor */
     class_info *cls;           /* CLASS, INTERFACE, ENUM */
     struct unit *owner;        /* NULL: process-wide */
     uint64_t hash;
-    uint32_t weight, depth;    /* types in it, each counted wherever it stands; longest chain of them. 0: it has no elements */
+    /* types in it, each counted wherever it stands; longest chain of them. 0: it has no elements */
+    uint32_t weight, depth;
 } type;
 
 /* What a program may make: types are walked by recursion, and equal parts are walked each time. */
@@ -115,10 +119,11 @@ type *type_of_kind(type_kind k);
 #define TYPE_DEVICE type_of_kind(T_DEVICE)
 #define TYPE_FUNCTION type_of_kind(T_FUNCTION)
 
-/* Interning makers. Never NULL: without memory they return Any and set the failed flag of the owning unit
- * (or of the process-wide table; type_table_failed() reads and clears it). */
+/* Interning makers. Never NULL: without memory they return Any and set the failed flag of the
+ * owning unit (or of the process-wide table; type_table_failed() reads and clears it). */
 type *type_list(type *elem);
-type *type_optional(type *elem); /* Optional[Optional[T]] is Optional[T]; of a Union: the Union with None */
+/* Optional[Optional[T]] is Optional[T]; of a Union: the Union with None */
+type *type_optional(type *elem);
 /* Flattens, unifies members where one is the other's supertype, sorts as PyTorch does; {T, None} is
  * Optional[T]; one member is that member. */
 type *type_union(int n, type *const *elems);
@@ -141,22 +146,22 @@ typedef struct type_table {
 } type_table;
 void type_table_free(type_table *t);
 
-/* Relations. */
-bool type_is_subtype(const type *sub, const type *super); /* Optional, Union, Any, number, AnyList..., interfaces;
-                                                           * why: not reported */
+/* Relations. Optional, Union, Any, number, AnyList..., interfaces; why: not reported */
+bool type_is_subtype(const type *sub, const type *super);
 static inline bool type_equal(const type *a, const type *b) { return a == b; }
 static inline type *type_elem(const type *t) { return t->elems[0]; }
 static inline bool type_is_optional(const type *t) { return t->kind == T_OPTIONAL; }
-/* Least common type as PyTorch's unifyTypes: NULL if none. with_union: fall back to a Union.
- * T and None give T?; equal element types of tuples, lists only if equal; details of tensors are joined. */
+/* Least common type as PyTorch's unifyTypes: NULL if none. with_union: fall back to a
+ * Union. T and None give T?; equal element types of tuples, lists only if equal; details of
+ * tensors are joined. */
 type *type_unify(type *a, type *b, bool with_union);
 /* t without what tensor types know beyond "Tensor". */
 type *type_without_details(type *t);
 /* t without None: T of T?; a Union without None. */
 type *type_without_none(type *t);
 bool type_admits_none(const type *t); /* NoneType, Optional, Union with None, Any */
-/* Would a value of this shape of tag fit statically known type t? Deep check, for arguments from outside and
- * for isinstance. */
+/* Would a value of this shape of tag fit statically known type t? Deep check, for arguments from
+ * outside and for isinstance. */
 bool type_admits_value(const type *t, value v);
 /* The static type of a value, for constants and for Any. */
 type *type_of_value(value v);
@@ -183,7 +188,8 @@ static inline const char *class_name(const type *t) { return t->cls->name; }
 
 /* IR text ("int[]", "Tensor?", "Dict(str, int)", "(int, str)"). */
 void type_print(const type *t, strbuf *out);
-/* The same inside Dict(...) and Union(...): "Tensor" without details, named tuples by their name. */
+/* The same inside Dict(...) and Union(...): "Tensor" without details, named
+ * tuples by their name. */
 void type_print_plain(const type *t, strbuf *out);
 /* Python annotation text ("List[int]", "Optional[Tensor]"), as in error messages and code. */
 void type_print_python(const type *t, strbuf *out);

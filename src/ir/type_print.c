@@ -23,25 +23,20 @@ static void type_print_separator(strbuf *out, int *n) {
 static void type_print_dims(int n, const int64_t *dims, strbuf *out) {
     for (int i = 0; i < n; i++) {
         if (i) sb_puts(out, ", ");
-        if (dims[i] < 0)
-            sb_putc(out, '*');
-        else
-            sb_printf(out, "%lld", (long long)dims[i]);
+        if (dims[i] < 0) sb_putc(out, '*');
+        else sb_printf(out, "%lld", (long long)dims[i]);
     }
 }
 
 static void type_print_device(int device, strbuf *out) {
-    if (device == 0)
-        sb_puts(out, "cpu");
-    else
-        sb_printf(out, "cuda:%d", device - 1);
+    if (device == 0) sb_puts(out, "cpu");
+    else sb_printf(out, "cuda:%d", device - 1);
 }
 
 static void type_print_tensor(const tensor_info *ti, strbuf *out) {
     if (ti->dtype >= 0)
         sb_printf(out, "%s%s", dtype_table[ti->dtype].ir_name, ti->ndim < 0 ? "Tensor" : "");
-    else
-        sb_puts(out, "Tensor");
+    else sb_puts(out, "Tensor");
     int n = ti->ndim > 0 ? ti->ndim : 0;
     bool open = ti->ndim >= 0 || ti->requires_grad >= 0 || ti->device >= 0;
     if (!open) return;
@@ -121,10 +116,8 @@ static void type_print_wrapped(const char *name, bool brackets, const type *t, t
 /* Outside annotations only the last part of the name is shown. */
 static void type_print_interface(const type *t, bool python, strbuf *out) {
     const char *dot = strrchr(t->cls->name, '.');
-    if (python)
-        sb_puts(out, t->cls->name);
-    else
-        sb_printf(out, "InterfaceType<%s>", dot ? dot + 1 : t->cls->name);
+    if (python) sb_puts(out, t->cls->name);
+    else sb_printf(out, "InterfaceType<%s>", dot ? dot + 1 : t->cls->name);
 }
 
 static void type_print_form(const type *t, type_form form, strbuf *out) {
@@ -132,10 +125,8 @@ static void type_print_form(const type *t, type_form form, strbuf *out) {
     type_form inner = python ? FORM_PYTHON : FORM_PLAIN;
     switch (t->kind) {
     case T_TENSOR:
-        if (t->tensor && form == FORM_GRAPH)
-            type_print_tensor(t->tensor, out);
-        else
-            sb_puts(out, "Tensor");
+        if (t->tensor && form == FORM_GRAPH) type_print_tensor(t->tensor, out);
+        else sb_puts(out, "Tensor");
         break;
     case T_LIST:
         if (python) {
@@ -167,14 +158,8 @@ static void type_print_form(const type *t, type_form form, strbuf *out) {
     }
 }
 
-void type_print(const type *t, strbuf *out) {
-    type_print_form(t, FORM_GRAPH, out);
-}
+void type_print(const type *t, strbuf *out) { type_print_form(t, FORM_GRAPH, out); }
 
-void type_print_plain(const type *t, strbuf *out) {
-    type_print_form(t, FORM_PLAIN, out);
-}
+void type_print_plain(const type *t, strbuf *out) { type_print_form(t, FORM_PLAIN, out); }
 
-void type_print_python(const type *t, strbuf *out) {
-    type_print_form(t, FORM_PYTHON, out);
-}
+void type_print_python(const type *t, strbuf *out) { type_print_form(t, FORM_PYTHON, out); }

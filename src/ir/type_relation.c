@@ -158,9 +158,7 @@ static type *type_drop_details(type *t, const void *ctx) {
     return type_map(t, type_drop_details, ctx);
 }
 
-type *type_without_details(type *t) {
-    return type_drop_details(t, NULL);
-}
+type *type_without_details(type *t) { return type_drop_details(t, NULL); }
 
 type *type_without_none(type *t) {
     if (t->kind == T_OPTIONAL) return type_elem(t);
@@ -175,9 +173,7 @@ type *type_without_none(type *t) {
     return r;
 }
 
-bool type_admits_none(const type *t) {
-    return type_is_subtype(TYPE_NONE, t);
-}
+bool type_admits_none(const type *t) { return type_is_subtype(TYPE_NONE, t); }
 
 /* ---- unification ----------------------------------------------------------------------------- */
 

@@ -100,13 +100,9 @@ static type *type_of_depth(value v, bool details, int depth) {
     return TYPE_ANY;
 }
 
-type *type_of_value(value v) {
-    return type_of_depth(v, false, 0);
-}
+type *type_of_value(value v) { return type_of_depth(v, false, 0); }
 
-type *type_of_constant(value v) {
-    return type_of_depth(v, true, 0);
-}
+type *type_of_constant(value v) { return type_of_depth(v, true, 0); }
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
@@ -114,8 +110,7 @@ static bool type_admits_depth(const type *t, value v, int depth);
 
 static bool type_admits_list(const type *elem, const list *l, int depth) {
     /* A list that knows its element type keeps it, empty or not. */
-    if (l->elem)
-        return type_without_details(l->elem) == type_without_details((type *)elem);
+    if (l->elem) return type_without_details(l->elem) == type_without_details((type *)elem);
     if (elem->kind == T_ANY) return true;
     for (size_t i = 0; i < l->len; i++) {
         bool fits;
@@ -203,6 +198,4 @@ static bool type_admits_depth(const type *t, value v, int depth) {
     return false;
 }
 
-bool type_admits_value(const type *t, value v) {
-    return type_admits_depth(t, v, 0);
-}
+bool type_admits_value(const type *t, value v) { return type_admits_depth(t, v, 0); }

@@ -19,9 +19,7 @@ static void unit_type_unref(struct type *t) {
     if (t && t->owner) unit_unref(t->owner);
 }
 
-static const char *unit_type_name(const struct type *t) {
-    return t && t->cls ? t->cls->name : "";
-}
+static const char *unit_type_name(const struct type *t) { return t && t->cls ? t->cls->name : ""; }
 
 /* Values need no hooks before the first type that belongs to a unit exists. */
 static void unit_install_hooks(void) {
@@ -106,7 +104,8 @@ static void unit_drop_errors(unit *u) {
 }
 
 void unit_restart(unit *u) {
-    for (size_t i = 0; i < u->all_functions.len; i++) unit_release_function(u, u->all_functions.data[i]);
+    for (size_t i = 0; i < u->all_functions.len; i++)
+        unit_release_function(u, u->all_functions.data[i]);
     unit_drop_errors(u);
     u->all_functions.len = 0;
     strmap_free(&u->classes);
@@ -134,7 +133,7 @@ void unit_unref(unit *u) {
     if (u && atomic_fetch_sub_explicit(&u->refs, 1, memory_order_acq_rel) == 1) unit_free(u);
 }
 
-/* ---- values of classes ------------------------------------------------------------------------ */
+/* ---- values of classes ----------------------------------------------------------------------- */
 
 bool unit_hold(unit *u, value v_take) {
     if (!value_is_counted(v_take) || vec_push(&u->held, v_take)) return true;
@@ -155,7 +154,8 @@ bool class_add_members(type *cls) {
     value *members = arena_array(&c->unit->arena, value, c->constants.len + 1);
     if (arena_failed(&c->unit->arena)) return false;
     for (size_t i = 0; i < c->constants.len; i++) {
-        enum_value *e = enum_new(cls, c->constants.data[i].name, value_ref(c->constants.data[i].val));
+        enum_value *e = enum_new(cls, c->constants.data[i].name,
+                                 value_ref(c->constants.data[i].val));
         if (!e || !unit_hold(c->unit, value_enum_take(e))) return false;
         members[i] = value_enum_take(e);
     }
@@ -204,7 +204,9 @@ static ctsc_status unit_copy_diag(diag *to, const diag *from) {
     for (size_t i = 0; i < from->items.len; i++) {
         const diag_item *it = &from->items.data[i];
         diag more = {0};
-        if (it->kind == DIAG_ERROR) diag_fail_at(to->status == CTSC_OK ? to : &more, from->status, it->range, "%s", it->text);
+        if (it->kind == DIAG_ERROR)
+            diag_fail_at(to->status == CTSC_OK ? to : &more, from->status, it->range, "%s",
+                         it->text);
         if (it->kind == DIAG_NOTE) diag_note(to, it->range, "%s", it->text);
         if (it->kind == DIAG_FRAME) diag_frame(to, it->range, it->text);
         if (more.status != CTSC_OK) diag_append(to, &more); /* a further error */
@@ -228,10 +230,12 @@ static ctsc_status function_failed(function *f, diag *d, diag *why) {
     return s;
 }
 
-/* What the stack holds of compilations that began one inside the other; each may need as much again. */
+/* What the stack holds of compilations that began one inside the other; each may
+ * need as much again. */
 enum { COMPILE_MAX_STACK = 2 << 20 };
 
-/* How far the stack has grown since the outermost of the compilations under way, which is this one if *outermost. */
+/* How far the stack has grown since the outermost of the compilations under way, which is this
+ * one if *outermost. */
 static size_t function_stack(unit *u, bool *outermost) {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     *outermost = u->stack_base == 0;
@@ -244,7 +248,8 @@ static ctsc_status function_compile_here(function *f, diag *d);
 static ctsc_status function_compile(function *f, diag *d) {
     bool outermost;
     if (function_stack(f->unit, &outermost) > COMPILE_MAX_STACK)
-        return diag_fail_at(d, CTSC_LIMIT, f->range, "calls of functions that are not compiled yet nest too deeply at '%s'",
+        return diag_fail_at(d, CTSC_LIMIT, f->range,
+                            "calls of functions that are not compiled yet nest too deeply at '%s'",
                             f->name);
     ctsc_status s = function_compile_here(f, d);
     if (outermost) f->unit->stack_base = 0;
@@ -265,10 +270,8 @@ static ctsc_status function_compile_here(function *f, diag *d) {
         return CTSC_OK;
     }
     if (why.status == CTSC_OK) {
-        if (s == CTSC_OK || s == CTSC_LIMIT)
-            diag_no_memory(&why);
-        else
-            diag_fail(&why, s, "function '%s' does not compile", f->name);
+        if (s == CTSC_OK || s == CTSC_LIMIT) diag_no_memory(&why);
+        else diag_fail(&why, s, "function '%s' does not compile", f->name);
     }
     return function_failed(f, d, &why);
 }
@@ -292,7 +295,8 @@ ctsc_status function_ensure_compiled(function *f, diag *d) {
 
 /* As PyTorch has it: __getstate__(self) -> T and __setstate__(self, T) -> None. */
 bool class_has_own_state(const type *cls) {
-    function *get = class_find_method(cls, "__getstate__"), *set = class_find_method(cls, "__setstate__");
+    function *get = class_find_method(cls, "__getstate__"),
+             *set = class_find_method(cls, "__setstate__");
     if (!get || !set) return false;
     /* its type may be known only then */
     if (!get->return_declared && function_ensure_compiled(get, NULL) != CTSC_OK) return false;

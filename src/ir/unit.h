@@ -17,29 +17,41 @@
 
 #include <pthread.h>
 
-typedef enum function_state { FUNCTION_DECLARED, FUNCTION_COMPILING, FUNCTION_READY, FUNCTION_FAILED } function_state;
+typedef enum function_state {
+    FUNCTION_DECLARED,
+    FUNCTION_COMPILING,
+    FUNCTION_READY,
+    FUNCTION_FAILED
+} function_state;
 
-/* Codes of a function: as written, optimised, fused; and the same for programs that record gradients. */
-enum { FUNCTION_LEVELS = 3, FUNCTION_TAPED = FUNCTION_LEVELS, FUNCTION_CODES = 2 * FUNCTION_LEVELS };
+/* Codes of a function: as written, optimised, fused; and the same for programs that
+ * record gradients. */
+enum {
+    FUNCTION_LEVELS = 3,
+    FUNCTION_TAPED = FUNCTION_LEVELS,
+    FUNCTION_CODES = 2 * FUNCTION_LEVELS
+};
 enum { FUNCTION_TAKES_UNKNOWN, FUNCTION_TAKES_NONE, FUNCTION_TAKES_GRADIENTS };
 
 typedef struct function {
-    const char *name;       /* "forward" */
-    const char *qualified;  /* "__torch__.Main.forward" */
+    const char *name;      /* "forward" */
+    const char *qualified; /* "__torch__.Main.forward" */
     struct unit *unit;
-    type *cls;              /* class of a method; NULL: free function */
-    bool is_static;         /* @staticmethod */
-    schema *schema;         /* arguments and return type; the return type is inferred when
-                             * not declared, and then known only once compiled */
+    type *cls;      /* class of a method; NULL: free function */
+    bool is_static; /* @staticmethod */
+    /* arguments and return type; the return type is inferred when not declared, and then known
+     * only once compiled */
+    schema *schema;
     bool return_declared;
     function_state state;
-    graph *graph;           /* NULL until compiled */
-    const void *def;        /* AST of the definition (frontend) */
-    const void *scope;      /* name resolution for the body (frontend) */
+    graph *graph;                      /* NULL until compiled */
+    const void *def;                   /* AST of the definition (frontend) */
+    const void *scope;                 /* name resolution for the body (frontend) */
     struct code *code[FUNCTION_CODES]; /* bytecode (runtime); NULL until first run so */
-    uint8_t takes_gradients;           /* FUNCTION_TAKES_..., once somebody asked (runtime/autograd) */
+    /* FUNCTION_TAKES_..., once somebody asked (runtime/autograd) */
+    uint8_t takes_gradients;
     source_range range;
-    diag *error;            /* why compilation failed, state == FUNCTION_FAILED */
+    diag *error; /* why compilation failed, state == FUNCTION_FAILED */
 } function;
 
 typedef struct unit {
@@ -47,18 +59,20 @@ typedef struct unit {
     arena arena;
     interner names;
     pthread_mutex_t lock; /* recursive: compiling one function compiles others */
-    uintptr_t stack_base; /* where the outermost of the compilations under way stands on the stack; 0: none is */
-    strmap classes;       /* qualified name -> type */
-    strmap functions;     /* qualified name -> function */
-    VEC(type *) all_types;   /* classes, interfaces, enums: for releasing their constants */
-    type_table types;        /* structural types that mention them */
-    bool closed;             /* by unit_close: nothing more can be compiled */
-    int device;              /* that the program was moved to: new tensors are made there (as storage.device) */
-    bool permanent;          /* lives as long as the process, and its types in any program */
+    /* where the outermost of the compilations under way stands on the stack; 0: none is */
+    uintptr_t stack_base;
+    strmap classes;        /* qualified name -> type */
+    strmap functions;      /* qualified name -> function */
+    VEC(type *) all_types; /* classes, interfaces, enums: for releasing their constants */
+    type_table types;      /* structural types that mention them */
+    bool closed;           /* by unit_close: nothing more can be compiled */
+    /* that the program was moved to: new tensors are made there (as storage.device) */
+    int device;
+    bool permanent; /* lives as long as the process, and its types in any program */
     VEC(function *) all_functions;
-    VEC(source *) sources;   /* references */
-    value constants;         /* CONSTANTS of an archive: a tuple, or None */
-    VEC(value) held;         /* references of what tables in the arena mention */
+    VEC(source *) sources; /* references */
+    value constants;       /* CONSTANTS of an archive: a tuple, or None */
+    VEC(value) held;       /* references of what tables in the arena mention */
     /* Resolves a qualified name not seen so far (an archive's code files). May be NULL. */
     ctsc_status (*import)(struct unit *u, diag *d, const char *qualified);
     /* Compiles f's definition into f->graph; called with the lock held. */
@@ -71,26 +85,32 @@ typedef struct unit {
 } unit;
 
 unit *unit_new(void);
-/* Forgets what was made of the functions' graphs: they are compiled again. Nothing of the unit may run meanwhile. */
+/* Forgets what was made of the functions' graphs: they are compiled again. Nothing of the unit
+ * may run meanwhile. */
 void unit_drop_codes(unit *u);
-/* Forgets all functions and all names, for a front end that begins anew. Nothing of the unit may be in use. */
+/* Forgets all functions and all names, for a front end that begins anew. Nothing of the
+ * unit may be in use. */
 void unit_restart(unit *u);
 unit *unit_ref(unit *u);
 void unit_unref(unit *u);
-/* Keeps a reference until the unit is closed, for what lies in the arena and mentions v without one of its own. false: there is no memory, and v is gone. */
+/* Keeps a reference until the unit is closed, for what lies in the arena and mentions v without one
+ * of its own. false: there is no memory, and v is gone. */
 bool unit_hold(unit *u, value v_take);
-/* A class's next constant; an enum's next member, of which class_add_members makes the values once all are known. false: no memory. */
+/* A class's next constant; an enum's next member, of which class_add_members makes the values once
+ * all are known. false: no memory. */
 bool class_add_constant(type *cls, const char *name, value v_take, type *t);
 bool class_add_members(type *cls);
-/* Releases constants and everything that could refer back to the unit; called when the program is closed. */
+/* Releases constants and everything that could refer back to the unit; called when the
+ * program is closed. */
 void unit_close(unit *u);
 function *unit_add_function(unit *u, const char *qualified, type *cls);
-/* Looks up, importing on demand: a class/enum/interface/named tuple type or a function; neither is an
- * error by itself (both out-parameters NULL). */
+/* Looks up, importing on demand: a class/enum/interface/named tuple type or a function; neither is
+ * an error by itself (both out-parameters NULL). */
 ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, function **fn);
 /* Makes sure f->graph exists. Reports recursion as PyTorch does. */
 ctsc_status function_ensure_compiled(function *f, diag *d);
-/* Do objects of cls say themselves what is saved of them: __getstate__(self) -> T and __setstate__(self, T) -> None? */
+/* Do objects of cls say themselves what is saved of them: __getstate__(self) -> T and
+ * __setstate__(self, T) -> None? */
 bool class_has_own_state(const type *cls);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * unit_copy.c - takes objects of one program into another, with their classes and functions.
  *
- * Method. Types are copied on demand and remembered before their parts are looked at, since classes mention one another.
- * Functions are declared with their types and put on a list; their graphs are copied when a request has declared all it
- * needs, so that chains of calls cost no stack.
- * Invariant: when a request succeeds, the list is empty and everything copied so far is complete. After a failure the
- * target is of no use.
+ * Method. Types are copied on demand and remembered before their parts are looked at, since classes
+ * mention one another. Functions are declared with their types and put on a list; their graphs are
+ * copied when a request has declared all it needs, so that chains of calls cost no stack.
+ * Invariant: when a request succeeds, the list is empty and everything copied so far is complete.
+ * After a failure the target is of no use.
  * Tests: tests/unit/test_trace.c
  */
 #include "ir/unit_copy.h"
@@ -55,7 +55,8 @@ static bool copy_ok(const unit_copy *c) {
 
 static bool copy_deeper(unit_copy *c) {
     if (++c->depth <= COPY_MAX_DEPTH) return true;
-    if (c->d->status == CTSC_OK) diag_fail(c->d, CTSC_LIMIT, "a program nests too deeply to become part of another");
+    if (c->d->status == CTSC_OK)
+        diag_fail(c->d, CTSC_LIMIT, "a program nests too deeply to become part of another");
     return false;
 }
 
@@ -85,13 +86,17 @@ static type *copy_type(unit_copy *c, type *t);
 static value copy_value(unit_copy *c, value v);
 static function *copy_function(unit_copy *c, function *f);
 
-/* ---- functions ------------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static void copy_arguments(unit_copy *c, int n, const argument *from, argument *to) {
     for (int i = 0; i < n; i++) {
         const argument *a = &from[i];
-        to[i] = (argument){.name = intern(&c->to->names, a->name ? a->name : ""), .type = copy_type(c, a->type), .fixed_size = a->fixed_size,
-                           .kwarg_only = a->kwarg_only, .has_default = a->has_default, .inferred = a->inferred,
+        to[i] = (argument){.name = intern(&c->to->names, a->name ? a->name : ""),
+                           .type = copy_type(c, a->type),
+                           .fixed_size = a->fixed_size,
+                           .kwarg_only = a->kwarg_only,
+                           .has_default = a->has_default,
+                           .inferred = a->inferred,
                            .default_value = copy_value(c, a->default_value)};
     }
 }
@@ -99,9 +104,13 @@ static void copy_arguments(unit_copy *c, int n, const argument *from, argument *
 static schema *copy_schema(unit_copy *c, const schema *from) {
     arena *a = &c->to->arena;
     schema *s = arena_new(a, schema);
-    argument *args = arena_array(a, argument, from->nargs + 1), *returns = arena_array(a, argument, from->nreturns + 1);
+    argument *args = arena_array(a, argument, from->nargs + 1),
+             *returns = arena_array(a, argument, from->nreturns + 1);
     if (!args || !returns || arena_failed(a)) return diag_no_memory(c->d), NULL;
-    *s = (schema){.name = intern(&c->to->names, from->name), .overload = "", .args = args, .returns = returns};
+    *s = (schema){.name = intern(&c->to->names, from->name),
+                  .overload = "",
+                  .args = args,
+                  .returns = returns};
     copy_arguments(c, from->nargs, from->args, args);
     copy_arguments(c, from->nreturns, from->returns, returns);
     s->nargs = from->nargs;
@@ -118,7 +127,8 @@ static bool copy_compile(unit_copy *c, function *f) {
 static function *copy_declare(unit_copy *c, function *f, const char *qualified, type *cls) {
     if (!copy_hold_unit(c, f->unit) || !copy_compile(c, f)) return NULL;
     function *made = unit_add_function(c->to, qualified, cls);
-    if (!made || arena_failed(&c->to->arena) || !ptrmap_put(&c->functions, f, made)) return diag_no_memory(c->d), NULL;
+    if (!made || arena_failed(&c->to->arena) || !ptrmap_put(&c->functions, f, made))
+        return diag_no_memory(c->d), NULL;
     made->is_static = f->is_static;
     made->return_declared = true;
     made->schema = copy_schema(c, f->schema);
@@ -133,13 +143,14 @@ static function *copy_function(unit_copy *c, function *f) {
     if (f->cls) { /* with its class */
         copy_type(c, f->cls);
         known = ptrmap_get(&c->functions, f);
-        if (!known && copy_ok(c)) diag_fail(c->d, CTSC_INTERNAL, "'%s' is no method of its class", f->qualified);
+        if (!known && copy_ok(c))
+            diag_fail(c->d, CTSC_INTERNAL, "'%s' is no method of its class", f->qualified);
         return known;
     }
     return copy_declare(c, f, copy_name(c, f->qualified), NULL);
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static bool copy_method(unit_copy *c, function *f, type *cls) {
     const char *q = arena_printf(&c->to->arena, "%s.%s", class_name(cls), f->name);
@@ -163,7 +174,9 @@ static type *copy_class(unit_copy *c, type *t) {
     unit *u = c->to;
     const class_info *from = t->cls;
     type *cls = type_class_new(u, t->kind, copy_name(c, from->name));
-    if (arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls) || !ptrmap_put(&c->types, t, cls)) return diag_no_memory(c->d), NULL;
+    if (arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls) ||
+        !ptrmap_put(&c->types, t, cls))
+        return diag_no_memory(c->d), NULL;
     class_info *to = cls->cls;
     to->is_module = from->is_module;
     to->is_dict = from->is_dict;
@@ -177,13 +190,15 @@ static type *copy_class(unit_copy *c, type *t) {
     for (size_t i = 0; i < from->constants.len && copy_ok(c); i++) {
         const constant_attribute *a = &from->constants.data[i];
         value v = t->kind == T_ENUM ? value_ref(a->val) : copy_value(c, a->val);
-        if (!class_add_constant(cls, intern(&u->names, a->name), v, copy_type(c, a->type))) diag_no_memory(c->d);
+        if (!class_add_constant(cls, intern(&u->names, a->name), v, copy_type(c, a->type)))
+            diag_no_memory(c->d);
     }
     if (t->kind == T_ENUM && copy_ok(c)) {
         to->enum_value_type = copy_type(c, from->enum_value_type);
         if (!class_add_members(cls)) diag_no_memory(c->d);
     }
-    for (size_t i = 0; i < from->methods.len && copy_ok(c); i++) copy_method(c, from->methods.data[i], cls);
+    for (size_t i = 0; i < from->methods.len && copy_ok(c); i++)
+        copy_method(c, from->methods.data[i], cls);
     if (copy_ok(c)) copy_hooks(c, from, to);
     return cls;
 }
@@ -210,7 +225,9 @@ static type *copy_named_tuple(unit_copy *c, type *t, type *const *e) {
     if (!t->name) return type_named_tuple(u, NULL, t->nelems, fields, e);
     type *made = type_named_tuple(u, copy_name(c, t->name), t->nelems, fields, e);
     /* Any, if there was no memory */
-    if (made->kind != T_TUPLE || arena_failed(&u->arena) || !strmap_put(&u->classes, made->name, made)) diag_no_memory(c->d);
+    if (made->kind != T_TUPLE || arena_failed(&u->arena) ||
+        !strmap_put(&u->classes, made->name, made))
+        diag_no_memory(c->d);
     return made;
 }
 
@@ -227,7 +244,9 @@ static type *copy_type(unit_copy *c, type *t) {
             type **e = arena_array(&c->to->arena, type *, t->nelems + 1);
             if (!e) diag_no_memory(c->d);
             for (int i = 0; e && i < t->nelems; i++) e[i] = copy_type(c, t->elems[i]);
-            if (copy_ok(c)) made = t->kind == T_TUPLE && t->field_names ? copy_named_tuple(c, t, e) : copy_structural(c, t, e);
+            if (copy_ok(c))
+                made = t->kind == T_TUPLE && t->field_names ? copy_named_tuple(c, t, e)
+                                                            : copy_structural(c, t, e);
             if (made && !ptrmap_put(&c->types, t, made)) diag_no_memory(c->d);
         }
     }
@@ -235,7 +254,7 @@ static type *copy_type(unit_copy *c, type *t) {
     return made ? made : t;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool copy_foreign(const unit_copy *c, const type *t) {
     return t && t->owner && t->owner != c->to && !t->owner->permanent;
@@ -255,13 +274,16 @@ static value copy_object(unit_copy *c, value v) {
     }
     c->held.data[c->held.len++] = value_ref(v);
     c->held.data[c->held.len++] = value_ref(made);
-    for (size_t i = 0; i < from->nslots && copy_ok(c); i++) o->slots[i] = copy_value(c, from->slots[i]);
+    for (size_t i = 0; i < from->nslots && copy_ok(c); i++)
+        o->slots[i] = copy_value(c, from->slots[i]);
     return made;
 }
 
 static value copy_list(unit_copy *c, value v) {
     const list *from = v.u.list;
-    if (from->kind != LIST_VALUE || (from->elem && !from->elem->of_class && from->elem->kind != T_ANY)) return value_ref(v);
+    if (from->kind != LIST_VALUE ||
+        (from->elem && !from->elem->of_class && from->elem->kind != T_ANY))
+        return value_ref(v);
     list *l = list_new(LIST_VALUE, copy_type(c, from->elem), from->len);
     for (size_t i = 0; l && i < from->len && copy_ok(c); i++)
         if (!list_append_take(l, copy_value(c, from->u.values[i]))) diag_no_memory(c->d);
@@ -271,7 +293,8 @@ static value copy_list(unit_copy *c, value v) {
 
 static value copy_dict(unit_copy *c, value v) {
     const dict *from = v.u.dict;
-    if (from->val_type && !from->val_type->of_class && from->val_type->kind != T_ANY) return value_ref(v);
+    if (from->val_type && !from->val_type->of_class && from->val_type->kind != T_ANY)
+        return value_ref(v);
     dict *made = dict_new(copy_type(c, from->key_type), copy_type(c, from->val_type));
     for (size_t i = 0; made && i < from->used && copy_ok(c); i++) {
         const dict_entry *e = &from->entries[i];
@@ -285,7 +308,8 @@ static value copy_dict(unit_copy *c, value v) {
 static value copy_tuple(unit_copy *c, value v) {
     const tuple *from = v.u.tuple;
     tuple *t = tuple_new(from->len, from->type ? copy_type(c, from->type) : NULL);
-    for (size_t i = 0; t && i < from->len && copy_ok(c); i++) t->items[i] = copy_value(c, from->items[i]);
+    for (size_t i = 0; t && i < from->len && copy_ok(c); i++)
+        t->items[i] = copy_value(c, from->items[i]);
     if (!t) return diag_no_memory(c->d), value_none();
     return value_tuple_take(t);
 }
@@ -293,8 +317,10 @@ static value copy_tuple(unit_copy *c, value v) {
 static value copy_enum(unit_copy *c, value v) {
     type *cls = copy_type(c, v.u.enumv->cls);
     for (size_t i = 0; copy_ok(c) && cls->cls->enum_members && i < cls->cls->constants.len; i++)
-        if (!strcmp(cls->cls->constants.data[i].name, v.u.enumv->name)) return value_ref(cls->cls->enum_members[i]);
-    if (copy_ok(c)) diag_fail(c->d, CTSC_INTERNAL, "an enum has lost its member %s", v.u.enumv->name);
+        if (!strcmp(cls->cls->constants.data[i].name, v.u.enumv->name))
+            return value_ref(cls->cls->enum_members[i]);
+    if (copy_ok(c))
+        diag_fail(c->d, CTSC_INTERNAL, "an enum has lost its member %s", v.u.enumv->name);
     return value_none();
 }
 
@@ -304,12 +330,16 @@ static value copy_value(unit_copy *c, value v) {
     if (!copy_ok(c)) return out;
     if (copy_deeper(c)) {
         switch (v.tag) {
-        case V_OBJECT: out = copy_foreign(c, v.u.object->cls) ? copy_object(c, v) : value_ref(v); break;
+        case V_OBJECT:
+            out = copy_foreign(c, v.u.object->cls) ? copy_object(c, v) : value_ref(v);
+            break;
         case V_LIST: out = copy_list(c, v); break;
         case V_DICT: out = copy_dict(c, v); break;
         case V_TUPLE: out = copy_tuple(c, v); break;
         case V_ENUM: out = copy_foreign(c, v.u.enumv->cls) ? copy_enum(c, v) : value_ref(v); break;
-        case V_FUNCTION: out = (value){.tag = V_FUNCTION, .u.function = copy_function(c, v.u.function)}; break;
+        case V_FUNCTION:
+            out = (value){.tag = V_FUNCTION, .u.function = copy_function(c, v.u.function)};
+            break;
         default: out = value_ref(v); break;
         }
     }
@@ -317,13 +347,14 @@ static value copy_value(unit_copy *c, value v) {
     return out;
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void copy_graph(unit_copy *c, graph *g);
 
 static void copy_attr(unit_copy *c, graph *g, attr *a) {
     if (a->kind == ATTR_TYPE) a->u.t = copy_type(c, a->u.t);
-    for (int i = 0; a->kind == ATTR_TYPES && i < a->u.types.n; i++) a->u.types.data[i] = copy_type(c, a->u.types.data[i]);
+    for (int i = 0; a->kind == ATTR_TYPES && i < a->u.types.n; i++)
+        a->u.types.data[i] = copy_type(c, a->u.types.data[i]);
     if (a->kind == ATTR_GRAPH) copy_graph(c, a->u.g);
     if (a->kind != ATTR_VALUE) return;
     value v = copy_value(c, a->u.v); /* the graph holds the old one, and now the new one */
@@ -332,9 +363,11 @@ static void copy_attr(unit_copy *c, graph *g, attr *a) {
 }
 
 static void copy_block(unit_copy *c, graph *g, block *b) {
-    for (size_t i = 0; i < b->params.len; i++) b->params.data[i]->type = copy_type(c, b->params.data[i]->type);
+    for (size_t i = 0; i < b->params.len; i++)
+        b->params.data[i]->type = copy_type(c, b->params.data[i]->type);
     for (node *n = b->first; n && copy_ok(c); n = n->next) {
-        for (size_t i = 0; i < n->outputs.len; i++) n->outputs.data[i]->type = copy_type(c, n->outputs.data[i]->type);
+        for (size_t i = 0; i < n->outputs.len; i++)
+            n->outputs.data[i]->type = copy_type(c, n->outputs.data[i]->type);
         for (attr *a = n->attrs; a; a = a->next) copy_attr(c, g, a);
         for (size_t i = 0; i < n->blocks.len; i++) copy_block(c, g, n->blocks.data[i]);
     }

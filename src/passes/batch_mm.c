@@ -6,22 +6,26 @@
  *     %k = aten::linear(%x, %wk, %bk)      ->     %q = aten::slice(%y, -1, 0, 8, 1)
  *     %v = aten::linear(%x, %wv, %bv)             %k = aten::slice(%y, -1, 8, 16, 1)    ...
  *
- * Method. The first product of a block decides on the operator and on what is multiplied; the others have to be allowed to stand in its place
- * (alias.h). What was a tensor of its own becomes a view, so a result takes part only if nobody can tell: it is read, by operators whose
- * results do not depend on how its elements lie, directly or through views. aten::view, which does depend on it, becomes aten::reshape there. Nothing
- * writes, returns, stores or asks for strides.
+ * Method. The first product of a block decides on the operator and on what is multiplied; the
+ * others have to be allowed to stand in its place (alias.h). What was a tensor of its own becomes a
+ * view, so a result takes part only if nobody can tell: it is read, by operators whose results do
+ * not depend on how its elements lie, directly or through views. aten::view, which does depend on
+ * it, becomes aten::reshape there. Nothing writes, returns, stores or asks for strides.
  *
- * Profit. What is saved is the cost of a call, about 0.6 us each; the arithmetic takes as long either way. Four products of 32 x 32 take 4.0 us for one
- * row and 99 us for 256 rows, one product 1.9 and 78 us; four of 256 x 256 take 27.9 and 2940 us, one 25.6 and 2890 us (one thread, AVX-512). Beyond that
- * nothing is won that could be measured, and each merged weight takes memory a second time: hence the limit. Not taken over from PyTorch's
- * pass of this purpose: sums of products, and products with different left sides, where joining the operands would be done at each call.
+ * Profit. What is saved is the cost of a call, about 0.6 us each; the arithmetic takes as long
+ * either way. Four products of 32 x 32 take 4.0 us for one row and 99 us for 256 rows, one
+ * product 1.9 and 78 us; four of 256 x 256 take 27.9 and 2940 us, one 25.6 and 2890 us (one
+ * thread, AVX-512). Beyond that nothing is won that could be measured, and each merged weight
+ * takes memory a second time: hence the limit. Not taken over from PyTorch's pass of this
+ * purpose: sums of products, and products with different left sides, where joining the operands
+ * would be done at each call.
  * Results may differ by rounding: a column's place in a product decides which kernel computes it.
  * Tests: tests/ir/batch-mm
  */
 #include "ir/graph/alias.h"
 #include "ir/op/fusible.h"
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <string.h>
 
@@ -51,7 +55,7 @@ typedef struct batcher {
     bool failed;
 } batcher;
 
-/* ---- which products ------------------------------------------------------------------------------------------ */
+/* ---- which products -------------------------------------------------------------------------- */
 
 static const struct batch_row *batch_row_of(const node *n) {
     if (n->kind != N_OP || !n->op || n->outputs.len != 1) return NULL;
@@ -70,26 +74,31 @@ static tensor *batch_bias(const struct batch_row *r, const node *n) {
     return r->bias >= 0 && fact_tensor(n->inputs.data[r->bias], &t) ? t : NULL;
 }
 
-/* A small constant weight of at least two columns (of one column, the order of strides could be told), and a bias that fits or none. */
+/* A small constant weight of at least two columns (of one column, the order of strides could be
+ * told), and a bias that fits or none. */
 static bool batch_candidate(const batcher *b, const struct batch_row *r, const node *n) {
     const tensor *w = batch_weight(r, n), *bias = batch_bias(r, n);
-    if (!w || w->ndim != 2 || !dtype_is_float((dtype)w->dtype) || w->numel > BATCH_MAX_ELEMENTS || w->sizes[r->dim] < 2 || w->numel == 0 ||
+    if (!w || w->ndim != 2 || !dtype_is_float((dtype)w->dtype) || w->numel > BATCH_MAX_ELEMENTS ||
+        w->sizes[r->dim] < 2 || w->numel == 0 ||
         alias_ever_written(b->alias, n->inputs.data[r->weight]))
         return false;
     if (r->bias < 0) return true;
     if (!bias) return !strcmp(r->key, "aten::linear") && fact_is_none(n->inputs.data[r->bias]);
-    if (bias->ndim != 1 || bias->numel != w->sizes[r->dim] || bias->dtype != w->dtype || alias_ever_written(b->alias, n->inputs.data[r->bias]))
+    if (bias->ndim != 1 || bias->numel != w->sizes[r->dim] || bias->dtype != w->dtype ||
+        alias_ever_written(b->alias, n->inputs.data[r->bias]))
         return false;
-    return n->inputs.len < 5 || (fact_number_is(n->inputs.data[3], 1) && fact_number_is(n->inputs.data[4], 1));
+    return n->inputs.len < 5 ||
+           (fact_number_is(n->inputs.data[3], 1) && fact_number_is(n->inputs.data[4], 1));
 }
 
 static bool batch_alike(const struct batch_row *r, const node *a, const node *n) {
     const tensor *v = batch_weight(r, a), *w = batch_weight(r, n);
-    return a->op == n->op && a->owner == n->owner && a->inputs.data[r->x] == n->inputs.data[r->x] && v->dtype == w->dtype &&
-           v->sizes[1 - r->dim] == w->sizes[1 - r->dim] && !batch_bias(r, a) == !batch_bias(r, n);
+    return a->op == n->op && a->owner == n->owner && a->inputs.data[r->x] == n->inputs.data[r->x] &&
+           v->dtype == w->dtype && v->sizes[1 - r->dim] == w->sizes[1 - r->dim] &&
+           !batch_bias(r, a) == !batch_bias(r, n);
 }
 
-/* ---- who reads the results --------------------------------------------------------------------------------------- */
+/* ---- who reads the results ------------------------------------------------------------------- */
 
 static bool batch_among(const char *name, const char *const *names, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -99,17 +108,34 @@ static bool batch_among(const char *name, const char *const *names, size_t n) {
 
 /* Products compute the same from any layout; questions about shape and dtype do not look at it. */
 static bool batch_reader(const node *n) {
-    static const char *const names[] = {"aten::mm", "aten::matmul", "aten::linear", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv",
-                                        "aten::size", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device",
-                                        "aten::is_floating_point"};
-    return batch_among(n->op_name, names, sizeof names / sizeof *names) && !n->op->schema->has_alias_write;
+    static const char *const names[] = {"aten::mm",     "aten::matmul",
+                                        "aten::linear", "aten::addmm",
+                                        "aten::bmm",    "aten::baddbmm",
+                                        "aten::mv",     "aten::size",
+                                        "aten::dim",    "aten::numel",
+                                        "aten::len",    "prim::dtype",
+                                        "prim::device", "aten::is_floating_point"};
+    return batch_among(n->op_name, names, sizeof names / sizeof *names) &&
+           !n->op->schema->has_alias_write;
 }
 
 /* Index maps that exist for any layout; aten::view is made to (batch_relax). */
 static bool batch_view(const node *n) {
-    static const char *const keys[] = {"aten::transpose.int", "aten::t", "aten::permute", "aten::unsqueeze", "aten::select.int", "aten::slice.Tensor",
-                                       "aten::narrow", "aten::chunk", "aten::split.Tensor", "aten::split_with_sizes", "aten::unbind.int",
-                                       "aten::reshape", "aten::flatten.using_ints", "aten::expand", "aten::view"};
+    static const char *const keys[] = {"aten::transpose.int",
+                                       "aten::t",
+                                       "aten::permute",
+                                       "aten::unsqueeze",
+                                       "aten::select.int",
+                                       "aten::slice.Tensor",
+                                       "aten::narrow",
+                                       "aten::chunk",
+                                       "aten::split.Tensor",
+                                       "aten::split_with_sizes",
+                                       "aten::unbind.int",
+                                       "aten::reshape",
+                                       "aten::flatten.using_ints",
+                                       "aten::expand",
+                                       "aten::view"};
     return batch_among(n->op->key, keys, sizeof keys / sizeof *keys);
 }
 
@@ -138,7 +164,7 @@ static bool batch_any_layout(const ir_value *v, int depth) {
     return true;
 }
 
-/* ---- planning ------------------------------------------------------------------------------------------------------ */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static void batch_plan(batcher *b, const struct batch_row *r, node *first) {
     const ir_value *x = first->inputs.data[r->x];
@@ -146,9 +172,12 @@ static void batch_plan(batcher *b, const struct batch_row *r, node *first) {
     b->failed |= !vec_push(&made.products, first);
     for (size_t i = 0; i < x->uses.len && made.products.len < BATCH_MAX_PRODUCTS; i++) {
         node *n = x->uses.data[i].user;
-        if (!n || n == first || x->uses.data[i].index != r->x || batch_row_of(n) != r || ptrmap_get(&b->taken, n)) continue;
+        if (!n || n == first || x->uses.data[i].index != r->x || batch_row_of(n) != r ||
+            ptrmap_get(&b->taken, n))
+            continue;
         if (!batch_candidate(b, r, n) || !batch_alike(r, first, n) || !node_before(first, n) ||
-            !batch_any_layout(n->outputs.data[0], BATCH_DEPTH) || !alias_can_move_before(b->alias, n, first))
+            !batch_any_layout(n->outputs.data[0], BATCH_DEPTH) ||
+            !alias_can_move_before(b->alias, n, first))
             continue;
         b->failed |= !vec_push(&made.products, n);
     }
@@ -156,7 +185,8 @@ static void batch_plan(batcher *b, const struct batch_row *r, node *first) {
         vec_free(&made.products);
         return;
     }
-    for (size_t i = 0; i < made.products.len; i++) b->failed |= !ptrmap_put(&b->taken, made.products.data[i], first);
+    for (size_t i = 0; i < made.products.len; i++)
+        b->failed |= !ptrmap_put(&b->taken, made.products.data[i], first);
 }
 
 static void batch_block(batcher *b, block *blk) {
@@ -164,11 +194,12 @@ static void batch_block(batcher *b, block *blk) {
         for (size_t i = 0; i < n->blocks.len; i++) batch_block(b, n->blocks.data[i]);
         const struct batch_row *r = batch_row_of(n);
         if (!r || n->inputs.data[r->x]->uses.len < 2 || ptrmap_get(&b->taken, n)) continue;
-        if (batch_candidate(b, r, n) && batch_any_layout(n->outputs.data[0], BATCH_DEPTH)) batch_plan(b, r, n);
+        if (batch_candidate(b, r, n) && batch_any_layout(n->outputs.data[0], BATCH_DEPTH))
+            batch_plan(b, r, n);
     }
 }
 
-/* ---- doing ----------------------------------------------------------------------------------------------------------- */
+/* ---- doing ----------------------------------------------------------------------------------- */
 
 /* t without gaps, on the host. */
 static ctsc_status batch_read(diag *d, tensor *t, tensor **out) {
@@ -188,11 +219,13 @@ static tensor *batch_move(diag *d, tensor *t, int device) {
 }
 
 /* The tensors side by side along `dim`. count of them, from get. */
-static tensor *batch_join(diag *d, const batch *bt, tensor *(*get)(const struct batch_row *, const node *), int dim) {
+static tensor *batch_join(diag *d, const batch *bt,
+                          tensor *(*get)(const struct batch_row *, const node *), int dim) {
     tensor *out, *model = get(bt->row, bt->first);
     int64_t sizes[2] = {model->sizes[0], model->ndim > 1 ? model->sizes[1] : 1};
     sizes[dim] = 0;
-    for (size_t i = 0; i < bt->products.len; i++) sizes[dim] += get(bt->row, bt->products.data[i])->sizes[dim];
+    for (size_t i = 0; i < bt->products.len; i++)
+        sizes[dim] += get(bt->row, bt->products.data[i])->sizes[dim];
     if (tensor_new(d, (dtype)model->dtype, model->ndim, sizes, &out) != CTSC_OK) return NULL;
     size_t item = (size_t)dtype_size((dtype)model->dtype), done = 0;
     int64_t rows = dim ? sizes[0] : 1;
@@ -205,7 +238,8 @@ static tensor *batch_join(diag *d, const batch *bt, tensor *(*get)(const struct 
         }
         size_t bytes = (size_t)t->numel / (size_t)rows * item;
         for (int64_t k = 0; k < rows; k++)
-            memcpy(TENSOR_AT(out, char) + (size_t)k * pitch + done, TENSOR_AT(t, char) + (size_t)k * bytes, bytes);
+            memcpy(TENSOR_AT(out, char) + (size_t)k * pitch + done,
+                   TENSOR_AT(t, char) + (size_t)k * bytes, bytes);
         done += bytes;
         tensor_unref(t);
     }
@@ -218,7 +252,8 @@ static void batch_relax(ir_value *v, const op *reshape, int depth) {
         node *n = v->uses.data[i].user;
         bool list = n->kind == N_LIST_UNPACK;
         if (!list && (n->kind != N_OP || !batch_view(n))) continue;
-        if (!list && !strcmp(n->op->key, "aten::view")) n->op = reshape, n->op_name = reshape->schema->name;
+        if (!list && !strcmp(n->op->key, "aten::view"))
+            n->op = reshape, n->op_name = reshape->schema->name;
         for (size_t k = 0; k < n->outputs.len; k++) {
             ir_value *out = n->outputs.data[k];
             if (out->type->kind == T_TENSOR) out->type = TYPE_TENSOR; /* its strides are others */
@@ -253,7 +288,8 @@ static ir_value *batch_product(batcher *b, diag *d, const batch *bt) {
     node *first = bt->first;
     graph *g = b->g;
     bool biased = batch_bias(r, first) != NULL;
-    tensor *w = batch_join(d, bt, batch_weight, r->dim), *bias = w && biased ? batch_join(d, bt, batch_bias, 0) : NULL;
+    tensor *w = batch_join(d, bt, batch_weight, r->dim),
+           *bias = w && biased ? batch_join(d, bt, batch_bias, 0) : NULL;
     if (!w || (biased && !bias)) {
         tensor_unref(w);
         return NULL;
@@ -280,14 +316,16 @@ static bool batch_do(batcher *b, diag *d, const batch *bt) {
     for (size_t i = 0; i < bt->products.len; i++) {
         int64_t width = batch_weight(bt->row, bt->products.data[i])->sizes[bt->row->dim];
         g->range = (source_range){0};
-        ir_value *args[] = {all, graph_constant_int(g, -1), graph_constant_int(g, at), graph_constant_int(g, at + width), graph_constant_int(g, 1)};
+        ir_value *args[] = {all, graph_constant_int(g, -1), graph_constant_int(g, at),
+                            graph_constant_int(g, at + width), graph_constant_int(g, 1)};
         g->range = bt->products.data[i]->range;
         parts[i] = batch_insert(g, bt->products.data[i], slice, 5, args)->outputs.data[0];
         at += width;
     }
     g->range = (source_range){0};
     graph_set_insert(g, g->root, NULL);
-    for (size_t i = 0; i < bt->products.len; i++) batch_replace(bt->products.data[i], parts[i], reshape);
+    for (size_t i = 0; i < bt->products.len; i++)
+        batch_replace(bt->products.data[i], parts[i], reshape);
     return true;
 }
 
@@ -296,7 +334,8 @@ bool pass_batch_mm(pass_ctx *cx, graph *g) {
     bool changed = false;
     if (b.alias) batch_block(&b, g->root);
     for (size_t i = 0; i < b.batches.len; i++) {
-        if (!b.failed && !arena_failed(&g->arena)) changed |= batch_do(&b, cx->diag, &b.batches.data[i]);
+        if (!b.failed && !arena_failed(&g->arena))
+            changed |= batch_do(&b, cx->diag, &b.batches.data[i]);
         vec_free(&b.batches.data[i].products);
     }
     if (!b.alias || b.failed) g->arena.failed = true;

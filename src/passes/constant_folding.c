@@ -7,17 +7,27 @@
  *     before:  prim::Loop(%0, ...) {a}                 after:  its initial values
  *     before:  %y = prim::If(%c) {-> (%1)} {-> (%1)}   after:  uses of %y become %1
  *
- * Method. One walk in execution order, so that a folded value feeds its users. This is what PyTorch does before it
- * shows a graph: lists, dicts, tensors and objects can be changed by others and stay; an operator that fails
- * (1 // 0) stays too, to fail when it runs. Calling the operators themselves leaves their meaning in one place.
+ * Method. One walk in execution order, so that a folded value feeds its users. This is what PyTorch
+ * does before it shows a graph: lists, dicts, tensors and objects can be changed by others and
+ * stay; an operator that fails (1 // 0) stays too, to fail when it runs. Calling the operators
+ * themselves leaves their meaning in one place.
  * Tests: tests/ir/fold-constants
  */
 #include "passes/passes.h"
 
 static bool fold_immutable(const type *t) {
     switch (t->kind) {
-    case T_INT: case T_FLOAT: case T_BOOL: case T_STR: case T_COMPLEX: case T_NONE: case T_NUMBER: case T_DEVICE: return true;
-    case T_OPTIONAL: case T_UNION: case T_TUPLE:
+    case T_INT:
+    case T_FLOAT:
+    case T_BOOL:
+    case T_STR:
+    case T_COMPLEX:
+    case T_NONE:
+    case T_NUMBER:
+    case T_DEVICE: return true;
+    case T_OPTIONAL:
+    case T_UNION:
+    case T_TUPLE:
         for (int i = 0; i < t->nelems; i++)
             if (!fold_immutable(t->elems[i])) return false;
         return !t->of_class; /* a named tuple's constructor would be lost */
@@ -25,15 +35,17 @@ static bool fold_immutable(const type *t) {
     }
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 enum { FOLD_MAX_ARGS = 16, FOLD_MAX_STRING = 4096 };
 
-/* In code that never runs a constant may have a type that is not its own: isinstance(3, str) and then its upper(). */
+/* In code that never runs a constant may have a type that is not its own: isinstance(3, str) and
+ * then its upper(). */
 static bool fold_constant_inputs(const node *n, value *args) {
     if (n->inputs.len > FOLD_MAX_ARGS) return false;
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (!fold_immutable(n->inputs.data[i]->type) || !ir_value_constant(n->inputs.data[i], &args[i]) ||
+        if (!fold_immutable(n->inputs.data[i]->type) ||
+            !ir_value_constant(n->inputs.data[i], &args[i]) ||
             !type_admits_value(n->inputs.data[i]->type, args[i]))
             return false;
     return true;
@@ -46,7 +58,8 @@ static tuple *fold_tuple(const node *n, const value *args) {
     return t;
 }
 
-/* Could the result be a string much longer than any a person would write? "x" * 10**9, s.ljust(10**9) */
+/* Could the result be a string much longer than any a person would write? "x" *
+ * 10**9, s.ljust(10**9) */
 static bool fold_explodes(const node *n, const value *args) {
     if (n->outputs.data[0]->type->kind != T_STR) return false;
     for (size_t i = 0; i < n->inputs.len; i++)
@@ -70,8 +83,8 @@ static bool fold_run(const node *n, const value *args, value *result) {
 /* The elements of a constant tuple. */
 static bool fold_unpack(graph *g, node *n) {
     value v;
-    if (!fold_immutable(n->inputs.data[0]->type) || !ir_value_constant(n->inputs.data[0], &v) || v.tag != V_TUPLE ||
-        v.u.tuple->len != n->outputs.len)
+    if (!fold_immutable(n->inputs.data[0]->type) || !ir_value_constant(n->inputs.data[0], &v) ||
+        v.tag != V_TUPLE || v.u.tuple->len != n->outputs.len)
         return false;
     for (size_t i = 0; i < n->outputs.len; i++) {
         ir_value *c = graph_constant_before_take(n, value_ref(v.u.tuple->items[i]), NULL);
@@ -85,7 +98,9 @@ static bool fold_unpack(graph *g, node *n) {
 static bool fold_node(graph *g, node *n) {
     value args[FOLD_MAX_ARGS], result;
     if (n->kind == N_TUPLE_UNPACK) return fold_unpack(g, n);
-    if (n->outputs.len != 1 || !fold_immutable(n->outputs.data[0]->type) || !fold_constant_inputs(n, args)) return false;
+    if (n->outputs.len != 1 || !fold_immutable(n->outputs.data[0]->type) ||
+        !fold_constant_inputs(n, args))
+        return false;
     if (n->kind == N_TUPLE_CONSTRUCT) {
         if (n->outputs.data[0]->type->field_names) return false;
         tuple *t = fold_tuple(n, args);
@@ -94,27 +109,29 @@ static bool fold_node(graph *g, node *n) {
     } else if (n->kind == N_UNCHECKED_CAST) {
         if (!type_admits_value(n->outputs.data[0]->type, args[0])) return false;
         result = value_ref(args[0]);
-    } else if (n->kind == N_OP && n->op && n->op->fn && op_is_pure(n->op) && !n->op->schema->vararg &&
-               (int)n->inputs.len == n->op->schema->nargs) {
+    } else if (n->kind == N_OP && n->op && n->op->fn && op_is_pure(n->op) &&
+               !n->op->schema->vararg && (int)n->inputs.len == n->op->schema->nargs) {
         if (!fold_run(n, args, &result)) return false;
     } else {
         return false;
     }
-    ir_value *c = graph_constant_before_take(n, result, result.tag == V_NONE ? NULL : n->outputs.data[0]->type);
+    ir_value *c = graph_constant_before_take(
+        n, result, result.tag == V_NONE ? NULL : n->outputs.data[0]->type);
     if (!c || arena_failed(&g->arena)) return false;
     value_replace_uses(n->outputs.data[0], c);
     node_remove(n);
     return true;
 }
 
-/* ---- control flow ----------------------------------------------------------------------------------------- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 static bool fold_block(graph *g, block *b);
 
 /* The nodes of the branch taken move in front of n, which goes. */
 static void fold_take_branch(node *n, block *taken) {
     while (taken->first) node_move_before(taken->first, n);
-    for (size_t i = 0; i < n->outputs.len; i++) value_replace_uses(n->outputs.data[i], taken->returns.data[i]);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        value_replace_uses(n->outputs.data[i], taken->returns.data[i]);
     node_remove(n);
 }
 
@@ -122,13 +139,15 @@ static void fold_take_branch(node *n, block *taken) {
 static bool fold_same_outputs(node *n) {
     bool changed = false;
     for (size_t i = 0; i < n->outputs.len; i++) {
-        ir_value *t = n->blocks.data[0]->returns.data[i], *f = n->blocks.data[1]->returns.data[i], *out = n->outputs.data[i];
+        ir_value *t = n->blocks.data[0]->returns.data[i], *f = n->blocks.data[1]->returns.data[i],
+                 *out = n->outputs.data[i];
         value a, b;
         if (!out->uses.len) continue;
         if (t == f) {
             value_replace_uses(out, t);
-        } else if (t->type == f->type && fold_immutable(t->type) && ir_value_constant(t, &a) && ir_value_constant(f, &b) &&
-                   a.tag == b.tag && value_equal(a, b) && (a.tag != V_FLOAT || !memcmp(&a.u.f, &b.u.f, sizeof a.u.f))) {
+        } else if (t->type == f->type && fold_immutable(t->type) && ir_value_constant(t, &a) &&
+                   ir_value_constant(f, &b) && a.tag == b.tag && value_equal(a, b) &&
+                   (a.tag != V_FLOAT || !memcmp(&a.u.f, &b.u.f, sizeof a.u.f))) {
             ir_value *c = graph_constant_before_take(n, value_ref(a), t->type);
             if (!c) return changed;
             value_replace_uses(out, c);
@@ -156,10 +175,12 @@ static bool fold_if(graph *g, node *n) {
 /* Trip count 0, or a condition that is false from the start. */
 static bool fold_loop(graph *g, node *n) {
     value trip, cond;
-    bool never = (ir_value_constant(n->inputs.data[0], &trip) && trip.tag == V_INT && trip.u.i <= 0) ||
+    bool never = (ir_value_constant(n->inputs.data[0], &trip) && trip.tag == V_INT &&
+                  trip.u.i <= 0) ||
                  (ir_value_constant(n->inputs.data[1], &cond) && cond.tag == V_BOOL && !cond.u.b);
     if (!never) return fold_block(g, n->blocks.data[0]);
-    for (size_t i = 0; i < n->outputs.len; i++) value_replace_uses(n->outputs.data[i], n->inputs.data[i + 2]);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        value_replace_uses(n->outputs.data[i], n->inputs.data[i + 2]);
     node_remove(n);
     return true;
 }

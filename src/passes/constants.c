@@ -6,8 +6,9 @@
  *       %5 : int = prim::Constant[value=1]()    ->    ...
  *       %6 : Tensor = aten::add(%x, %y, %5)             %6 : Tensor = aten::add(%x, %y, %2)
  *
- * Equal means: same type and same value. Tensors and other mutable objects are equal only to themselves.
- * Candidates are compared within buckets of one hash, so that a graph of n constants costs about n.
+ * Equal means: same type and same value. Tensors and other mutable objects are equal only to
+ * themselves. Candidates are compared within buckets of one hash, so that a graph of n
+ * constants costs about n.
  * Tests: tests/ir/pool-constants/
  */
 #include "passes/passes.h"
@@ -15,7 +16,13 @@
 #include <string.h>
 
 typedef struct pool_entry { node *n; uint64_t hash; } pool_entry;
-typedef struct pool { graph *g; pool_entry *slots; size_t cap, used; bool changed; node *last; } pool;
+typedef struct pool {
+    graph *g;
+    pool_entry *slots;
+    size_t cap, used;
+    bool changed;
+    node *last;
+} pool;
 
 static uint64_t pool_hash(const node *n) {
     const attr *a = node_attr(n, "value");
@@ -24,7 +31,10 @@ static uint64_t pool_hash(const node *n) {
     value v = a->u.v;
     switch (v.tag) {
     case V_STR: return h ^ hash_bytes(v.u.str->bytes, v.u.str->len);
-    case V_LIST: case V_TUPLE: case V_DICT: case V_COMPLEX: return h;
+    case V_LIST:
+    case V_TUPLE:
+    case V_DICT:
+    case V_COMPLEX: return h;
     case V_NONE: return h;
     case V_BOOL: return h ^ hash_u64(v.u.b);
     default: return h ^ hash_u64((uint64_t)v.u.i);
@@ -42,7 +52,9 @@ static bool pool_same(const node *a, const node *b) {
     case V_NONE: return true;
     case V_BOOL: return u.u.b == v.u.b;
     case V_FLOAT: return !memcmp(&u.u.f, &v.u.f, sizeof u.u.f); /* 0.0 is not -0.0 */
-    case V_STR: return u.u.str->len == v.u.str->len && !memcmp(u.u.str->bytes, v.u.str->bytes, u.u.str->len);
+    case V_STR:
+        return u.u.str->len == v.u.str->len &&
+               !memcmp(u.u.str->bytes, v.u.str->bytes, u.u.str->len);
     default: return u.u.i == v.u.i; /* numbers by value, the rest by identity */
     }
 }

@@ -6,15 +6,19 @@
  *     %b : Tensor = aten::mul(%x, %y)          ->    %c : Tensor = aten::add(%a, %a, %one)
  *     %c : Tensor = aten::add(%a, %b, %one)
  *
- * Method. One walk in execution order with a table of the expressions computed so far in this block and those around it; leaving a block
- * drops its entries. A node equals an earlier one if operator, attributes and types are the same, and inputs are the same values or equal constants.
+ * Method. One walk in execution order with a table of the expressions computed so far in this block
+ * and those around it; leaving a block drops its entries. A node equals an earlier one if operator,
+ * attributes and types are the same, and inputs are the same values or equal constants.
  *
  * What must hold besides:
  * - no input, as far as the operator reads it, is written between the two (alias_inputs_same);
- * - a result that was a new object may become the same object as the earlier one: neither of the two is ever written, and they do not
- *   both leave the graph, where somebody else could write one of them;
- * - nobody asks whether two objects are one: with `is`, id(), hash() or a dict whose keys are tensors;
- * - nothing random, no effects, no writes, no calls. Two equal expressions fail alike, so failures do not matter.
+ * - a result that was a new object may become the same object as the earlier one: neither of
+ *   the two is ever written, and they do not both leave the graph, where somebody else could
+ *   write one of them;
+ * - nobody asks whether two objects are one: with `is`, id(), hash() or a dict whose
+ *   keys are tensors;
+ * - nothing random, no effects, no writes, no calls. Two equal expressions fail alike, so
+ *   failures do not matter.
  * Tests: tests/ir/cse/
  */
 #include "ir/graph/alias.h"
@@ -23,8 +27,9 @@
 typedef struct cse_entry {
     node *n;
     uint64_t hash;
-    int below;      /* the next entry of the bucket, -1: none */
-    bool flows_out; /* a node that leaves the graph was merged into this one: the database does not know */
+    int below; /* the next entry of the bucket, -1: none */
+    /* a node that leaves the graph was merged into this one: the database does not know */
+    bool flows_out;
 } cse_entry;
 
 enum { CSE_BUCKETS = 1024, CSE_MAX_CHAIN = 64 };
@@ -32,13 +37,13 @@ enum { CSE_BUCKETS = 1024, CSE_MAX_CHAIN = 64 };
 typedef struct cse {
     graph *g;
     alias_db *alias;
-    VEC(cse_entry) table;      /* a stack: inner blocks on top */
+    VEC(cse_entry) table; /* a stack: inner blocks on top */
     int buckets[CSE_BUCKETS];
     bool asks_identity; /* the graph has an operator that tells equal objects apart */
     bool changed, failed;
 } cse;
 
-/* ---- equality ------------------------------------------------------------------------------------------------ */
+/* ---- equality -------------------------------------------------------------------------------- */
 
 static bool cse_scalar(value v) {
     return v.tag == V_NONE || v.tag == V_BOOL || v.tag == V_INT || v.tag == V_FLOAT;
@@ -47,8 +52,11 @@ static bool cse_scalar(value v) {
 static bool cse_same_value(const ir_value *a, const ir_value *b) {
     value x, y;
     if (a == b) return true;
-    if (a->type != b->type || !ir_value_constant(a, &x) || !ir_value_constant(b, &y) || x.tag != y.tag || !cse_scalar(x)) return false;
-    return x.tag == V_NONE || (x.tag == V_BOOL ? x.u.b == y.u.b : x.u.i == y.u.i); /* floats by their bits */
+    if (a->type != b->type || !ir_value_constant(a, &x) || !ir_value_constant(b, &y) ||
+        x.tag != y.tag || !cse_scalar(x))
+        return false;
+    /* floats by their bits */
+    return x.tag == V_NONE || (x.tag == V_BOOL ? x.u.b == y.u.b : x.u.i == y.u.i);
 }
 
 static uint64_t cse_hash_value(const ir_value *v) {
@@ -64,15 +72,21 @@ static bool cse_same_attr(const attr *a, const attr *b) {
     case ATTR_INT: return a->u.i == b->u.i;
     case ATTR_FLOAT: return !memcmp(&a->u.f, &b->u.f, sizeof a->u.f);
     case ATTR_STR: return !strcmp(a->u.s, b->u.s);
-    case ATTR_INTS: return a->u.ints.n == b->u.ints.n && !memcmp(a->u.ints.data, b->u.ints.data, (size_t)a->u.ints.n * sizeof(int64_t));
+    case ATTR_INTS:
+        return a->u.ints.n == b->u.ints.n &&
+               !memcmp(a->u.ints.data, b->u.ints.data, (size_t)a->u.ints.n * sizeof(int64_t));
     case ATTR_TYPE: return a->u.t == b->u.t;
-    case ATTR_TYPES: return a->u.types.n == b->u.types.n && !memcmp(a->u.types.data, b->u.types.data, (size_t)a->u.types.n * sizeof(type *));
+    case ATTR_TYPES:
+        return a->u.types.n == b->u.types.n &&
+               !memcmp(a->u.types.data, b->u.types.data, (size_t)a->u.types.n * sizeof(type *));
     default: return false;
     }
 }
 
 static bool cse_same_node(const node *a, const node *b) {
-    if (a->kind != b->kind || a->op != b->op || a->inputs.len != b->inputs.len || a->outputs.len != b->outputs.len || a->doubtful != b->doubtful) return false;
+    if (a->kind != b->kind || a->op != b->op || a->inputs.len != b->inputs.len ||
+        a->outputs.len != b->outputs.len || a->doubtful != b->doubtful)
+        return false;
     for (size_t i = 0; i < a->inputs.len; i++)
         if (!cse_same_value(a->inputs.data[i], b->inputs.data[i])) return false;
     for (size_t i = 0; i < a->outputs.len; i++)
@@ -91,27 +105,33 @@ static uint64_t cse_hash(const node *n) {
     return h;
 }
 
-/* ---- legality -------------------------------------------------------------------------------------------------- */
+/* ---- legality -------------------------------------------------------------------------------- */
 
 static bool cse_candidate(const cse *c, const node *n) {
     static const bool kinds[N_KIND_COUNT] = {
-        [N_OP] = true, [N_LIST_CONSTRUCT] = true, [N_TUPLE_CONSTRUCT] = true, [N_TUPLE_INDEX] = true, [N_TUPLE_UNPACK] = true,
-        [N_TUPLE_SLICE] = true, [N_GET_ATTR] = true, [N_UNCHECKED_CAST] = true, [N_ISINSTANCE] = true};
-    if (!kinds[n->kind] || n->blocks.len || !n->outputs.len || (n->kind == N_OP && (!n->op || !n->inputs.len))) return false;
+        [N_OP] = true,          [N_LIST_CONSTRUCT] = true, [N_TUPLE_CONSTRUCT] = true,
+        [N_TUPLE_INDEX] = true, [N_TUPLE_UNPACK] = true,   [N_TUPLE_SLICE] = true,
+        [N_GET_ATTR] = true,    [N_UNCHECKED_CAST] = true, [N_ISINSTANCE] = true};
+    if (!kinds[n->kind] || n->blocks.len || !n->outputs.len ||
+        (n->kind == N_OP && (!n->op || !n->inputs.len)))
+        return false;
     return !node_has_visible_effects(n) && !node_is_random(n) && !alias_writes(c->alias, n);
 }
 
 /* b is in a loop that a stands outside of: one a for many b's. */
 static bool cse_more_often(const node *a, const node *b) {
-    for (const block *at = b->owner; at && at != a->owner; at = at->parent ? at->parent->owner : NULL)
+    for (const block *at = b->owner; at && at != a->owner;
+         at = at->parent ? at->parent->owner : NULL)
         if (at->parent && at->parent->kind != N_IF) return true;
     return false;
 }
 
-/* A container of new tensors: where these go, the database is not asked. Lists of views are as good as any other list of them. */
+/* A container of new tensors: where these go, the database is not asked. Lists of views are as good
+ * as any other list of them. */
 static bool cse_new_contents(const node *n, size_t i) {
     const type *t = n->outputs.data[i]->type;
-    if (n->kind != N_OP || (t->kind != T_LIST && t->kind != T_TUPLE && t->kind != T_DICT)) return false;
+    if (n->kind != N_OP || (t->kind != T_LIST && t->kind != T_TUPLE && t->kind != T_DICT))
+        return false;
     const schema *s = n->op->schema;
     if ((int)i >= s->nreturns || s->returns[i].type->has_var || s->returns[i].alias) return false;
     for (int k = 0; k < t->nelems; k++)
@@ -122,7 +142,8 @@ static bool cse_new_contents(const node *n, size_t i) {
 static bool cse_tells_apart(const node *n) {
     if (node_is_op(n, "aten::__is__") || node_is_op(n, "aten::__isnot__"))
         return n->inputs.data[0]->type->kind != T_NONE && n->inputs.data[1]->type->kind != T_NONE;
-    if (node_is_op(n, "prim::id") || node_is_op(n, "aten::hash")) return alias_type_mutable(n->inputs.data[0]->type);
+    if (node_is_op(n, "prim::id") || node_is_op(n, "aten::hash"))
+        return alias_type_mutable(n->inputs.data[0]->type);
     for (size_t i = 0; i < n->inputs.len; i++) {
         const type *t = n->inputs.data[i]->type;
         if (t->kind == T_DICT && t->elems[0]->kind == T_TENSOR) return true;
@@ -148,18 +169,25 @@ static bool cse_may_merge(const cse *c, const cse_entry *e, const node *b) {
         const ir_value *x = a->outputs.data[i], *y = b->outputs.data[i];
         if (makes == RESULT_SAME || !alias_type_mutable(y->type)) continue;
         if (c->asks_identity || cse_new_contents(b, i)) return false;
-        if (makes == RESULT_VIEW && !alias_ever_reshaped(c->alias, x) && !alias_ever_reshaped(c->alias, y)) continue;
-        if (makes == RESULT_VIEW || alias_ever_written(c->alias, x) || alias_ever_written(c->alias, y)) return false;
-        if (alias_flows_out(c->alias, y) && (cse_more_often(a, b) || e->flows_out || alias_flows_out(c->alias, x))) return false;
+        if (makes == RESULT_VIEW && !alias_ever_reshaped(c->alias, x) &&
+            !alias_ever_reshaped(c->alias, y))
+            continue;
+        if (makes == RESULT_VIEW || alias_ever_written(c->alias, x) ||
+            alias_ever_written(c->alias, y))
+            return false;
+        if (alias_flows_out(c->alias, y) &&
+            (cse_more_often(a, b) || e->flows_out || alias_flows_out(c->alias, x)))
+            return false;
     }
     return true;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static cse_entry *cse_find(const cse *c, const node *n, uint64_t h) {
     int steps = 0;
-    for (int i = c->buckets[h % CSE_BUCKETS]; i >= 0 && steps++ < CSE_MAX_CHAIN; i = c->table.data[i].below) {
+    for (int i = c->buckets[h % CSE_BUCKETS]; i >= 0 && steps++ < CSE_MAX_CHAIN;
+         i = c->table.data[i].below) {
         cse_entry *e = &c->table.data[i];
         if (e->hash == h && cse_same_node(e->n, n) && cse_may_merge(c, e, n)) return e;
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dce.c - removes what nobody uses and which does nothing else: nodes, outputs of prim::If, carried values of
- * prim::Loop.
+ * dce.c - removes what nobody uses and which does nothing else: nodes, outputs of prim::If, carried
+ * values of prim::Loop.
  *
  *     %a, %b = prim::If(%c)  -> (%x, %y) -> (%z, %w)     with %b unused ->    %a = prim::If(%c)  -> (%x) -> (%z)
  *
- * One sweep from the end: a node is looked at after everything that could use it, and loses its dead outputs before its
- * blocks are swept, so that what fed them goes in the same sweep. A carried value is dead if its output is unused and its
- * parameter feeds nothing but itself. Writes to arguments and other effects keep a node (node_has_side_effects), and
- * so does everything that may raise in a way a program can notice.
+ * One sweep from the end: a node is looked at after everything that could use it, and loses its
+ * dead outputs before its blocks are swept, so that what fed them goes in the same sweep. A carried
+ * value is dead if its output is unused and its parameter feeds nothing but itself. Writes to
+ * arguments and other effects keep a node (node_has_side_effects), and so does everything that may
+ * raise in a way a program can notice.
  * Tests: tests/ir/dce/
  */
 #include "passes/passes.h"
@@ -30,14 +31,15 @@ static bool dce_if_outputs(node *n) {
     return changed;
 }
 
-/* Inputs of a Loop: trip count, condition, carried...; its block takes (i, carried...) and returns (condition, carried...). */
+/* Inputs of a Loop: trip count, condition, carried...; its block takes (i, carried...) and returns
+ * (condition, carried...). */
 static bool dce_loop_carried(node *n) {
     block *body = n->blocks.data[0];
     bool changed = false;
     for (int i = (int)n->outputs.len; i-- > 0;) {
         ir_value *p = body->params.data[i + 1];
-        bool only_itself = p->uses.len == 0 ||
-                           (p->uses.len == 1 && !p->uses.data[0].user && body->returns.data[i + 1] == p);
+        bool only_itself = p->uses.len == 0 || (p->uses.len == 1 && !p->uses.data[0].user &&
+                                                body->returns.data[i + 1] == p);
         if (n->outputs.data[i]->uses.len || !only_itself) continue;
         node_remove_output(n, i);
         block_remove_return(body, i + 1);

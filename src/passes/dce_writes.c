@@ -6,10 +6,12 @@
  *     %u : Tensor = aten::add_(%t, %x, %one)       ->
  *     return (%x)                                         return (%x)
  *
- * Method. Marks what is needed, sweeps the rest. Needed are: what the graph returns, nodes with effects, and writes to memory known outside;
- * then, for a needed node, the nodes that make its inputs, the nodes around it, and every write to memory that one of its inputs reaches.
- * Where in the graph a write stands does not matter, so one that comes after the last read stays. pass_dce, which knows
- * no aliases, keeps every write: that is what PyTorch's graphs show before they are optimised.
+ * Method. Marks what is needed, sweeps the rest. Needed are: what the graph returns, nodes with
+ * effects, and writes to memory known outside; then, for a needed node, the nodes that make its
+ * inputs, the nodes around it, and every write to memory that one of its inputs reaches. Where in
+ * the graph a write stands does not matter, so one that comes after the last read stays.
+ * pass_dce, which knows no aliases, keeps every write: that is what PyTorch's graphs show before
+ * they are optimised.
  * Tests: tests/ir/dce-writes/
  */
 #include "ir/graph/alias.h"
@@ -19,12 +21,12 @@ typedef struct writes_link { node *by; int next; } writes_link;
 
 typedef struct writes_dce {
     const alias_db *alias;
-    VEC(writes_link) links;  /* writers of each location, chained */
-    int *first;              /* by location: index into links, -1: none */
-    bool *live;              /* by location */
-    node *writer;            /* while links are made */
+    VEC(writes_link) links; /* writers of each location, chained */
+    int *first;             /* by location: index into links, -1: none */
+    bool *live;             /* by location */
+    node *writer;           /* while links are made */
     VEC(node *) todo;
-    bool all_live, failed;   /* all_live: some needed value may be any memory */
+    bool all_live, failed; /* all_live: some needed value may be any memory */
 } writes_dce;
 
 static void writes_mark(writes_dce *w, node *n) {
@@ -33,7 +35,7 @@ static void writes_mark(writes_dce *w, node *n) {
     if (!vec_push(&w->todo, n)) w->failed = true;
 }
 
-/* ---- who writes what ---------------------------------------------------------------------------------------- */
+/* ---- who writes what ------------------------------------------------------------------------- */
 
 static void writes_link_location(void *ctx, int location) {
     writes_dce *w = ctx;
@@ -45,12 +47,14 @@ static void writes_link_location(void *ctx, int location) {
 /* Nothing but a write of memory that stays inside. */
 static bool writes_local(const writes_dce *w, const node *n) {
     if (n->blocks.len || (n->kind != N_OP && n->kind != N_SET_ATTR)) return false;
-    return alias_writes(w->alias, n) && !node_has_visible_effects(n) && !alias_writes_outside(w->alias, n);
+    return alias_writes(w->alias, n) && !node_has_visible_effects(n) &&
+           !alias_writes_outside(w->alias, n);
 }
 
 /* Tensor(a!)[]: the elements are written, not the list. */
 static bool writes_elements(const node *n, size_t i) {
-    return n->kind == N_OP && i < (size_t)n->op->schema->nargs && n->op->schema->args[i].alias && n->op->schema->args[i].alias->elem;
+    return n->kind == N_OP && i < (size_t)n->op->schema->nargs && n->op->schema->args[i].alias &&
+           n->op->schema->args[i].alias->elem;
 }
 
 static void writes_scan(writes_dce *w, block *b) {
@@ -61,7 +65,8 @@ static void writes_scan(writes_dce *w, block *b) {
         w->writer = n;
         for (size_t i = 0; i < n->inputs.len; i++)
             if (node_writes_input(n, (int)i) &&
-                !alias_visit_locations(w->alias, n->inputs.data[i], writes_elements(n, i), writes_link_location, w))
+                !alias_visit_locations(w->alias, n->inputs.data[i], writes_elements(n, i),
+                                       writes_link_location, w))
                 w->all_live = true;
     }
 }
@@ -70,17 +75,19 @@ static void writes_roots(writes_dce *w, block *b) {
     for (node *n = b->first; n; n = n->next) {
         for (size_t i = 0; i < n->blocks.len; i++) writes_roots(w, n->blocks.data[i]);
         bool holder = n->kind == N_IF || n->kind == N_LOOP; /* needed for what they hold or give */
-        if (!holder && !(writes_local(w, n) && !w->all_live) && node_has_side_effects(n)) writes_mark(w, n);
+        if (!holder && !(writes_local(w, n) && !w->all_live) && node_has_side_effects(n))
+            writes_mark(w, n);
     }
 }
 
-/* ---- what is needed -------------------------------------------------------------------------------------------- */
+/* ---- what is needed -------------------------------------------------------------------------- */
 
 static void writes_live_location(void *ctx, int location) {
     writes_dce *w = ctx;
     if (w->live[location]) return;
     w->live[location] = true;
-    for (int i = w->first[location]; i >= 0; i = w->links.data[i].next) writes_mark(w, w->links.data[i].by);
+    for (int i = w->first[location]; i >= 0; i = w->links.data[i].next)
+        writes_mark(w, w->links.data[i].by);
 }
 
 static void writes_need(writes_dce *w, ir_value *v) {
@@ -93,7 +100,8 @@ static void writes_follow(writes_dce *w, node *n) {
     writes_mark(w, n->owner->parent);
     for (size_t i = 0; i < n->inputs.len; i++) writes_need(w, n->inputs.data[i]);
     for (size_t b = 0; b < n->blocks.len; b++)
-        for (size_t i = 0; i < n->blocks.data[b]->returns.len; i++) writes_need(w, n->blocks.data[b]->returns.data[i]);
+        for (size_t i = 0; i < n->blocks.data[b]->returns.len; i++)
+            writes_need(w, n->blocks.data[b]->returns.data[i]);
 }
 
 static bool writes_sweep(block *b) {

@@ -4,8 +4,9 @@
  *
  *     %l : Tensor = aten::margin_ranking_loss(%a, %b, %t, %m, %r)     ->     %d : Tensor = aten::sub(%a, %b, %one) ...
  *
- * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is inlined where the node stood, over and over, since bodies may use such
- * operators too. Its nodes take the operator's place in the source, which is what an error is to name.
+ * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is inlined where the node
+ * stood, over and over, since bodies may use such operators too. Its nodes take the operator's
+ * place in the source, which is what an error is to name.
  * Tests: tests/ir/decompose/
  */
 #include "ir/unit.h"
@@ -68,13 +69,15 @@ static void decompose_block(decomposer *x, block *b) {
             if (first) next = first;
             continue;
         }
-        for (size_t i = 0; i < n->blocks.len && !x->failed; i++) decompose_block(x, n->blocks.data[i]);
+        for (size_t i = 0; i < n->blocks.len && !x->failed; i++)
+            decompose_block(x, n->blocks.data[i]);
     }
 }
 
 bool pass_decompose(pass_ctx *cx, graph *g) {
     decomposer x = {.cx = cx, .g = g};
     decompose_block(&x, g->root);
-    if (x.replaced > DECOMPOSE_MAX) diag_fail(cx->diag, CTSC_INTERNAL, "an operator is made of itself");
+    if (x.replaced > DECOMPOSE_MAX)
+        diag_fail(cx->diag, CTSC_INTERNAL, "an operator is made of itself");
     return x.replaced > 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold_weights.c - batch norms and constant factors behind a convolution or a linear layer go into its constant weights.
+ * fold_weights.c - batch norms and constant factors behind a convolution or a linear layer go into
+ * its constant weights.
  *
  *     %y = aten::conv2d(%x, %w, %b, ...)
  *     %z = aten::batch_norm(%y, %gamma, %beta, %mean, %var, %false, ...)     ->     %z = aten::conv2d(%x, %w2, %b2, ...)
@@ -9,21 +10,27 @@
  *     y * c: scale c;  y / c: scale 1 / c;  y + c: shift c;  y - c: shift -c     (c: one number, or one per output channel)
  *     w2 = w * scale of w's output channel,  b2 = b * scale + shift
  *
- * Computed in float64 and rounded once. Results differ from the two steps by rounding, which is why this is a pass of its own, for frozen modules.
- * The first result may have no reader but the second step, apart from questions about its shape. As in PyTorch, a
- * convolution's input is taken to have a batch dimension; a linear layer's rank has to be known for a batch norm.
+ * Computed in float64 and rounded once. Results differ from the two steps by rounding, which is why
+ * this is a pass of its own, for frozen modules. The first result may have no reader but the second
+ * step, apart from questions about its shape. As in PyTorch, a convolution's input is taken to have
+ * a batch dimension; a linear layer's rank has to be known for a batch norm.
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
 #include "base/pages.h"
 #include "base/vector.h"
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <math.h>
 #include <string.h>
 
 /*    operator                 groups  transposed                spatial dimensions */
-static const struct { const char *op; int groups; bool transposed; int spatial; } weights_layers[] = {
+static const struct {
+    const char *op;
+    int groups;
+    bool transposed;
+    int spatial;
+} weights_layers[] = {
     /* clang-format off */
     {"aten::linear",           -1,     false,                    0},
     {"aten::conv1d",           6,      false,                    1},
@@ -37,9 +44,9 @@ static const struct { const char *op; int groups; bool transposed; int spatial; 
 };
 
 typedef struct weights_layer {
-    node *n;         /* inputs 1 and 2 are weight and bias */
+    node *n;               /* inputs 1 and 2 are weight and bias */
     tensor *weight, *bias; /* borrowed; bias may be NULL */
-    bool transposed; /* weight: (in, out / groups, ...); else (out, in / groups, ...) */
+    bool transposed;       /* weight: (in, out / groups, ...); else (out, in / groups, ...) */
     int spatial;
     int64_t groups, channels; /* output channels */
 } weights_layer;
@@ -47,7 +54,7 @@ typedef struct weights_layer {
 /* What happens to output channel c: y * scale[c] + shift[c]. */
 typedef struct weights_affine { double *scale, *shift; int64_t n; } weights_affine;
 
-/* ---- finding ------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static bool weights_is_real(const tensor *t) {
     return dtype_is_float((dtype)t->dtype) && t->numel > 0;
@@ -59,11 +66,13 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
     if (!n || n->kind != N_OP || !n->op) return false;
     while (row < rows && strcmp(weights_layers[row].op, n->op_name)) row++;
     if (row == rows || n->inputs.len < 3) return false;
-    *l = (weights_layer){n, NULL, NULL, weights_layers[row].transposed, weights_layers[row].spatial, 1, 0};
+    *l = (weights_layer){n, NULL, NULL, weights_layers[row].transposed, weights_layers[row].spatial,
+                         1, 0};
     if (!fact_tensor(n->inputs.data[1], &l->weight) || !weights_is_real(l->weight)) return false;
     if (!fact_is_none(n->inputs.data[2]) && !fact_tensor(n->inputs.data[2], &l->bias)) return false;
     int groups = weights_layers[row].groups;
-    if (groups >= 0 && (!fact_int(n->inputs.data[groups], &l->groups) || l->groups < 1)) return false;
+    if (groups >= 0 && (!fact_int(n->inputs.data[groups], &l->groups) || l->groups < 1))
+        return false;
     if (l->spatial < 0) {
         l->spatial = l->weight->ndim - 2;
         if (!fact_bool(n->inputs.data[6], &l->transposed)) return false;
@@ -71,7 +80,8 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
     if (l->weight->ndim != l->spatial + 2 || l->spatial < 0) return false;
     l->channels = l->transposed ? l->weight->sizes[1] * l->groups : l->weight->sizes[0];
     if (l->transposed && l->weight->sizes[0] % l->groups) return false;
-    return !l->bias || (l->bias->ndim == 1 && l->bias->numel == l->channels && l->bias->dtype == l->weight->dtype);
+    return !l->bias || (l->bias->ndim == 1 && l->bias->numel == l->channels &&
+                        l->bias->dtype == l->weight->dtype);
 }
 
 /* Is `by`, in the same block, the only one that reads y's elements? */
@@ -82,14 +92,15 @@ static bool weights_only_reader(const ir_value *y, const node *by) {
     for (size_t i = 0; i < y->uses.len; i++) {
         const node *n = y->uses.data[i].user;
         bool asks = false;
-        for (size_t k = 0; n && k < sizeof shape / sizeof *shape; k++) asks |= node_is_op(n, shape[k]);
+        for (size_t k = 0; n && k < sizeof shape / sizeof *shape; k++)
+            asks |= node_is_op(n, shape[k]);
         if (n == by) times++;
         else if (!asks) return false;
     }
     return times == 1;
 }
 
-/* ---- the second step ------------------------------------------------------------------------------------- */
+/* ---- the second step ------------------------------------------------------------------------- */
 
 static bool weights_affine_new(weights_affine *a, int64_t n) {
     a->n = n;
@@ -112,14 +123,18 @@ static ctsc_status weights_on_host(diag *d, tensor *t, dtype dt, tensor **out) {
     return s;
 }
 
-/* out[i] = element i of a constant of n elements, or of one; absent counts as None where that is allowed. */
-static bool weights_read(const weights_layer *l, const ir_value *v, bool optional, double absent, double *out) {
+/* out[i] = element i of a constant of n elements, or of one; absent counts as None where
+ * that is allowed. */
+static bool weights_read(const weights_layer *l, const ir_value *v, bool optional, double absent,
+                         double *out) {
     tensor *t, *c;
     if (optional && fact_is_none(v)) {
         for (int64_t i = 0; i < l->channels; i++) out[i] = absent;
         return true;
     }
-    if (!fact_tensor(v, &t) || t->dtype != l->weight->dtype || (t->numel != l->channels && t->numel != 1)) return false;
+    if (!fact_tensor(v, &t) || t->dtype != l->weight->dtype ||
+        (t->numel != l->channels && t->numel != 1))
+        return false;
     if (weights_on_host(NULL, t, DT_FLOAT64, &c) != CTSC_OK) return false;
     for (int64_t i = 0; i < l->channels; i++) out[i] = TENSOR_AT(c, double)[t->numel == 1 ? 0 : i];
     tensor_unref(c);
@@ -130,15 +145,19 @@ static bool weights_batch_norm(const weights_layer *l, const node *n, weights_af
     bool training;
     value eps;
     tensor *mean, *var;
-    if (n->inputs.len != 9 || !fact_bool(n->inputs.data[5], &training) || training || !ir_value_constant(n->inputs.data[7], &eps) ||
-        eps.tag != V_FLOAT || (l->spatial == 0 && fact_rank(l->n->inputs.data[0]) != 2))
+    if (n->inputs.len != 9 || !fact_bool(n->inputs.data[5], &training) || training ||
+        !ir_value_constant(n->inputs.data[7], &eps) || eps.tag != V_FLOAT ||
+        (l->spatial == 0 && fact_rank(l->n->inputs.data[0]) != 2))
         return false;
-    if (!fact_tensor(n->inputs.data[3], &mean) || !fact_tensor(n->inputs.data[4], &var) || mean->numel != l->channels ||
-        var->numel != l->channels || mean->ndim != 1 || var->ndim != 1)
+    if (!fact_tensor(n->inputs.data[3], &mean) || !fact_tensor(n->inputs.data[4], &var) ||
+        mean->numel != l->channels || var->numel != l->channels || mean->ndim != 1 ||
+        var->ndim != 1)
         return false;
     double *m = mem_alloc((size_t)l->channels * 2 * sizeof *m), *v = m ? m + l->channels : NULL;
-    bool ok = m && weights_read(l, n->inputs.data[1], true, 1, a->scale) && weights_read(l, n->inputs.data[2], true, 0, a->shift) &&
-              weights_read(l, n->inputs.data[3], false, 0, m) && weights_read(l, n->inputs.data[4], false, 0, v);
+    bool ok = m && weights_read(l, n->inputs.data[1], true, 1, a->scale) &&
+              weights_read(l, n->inputs.data[2], true, 0, a->shift) &&
+              weights_read(l, n->inputs.data[3], false, 0, m) &&
+              weights_read(l, n->inputs.data[4], false, 0, v);
     for (int64_t i = 0; ok && i < l->channels; i++) {
         a->scale[i] /= sqrt(v[i] + eps.u.f);
         a->shift[i] -= m[i] * a->scale[i];
@@ -147,7 +166,8 @@ static bool weights_batch_norm(const weights_layer *l, const node *n, weights_af
     return ok;
 }
 
-/* Does a constant tensor have one element, or one per channel, and not more dimensions than the result? */
+/* Does a constant tensor have one element, or one per channel, and not more dimensions
+ * than the result? */
 static bool weights_broadcasts(const weights_layer *l, const tensor *t) {
     int least = l->spatial ? l->spatial + 2 : 1; /* of the result */
     int channel = t->ndim - 1 - l->spatial;      /* the dimension of channels in t */
@@ -159,16 +179,20 @@ static bool weights_broadcasts(const weights_layer *l, const tensor *t) {
 static bool weights_operand(const weights_layer *l, const ir_value *v, double *out) {
     value c;
     if (!ir_value_constant(v, &c)) return false;
-    if (c.tag == V_TENSOR) return weights_broadcasts(l, c.u.tensor) && weights_read(l, v, false, 0, out);
+    if (c.tag == V_TENSOR)
+        return weights_broadcasts(l, c.u.tensor) && weights_read(l, v, false, 0, out);
     if (c.tag != V_INT && c.tag != V_FLOAT) return false;
     for (int64_t i = 0; i < l->channels; i++) out[i] = c.tag == V_INT ? (double)c.u.i : c.u.f;
     return true;
 }
 
-static bool weights_arithmetic(const weights_layer *l, const node *n, int other, weights_affine *a) {
-    bool mul = node_is_op(n, "aten::mul"), div = node_is_op(n, "aten::div"), sub = node_is_op(n, "aten::sub");
+static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
+                               weights_affine *a) {
+    bool mul = node_is_op(n, "aten::mul"), div = node_is_op(n, "aten::div"),
+         sub = node_is_op(n, "aten::sub");
     int64_t alpha = 1;
-    if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1)) return false;
+    if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1))
+        return false;
     if (other == 0 && (div || sub)) return false;
     if (!weights_operand(l, n->inputs.data[other], mul || div ? a->scale : a->shift)) return false;
     for (int64_t i = 0; i < a->n; i++) {
@@ -178,14 +202,21 @@ static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
     return true;
 }
 
-/* ---- new weights --------------------------------------------------------------------------------------------- */
+/* ---- new weights ----------------------------------------------------------------------------- */
 
 /* How w's elements are multiplied: `inner` at a time, by the scale of their output channel. */
-typedef struct weights_walk { int64_t rows, columns, per_group, inner; const double *scale; bool transposed; } weights_walk;
+typedef struct weights_walk {
+    int64_t rows, columns, per_group, inner;
+    const double *scale;
+    bool transposed;
+} weights_walk;
 
 static weights_walk weights_walk_of(const weights_layer *l, const weights_affine *a) {
     const tensor *w = l->weight;
-    weights_walk k = {.rows = w->sizes[0], .columns = l->transposed ? w->sizes[1] : 1, .scale = a->scale, .transposed = l->transposed};
+    weights_walk k = {.rows = w->sizes[0],
+                      .columns = l->transposed ? w->sizes[1] : 1,
+                      .scale = a->scale,
+                      .transposed = l->transposed};
     k.per_group = l->transposed ? k.rows / l->groups : 1;
     k.inner = w->numel / (k.rows * k.columns);
     return k;
@@ -197,7 +228,8 @@ static double weights_walk_scale(const weights_walk *k, int64_t row, int64_t col
 
 #define WEIGHTS_HOT VECTOR_CLONES
 
-WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restrict in, double by, int64_t n) {
+WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restrict in, double by,
+                                         int64_t n) {
     for (int64_t i = 0; i < n; i++) out[i] = (float)((double)in[i] * by);
 }
 
@@ -208,10 +240,11 @@ static void weights_release(void *raw, void *data) {
     mem_free(raw);
 }
 
-/* A tensor of t's sizes. A large one begins with a large page, and ends with one if it fills half of that: making small pages one by one takes
- * longer than what is written to them. */
+/* A tensor of t's sizes. A large one begins with a large page, and ends with one if it fills half
+ * of that: making small pages one by one takes longer than what is written to them. */
 static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
-    size_t bytes = (size_t)t->numel * sizeof(float), tail = bytes % WEIGHTS_PAGE, room = tail < WEIGHTS_PAGE / 2 ? bytes : bytes - tail + WEIGHTS_PAGE;
+    size_t bytes = (size_t)t->numel * sizeof(float), tail = bytes % WEIGHTS_PAGE,
+           room = tail < WEIGHTS_PAGE / 2 ? bytes : bytes - tail + WEIGHTS_PAGE;
     char *raw = bytes < WEIGHTS_PAGE ? NULL : mem_alloc(room + WEIGHTS_PAGE);
     if (!raw) return tensor_new(d, DT_FLOAT32, t->ndim, t->sizes, out);
     char *data = raw + (-(uintptr_t)raw & (WEIGHTS_PAGE - 1));
@@ -236,9 +269,9 @@ static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weigh
         const float *x = TENSOR_AT(in, float);
         float *y = TENSOR_AT(out, float);
         for (int64_t r = 0; r < k->rows; r++)
-            for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner) weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
-    } else
-        out = NULL;
+            for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner)
+                weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
+    } else out = NULL;
     tensor_unref(in);
     return out;
 }
@@ -286,7 +319,8 @@ static tensor *weights_place(diag *d, const weights_layer *l, tensor *t) {
 
 /* A constant in front of n, with the name of the one it replaces. */
 static void weights_set(node *n, int i, tensor *t) {
-    ir_value *old = n->inputs.data[i], *c = graph_constant_before_take(n, value_tensor_take(t), NULL);
+    ir_value *old = n->inputs.data[i],
+             *c = graph_constant_before_take(n, value_tensor_take(t), NULL);
     if (value_has_name(old)) value_set_name(c, old->name);
     node_set_input(n, i, c);
 }
@@ -298,7 +332,8 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
         tensor_unref(w);
         return false;
     }
-    if (l->weight->storage->of_file) pages_drop(l->weight->storage->data, l->weight->storage->nbytes);
+    if (l->weight->storage->of_file)
+        pages_drop(l->weight->storage->data, l->weight->storage->nbytes);
     weights_set(l->n, 1, w);
     weights_set(l->n, 2, b);
     value_replace_uses(n->outputs.data[0], l->n->outputs.data[0]);
@@ -308,16 +343,21 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
 
 static bool weights_node(pass_ctx *cx, node *n) {
     bool norm = node_is_op(n, "aten::batch_norm");
-    if (n->kind != N_OP || !n->op || n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2) return false;
-    if (!norm && ((strcmp(n->op->schema->overload, "Tensor") && strcmp(n->op->schema->overload, "Scalar")) ||
-                  !(node_is_op(n, "aten::mul") || node_is_op(n, "aten::add") || node_is_op(n, "aten::sub") || node_is_op(n, "aten::div"))))
+    if (n->kind != N_OP || !n->op || n->outputs.len != 1 ||
+        n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2)
+        return false;
+    if (!norm &&
+        ((strcmp(n->op->schema->overload, "Tensor") && strcmp(n->op->schema->overload, "Scalar")) ||
+         !(node_is_op(n, "aten::mul") || node_is_op(n, "aten::add") || node_is_op(n, "aten::sub") ||
+           node_is_op(n, "aten::div"))))
         return false;
     for (int i = 0; i < (norm ? 1 : 2); i++) {
         ir_value *y = n->inputs.data[i];
         weights_layer l;
         weights_affine a = {0};
         if (!weights_find_layer(y, &l) || !weights_only_reader(y, n)) continue;
-        bool ok = weights_affine_new(&a, l.channels) && (norm ? weights_batch_norm(&l, n, &a) : weights_arithmetic(&l, n, 1 - i, &a)) &&
+        bool ok = weights_affine_new(&a, l.channels) &&
+                  (norm ? weights_batch_norm(&l, n, &a) : weights_arithmetic(&l, n, 1 - i, &a)) &&
                   weights_fold(cx, &l, n, &a);
         mem_free(a.scale);
         if (ok) return true;
@@ -327,7 +367,8 @@ static bool weights_node(pass_ctx *cx, node *n) {
 
 static bool weights_block(pass_ctx *cx, block *b) {
     bool changed = false;
-    for (node *n = b->first, *next; n && cx->diag->status == CTSC_OK && !arena_failed(&b->g->arena); n = next) {
+    for (node *n = b->first, *next; n && cx->diag->status == CTSC_OK && !arena_failed(&b->g->arena);
+         n = next) {
         next = n->next;
         for (size_t i = 0; i < n->blocks.len; i++) changed |= weights_block(cx, n->blocks.data[i]);
         changed |= weights_node(cx, n);
@@ -335,6 +376,4 @@ static bool weights_block(pass_ctx *cx, block *b) {
     return changed;
 }
 
-bool pass_fold_weights(pass_ctx *cx, graph *g) {
-    return weights_block(cx, g->root);
-}
+bool pass_fold_weights(pass_ctx *cx, graph *g) { return weights_block(cx, g->root); }

@@ -2,24 +2,26 @@
 /*
  * forks.c - facts about forks (forks.h).
  *
- * Method. A body is looked at with its calls inlined, in a copy; a call that is left over (through an interface, or of what does not
- * compile) may do anything. Effects are asked of the nodes, writes of the alias database of the copy. Everything
- * errs to one side: a body that is not understood runs on the spot.
+ * Method. A body is looked at with its calls inlined, in a copy; a call that is left over (through
+ * an interface, or of what does not compile) may do anything. Effects are asked of the nodes,
+ * writes of the alias database of the copy. Everything errs to one side: a body that is not
+ * understood runs on the spot.
  */
 #include "passes/forks.h"
 #include "passes/passes.h"
 
 #include <string.h>
 
-/* Bodies of nested forks that are looked into for one question: the number of forks can double at each level. */
+/* Bodies of nested forks that are looked into for one question: the number of forks can
+ * double at each level. */
 enum { FORK_MAX_BODIES = 256 };
 
 static bool fork_is_wait(const node *n) {
     return n->kind == N_OP && !strcmp(n->op_name, "aten::wait");
 }
 
-/* Random operators of the library are effects as well, but for those that only look random, so that no pass folds them; a program's own may
- * draw from anywhere. */
+/* Random operators of the library are effects as well, but for those that only look random, so that
+ * no pass folds them; a program's own may draw from anywhere. */
 static bool fork_draws(const node *n) {
     return node_is_random(n) && strncmp(n->op_name, "aten::", 6) != 0;
 }
@@ -46,7 +48,8 @@ static bool fork_node_is_pure(const alias_db *db, const node *n, int *budget) {
     if (n->kind == N_RAISE || fork_is_wait(n)) return true; /* failures travel with the future */
     for (size_t i = 0; i < n->blocks.len; i++)
         if (!fork_block_is_pure(db, n->blocks.data[i], budget)) return false;
-    return n->blocks.len || !(node_has_visible_effects(n) || fork_draws(n) || alias_writes_world(db, n));
+    return n->blocks.len ||
+           !(node_has_visible_effects(n) || fork_draws(n) || alias_writes_world(db, n));
 }
 
 /* body NULL: not known. */
@@ -67,7 +70,7 @@ bool fork_runs_apart(const node *n) {
     return fork_body_is_pure(fork_body(n), &budget);
 }
 
-/* ---- places where forked bodies have to have ended ----------------------------------------------------------- */
+/* ---- places where forked bodies have to have ended ------------------------------------------- */
 
 static bool fork_type_holds_future(const type *t) {
     if (t->kind == T_FUTURE || t->kind == T_ANY || t->kind == T_VAR) return true;
@@ -83,13 +86,28 @@ static bool fork_takes_future(const node *n) {
 }
 
 /* Operators that put futures into containers and take them out, without a look at them. */
-static const char *const fork_movers[] = {"aten::append", "aten::insert", "aten::extend", "aten::pop", "aten::__getitem__", "aten::_set_item",
-                                          "aten::slice", "aten::len", "aten::__is__", "aten::__isnot__", NULL};
+static const char *const fork_movers[] = {"aten::append",
+                                          "aten::insert",
+                                          "aten::extend",
+                                          "aten::pop",
+                                          "aten::__getitem__",
+                                          "aten::_set_item",
+                                          "aten::slice",
+                                          "aten::len",
+                                          "aten::__is__",
+                                          "aten::__isnot__",
+                                          NULL};
 
 static bool fork_only_moves(const node *n) {
     switch (n->kind) {
-    case N_LIST_CONSTRUCT: case N_TUPLE_CONSTRUCT: case N_DICT_CONSTRUCT: case N_LIST_UNPACK: case N_TUPLE_UNPACK: case N_TUPLE_INDEX:
-    case N_TUPLE_SLICE: case N_UNCHECKED_CAST: return true;
+    case N_LIST_CONSTRUCT:
+    case N_TUPLE_CONSTRUCT:
+    case N_DICT_CONSTRUCT:
+    case N_LIST_UNPACK:
+    case N_TUPLE_UNPACK:
+    case N_TUPLE_INDEX:
+    case N_TUPLE_SLICE:
+    case N_UNCHECKED_CAST: return true;
     case N_OP: break;
     default: return false;
     }

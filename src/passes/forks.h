@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks.h - which forked bodies may run beside the graph that forked them, and what has to wait for them.
+ * forks.h - which forked bodies may run beside the graph that forked them, and what has
+ * to wait for them.
  *
- * A fork means what it would mean if its body ran on the spot. The body may run on another thread where nobody can tell the difference:
+ * A fork means what it would mean if its body ran on the spot. The body may run on another thread
+ * where nobody can tell the difference:
  *
- *  1. it has no effects: it writes nothing that was there before, prints nothing, draws no random numbers;
- *  2. nothing that it can reach is written while it runs, and nothing is printed that would stand behind its failure;
+ *  1. it has no effects: it writes nothing that was there before, prints nothing, draws
+ *     no random numbers;
+ *  2. nothing that it can reach is written while it runs, and nothing is printed that would stand
+ *     behind its failure;
  *  3. its future is known to the forking frame alone, so that nobody else can wait for it.
  *
- * fork_runs_apart answers the first; fork_ends_before finds the nodes at which the others would be broken: what the frame has forked has to
- * have ended there.
+ * fork_runs_apart answers the first; fork_ends_before finds the nodes at which the others would be
+ * broken: what the frame has forked has to have ended there.
  * Tests: tests/unit/test_forks.c
  */
 #ifndef CTSC_PASSES_FORKS_H
@@ -19,7 +23,8 @@
 
 /* n: a fork. All that the body calls is compiled for it. */
 bool fork_runs_apart(const node *n);
-/* db: of n's graph. runs_apart: of a fork. Nodes with blocks are no such places, but what stands in the blocks may be. */
+/* db: of n's graph. runs_apart: of a fork. Nodes with blocks are no such places, but what stands in
+ * the blocks may be. */
 bool fork_ends_before(const alias_db *db, const node *n, bool runs_apart);
 
 #endif

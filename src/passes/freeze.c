@@ -7,16 +7,19 @@
  *       %w = prim::GetAttr[name="weight"](%fc)         ->       %y = aten::linear(%x, %self.fc.weight, ...)
  *       %y = aten::linear(%x, %w, ...)
  *
- * Method. The module is known (cx->self), so every prim::GetAttr that begins at %self names one slot of one object. A slot stays
- * an attribute if the graph may change it: by prim::SetAttr, by an operator that writes the tensor or list, through another slot with
- * the same storage, or because its module goes where it cannot be followed (a call that was not inlined). All of this
- * is decided before anything is changed. Submodules behind an interface are known as well: their calls are inlined first.
+ * Method. The module is known (cx->self), so every prim::GetAttr that begins at %self names one
+ * slot of one object. A slot stays an attribute if the graph may change it: by prim::SetAttr, by
+ * an operator that writes the tensor or list, through another slot with the same storage, or
+ * because its module goes where it cannot be followed (a call that was not inlined). All of this
+ * is decided before anything is changed. Submodules behind an interface are known as well: their
+ * calls are inlined first.
  *
- * Parameters lose requires_grad: a constant is not trained. Tests: tests/cli/freeze.test, tests/interop/freeze.py
+ * Parameters lose requires_grad: a constant is not trained.
+ * Tests: tests/cli/freeze.test, tests/interop/freeze.py
  */
 #include "ir/native.h"
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <string.h>
 
@@ -27,12 +30,12 @@ typedef struct freeze_read { node *n; object *o; int slot; } freeze_read;
 typedef struct freezer {
     pass_ctx *cx;
     graph *g;
-    ptrmap objects;       /* value -> the module it is */
-    ptrmap paths;         /* module -> "self.layer1" */
-    ptrmap kept;          /* address of a slot -> itself */
-    ptrmap escaped;       /* modules whose slots all stay */
-    strmap set_names;     /* attributes set on objects that are not known */
-    ptrmap constants;     /* address of a slot -> its constant */
+    ptrmap objects;   /* value -> the module it is */
+    ptrmap paths;     /* module -> "self.layer1" */
+    ptrmap kept;      /* address of a slot -> itself */
+    ptrmap escaped;   /* modules whose slots all stay */
+    strmap set_names; /* attributes set on objects that are not known */
+    ptrmap constants; /* address of a slot -> its constant */
     VEC(freeze_read) reads;
     bool failed, resolved; /* out of memory; an interface's class became known */
 } freezer;
@@ -54,7 +57,7 @@ static bool freeze_is_module(value v) {
     return v.tag == V_OBJECT && v.u.object->cls->cls->is_module;
 }
 
-/* ---- what is read ---------------------------------------------------------------------------------------- */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 static void freeze_note_object(freezer *f, ir_value *v, object *o, const char *path) {
     if (!ptrmap_put(&f->objects, v, o)) f->failed = true;
@@ -74,7 +77,9 @@ static void freeze_get(freezer *f, node *n, object *o) {
         return;
     }
     object *sub = o->slots[slot].u.object;
-    freeze_note_object(f, out, sub, arena_printf(&f->g->arena, "%s.%s", (const char *)ptrmap_get(&f->paths, o), node_str(n, "name")));
+    freeze_note_object(f, out, sub,
+                       arena_printf(&f->g->arena, "%s.%s", (const char *)ptrmap_get(&f->paths, o),
+                                    node_str(n, "name")));
     if (out->type != sub->cls && out->type->kind == T_INTERFACE) {
         out->type = sub->cls;
         f->resolved = true;
@@ -110,13 +115,19 @@ static void freeze_scan(freezer *f, block *b) {
     }
 }
 
-/* ---- what stays -------------------------------------------------------------------------------------------- */
+/* ---- what stays ------------------------------------------------------------------------------ */
 
 /* Tensors inside containers cannot be constants of an archive that PyTorch loads. */
 static bool freeze_can_be_constant(value v, int depth) {
     if (depth > FREEZE_DEPTH) return false;
     switch (v.tag) {
-    case V_NONE: case V_BOOL: case V_INT: case V_FLOAT: case V_COMPLEX: case V_STR: case V_DEVICE: return true;
+    case V_NONE:
+    case V_BOOL:
+    case V_INT:
+    case V_FLOAT:
+    case V_COMPLEX:
+    case V_STR:
+    case V_DEVICE: return true;
     case V_TENSOR: return depth == 0;
     case V_LIST:
         if (v.u.list->kind == LIST_TENSOR) return false;
@@ -129,7 +140,9 @@ static bool freeze_can_be_constant(value v, int depth) {
         return !v.u.tuple->type; /* a named tuple's name would be lost */
     case V_DICT:
         for (size_t i = 0; i < v.u.dict->used; i++)
-            if (v.u.dict->entries[i].key.tag != V_UNINIT && !freeze_can_be_constant(v.u.dict->entries[i].val, depth + 1)) return false;
+            if (v.u.dict->entries[i].key.tag != V_UNINIT &&
+                !freeze_can_be_constant(v.u.dict->entries[i].val, depth + 1))
+                return false;
         return true;
     case V_OBJECT: return depth == 0 && type_is_native(v.u.object->cls); /* nothing changes them */
     default: return false;
@@ -139,7 +152,9 @@ static bool freeze_can_be_constant(value v, int depth) {
 /* What two slots can share: a storage, a list, a dict. */
 static const void *freeze_shared(const freeze_read *r) {
     value v = r->o->slots[r->slot];
-    return v.tag == V_TENSOR ? (const void *)v.u.tensor->storage : v.tag == V_LIST || v.tag == V_DICT ? (const void *)v.u.refs : NULL;
+    return v.tag == V_TENSOR                    ? (const void *)v.u.tensor->storage
+           : v.tag == V_LIST || v.tag == V_DICT ? (const void *)v.u.refs
+                                                : NULL;
 }
 
 static bool freeze_is_kept(const freezer *f, const freeze_read *r) {
@@ -149,7 +164,8 @@ static bool freeze_is_kept(const freezer *f, const freeze_read *r) {
 /* A list of tensors that is only read is made anew from constants at each read. */
 static bool freeze_is_tensor_list(const freeze_read *r) {
     value v = r->o->slots[r->slot];
-    return v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len <= FREEZE_LIST && fact_list_kept(r->n->outputs.data[0]);
+    return v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len <= FREEZE_LIST &&
+           fact_list_kept(r->n->outputs.data[0]);
 }
 
 static void freeze_decide(freezer *f) {
@@ -158,7 +174,8 @@ static void freeze_decide(freezer *f) {
         const freeze_read *r = &f->reads.data[i];
         value v = r->o->slots[r->slot];
         bool immutable = (v.tag < V_TENSOR && v.tag != V_UNINIT) || v.tag == V_OBJECT;
-        if (strmap_get(&f->set_names, node_str(r->n, "name")) || !(freeze_can_be_constant(v, 0) || freeze_is_tensor_list(r)) ||
+        if (strmap_get(&f->set_names, node_str(r->n, "name")) ||
+            !(freeze_can_be_constant(v, 0) || freeze_is_tensor_list(r)) ||
             (!immutable && writes && !fact_only_read(r->n->outputs.data[0])))
             freeze_keep(f, &r->o->slots[r->slot]);
     }
@@ -166,16 +183,18 @@ static void freeze_decide(freezer *f) {
     ptrmap shared = {0};
     for (size_t i = 0; i < f->reads.len; i++) {
         const void *st = freeze_shared(&f->reads.data[i]);
-        if (st && freeze_is_kept(f, &f->reads.data[i]) && !ptrmap_put(&shared, st, (void *)st)) f->failed = true;
+        if (st && freeze_is_kept(f, &f->reads.data[i]) && !ptrmap_put(&shared, st, (void *)st))
+            f->failed = true;
     }
     for (size_t i = 0; i < f->reads.len; i++) {
         const void *st = freeze_shared(&f->reads.data[i]);
-        if (st && ptrmap_get(&shared, st)) freeze_keep(f, &f->reads.data[i].o->slots[f->reads.data[i].slot]);
+        if (st && ptrmap_get(&shared, st))
+            freeze_keep(f, &f->reads.data[i].o->slots[f->reads.data[i].slot]);
     }
     ptrmap_free(&shared);
 }
 
-/* ---- what goes --------------------------------------------------------------------------------------------- */
+/* ---- what goes ------------------------------------------------------------------------------- */
 
 /* The value, with tensors that want no gradient. A new reference; V_UNINIT without memory. */
 static value freeze_value(freezer *f, value v) {
@@ -200,7 +219,8 @@ static ir_value *freeze_insert(freezer *f, value v, const char *name) {
 
 static const char *freeze_name(const freezer *f, const freeze_read *r) {
     const char *path = ptrmap_get(&f->paths, r->o);
-    return arena_printf(&f->g->arena, "%s.%s", path ? path : "self", r->o->cls->cls->attributes.data[r->slot].name);
+    return arena_printf(&f->g->arena, "%s.%s", path ? path : "self",
+                        r->o->cls->cls->attributes.data[r->slot].name);
 }
 
 /* A list of tensors in front of the read. */
@@ -209,7 +229,9 @@ static ir_value *freeze_tensor_list(freezer *f, const freeze_read *r) {
     ir_value *items[FREEZE_LIST];
     for (size_t i = 0; i < l->len; i++) {
         value v = {.tag = V_TENSOR, .u.tensor = l->u.tensors[i]};
-        if (!(items[i] = freeze_insert(f, freeze_value(f, v), arena_printf(&f->g->arena, "%s.%zu", freeze_name(f, r), i)))) return NULL;
+        if (!(items[i] = freeze_insert(f, freeze_value(f, v),
+                                       arena_printf(&f->g->arena, "%s.%zu", freeze_name(f, r), i))))
+            return NULL;
     }
     node *made = node_new(f->g, N_LIST_CONSTRUCT, (int)l->len, items, 1);
     made->outputs.data[0]->type = r->n->outputs.data[0]->type;
@@ -260,7 +282,8 @@ static void freeze_look(freezer *f, object *self) {
 }
 
 bool pass_freeze(pass_ctx *cx, graph *g) {
-    if (!cx->self || !g->root->params.len || g->root->params.data[0]->type != cx->self->cls) return false;
+    if (!cx->self || !g->root->params.len || g->root->params.data[0]->type != cx->self->cls)
+        return false;
     freezer f = {.cx = cx, .g = g};
     freeze_look(&f, cx->self);
     bool changed = false;

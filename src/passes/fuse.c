@@ -6,29 +6,34 @@
  *     %z : Tensor = aten::add(%y, %b, %one)   ->   with prim::FusionGroup_0 = graph(%x : Tensor, %b : Tensor):
  *                                                    %y : Tensor = aten::mul(%x, %x) ...
  *
- * Method. Each block is walked from its end. A fusible node starts a group, and its producers are drawn in one by one: each is moved down
- * to the group's front if the alias database allows it, so that the members stay neighbours. What the rest of the graph still reads becomes an
- * output. Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied into the group. A group that saves nothing (a single cheap operator,
- * only views) is not formed.
+ * Method. Each block is walked from its end. A fusible node starts a group, and its producers are
+ * drawn in one by one: each is moved down to the group's front if the alias database allows it, so
+ * that the members stay neighbours. What the rest of the graph still reads becomes an output.
+ * Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied
+ * into the group. A group that saves nothing (a single cheap operator, only views) is not formed.
  *
- * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a view joins only if nobody outside
- * reads it. Which dtypes and sizes come is not known here: the runtime decides at each call whether a kernel fits (codegen/lower/group.h), so
- * a wrong guess costs time, not correctness.
- * Splitting. A group that turns out to have no kernel (reductions over different dims, say) is formed again in parts, by pass_split_group: first
- * of reductions over the same dims, then of one reduction each, then of none.
+ * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a
+ * view joins only if nobody outside reads it. Which dtypes and sizes come is not known here: the
+ * runtime decides at each call whether a kernel fits (codegen/lower/group.h), so a wrong guess
+ * costs time, not correctness.
+ * Splitting. A group that turns out to have no kernel (reductions over different dims, say) is
+ * formed again in parts, by pass_split_group: first of reductions over the same dims, then of one
+ * reduction each, then of none.
  * Tests: tests/ir/fuse/, tests/ir/split-group/
  */
 #include "ir/graph/alias.h"
 #include "ir/op/fusible.h"
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <string.h>
 
 enum {
     FUSE_MAX_VALUES = 64,
     FUSE_MAX_NODES = 256,
-    FUSE_ALONE = 8, /* quarter cycles an element (FUSE in ir/op/op_traits.h): from exp on, code for the machine's own vectors beats the interpreter's kernels */
+    /* quarter cycles an element (FUSE in ir/op/op_traits.h): from exp on, code for the machine's
+     * own vectors beats the interpreter's kernels */
+    FUSE_ALONE = 8,
 };
 
 /* Which reductions may be in one group. */
@@ -38,19 +43,20 @@ typedef struct fuse_group {
     const alias_db *db;
     fuse_rule rule;
     const node *reduction; /* the first that joined; NULL: none yet */
-    node *first, *last; /* neighbours, in order */
-    int nodes, work;    /* work: members that compute; views cost nothing alone */
-    bool rows;          /* holds a reduction or something made of reductions */
-    bool costly;        /* an operator that pays for a kernel of its own */
+    node *first, *last;    /* neighbours, in order */
+    int nodes, work;       /* work: members that compute; views cost nothing alone */
+    bool rows;             /* holds a reduction or something made of reductions */
+    bool costly;           /* an operator that pays for a kernel of its own */
 } fuse_group;
 
-/* ---- what may join --------------------------------------------------------------------------------------- */
+/* ---- what may join --------------------------------------------------------------------------- */
 
 /* prim::ListUnpack of chunk, split, unbind: each result is a view. */
 static bool fuse_is_unpacked_view(const node *n) {
     if (n->kind != N_LIST_UNPACK) return false;
     const ir_value *l = n->inputs.data[0];
-    return l->def && l->uses.len == 1 && l->def->owner == n->owner && fusible_node(l->def) == FUSIBLE_VIEW;
+    return l->def && l->uses.len == 1 && l->def->owner == n->owner &&
+           fusible_node(l->def) == FUSIBLE_VIEW;
 }
 
 static fusible_kind fuse_kind(const node *n) {
@@ -115,13 +121,16 @@ static unsigned fuse_dims(const node *n) {
     enum { ALL = 1 << 16 };
     value k;
     unsigned dims = 0, bit = 1;
-    if (fusible_node(n) == FUSIBLE_ROWS && strcmp(n->op->key, "aten::softmax.int") && strcmp(n->op->key, "aten::log_softmax.int")) return 0;
+    if (fusible_node(n) == FUSIBLE_ROWS && strcmp(n->op->key, "aten::softmax.int") &&
+        strcmp(n->op->key, "aten::log_softmax.int"))
+        return 0;
     int at = schema_find_arg(n->op->schema, "dim");
     if (at < 0) return ALL;
     const ir_value *v = n->inputs.data[at];
     const node *list = fuse_number_list(v);
     if (ir_value_constant(v, &k) && k.tag == V_NONE) return ALL;
-    for (size_t i = 0; list && bit && i < list->inputs.len; i++) dims |= bit = fuse_dim_bit(list->inputs.data[i]);
+    for (size_t i = 0; list && bit && i < list->inputs.len; i++)
+        dims |= bit = fuse_dim_bit(list->inputs.data[i]);
     if (list) return !bit ? 0 : dims ? dims : ALL;
     return fuse_dim_bit(v);
 }
@@ -145,13 +154,14 @@ static bool fuse_may_join(const fuse_group *g, const node *n, fusible_kind kind)
     return !fuse_leaves(g, n) || node_makes_fresh(n);
 }
 
-/* ---- growing ----------------------------------------------------------------------------------------------- */
+/* ---- growing --------------------------------------------------------------------------------- */
 
 static void fuse_count(fuse_group *g, const node *n, fusible_kind kind) {
     if (!g->reduction && (kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE)) g->reduction = n;
     g->nodes++;
     g->work += kind != FUSIBLE_VIEW;
-    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && OP_COST(n->op->traits) >= FUSE_ALONE;
+    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP &&
+                 OP_COST(n->op->traits) >= FUSE_ALONE;
     g->rows |= kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE;
 }
 
@@ -171,16 +181,17 @@ static void fuse_grow(fuse_group *g) {
     for (bool grown = true; grown;) {
         grown = false;
         for (node *m = g->last; m && !grown; m = m == g->first ? NULL : m->prev)
-            for (size_t i = 0; i < m->inputs.len && !grown; i++) grown = fuse_absorb(g, m->inputs.data[i]->def);
+            for (size_t i = 0; i < m->inputs.len && !grown; i++)
+                grown = fuse_absorb(g, m->inputs.data[i]->def);
     }
 }
 
-/* ---- the group's graph --------------------------------------------------------------------------------------- */
+/* ---- the group's graph ----------------------------------------------------------------------- */
 
 typedef struct fuse_build {
     const fuse_group *from;
     graph *sub;
-    ptrmap copies;                  /* value outside -> value inside */
+    ptrmap copies; /* value outside -> value inside */
     ir_value *params[FUSE_MAX_VALUES], *outputs[FUSE_MAX_VALUES];
     int nparams, noutputs;
     bool failed;
@@ -251,11 +262,13 @@ static void fuse_replace(fuse_build *b, graph *g) {
     }
 }
 
-/* Replacing uses gave the inner values' uses away as well: so outputs are replaced once members are copied. */
+/* Replacing uses gave the inner values' uses away as well: so outputs are replaced once
+ * members are copied. */
 static bool fuse_make(const fuse_group *from, graph *g) {
     fuse_build b = {.from = from, .sub = graph_new()};
     if (!b.sub) return false;
-    for (const node *m = from->first; m && !b.failed; m = m == from->last ? NULL : m->next) fuse_copy_node(&b, m);
+    for (const node *m = from->first; m && !b.failed; m = m == from->last ? NULL : m->next)
+        fuse_copy_node(&b, m);
     if (!b.failed) fuse_collect_outputs(&b);
     ptrmap_free(&b.copies);
     if (b.failed || arena_failed(&b.sub->arena) || b.noutputs == 0) {
@@ -266,7 +279,7 @@ static bool fuse_make(const fuse_group *from, graph *g) {
     return true;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* A sum alone is as fast in the interpreter; so is a view. */
 static bool fuse_pays(const fuse_group *g) {
@@ -277,7 +290,8 @@ static bool fuse_block(const alias_db *db, graph *g, block *b, fuse_rule rule) {
     bool changed = false;
     for (node *n = b->last, *prev; n; n = prev) {
         prev = n->prev;
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= fuse_block(db, g, n->blocks.data[i], rule);
+        for (size_t i = 0; i < n->blocks.len; i++)
+            changed |= fuse_block(db, g, n->blocks.data[i], rule);
         fusible_kind kind = fuse_kind(n);
         if (kind == FUSIBLE_NONE || kind == FUSIBLE_VIEW) continue;
         fuse_group group = {.db = db, .rule = rule, .first = n, .last = n};
@@ -295,9 +309,10 @@ static bool fuse_block(const alias_db *db, graph *g, block *b, fuse_rule rule) {
  *     %l = prim::ListConstruct(%x, %y)
  *     %b = aten::broadcast_tensors(%l)
  *     %p, %q = prim::ListUnpack(%b)
- *     %z = aten::mse_loss(%p, %q, %r)       ->       %z = aten::mse_loss(%x, %y, %r)                               */
+ *     %z = aten::mse_loss(%p, %q, %r)       ->       %z = aten::mse_loss(%x, %y, %r) */
 static bool fuse_is_loss(const node *n) {
-    static const char *const keys[] = {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss"};
+    static const char *const keys[] = {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss",
+                                       "aten::huber_loss"};
     for (size_t i = 0; n->kind == N_OP && n->op && i < sizeof keys / sizeof *keys; i++)
         if (!strcmp(n->op->key, keys[i])) return n->inputs.len >= 2;
     return false;
@@ -305,15 +320,22 @@ static bool fuse_is_loss(const node *n) {
 
 static bool fuse_see_through_broadcast(node *n) {
     node *unpack = n->inputs.data[0]->def;
-    if (!unpack || unpack->kind != N_LIST_UNPACK || unpack->outputs.len != 2 || unpack->owner != n->owner) return false;
-    if (n->inputs.data[0] != unpack->outputs.data[0] || n->inputs.data[1] != unpack->outputs.data[1]) return false;
+    if (!unpack || unpack->kind != N_LIST_UNPACK || unpack->outputs.len != 2 ||
+        unpack->owner != n->owner)
+        return false;
+    if (n->inputs.data[0] != unpack->outputs.data[0] ||
+        n->inputs.data[1] != unpack->outputs.data[1])
+        return false;
     ir_value *list = unpack->inputs.data[0];
     node *broadcast = list->def;
-    if (list->uses.len != 1 || !broadcast || broadcast->kind != N_OP || !broadcast->op || broadcast->owner != n->owner) return false;
+    if (list->uses.len != 1 || !broadcast || broadcast->kind != N_OP || !broadcast->op ||
+        broadcast->owner != n->owner)
+        return false;
     if (strcmp(broadcast->op->key, "aten::broadcast_tensors")) return false;
     ir_value *given = broadcast->inputs.data[0];
     node *made = given->def;
-    if (given->uses.len != 1 || !made || made->kind != N_LIST_CONSTRUCT || made->inputs.len != 2) return false;
+    if (given->uses.len != 1 || !made || made->kind != N_LIST_CONSTRUCT || made->inputs.len != 2)
+        return false;
     for (int i = 0; i < 2; i++) node_set_input(n, i, made->inputs.data[i]);
     if (unpack->outputs.data[0]->uses.len || unpack->outputs.data[1]->uses.len) return true;
     node_remove(unpack);
@@ -348,7 +370,7 @@ bool pass_fuse(pass_ctx *cx, graph *g) {
     return fuse_graph(cx, g, FUSE_ANY) || changed;
 }
 
-/* ---- splitting -------------------------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------- */
 
 /* Is g one group and nothing beside? */
 static bool fuse_is_whole(const graph *g) {

@@ -9,12 +9,15 @@
  *     %w = aten::softmax(%s, -1, None)
  *     %y = aten::matmul(%w, %v)                  behind a dropout that does nothing, maybe
  *
- * For devices, which have a kernel that never writes the scores down (kernels/attention_unfused.c); on the CPU the parts are as fast. bmm and baddbmm, with
- * alpha as the scale, are products as well, if both are of that kind.
+ * For devices, which have a kernel that never writes the scores down (kernels/attention_unfused.c);
+ * on the CPU the parts are as fast. bmm and baddbmm, with alpha as the scale, are products as well,
+ * if both are of that kind.
  *
- * Method. From each product its left operand is followed backwards, step by step in this order. What is between is read by nobody else: where a program
- * returns the weights, nothing changes. Then all steps are moved to the last one, if the alias database allows it, and replaced there. Dtypes and shapes are
- * not known here: the operator does what the steps did where they are not those of attention.
+ * Method. From each product its left operand is followed backwards, step by step in this order.
+ * What is between is read by nobody else: where a program returns the weights, nothing changes.
+ * Then all steps are moved to the last one, if the alias database allows it, and replaced there.
+ * Dtypes and shapes are not known here: the operator does what the steps did where they are not
+ * those of attention.
  * Tests: tests/ir/fuse-attention
  */
 #include "passes/peephole/value_analysis.h"
@@ -29,7 +32,7 @@ typedef struct attention_match {
     ir_value *q, *turned, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
 } attention_match;
 
-/* ---- steps --------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* v's node as the next step backwards; at: the step that reads it. NULL: it is none. */
 static node *attention_step(attention_match *m, const node *at, const ir_value *v) {
@@ -38,9 +41,7 @@ static node *attention_step(attention_match *m, const node *at, const ir_value *
     return m->steps[m->count++] = n;
 }
 
-static void attention_step_back(attention_match *m) {
-    m->count--;
-}
+static void attention_step_back(attention_match *m) { m->count--; }
 
 static bool attention_is_number(const ir_value *v) {
     return v->type->kind == T_INT || v->type->kind == T_FLOAT;
@@ -48,7 +49,8 @@ static bool attention_is_number(const ir_value *v) {
 
 static bool attention_softmax(const node *n) {
     int64_t dim;
-    return rewrite_is(n, "aten::softmax.int") && fact_int(n->inputs.data[1], &dim) && fact_is_none(n->inputs.data[2]) &&
+    return rewrite_is(n, "aten::softmax.int") && fact_int(n->inputs.data[1], &dim) &&
+           fact_is_none(n->inputs.data[2]) &&
            (dim == -1 || dim + 1 == fact_rank(n->inputs.data[0]));
 }
 
@@ -61,7 +63,8 @@ static bool attention_idle_dropout(const node *n) {
 static bool attention_first(attention_match *m, const node *n) {
     ir_value *const *in = n->inputs.data;
     int at = 0;
-    if (m->batches && !m->bias && !m->scale && rewrite_is(n, "aten::baddbmm") && fact_number_is(in[3], 1)) {
+    if (m->batches && !m->bias && !m->scale && rewrite_is(n, "aten::baddbmm") &&
+        fact_number_is(in[3], 1)) {
         m->bias = in[0];
         m->scale = in[4];
         at = 1;
@@ -77,7 +80,8 @@ static bool attention_first(attention_match *m, const node *n) {
 static bool attention_scores(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_step(m, at, v);
     if (!n) return false;
-    bool scales = (node_is_op(n, "aten::mul") || node_is_op(n, "aten::div")) && n->inputs.len == 2 && attention_is_number(n->inputs.data[1]);
+    bool scales = (node_is_op(n, "aten::mul") || node_is_op(n, "aten::div")) &&
+                  n->inputs.len == 2 && attention_is_number(n->inputs.data[1]);
     if (!scales) return attention_first(m, n);
     m->divide = node_is_op(n, "aten::div");
     m->scale = n->inputs.data[1];
@@ -87,7 +91,8 @@ static bool attention_scores(attention_match *m, const node *at, const ir_value 
 
 static bool attention_biased(attention_match *m, const node *at, const ir_value *v) {
     node *n = rewrite_only_for(at, v);
-    if (!n || !rewrite_is(n, "aten::add.Tensor") || !fact_number_is(n->inputs.data[2], 1)) return attention_scores(m, at, v);
+    if (!n || !rewrite_is(n, "aten::add.Tensor") || !fact_number_is(n->inputs.data[2], 1))
+        return attention_scores(m, at, v);
     if (!attention_step(m, at, v)) return false;
     attention_match before = *m;
     for (int i = 0; i < 2; i++) {
@@ -119,14 +124,20 @@ static bool attention_match_node(node *n, attention_match *m) {
     return step && attention_softmax(step) && attention_masked(m, step, step->inputs.data[0]);
 }
 
-/* ---- rewriting -------------------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 static bool attention_rewrite(const alias_db *db, node *n, const attention_match *m) {
     node *at = n;
     for (int i = 0; i < m->count; at = m->steps[i++])
         if (!rewrite_move_down(db, m->steps[i], at)) return false;
-    ir_value *args[] = {m->q, m->turned, m->v, m->bias ? m->bias : rewrite_none(n), m->hidden ? m->hidden : rewrite_none(n),
-                        m->fill ? m->fill : rewrite_int(n, 0), m->scale ? m->scale : rewrite_int(n, 1), rewrite_bool(n, m->divide),
+    ir_value *args[] = {m->q,
+                        m->turned,
+                        m->v,
+                        m->bias ? m->bias : rewrite_none(n),
+                        m->hidden ? m->hidden : rewrite_none(n),
+                        m->fill ? m->fill : rewrite_int(n, 0),
+                        m->scale ? m->scale : rewrite_int(n, 1),
+                        rewrite_bool(n, m->divide),
                         rewrite_bool(n, m->batches)};
     ir_value *y = rewrite_op(n, "ctsc::attention", sizeof args / sizeof *args, args);
     if (!y) return false;
@@ -140,6 +151,4 @@ static bool attention_rule(const alias_db *db, node *n) {
     return attention_match_node(n, &m) && attention_rewrite(db, n, &m);
 }
 
-bool pass_fuse_attention(pass_ctx *cx, graph *g) {
-    return rewrite_each(cx, g, attention_rule);
-}
+bool pass_fuse_attention(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, attention_rule); }

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_epilogues.c - what is done to the result of a linear layer or a convolution becomes a part of it.
+ * fuse_epilogues.c - what is done to the result of a linear layer or a convolution
+ * becomes a part of it.
  *
  *     %y = aten::linear(%x, %w, %b)
  *     %z = aten::add(%y, %r, %one)          ->     %a = ctsc::linear_epilogue(%x, %w, %b, %r, "relu")
  *     %a = aten::relu(%z)
  *
- * For devices: their kernels add and activate before they store (kernels/epilogue.h), where a kernel of its own would read and write everything once more.
- * Activations are relu and gelu of both kinds; either step may be missing. On the CPU a fusion group does as well, except for convolutions whose channels come
- * last (layout.c), which do it while their result is in registers: fuse-epilogues-host is for them, and knows more activations. There the steps may
- * be in-place operators as well. x.add_(y) refuses a y that is larger than x, so the convolution is told of it (`written`).
+ * For devices: their kernels add and activate before they store (kernels/epilogue.h), where a
+ * kernel of its own would read and write everything once more. Activations are relu and gelu of
+ * both kinds; either step may be missing. On the CPU a fusion group does as well, except for
+ * convolutions whose channels come last (layout.c), which do it while their result is in
+ * registers: fuse-epilogues-host is for them, and knows more activations. There the steps may be
+ * in-place operators as well. x.add_(y) refuses a y that is larger than x, so the convolution is
+ * told of it (`written`).
  *
- * Method. Each block is walked from its end, so that activations are met before sums. The product and the sum are moved to the last of the three, if the
- * alias database allows it, and replaced there. What is between is read by nobody else. Of a sum of two products the later one gets the epilogue.
- * Shapes and dtypes are not known here: where what is added has to be broadcast or converted, the operator does one after the other, as before. Constants
- * and vectors are left to fusion groups, because they are broadcast as a rule.
+ * Method. Each block is walked from its end, so that activations are met before sums. The
+ * product and the sum are moved to the last of the three, if the alias database allows it, and
+ * replaced there. What is between is read by nobody else. Of a sum of two products the later one
+ * gets the epilogue.
+ * Shapes and dtypes are not known here: where what is added has to be broadcast or converted, the
+ * operator does one after the other, as before. Constants and vectors are left to fusion groups,
+ * because they are broadcast as a rule.
  * Tests: tests/ir/fuse-epilogues
  */
 #include "passes/peephole/value_analysis.h"
@@ -22,7 +29,7 @@
 
 #include <string.h>
 
-/* ---- patterns ------------------------------------------------------------------------------------------ */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 /* Is n that overload, or on the host its in-place form? */
 static bool epilogue_is(const node *n, const char *name, bool host) {
@@ -33,7 +40,9 @@ static bool epilogue_is(const node *n, const char *name, bool host) {
 
 /* Activations on the host that take nothing but a tensor. */
 static const struct { const char *op, *name; } epilogue_host_rows[] = {
-    {"aten::relu6", "relu6"}, {"aten::hardsigmoid", "hardsigmoid"}, {"aten::hardswish", "hardswish"}, {"aten::sigmoid", "sigmoid"}, {"aten::silu", "silu"},
+    {"aten::relu6", "relu6"},         {"aten::hardsigmoid", "hardsigmoid"},
+    {"aten::hardswish", "hardswish"}, {"aten::sigmoid", "sigmoid"},
+    {"aten::silu", "silu"},
 };
 
 /* The name of n's activation in epilogues; NULL: it has none. */
@@ -42,31 +51,53 @@ static const char *epilogue_activation(const node *n, bool host) {
     if (epilogue_is(n, "aten::relu", host)) return "relu";
     for (size_t i = 0; host && i < sizeof epilogue_host_rows / sizeof *epilogue_host_rows; i++)
         if (epilogue_is(n, epilogue_host_rows[i].op, host)) return epilogue_host_rows[i].name;
-    if (host && epilogue_is(n, "aten::hardtanh", host)) return fact_number_is(n->inputs.data[1], 0) && fact_number_is(n->inputs.data[2], 6) ? "relu6" : NULL;
-    if (!epilogue_is(n, "aten::gelu", host) || !ir_value_constant(n->inputs.data[1], &how) || how.tag != V_STR) return NULL;
-    return !strcmp(how.u.str->bytes, "none") ? "gelu" : !strcmp(how.u.str->bytes, "tanh") ? "gelu_tanh" : NULL;
+    if (host && epilogue_is(n, "aten::hardtanh", host))
+        return fact_number_is(n->inputs.data[1], 0) && fact_number_is(n->inputs.data[2], 6)
+                   ? "relu6"
+                   : NULL;
+    if (!epilogue_is(n, "aten::gelu", host) || !ir_value_constant(n->inputs.data[1], &how) ||
+        how.tag != V_STR)
+        return NULL;
+    return !strcmp(how.u.str->bytes, "none")   ? "gelu"
+           : !strcmp(how.u.str->bytes, "tanh") ? "gelu_tanh"
+                                               : NULL;
 }
 
 static bool epilogue_is_sum(const node *n, bool host) {
-    return (rewrite_is(n, "aten::add.Tensor") || (host && rewrite_is(n, "aten::add_.Tensor"))) && fact_number_is(n->inputs.data[2], 1);
+    return (rewrite_is(n, "aten::add.Tensor") || (host && rewrite_is(n, "aten::add_.Tensor"))) &&
+           fact_number_is(n->inputs.data[2], 1);
 }
 
-typedef enum epilogue_product { PRODUCT_NONE, PRODUCT_LINEAR, PRODUCT_ADDMM, PRODUCT_MM, PRODUCT_CONV, PRODUCT_LAST } epilogue_product;
-enum { LAST_OTHER = 10, LAST_ACTIVATION = 11, LAST_WRITTEN = 12, LAST_ARGS = 13 }; /* of ctsc::conv_channels_last */
+typedef enum epilogue_product {
+    PRODUCT_NONE,
+    PRODUCT_LINEAR,
+    PRODUCT_ADDMM,
+    PRODUCT_MM,
+    PRODUCT_CONV,
+    PRODUCT_LAST
+} epilogue_product;
+/* of ctsc::conv_channels_last */
+enum { LAST_OTHER = 10, LAST_ACTIVATION = 11, LAST_WRITTEN = 12, LAST_ARGS = 13 };
 
 /* One that has no epilogue yet. */
 static bool epilogue_is_last(const node *n) {
     value name;
-    return rewrite_is(n, "ctsc::conv_channels_last") && fact_is_none(n->inputs.data[LAST_OTHER]) && ir_value_constant(n->inputs.data[LAST_ACTIVATION], &name) &&
-           name.tag == V_STR && !strcmp(name.u.str->bytes, "none");
+    return rewrite_is(n, "ctsc::conv_channels_last") && fact_is_none(n->inputs.data[LAST_OTHER]) &&
+           ir_value_constant(n->inputs.data[LAST_ACTIVATION], &name) && name.tag == V_STR &&
+           !strcmp(name.u.str->bytes, "none");
 }
 
 static epilogue_product epilogue_product_of(const node *n, bool host) {
     if (host) return epilogue_is_last(n) ? PRODUCT_LAST : PRODUCT_NONE;
     if (rewrite_is(n, "aten::linear")) return PRODUCT_LINEAR;
     if (rewrite_is(n, "aten::mm")) return PRODUCT_MM;
-    if (rewrite_is(n, "aten::addmm") && fact_number_is(n->inputs.data[3], 1) && fact_number_is(n->inputs.data[4], 1)) return PRODUCT_ADDMM;
-    return rewrite_is(n, "aten::conv1d") || rewrite_is(n, "aten::conv2d") || rewrite_is(n, "aten::conv3d") ? PRODUCT_CONV : PRODUCT_NONE;
+    if (rewrite_is(n, "aten::addmm") && fact_number_is(n->inputs.data[3], 1) &&
+        fact_number_is(n->inputs.data[4], 1))
+        return PRODUCT_ADDMM;
+    return rewrite_is(n, "aten::conv1d") || rewrite_is(n, "aten::conv2d") ||
+                   rewrite_is(n, "aten::conv3d")
+               ? PRODUCT_CONV
+               : PRODUCT_NONE;
 }
 
 typedef struct epilogue_match {
@@ -85,7 +116,8 @@ static node *epilogue_find_product(const node *by, const ir_value *v, bool host)
 static bool epilogue_match_sum(node *sum, epilogue_match *m) {
     node *product[2];
     bool written = sum->op->schema->has_alias_write;
-    for (int i = 0; i < 2; i++) product[i] = written && i ? NULL : epilogue_find_product(sum, sum->inputs.data[i], m->host);
+    for (int i = 0; i < 2; i++)
+        product[i] = written && i ? NULL : epilogue_find_product(sum, sum->inputs.data[i], m->host);
     if (!product[0] && !product[1]) return false;
     int i = !product[0] || (product[1] && node_before(product[0], product[1]));
     m->product = product[i];
@@ -109,7 +141,7 @@ static bool epilogue_match_node(node *n, bool host, epilogue_match *m) {
     return m->product != NULL;
 }
 
-/* ---- rewriting -------------------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 static ir_value *epilogue_conv(node *n, const epilogue_match *m, ir_value *other) {
     ir_value *args[9];
@@ -127,7 +159,8 @@ static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other
     args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
     ir_value *y = rewrite_op(n, "ctsc::conv_channels_last", LAST_ARGS, args);
     if (!y) return NULL;
-    y->def->range = m->product->range; /* what fails as a rule is the convolution: its place, not the last step's */
+    /* what fails as a rule is the convolution: its place, not the last step's */
+    y->def->range = m->product->range;
     y->def->call = m->product->call;
     y->def->scope = m->product->scope;
     return y;
@@ -139,7 +172,9 @@ static ir_value *epilogue_linear(node *n, const epilogue_match *m, ir_value *oth
     epilogue_product kind = epilogue_product_of(m->product, m->host);
     int x = kind == PRODUCT_ADDMM;
     ir_value *weight = kind == PRODUCT_LINEAR ? in[1] : rewrite_op(n, "aten::t", 1, &in[x + 1]);
-    ir_value *bias = kind == PRODUCT_LINEAR ? in[2] : kind == PRODUCT_ADDMM ? in[0] : rewrite_none(n);
+    ir_value *bias = kind == PRODUCT_LINEAR  ? in[2]
+                     : kind == PRODUCT_ADDMM ? in[0]
+                                             : rewrite_none(n);
     ir_value *args[] = {in[x], weight, bias, other, rewrite_str(n, m->activation)};
     return rewrite_op(n, "ctsc::linear_epilogue", 5, args);
 }
@@ -150,7 +185,9 @@ static bool epilogue_rewrite(const alias_db *db, node *n, const epilogue_match *
     if (!rewrite_move_down(db, m->product, m->sum ? m->sum : n)) return false;
     ir_value *other = m->sum ? m->other : rewrite_none(n);
     epilogue_product kind = epilogue_product_of(m->product, m->host);
-    ir_value *y = kind == PRODUCT_LAST ? epilogue_last(n, m, other) : kind == PRODUCT_CONV ? epilogue_conv(n, m, other) : epilogue_linear(n, m, other);
+    ir_value *y = kind == PRODUCT_LAST   ? epilogue_last(n, m, other)
+                  : kind == PRODUCT_CONV ? epilogue_conv(n, m, other)
+                                         : epilogue_linear(n, m, other);
     if (!y) return false;
     rewrite_result(n, y);
     if (own_sum) node_remove(m->sum);
@@ -168,9 +205,7 @@ static bool epilogue_rule_host(const alias_db *db, node *n) {
     return epilogue_match_node(n, true, &m) && epilogue_rewrite(db, n, &m);
 }
 
-bool pass_fuse_epilogues(pass_ctx *cx, graph *g) {
-    return rewrite_each(cx, g, epilogue_rule);
-}
+bool pass_fuse_epilogues(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, epilogue_rule); }
 
 bool pass_fuse_epilogues_host(pass_ctx *cx, graph *g) {
     return rewrite_each(cx, g, epilogue_rule_host);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_loops.c - puts loops over numbers and elements of tensors into groups, to become native loops.
+ * fuse_loops.c - puts loops over numbers and elements of tensors into groups, to
+ * become native loops.
  *
  *     %n : int = aten::size(%x, %zero)                 %s : float = prim::FusionGroup_0(%x)
  *     %s : float = prim::Loop(%n, %true, %s0)          with prim::FusionGroup_0 = graph(%x : Tensor):
@@ -8,27 +9,36 @@
  *         %a : Tensor = aten::select(%x, %zero, %i)      %s : float = prim::Loop(%n, %true, %s0)
  *         ...                                              block0(%i : int, %t : float): ...
  *
- * Method. Outermost loops first: a loop is taken if all that its body holds, nested blocks included, has a class in loop_ops.def, and what it
- * takes in are tensors and numbers. Where an outer loop holds something else, its inner loops are tried.
+ * Method. Outermost loops first: a loop is taken if all that its body holds, nested blocks
+ * included, has a class in loop_ops.def, and what it takes in are tensors and numbers. Where an
+ * outer loop holds something else, its inner loops are tried.
  *
- * Only elements. Operators on whole tensors are as fast called one by one, and use all processors; so tensors in the body must be small as far as
- * can be told: selected by an index, made of such, or known to have one element. What is not known is decided by the runtime, which
- * finds no plan for rows carried from round to round, say.
+ * Only elements. Operators on whole tensors are as fast called one by one, and use all processors;
+ * so tensors in the body must be small as far as can be told: selected by an index, made of such,
+ * or known to have one element. What is not known is decided by the runtime, which finds no plan
+ * for rows carried from round to round, say.
  *
- * Questions about sizes, and what is computed from them in front of the loop, are asked again inside the group: the code generator then sees
- * which indices are in range by themselves.
+ * Questions about sizes, and what is computed from them in front of the loop, are asked again
+ * inside the group: the code generator then sees which indices are in range by themselves.
  *
- * Invariants. Tensors that every round passes on are no results: their uses are given the tensor that went in. Other tensors that leave are new, or, if
- * no round was made, those that went in, or ones from outside that a round passed on: so nobody may write to any of these afterwards, unless
- * nobody else has the one that went in. A caller that gets such a tensor as a result gets a copy where the interpreter would have given a view.
+ * Invariants. Tensors that every round passes on are no results: their uses are given the tensor
+ * that went in. Other tensors that leave are new, or, if no round was made, those that went in, or
+ * ones from outside that a round passed on: so nobody may write to any of these afterwards, unless
+ * nobody else has the one that went in. A caller that gets such a tensor as a result gets a copy
+ * where the interpreter would have given a view.
  * Tests: tests/ir/fuse-loops/
  */
 #include "ir/graph/alias.h"
 #include "ir/op/loop_ops.h"
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
-enum { LOOPS_MAX_VALUES = 48, LOOPS_MAX_NODES = 4000, LOOPS_MAX_DEPTH = 24, LOOPS_MAX_QUESTIONS = 20000 };
+enum {
+    LOOPS_MAX_VALUES = 48,
+    LOOPS_MAX_NODES = 4000,
+    LOOPS_MAX_DEPTH = 24,
+    LOOPS_MAX_QUESTIONS = 20000
+};
 
 typedef struct loops_state {
     const alias_db *db;
@@ -37,7 +47,7 @@ typedef struct loops_state {
     int *questions; /* asked about this loop so far */
 } loops_state;
 
-/* ---- asking ---------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool loops_inside(const loops_state *s, const ir_value *v) {
     for (const block *b = v->owner; b; b = b->parent ? b->parent->owner : NULL)
@@ -58,7 +68,8 @@ static bool loops_number_list(const ir_value *v) {
 static bool loops_makes_one(const node *n) {
     value c;
     switch (loop_op_class(n, NULL)) {
-    case LOOP_NEW: case LOOP_DOT: return true;
+    case LOOP_NEW:
+    case LOOP_DOT: return true;
     case LOOP_REDUCE: return n->inputs.len < 3 || !node_is_op(n, "aten::sum");
     case LOOP_FILL_NEW: break;
     default: return false;
@@ -79,7 +90,9 @@ static bool loops_makes_one(const node *n) {
 static bool loops_one_outside(const ir_value *v) {
     int64_t sizes[FACT_MAX_INTS];
     int n;
-    if (fact_rank(v) == 0 || (v->def && loop_op_class(v->def, NULL) == LOOP_SELECT) || (v->def && loops_makes_one(v->def))) return true;
+    if (fact_rank(v) == 0 || (v->def && loop_op_class(v->def, NULL) == LOOP_SELECT) ||
+        (v->def && loops_makes_one(v->def)))
+        return true;
     if (!fact_sizes(v, sizes, &n)) return false;
     for (int i = 0; i < n; i++)
         if (sizes[i] != 1) return false;
@@ -90,20 +103,28 @@ static bool loops_small(const loops_state *s, const ir_value *v, int depth);
 
 static bool loops_small_operand(const loops_state *s, const node *n, int depth) {
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (n->inputs.data[i]->type->kind == T_TENSOR && loops_small(s, n->inputs.data[i], depth)) return true;
+        if (n->inputs.data[i]->type->kind == T_TENSOR && loops_small(s, n->inputs.data[i], depth))
+            return true;
     return false;
 }
 
 static bool loops_small_node(const loops_state *s, const ir_value *v, const node *n, int depth) {
     if (n->kind == N_IF)
-        return loops_small(s, n->blocks.data[0]->returns.data[v->index], depth) && loops_small(s, n->blocks.data[1]->returns.data[v->index], depth);
+        return loops_small(s, n->blocks.data[0]->returns.data[v->index], depth) &&
+               loops_small(s, n->blocks.data[1]->returns.data[v->index], depth);
     if (n->kind == N_LOOP) return loops_small(s, n->inputs.data[v->index + 2], depth);
     switch (loop_op_class(n, NULL)) {
-    case LOOP_SELECT: case LOOP_NEW: case LOOP_FILL_NEW: case LOOP_REDUCE: case LOOP_DOT: return true;
+    case LOOP_SELECT:
+    case LOOP_NEW:
+    case LOOP_FILL_NEW:
+    case LOOP_REDUCE:
+    case LOOP_DOT: return true;
     case LOOP_SLICE:
         if (loops_small(s, n->inputs.data[0], depth)) return true;
         return loops_inside(s, n->inputs.data[2]) || loops_inside(s, n->inputs.data[3]);
-    case LOOP_TRANSPOSE: case LOOP_UNSQUEEZE: case LOOP_VIEW: return loops_small(s, n->inputs.data[0], depth);
+    case LOOP_TRANSPOSE:
+    case LOOP_UNSQUEEZE:
+    case LOOP_VIEW: return loops_small(s, n->inputs.data[0], depth);
     case LOOP_POINTWISE: return loops_small_operand(s, n, depth);
     default: return false;
     }
@@ -116,18 +137,25 @@ static bool loops_small(const loops_state *s, const ir_value *v, int depth) {
     if (!loops_inside(s, v)) return loops_one_outside(v);
     if (v->def) return loops_small_node(s, v, v->def, depth + 1);
     const node *around = v->owner->parent;
-    return around && around->kind == N_LOOP && v->index && loops_small(s, around->inputs.data[v->index + 1], depth + 1);
+    return around && around->kind == N_LOOP && v->index &&
+           loops_small(s, around->inputs.data[v->index + 1], depth + 1);
 }
 
-/* ---- what a group can hold ----------------------------------------------------------------------------------------- */
+/* ---- what a group can hold ------------------------------------------------------------------- */
 
 static bool loops_takes_op(const loops_state *s, const node *n) {
     loop_class cls = loop_op_class(n, NULL);
     switch (cls) {
     case LOOP_NONE: return false;
-    case LOOP_REDUCE: case LOOP_TRANSPOSE: case LOOP_UNSQUEEZE: case LOOP_VIEW: case LOOP_FILL:
-        return loops_small(s, n->inputs.data[0], 0);
-    case LOOP_COPY: case LOOP_IN_PLACE: case LOOP_POINTWISE: case LOOP_DOT: return loops_small_operand(s, n, 0);
+    case LOOP_REDUCE:
+    case LOOP_TRANSPOSE:
+    case LOOP_UNSQUEEZE:
+    case LOOP_VIEW:
+    case LOOP_FILL: return loops_small(s, n->inputs.data[0], 0);
+    case LOOP_COPY:
+    case LOOP_IN_PLACE:
+    case LOOP_POINTWISE:
+    case LOOP_DOT: return loops_small_operand(s, n, 0);
     case LOOP_FILL_NEW: return loops_makes_one(n);
     default: return true;
     }
@@ -135,7 +163,8 @@ static bool loops_takes_op(const loops_state *s, const node *n) {
 
 static bool loops_takes_value(const ir_value *v) {
     const type *t = v->type;
-    return loop_is_number(t) || t->kind == T_TENSOR || t->kind == T_NONE || t->kind == T_DEVICE || loops_is_list(t);
+    return loop_is_number(t) || t->kind == T_TENSOR || t->kind == T_NONE || t->kind == T_DEVICE ||
+           loops_is_list(t);
 }
 
 static bool loops_takes_input(const loops_state *s, const ir_value *v) {
@@ -160,14 +189,17 @@ static bool loops_takes_carried(const loops_state *s, const node *n) {
 
 static bool loops_takes_branches(const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (!loop_is_number(n->outputs.data[i]->type) && n->outputs.data[i]->type->kind != T_TENSOR) return false;
+        if (!loop_is_number(n->outputs.data[i]->type) && n->outputs.data[i]->type->kind != T_TENSOR)
+            return false;
     return true;
 }
 
 static bool loops_takes_kind(const loops_state *s, const node *n) {
     value c;
     switch (n->kind) {
-    case N_CONSTANT: return !ir_value_constant(n->outputs.data[0], &c) || (c.tag != V_TENSOR && c.tag != V_OBJECT && c.tag != V_COMPLEX);
+    case N_CONSTANT:
+        return !ir_value_constant(n->outputs.data[0], &c) ||
+               (c.tag != V_TENSOR && c.tag != V_OBJECT && c.tag != V_COMPLEX);
     case N_UNINITIALIZED: return loop_is_number(n->outputs.data[0]->type);
     case N_LIST_CONSTRUCT: return loops_number_list(n->outputs.data[0]);
     case N_LIST_UNPACK: return loops_is_list(n->inputs.data[0]->type);
@@ -197,11 +229,15 @@ static bool loops_takes_block(loops_state *s, const block *b) {
     return true;
 }
 
-/* May `out` be, or share elements with, a tensor other than `init` that n reads from outside of the loop? */
-static bool loops_shares_outside(const loops_state *s, const node *n, const ir_value *out, const ir_value *init) {
+/* May `out` be, or share elements with, a tensor other than `init` that n reads from
+ * outside of the loop? */
+static bool loops_shares_outside(const loops_state *s, const node *n, const ir_value *out,
+                                 const ir_value *init) {
     for (size_t i = 0; i < n->inputs.len; i++) {
         const ir_value *v = n->inputs.data[i];
-        if (v != init && v->type->kind == T_TENSOR && !loops_inside(s, v) && alias_may_share(s->db, out, v)) return true;
+        if (v != init && v->type->kind == T_TENSOR && !loops_inside(s, v) &&
+            alias_may_share(s->db, out, v))
+            return true;
     }
     for (size_t k = 0; k < n->blocks.len; k++) {
         const block *b = n->blocks.data[k];
@@ -209,18 +245,24 @@ static bool loops_shares_outside(const loops_state *s, const node *n, const ir_v
             if (loops_shares_outside(s, m, out, init)) return true;
         for (size_t i = 0; i < b->returns.len; i++) {
             const ir_value *v = b->returns.data[i];
-            if (v != init && v->type->kind == T_TENSOR && !loops_inside(s, v) && alias_may_share(s->db, out, v)) return true;
+            if (v != init && v->type->kind == T_TENSOR && !loops_inside(s, v) &&
+                alias_may_share(s->db, out, v))
+                return true;
         }
     }
     return false;
 }
 
-/* A new tensor that leaves the loop may be the one that went in, or one from outside that a round passed on. */
+/* A new tensor that leaves the loop may be the one that went in, or one from outside that a
+ * round passed on. */
 static bool loops_results_free(const loops_state *s, const node *loop) {
     for (size_t i = 0; i < loop->outputs.len; i++) {
         const ir_value *out = loop->outputs.data[i], *init = loop->inputs.data[i + 2];
-        if (out->type->kind != T_TENSOR || loop_object(out) != out || !alias_ever_written(s->db, out)) continue;
-        if (init->uses.len != 1 || !fact_is_fresh(init) || loops_shares_outside(s, loop, out, init)) return false;
+        if (out->type->kind != T_TENSOR || loop_object(out) != out ||
+            !alias_ever_written(s->db, out))
+            continue;
+        if (init->uses.len != 1 || !fact_is_fresh(init) || loops_shares_outside(s, loop, out, init))
+            return false;
     }
     return true;
 }
@@ -232,11 +274,13 @@ static bool loops_uses_results(const node *loop) {
 }
 
 static bool loops_takes(loops_state *s) {
-    if (s->loop->kind != N_LOOP || (!loops_uses_results(s->loop) && !node_has_side_effects(s->loop))) return false;
+    if (s->loop->kind != N_LOOP ||
+        (!loops_uses_results(s->loop) && !node_has_side_effects(s->loop)))
+        return false;
     return loops_takes_node(s, s->loop) && loops_results_free(s, s->loop);
 }
 
-/* ---- the group -------------------------------------------------------------------------------------------------------- */
+/* ---- the group ------------------------------------------------------------------------------- */
 
 typedef struct loops_build {
     const alias_db *db;
@@ -251,7 +295,9 @@ typedef struct loops_build {
 
 static void loops_note_tensors(loops_build *b, const node *n) {
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (n->inputs.data[i]->type->kind == T_TENSOR && !ptrmap_put(&b->tensors, n->inputs.data[i], (void *)1)) b->failed = true;
+        if (n->inputs.data[i]->type->kind == T_TENSOR &&
+            !ptrmap_put(&b->tensors, n->inputs.data[i], (void *)1))
+            b->failed = true;
     for (size_t i = 0; i < n->blocks.len; i++)
         for (const node *m = n->blocks.data[i]->first; m; m = m->next) loops_note_tensors(b, m);
 }
@@ -287,14 +333,17 @@ static bool loops_repeatable(loops_build *b, const ir_value *v, int depth) {
     }
     switch (loop_op_class(n, NULL)) {
     case LOOP_QUERY: return loops_asks_size(b, n);
-    case LOOP_ARITH: case LOOP_COMPARE: return loops_repeatable_inputs(b, n, depth);
-    case LOOP_RANGE_LENGTH: return !fact_number_is(n->inputs.data[2], 0) && ir_value_constant(n->inputs.data[2], &c);
+    case LOOP_ARITH:
+    case LOOP_COMPARE: return loops_repeatable_inputs(b, n, depth);
+    case LOOP_RANGE_LENGTH:
+        return !fact_number_is(n->inputs.data[2], 0) && ir_value_constant(n->inputs.data[2], &c);
     default: return false;
     }
 }
 
 static bool loops_repeats(loops_build *b, const ir_value *v) {
-    return v->def && v->def->kind != N_CONSTANT && loop_is_number(v->type) && loops_repeatable(b, v, 0);
+    return v->def && v->def->kind != N_CONSTANT && loop_is_number(v->type) &&
+           loops_repeatable(b, v, 0);
 }
 
 static ir_value *loops_map(void *ctx, ir_value *v);
@@ -326,8 +375,11 @@ static ir_value *loops_map(void *ctx, ir_value *v) {
     value c;
     ir_value *known = ptrmap_get(&b->copies, v);
     if (known) return known;
-    bool constant = (ir_value_constant(v, &c) && c.tag != V_TENSOR) || (v->def && v->def->kind == N_UNINITIALIZED);
-    if (!constant && !loops_number_list(v) && !loops_repeats(b, v) && !(v->def && loops_asks_size(b, v->def))) return loops_add_param(b, v);
+    bool constant = (ir_value_constant(v, &c) && c.tag != V_TENSOR) ||
+                    (v->def && v->def->kind == N_UNINITIALIZED);
+    if (!constant && !loops_number_list(v) && !loops_repeats(b, v) &&
+        !(v->def && loops_asks_size(b, v->def)))
+        return loops_add_param(b, v);
     loops_copy_node(b, v->def);
     return ptrmap_get(&b->copies, v);
 }
@@ -369,7 +421,7 @@ static bool loops_make(const loops_state *s, graph *g, node *loop) {
     return ok;
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool loops_block(const alias_db *db, graph *g, block *b) {
     bool changed = false;

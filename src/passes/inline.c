@@ -5,11 +5,13 @@
  *     %y = prim::CallMethod[name="forward"](%m, %x)     ->     %w = prim::GetAttr[name="weight"](%m)
  *                                                             %y = aten::linear(%x, %w, %b)
  *
- * Method. Each function called gets one body, made when first needed: a copy of its graph whose own calls are inlined and which
- * is then tidied (pipeline_body): the arguments its calls give are constants often enough that most branches go. Bodies are shared by
- * all calls: copied for each but the last, which takes the body itself, so that code that is called once is not copied at each level of
- * calls around it. That is what PyTorch's inlined graphs look like. A method called through an interface has
- * no single body and stays a call. Depth and size are capped: nested calls can double the graph at each level.
+ * Method. Each function called gets one body, made when first needed: a copy of its graph whose own
+ * calls are inlined and which is then tidied (pipeline_body): the arguments its calls give are
+ * constants often enough that most branches go. Bodies are shared by all calls: copied for each but
+ * the last, which takes the body itself, so that code that is called once is not copied at each
+ * level of calls around it. That is what PyTorch's inlined graphs look like. A method called
+ * through an interface has no single body and stays a call. Depth and size are capped: nested calls
+ * can double the graph at each level.
  * Tests: tests/cli/show.test, tests/corpus (graph.txt)
  */
 #include "passes/passes.h"
@@ -24,15 +26,17 @@ typedef struct inline_body {
 
 typedef struct inliner {
     pass_ctx *cx;
-    ptrmap bodies;       /* function * -> inline_body * */
+    ptrmap bodies; /* function * -> inline_body * */
     VEC(inline_body *) made;
-    int depth;           /* of the bodies being made; while counting, of the functions looked into */
-    size_t bytes;        /* of the bodies made */
+    /* of the bodies being made; while counting, of the functions looked into */
+    int depth;
+    size_t bytes; /* of the bodies made */
 } inliner;
 
 function *inline_callee(const node *n) {
     value v;
-    if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &v) && v.tag == V_FUNCTION)
+    if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &v) &&
+        v.tag == V_FUNCTION)
         return v.u.function;
     if (n->kind == N_CALL_METHOD && n->inputs.data[0]->type->kind == T_CLASS)
         return class_find_method(n->inputs.data[0]->type, node_str(n, "name"));
@@ -63,8 +67,8 @@ static inline_body *inline_body_of(inliner *in, function *f) {
     return ptrmap_put(&in->bodies, f, b) ? b : (diag_no_memory(in->cx->diag), NULL);
 }
 
-/* How often is each function called? Each is looked into once. Where this counts too few (what lies too deep is not inlined in the end), a body is
- * made again. */
+/* How often is each function called? Each is looked into once. Where this counts too few (what lies
+ * too deep is not inlined in the end), a body is made again. */
 static bool inline_count(inliner *in, const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         function *f = inline_callee(n);
@@ -72,7 +76,8 @@ static bool inline_count(inliner *in, const block *b) {
         if (f && !body) return false;
         if (f && !body->calls++ && in->depth < INLINE_MAX_DEPTH) {
             in->depth++;
-            bool ok = function_ensure_compiled(f, in->cx->diag) == CTSC_OK && inline_count(in, f->graph->root);
+            bool ok = function_ensure_compiled(f, in->cx->diag) == CTSC_OK &&
+                      inline_count(in, f->graph->root);
             in->depth--;
             if (!ok) return false;
         }
@@ -114,13 +119,15 @@ static bool inline_call(inliner *in, graph *g, node *n, function *f) {
     inline_body *body = inline_body_of(in, f);
     if (!body || (!body->g && !inline_make_body(in, f, body))) return false;
     if (body->nesting + inline_level(n->owner) > INLINE_MAX_NESTING) {
-        diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range, "the blocks of calls nest too deeply to be inlined");
+        diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range,
+                     "the blocks of calls nest too deeply to be inlined");
         return false;
     }
     size_t skip = n->kind == N_CALL_FUNCTION;
     ir_value *outs[1];
     bool last = --body->calls <= 0;
-    graph_inline_call(g, n, f->qualified ? f->qualified : f->name, body->g, last, n->inputs.data + skip, outs);
+    graph_inline_call(g, n, f->qualified ? f->qualified : f->name, body->g, last,
+                      n->inputs.data + skip, outs);
     if (last) body->g = NULL;
     if (arena_failed(&g->arena)) return false;
     if (value_has_name(n->outputs.data[0]) && !value_has_name(outs[0])) {
@@ -131,7 +138,8 @@ static bool inline_call(inliner *in, graph *g, node *n, function *f) {
     value_replace_uses(n->outputs.data[0], outs[0]);
     ir_value *callee = skip ? n->inputs.data[0] : NULL;
     node_remove(n);
-    if (callee && !callee->uses.len) node_remove(callee->def); /* the constant that named the function */
+    /* the constant that named the function */
+    if (callee && !callee->uses.len) node_remove(callee->def);
     return true;
 }
 

@@ -7,12 +7,14 @@
  *         %w : Tensor = aten::t(%weight)         ->       block0(%i : int):
  *         ...                                               ...
  *
- * Method. Inner loops first, so that a node can climb through several. A node of the body itself (not of an If in it) moves if
+ * Method. Inner loops first, so that a node can climb through several. A node of the body itself
+ * (not of an If in it) moves if
  * - its inputs come from outside the loop, and no round writes what it reads of them;
  * - it has no effects, writes nothing and is not random;
- * - what it makes is immutable, or a new object that is never written and does not leave the graph: rounds may then share one;
- * - it cannot fail; or the loop surely runs its first round and nothing in front of the node can be seen outside: an
- *   operator that fails on the first round then fails before it just the same.
+ * - what it makes is immutable, or a new object that is never written and does not leave the graph:
+ *   rounds may then share one;
+ * - it cannot fail; or the loop surely runs its first round and nothing in front of the node can be
+ *   seen outside: an operator that fails on the first round then fails before it just the same.
  * Tests: tests/ir/licm/
  */
 #include "ir/graph/alias.h"
@@ -30,7 +32,9 @@ static bool licm_shareable(const alias_db *db, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++) {
         const ir_value *v = n->outputs.data[i];
         if (makes == RESULT_SAME || !alias_type_mutable(v->type)) continue;
-        if (makes == RESULT_VIEW ? alias_ever_reshaped(db, v) : alias_ever_written(db, v) || alias_flows_out(db, v)) return false;
+        if (makes == RESULT_VIEW ? alias_ever_reshaped(db, v)
+                                 : alias_ever_written(db, v) || alias_flows_out(db, v))
+            return false;
     }
     return true;
 }
@@ -43,9 +47,13 @@ static bool licm_surely_runs(const node *loop) {
 }
 
 static bool licm_movable(const alias_db *db, const node *n, const node *loop, bool may_fail) {
-    if (n->blocks.len || !n->outputs.len || n->kind == N_UNINITIALIZED || n->kind == N_CREATE_OBJECT) return false;
+    if (n->blocks.len || !n->outputs.len || n->kind == N_UNINITIALIZED ||
+        n->kind == N_CREATE_OBJECT)
+        return false;
     if (n->kind == N_OP && !n->op) return false;
-    if (!licm_inputs_outside(n, loop) || node_has_visible_effects(n) || node_is_random(n) || alias_writes(db, n)) return false;
+    if (!licm_inputs_outside(n, loop) || node_has_visible_effects(n) || node_is_random(n) ||
+        alias_writes(db, n))
+        return false;
     if (!may_fail && node_may_raise(n)) return false;
     return n->kind == N_CONSTANT || (alias_inputs_kept(db, n, loop) && licm_shareable(db, n));
 }

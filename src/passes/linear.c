@@ -6,17 +6,19 @@
  *     %t = aten::t(%w)  %y = aten::matmul(%x, %t)                          ->     %y = aten::linear(%x, %w, %none)
  *     %y = aten::linear(%x, %w, %none)  %z = aten::add(%y, %b, %alpha=1)   ->     %z = aten::linear(%x, %w, %b)
  *
- * The first two compute the same bits; the third may round differently, which is why it asks for a bias whose dtype and size are known to
- * be the layer's. w must have two dimensions, b one: known from constants, types, or operators that take nothing else.
+ * The first two compute the same bits; the third may round differently, which is why it asks for a
+ * bias whose dtype and size are known to be the layer's. w must have two dimensions, b one: known
+ * from constants, types, or operators that take nothing else.
  * Tests: tests/ir/fuse-linear
  */
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
 
-/* w of a transposed matrix; NULL: it is not one. matrix: the operator that reads it takes matrices only. */
+/* w of a transposed matrix; NULL: it is not one. matrix: the operator that reads it
+ * takes matrices only. */
 static ir_value *linear_transposed(const ir_value *v, bool matrix) {
     const node *n = v->def;
     int64_t a, b;
@@ -24,15 +26,15 @@ static ir_value *linear_transposed(const ir_value *v, bool matrix) {
     ir_value *w = n->inputs.data[0];
     if (!matrix && fact_rank(w) != 2) return NULL;
     if (node_is_op(n, "aten::t") || node_is_op(n, "aten::numpy_T")) return w;
-    if (!node_is_op(n, "aten::transpose") || !fact_int(n->inputs.data[1], &a) || !fact_int(n->inputs.data[2], &b)) return NULL;
+    if (!node_is_op(n, "aten::transpose") || !fact_int(n->inputs.data[1], &a) ||
+        !fact_int(n->inputs.data[2], &b))
+        return NULL;
     if (a < 0) a += 2;
     if (b < 0) b += 2;
     return (a == 0 && b == 1) || (a == 1 && b == 0) ? w : NULL;
 }
 
-static bool linear_is_one(const ir_value *v) {
-    return fact_number_is(v, 1);
-}
+static bool linear_is_one(const ir_value *v) { return fact_number_is(v, 1); }
 
 static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
     ir_value *args[] = {x, w, b ? b : rewrite_none(n)}, *y = rewrite_op(n, "aten::linear", 3, args);
@@ -42,8 +44,9 @@ static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
 
 /* A bias as wide as the layer, of its dtype. */
 static bool linear_bias_fits(const ir_value *b, const ir_value *w) {
-    return fact_rank(b) == 1 && fact_size(b, 0) >= 0 && fact_size(b, 0) == fact_size(w, 0) && fact_dtype(b) >= 0 &&
-           fact_dtype(b) == fact_dtype(w) && dtype_is_float((dtype)fact_dtype(b));
+    return fact_rank(b) == 1 && fact_size(b, 0) >= 0 && fact_size(b, 0) == fact_size(w, 0) &&
+           fact_dtype(b) >= 0 && fact_dtype(b) == fact_dtype(w) &&
+           dtype_is_float((dtype)fact_dtype(b));
 }
 
 static bool linear_add(node *n) {
@@ -52,8 +55,9 @@ static bool linear_add(node *n) {
         const ir_value *y = n->inputs.data[i];
         const node *l = y->def;
         ir_value *b = n->inputs.data[1 - i];
-        if (!l || !node_is_op(l, "aten::linear") || l->inputs.len != 3 || !fact_is_none(l->inputs.data[2]) || y->uses.len != 1 ||
-            l->owner != n->owner || !linear_bias_fits(b, l->inputs.data[1]))
+        if (!l || !node_is_op(l, "aten::linear") || l->inputs.len != 3 ||
+            !fact_is_none(l->inputs.data[2]) || y->uses.len != 1 || l->owner != n->owner ||
+            !linear_bias_fits(b, l->inputs.data[1]))
             continue;
         /* nothing between the two may write what the layer reads */
         if (fact_graph_writes(n->g) && l->next != n) continue;
@@ -66,13 +70,15 @@ static bool linear_node(node *n) {
     if (n->kind != N_OP || !n->op || !n->op->schema->nreturns || n->outputs.len != 1) return false;
     if (node_is_op(n, "aten::add")) return linear_add(n);
     bool addmm = node_is_op(n, "aten::addmm"), mm = node_is_op(n, "aten::mm");
-    if (!(addmm || mm || node_is_op(n, "aten::matmul")) || n->op->schema->has_alias_write) return false;
+    if (!(addmm || mm || node_is_op(n, "aten::matmul")) || n->op->schema->has_alias_write)
+        return false;
     size_t first = addmm ? 1 : 0;
     ir_value *w = linear_transposed(n->inputs.data[first + 1], addmm || mm);
     if (!w) return false;
     if (!addmm) return linear_replace(n, n->inputs.data[0], w, NULL);
     ir_value *b = n->inputs.data[0];
-    if (fact_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) || !linear_is_one(n->inputs.data[4])) return false;
+    if (fact_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) || !linear_is_one(n->inputs.data[4]))
+        return false;
     return linear_replace(n, n->inputs.data[1], w, b);
 }
 

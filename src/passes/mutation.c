@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mutation.c - replaces writes to new, private objects by operators that make new values (functionalisation).
+ * mutation.c - replaces writes to new, private objects by operators that make new values
+ * (functionalisation).
  *
  *     %a : Tensor = aten::batch_norm(...)                    %a : Tensor = aten::batch_norm(...)
  *     %b : Tensor = aten::relu_(%a)                   ->     %b : Tensor = aten::relu(%a)
@@ -10,13 +11,15 @@
  *     %k : Tensor[] = aten::append(%l, %y)            ->     %z : Tensor = aten::cat(%m, %zero)
  *     %z : Tensor = aten::cat(%l, %zero)
  *
- * Method. The object is made by a node of the same block that makes fresh memory, and no use of it in front of the write gives it another
- * name: every use behind the write may then take the new value, and those in front keep the old one. No
- * alias analysis is needed for that, and new values can be followed through chains of writes.
+ * Method. The object is made by a node of the same block that makes fresh memory, and no use of it
+ * in front of the write gives it another name: every use behind the write may then take the new
+ * value, and those in front keep the old one. No alias analysis is needed for that, and new values
+ * can be followed through chains of writes.
  *
- * Exactness. x.add_(y) keeps x's dtype and shape, add(x, y) need not. A table says what has to be known of x: nothing (relu), that
- * its dtype is floating (sigmoid, a number added), or the full types of both operands. Where it is not known the write stays. Only which
- * error a failing program gives may change in its wording.
+ * Exactness. x.add_(y) keeps x's dtype and shape, add(x, y) need not. A table says what has to be
+ * known of x: nothing (relu), that its dtype is floating (sigmoid, a number added), or the full
+ * types of both operands. Where it is not known the write stays. Only which error a failing program
+ * gives may change in its wording.
  * Tests: tests/ir/remove-mutation/
  */
 #include "ir/graph/alias.h"
@@ -27,7 +30,7 @@
 
 enum { MUTATION_MAX_LIST = 256, MUTATION_MAX_DEPTH = 32 };
 
-/* ---- what is known of a tensor ---------------------------------------------------------------------------------- */
+/* ---- what is known of a tensor --------------------------------------------------------------- */
 
 /* The `dtype` argument: absent counts as None. 1: floating; 0: something else; -1: None. */
 static int mutation_dtype_argument(const node *n) {
@@ -43,24 +46,31 @@ static bool mutation_is_floating(const ir_value *v, int depth) {
     const tensor_info *info = v->type->kind == T_TENSOR ? v->type->tensor : NULL;
     if (info && info->dtype >= 0) return dtype_is_float((dtype)info->dtype);
     const node *n = v->def;
-    if (!n || n->kind != N_OP || v->type->kind != T_TENSOR || depth > MUTATION_MAX_DEPTH) return false;
+    if (!n || n->kind != N_OP || v->type->kind != T_TENSOR || depth > MUTATION_MAX_DEPTH)
+        return false;
     int asked = mutation_dtype_argument(n);
     if (asked >= 0) return asked;
     op_traits known = n->op ? n->op->traits : 0;
     if (known & FLOATS_MADE) return true;
-    return (known & (DTYPE_SAME | FLOATS_SAME | FLOATS_KEPT)) && n->inputs.len && mutation_is_floating(n->inputs.data[0], depth + 1);
+    return (known & (DTYPE_SAME | FLOATS_SAME | FLOATS_KEPT)) && n->inputs.len &&
+           mutation_is_floating(n->inputs.data[0], depth + 1);
 }
 
 static bool mutation_real_number(const type *t) {
-    return t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NONE || t->kind == T_STR;
+    return t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NONE ||
+           t->kind == T_STR;
 }
 
 /* Sizes and dtype are in the types, and `other` fits into self as it is. */
 static bool mutation_types_agree(const ir_value *self, const ir_value *other) {
-    const tensor_info *a = self->type->tensor, *b = other->type->kind == T_TENSOR ? other->type->tensor : NULL;
-    if (!a || !b || a->dtype < 0 || a->dtype != b->dtype || a->ndim < 0 || b->ndim < 0 || b->ndim > a->ndim) return false;
+    const tensor_info *a = self->type->tensor,
+                      *b = other->type->kind == T_TENSOR ? other->type->tensor : NULL;
+    if (!a || !b || a->dtype < 0 || a->dtype != b->dtype || a->ndim < 0 || b->ndim < 0 ||
+        b->ndim > a->ndim)
+        return false;
     for (int i = 0; i < b->ndim; i++) {
-        int64_t want = a->sizes ? a->sizes[a->ndim - b->ndim + i] : -1, have = b->sizes ? b->sizes[i] : -1;
+        int64_t want = a->sizes ? a->sizes[a->ndim - b->ndim + i] : -1,
+                have = b->sizes ? b->sizes[i] : -1;
         if (have < 0 || want < 0 || (have != want && have != 1)) return false;
     }
     return true;
@@ -70,12 +80,13 @@ static bool mutation_exact(const node *n, twin_need need) {
     const ir_value *self = n->inputs.data[0];
     if (need == TWIN_NEVER || need == TWIN_ALWAYS) return need == TWIN_ALWAYS;
     bool floating = mutation_is_floating(self, 0), numbers = true;
-    for (size_t i = 1; i < n->inputs.len; i++) numbers = numbers && mutation_real_number(n->inputs.data[i]->type);
+    for (size_t i = 1; i < n->inputs.len; i++)
+        numbers = numbers && mutation_real_number(n->inputs.data[i]->type);
     if (numbers) return floating;
     return need == TWIN_TYPES && floating && mutation_types_agree(self, n->inputs.data[1]);
 }
 
-/* ---- privacy ------------------------------------------------------------------------------------------------------- */
+/* ---- privacy --------------------------------------------------------------------------------- */
 
 static int mutation_number(block *b, int at) {
     for (node *n = b->first; n; n = n->next) {
@@ -99,20 +110,25 @@ static bool mutation_before(const use *u, const node *m, int mark) {
 /* The use reads, and makes no other name for the object. */
 static bool mutation_only_reads(const use *u) {
     const node *n = u->user;
-    if (!n || n->kind != N_OP || !n->op || n->op->schema->vararg || u->index >= n->op->schema->nargs || node_returns_unmarked(n) ||
+    if (!n || n->kind != N_OP || !n->op || n->op->schema->vararg ||
+        u->index >= n->op->schema->nargs || node_returns_unmarked(n) ||
         node_writes_input(n, u->index))
         return false;
     bool result = false;
-    for (size_t i = 0; i < n->outputs.len; i++) result |= alias_type_mutable(n->outputs.data[i]->type);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        result |= alias_type_mutable(n->outputs.data[i]->type);
     const argument *a = &n->op->schema->args[u->index];
     if (a->type->kind == T_VAR) return false;
     if (a->type->kind == T_LIST && a->type->has_var) /* elements may go on, the list does not */
-        return n->op->schema->nreturns == 0 || n->op->schema->returns[0].type->kind != T_LIST || !n->op->schema->returns[0].alias;
+        return n->op->schema->nreturns == 0 || n->op->schema->returns[0].type->kind != T_LIST ||
+               !n->op->schema->returns[0].alias;
     return !result || !a->alias;
 }
 
 static bool mutation_private(const ir_value *v, const node *m) {
-    if (!v->def || v->def->owner != m->owner || v->def->outputs.len != 1 || !node_makes_fresh(v->def)) return false;
+    if (!v->def || v->def->owner != m->owner || v->def->outputs.len != 1 ||
+        !node_makes_fresh(v->def))
+        return false;
     for (size_t i = 0; i < v->uses.len; i++) {
         const use *u = &v->uses.data[i];
         if (u->user != m && mutation_before(u, m, m->mark) && !mutation_only_reads(u)) return false;
@@ -124,7 +140,8 @@ static bool mutation_private(const ir_value *v, const node *m) {
 static void mutation_replace(node *m, ir_value *v, ir_value *with) {
     for (size_t i = v->uses.len; i-- > 0;) {
         use u = v->uses.data[i];
-        if (mutation_before(&u, m, m->mark + 1)) continue; /* m, and what was made for it, have m's number */
+        /* m, and what was made for it, have m's number */
+        if (mutation_before(&u, m, m->mark + 1)) continue;
         if (u.user) node_set_input(u.user, u.index, with);
         else block_set_return(u.blk, u.index, with);
     }
@@ -142,18 +159,22 @@ static node *mutation_place(graph *g, node *m, node *n) {
     return n;
 }
 
-static ir_value *mutation_op(graph *g, node *m, const char *name, int nargs, ir_value *const *args) {
+static ir_value *mutation_op(graph *g, node *m, const char *name, int nargs,
+                             ir_value *const *args) {
     const op *o = op_match(name, nargs, args);
-    return o && o->fn ? mutation_place(g, m, node_new_op(g, o, nargs, args))->outputs.data[0] : NULL;
+    return o && o->fn ? mutation_place(g, m, node_new_op(g, o, nargs, args))->outputs.data[0]
+                      : NULL;
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static ir_value *mutation_twin(graph *g, node *m) {
     const char *name = m->op_name + 6;
     size_t len = strlen(name);
     char twin[64];
-    if (len < 2 || len > 40 || name[len - 1] != '_' || m->op->schema->args[0].type->kind != T_TENSOR) return NULL;
+    if (len < 2 || len > 40 || name[len - 1] != '_' ||
+        m->op->schema->args[0].type->kind != T_TENSOR)
+        return NULL;
     snprintf(twin, sizeof twin, "aten::%.*s", (int)(len - 1), name);
     const op *o = op_match(twin, (int)m->inputs.len, m->inputs.data);
     if (!o || !mutation_exact(m, OP_TWIN(o->traits))) return NULL;
@@ -176,8 +197,10 @@ static ir_value *mutation_fill(graph *g, node *m, ir_value *number) {
 /* copy_(x, y): y in x's dtype and shape, and x's memory or y's must not be shared. */
 static ir_value *mutation_copy(graph *g, node *m) {
     ir_value *x = m->inputs.data[0], *y = m->inputs.data[1];
-    if (y->type->kind != T_TENSOR) return mutation_real_number(y->type) ? mutation_fill(g, m, y) : NULL;
-    ir_value *no = mutation_constant(m, value_bool(false)), *none = mutation_constant(m, value_none());
+    if (y->type->kind != T_TENSOR)
+        return mutation_real_number(y->type) ? mutation_fill(g, m, y) : NULL;
+    ir_value *no = mutation_constant(m, value_bool(false)),
+             *none = mutation_constant(m, value_none());
     ir_value *cast_args[] = {y, x, no, no, none};
     ir_value *cast = mutation_op(g, m, "aten::to", 5, cast_args);
     ir_value *wide_args[] = {cast, x};
@@ -187,20 +210,22 @@ static ir_value *mutation_copy(graph *g, node *m) {
 }
 
 static ir_value *mutation_tensor(graph *g, node *m) {
-    if (node_is_op(m, "aten::zero_")) return mutation_fill(g, m, mutation_constant(m, value_int(0)));
-    if (node_is_op(m, "aten::fill_") && mutation_real_number(m->inputs.data[1]->type)) return mutation_fill(g, m, m->inputs.data[1]);
+    if (node_is_op(m, "aten::zero_"))
+        return mutation_fill(g, m, mutation_constant(m, value_int(0)));
+    if (node_is_op(m, "aten::fill_") && mutation_real_number(m->inputs.data[1]->type))
+        return mutation_fill(g, m, m->inputs.data[1]);
     if (node_is_op(m, "aten::copy_")) return mutation_copy(g, m);
     return mutation_twin(g, m);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The constant index into a list of n elements; -1: not known or outside. */
 static int mutation_index(const ir_value *v, size_t n, bool clip) {
     value c;
     if (!ir_value_constant(v, &c) || c.tag != V_INT) return -1;
     int64_t i = c.u.i < 0 ? c.u.i + (int64_t)n : c.u.i;
-    if (clip) i = i < 0 ? 0 : i > (int64_t)n ? (int64_t)n : i; /* as list.insert does */
+    if (clip) i = i<0 ? 0 : i>(int64_t) n ? (int64_t)n : i; /* as list.insert does */
     return i >= 0 && i < (int64_t)n + clip ? (int)i : -1;
 }
 
@@ -208,7 +233,8 @@ static ir_value *mutation_list(graph *g, node *m) {
     node *made = m->inputs.data[0]->def;
     size_t n = made->inputs.len;
     if (made->kind != N_LIST_CONSTRUCT || n >= MUTATION_MAX_LIST) return NULL;
-    bool append = node_is_op(m, "aten::append"), insert = node_is_op(m, "aten::insert"), set = node_is_op(m, "aten::_set_item");
+    bool append = node_is_op(m, "aten::append"), insert = node_is_op(m, "aten::insert"),
+         set = node_is_op(m, "aten::_set_item");
     if (!append && !insert && !set) return NULL;
     int at = append ? (int)n : mutation_index(m->inputs.data[1], n, insert);
     ir_value *el = m->inputs.data[append ? 1 : 2];
@@ -220,10 +246,12 @@ static ir_value *mutation_list(graph *g, node *m) {
     return mutation_place(g, m, list)->outputs.data[0];
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static bool mutation_node(graph *g, node *m) {
-    if (m->kind != N_OP || !m->op || !m->op->schema->has_alias_write || strncmp(m->op_name, "aten::", 6) || !m->inputs.len) return false;
+    if (m->kind != N_OP || !m->op || !m->op->schema->has_alias_write ||
+        strncmp(m->op_name, "aten::", 6) || !m->inputs.len)
+        return false;
     ir_value *v = m->inputs.data[0], *with = NULL;
     if (!node_writes_input(m, 0) || !mutation_private(v, m)) return false;
     if (v->type->kind == T_TENSOR) with = mutation_tensor(g, m);

@@ -4,7 +4,8 @@
  *
  *     before:  %y : Tensor = aten::multiply(%a, %b)          after:  %y : Tensor = aten::mul(%a, %b)
  *
- * The table, ir/ops/aliases.def, is PyTorch's: what its graphs show of each alias. Tests: tests/ir/normalize-ops
+ * The table, ir/ops/aliases.def, is PyTorch's: what its graphs show of each alias.
+ * Tests: tests/ir/normalize-ops
  */
 #include "passes/passes.h"
 
@@ -24,14 +25,19 @@ static const struct { const char *alias, *name; } normalize_names[] = {
 
 static const char *normalize_name(const char *text, size_t len) {
     for (size_t i = 0; i < sizeof normalize_names / sizeof *normalize_names; i++)
-        if (strlen(normalize_names[i].alias) == len && !memcmp(normalize_names[i].alias, text, len)) return normalize_names[i].name;
+        if (strlen(normalize_names[i].alias) == len && !memcmp(normalize_names[i].alias, text, len))
+            return normalize_names[i].name;
     return NULL;
 }
 
 /* `a is b` on bools is `a == b`. */
 static const char *normalize_identity(const node *n) {
-    bool bools = n->inputs.len == 2 && n->inputs.data[0]->type->kind == T_BOOL && n->inputs.data[1]->type->kind == T_BOOL;
-    return !bools ? NULL : node_is_op(n, "aten::__is__") ? "eq" : node_is_op(n, "aten::__isnot__") ? "ne" : NULL;
+    bool bools = n->inputs.len == 2 && n->inputs.data[0]->type->kind == T_BOOL &&
+                 n->inputs.data[1]->type->kind == T_BOOL;
+    return !bools                             ? NULL
+           : node_is_op(n, "aten::__is__")    ? "eq"
+           : node_is_op(n, "aten::__isnot__") ? "ne"
+                                              : NULL;
 }
 
 static bool normalize_node(node *n) {

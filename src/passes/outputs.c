@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outputs.c - puts the outputs of prim::If and prim::Loop in the order in which they are first used.
+ * outputs.c - puts the outputs of prim::If and prim::Loop in the order in which they
+ * are first used.
  *
  *     %b, %a = prim::If(%c)  ...           ->     %a, %b = prim::If(%c)  ...
  *     %1 = aten::add(%a, %b)                      %1 = aten::add(%a, %b)
  *
- * The order in which a front end met the variables then leaves no trace, so that graphs compare well. Places in the
- * graph are numbered once, blocks after the node they belong to and before the next.
+ * The order in which a front end met the variables then leaves no trace, so that graphs
+ * compare well. Places in the graph are numbered once, blocks after the node they belong to
+ * and before the next.
  * Tests: tests/ir/order-outputs/
  */
 #include "passes/passes.h"
@@ -17,7 +19,8 @@ enum { OUTPUTS_MAX = 4096 };
 
 typedef struct output_key { int64_t first; int index; } output_key;
 
-/* Numbers nodes and block ends in the order of the text: a node, then each of its blocks and that block's end. */
+/* Numbers nodes and block ends in the order of the text: a node, then each of its blocks and
+ * that block's end. */
 static int outputs_number(block *b, int at) {
     for (node *n = b->first; n; n = n->next) {
         n->mark = at++;
@@ -29,10 +32,13 @@ static int outputs_number(block *b, int at) {
 /* The number of a block's end, where its returns stand. */
 static int outputs_block_end(const block *b) {
     const node *n = b->last;
-    if (n) return n->blocks.len ? outputs_block_end(n->blocks.data[n->blocks.len - 1]) + 1 : n->mark + 1;
+    if (n)
+        return n->blocks.len ? outputs_block_end(n->blocks.data[n->blocks.len - 1]) + 1
+                             : n->mark + 1;
     if (!b->parent) return 1;
     int end = b->parent->mark; /* an empty block */
-    for (size_t i = 0; b->parent->blocks.data[i] != b; i++) end = outputs_block_end(b->parent->blocks.data[i]);
+    for (size_t i = 0; b->parent->blocks.data[i] != b; i++)
+        end = outputs_block_end(b->parent->blocks.data[i]);
     return end + 1;
 }
 
@@ -52,8 +58,8 @@ static int outputs_compare(const void *a, const void *b) {
     return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->index - y->index;
 }
 
-/* Moves output order[k] to place k by building the node's lists anew: outputs are added at the end, then the old ones
- * removed. */
+/* Moves output order[k] to place k by building the node's lists anew: outputs are added at the end,
+ * then the old ones removed. */
 static void outputs_permute(graph *g, node *n, const output_key *order, int count) {
     bool loop = n->kind == N_LOOP;
     for (int k = 0; k < count; k++) {
@@ -86,7 +92,8 @@ static void outputs_permute(graph *g, node *n, const output_key *order, int coun
     }
     for (int i = count; i-- > 0;) {
         node_remove_output(n, i);
-        for (size_t b = 0; b < n->blocks.len; b++) block_remove_return(n->blocks.data[b], loop ? i + 1 : i);
+        for (size_t b = 0; b < n->blocks.len; b++)
+            block_remove_return(n->blocks.data[b], loop ? i + 1 : i);
         if (loop) {
             block_remove_param(n->blocks.data[0], i + 1);
             node_remove_input(n, i + 2);
@@ -100,7 +107,8 @@ static bool outputs_node(graph *g, node *n) {
     output_key *keys = mem_alloc((size_t)count * sizeof *keys);
     bool moved = false;
     if (!keys) return false;
-    for (int i = 0; i < count; i++) keys[i] = (output_key){outputs_first_use(n->outputs.data[i]), i};
+    for (int i = 0; i < count; i++)
+        keys[i] = (output_key){outputs_first_use(n->outputs.data[i]), i};
     qsort(keys, (size_t)count, sizeof *keys, outputs_compare);
     for (int i = 0; i < count; i++) moved |= keys[i].index != i;
     if (moved) outputs_permute(g, n, keys, count);

@@ -2,8 +2,9 @@
 /*
  * pass_manager.c - runs passes.
  *
- * A list of passes is text: names with commas between them, and brackets around groups that are repeated until nothing
- * changes. pipeline.c has the lists. Tests: tests/cli/opt.test
+ * A list of passes is text: names with commas between them, and brackets around groups that are
+ * repeated until nothing changes. pipeline.c has the lists.
+ * Tests: tests/cli/opt.test
  */
 #include "passes/passes.h"
 
@@ -24,11 +25,9 @@ static const pass *pass_find_n(const char *name, size_t len) {
     return NULL;
 }
 
-const pass *pass_find(const char *name) {
-    return pass_find_n(name, strlen(name));
-}
+const pass *pass_find(const char *name) { return pass_find_n(name, strlen(name)); }
 
-/* ---- one pass ---------------------------------------------------------------------------------------- */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
 static void pass_show(const pass_options *o, const graph *g, const pass *p, bool changed) {
     strbuf sb = STRBUF_INIT;
@@ -41,7 +40,8 @@ static void pass_show(const pass_options *o, const graph *g, const pass *p, bool
 
 static ctsc_status pass_verify(pass_ctx *cx, const graph *g, const pass *p) {
     ctsc_status s = graph_verify(cx->diag, g);
-    if (s != CTSC_OK) diag_note(cx->diag, (source_range){0}, "the graph is so after pass '%s'", p->name);
+    if (s != CTSC_OK)
+        diag_note(cx->diag, (source_range){0}, "the graph is so after pass '%s'", p->name);
     return s;
 }
 
@@ -59,7 +59,8 @@ static ctsc_status pass_run(pass_ctx *cx, graph *g, const pass *p, bool *changed
     if (arena_failed(&g->arena)) return diag_no_memory(cx->diag);
     *changed |= did;
     if (!o) return CTSC_OK;
-    if (o->print && (o->print_after_all || (o->print_after && !strcmp(o->print_after, p->name)))) pass_show(o, g, p, did);
+    if (o->print && (o->print_after_all || (o->print_after && !strcmp(o->print_after, p->name))))
+        pass_show(o, g, p, did);
     return o->verify_each ? pass_verify(cx, g, p) : CTSC_OK;
 }
 
@@ -71,12 +72,13 @@ void pass_print_times(const pass_ctx *cx, strbuf *out) {
         const pass_time *t = &cx->times[i];
         if (!t->runs) continue;
         all += t->nanoseconds;
-        sb_printf(out, "%-20s %8d %8d %12.1f\n", pass_table[i].name, t->runs, t->changed, (double)t->nanoseconds / 1e3);
+        sb_printf(out, "%-20s %8d %8d %12.1f\n", pass_table[i].name, t->runs, t->changed,
+                  (double)t->nanoseconds / 1e3);
     }
     sb_printf(out, "%-20s %8s %8s %12.1f\n", "total", "", "", (double)all / 1e3);
 }
 
-/* ---- lists of passes ----------------------------------------------------------------------------------- */
+/* ---- lists of passes ------------------------------------------------------------------------- */
 
 /* The bracket that closes the one at `at`; NULL: there is none. */
 static const char *pass_group_end(const char *at, const char *end) {
@@ -88,9 +90,11 @@ static const char *pass_group_end(const char *at, const char *end) {
     return NULL;
 }
 
-static ctsc_status pass_run_span(pass_ctx *cx, graph *g, const char *at, const char *end, bool *changed);
+static ctsc_status pass_run_span(pass_ctx *cx, graph *g, const char *at, const char *end,
+                                 bool *changed);
 
-static ctsc_status pass_repeat(pass_ctx *cx, graph *g, const char *at, const char *end, bool *changed) {
+static ctsc_status pass_repeat(pass_ctx *cx, graph *g, const char *at, const char *end,
+                               bool *changed) {
     for (int round = 0; round < PASS_MAX_ROUNDS; round++) {
         bool again = false;
         TRY(pass_run_span(cx, g, at, end, &again));
@@ -100,20 +104,27 @@ static ctsc_status pass_repeat(pass_ctx *cx, graph *g, const char *at, const cha
     return CTSC_OK;
 }
 
-static ctsc_status pass_run_span(pass_ctx *cx, graph *g, const char *at, const char *end, bool *changed) {
+static ctsc_status pass_run_span(pass_ctx *cx, graph *g, const char *at, const char *end,
+                                 bool *changed) {
     ctsc_status s = CTSC_OK;
     while (at < end && s == CTSC_OK) {
         if (*at == '[') {
             const char *close = pass_group_end(at, end);
-            if (!close) return diag_fail(cx->diag, CTSC_USAGE, "brackets in a list of passes do not match, or nest too deeply");
+            if (!close)
+                return diag_fail(cx->diag, CTSC_USAGE,
+                                 "brackets in a list of passes do not match, or nest too deeply");
             s = pass_repeat(cx, g, at + 1, close, changed);
             at = close + 1;
-            if (at < end && *at != ',') return diag_fail(cx->diag, CTSC_USAGE, "a comma is missing after ']' in a list of passes");
+            if (at < end && *at != ',')
+                return diag_fail(cx->diag, CTSC_USAGE,
+                                 "a comma is missing after ']' in a list of passes");
         } else {
             const char *next = at;
             while (next < end && *next != ',') next++;
             const pass *p = pass_find_n(at, (size_t)(next - at));
-            if (!p) return diag_fail(cx->diag, CTSC_USAGE, "there is no pass '%.*s'", (int)(next - at), at);
+            if (!p)
+                return diag_fail(cx->diag, CTSC_USAGE, "there is no pass '%.*s'", (int)(next - at),
+                                 at);
             s = pass_run(cx, g, p, changed);
             at = next;
         }

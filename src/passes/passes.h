@@ -2,8 +2,9 @@
 /*
  * passes.h - transformations of graphs, and the orders they run in.
  *
- * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It leaves a valid graph
- * behind, whatever it was given, unless memory ran out (arena_failed) or ctx->diag says otherwise. passes.def lists them.
+ * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It leaves a valid
+ * graph behind, whatever it was given, unless memory ran out (arena_failed) or ctx->diag says
+ * otherwise. passes.def lists them.
  *
  * Lists of passes are text (pass_run_list), in pipeline.c as on the command line.
  * Tests: tests/ir/<pass>/, tests/cli/opt.test
@@ -13,7 +14,8 @@
 
 #include "ir/unit.h"
 
-/* What a person who works on the compiler wants to see of a run. The library never prints: text goes to `print`. */
+/* What a person who works on the compiler wants to see of a run. The library never prints: text
+ * goes to `print`. */
 typedef struct pass_options {
     bool print_after_all;    /* the graph after each pass */
     const char *print_after; /* after the pass of this name; NULL: none */
@@ -26,9 +28,11 @@ typedef struct pass_time { int runs, changed; uint64_t nanoseconds; } pass_time;
 
 typedef struct pass_ctx {
     diag *diag;
-    object *self;                /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
-    bool unpacked;               /* constant weights stay as they are (ctsc_set_packing) */
-    int device;                  /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
+    /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
+    object *self;
+    bool unpacked; /* constant weights stay as they are (ctsc_set_packing) */
+    /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
+    int device;
     const pass_options *options; /* NULL: none */
     pass_time *times;            /* PASS_COUNT of them; NULL: not measured */
 } pass_ctx;
@@ -49,11 +53,13 @@ typedef struct pass { const char *name; bool (*fn)(pass_ctx *, graph *); const c
 extern const pass pass_table[]; /* terminated by name == NULL */
 const pass *pass_find(const char *name);
 
-/* Runs passes in order: "inline,[peephole,fold-constants,dce],pool-constants". What stands in brackets is repeated until
- * nothing changes any more, PASS_MAX_ROUNDS times at most. *changed (may be NULL): did anything change? */
+/* Runs passes in order: "inline,[peephole,fold-constants,dce],pool-constants". What stands in
+ * brackets is repeated until nothing changes any more, PASS_MAX_ROUNDS times at most. *changed (may
+ * be NULL): did anything change? */
 enum { PASS_MAX_ROUNDS = 16, PASS_MAX_NESTING = 8 };
 ctsc_status pass_run_list(pass_ctx *cx, graph *g, const char *list, bool *changed);
-/* A table of cx->times: how often each pass ran, how often it changed something, how long it took. */
+/* A table of cx->times: how often each pass ran, how often it changed something,
+ * how long it took. */
 void pass_print_times(const pass_ctx *cx, strbuf *out);
 
 /* Would scalar-constants, which every level of optimisation needs, change g? */
@@ -64,12 +70,14 @@ ctsc_status pipeline_simplify(graph *g, diag *d);
 ctsc_status pipeline_body(graph *g, diag *d);
 /* For `graph --inlined`: every call replaced by its body. */
 ctsc_status pipeline_inline(graph *g, diag *d);
-/* The graph of a method of a module in eval mode becomes that of the frozen module. cx->self is the module; calls are
- * inlined first. fold: batch norms and constant factors go into the weights as well, which changes results by rounding. */
+/* The graph of a method of a module in eval mode becomes that of the frozen module. cx->self is the
+ * module; calls are inlined first. fold: batch norms and constant factors go into the weights as
+ * well, which changes results by rounding. */
 ctsc_status pipeline_freeze(pass_ctx *cx, graph *g, bool fold);
 /* What every level of optimisation needs of a function's graph that is run as it is written. */
 ctsc_status pipeline_level_0(pass_ctx *cx, graph *g);
-/* The same for the levels from 1 on, after inlining: composite operators become the operators they are made of. */
+/* The same for the levels from 1 on, after inlining: composite operators become the operators
+ * they are made of. */
 ctsc_status pipeline_prepare(pass_ctx *cx, graph *g);
 /* Attributes of cx->self, which stay as they are, become constants. */
 ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level);

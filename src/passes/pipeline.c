@@ -12,15 +12,16 @@
 #include "passes/passes.h"
 
 #define FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
-#define TIDY   "[fold-constants,peephole,cse,licm,dce-writes]"
+#define TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
 
 ctsc_status pipeline_simplify(graph *g, diag *d) {
     pass_ctx cx = {.diag = d};
-    return pass_run_list(&cx, g, "normalize-ops,lower-tuples,fold-constants,dce,pool-constants,order-outputs", NULL);
+    return pass_run_list(
+        &cx, g, "normalize-ops,lower-tuples,fold-constants,dce,pool-constants,order-outputs", NULL);
 }
 
-/* Dead code goes only where something changed, as in PyTorch: its inlined graphs still read submodules whose methods
- * use nothing of them. */
+/* Dead code goes only where something changed, as in PyTorch: its inlined graphs still read
+ * submodules whose methods use nothing of them. */
 ctsc_status pipeline_body(graph *g, diag *d) {
     static const char *const steps[] = {"peephole-shown", "fold-constants"};
     pass_ctx cx = {.diag = d};
@@ -38,11 +39,14 @@ ctsc_status pipeline_inline(graph *g, diag *d) {
     return pass_run_list(&cx, g, "inline", NULL);
 }
 
-/* Freezing again and again: that batch norm does not write its statistics is known once `training` is a constant. */
+/* Freezing again and again: that batch norm does not write its statistics is known once
+ * `training` is a constant. */
 ctsc_status pipeline_freeze(pass_ctx *cx, graph *g, bool fold) {
     return pass_run_list(cx, g,
-                         fold ? "inline,[" FREEZE ",fuse-linear,fold-weights],pool-constants,order-outputs"
-                              : "inline,[" FREEZE "],pool-constants,order-outputs", NULL);
+                         fold ? "inline,[" FREEZE
+                                ",fuse-linear,fold-weights],pool-constants,order-outputs"
+                              : "inline,[" FREEZE "],pool-constants,order-outputs",
+                         NULL);
 }
 
 ctsc_status pipeline_level_0(pass_ctx *cx, graph *g) {
@@ -53,20 +57,26 @@ ctsc_status pipeline_prepare(pass_ctx *cx, graph *g) {
     return pass_run_list(cx, g, "scalar-constants,decompose,place", NULL);
 }
 
-/* Folding batch norms into weights changes results by rounding: that is for the level that fuses. */
+/* Folding batch norms into weights changes results by rounding: that is for the
+ * level that fuses. */
 ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
-    return pass_run_list(cx, g, level < 2 ? "[" FREEZE "]" : "[" FREEZE ",fuse-linear,fold-weights]", NULL);
+    return pass_run_list(
+        cx, g, level < 2 ? "[" FREEZE "]" : "[" FREEZE ",fuse-linear,fold-weights]", NULL);
 }
 
-/* Loops over elements become kernels before small ones would be unrolled. `products`: what becomes of products and convolutions before anything is fused. Behind
- * layout, fusion groups work on images whose channels come last; epilogues go into convolutions first. */
+/* Loops over elements become kernels before small ones would be unrolled. `products`: what becomes
+ * of products and convolutions before anything is fused. Behind layout, fusion groups work on
+ * images whose channels come last; epilogues go into convolutions first. */
 #define LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants"
-#define LEVEL_2(products, weights)                                                                                                  \
-    "lower-tuples,pool-constants," TIDY ",fuse-loops,remove-mutation,unroll," TIDY ",batch-mm," products                            \
-    "pool-constants,fuse-loops,fuse," weights "dce,reorder"
+#define LEVEL_2(products, weights)                                                                 \
+    "lower-tuples,pool-constants," TIDY ",fuse-loops,remove-mutation,unroll," TIDY                 \
+    ",batch-mm," products "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
     if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
-    if (cx->device != DEVICE_HOST) return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
-    return pass_run_list(cx, g, cx->unpacked ? LEVEL_2("", "") : LEVEL_2("layout,fuse-epilogues-host,", "prepack,"), NULL);
+    if (cx->device != DEVICE_HOST)
+        return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
+    return pass_run_list(
+        cx, g, cx->unpacked ? LEVEL_2("", "") : LEVEL_2("layout,fuse-epilogues-host,", "prepack,"),
+        NULL);
 }

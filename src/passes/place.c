@@ -5,9 +5,10 @@
  *     before:  %4 : Device = prim::Constant[value="cpu"]()                 after:  %7 : Device = prim::Constant[value="cuda:0"]()
  *              %x = aten::zeros(%size, %dtype, %layout, %4, %pin)                  %x = aten::zeros(%size, %dtype, %layout, %7, %pin)
  *
- * A traced program has the device of its example arguments in every operator that makes a tensor, and programs that were written for
- * the CPU name none. Operators that are like another tensor (zeros_like, new_ones) follow it. Moves (aten::to) stay what they are:
- * whoever writes them means them.
+ * A traced program has the device of its example arguments in every operator that makes a
+ * tensor, and programs that were written for the CPU name none. Operators that are like another
+ * tensor (zeros_like, new_ones) follow it. Moves (aten::to) stay what they are: whoever writes
+ * them means them.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "passes/passes.h"
@@ -15,7 +16,8 @@
 #include <string.h>
 
 static bool place_is_move(const op *o) {
-    return !strcmp(o->schema->name, "aten::to") || !strcmp(o->schema->name, "aten::_to_copy") || !strcmp(o->schema->name, "prim::to");
+    return !strcmp(o->schema->name, "aten::to") || !strcmp(o->schema->name, "aten::_to_copy") ||
+           !strcmp(o->schema->name, "prim::to");
 }
 
 static bool place_takes_tensor(const schema *s) {
@@ -34,12 +36,15 @@ static int place_input(const node *n) {
 static bool place_block(graph *g, block *b, int device) {
     bool changed = false;
     for (node *n = b->first; n; n = n->next) {
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= place_block(g, n->blocks.data[i], device);
+        for (size_t i = 0; i < n->blocks.len; i++)
+            changed |= place_block(g, n->blocks.data[i], device);
         int i = place_input(n);
         if (i < 0) continue;
         bool follows = place_takes_tensor(n->op->schema);
         graph_set_insert(g, b, n);
-        node_set_input(n, i, follows ? graph_constant_none(g) : graph_constant_take(g, value_device(device), NULL));
+        node_set_input(n, i,
+                       follows ? graph_constant_none(g)
+                               : graph_constant_take(g, value_device(device), NULL));
         changed = true;
     }
     return changed;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepack.c - layers whose weight is a constant may keep it packed for their kernels (runtime/kernels/matmul/packed_weights.h).
+ * prepack.c - layers whose weight is a constant may keep it packed for their kernels
+ * (runtime/kernels/matmul/packed_weights.h).
  *
  *     %w : Tensor = prim::Constant[value=<Tensor>]()
  *     %y : Tensor = aten::linear(%x, %w, %b)           ->     %y : Tensor = ctsc::linear_prepacked(%x, %w', %b)
  *
- * %w' has the elements of %w by a storage of its own, since what is derived from them is kept there. Parameters of recurrent layers and
- * weights within attention get storages of their own, too, and the operators know by these that they are constants. Small weights stay: there is little to gain. Runs behind
- * the passes that look for linear layers.
+ * %w' has the elements of %w by a storage of its own, since what is derived from them is kept
+ * there. Parameters of recurrent layers and weights within attention get storages of their own,
+ * too, and the operators know by these that they are constants. Small weights stay: there is little
+ * to gain. Runs behind the passes that look for linear layers.
  * Tests: tests/cli/prepack.test
  */
 #include "passes/peephole/value_analysis.h"
@@ -29,17 +31,21 @@ static ir_value *prepack_own(node *at, const ir_value *v, const tensor *t) {
 }
 
 static bool prepack_is_large(const tensor *w) {
-    return w->dtype == DT_FLOAT32 && w->ndim == 2 && w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
+    return w->dtype == DT_FLOAT32 && w->ndim == 2 && w->numel >= PREPACK_LEAST &&
+           tensor_device(w) == DEVICE_HOST;
 }
 
 static bool prepack_fits(const node *n, tensor **weight) {
-    return rewrite_is(n, "aten::linear") && fact_tensor(n->inputs.data[1], weight) && prepack_is_large(*weight);
+    return rewrite_is(n, "aten::linear") && fact_tensor(n->inputs.data[1], weight) &&
+           prepack_is_large(*weight);
 }
 
 static bool prepack_linear_rule(node *n) {
     tensor *weight;
     ir_value *w = prepack_fits(n, &weight) ? prepack_own(n, n->inputs.data[1], weight) : NULL;
-    ir_value *y = w ? rewrite_op(n, "ctsc::linear_prepacked", 3, (ir_value *[]){n->inputs.data[0], w, n->inputs.data[2]}) : NULL;
+    ir_value *y = w ? rewrite_op(n, "ctsc::linear_prepacked", 3,
+                                 (ir_value *[]){n->inputs.data[0], w, n->inputs.data[2]})
+                    : NULL;
     if (!y) return false;
     rewrite_result(n, y);
     return true;
@@ -47,7 +53,8 @@ static bool prepack_linear_rule(node *n) {
 
 /* Where a recurrent layer has the list of its parameters; -1: n is none. */
 static int prepack_parameters(const node *n) {
-    static const char *const layers[] = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"};
+    static const char *const layers[] = {"aten::lstm", "aten::gru", "aten::rnn_tanh",
+                                         "aten::rnn_relu"};
     if (n->kind != N_OP || !n->op) return -1;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         size_t length = strlen(layers[i]);
@@ -66,7 +73,9 @@ static bool prepack_recurrent_rule(node *n) {
     for (size_t i = 0; list && list->kind == N_LIST_CONSTRUCT && i < list->inputs.len; i++) {
         tensor *t;
         const ir_value *v = list->inputs.data[i];
-        if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || tensor_device(t) != DEVICE_HOST || t->storage->constant) continue;
+        if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || tensor_device(t) != DEVICE_HOST ||
+            t->storage->constant)
+            continue;
         ir_value *own = prepack_own(list, v, t);
         if (own) node_set_input(list, (int)i, own), changed = true;
     }
@@ -89,7 +98,9 @@ static bool prepack_attention_rule(node *n) {
         for (int k = 0; k < 4 && prepack_attention[i].weights[k] >= 0; k++) {
             int at = prepack_attention[i].weights[k];
             tensor *t;
-            if (!fact_tensor(n->inputs.data[at], &t) || !prepack_is_large(t) || t->storage->constant) continue;
+            if (!fact_tensor(n->inputs.data[at], &t) || !prepack_is_large(t) ||
+                t->storage->constant)
+                continue;
             ir_value *own = prepack_own(n, n->inputs.data[at], t);
             if (own) node_set_input(n, at, own), changed = true;
         }
@@ -102,6 +113,4 @@ static bool prepack_rule(const alias_db *db, node *n) {
     return prepack_linear_rule(n) || prepack_recurrent_rule(n) || prepack_attention_rule(n);
 }
 
-bool pass_prepack(pass_ctx *cx, graph *g) {
-    return rewrite_each(cx, g, prepack_rule);
-}
+bool pass_prepack(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, prepack_rule); }

@@ -8,17 +8,20 @@
  *     %s = aten::sum(%y)                          %m = aten::ones(%sizes, ...)
  *     %r = aten::mul(%z, %m)                      %r = aten::mul(%z, %m)
  *
- * Method. What frees more than it makes goes up to where its arguments are there; what makes more than it frees goes down to its first reader. Then
- * the peaks of the old and the new order are estimated: bytes where all sizes are known, else the number of tensors. The new order stays only if
- * its peak is lower. Rejected: scheduling the whole block (Sethi and Ullman's numbers, or a list by bytes freed), because of what may not move.
+ * Method. What frees more than it makes goes up to where its arguments are there; what makes more
+ * than it frees goes down to its first reader. Then the peaks of the old and the new order are
+ * estimated: bytes where all sizes are known, else the number of tensors. The new order stays only
+ * if its peak is lower. Rejected: scheduling the whole block (Sethi and Ullman's numbers, or a list
+ * by bytes freed), because of what may not move.
  *
- * What may move. Only an operator that cannot fail (reorder_total): then every program still ends with the error it ended with
- * before. Dependencies, writes and effects between are the alias analysis' matter (alias_can_move_*). Results do not change.
+ * What may move. Only an operator that cannot fail (reorder_total): then every program still ends
+ * with the error it ended with before. Dependencies, writes and effects between are the alias
+ * analysis' matter (alias_can_move_*). Results do not change.
  * Tests: tests/ir/reorder
  */
 #include "ir/graph/alias.h"
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <string.h>
 
@@ -32,7 +35,7 @@ typedef struct reorder {
     bool failed;
 } reorder;
 
-/* ---- which operators cannot fail --------------------------------------------------------------------------------- */
+/* ---- which operators cannot fail ------------------------------------------------------------- */
 
 static bool reorder_among(const char *key, const char *const *keys) {
     for (; *keys; keys++)
@@ -45,16 +48,20 @@ static bool reorder_total(const node *n) {
     static const char *const made[] = {"aten::zeros", "aten::ones", NULL};
     int64_t sizes[FACT_MAX_INTS], numel = 1;
     int count;
-    if (n->kind != N_OP || !n->op || !n->op->fn || n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_TENSOR || !node_makes_fresh(n))
+    if (n->kind != N_OP || !n->op || !n->op->fn || n->outputs.len != 1 ||
+        n->outputs.data[0]->type->kind != T_TENSOR || !node_makes_fresh(n))
         return false;
-    for (size_t i = 1; i < n->inputs.len; i++) { /* memory_format, layout and the like may not fit */
+    /* memory_format, layout and the like may not fit */
+    for (size_t i = 1; i < n->inputs.len; i++) {
         value v;
         if (!ir_value_constant(n->inputs.data[i], &v) || v.tag != V_NONE) return false;
     }
     if (reorder_among(n->op->key, made)) {
         if (!fact_ints(n->inputs.data[0], sizes, &count)) return false;
         for (int i = 0; i < count; i++)
-            if (sizes[i] < 0 || sizes[i] > INT32_MAX || (numel *= sizes[i] ? sizes[i] : 1) > INT32_MAX) return false;
+            if (sizes[i] < 0 || sizes[i] > INT32_MAX ||
+                (numel *= sizes[i] ? sizes[i] : 1) > INT32_MAX)
+                return false;
         return true;
     }
     if (!n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR) return false;
@@ -63,7 +70,7 @@ static bool reorder_total(const node *n) {
     return (dt == DT_FLOAT32 || dt == DT_FLOAT64) && (n->op->traits & TOTAL_ON_FLOATS);
 }
 
-/* ---- lives ----------------------------------------------------------------------------------------------------------- */
+/* ---- lives ----------------------------------------------------------------------------------- */
 
 static bool reorder_fresh(const node *n) {
     return n->kind == N_FUSION_GROUP || (n->kind == N_OP && n->op && node_makes_fresh(n));
@@ -87,9 +94,7 @@ static int64_t reorder_weight(const reorder *r, const ir_value *v) {
 }
 
 /* The place behind which v is not needed: in its scratch. */
-static int reorder_end(const ir_value *v) {
-    return (int)(intptr_t)v->scratch;
-}
+static int reorder_end(const ir_value *v) { return (int)(intptr_t)v->scratch; }
 
 static void reorder_use(ir_value *v, const block *b, int at) {
     if (v->owner == b && v->def && reorder_end(v) < at) v->scratch = (void *)(intptr_t)at;
@@ -103,7 +108,8 @@ static void reorder_use_nested(const block *inner, const block *b, int at) {
     for (size_t i = 0; i < inner->returns.len; i++) reorder_use(inner->returns.data[i], b, at);
 }
 
-/* Numbers the nodes in `mark` from 1, and finds where values end. What an operator may pass on lives as long as its results. */
+/* Numbers the nodes in `mark` from 1, and finds where values end. What an operator may pass on
+ * lives as long as its results. */
 static int reorder_lives(block *b) {
     int count = 0;
     for (node *n = b->first; n; n = n->next) {
@@ -115,7 +121,8 @@ static int reorder_lives(block *b) {
         int at = n->mark;
         for (size_t i = 0; i < n->outputs.len; i++) {
             reorder_use(n->outputs.data[i], b, n->mark);
-            if (!reorder_fresh(n) && reorder_end(n->outputs.data[i]) > at) at = reorder_end(n->outputs.data[i]);
+            if (!reorder_fresh(n) && reorder_end(n->outputs.data[i]) > at)
+                at = reorder_end(n->outputs.data[i]);
         }
         for (size_t i = 0; i < n->inputs.len; i++) reorder_use(n->inputs.data[i], b, at);
         for (size_t i = 0; i < n->blocks.len; i++) reorder_use_nested(n->blocks.data[i], b, at);
@@ -140,7 +147,7 @@ static int64_t reorder_peak(reorder *r, block *b) {
     return peak;
 }
 
-/* ---- moving ------------------------------------------------------------------------------------------------------------ */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 /* What n's arguments free behind it, less what it makes. */
 static int64_t reorder_gain(const reorder *r, const node *n) {
@@ -155,7 +162,9 @@ static void reorder_up(const reorder *r, node *n) {
         node *def = n->inputs.data[i]->def;
         if (def && def->owner == n->owner && def->mark >= at->mark) at = def->next;
     }
-    if (at != n && n->mark - at->mark <= REORDER_MAX_DISTANCE && alias_can_move_before(r->alias, n, at)) node_move_before(n, at);
+    if (at != n && n->mark - at->mark <= REORDER_MAX_DISTANCE &&
+        alias_can_move_before(r->alias, n, at))
+        node_move_before(n, at);
 }
 
 /* The first node of n's block that reads v, itself or inside. */
@@ -173,16 +182,20 @@ static node *reorder_reader(const ir_value *v, const block *b) {
 static void reorder_down(const reorder *r, node *n) {
     node *reader = reorder_reader(n->outputs.data[0], n->owner);
     node *at = reader ? reader->prev : NULL;
-    if (at && at != n && reader->mark - n->mark <= REORDER_MAX_DISTANCE && alias_can_move_after(r->alias, n, at)) node_move_after(n, at);
+    if (at && at != n && reader->mark - n->mark <= REORDER_MAX_DISTANCE &&
+        alias_can_move_after(r->alias, n, at))
+        node_move_after(n, at);
 }
 
 /* Later readers are moved first, so that chains go down together. */
 static void reorder_move(const reorder *r, block *b) {
     for (size_t i = 0; i < r->order.len; i++)
-        if (reorder_total(r->order.data[i]) && reorder_gain(r, r->order.data[i]) > 0) reorder_up(r, r->order.data[i]);
+        if (reorder_total(r->order.data[i]) && reorder_gain(r, r->order.data[i]) > 0)
+            reorder_up(r, r->order.data[i]);
     reorder_lives(b);
     for (size_t i = r->order.len; i-- > 0;)
-        if (reorder_total(r->order.data[i]) && reorder_gain(r, r->order.data[i]) < 0) reorder_down(r, r->order.data[i]);
+        if (reorder_total(r->order.data[i]) && reorder_gain(r, r->order.data[i]) < 0)
+            reorder_down(r, r->order.data[i]);
 }
 
 static bool reorder_changed(const reorder *r, const block *b) {
@@ -197,14 +210,16 @@ static bool reorder_here(reorder *r, block *b) {
     r->bytes = true;
     for (node *n = b->first; n && !r->failed; n = n->next) {
         r->failed |= !vec_push(&r->order, n);
-        for (size_t i = 0; i < n->outputs.len; i++) r->bytes &= reorder_bytes(n->outputs.data[i]) >= 0;
+        for (size_t i = 0; i < n->outputs.len; i++)
+            r->bytes &= reorder_bytes(n->outputs.data[i]) >= 0;
     }
     if (r->failed || r->order.len > REORDER_MAX_NODES) return false;
     int64_t before = reorder_peak(r, b);
     if (!r->failed) reorder_move(r, b);
     if (r->failed || !reorder_changed(r, b)) return false;
     if (reorder_peak(r, b) < before && !r->failed) return true;
-    for (size_t i = r->order.len; i-- > 0;) node_move_before(r->order.data[i], i + 1 < r->order.len ? r->order.data[i + 1] : b->first);
+    for (size_t i = r->order.len; i-- > 0;)
+        node_move_before(r->order.data[i], i + 1 < r->order.len ? r->order.data[i + 1] : b->first);
     return false;
 }
 
@@ -217,7 +232,8 @@ static bool reorder_any(const block *b) {
 static bool reorder_block(reorder *r, graph *g, block *b) {
     bool changed = false;
     for (node *n = b->first; n && !r->failed; n = n->next)
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= reorder_block(r, g, n->blocks.data[i]);
+        for (size_t i = 0; i < n->blocks.len; i++)
+            changed |= reorder_block(r, g, n->blocks.data[i]);
     if (r->failed || !reorder_any(b)) return changed;
     if (!r->alias && !(r->alias = alias_new(g))) r->failed = true;
     return (!r->failed && reorder_here(r, b)) || changed;

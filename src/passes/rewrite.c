@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rewrite.c - one operator in the place of others (rewrite.h). Tests: tests/ir/fuse-linear, fuse-epilogues, fuse-attention */
+/* rewrite.c - one operator in the place of others (rewrite.h). Tests: tests/ir/fuse-linear,
+ * fuse-epilogues, fuse-attention */
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@ static bool rewrite_block(const alias_db *db, block *b, rewrite_rule rule) {
     for (node *n = b->last, *prev; n && !arena_failed(&b->g->arena); n = prev) {
         node *stop = n->next; /* what moved stands in front of it then */
         prev = n->prev;
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= rewrite_block(db, n->blocks.data[i], rule);
+        for (size_t i = 0; i < n->blocks.len; i++)
+            changed |= rewrite_block(db, n->blocks.data[i], rule);
         if (n->kind != N_OP || !rule(db, n)) continue;
         changed = true;
         prev = stop ? stop->prev : b->last;
@@ -34,7 +36,10 @@ bool rewrite_is(const node *n, const char *key) {
 
 node *rewrite_only_for(const node *n, const ir_value *v) {
     node *def = v->def;
-    return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == 1 && def->outputs.len == 1 ? def : NULL;
+    return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == 1 &&
+                   def->outputs.len == 1
+               ? def
+               : NULL;
 }
 
 bool rewrite_move_down(const alias_db *db, node *n, node *at) {
@@ -44,9 +49,7 @@ bool rewrite_move_down(const alias_db *db, node *n, node *at) {
     return true;
 }
 
-ir_value *rewrite_none(node *at) {
-    return graph_constant_before_take(at, value_none(), TYPE_NONE);
-}
+ir_value *rewrite_none(node *at) { return graph_constant_before_take(at, value_none(), TYPE_NONE); }
 
 ir_value *rewrite_str(node *at, const char *text) {
     str *s = str_new(text, strlen(text));

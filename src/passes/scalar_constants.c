@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_constants.c - numbers in the place of constant tensors without dims, where PyTorch puts them.
+ * scalar_constants.c - numbers in the place of constant tensors without dims, where
+ * PyTorch puts them.
  *
  *     before:  %c : Double() = prim::Constant[value={3e-05}]()      after:  %c.1 : float = prim::Constant[value=3e-05]()
  *              %y : Tensor = aten::mul(%x, %c)                              %y : Tensor = aten::mul(%x, %c.1)
  *
- * The tracer records the numbers of a Python program as such tensors. A number decides the result's dtype less than a tensor does: int64 times a
- * float64 tensor is float64, times a number it is float32. PyTorch replaces the second operand of four operators when it first runs a graph, so
- * this is a part of what programs mean, at every level; graphs are shown without it. The operators' other names count along: normalize-ops may not change
- * what a graph means. Attributes of modules, which freezing makes constants of, stay.
+ * The tracer records the numbers of a Python program as such tensors. A number decides the result's
+ * dtype less than a tensor does: int64 times a float64 tensor is float64, times a number it is
+ * float32. PyTorch replaces the second operand of four operators when it first runs a graph, so
+ * this is a part of what programs mean, at every level; graphs are shown without it. The operators'
+ * other names count along: normalize-ops may not change what a graph means. Attributes of modules,
+ * which freezing makes constants of, stay.
  * Tests: tests/ir/scalar-constants
  */
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <string.h>
 
@@ -48,7 +51,8 @@ static bool scalar_block(graph *g, block *b) {
         if (!o) continue;
         tensor *here;
         if (tensor_to_device(NULL, t, DEVICE_HOST, &here) != CTSC_OK) continue;
-        value v = dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(here)) : value_int(tensor_item_int(here));
+        value v = dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(here))
+                                                  : value_int(tensor_item_int(here));
         tensor_unref(here);
         graph_set_insert(g, b, n);
         node_set_input(n, 1, graph_constant_take(g, v, NULL));
@@ -73,6 +77,4 @@ static bool scalar_any(const block *b) {
     return false;
 }
 
-bool pass_scalar_constants_wanted(const graph *g) {
-    return scalar_any(g->root);
-}
+bool pass_scalar_constants_wanted(const graph *g) { return scalar_any(g->root); }

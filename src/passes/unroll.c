@@ -7,8 +7,8 @@
  *         %q : Tensor = aten::add(%p, %i, %one)
  *         -> (%true, %q)
  *
- * Only loops that end by their count: the condition is the constant True at the start and after each round. Inner loops go first,
- * so that the size of an outer body is known when its turn comes.
+ * Only loops that end by their count: the condition is the constant True at the start and after
+ * each round. Inner loops go first, so that the size of an outer body is known when its turn comes.
  * Tests: tests/ir/unroll/
  */
 #include "passes/passes.h"
@@ -37,7 +37,9 @@ static int unroll_size(const block *b, int limit) {
 static int unroll_rounds(const node *loop) {
     value trip;
     const block *body = loop->blocks.data[0];
-    if (!ir_value_constant(loop->inputs.data[0], &trip) || trip.tag != V_INT || trip.u.i < 1 || trip.u.i > UNROLL_MAX_ROUNDS) return 0;
+    if (!ir_value_constant(loop->inputs.data[0], &trip) || trip.tag != V_INT || trip.u.i < 1 ||
+        trip.u.i > UNROLL_MAX_ROUNDS)
+        return 0;
     if (!unroll_true(loop->inputs.data[1]) || !unroll_true(body->returns.data[0])) return 0;
     int size = unroll_size(body, UNROLL_MAX_BODY);
     return size <= UNROLL_MAX_BODY && size * trip.u.i <= UNROLL_MAX_NODES ? (int)trip.u.i : 0;
@@ -55,13 +57,16 @@ static bool unroll_round(graph *g, node *loop, int64_t round, ir_value **carried
     graph_set_insert(g, loop->owner, loop);
     ir_value *count = graph_constant_int(g, round);
     bool ok = count && ptrmap_put(&map, body->params.data[0], count);
-    for (size_t i = 1; i < body->params.len; i++) ok = ok && ptrmap_put(&map, body->params.data[i], carried[i - 1]);
+    for (size_t i = 1; i < body->params.len; i++)
+        ok = ok && ptrmap_put(&map, body->params.data[i], carried[i - 1]);
     for (node *n = body->first; n && ok && !arena_failed(&g->arena); n = n->next) {
         node *c = node_clone(g, n, unroll_map, &map);
         node_insert_before(c, loop);
-        for (size_t i = 0; i < n->outputs.len; i++) ok = ok && ptrmap_put(&map, n->outputs.data[i], c->outputs.data[i]);
+        for (size_t i = 0; i < n->outputs.len; i++)
+            ok = ok && ptrmap_put(&map, n->outputs.data[i], c->outputs.data[i]);
     }
-    for (size_t i = 1; i < body->returns.len && ok; i++) carried[i - 1] = unroll_map(&map, body->returns.data[i]);
+    for (size_t i = 1; i < body->returns.len && ok; i++)
+        carried[i - 1] = unroll_map(&map, body->returns.data[i]);
     ptrmap_free(&map);
     return ok && !arena_failed(&g->arena);
 }

@@ -2,8 +2,8 @@
 /*
  * access_log.c - the access log.
  *
- * A line is made outside the lock; writing is left to the housekeeping thread, so that a slow disk holds up no request. Lines that find no
- * memory are dropped.
+ * A line is made outside the lock; writing is left to the housekeeping thread, so that a slow disk
+ * holds up no request. Lines that find no memory are dropped.
  * Tests: tests/serve/client.py
  */
 #include "serve/access_log.h"
@@ -21,20 +21,23 @@ bool log_open(access_log *l, const char *path) {
     pthread_mutex_init(&l->lock, NULL);
     log_tick(l);
     if (!path) return true;
-    l->fd = !strcmp(path, "-") ? dup(STDOUT_FILENO) : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    l->fd = !strcmp(path, "-") ? dup(STDOUT_FILENO)
+                               : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     return l->fd >= 0;
 }
 
 void log_tick(access_log *l) {
     static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     int next = !atomic_load_explicit(&l->which, memory_order_relaxed);
     time_t now = time(NULL);
     struct tm t;
     gmtime_r(&now, &t);
     char text[40] = "";
-    snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday % 7], t.tm_mday % 32, months[t.tm_mon % 12],
-             (t.tm_year + 1900) % 10000, t.tm_hour % 24, t.tm_min % 60, t.tm_sec % 61);
+    snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday % 7],
+             t.tm_mday % 32, months[t.tm_mon % 12], (t.tm_year + 1900) % 10000, t.tm_hour % 24,
+             t.tm_min % 60, t.tm_sec % 61);
     for (int i = 0; i < 4; i++) {
         uint64_t word;
         memcpy(&word, text + i * sizeof word, sizeof word);
@@ -73,17 +76,19 @@ void log_request(access_log *l, const exchange *x, const char *address, uint64_t
     buffer b = {0};
     if (l->fd < 0) return;
     uint64_t ms = clock_wall_ms();
-    buffer_printf(&b, "{\"time\":%llu.%03llu,\"client\":\"%s\",\"method\":", (unsigned long long)(ms / 1000), (unsigned long long)(ms % 1000), address);
+    buffer_printf(&b, "{\"time\":%llu.%03llu,\"client\":\"%s\",\"method\":",
+                  (unsigned long long)(ms / 1000), (unsigned long long)(ms % 1000), address);
     buffer_json(&b, x->method, strnlen(x->method, 20));
     buffer_puts(&b, ",\"path\":");
     buffer_json(&b, x->path, strnlen(x->path, 400));
-    buffer_printf(&b, ",\"status\":%d,\"received\":%zu,\"sent\":%zu,\"us\":%llu", x->status, x->body_len, x->reply.len,
-                  (unsigned long long)(total_ns / 1000));
+    buffer_printf(&b, ",\"status\":%d,\"received\":%zu,\"sent\":%zu,\"us\":%llu", x->status,
+                  x->body_len, x->reply.len, (unsigned long long)(total_ns / 1000));
     if (*x->model) {
         buffer_puts(&b, ",\"model\":");
         buffer_json(&b, x->model, strlen(x->model));
-        buffer_printf(&b, ",\"version\":\"%s\",\"queue_us\":%llu,\"infer_us\":%llu,\"batch\":%lld", x->version,
-                      (unsigned long long)(x->queue_ns / 1000), (unsigned long long)(x->infer_ns / 1000), (long long)x->batch);
+        buffer_printf(&b, ",\"version\":\"%s\",\"queue_us\":%llu,\"infer_us\":%llu,\"batch\":%lld",
+                      x->version, (unsigned long long)(x->queue_ns / 1000),
+                      (unsigned long long)(x->infer_ns / 1000), (long long)x->batch);
     }
     buffer_puts(&b, "}\n");
     bool full = false;

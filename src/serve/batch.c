@@ -2,10 +2,11 @@
 /*
  * batch.c - one call of a model for one request or for several.
  *
- * Method. The tensors of several requests are laid one behind the other along dimension 0, and every output is cut the same way again
- * (it is not copied: each request reads its rows). If the call fails, or an output has another number of rows, every request is
- * run by itself, so that the one that is at fault has its error and the others their results. A model whose outputs do not follow dimension 0
- * gets no batches any more.
+ * Method. The tensors of several requests are laid one behind the other along dimension 0, and
+ * every output is cut the same way again (it is not copied: each request reads its rows). If the
+ * call fails, or an output has another number of rows, every request is run by itself, so that the
+ * one that is at fault has its error and the others their results. A model whose outputs do not
+ * follow dimension 0 gets no batches any more.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
 #include "serve/scheduler.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- what a call gave ------------------------------------------------------------------------------------ */
+/* ---- what a call gave ------------------------------------------------------------------------ */
 
 enum { OUTPUTS_DEPTH = 20, OUTPUTS_MOST = 10000 };
 
@@ -55,11 +56,14 @@ static bool outputs_push(outputs *o, const ctsc_value *v, const char *name) {
 static bool outputs_walk(outputs *o, const ctsc_value *v, const char *name, int depth) {
     ctsc_kind k = ctsc_value_kind(v);
     if (depth > OUTPUTS_DEPTH) return false;
-    if (k != CTSC_KIND_TUPLE && k != CTSC_KIND_LIST && k != CTSC_KIND_DICT) return outputs_push(o, v, name);
+    if (k != CTSC_KIND_TUPLE && k != CTSC_KIND_LIST && k != CTSC_KIND_DICT)
+        return outputs_push(o, v, name);
     bool ok = true;
     for (size_t i = 0; ok && i < ctsc_value_len(v); i++) {
-        ctsc_value *item = ctsc_value_item(v, i), *key = k == CTSC_KIND_DICT ? ctsc_value_key(v, i) : NULL;
-        const char *text = ctsc_value_kind(key) == CTSC_KIND_STRING ? ctsc_value_string(key, NULL) : NULL;
+        ctsc_value *item = ctsc_value_item(v, i),
+                   *key = k == CTSC_KIND_DICT ? ctsc_value_key(v, i) : NULL;
+        const char *text = ctsc_value_kind(key) == CTSC_KIND_STRING ? ctsc_value_string(key, NULL)
+                                                                    : NULL;
         ok = item && (k != CTSC_KIND_DICT || key) && outputs_walk(o, item, text, depth + 1);
         ctsc_value_free(item);
         ctsc_value_free(key);
@@ -67,18 +71,17 @@ static bool outputs_walk(outputs *o, const ctsc_value *v, const char *name, int 
     return ok;
 }
 
-bool outputs_add(outputs *o, const ctsc_value *result) {
-    return outputs_walk(o, result, NULL, 0);
-}
+bool outputs_add(outputs *o, const ctsc_value *result) { return outputs_walk(o, result, NULL, 0); }
 
-/* ---- the call ------------------------------------------------------------------------------------------------ */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static void batch_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
 
 /* What a failed call means to the client. */
-static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error, size_t size) {
+static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error,
+                        size_t size) {
     if (job_is_orphan(j)) {
         counter_add(&j->model->stats->cancelled, 1);
         snprintf(error, size, "the client hung up");
@@ -97,11 +100,14 @@ static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *
 }
 
 /* One call. deadline: of the job, or the earliest of the batch; cancel: what else stops it. */
-static ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline, const ctsc_cancel *cancel, outputs *o,
+static ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args,
+                              uint64_t deadline, const ctsc_cancel *cancel, outputs *o,
                               ctsc_error *e) {
-    ctsc_run_options ro = {.size = sizeof ro, .print = batch_drop, .max_bytes = m->config.max_bytes};
+    ctsc_run_options ro = {
+        .size = sizeof ro, .print = batch_drop, .max_bytes = m->config.max_bytes};
     ctsc_value *result = NULL;
-    if (deadline) { /* without one, nothing stops the call: loops that can be stopped are not run as native code */
+    /* without one, nothing stops the call: loops that can be stopped are not run as native code */
+    if (deadline) {
         ro.cancel = cancel;
         uint64_t now = clock_ns();
         if (now >= deadline) return CTSC_LIMIT;
@@ -113,7 +119,8 @@ static ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *a
     return s;
 }
 
-/* Processor time of this thread: what other programs do to the clock says nothing about the model. */
+/* Processor time of this thread: what other programs do to the clock says nothing
+ * about the model. */
 static uint64_t batch_cpu_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -121,11 +128,13 @@ static uint64_t batch_cpu_ns(void) {
 }
 
 static void batch_note_time(model *m, uint64_t ns) {
-    uint64_t old = atomic_load_explicit(&m->slowest_ns, memory_order_relaxed), faded = old - old / 16;
+    uint64_t old = atomic_load_explicit(&m->slowest_ns, memory_order_relaxed),
+             faded = old - old / 16;
     atomic_store_explicit(&m->slowest_ns, ns > faded ? ns : faded, memory_order_relaxed);
 }
 
-/* Asking for processor time is a system call, so a call that was quick by the clock is believed, and one that was not has the next one measured. */
+/* Asking for processor time is a system call, so a call that was quick by the clock is believed,
+ * and one that was not has the next one measured. */
 static void batch_note_call(model *m, bool measured, uint64_t cpu_ns, uint64_t took_ns) {
     bool slow = took_ns >= SCHEDULER_QUICK_NS;
     if (measured) batch_note_time(m, cpu_ns);
@@ -138,7 +147,8 @@ static void batch_run_one(model *m, job *j, ctsc_error *e) {
     bool measured = atomic_load_explicit(&m->seemed_slow, memory_order_relaxed);
     uint64_t cpu = measured ? batch_cpu_ns() : 0, start = clock_ns();
     counter_add(&m->stats->running, 1);
-    ctsc_status s = batch_call(m, j, j->args, j->deadline_ns, j->cancel ? j->cancel : m->cancel, &o, e);
+    ctsc_status s = batch_call(m, j, j->args, j->deadline_ns, j->cancel ? j->cancel : m->cancel, &o,
+                               e);
     uint64_t end = clock_ns();
     atomic_fetch_sub_explicit(&m->stats->running, 1, memory_order_relaxed);
     j->infer_ns = end - start;
@@ -150,12 +160,12 @@ static void batch_run_one(model *m, job *j, ctsc_error *e) {
     outputs_free(&o);
 }
 
-/* ---- several requests in one ------------------------------------------------------------------------------------ */
+/* ---- several requests in one ----------------------------------------------------------------- */
 
 static bool batch_same_item(const ctsc_value *a, const ctsc_value *b) {
     int n = ctsc_tensor_ndim(a);
-    if (ctsc_value_kind(a) != CTSC_KIND_TENSOR || ctsc_value_kind(b) != CTSC_KIND_TENSOR || ctsc_tensor_dtype(a) != ctsc_tensor_dtype(b) ||
-        ctsc_tensor_ndim(b) != n)
+    if (ctsc_value_kind(a) != CTSC_KIND_TENSOR || ctsc_value_kind(b) != CTSC_KIND_TENSOR ||
+        ctsc_tensor_dtype(a) != ctsc_tensor_dtype(b) || ctsc_tensor_ndim(b) != n)
         return false;
     for (int i = 1; i < n; i++)
         if (ctsc_tensor_sizes(a)[i] != ctsc_tensor_sizes(b)[i]) return false;
@@ -192,13 +202,14 @@ static ctsc_value *batch_concat(job *const *jobs, size_t n, size_t arg, int64_t 
 
 static bool batch_splits(const outputs *o, int64_t rows) {
     for (size_t i = 0; i < o->n; i++)
-        if (ctsc_value_kind(o->values[i]) != CTSC_KIND_TENSOR || ctsc_tensor_ndim(o->values[i]) < 1 ||
-            ctsc_tensor_sizes(o->values[i])[0] != rows)
+        if (ctsc_value_kind(o->values[i]) != CTSC_KIND_TENSOR ||
+            ctsc_tensor_ndim(o->values[i]) < 1 || ctsc_tensor_sizes(o->values[i])[0] != rows)
             return false;
     return true;
 }
 
-/* Runs them as one and finishes them; false: nothing was finished, they are to be run one by one. */
+/* Runs them as one and finishes them; false: nothing was finished, they are to be
+ * run one by one. */
 static bool batch_run_together(model *m, job **jobs, size_t n, ctsc_error *e) {
     uint64_t start = clock_ns(), deadline = 0;
     int64_t rows = 0, first = 0;
@@ -207,9 +218,11 @@ static bool batch_run_together(model *m, job **jobs, size_t n, ctsc_error *e) {
     bool ok = args != NULL;
     for (size_t k = 0; k < n; k++) {
         rows += jobs[k]->rows;
-        if (jobs[k]->deadline_ns && (!deadline || jobs[k]->deadline_ns < deadline)) deadline = jobs[k]->deadline_ns;
+        if (jobs[k]->deadline_ns && (!deadline || jobs[k]->deadline_ns < deadline))
+            deadline = jobs[k]->deadline_ns;
     }
-    for (size_t i = 0; ok && i < nargs; i++) ok = (args[i] = batch_concat(jobs, n, i, rows)) != NULL;
+    for (size_t i = 0; ok && i < nargs; i++)
+        ok = (args[i] = batch_concat(jobs, n, i, rows)) != NULL;
     outputs o = {0};
     uint64_t laid = clock_ns();
     counter_add(&m->stats->running, 1);

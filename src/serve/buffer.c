@@ -39,9 +39,7 @@ void buffer_put(buffer *b, const void *bytes, size_t n) {
     b->len += n;
 }
 
-void buffer_puts(buffer *b, const char *text) {
-    buffer_put(b, text, strlen(text));
-}
+void buffer_puts(buffer *b, const char *text) { buffer_put(b, text, strlen(text)); }
 
 void buffer_printf(buffer *b, const char *fmt, ...) {
     va_list ap;
@@ -61,8 +59,9 @@ void buffer_printf(buffer *b, const char *fmt, ...) {
 /* Length of the UTF-8 sequence at p, 0 if it is none (overlong forms and surrogates are none). */
 static size_t buffer_utf8(const unsigned char *p, size_t n) {
     static const struct { unsigned char lo, hi, len, next_lo, next_hi; } forms[] = {
-        {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F},
-        {0xEE, 0xEF, 3, 0x80, 0xBF}, {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F}};
+        {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF},
+        {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF}, {0xF0, 0xF0, 4, 0x90, 0xBF},
+        {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F}};
     if (*p < 0x80) return 1;
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         if (*p < forms[k].lo || *p > forms[k].hi || n < forms[k].len) continue;

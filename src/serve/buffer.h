@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffer.h - growing text and bytes, JSON written into them, numbers read from JSON, and the clock. */
+/* buffer.h - growing text and bytes, JSON written into them, numbers read from
+ * JSON, and the clock. */
 #ifndef CTSC_SERVE_BUFFER_H
 #define CTSC_SERVE_BUFFER_H
 
@@ -7,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* {0} is an empty one. After a failed allocation everything is ignored and `failed` says so: look once, at the end. */
+/* {0} is an empty one. After a failed allocation everything is ignored and `failed` says so: look
+ * once, at the end. */
 typedef struct buffer {
     char *data; /* from malloc; not terminated */
     size_t len, cap;
@@ -27,8 +29,8 @@ static inline void buffer_putc(buffer *b, char c) {
     if (to) *to = c, b->len++;
 }
 
-/* JSON numbers (number.c): the shortest text that reads back as the same number; nan and the infinities, for which JSON has
- * no number, are null. */
+/* JSON numbers (number.c): the shortest text that reads back as the same number; nan and the
+ * infinities, for which JSON has no number, are null. */
 void buffer_int(buffer *b, int64_t i);
 void buffer_float(buffer *b, float f);
 void buffer_double(buffer *b, double d);
@@ -39,7 +41,8 @@ typedef struct number {
     int64_t i; /* if is_int */
     double d;  /* always */
 } number;
-/* Reads one at p; the text ends at end, where a NUL byte stands. What follows it, or NULL if there is none. */
+/* Reads one at p; the text ends at end, where a NUL byte stands. What follows it, or NULL
+ * if there is none. */
 const char *number_read(const char *p, const char *end, number *out);
 
 uint64_t clock_ns(void);      /* monotonic */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.c - reads config.json. A key that is not known is an error: a mistyped one would else be a setting that silently does nothing.
+ * config.c - reads config.json. A key that is not known is an error: a mistyped one would else be a
+ * setting that silently does nothing.
  *
  * Tests: tests/unit/test_serve.c
  */
@@ -11,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- datatypes ------------------------------------------------------------------------------------------- */
+/* ---- datatypes ------------------------------------------------------------------------------- */
 
 static const datatype datatypes[] = {
-    {"BOOL", CTSC_BOOL, 1, true},     {"UINT8", CTSC_UINT8, 1, true},    {"INT8", CTSC_INT8, 1, true},
-    {"INT16", CTSC_INT16, 2, true},   {"INT32", CTSC_INT32, 4, true},    {"INT64", CTSC_INT64, 8, true},
-    {"FP16", CTSC_FLOAT16, 2, false}, {"BF16", CTSC_BFLOAT16, 2, false}, {"FP32", CTSC_FLOAT32, 4, true},
-    {"FP64", CTSC_FLOAT64, 8, true},  {"BYTES", CTSC_UINT8, 0, true}};
+    {"BOOL", CTSC_BOOL, 1, true},     {"UINT8", CTSC_UINT8, 1, true},
+    {"INT8", CTSC_INT8, 1, true},     {"INT16", CTSC_INT16, 2, true},
+    {"INT32", CTSC_INT32, 4, true},   {"INT64", CTSC_INT64, 8, true},
+    {"FP16", CTSC_FLOAT16, 2, false}, {"BF16", CTSC_BFLOAT16, 2, false},
+    {"FP32", CTSC_FLOAT32, 4, true},  {"FP64", CTSC_FLOAT64, 8, true},
+    {"BYTES", CTSC_UINT8, 0, true}};
 enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 const datatype *const datatype_bytes = &datatypes[DATATYPES - 1];
 
@@ -33,7 +36,7 @@ const datatype *datatype_of(ctsc_dtype d) {
     return NULL;
 }
 
-/* ---- config.json ----------------------------------------------------------------------------------------- */
+/* ---- config.json ----------------------------------------------------------------------------- */
 
 void config_free(model_config *c) {
     for (size_t i = 0; i < c->ninputs; i++) free(c->inputs[i].name);
@@ -46,23 +49,28 @@ void config_free(model_config *c) {
 
 typedef struct config_reader { model_config *c; char *why; size_t why_size; } config_reader;
 
-static bool config_whole(config_reader *r, const char *key, const json_t *v, int64_t lo, int64_t hi, int64_t *out) {
+static bool config_whole(config_reader *r, const char *key, const json_t *v, int64_t lo, int64_t hi,
+                         int64_t *out) {
     if (json_is_integer(v) && json_integer_value(v) >= lo && json_integer_value(v) <= hi) {
         *out = json_integer_value(v);
         return true;
     }
-    snprintf(r->why, r->why_size, "config.json: '%s' must be a whole number from %lld to %lld", key, (long long)lo, (long long)hi);
+    snprintf(r->why, r->why_size, "config.json: '%s' must be a whole number from %lld to %lld", key,
+             (long long)lo, (long long)hi);
     return false;
 }
 
 static bool config_shape(config_reader *r, const json_t *v, config_tensor *t) {
     if (!json_is_array(v) || json_array_size(v) > CONFIG_MAX_DIMS) {
-        snprintf(r->why, r->why_size, "config.json: a 'shape' must be a list of at most %d numbers", CONFIG_MAX_DIMS);
+        snprintf(r->why, r->why_size, "config.json: a 'shape' must be a list of at most %d numbers",
+                 CONFIG_MAX_DIMS);
         return false;
     }
     t->ndim = (int)json_array_size(v);
     for (int i = 0; i < t->ndim; i++)
-        if (!config_whole(r, "shape", json_array_get(v, (size_t)i), -1, INT64_C(1) << 40, &t->dims[i])) return false;
+        if (!config_whole(r, "shape", json_array_get(v, (size_t)i), -1, INT64_C(1) << 40,
+                          &t->dims[i]))
+            return false;
     return true;
 }
 
@@ -77,13 +85,15 @@ static bool config_one_tensor(config_reader *r, const json_t *v, config_tensor *
         } else if (!strcmp(key, "datatype") && json_is_string(item)) {
             t->type = datatype_named(json_string_value(item));
             if (!t->type) {
-                snprintf(r->why, r->why_size, "config.json: there is no datatype '%.40s'", json_string_value(item));
+                snprintf(r->why, r->why_size, "config.json: there is no datatype '%.40s'",
+                         json_string_value(item));
                 return false;
             }
         } else if (!strcmp(key, "shape")) {
             if (!config_shape(r, item, t)) return false;
         } else {
-            snprintf(r->why, r->why_size, "config.json: a tensor has 'name', 'datatype' and 'shape', not '%.40s'", key);
+            snprintf(r->why, r->why_size,
+                     "config.json: a tensor has 'name', 'datatype' and 'shape', not '%.40s'", key);
             return false;
         }
     }
@@ -92,7 +102,8 @@ static bool config_one_tensor(config_reader *r, const json_t *v, config_tensor *
     return false;
 }
 
-static bool config_tensors(config_reader *r, const char *key, const json_t *v, config_tensor **rows, size_t *n) {
+static bool config_tensors(config_reader *r, const char *key, const json_t *v, config_tensor **rows,
+                           size_t *n) {
     if (!json_is_array(v) || json_array_size(v) > CONFIG_MAX_TENSORS) {
         snprintf(r->why, r->why_size, "config.json: '%s' must be a list", key);
         return false;
@@ -134,8 +145,14 @@ static bool config_versions(config_reader *r, const json_t *v) {
 }
 
 /* Settings that are whole numbers: key, bounds, where it goes, and what it is multiplied with. */
-static const struct { const char *key; int64_t lo, hi; size_t offset, size; int64_t scale; } config_numbers[] = {
-#define NUMBER(key, lo, hi, field, scale) {key, lo, hi, offsetof(model_config, field), sizeof(((model_config *)0)->field), scale}
+static const struct {
+    const char *key;
+    int64_t lo, hi;
+    size_t offset, size;
+    int64_t scale;
+} config_numbers[] = {
+#define NUMBER(key, lo, hi, field, scale)                                                          \
+    {key, lo, hi, offsetof(model_config, field), sizeof(((model_config *)0)->field), scale}
     /* clang-format off */
     NUMBER("max_batch_size",     0, 65536,     max_batch,    1),
     NUMBER("max_queue_delay_us", 0, 10000000,  max_delay_us, 1),
@@ -145,7 +162,7 @@ static const struct { const char *key; int64_t lo, hi; size_t offset, size; int6
     NUMBER("max_bytes",          0, INT64_MAX, max_bytes,    1),
     NUMBER("opt",                0, 3,         opt,          1),
     NUMBER("warmup",             0, 1000,      warmup,       1)
-    /* clang-format on */
+/* clang-format on */
 #undef NUMBER
 };
 
@@ -162,17 +179,23 @@ static bool config_key(config_reader *r, const char *key, const json_t *v) {
         n *= config_numbers[i].scale;
         int small = (int)n; /* the table's bounds say that it fits where the field is an int */
         bool wide = config_numbers[i].size == sizeof n;
-        memcpy((char *)c + config_numbers[i].offset, wide ? (void *)&n : (void *)&small, config_numbers[i].size);
+        memcpy((char *)c + config_numbers[i].offset, wide ? (void *)&n : (void *)&small,
+               config_numbers[i].size);
         return true;
     }
     snprintf(r->why, r->why_size, "config.json: there is no setting '%.40s'", key);
     return false;
 }
 
-bool config_read(const char *text, size_t len, const serve_options *o, model_config *out, char *why, size_t why_size) {
+bool config_read(const char *text, size_t len, const serve_options *o, model_config *out, char *why,
+                 size_t why_size) {
     config_reader r = {.c = out, .why = why, .why_size = why_size};
-    *out = (model_config){.instances = o->instances, .max_queue = o->max_queue, .timeout_us = o->timeout_us,
-                          .max_bytes = o->max_bytes, .opt = 2, .warmup = 4};
+    *out = (model_config){.instances = o->instances,
+                          .max_queue = o->max_queue,
+                          .timeout_us = o->timeout_us,
+                          .max_bytes = o->max_bytes,
+                          .opt = 2,
+                          .warmup = 4};
     out->method = strdup("forward");
     if (text && len > (1u << 20)) {
         snprintf(why, why_size, "config.json is larger than 1 MiB");
@@ -181,7 +204,9 @@ bool config_read(const char *text, size_t len, const serve_options *o, model_con
     json_error_t je;
     json_t *root = text ? json_loadb(text, len, 0, &je) : json_object();
     bool ok = json_is_object(root);
-    if (!ok) snprintf(why, why_size, "config.json, line %d: %.100s", root ? 1 : je.line, root ? "not an object" : je.text);
+    if (!ok)
+        snprintf(why, why_size, "config.json, line %d: %.100s", root ? 1 : je.line,
+                 root ? "not an object" : je.text);
     const char *key;
     json_t *v;
     if (ok) {

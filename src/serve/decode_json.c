@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decode_json.c - the lists of numbers in a request, read without making a JSON object of each number.
+ * decode_json.c - the lists of numbers in a request, read without making a JSON
+ * object of each number.
  *
- * Method. One walk over the text finds the arrays at inputs[i].data. Those that hold no strings are noted as spans; the JSON parser gets
- * a copy of the text with the number of the span in their place. Later, when datatype and shape are known, a span is read straight into
- * the tensor. What stands in a span is checked by the reader as strictly as a JSON parser would; what stands around it is the JSON
- * parser's business, so the walk may be naive about text that is not JSON.
+ * Method. One walk over the text finds the arrays at inputs[i].data. Those that hold no strings are
+ * noted as spans; the JSON parser gets a copy of the text with the number of the span in their
+ * place. Later, when datatype and shape are known, a span is read straight into the tensor. What
+ * stands in a span is checked by the reader as strictly as a JSON parser would; what stands around
+ * it is the JSON parser's business, so the walk may be naive about text that is not JSON.
  * Tests: tests/unit/test_serve.c, tests/fuzz/fuzz_request.c
  */
 #include "serve/infer.h"
@@ -13,10 +15,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- finding -------------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 enum { DATA_DEPTH = 4 };
-typedef struct data_walk { const char *key[DATA_DEPTH]; size_t len[DATA_DEPTH]; } data_walk; /* the last key at each depth */
+/* the last key at each depth */
+typedef struct data_walk { const char *key[DATA_DEPTH]; size_t len[DATA_DEPTH]; } data_walk;
 
 static bool data_is(const data_walk *w, int depth, const char *name) {
     return w->len[depth] == strlen(name) && !memcmp(w->key[depth], name, w->len[depth]);
@@ -28,7 +31,8 @@ static const char *data_string_end(const char *p, const char *end) {
     return p < end ? p : end;
 }
 
-/* Behind the ']' that closes the '[' at p; NULL if there is none, or something other than numbers inside. */
+/* Behind the ']' that closes the '[' at p; NULL if there is none, or something other
+ * than numbers inside. */
 static const char *data_close(const char *p, const char *end) {
     int depth = 0;
     for (; p < end; p++) {
@@ -39,9 +43,7 @@ static const char *data_close(const char *p, const char *end) {
     return NULL;
 }
 
-static bool data_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+static bool data_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /* Notes the string at p if it is a key. Behind it. */
 static const char *data_string(data_walk *w, int depth, const char *p, const char *end) {
@@ -65,7 +67,8 @@ void infer_find_data(infer *q, const char *text, size_t len, buffer *rest) {
             continue;
         }
         const char *close = NULL;
-        if (*p == '[' && depth == 3 && data_is(&w, 3, "data") && data_is(&w, 1, "inputs") && q->nspans < INFER_SPANS)
+        if (*p == '[' && depth == 3 && data_is(&w, 3, "data") && data_is(&w, 1, "inputs") &&
+            q->nspans < INFER_SPANS)
             close = data_close(p, end);
         if (close) {
             buffer_put(rest, copied, (size_t)(p - copied));
@@ -81,11 +84,12 @@ void infer_find_data(infer *q, const char *text, size_t len, buffer *rest) {
     buffer_put(rest, copied, (size_t)(end - copied));
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool data_whole(const number *v, int64_t lo, int64_t hi, int64_t *out) {
     if (v->is_int) *out = v->i;
-    else if (v->d == floor(v->d) && fabs(v->d) <= 9007199254740992.0) *out = (int64_t)v->d; /* 1.0, 1e3 */
+    /* 1.0, 1e3 */
+    else if (v->d == floor(v->d) && fabs(v->d) <= 9007199254740992.0) *out = (int64_t)v->d;
     else return false;
     return *out >= lo && *out <= hi;
 }
@@ -100,16 +104,16 @@ static bool data_store(const datatype *t, void *to, size_t i, const number *v) {
         if (!data_whole(v, 0, 1, &n)) return false;
         ((uint8_t *)to)[i] = (uint8_t)n;
         return true;
-#define DATA_INT(code, ctype, lo, hi)                                                                                       \
-    case code:                                                                                                              \
-        if (v->is_bool || !data_whole(v, lo, hi, &n)) return false;                                                          \
-        ((ctype *)to)[i] = (ctype)n;                                                                                        \
+#define DATA_INT(code, ctype, lo, hi)                                                              \
+    case code:                                                                                     \
+        if (v->is_bool || !data_whole(v, lo, hi, &n)) return false;                                \
+        ((ctype *)to)[i] = (ctype)n;                                                               \
         return true;
-    DATA_INT(CTSC_UINT8, uint8_t, 0, UINT8_MAX)
-    DATA_INT(CTSC_INT8, int8_t, INT8_MIN, INT8_MAX)
-    DATA_INT(CTSC_INT16, int16_t, INT16_MIN, INT16_MAX)
-    DATA_INT(CTSC_INT32, int32_t, INT32_MIN, INT32_MAX)
-    DATA_INT(CTSC_INT64, int64_t, INT64_MIN, INT64_MAX)
+        DATA_INT(CTSC_UINT8, uint8_t, 0, UINT8_MAX)
+        DATA_INT(CTSC_INT8, int8_t, INT8_MIN, INT8_MAX)
+        DATA_INT(CTSC_INT16, int16_t, INT16_MIN, INT16_MAX)
+        DATA_INT(CTSC_INT32, int32_t, INT32_MIN, INT32_MAX)
+        DATA_INT(CTSC_INT64, int64_t, INT64_MIN, INT64_MAX)
 #undef DATA_INT
     default: return false;
     }
@@ -135,11 +139,13 @@ bool infer_read_numbers(infer *q, const infer_span *s, const datatype *t, void *
         } else {
             const char *next = value ? NULL : number_read(p, s->end, &v);
             if (!next) {
-                snprintf(q->why, sizeof q->why, "'data' is no list of numbers (at '%.*s')", (int)(s->end - p < 12 ? s->end - p : 12), p);
+                snprintf(q->why, sizeof q->why, "'data' is no list of numbers (at '%.*s')",
+                         (int)(s->end - p < 12 ? s->end - p : 12), p);
                 return false;
             }
             if (count < n && !data_store(t, to, count, &v)) {
-                snprintf(q->why, sizeof q->why, "'data' holds %.*s, which is no %s", (int)(next - p < 30 ? next - p : 30), p, t->name);
+                snprintf(q->why, sizeof q->why, "'data' holds %.*s, which is no %s",
+                         (int)(next - p < 30 ? next - p : 30), p, t->name);
                 return false;
             }
             count++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * encode.c - what a model gave to the response of the protocol: JSON, and behind it the outputs that are wanted as binary data.
+ * encode.c - what a model gave to the response of the protocol: JSON, and behind it the outputs
+ * that are wanted as binary data.
  *
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
@@ -31,11 +32,16 @@ static bool encode_fail(infer *q, const char *fmt, ...) {
     return false;
 }
 
-static bool encode_tensor(infer *q, const ctsc_value *v, int64_t first, int64_t total, encode_row *r) {
+static bool encode_tensor(infer *q, const ctsc_value *v, int64_t first, int64_t total,
+                          encode_row *r) {
     r->type = datatype_of(ctsc_tensor_dtype(v));
     r->ndim = ctsc_tensor_ndim(v);
-    if (!r->type) return encode_fail(q, "output '%.60s' has complex numbers, which the protocol cannot carry", r->name);
-    if (r->ndim > CONFIG_MAX_DIMS) return encode_fail(q, "output '%.60s' has more than %d dimensions", r->name, CONFIG_MAX_DIMS);
+    if (!r->type)
+        return encode_fail(q, "output '%.60s' has complex numbers, which the protocol cannot carry",
+                           r->name);
+    if (r->ndim > CONFIG_MAX_DIMS)
+        return encode_fail(q, "output '%.60s' has more than %d dimensions", r->name,
+                           CONFIG_MAX_DIMS);
     size_t inner = 1;
     for (int i = 0; i < r->ndim; i++) {
         r->sizes[i] = ctsc_tensor_sizes(v)[i];
@@ -74,7 +80,8 @@ static bool encode_plain(infer *q, const ctsc_value *v, encode_row *r) {
         r->type = datatype_bytes;
         r->plain = v;
         return true;
-    default: return encode_fail(q, "output '%.60s' is a value that the protocol cannot carry", r->name);
+    default:
+        return encode_fail(q, "output '%.60s' is a value that the protocol cannot carry", r->name);
     }
 }
 
@@ -85,16 +92,16 @@ static size_t encode_bytes(const encode_row *r) {
     return 4 + len;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static void encode_numbers(const encode_row *r, buffer *out) {
-#define ENCODE_LOOP(ctype, write)                                                                                          \
-    for (size_t i = 0; i < r->count; i++) {                                                                               \
-        ctype v;                                                                                                          \
-        memcpy(&v, r->data + i * sizeof v, sizeof v);                                                                      \
-        if (i) buffer_putc(out, ',');                                                                                     \
-        write;                                                                                                            \
-    }                                                                                                                     \
+#define ENCODE_LOOP(ctype, write)                                                                  \
+    for (size_t i = 0; i < r->count; i++) {                                                        \
+        ctype v;                                                                                   \
+        memcpy(&v, r->data + i * sizeof v, sizeof v);                                              \
+        if (i) buffer_putc(out, ',');                                                              \
+        write;                                                                                     \
+    }                                                                                              \
     break;
     switch (r->type->dtype) {
     case CTSC_FLOAT32: ENCODE_LOOP(float, buffer_float(out, v))
@@ -129,18 +136,23 @@ static void encode_raw(const encode_row *r, buffer *out) {
     }
     size_t len;
     const char *text = ctsc_value_string(r->plain, &len);
-    unsigned char prefix[4] = {(unsigned char)len, (unsigned char)(len >> 8), (unsigned char)(len >> 16), (unsigned char)(len >> 24)};
+    unsigned char prefix[4] = {(unsigned char)len, (unsigned char)(len >> 8),
+                               (unsigned char)(len >> 16), (unsigned char)(len >> 24)};
     buffer_put(out, prefix, sizeof prefix);
     buffer_put(out, text, len);
 }
 
-/* ---- the response -------------------------------------------------------------------------------------------------------- */
+/* ---- the response ---------------------------------------------------------------------------- */
 
 /* Output i of the call. */
-static bool encode_find(infer *q, const outputs *o, size_t i, int64_t first, int64_t total, encode_row *r) {
+static bool encode_find(infer *q, const outputs *o, size_t i, int64_t first, int64_t total,
+                        encode_row *r) {
     *r = (encode_row){0};
-    r->name = o->names[i] && i >= q->job.model->config.noutputs ? o->names[i] : model_output_name(q->job.model, i, r->room);
-    if (ctsc_value_kind(o->values[i]) == CTSC_KIND_TENSOR) return encode_tensor(q, o->values[i], first, total, r);
+    r->name = o->names[i] && i >= q->job.model->config.noutputs
+                  ? o->names[i]
+                  : model_output_name(q->job.model, i, r->room);
+    if (ctsc_value_kind(o->values[i]) == CTSC_KIND_TENSOR)
+        return encode_tensor(q, o->values[i], first, total, r);
     return encode_plain(q, o->values[i], r);
 }
 
@@ -157,12 +169,15 @@ static const json_t *encode_wanted(const infer *q, const char *name) {
 
 static bool encode_binary(const infer *q, const encode_row *r, const json_t *wanted) {
     const json_t *own = json_object_get(json_object_get(wanted, "parameters"), "binary_data");
-    return json_is_boolean(own) ? json_is_true(own) : q->binary || (!r->type->has_json && r->type->size && q->x->header_length);
+    return json_is_boolean(own)
+               ? json_is_true(own)
+               : q->binary || (!r->type->has_json && r->type->size && q->x->header_length);
 }
 
 static bool encode_row_head(infer *q, const encode_row *r, bool binary, buffer *out) {
     if (!binary && r->type->size && !r->type->has_json)
-        return encode_fail(q, "output '%.60s': JSON has no %s numbers, ask for it as binary data", r->name, r->type->name);
+        return encode_fail(q, "output '%.60s': JSON has no %s numbers, ask for it as binary data",
+                           r->name, r->type->name);
     buffer_puts(out, "{\"name\":");
     buffer_json(out, r->name, strlen(r->name));
     buffer_puts(out, ",\"datatype\":\"");
@@ -188,10 +203,13 @@ static bool encode_check_wanted(infer *q, const outputs *o, int *status) {
         const char *n = json_string_value(json_object_get(v, "name"));
         bool known = false;
         for (size_t k = 0; n && k < o->n && !known; k++)
-            known = !strcmp(n, o->names[k] && k >= q->job.model->config.noutputs ? o->names[k] : model_output_name(q->job.model, k, room));
+            known = !strcmp(n, o->names[k] && k >= q->job.model->config.noutputs
+                                   ? o->names[k]
+                                   : model_output_name(q->job.model, k, room));
         *status = 400;
         if (!known) return encode_fail(q, "the model has no output '%.60s'", n ? n : "");
-        if (json_object_get(json_object_get(v, "parameters"), "classification")) return encode_fail(q, "classification is not supported");
+        if (json_object_get(json_object_get(v, "parameters"), "classification"))
+            return encode_fail(q, "classification is not supported");
     }
     return true;
 }
@@ -213,7 +231,8 @@ bool infer_encode(infer *q, const outputs *o, int64_t first, int64_t total, int 
     buffer_puts(out, ",\"outputs\":[");
     for (size_t i = 0; i < o->n; i++) {
         encode_row r;
-        if (ctsc_value_kind(o->values[i]) == CTSC_KIND_NONE) continue; /* an Optional that is not there */
+        /* an Optional that is not there */
+        if (ctsc_value_kind(o->values[i]) == CTSC_KIND_NONE) continue;
         bool ok = encode_find(q, o, i, first, total, &r);
         const json_t *wanted = ok && q->wanted ? encode_wanted(q, r.name) : NULL;
         if (ok && q->wanted && !wanted) continue;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder.c - from the files of a folder to the models of the repository: looking, loading, loading again, unloading.
+ * folder.c - from the files of a folder to the models of the repository: looking, loading, loading
+ * again, unloading.
  *
- * Method. A look notes what is there. A file that is new or has changed is loaded once two looks in a row saw the same time, size and inode.
- * The new model is complete before it takes the place of the old one, in one store under the repository's lock; requests that run hold
- * references to the old one. If it cannot be loaded, the old one stays, and the file is tried again when it changes.
+ * Method. A look notes what is there. A file that is new or has changed is loaded once two looks in
+ * a row saw the same time, size and inode. The new model is complete before it takes the place of
+ * the old one, in one store under the repository's lock; requests that run hold references to the
+ * old one. If it cannot be loaded, the old one stays, and the file is tried again when it changes.
  * Tests: tests/serve/client.py
  */
 #include "serve/repository.h"
@@ -17,10 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- files --------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static file_stamp folder_stamp(const struct stat *st) {
-    return (file_stamp){(int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec, (int64_t)st->st_size, (int64_t)st->st_ino};
+    return (file_stamp){(int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+                        (int64_t)st->st_size, (int64_t)st->st_ino};
 }
 
 static bool folder_same(file_stamp a, file_stamp b) {
@@ -40,17 +43,22 @@ static void *folder_read(const char *path, size_t *len, file_stamp *stamp, char 
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     char *data = NULL;
     size_t n = 0;
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) data = malloc((size_t)st.st_size + 1);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        data = malloc((size_t)st.st_size + 1);
     while (data && n < (size_t)st.st_size) {
         ssize_t got = read(fd, data + n, (size_t)st.st_size - n);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
         n += (size_t)got;
     }
-    bool ok = data && n == (size_t)st.st_size && fstat(fd, &after) == 0 && folder_same(folder_stamp(&st), folder_stamp(&after));
+    bool ok = data && n == (size_t)st.st_size && fstat(fd, &after) == 0 &&
+              folder_same(folder_stamp(&st), folder_stamp(&after));
     if (fd >= 0) close(fd);
     if (!ok) {
-        snprintf(why, size, fd < 0 ? "the file cannot be read" : data ? "the file changed while it was read" : "out of memory");
+        snprintf(why, size,
+                 fd < 0 ? "the file cannot be read"
+                 : data ? "the file changed while it was read"
+                        : "out of memory");
         free(data);
         return NULL;
     }
@@ -59,7 +67,7 @@ static void *folder_read(const char *path, size_t *len, file_stamp *stamp, char 
     return data;
 }
 
-/* ---- entries --------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static char *folder_join(const char *a, const char *b, const char *c) {
     char *out = NULL;
@@ -84,7 +92,8 @@ static entry *folder_add_entry(repository *r, const char *name, int64_t number, 
     entry *e = calloc(1, sizeof *e);
     char digits[24];
     snprintf(digits, sizeof digits, "%lld", (long long)number);
-    if (e) e->name = strdup(name), e->version = strdup(digits), e->number = number, e->wanted = wanted;
+    if (e)
+        e->name = strdup(name), e->version = strdup(digits), e->number = number, e->wanted = wanted;
     bool ok = e && e->name && e->version;
     pthread_mutex_lock(&r->lock);
     if (ok && r->n == r->cap) {
@@ -94,7 +103,8 @@ static entry *folder_add_entry(repository *r, const char *name, int64_t number, 
     }
     if (ok) {
         size_t at = r->n++;
-        for (; at > 0 && folder_order(e, r->entries[at - 1]) < 0; at--) r->entries[at] = r->entries[at - 1];
+        for (; at > 0 && folder_order(e, r->entries[at - 1]) < 0; at--)
+            r->entries[at] = r->entries[at - 1];
         r->entries[at] = e;
     }
     pthread_mutex_unlock(&r->lock);
@@ -104,12 +114,14 @@ static entry *folder_add_entry(repository *r, const char *name, int64_t number, 
 
 static entry *folder_entry(repository *r, const char *name, int64_t number) {
     for (size_t i = 0; i < r->n; i++) /* only the holder of `loading`, which we are, adds entries */
-        if (!strcmp(r->entries[i]->name, name) && r->entries[i]->number == number) return r->entries[i];
+        if (!strcmp(r->entries[i]->name, name) && r->entries[i]->number == number)
+            return r->entries[i];
     return NULL;
 }
 
 /* Notes a file, if it is there. path_take, config_take: from malloc. False: no memory. */
-static bool folder_note(repository *r, const char *name, int64_t number, char *path_take, char *config_take, bool wanted) {
+static bool folder_note(repository *r, const char *name, int64_t number, char *path_take,
+                        char *config_take, bool wanted) {
     bool ok = path_take && config_take, there = ok && folder_look_at(path_take).inode;
     entry *e = there ? folder_entry(r, name, number) : NULL;
     if (there && !e) ok = (e = folder_add_entry(r, name, number, wanted)) != NULL;
@@ -151,7 +163,8 @@ static int64_t folder_version(const char *text) {
 
 /* DIR/NAME.pt, or DIR/NAME.pt2 where only that is there. */
 static char *folder_archive(const char *dir, const char *name) {
-    char *path = folder_join(dir, name, ".pt"), *exported = path && access(path, F_OK) ? folder_join(dir, name, ".pt2") : NULL;
+    char *path = folder_join(dir, name, ".pt"),
+         *exported = path && access(path, F_OK) ? folder_join(dir, name, ".pt2") : NULL;
     if (exported && !access(exported, F_OK)) {
         free(path);
         return exported;
@@ -169,14 +182,20 @@ static bool folder_scan_model(repository *r, const char *name, bool wanted) {
         int64_t number = folder_version(f->d_name);
         char *sub = number > 0 ? folder_join(dir, f->d_name, "") : NULL;
         if (number > 0)
-            ok = sub && folder_note(r, name, number, folder_archive(sub, "model"), folder_join(dir, "config", ".json"), wanted) && ok;
+            ok = sub &&
+                 folder_note(r, name, number, folder_archive(sub, "model"),
+                             folder_join(dir, "config", ".json"), wanted) &&
+                 ok;
         free(sub);
     }
     if (d) {
         closedir(d);
-        ok = folder_note(r, name, 1, folder_archive(dir, "model"), folder_join(dir, "config", ".json"), wanted) && ok;
+        ok = folder_note(r, name, 1, folder_archive(dir, "model"),
+                         folder_join(dir, "config", ".json"), wanted) &&
+             ok;
     }
-    char *path = folder_archive(r->options->folder, name), *config = folder_join(r->options->folder, name, ".json");
+    char *path = folder_archive(r->options->folder, name),
+         *config = folder_join(r->options->folder, name, ".json");
     ok = folder_note(r, name, 1, path, config, wanted) && ok;
     free(dir);
     return ok;
@@ -186,7 +205,8 @@ static void folder_scan_begin(repository *r) {
     for (size_t i = 0; i < r->n; i++) r->entries[i]->noted = false;
 }
 
-/* What was not noted (of all models, or of one) is gone, if everything was seen: models that run are not given up for want of memory or of descriptors. */
+/* What was not noted (of all models, or of one) is gone, if everything was seen: models that run
+ * are not given up for want of memory or of descriptors. */
 static void folder_scan_end(repository *r, const char *name, bool all_seen) {
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n && all_seen; i++)
@@ -210,11 +230,12 @@ static void folder_scan(repository *r, bool wanted) {
     folder_scan_end(r, NULL, ok);
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static void folder_tell(repository *r, const entry *e, const char *what, const char *reason) {
     char text[700];
-    snprintf(text, sizeof text, "model %s version %s: %s%s%s", e->name, e->version, what, *reason ? ": " : "", reason);
+    snprintf(text, sizeof text, "model %s version %s: %s%s%s", e->name, e->version, what,
+             *reason ? ": " : "", reason);
     if (r->note) r->note(r->ctx, text);
 }
 
@@ -237,7 +258,8 @@ static void folder_fail(repository *r, entry *e, const char *why) {
     pthread_mutex_lock(&r->lock);
     bool serves = e->current != NULL;
     e->state = serves ? ENTRY_READY : ENTRY_UNAVAILABLE;
-    snprintf(e->reason, sizeof e->reason, "%s%s", serves ? "the older one serves on, since loading failed: " : "", why);
+    snprintf(e->reason, sizeof e->reason, "%s%s",
+             serves ? "the older one serves on, since loading failed: " : "", why);
     pthread_mutex_unlock(&r->lock);
     if (e->loaded.inode) counter_add(&e->stats.reload_failures, 1);
     folder_tell(r, e, serves ? "not reloaded" : "not loaded", why);
@@ -245,7 +267,9 @@ static void folder_fail(repository *r, entry *e, const char *why) {
 
 static bool folder_superseded(repository *r, const entry *e) {
     for (size_t i = 0; i < r->n; i++)
-        if (r->entries[i]->here && r->entries[i]->number > e->number && !strcmp(r->entries[i]->name, e->name)) return true;
+        if (r->entries[i]->here && r->entries[i]->number > e->number &&
+            !strcmp(r->entries[i]->name, e->name))
+            return true;
     return false;
 }
 
@@ -253,7 +277,8 @@ static bool folder_superseded(repository *r, const entry *e) {
 static bool folder_is_data(const repository *r, const entry *e) {
     char *loose = folder_join(r->options->folder, e->name, ".pt");
     ctsc_value *v = NULL;
-    bool data = loose && e->path && !strcmp(loose, e->path) && ctsc_value_load(loose, &v, NULL) == CTSC_OK;
+    bool data = loose && e->path && !strcmp(loose, e->path) &&
+                ctsc_value_load(loose, &v, NULL) == CTSC_OK;
     ctsc_value_free(v);
     free(loose);
     return data;
@@ -272,7 +297,8 @@ static bool folder_load(repository *r, entry *e, const char *override, char *why
     if (!e->current) e->state = ENTRY_LOADING;
     pthread_mutex_unlock(&r->lock);
     bool ok = true;
-    if (!override && e->config_seen.inode) ok = (text = folder_read(e->config_path, &config_len, &config_stamp, why, size)) != NULL;
+    if (!override && e->config_seen.inode)
+        ok = (text = folder_read(e->config_path, &config_len, &config_stamp, why, size)) != NULL;
     ok = ok && config_read(override ? override : text, config_len, r->options, &config, why, size);
     free(text);
     bool skip = ok && config.only_latest && folder_superseded(r, e);
@@ -299,7 +325,8 @@ static void folder_unload(repository *r, entry *e, const char *reason) {
     e->loaded = (file_stamp){0};
     folder_tell(r, e, "unloaded", reason);
     for (size_t i = 0; i < r->n; i++) /* a lower version may now be the latest */
-        if (!r->entries[i]->current && !strcmp(r->entries[i]->name, e->name) && r->entries[i]->number < e->number)
+        if (!r->entries[i]->current && !strcmp(r->entries[i]->name, e->name) &&
+            r->entries[i]->number < e->number)
             r->entries[i]->loaded = (file_stamp){0};
 }
 
@@ -309,7 +336,8 @@ void repository_look(repository *r, bool start) {
     folder_scan(r, !r->options->explicit_loading);
     for (size_t i = 0; i < r->n; i++) {
         entry *e = r->entries[i];
-        file_stamp now = e->here ? folder_look_at(e->path) : (file_stamp){0}, config = folder_look_at(e->config_path);
+        file_stamp now = e->here ? folder_look_at(e->path) : (file_stamp){0},
+                   config = folder_look_at(e->config_path);
         bool settled = folder_same(now, e->seen) && folder_same(config, e->config_seen);
         bool changed = !folder_same(now, e->loaded) || !folder_same(config, e->config_loaded);
         e->seen = now;
@@ -330,7 +358,8 @@ static void folder_want(repository *r, entry *e, bool wanted) {
     pthread_mutex_unlock(&r->lock);
 }
 
-bool repository_load(repository *r, const char *name, const char *config, char *why, size_t size, bool *known) {
+bool repository_load(repository *r, const char *name, const char *config, char *why, size_t size,
+                     bool *known) {
     bool ok = true;
     char text[300];
     *known = false;

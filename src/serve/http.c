@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.c - the server's sockets: libmicrohttpd reads requests and writes responses, this file collects bodies, keeps the limits, and
- * hands whole requests to the protocol.
+ * http.c - the server's sockets: libmicrohttpd reads requests and writes responses, this file
+ * collects bodies, keeps the limits, and hands whole requests to the protocol.
  *
- * Method. A few threads, each with an epoll of its own, serve all connections. A request that must wait for a model suspends its
- * connection; the thread that has the result resumes it. What libmicrohttpd does not limit is how long a request may take to arrive:
- * its timeout is for silence, and a client that sends a byte now and then is never silent. So every connection notes since when it is
- * in its phase, and http_tend shuts down the sockets that are too long in one. It also looks for clients that went away in the middle of a
- * request, which libmicrohttpd 0.9.75 with epoll does not notice if the end arrives together with data, or while the connection is suspended:
- * what their requests run is cancelled.
+ * Method. A few threads, each with an epoll of its own, serve all connections. A request that must
+ * wait for a model suspends its connection; the thread that has the result resumes it. What
+ * libmicrohttpd does not limit is how long a request may take to arrive: its timeout is for
+ * silence, and a client that sends a byte now and then is never silent. So every connection notes
+ * since when it is in its phase, and http_tend shuts down the sockets that are too long in one. It
+ * also looks for clients that went away in the middle of a request, which libmicrohttpd 0.9.75 with
+ * epoll does not notice if the end arrives together with data, or while the connection is
+ * suspended: what their requests run is cancelled.
  * Invariants. A connection is in the list from STARTED to CLOSED; its descriptor is open as long.
  * Tests: tests/serve/client.py
  */
@@ -30,8 +32,9 @@
 enum {
     HTTP_DROP_MOST = 16 << 20,
     HTTP_SLOWEST_READER = 16 << 10, /* bytes a second */
-    HTTP_KEEP = 64 << 10,           /* bytes of a buffer that a connection keeps for its next request */
-    HTTP_GONE_NS = 100000000        /* before that nobody looks whether the client is gone */
+    /* bytes of a buffer that a connection keeps for its next request */
+    HTTP_KEEP = 64 << 10,
+    HTTP_GONE_NS = 100000000 /* before that nobody looks whether the client is gone */
 };
 
 /* A connection, and the one request that it has at a time: its memory serves all of them. */
@@ -42,12 +45,15 @@ typedef struct http_connection {
     struct MHD_Connection *c;
     int fd;
     ctsc_cancel *cancel; /* of the request; NULL without memory */
-    atomic_uint_fast64_t since_ns, limit_ns; /* since when it does what it does; 0: that may take any time */
+    /* since when it does what it does; 0: that may take any time */
+    atomic_uint_fast64_t since_ns, limit_ns;
     char *body;
     size_t cap, dropped;
-    bool too_large, working, refused; /* working: the whole request is there; refused: the response is there before the body was read */
+    /* working: the whole request is there; refused: the response is there before
+     * the body was read */
+    bool too_large, working, refused;
     atomic_bool answered, answering; /* the response is ready; it is being sent */
-    void *keep; /* of x.keep */
+    void *keep;                      /* of x.keep */
     char address[INET6_ADDRSTRLEN];
 } http_connection;
 
@@ -60,30 +66,36 @@ struct http {
     http_connection *connections;
 };
 
-/* ---- connections -------------------------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 /* A new phase: waiting for a request, receiving it, working on it, sending the answer. */
 static void http_phase(http_connection *c, uint64_t now, uint64_t limit_ns) {
-    atomic_store_explicit(&c->limit_ns, 0, memory_order_relaxed); /* never an old time with a new limit */
+    /* never an old time with a new limit */
+    atomic_store_explicit(&c->limit_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&c->since_ns, now, memory_order_release);
     atomic_store_explicit(&c->limit_ns, limit_ns, memory_order_release);
 }
 
-/* Between requests the connection may be silent for the idle time, which libmicrohttpd watches; then a request may take its time to arrive. */
+/* Between requests the connection may be silent for the idle time, which libmicrohttpd watches;
+ * then a request may take its time to arrive. */
 static uint64_t http_between_ns(const http *h) {
     return ((uint64_t)h->s->o->idle_seconds + h->s->o->receive_seconds) * 1000000000u;
 }
 
 static void http_address(const struct sockaddr *a, char *out, size_t size) {
     *out = '\0';
-    if (a && a->sa_family == AF_INET) inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, out, (socklen_t)size);
-    if (a && a->sa_family == AF_INET6) inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)a)->sin6_addr, out, (socklen_t)size);
+    if (a && a->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, out, (socklen_t)size);
+    if (a && a->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)a)->sin6_addr, out, (socklen_t)size);
 }
 
 static void http_opened(http *h, struct MHD_Connection *mc, void **context) {
     http_connection *c = calloc(1, sizeof *c);
-    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD);
-    const union MHD_ConnectionInfo *address = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mc,
+                                                                 MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(
+        mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     *context = c;
     counter_add(&h->s->stats.connections, 1);
     counter_add(&h->s->stats.connections_total, 1);
@@ -101,7 +113,8 @@ static void http_opened(http *h, struct MHD_Connection *mc, void **context) {
     pthread_mutex_unlock(&h->lock);
 }
 
-static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **context, enum MHD_ConnectionNotificationCode what) {
+static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **context,
+                                   enum MHD_ConnectionNotificationCode what) {
     http *h = cls;
     http_connection *c = *context;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
@@ -122,8 +135,9 @@ static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **
     free(c);
 }
 
-/* The client has closed its side, and everything it sent has been read: a request that is not whole now never will be, and the result of one
- * that runs has hardly anybody who waits for it (half-closed connections look the same). */
+/* The client has closed its side, and everything it sent has been read: a request that is not whole
+ * now never will be, and the result of one that runs has hardly anybody who waits for it
+ * (half-closed connections look the same). */
 static bool http_is_gone(const http_connection *c) {
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     int unread = 0;
@@ -134,14 +148,18 @@ void http_tend(http *h) {
     uint64_t now = clock_ns();
     pthread_mutex_lock(&h->lock);
     for (http_connection *c = h->connections; c; c = c->next) {
-        uint64_t limit = atomic_load_explicit(&c->limit_ns, memory_order_acquire), since = atomic_load_explicit(&c->since_ns, memory_order_acquire);
+        uint64_t limit = atomic_load_explicit(&c->limit_ns, memory_order_acquire),
+                 since = atomic_load_explicit(&c->since_ns, memory_order_acquire);
         if (c->fd < 0 || now < since) continue;
         if (!limit) { /* it works */
-            if (c->cancel && now - since >= HTTP_GONE_NS && http_is_gone(c)) ctsc_cancel_set(c->cancel);
+            if (c->cancel && now - since >= HTTP_GONE_NS && http_is_gone(c))
+                ctsc_cancel_set(c->cancel);
             continue;
         }
         bool late = now - since >= limit;
-        if (!late && (atomic_load_explicit(&c->answering, memory_order_acquire) || now - since < HTTP_GONE_NS || !http_is_gone(c))) continue;
+        if (!late && (atomic_load_explicit(&c->answering, memory_order_acquire) ||
+                      now - since < HTTP_GONE_NS || !http_is_gone(c)))
+            continue;
         shutdown(c->fd, SHUT_RDWR);
         c->fd = -1;
         if (late) counter_add(&h->s->stats.receive_timeouts, 1);
@@ -156,7 +174,7 @@ void http_cancel(http *h) {
     pthread_mutex_unlock(&h->lock);
 }
 
-/* ---- responses ------------------------------------------------------------------------------------------------------- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 static void http_headers(const http_connection *r, struct MHD_Response *m) {
     char text[40];
@@ -174,10 +192,12 @@ static void http_headers(const http_connection *r, struct MHD_Response *m) {
     }
     if (x->allow) MHD_add_response_header(m, "Allow", x->allow);
     if (x->status == 401) MHD_add_response_header(m, "WWW-Authenticate", "Bearer");
-    if (r->refused || atomic_load_explicit(&r->h->s->draining, memory_order_relaxed)) MHD_add_response_header(m, "Connection", "close");
+    if (r->refused || atomic_load_explicit(&r->h->s->draining, memory_order_relaxed))
+        MHD_add_response_header(m, "Connection", "close");
     if (x->type && !strncmp(x->type, "text/html", 9)) {
         MHD_add_response_header(m, "Content-Security-Policy",
-                                "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'");
+                                "default-src 'none'; script-src 'unsafe-inline'; style-src "
+                                "'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'");
         MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
     }
 }
@@ -186,23 +206,24 @@ static void http_headers(const http_connection *r, struct MHD_Response *m) {
 static enum MHD_Result http_answer(http_connection *r) {
     static char nothing[1];
     const buffer *reply = &r->x.reply;
-    struct MHD_Response *m = MHD_create_response_from_buffer(reply->len, reply->len ? reply->data : nothing, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *m = MHD_create_response_from_buffer(
+        reply->len, reply->len ? reply->data : nothing, MHD_RESPMEM_PERSISTENT);
     if (!m) return MHD_NO;
     http_headers(r, m);
     counter_add(&r->h->s->stats.responses_by_class[r->x.status / 100 % 6], 1);
     counter_add(&r->h->s->stats.reply_bytes, reply->len);
     atomic_store_explicit(&r->answering, true, memory_order_release);
-    http_phase(r, clock_ns(), r->h->s->o->receive_seconds * 1000000000ull + (uint64_t)reply->len * 1000000000u / HTTP_SLOWEST_READER);
+    http_phase(r, clock_ns(),
+               r->h->s->o->receive_seconds * 1000000000ull +
+                   (uint64_t)reply->len * 1000000000u / HTTP_SLOWEST_READER);
     enum MHD_Result ok = MHD_queue_response(r->c, (unsigned)r->x.status, m);
     MHD_destroy_response(m);
     return ok;
 }
 
-/* ---- requests ---------------------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-static void http_defer(exchange *x) {
-    MHD_suspend_connection(((http_connection *)x)->c);
-}
+static void http_defer(exchange *x) { MHD_suspend_connection(((http_connection *)x)->c); }
 
 static void http_done(exchange *x) {
     http_connection *r = (http_connection *)x;
@@ -213,7 +234,8 @@ static void http_done(exchange *x) {
 /* "Content-Length" as far as it is a number. */
 static bool http_content_length(struct MHD_Connection *c, uint64_t *out) {
     const char *text = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
-    if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 18) return false;
+    if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 18)
+        return false;
     *out = strtoull(text, NULL, 10);
     return true;
 }
@@ -229,9 +251,12 @@ static bool http_room(http_connection *r, size_t n) {
     return true;
 }
 
-/* What can be said before the body is read. The response of a refusal closes the connection: its body is never read. */
-static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char *url, const char *method, void **cls) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+/* What can be said before the body is read. The response of a refusal closes the connection: its
+ * body is never read. */
+static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char *url,
+                                  const char *method, void **cls) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     http_connection *r = info ? info->socket_context : NULL;
     uint64_t length = 0, now = clock_ns();
     if (!r) return MHD_NO; /* there was no memory for the connection */
@@ -240,11 +265,19 @@ static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char 
     reply.len = 0;
     reply.failed = false;
     if (r->cancel) ctsc_cancel_clear(r->cancel);
-    r->x = (exchange){.s = h->s, .method = method, .path = url, .started_ns = now, .cancel = r->cancel, .defer = http_defer, .done = http_done,
-                      .keep = &r->keep, .reply = reply};
+    r->x = (exchange){.s = h->s,
+                      .method = method,
+                      .path = url,
+                      .started_ns = now,
+                      .cancel = r->cancel,
+                      .defer = http_defer,
+                      .done = http_done,
+                      .keep = &r->keep,
+                      .reply = reply};
     r->x.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
     r->x.content_encoding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
-    r->x.header_length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Inference-Header-Content-Length");
+    r->x.header_length = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+                                                     "Inference-Header-Content-Length");
     r->too_large = r->refused = false;
     r->dropped = 0;
     atomic_store_explicit(&r->answered, false, memory_order_relaxed);
@@ -257,13 +290,15 @@ static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char 
         r->refused = true;
     } else if (known && length > h->s->o->max_body) {
         r->refused = true;
-        protocol_error(&r->x, 413, "the request has %llu bytes, more than the %zu that are allowed", (unsigned long long)length, h->s->o->max_body);
+        protocol_error(&r->x, 413, "the request has %llu bytes, more than the %zu that are allowed",
+                       (unsigned long long)length, h->s->o->max_body);
     }
     if (r->refused) return http_answer(r);
     return http_room(r, (size_t)(length < (1 << 20) ? length : 1 << 20)) ? MHD_YES : MHD_NO;
 }
 
-/* Some of the body. More than is allowed is read and forgotten, up to a point, so that the client sees the answer. */
+/* Some of the body. More than is allowed is read and forgotten, up to a point, so that the client
+ * sees the answer. */
 static enum MHD_Result http_collect(http_connection *r, const char *data, size_t n) {
     size_t have = r->x.body_len;
     if (r->too_large || n > r->h->s->o->max_body - have) {
@@ -287,13 +322,17 @@ static enum MHD_Result http_whole(http_connection *r) {
     x->body = r->body;
     counter_add(&r->h->s->stats.body_bytes, x->body_len);
     http_phase(r, x->started_ns, 0);
-    if (r->too_large) protocol_error(x, 413, "the request is larger than the %zu bytes that are allowed", r->h->s->o->max_body);
-    else if (!protocol_handle(x)) return MHD_YES; /* x may be answered already: it is not ours until we are called again */
+    if (r->too_large)
+        protocol_error(x, 413, "the request is larger than the %zu bytes that are allowed",
+                       r->h->s->o->max_body);
+    /* x may be answered already: it is not ours until we are called again */
+    else if (!protocol_handle(x)) return MHD_YES;
     return http_answer(r);
 }
 
-static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method, const char *version,
-                                   const char *data, size_t *size, void **request) {
+static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c, const char *url,
+                                   const char *method, const char *version, const char *data,
+                                   size_t *size, void **request) {
     http_connection *r = *request;
     (void)version;
     if (!r) return http_begin(cls, c, url, method, request);
@@ -310,7 +349,8 @@ static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c, const ch
     return http_whole(r);
 }
 
-static void http_completed(void *cls, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode why) {
+static void http_completed(void *cls, struct MHD_Connection *c, void **request,
+                           enum MHD_RequestTerminationCode why) {
     http *h = cls;
     http_connection *r = *request;
     (void)c, (void)why;
@@ -329,7 +369,7 @@ static void http_completed(void *cls, struct MHD_Connection *c, void **request, 
     *request = NULL;
 }
 
-/* ---- listening ------------------------------------------------------------------------------------------------------------ */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 static int http_listen(const serve_options *o, int *port, char *why, size_t size) {
     char service[16];
@@ -354,7 +394,8 @@ static int http_listen(const serve_options *o, int *port, char *why, size_t size
     struct sockaddr_storage at;
     socklen_t len = sizeof at;
     if (fd >= 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0)
-        *port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port : ((struct sockaddr_in *)&at)->sin_port);
+        *port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+                                               : ((struct sockaddr_in *)&at)->sin_port);
     return fd;
 }
 
@@ -367,15 +408,19 @@ http *http_start(server *s, access_log *log, char *why, size_t size) {
     pthread_mutex_init(&h->lock, NULL);
     h->listener = http_listen(o, &h->port, why, size);
     if (h->listener < 0) goto fail;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
-    h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, http_handle, h, MHD_OPTION_LISTEN_SOCKET, h->listener,
-                                 MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->http_threads, MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
-                                 MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->max_connections_per_ip,
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->max_header, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_seconds,
-                                 MHD_OPTION_NOTIFY_COMPLETED, http_completed, h, MHD_OPTION_NOTIFY_CONNECTION, http_notify_connection, h,
-                                 MHD_OPTION_END);
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+                     MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
+    h->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, http_handle, h, MHD_OPTION_LISTEN_SOCKET, h->listener,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->http_threads, MHD_OPTION_CONNECTION_LIMIT,
+        o->max_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->max_connections_per_ip,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->max_header, MHD_OPTION_CONNECTION_TIMEOUT,
+        o->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, http_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, http_notify_connection, h, MHD_OPTION_END);
     if (h->daemon) return h;
-    snprintf(why, size, "the HTTP library could not be started (more connections than open files are allowed?)");
+    snprintf(
+        why, size,
+        "the HTTP library could not be started (more connections than open files are allowed?)");
     close(h->listener);
 fail:
     pthread_mutex_destroy(&h->lock);
@@ -383,23 +428,16 @@ fail:
     return NULL;
 }
 
-int http_port(const http *h) {
-    return h->port;
-}
+int http_port(const http *h) { return h->port; }
 
-long http_in_flight(const http *h) {
-    return (long)counter_get(&h->s->stats.in_flight);
-}
+long http_in_flight(const http *h) { return (long)counter_get(&h->s->stats.in_flight); }
 
-long http_receiving(const http *h) {
-    return (long)counter_get(&h->s->stats.receiving);
-}
+long http_receiving(const http *h) { return (long)counter_get(&h->s->stats.receiving); }
 
-long http_connections(const http *h) {
-    return (long)counter_get(&h->s->stats.connections);
-}
+long http_connections(const http *h) { return (long)counter_get(&h->s->stats.connections); }
 
-/* Connections that the kernel has accepted already are taken over, so that none of them is reset. */
+/* Connections that the kernel has accepted already are taken over, so that none
+ * of them is reset. */
 void http_quiesce(http *h) {
     MHD_quiesce_daemon(h->daemon);
     for (;;) {
@@ -408,7 +446,8 @@ void http_quiesce(http *h) {
         int fd = accept4(h->listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (fd < 0) break;
-        MHD_add_connection(h->daemon, fd, (struct sockaddr *)&from, len); /* closes fd if it cannot */
+        /* closes fd if it cannot */
+        MHD_add_connection(h->daemon, fd, (struct sockaddr *)&from, len);
     }
     close(h->listener);
     h->listener = -1;

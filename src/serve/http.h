@@ -10,8 +10,8 @@ typedef struct http http;
 /* Listens and serves until http_stop. NULL: *why. */
 http *http_start(server *s, access_log *log, char *why, size_t size);
 int http_port(const http *h);
-/* Closes connections on which a request has been arriving for too long, and cancels the requests of clients that have hung up. Called a few
- * times a second. */
+/* Closes connections on which a request has been arriving for too long, and cancels the requests of
+ * clients that have hung up. Called a few times a second. */
 void http_tend(http *h);
 /* Stops what the models run for requests. */
 void http_cancel(http *h);

@@ -2,8 +2,9 @@
 /*
  * infer.c - one inference request: decoded, run, encoded, counted.
  *
- * Ownership. The request's memory goes when its response is there: in infer_handle if the model ran at once, else in infer_finish on the
- * thread that ran it. After x->done nothing of the exchange may be touched.
+ * Ownership. The request's memory goes when its response is there: in infer_handle if the model
+ * ran at once, else in infer_finish on the thread that ran it. After x->done nothing of the
+ * exchange may be touched.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
 #include "serve/infer.h"
@@ -36,7 +37,8 @@ static void infer_free(infer *q) {
     else *q->x->keep = q;
 }
 
-/* Requests are many and this is not small: where the exchange has a place for it, it is used again. */
+/* Requests are many and this is not small: where the exchange has a place for it,
+ * it is used again. */
 static infer *infer_new(exchange *x) {
     infer *q = x->keep ? *x->keep : NULL;
     if (q) *x->keep = NULL;
@@ -59,8 +61,9 @@ static void infer_refuse(infer *q, int status, const char *why) {
 
 static void infer_count(infer *q, uint64_t output_ns) {
     exchange *x = q->x;
-    stats_request(q->job.model->stats, x->status, clock_ns() - x->started_ns, q->job.queue_ns, q->input_ns + q->job.batch_input_ns, q->job.infer_ns,
-                  output_ns, (uint64_t)q->job.rows);
+    stats_request(q->job.model->stats, x->status, clock_ns() - x->started_ns, q->job.queue_ns,
+                  q->input_ns + q->job.batch_input_ns, q->job.infer_ns, output_ns,
+                  (uint64_t)q->job.rows);
     x->queue_ns = q->job.queue_ns;
     x->infer_ns = q->job.infer_ns;
     x->batch = q->job.batch_rows;
@@ -123,8 +126,10 @@ bool infer_handle(exchange *x, model *m_take) {
     q->job.finish = infer_finish;
     q->job.ctx = q;
     q->job.cancel = x->cancel;
-    q->job.args = m_take->ninputs <= INFER_FEW ? q->few : calloc(m_take->ninputs, sizeof *q->job.args);
-    if (m_take->config.timeout_us) q->job.deadline_ns = x->started_ns + m_take->config.timeout_us * 1000;
+    q->job.args = m_take->ninputs <= INFER_FEW ? q->few
+                                               : calloc(m_take->ninputs, sizeof *q->job.args);
+    if (m_take->config.timeout_us)
+        q->job.deadline_ns = x->started_ns + m_take->config.timeout_us * 1000;
     snprintf(x->model, sizeof x->model, "%s", m_take->name);
     snprintf(x->version, sizeof x->version, "%s", m_take->version);
     if (!q->job.args || !infer_decode(q)) {

@@ -18,8 +18,9 @@ typedef struct infer {
     exchange *x;
     const json_t *wanted; /* "outputs", or NULL: all */
     const char *id;
-    bool deferred; /* infer_handle has returned, or will: x->done tells that the response is there */
-    bool binary;  /* outputs are binary unless they say otherwise */
+    /* infer_handle has returned, or will: x->done tells that the response is there */
+    bool deferred;
+    bool binary;                /* outputs are binary unless they say otherwise */
     ctsc_value *few[INFER_FEW]; /* room for job.args */
     uint64_t input_ns;
     size_t nspans;
@@ -29,8 +30,9 @@ typedef struct infer {
     infer_span spans[INFER_SPANS];
     char why[400];
 
-    /* The request without its lists of numbers, and what the JSON parser made of it: stay for the connection's next request. Clients ask the same
-     * with other numbers, and then nothing is parsed again. */
+    /* The request without its lists of numbers, and what the JSON parser made of it: stay for
+     * the connection's next request. Clients ask the same with other numbers, and then nothing
+     * is parsed again. */
     buffer frame, last_frame; /* of this request, if it is another one; of root */
     json_t *root;             /* only ever read */
 } infer;
@@ -40,7 +42,8 @@ bool infer_decode(infer *q);
 /* Outputs to the exchange's response. False: q->why, for a 500 (or a 400: *status). */
 bool infer_encode(infer *q, const outputs *o, int64_t first, int64_t total, int *status);
 
-/* decode_json.c: the text without the lists of numbers that are "data" of an input: each is noted as a span, whose number stands in its place. */
+/* decode_json.c: the text without the lists of numbers that are "data" of an input: each is noted
+ * as a span, whose number stands in its place. */
 void infer_find_data(infer *q, const char *text, size_t len, buffer *rest);
 /* Numbers of a span to n elements of a type. False: q->why. */
 bool infer_read_numbers(infer *q, const infer_span *s, const datatype *t, void *to, size_t n);

@@ -2,7 +2,8 @@
 /*
  * metrics.h - what the server counts.
  *
- * Threads: everything is an atomic of its own; a reader sees each number right, and numbers that belong together at most a request apart.
+ * Threads: everything is an atomic of its own; a reader sees each number right, and numbers that
+ * belong together at most a request apart.
  */
 #ifndef CTSC_SERVE_METRICS_H
 #define CTSC_SERVE_METRICS_H
@@ -25,7 +26,8 @@ static inline void timing_add(timing *t, uint64_t ns) {
     counter_add(&t->ns, ns);
 }
 
-/* Upper bounds, in seconds: 50 us to 10 s, three to a power of ten. The last bucket is what lies above. */
+/* Upper bounds, in seconds: 50 us to 10 s, three to a power of ten. The last bucket is
+ * what lies above. */
 enum { HISTOGRAM_BUCKETS = 18 };
 typedef struct histogram { counter bucket[HISTOGRAM_BUCKETS]; counter ns; } histogram;
 void histogram_add(histogram *h, uint64_t ns);
@@ -46,22 +48,25 @@ typedef struct model_stats {
     struct { counter count, input_ns, infer_ns, output_ns; } batch[STATS_BATCHES];
     histogram request, queued;
     counter codes[METRICS_CODES];
-    counter rejected_full, rejected_timeout, cancelled /* the client hung up */, reloads, reload_failures;
+    counter rejected_full, rejected_timeout, cancelled /* the client hung up */, reloads,
+        reload_failures;
     counter window_next;
     _Atomic uint32_t window_us[STATS_WINDOW];
 } model_stats;
 
 /* One answered inference request. */
-void stats_request(model_stats *s, int status, uint64_t total_ns, uint64_t queue_ns, uint64_t input_ns, uint64_t infer_ns, uint64_t output_ns,
-                   uint64_t rows);
+void stats_request(model_stats *s, int status, uint64_t total_ns, uint64_t queue_ns,
+                   uint64_t input_ns, uint64_t infer_ns, uint64_t output_ns, uint64_t rows);
 /* One call of the model, for so many rows. */
-void stats_execution(model_stats *s, uint64_t rows, uint64_t input_ns, uint64_t infer_ns, uint64_t output_ns);
+void stats_execution(model_stats *s, uint64_t rows, uint64_t input_ns, uint64_t infer_ns,
+                     uint64_t output_ns);
 /* The object of the statistics extension. */
 void stats_json(const model_stats *s, const char *name, const char *version, buffer *out);
 
 typedef struct server_stats {
     counter requests, responses_by_class[6]; /* 1xx to 5xx, at their first digit */
-    counter connections, connections_total, in_flight, receiving, body_bytes, reply_bytes, receive_timeouts;
+    counter connections, connections_total, in_flight, receiving, body_bytes, reply_bytes,
+        receive_timeouts;
     uint64_t started_ms;
 } server_stats;
 

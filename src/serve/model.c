@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.c - one loaded version of a model: from the bytes of its archive to threads that wait for requests.
+ * model.c - one loaded version of a model: from the bytes of its archive to threads that
+ * wait for requests.
  *
- * The archive is read into memory and not mapped, so that whoever overwrites the file in place harms no running request.
+ * The archive is read into memory and not mapped, so that whoever overwrites the file in place
+ * harms no running request.
  * Tests: tests/unit/test_serve.c
  */
 #include "serve/model.h"
@@ -12,15 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments ------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* How the values of an argument come out of the protocol's tensors. */
 static bool model_input_form(model_input *in) {
     static const struct { ctsc_kind kind; int form; } forms[] = {
-        {CTSC_KIND_TENSOR, INPUT_TENSOR}, {CTSC_KIND_INT, INPUT_INT},       {CTSC_KIND_FLOAT, INPUT_FLOAT},
-        {CTSC_KIND_BOOL, INPUT_BOOL},     {CTSC_KIND_STRING, INPUT_STRING}};
+        {CTSC_KIND_TENSOR, INPUT_TENSOR}, {CTSC_KIND_INT, INPUT_INT},
+        {CTSC_KIND_FLOAT, INPUT_FLOAT},   {CTSC_KIND_BOOL, INPUT_BOOL},
+        {CTSC_KIND_STRING, INPUT_STRING},
+    };
     static const struct { const char *type; ctsc_kind item; } lists[] = {
-        {"List[int]", CTSC_KIND_INT}, {"List[float]", CTSC_KIND_FLOAT}, {"List[bool]", CTSC_KIND_BOOL}, {"List[str]", CTSC_KIND_STRING}};
+        {"List[int]", CTSC_KIND_INT},
+        {"List[float]", CTSC_KIND_FLOAT},
+        {"List[bool]", CTSC_KIND_BOOL},
+        {"List[str]", CTSC_KIND_STRING},
+    };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (forms[i].kind == in->arg->kind) {
             in->form = forms[i].form;
@@ -47,7 +55,8 @@ static bool model_inputs(model *m, char *why, size_t size) {
     m->ninputs = ctsc_signature_argument_count(m->signature);
     m->inputs = calloc(m->ninputs + 1, sizeof *m->inputs);
     if (!m->inputs || m->config.ninputs > m->ninputs) {
-        snprintf(why, size, "config.json names %zu inputs, method '%s' has %zu", m->config.ninputs, m->config.method, m->ninputs);
+        snprintf(why, size, "config.json names %zu inputs, method '%s' has %zu", m->config.ninputs,
+                 m->config.method, m->ninputs);
         return false;
     }
     for (size_t i = 0; i < m->ninputs; i++) {
@@ -56,7 +65,8 @@ static bool model_inputs(model *m, char *why, size_t size) {
         in->name = in->arg->name;
         in->config = model_input_config(m, i, in->name);
         if (model_input_form(in)) continue;
-        snprintf(why, size, "argument '%s' of method '%s' is a %s, which the protocol cannot carry", in->name, m->config.method, in->arg->type);
+        snprintf(why, size, "argument '%s' of method '%s' is a %s, which the protocol cannot carry",
+                 in->name, m->config.method, in->arg->type);
         return false;
     }
     return true;
@@ -64,13 +74,16 @@ static bool model_inputs(model *m, char *why, size_t size) {
 
 static int model_number(const char *name, const char *prefix) {
     size_t n = strlen(prefix);
-    if (strncmp(name, prefix, n) || name[n] < '0' || name[n] > '9' || strlen(name + n) > 3) return -1;
+    if (strncmp(name, prefix, n) || name[n] < '0' || name[n] > '9' || strlen(name + n) > 3)
+        return -1;
     return atoi(name + n);
 }
 
 int model_find_input(const model *m, const char *name) {
     for (size_t i = 0; i < m->ninputs; i++)
-        if (!strcmp(m->inputs[i].name, name) || (m->inputs[i].config && !strcmp(m->inputs[i].config->name, name))) return (int)i;
+        if (!strcmp(m->inputs[i].name, name) ||
+            (m->inputs[i].config && !strcmp(m->inputs[i].config->name, name)))
+            return (int)i;
     int k = model_number(name, "input__");
     if (k < 0) k = model_number(name, "INPUT__");
     return k >= 0 && (size_t)k < m->ninputs ? k : -1;
@@ -84,12 +97,13 @@ const char *model_output_name(const model *m, size_t i, char room[32]) {
     return room;
 }
 
-/* ---- metadata -------------------------------------------------------------------------------------------------- */
+/* ---- metadata -------------------------------------------------------------------------------- */
 
 static void model_shape_json(buffer *out, const config_tensor *c, bool tensor, bool list) {
     buffer_puts(out, "\"shape\":[");
     if (c && c->ndim >= 0)
-        for (int i = 0; i < c->ndim; i++) buffer_printf(out, "%s%lld", i ? "," : "", (long long)c->dims[i]);
+        for (int i = 0; i < c->ndim; i++)
+            buffer_printf(out, "%s%lld", i ? "," : "", (long long)c->dims[i]);
     else buffer_puts(out, tensor || list ? "-1" : "1");
     buffer_puts(out, "]}");
 }
@@ -104,10 +118,12 @@ static const char *model_kind_datatype(ctsc_kind k) {
     }
 }
 
-static void model_tensor_json(buffer *out, const char *name, const config_tensor *c, ctsc_kind kind, bool list) {
+static void model_tensor_json(buffer *out, const char *name, const config_tensor *c, ctsc_kind kind,
+                              bool list) {
     buffer_puts(out, "{\"name\":");
     buffer_json(out, name, strlen(name));
-    buffer_printf(out, ",\"datatype\":\"%s\",", c && c->type ? c->type->name : model_kind_datatype(kind));
+    buffer_printf(out, ",\"datatype\":\"%s\",",
+                  c && c->type ? c->type->name : model_kind_datatype(kind));
     model_shape_json(out, c, kind == CTSC_KIND_TENSOR || kind == CTSC_KIND_OTHER, list);
 }
 
@@ -122,7 +138,8 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
         if (in->form == INPUT_NONE) continue;
         if (!first) buffer_putc(out, ',');
         first = false;
-        model_tensor_json(out, in->config ? in->config->name : in->name, in->config, in->form == INPUT_LIST ? in->item : in->arg->kind,
+        model_tensor_json(out, in->config ? in->config->name : in->name, in->config,
+                          in->form == INPUT_LIST ? in->item : in->arg->kind,
                           in->form == INPUT_LIST);
     }
     buffer_puts(out, "],\"outputs\":[");
@@ -130,20 +147,21 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
     for (size_t i = 0; i < n || i < m->config.noutputs; i++) {
         const ctsc_argument *r = ctsc_signature_result(m->signature, i);
         if (i) buffer_putc(out, ',');
-        model_tensor_json(out, model_output_name(m, i, room), i < m->config.noutputs ? &m->config.outputs[i] : NULL,
+        model_tensor_json(out, model_output_name(m, i, room),
+                          i < m->config.noutputs ? &m->config.outputs[i] : NULL,
                           r ? r->kind : CTSC_KIND_TENSOR, r && r->kind == CTSC_KIND_LIST);
     }
     buffer_puts(out, "]}");
 }
 
-/* ---- a first run ----------------------------------------------------------------------------------------------- */
+/* ---- a first run ----------------------------------------------------------------------------- */
 
 static void model_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
 
-/* Calls the model on zeros, if config.json says enough of its inputs, so that its kernels are there before the first request. What it says to
- * zeros does not matter. */
+/* Calls the model on zeros, if config.json says enough of its inputs, so that its kernels are there
+ * before the first request. What it says to zeros does not matter. */
 static void model_warm_up(model *m) {
     ctsc_value **args = calloc(m->ninputs + 1, sizeof *args);
     bool known = args != NULL;
@@ -153,16 +171,22 @@ static void model_warm_up(model *m) {
         known = m->inputs[i].form == INPUT_TENSOR && c && c->type && c->type->size && c->ndim >= 0;
         for (int k = 0; known && k < c->ndim; k++) {
             sizes[k] = c->dims[k] < 0 ? 1 : c->dims[k];
-            known = sizes[k] == 0 || total <= (INT64_C(1) << 28) / sizes[k]; /* nobody needs that much to warm up */
+            /* nobody needs that much to warm up */
+            known = sizes[k] == 0 || total <= (INT64_C(1) << 28) / sizes[k];
             total *= sizes[k];
         }
         known = known && ctsc_tensor_new(c->type->dtype, c->ndim, sizes, &args[i], NULL) == CTSC_OK;
     }
     for (int k = 0; known && k < m->config.warmup; k++) {
-        ctsc_run_options ro = {.size = sizeof ro, .print = model_drop, .cancel = m->cancel, .timeout_us = 30000000, .max_bytes = m->config.max_bytes};
+        ctsc_run_options ro = {.size = sizeof ro,
+                               .print = model_drop,
+                               .cancel = m->cancel,
+                               .timeout_us = 30000000,
+                               .max_bytes = m->config.max_bytes};
         ctsc_value *result = NULL;
         uint64_t start = clock_ns();
-        known = ctsc_module_run(m->module, m->config.method, m->ninputs, args, &ro, &result, NULL) == CTSC_OK;
+        known = ctsc_module_run(m->module, m->config.method, m->ninputs, args, &ro, &result,
+                                NULL) == CTSC_OK;
         if (known) atomic_store(&m->slowest_ns, clock_ns() - start);
         ctsc_value_free(result);
         ctsc_wait_for_kernels(30000000);
@@ -171,7 +195,7 @@ static void model_warm_up(model *m) {
     free(args);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void model_free(model *m) {
     if (!m) return;
@@ -197,8 +221,9 @@ static bool model_open(model *m, size_t len, char *why, size_t size) {
     return s == CTSC_OK && model_inputs(m, why, size);
 }
 
-bool model_new(const char *name, const char *version, void *bytes_take, size_t len, model_config *config_take, model_stats *stats, model **out,
-               char *why, size_t why_size) {
+bool model_new(const char *name, const char *version, void *bytes_take, size_t len,
+               model_config *config_take, model_stats *stats, model **out, char *why,
+               size_t why_size) {
     model *m = calloc(1, sizeof *m);
     if (!m) {
         free(bytes_take);

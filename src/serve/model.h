@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.h - one loaded version of a model: the module, its settings, its queue and the threads that run it.
+ * model.h - one loaded version of a model: the module, its settings, its queue and the
+ * threads that run it.
  *
- * Ownership. A model is counted. Requests hold a reference while they wait and run, the repository one while the model is the one that new
- * requests get. When the last one goes, model_unref only notes it; the housekeeping thread frees the model (model_free waits for the
- * model's threads, which a thread of the model cannot do).
+ * Ownership. A model is counted. Requests hold a reference while they wait and run, the repository
+ * one while the model is the one that new requests get. When the last one goes, model_unref only
+ * notes it; the housekeeping thread frees the model (model_free waits for the model's threads,
+ * which a thread of the model cannot do).
  */
 #ifndef CTSC_SERVE_MODEL_H
 #define CTSC_SERVE_MODEL_H
@@ -18,11 +20,19 @@ struct job;
 
 /* An argument of the method as the protocol sees it. */
 typedef struct model_input {
-    const char *name;         /* of the argument */
+    const char *name; /* of the argument */
     const ctsc_argument *arg;
     const config_tensor *config; /* what config.json says of it, or NULL */
-    enum { INPUT_TENSOR, INPUT_INT, INPUT_FLOAT, INPUT_BOOL, INPUT_STRING, INPUT_LIST, INPUT_NONE } form;
-    ctsc_kind item;           /* of an INPUT_LIST */
+    enum {
+        INPUT_TENSOR,
+        INPUT_INT,
+        INPUT_FLOAT,
+        INPUT_BOOL,
+        INPUT_STRING,
+        INPUT_LIST,
+        INPUT_NONE
+    } form;
+    ctsc_kind item; /* of an INPUT_LIST */
 } model_input;
 
 typedef struct model {
@@ -33,7 +43,7 @@ typedef struct model {
     model_config config;
     model_input *inputs;
     size_t ninputs;
-    model_stats *stats; /* the repository's */
+    model_stats *stats;  /* the repository's */
     ctsc_cancel *cancel; /* set when the server gives up waiting */
     atomic_int refs;
     struct model *next; /* in the repository's list of living models */
@@ -42,17 +52,19 @@ typedef struct model {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct job *head, *tail;
-    int waiting, busy, idle;  /* jobs in the queue; calls running; threads asleep */
-    bool stopping, no_batches; /* no_batches: outputs turned out not to follow dimension 0 */
-    atomic_uint_fast64_t slowest_ns; /* processor time of recent calls, decaying */
-    atomic_bool seemed_slow;         /* the last call, by the clock */
+    int waiting, busy, idle;          /* jobs in the queue; calls running; threads asleep */
+    bool stopping, no_batches;        /* no_batches: outputs turned out not to follow dimension 0 */
+    atomic_uint_fast64_t slowest_ns;  /* processor time of recent calls, decaying */
+    atomic_bool seemed_slow;          /* the last call, by the clock */
     struct scheduler_worker *workers; /* the threads that empty the queue */
     int nworkers;
 } model;
 
-/* Loads an archive's bytes (taken over in any case; from malloc). False: *why says why in one line. Its threads are running. */
-bool model_new(const char *name, const char *version, void *bytes_take, size_t len, model_config *config_take, model_stats *stats, model **out,
-               char *why, size_t why_size);
+/* Loads an archive's bytes (taken over in any case; from malloc). False: *why says why in one line.
+ * Its threads are running. */
+bool model_new(const char *name, const char *version, void *bytes_take, size_t len,
+               model_config *config_take, model_stats *stats, model **out, char *why,
+               size_t why_size);
 void model_free(model *m); /* nobody else may refer to it */
 static inline model *model_ref(model *m) {
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
@@ -63,7 +75,8 @@ static inline void model_unref(model *m) {
 }
 /* By the argument's name, by config.json's name for it, or as "input__0". -1: none. */
 int model_find_input(const model *m, const char *name);
-/* Name of output i as answers call it: config.json's, the NamedTuple's field, or "output__<i>" put into `room`. */
+/* Name of output i as answers call it: config.json's, the NamedTuple's field, or "output__<i>"
+ * put into `room`. */
 const char *model_output_name(const model *m, size_t i, char room[32]);
 /* The object of a metadata request. versions: the names of all, as JSON. */
 void model_metadata(const model *m, const char *versions, buffer *out);

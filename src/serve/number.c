@@ -2,11 +2,14 @@
 /*
  * number.c - numbers to JSON text and back, fast: bodies of requests are little else.
  *
- * Method. A float32 has at most nine significant digits that matter. It is scaled to a number of nine digits in double arithmetic, whose error
- * (some 1e-16, relative) is far below what the ninth digit says; then the fewest leading digits are taken that still lie well inside the
- * half-way points to the neighbouring floats. A double is printed by the C library with 15, 16 or 17 digits, the first that reads back.
- * Reading: digits and exponent as integers; if the digits fit 53 bits and the power of ten is exact, one multiplication or division
- * gives the correctly rounded result (Clinger 1990); else strtod.
+ * Method. A float32 has at most nine significant digits that matter. It is scaled to a number of
+ * nine digits in double arithmetic, whose error (some 1e-16, relative) is far below what the ninth
+ * digit says; then the fewest leading digits are taken that still lie well inside the half-way
+ * points to the neighbouring floats. A double is printed by the C library with 15, 16 or 17 digits,
+ * the first that reads back.
+ * Reading: digits and exponent as integers; if the digits fit 53 bits and the power of ten
+ * is exact, one multiplication or division gives the correctly rounded result (Clinger
+ * 1990); else strtod.
  * Tests: tests/unit/test_serve.c
  */
 #include "serve/buffer.h"
@@ -25,8 +28,9 @@ void buffer_int(buffer *b, int64_t i) {
     buffer_put(b, p, (size_t)(text + sizeof text - p));
 }
 
-static const double number_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static const double number_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 enum { NUMBER_EXACT = 22 }; /* powers of ten that doubles hold exactly */
 
 /* x * 10^e, off by at most a few units in the last place. |e| < 66, which float32 never leaves. */
@@ -70,10 +74,12 @@ static int number_exponent(double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     int two = (int)(bits >> 52) - 1023;
-    return (int)(((int64_t)two * 1233) >> 12); /* log10(2) = 1233 / 4096, a bit less; rounded down */
+    /* log10(2) = 1233 / 4096, a bit less; rounded down */
+    return (int)(((int64_t)two * 1233) >> 12);
 }
 
-/* v, which is below 10^(*e + 2), scaled to a number that rounds to 9 digits; *e becomes the exponent of the first one. */
+/* v, which is below 10^(*e + 2), scaled to a number that rounds to 9 digits; *e becomes the
+ * exponent of the first one. */
 static double number_nine(double v, int *e) {
     double s = number_scale(v, 8 - *e);
     if (s >= 999999999.5) s = number_scale(v, 8 - ++*e);
@@ -104,7 +110,8 @@ void buffer_float(buffer *b, float f) {
         if (fabs(r * cut - s) > near) break;
         best = r;
     }
-    if (n < 9 && best >= (uint32_t)number_powers[n]) best /= 10, e++; /* rounded up to a digit more: 9.99 to 10 */
+    /* rounded up to a digit more: 9.99 to 10 */
+    if (n < 9 && best >= (uint32_t)number_powers[n]) best /= 10, e++;
     while (n > 1 && best % 10 == 0) best /= 10, n--;
     number_put(b, signbit(f), best, n, e);
 }
@@ -141,11 +148,13 @@ const char *number_read(const char *p, const char *end, number *out) {
     for (digits = p; p < end && *p >= '0' && *p <= '9'; p++)
         if (count < 19) mantissa = mantissa * 10 + (uint64_t)(*p - '0'), count += mantissa != 0;
         else count++;
-    if (p == digits || (*digits == '0' && p - digits > 1)) return NULL; /* JSON has no leading zeros */
+    /* JSON has no leading zeros */
+    if (p == digits || (*digits == '0' && p - digits > 1)) return NULL;
     if (p < end && *p == '.') {
         is_int = false;
         for (digits = ++p; p < end && *p >= '0' && *p <= '9'; p++) {
-            if (count < 19) mantissa = mantissa * 10 + (uint64_t)(*p - '0'), exponent--, count += mantissa != 0;
+            if (count < 19)
+                mantissa = mantissa * 10 + (uint64_t)(*p - '0'), exponent--, count += mantissa != 0;
             else count++;
         }
         if (p == digits) return NULL;
@@ -160,8 +169,11 @@ const char *number_read(const char *p, const char *end, number *out) {
         if (p == digits) return NULL;
         exponent += minus ? -e : e;
     }
-    *out = (number){.is_int = is_int && (count < 19 || (count == 19 && mantissa <= (uint64_t)INT64_MAX + negative))};
-    if (count <= 19 && mantissa < (1ull << 53) && exponent >= -NUMBER_EXACT && exponent <= NUMBER_EXACT) {
+    *out = (number){
+        .is_int = is_int &&
+                  (count < 19 || (count == 19 && mantissa <= (uint64_t)INT64_MAX + negative))};
+    if (count <= 19 && mantissa < (1ull << 53) && exponent >= -NUMBER_EXACT &&
+        exponent <= NUMBER_EXACT) {
         double d = (double)mantissa;
         d = exponent < 0 ? d / number_powers[-exponent] : d * number_powers[exponent];
         out->d = negative ? -d : d;

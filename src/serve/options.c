@@ -13,8 +13,24 @@
 #include <sys/stat.h>
 
 enum {
-    OPT_HOST = 256, OPT_HTTP_THREADS, OPT_THREADS, OPT_INSTANCES, OPT_QUEUE, OPT_TIMEOUT, OPT_MAX_BYTES, OPT_BODY, OPT_HEADER, OPT_CONNECTIONS,
-    OPT_PER_ADDRESS, OPT_IDLE, OPT_RECEIVE, OPT_DRAIN, OPT_POLL, OPT_EXPLICIT, OPT_TOKEN, OPT_LOG
+    OPT_HOST = 256,
+    OPT_HTTP_THREADS,
+    OPT_THREADS,
+    OPT_INSTANCES,
+    OPT_QUEUE,
+    OPT_TIMEOUT,
+    OPT_MAX_BYTES,
+    OPT_BODY,
+    OPT_HEADER,
+    OPT_CONNECTIONS,
+    OPT_PER_ADDRESS,
+    OPT_IDLE,
+    OPT_RECEIVE,
+    OPT_DRAIN,
+    OPT_POLL,
+    OPT_EXPLICIT,
+    OPT_TOKEN,
+    OPT_LOG
 };
 
 static const struct argp_option serve_argp_options[] = {
@@ -22,37 +38,45 @@ static const struct argp_option serve_argp_options[] = {
     {"port", 'p', "N", 0, "listen on this port (8000); 0: a free one, which is printed", 0},
     {"http-port", 0, NULL, OPTION_ALIAS, NULL, 0},
     {"access-log", OPT_LOG, "FILE", 0, "a JSON line per request; '-': stdout", 0},
-    {"token-file", OPT_TOKEN, "FILE", 0, "ask for 'Authorization: Bearer' with the first line of FILE", 0},
+    {"token-file", OPT_TOKEN, "FILE", 0,
+     "ask for 'Authorization: Bearer' with the first line of FILE", 0},
     {"poll", OPT_POLL, "SECONDS", 0, "look for new and changed models this often (1); 0: never", 0},
     {"explicit", OPT_EXPLICIT, 0, 0, "load no model until a request says so", 0},
     {0, 0, 0, 0, "Defaults of models (config.json):", 1},
     {"instances", OPT_INSTANCES, "N", 0, "calls of one model at the same time (one per core)", 1},
     {"threads", OPT_THREADS, "N", 0, "threads of one call (1)", 1},
     {"max-queue", OPT_QUEUE, "N", 0, "requests that may wait for a model (256)", 1},
-    {"timeout", OPT_TIMEOUT, "SECONDS", 0, "of a request, after which it is stopped (30); 0: none", 1},
+    {"timeout", OPT_TIMEOUT, "SECONDS", 0, "of a request, after which it is stopped (30); 0: none",
+     1},
     {"max-bytes", OPT_MAX_BYTES, "N", 0, "memory that one call may take (no limit)", 1},
     {0, 0, 0, 0, "Limits:", 2},
     {"max-body", OPT_BODY, "N", 0, "bytes of a request's body (67108864)", 2},
     {"max-header", OPT_HEADER, "N", 0, "bytes of memory for a request's headers (16384)", 2},
     {"max-connections", OPT_CONNECTIONS, "N", 0, "connections at the same time (1000)", 2},
-    {"max-connections-per-address", OPT_PER_ADDRESS, "N", 0, "of them, from one address (no limit)", 2},
+    {"max-connections-per-address", OPT_PER_ADDRESS, "N", 0, "of them, from one address (no limit)",
+     2},
     {"idle", OPT_IDLE, "SECONDS", 0, "silence after which a connection is closed (60)", 2},
     {"receive", OPT_RECEIVE, "SECONDS", 0, "that a request may take to arrive (30)", 2},
     {"drain", OPT_DRAIN, "SECONDS", 0, "for running requests after SIGTERM (30)", 2},
-    {"http-threads", OPT_HTTP_THREADS, "N", 0, "that read requests and write answers (one per core)", 2},
-    {0}};
+    {"http-threads", OPT_HTTP_THREADS, "N", 0,
+     "that read requests and write answers (one per core)", 2},
+    {0},
+};
 
-static double serve_number(struct argp_state *state, const char *option, const char *text, double lo, double hi, bool whole) {
+static double serve_number(struct argp_state *state, const char *option, const char *text,
+                           double lo, double hi, bool whole) {
     char *end;
     errno = 0;
     double n = strtod(text, &end);
-    if (*text && !*end && !errno && n >= lo && n <= hi && (!whole || n == (double)(int64_t)n)) return n;
+    if (*text && !*end && !errno && n >= lo && n <= hi && (!whole || n == (double)(int64_t)n))
+        return n;
     argp_error(state, "--%s: %g to %g are possible, not '%s'", option, lo, hi, text);
     return lo;
 }
 
 /* Options that are numbers. */
-static bool serve_parse_number(serve_options *o, int key, const char *arg, struct argp_state *state) {
+static bool serve_parse_number(serve_options *o, int key, const char *arg,
+                               struct argp_state *state) {
 #define WHOLE(name, lo, hi) serve_number(state, name, arg, lo, hi, true)
     switch (key) {
     case 'p': o->port = (int)WHOLE("port", 0, 65535); break;
@@ -60,12 +84,16 @@ static bool serve_parse_number(serve_options *o, int key, const char *arg, struc
     case OPT_THREADS: o->threads = (int)WHOLE("threads", 0, 1024); break;
     case OPT_INSTANCES: o->instances = (int)WHOLE("instances", 1, 256); break;
     case OPT_QUEUE: o->max_queue = (int)WHOLE("max-queue", 1, 1e6); break;
-    case OPT_TIMEOUT: o->timeout_us = (uint64_t)(serve_number(state, "timeout", arg, 0, 86400, false) * 1e6); break;
+    case OPT_TIMEOUT:
+        o->timeout_us = (uint64_t)(serve_number(state, "timeout", arg, 0, 86400, false) * 1e6);
+        break;
     case OPT_MAX_BYTES: o->max_bytes = (uint64_t)WHOLE("max-bytes", 0, 1e15); break;
     case OPT_BODY: o->max_body = (size_t)WHOLE("max-body", 0, 1e12); break;
     case OPT_HEADER: o->max_header = (size_t)WHOLE("max-header", 4096, 1e8); break;
     case OPT_CONNECTIONS: o->max_connections = (unsigned)WHOLE("max-connections", 1, 1e6); break;
-    case OPT_PER_ADDRESS: o->max_connections_per_ip = (unsigned)WHOLE("max-connections-per-address", 0, 1e6); break;
+    case OPT_PER_ADDRESS:
+        o->max_connections_per_ip = (unsigned)WHOLE("max-connections-per-address", 0, 1e6);
+        break;
     case OPT_IDLE: o->idle_seconds = (unsigned)WHOLE("idle", 1, 86400); break;
     case OPT_RECEIVE: o->receive_seconds = (unsigned)WHOLE("receive", 1, 86400); break;
     case OPT_DRAIN: o->drain_seconds = (unsigned)WHOLE("drain", 0, 86400); break;
@@ -90,7 +118,8 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
         break;
     case ARGP_KEY_END:
         if (!o->folder) argp_error(state, "the folder of the models is missing");
-        else if (stat(o->folder, &st) != 0 || !S_ISDIR(st.st_mode)) argp_error(state, "'%s' is not a folder", o->folder);
+        else if (stat(o->folder, &st) != 0 || !S_ISDIR(st.st_mode))
+            argp_error(state, "'%s' is not a folder", o->folder);
         break;
     default: return serve_parse_number(o, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
@@ -98,15 +127,30 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
 }
 
 const struct argp serve_argp = {
-    serve_argp_options, serve_parse, "DIR",
+    serve_argp_options,
+    serve_parse,
+    "DIR",
     "Serves the models of a folder over HTTP, with the Open Inference Protocol v2.\v"
-    "A model is DIR/NAME.pt, DIR/NAME/model.pt or DIR/NAME/VERSION/model.pt (or .pt2); DIR/NAME/config.json (DIR/NAME.json) has its settings. "
-    "GET / shows a page with what the server does. SIGTERM ends it when all requests are answered. docs/serve.md tells everything.",
-    NULL, NULL, NULL};
+    "A model is DIR/NAME.pt, DIR/NAME/model.pt or DIR/NAME/VERSION/model.pt (or .pt2); "
+    "DIR/NAME/config.json (DIR/NAME.json) has its settings. "
+    "GET / shows a page with what the server does. SIGTERM ends it when all requests are answered. "
+    "docs/serve.md tells everything.",
+    NULL,
+    NULL,
+    NULL};
 
 int serve_main(int argc, char **argv) {
-    serve_options o = {.host = "127.0.0.1", .port = 8000, .threads = 1, .max_queue = 256, .timeout_us = 30000000, .max_body = 64 << 20,
-                       .max_header = 16384, .max_connections = 1000, .idle_seconds = 60, .receive_seconds = 30, .drain_seconds = 30,
+    serve_options o = {.host = "127.0.0.1",
+                       .port = 8000,
+                       .threads = 1,
+                       .max_queue = 256,
+                       .timeout_us = 30000000,
+                       .max_body = 64 << 20,
+                       .max_header = 16384,
+                       .max_connections = 1000,
+                       .idle_seconds = 60,
+                       .receive_seconds = 30,
+                       .drain_seconds = 30,
                        .poll_seconds = 1};
     if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o) != 0) return CTSC_USAGE;
     return serve_run(&o);

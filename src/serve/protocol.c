@@ -16,7 +16,7 @@ enum { PATH_PARTS = 8, PATH_PART = 256 };
 /* A path cut at its slashes. */
 typedef struct path { size_t n; char part[PATH_PARTS][PATH_PART]; } path;
 
-/* ---- responses ------------------------------------------------------------------------------------------------------ */
+/* ---- responses ------------------------------------------------------------------------------- */
 
 void protocol_json(exchange *x, int status) {
     x->status = status;
@@ -43,14 +43,14 @@ void protocol_error(exchange *x, int status, const char *fmt, ...) {
 static void protocol_not_found(exchange *x, found f, const char *name) {
     switch (f) {
     case FOUND_NO_MODEL: protocol_error(x, 404, "there is no model '%.100s'", name); break;
-    case FOUND_NO_VERSION: protocol_error(x, 404, "model '%.100s' has no such version", name); break;
-    default:
-        protocol_error(x, 503, "model '%.100s' is not ready", name);
-        x->retry_after = 1;
+    case FOUND_NO_VERSION:
+        protocol_error(x, 404, "model '%.100s' has no such version", name);
+        break;
+    default: protocol_error(x, 503, "model '%.100s' is not ready", name); x->retry_after = 1;
     }
 }
 
-/* ---- server --------------------------------------------------------------------------------------------------------- */
+/* ---- server ---------------------------------------------------------------------------------- */
 
 static bool route_page(exchange *x, const path *p) {
     (void)p;
@@ -62,8 +62,12 @@ static bool route_page(exchange *x, const path *p) {
 
 static bool route_server(exchange *x, const path *p) {
     (void)p;
-    buffer_printf(&x->reply, "{\"name\":\"ctsc\",\"version\":\"%s\",\"extensions\":[\"binary_tensor_data\",\"model_repository\","
-                             "\"model_repository(unload_dependents)\",\"model_configuration\",\"statistics\"]}", ctsc_version());
+    buffer_printf(
+        &x->reply,
+        "{\"name\":\"ctsc\",\"version\":\"%s\",\"extensions\":[\"binary_tensor_data\",\"model_"
+        "repository\","
+        "\"model_repository(unload_dependents)\",\"model_configuration\",\"statistics\"]}",
+        ctsc_version());
     protocol_json(x, 200);
     return true;
 }
@@ -91,7 +95,7 @@ static bool route_metrics(exchange *x, const path *p) {
     return true;
 }
 
-/* ---- models ----------------------------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 /* /v2/models/NAME[/versions/VERSION]...: the version, or NULL. */
 static const char *route_version(const path *p) {
@@ -124,13 +128,17 @@ static bool route_config(exchange *x, const path *p) {
     if (!m) return true;
     buffer_puts(&x->reply, "{\"name\":");
     buffer_json(&x->reply, m->name, strlen(m->name));
-    buffer_printf(&x->reply, ",\"platform\":\"ctsc_torchscript\",\"backend\":\"ctsc\",\"max_batch_size\":%lld,\"method\":",
+    buffer_printf(&x->reply,
+                  ",\"platform\":\"ctsc_torchscript\",\"backend\":\"ctsc\",\"max_batch_size\":%lld,"
+                  "\"method\":",
                   (long long)m->config.max_batch);
     buffer_json(&x->reply, m->config.method, strlen(m->config.method));
-    buffer_printf(&x->reply, ",\"instances\":%d,\"max_queue\":%d,\"timeout_ms\":%llu", m->config.instances, m->config.max_queue,
+    buffer_printf(&x->reply, ",\"instances\":%d,\"max_queue\":%d,\"timeout_ms\":%llu",
+                  m->config.instances, m->config.max_queue,
                   (unsigned long long)(m->config.timeout_us / 1000));
     if (m->config.max_batch > 1)
-        buffer_printf(&x->reply, ",\"dynamic_batching\":{\"max_queue_delay_microseconds\":%llu}", (unsigned long long)m->config.max_delay_us);
+        buffer_printf(&x->reply, ",\"dynamic_batching\":{\"max_queue_delay_microseconds\":%llu}",
+                      (unsigned long long)m->config.max_delay_us);
     buffer_puts(&x->reply, "}");
     protocol_json(x, 200);
     model_unref(m);
@@ -170,7 +178,8 @@ static bool route_graph(exchange *x, const path *p) {
     model *m = route_model(x, p);
     char *text = NULL;
     if (!m) return true;
-    if (ctsc_module_graph(m->module, m->config.method, CTSC_GRAPH_INLINED, &text, NULL) == CTSC_OK) {
+    if (ctsc_module_graph(m->module, m->config.method, CTSC_GRAPH_INLINED, &text, NULL) ==
+        CTSC_OK) {
         buffer_puts(&x->reply, text);
         protocol_json(x, 200);
         x->type = "text/plain; charset=utf-8";
@@ -184,16 +193,21 @@ static bool route_graph(exchange *x, const path *p) {
 
 static void route_latency_row(void *ctx, entry *e) {
     buffer *out = ctx;
-    uint64_t next = counter_get(&e->stats.window_next), n = next < STATS_WINDOW ? next : STATS_WINDOW;
+    uint64_t next = counter_get(&e->stats.window_next),
+             n = next < STATS_WINDOW ? next : STATS_WINDOW;
     if (!e->here && !e->current) return;
     buffer_puts(out, out->data && out->data[out->len - 1] == '}' ? ",{\"name\":" : "{\"name\":");
     buffer_json(out, e->name, strlen(e->name));
-    buffer_printf(out, ",\"version\":\"%s\",\"requests\":%llu,\"failures\":%llu,\"waiting\":%llu,\"next\":%llu,\"us\":[", e->version,
-                  (unsigned long long)counter_get(&e->stats.success.count), (unsigned long long)counter_get(&e->stats.fail.count),
+    buffer_printf(out,
+                  ",\"version\":\"%s\",\"requests\":%llu,\"failures\":%llu,\"waiting\":%llu,"
+                  "\"next\":%llu,\"us\":[",
+                  e->version, (unsigned long long)counter_get(&e->stats.success.count),
+                  (unsigned long long)counter_get(&e->stats.fail.count),
                   (unsigned long long)counter_get(&e->stats.pending), (unsigned long long)next);
     for (uint64_t i = 0; i < n; i++) {
         if (i) buffer_putc(out, ',');
-        buffer_int(out, atomic_load_explicit(&e->stats.window_us[(next - n + i) % STATS_WINDOW], memory_order_relaxed));
+        buffer_int(out, atomic_load_explicit(&e->stats.window_us[(next - n + i) % STATS_WINDOW],
+                                             memory_order_relaxed));
     }
     buffer_puts(out, "]}");
 }
@@ -208,7 +222,7 @@ static bool route_latency(exchange *x, const path *p) {
     return true;
 }
 
-/* ---- repository ------------------------------------------------------------------------------------------------------- */
+/* ---- repository ------------------------------------------------------------------------------ */
 
 /* The body as an object; an empty body is an empty one. NULL: the error is the response. */
 static json_t *route_body(exchange *x) {
@@ -230,7 +244,8 @@ static bool route_index(exchange *x, const path *p) {
     return true;
 }
 
-/* Loading takes its time, and must not hold up the thread that reads requests: it gets a thread of its own where the caller can wait. */
+/* Loading takes its time, and must not hold up the thread that reads requests: it gets a thread of
+ * its own where the caller can wait. */
 typedef struct later { exchange *x; path p; void (*work)(exchange *x, const path *p); } later;
 
 static void *later_thread(void *arg) {
@@ -262,8 +277,11 @@ static void later_load(exchange *x, const path *p) {
     json_t *body = route_body(x);
     if (!body) return;
     const json_t *config = json_object_get(json_object_get(body, "parameters"), "config");
-    if (config && !json_is_string(config)) protocol_error(x, 400, "parameter 'config' must be a string with JSON");
-    else if (repository_load(&x->s->repository, p->part[3], json_string_value(config), why, sizeof why, &known)) protocol_json(x, 200);
+    if (config && !json_is_string(config))
+        protocol_error(x, 400, "parameter 'config' must be a string with JSON");
+    else if (repository_load(&x->s->repository, p->part[3], json_string_value(config), why,
+                             sizeof why, &known))
+        protocol_json(x, 200);
     else if (!known) protocol_error(x, 404, "there is no model '%.100s'", p->part[3]);
     else protocol_error(x, 400, "model '%.100s' cannot be loaded: %s", p->part[3], why);
     json_decref(body);
@@ -277,14 +295,10 @@ static void later_unload(exchange *x, const path *p) {
     json_decref(body);
 }
 
-static bool route_load(exchange *x, const path *p) {
-    return route_later(x, p, later_load);
-}
-static bool route_unload(exchange *x, const path *p) {
-    return route_later(x, p, later_unload);
-}
+static bool route_load(exchange *x, const path *p) { return route_later(x, p, later_load); }
+static bool route_unload(exchange *x, const path *p) { return route_later(x, p, later_unload); }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* "*" is any one part of a path. open: needs no token. */
 static const struct route {
@@ -314,8 +328,9 @@ static const struct route {
     {"POST", "/v2/repository/models/*/load",     route_load,        false},
     {"POST", "/v2/repository/models/*/unload",   route_unload,      false},
     {"GET",  "/status/latency",                  route_latency,     false},
-    {"GET",  "/metrics",                         route_metrics,     false}};
-    /* clang-format on */
+    {"GET",  "/metrics",                         route_metrics,     false},
+};
+/* clang-format on */
 enum { ROUTES = sizeof routes / sizeof *routes };
 
 /* False: more parts, or longer ones, than any path has. */
@@ -340,14 +355,17 @@ static bool path_matches(const path *p, const char *pattern) {
         size_t n = strcspn(pattern, "/");
         if (!n) break;
         if (i == p->n) return false;
-        if (!(n == 1 && *pattern == '*') && (strlen(p->part[i]) != n || memcmp(p->part[i], pattern, n))) return false;
+        if (!(n == 1 && *pattern == '*') &&
+            (strlen(p->part[i]) != n || memcmp(p->part[i], pattern, n)))
+            return false;
         i++;
         pattern += n;
     }
     return i == p->n;
 }
 
-/* The route of a request. NULL: none; *allow then is a method that the path does have, or NULL. HEAD is a GET whose content is not sent. */
+/* The route of a request. NULL: none; *allow then is a method that the path does have, or NULL.
+ * HEAD is a GET whose content is not sent. */
 static const struct route *route_find(const exchange *x, const path *p, const char **allow) {
     const char *method = !strcmp(x->method, "HEAD") ? "GET" : x->method;
     *allow = NULL;
@@ -397,7 +415,8 @@ bool protocol_handle(exchange *x) {
         protocol_error(x, 404, "there is nothing at this path");
         return true;
     }
-    if (x->content_encoding && *x->content_encoding && strcasecmp(x->content_encoding, "identity")) {
+    if (x->content_encoding && *x->content_encoding &&
+        strcasecmp(x->content_encoding, "identity")) {
         protocol_error(x, 415, "compressed requests are not supported");
         return true;
     }

@@ -16,15 +16,18 @@ typedef struct server {
     atomic_bool draining;
 } server;
 
-/* One request and its response. The texts of the request are the caller's and stay until the response is there. */
+/* One request and its response. The texts of the request are the caller's and stay until the
+ * response is there. */
 typedef struct exchange {
     server *s;
     const char *method, *path; /* "GET", "/v2/health/live": without the query, unescaped */
-    const char *authorization, *content_encoding, *header_length; /* values of these headers, or NULL */
+    /* values of these headers, or NULL */
+    const char *authorization, *content_encoding, *header_length;
     const char *body; /* body[body_len] is a NUL byte. May be NULL if body_len is 0 */
     size_t body_len;
     uint64_t started_ns;
-    ctsc_cancel *cancel; /* set when nobody waits for the response any more; NULL: that is never known */
+    /* set when nobody waits for the response any more; NULL: that is never known */
+    ctsc_cancel *cancel;
 
     int status;
     const char *type;  /* of the content */
@@ -33,10 +36,13 @@ typedef struct exchange {
     int retry_after;   /* seconds; 0: none */
     const char *allow; /* the methods that are, behind a 405; else NULL */
 
-    /* Called on the calling thread before the request is left to another one; may be NULL. Then `done`, from that other thread. */
+    /* Called on the calling thread before the request is left to another one; may be NULL. Then
+     * `done`, from that other thread. */
     void (*defer)(struct exchange *x);
     void (*done)(struct exchange *x);
-    void **keep; /* if not NULL: what an inference may leave here for the next one; whoever set keep frees it (infer_keep_free) */
+    /* if not NULL: what an inference may leave here for the next one; whoever set keep frees it
+     * (infer_keep_free) */
+    void **keep;
 
     /* for the log */
     char model[80], version[16];
@@ -46,10 +52,12 @@ typedef struct exchange {
 
 /* True: the response is there. False: x->done will be called when it is. */
 bool protocol_handle(exchange *x);
-/* May this request be made at all? False: the response, a 401, is there. Looked at before the body is read. */
+/* May this request be made at all? False: the response, a 401, is there. Looked at before
+ * the body is read. */
 bool protocol_allowed(exchange *x);
 /* An error as the protocol has it. */
-void protocol_error(exchange *x, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void protocol_error(exchange *x, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* JSON as the response. */
 void protocol_json(exchange *x, int status);
 

@@ -74,7 +74,8 @@ void repository_versions(repository *r, const char *name, buffer *out) {
 }
 
 void repository_index(repository *r, bool only_ready, buffer *out) {
-    static const char *const states[] = {[ENTRY_UNAVAILABLE] = "UNAVAILABLE", [ENTRY_LOADING] = "LOADING", [ENTRY_READY] = "READY"};
+    static const char *const states[] = {
+        [ENTRY_UNAVAILABLE] = "UNAVAILABLE", [ENTRY_LOADING] = "LOADING", [ENTRY_READY] = "READY"};
     bool first = true;
     buffer_putc(out, '[');
     pthread_mutex_lock(&r->lock);
@@ -83,7 +84,8 @@ void repository_index(repository *r, bool only_ready, buffer *out) {
         if ((only_ready && e->state != ENTRY_READY) || (!e->here && !e->current)) continue;
         buffer_puts(out, first ? "{\"name\":" : ",{\"name\":");
         buffer_json(out, e->name, strlen(e->name));
-        buffer_printf(out, ",\"version\":\"%s\",\"state\":\"%s\",\"reason\":", e->version, states[e->state]);
+        buffer_printf(out, ",\"version\":\"%s\",\"state\":\"%s\",\"reason\":", e->version,
+                      states[e->state]);
         buffer_json(out, e->reason, strlen(e->reason));
         buffer_putc(out, '}');
         first = false;
@@ -122,15 +124,17 @@ bool repository_all_ready(repository *r) {
     bool ready = true;
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n; i++)
-        if (r->entries[i]->wanted && r->entries[i]->here && !r->entries[i]->current && !r->entries[i]->is_data) ready = false;
+        if (r->entries[i]->wanted && r->entries[i]->here && !r->entries[i]->current &&
+            !r->entries[i]->is_data)
+            ready = false;
     pthread_mutex_unlock(&r->lock);
     return ready;
 }
 
-/* ---- housekeeping --------------------------------------------------------------------------------------------- */
+/* ---- housekeeping ---------------------------------------------------------------------------- */
 
-/* Models only leave the list here, by the one thread that tends, so it may walk the list without the lock while it finishes requests: others
- * only put models at its head. */
+/* Models only leave the list here, by the one thread that tends, so it may walk the list without
+ * the lock while it finishes requests: others only put models at its head. */
 void repository_tend(repository *r) {
     uint64_t now = clock_ns();
     model *dead = NULL;

@@ -2,10 +2,12 @@
 /*
  * repository.h - which models and versions there are, and which of them are loaded.
  *
- * A model is DIR/<model>/<version>/model.pt, or DIR/<model>/model.pt, or DIR/<model>.pt, which count as version 1. Its settings are in
- * DIR/<model>/config.json, of a plain file in DIR/<model>.json.
+ * A model is DIR/<model>/<version>/model.pt, or DIR/<model>/model.pt, or DIR/<model>.pt, which
+ * count as version 1. Its settings are in DIR/<model>/config.json, of a plain file in
+ * DIR/<model>.json.
  *
- * Threads: any thread may find models. Loading is one at a time, under a lock of its own, and never holds up finding.
+ * Threads: any thread may find models. Loading is one at a time, under a lock of its own, and never
+ * holds up finding.
  */
 #ifndef CTSC_SERVE_REPOSITORY_H
 #define CTSC_SERVE_REPOSITORY_H
@@ -20,15 +22,17 @@ typedef enum entry_state { ENTRY_UNAVAILABLE, ENTRY_LOADING, ENTRY_READY } entry
 typedef struct entry {
     char *name, *version, *path, *config_path;
     int64_t number;
-    file_stamp seen, loaded; /* of the archive and its config: at the last look, and when it was last (tried to be) loaded */
+    /* of the archive and its config: at the last look, and when it was last (tried to be) loaded */
+    file_stamp seen, loaded;
     file_stamp config_seen, config_loaded;
-    bool here;               /* the file was there at the last look that saw the whole folder */
-    bool noted;              /* by the look under way */
-    bool is_data;            /* no model, but a file of torch.save's that lies beside the models: nobody waits for it */
-    bool wanted;             /* is to be loaded whenever it is not, or has changed */
+    bool here;  /* the file was there at the last look that saw the whole folder */
+    bool noted; /* by the look under way */
+    /* no model, but a file of torch.save's that lies beside the models: nobody waits for it */
+    bool is_data;
+    bool wanted; /* is to be loaded whenever it is not, or has changed */
     entry_state state;
-    char reason[300];        /* why it is not ready */
-    model *current;          /* NULL: none. A reference */
+    char reason[300]; /* why it is not ready */
+    model *current;   /* NULL: none. A reference */
     model_stats stats;
 } entry;
 
@@ -38,7 +42,7 @@ typedef struct repository {
     pthread_mutex_t loading; /* one look at the folder, one load at a time */
     entry **entries;         /* by name, then by version, the highest first; only ever more */
     size_t n, cap;
-    model *living;           /* all that are not freed yet */
+    model *living;                             /* all that are not freed yet */
     void (*note)(void *ctx, const char *text); /* one line for the log: loaded, failed, ... */
     void *ctx;
 } repository;
@@ -58,13 +62,17 @@ found repository_stats(repository *r, const char *name, const char *version, buf
 void repository_visit(repository *r, void (*visit)(void *ctx, entry *e), void *ctx);
 bool repository_all_ready(repository *r);
 
-/* Looks at the folder, loads and unloads as files have come, changed and gone. start: files are loaded at once; otherwise only when
- * two looks in a row saw the same, since a file may be half written. */
+/* Looks at the folder, loads and unloads as files have come, changed and gone. start: files
+ * are loaded at once; otherwise only when two looks in a row saw the same, since a file may
+ * be half written. */
 void repository_look(repository *r, bool start);
-/* Loads, or loads again, all versions of a model. config: text that replaces config.json this time, or NULL. False: *why. */
-bool repository_load(repository *r, const char *name, const char *config, char *why, size_t size, bool *known);
+/* Loads, or loads again, all versions of a model. config: text that replaces config.json this time,
+ * or NULL. False: *why. */
+bool repository_load(repository *r, const char *name, const char *config, char *why, size_t size,
+                     bool *known);
 bool repository_unload(repository *r, const char *name);
-/* Frees models that nothing refers to any more, ends requests that have waited too long. Called by one thread, often. */
+/* Frees models that nothing refers to any more, ends requests that have waited too long. Called by
+ * one thread, often. */
 void repository_tend(repository *r);
 /* Stops what runs. */
 void repository_cancel(repository *r);

@@ -2,10 +2,13 @@
 /*
  * scheduler.c - the queue of a model and the threads that empty it.
  *
- * Method. A request of a model that answers quickly, is alone and meets an empty queue is run by the thread that brought it: handing it over
- * would cost as much as running it. All others wait in the model's queue. A thread takes the oldest; if the model takes batches, it takes
- * those behind it that fit as well, and waits for more as long as the oldest one's delay allows and no other thread is free to take them.
- * Invariants. busy <= instances, counting calls on the threads of others. A job is in the queue, or in one thread's hands, never both.
+ * Method. A request of a model that answers quickly, is alone and meets an empty queue is run by
+ * the thread that brought it: handing it over would cost as much as running it. All others wait in
+ * the model's queue. A thread takes the oldest; if the model takes batches, it takes those behind
+ * it that fit as well, and waits for more as long as the oldest one's delay allows and no other
+ * thread is free to take them.
+ * Invariants. busy <= instances, counting calls on the threads of others. A job is in the queue, or
+ * in one thread's hands, never both.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
 #include "serve/scheduler.h"
@@ -15,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- the queue; the model's lock is held ------------------------------------------------------------------- */
+/* ---- the queue; the model's lock is held ----------------------------------------------------- */
 
 static void scheduler_push(model *m, job *j) {
     j->next = NULL;
@@ -84,7 +87,7 @@ static void scheduler_release(model *m) {
     if (m->head && m->idle) pthread_cond_signal(&m->wake);
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct scheduler_worker {
     model *m;
@@ -109,7 +112,8 @@ static void *scheduler_thread(void *arg) {
 
 /* All a worker needs is there before it starts: one that has started never gives up. */
 static bool scheduler_start_worker(model *m, scheduler_worker *w) {
-    size_t most = m->config.max_batch > 1 ? (size_t)m->config.max_batch : 1; /* a job has at least one row */
+    /* a job has at least one row */
+    size_t most = m->config.max_batch > 1 ? (size_t)m->config.max_batch : 1;
     *w = (scheduler_worker){.m = m, .jobs = malloc((most + 1) * sizeof *w->jobs)};
     if (w->jobs && pthread_create(&w->thread, NULL, scheduler_thread, w) == 0) return true;
     free(w->jobs);
@@ -146,7 +150,7 @@ void scheduler_stop(model *m) {
     pthread_cond_destroy(&m->wake);
 }
 
-/* ---- submitting ------------------------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 submitted scheduler_submit(job *j) {
     model *m = j->model;
@@ -156,7 +160,8 @@ submitted scheduler_submit(job *j) {
         pthread_mutex_unlock(&m->lock);
         return SUBMIT_STOPPED;
     }
-    if (!m->head && m->busy < m->config.instances && m->config.max_batch <= 1 && slowest && slowest < SCHEDULER_QUICK_NS) {
+    if (!m->head && m->busy < m->config.instances && m->config.max_batch <= 1 && slowest &&
+        slowest < SCHEDULER_QUICK_NS) {
         m->busy++;
         pthread_mutex_unlock(&m->lock);
         batch_run(m, &j, 1);
@@ -198,7 +203,8 @@ void scheduler_expire(model *m, uint64_t now) {
         counter_add(orphan ? &m->stats->cancelled : &m->stats->rejected_timeout, 1);
         j->status = orphan ? 499 : 504;
         j->queue_ns = now - j->arrived_ns;
-        snprintf(j->error, sizeof j->error, orphan ? "the client hung up" : "the request timed out before the model was free");
+        snprintf(j->error, sizeof j->error,
+                 orphan ? "the client hung up" : "the request timed out before the model was free");
         j->finish(j, NULL, 0, 0);
     }
 }

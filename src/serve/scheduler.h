@@ -1,38 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scheduler.h - runs requests on a model: at once on the caller's thread, or from a bounded queue on the model's threads, several in one
- * call where the model's settings allow it.
+ * scheduler.h - runs requests on a model: at once on the caller's thread, or from a bounded queue
+ * on the model's threads, several in one call where the model's settings allow it.
  */
 #ifndef CTSC_SERVE_SCHEDULER_H
 #define CTSC_SERVE_SCHEDULER_H
 
 #include "serve/model.h"
 
-enum { SCHEDULER_QUICK_NS = 400000 }; /* a call that takes longer may not hold up the other connections of a thread */
+/* a call that takes longer may not hold up the other connections of a thread */
+enum { SCHEDULER_QUICK_NS = 400000 };
 
-/* What a call gave, flattened: the items of tuples, lists and dicts one after the other; tensors row-major. */
+/* What a call gave, flattened: the items of tuples, lists and dicts one after the other;
+ * tensors row-major. */
 typedef struct outputs {
     size_t n, cap;
     ctsc_value **values;
     char **names; /* of dict entries; NULL: none of its own */
 } outputs;
-bool outputs_add(outputs *o, const ctsc_value *result); /* false: without memory, or nested too deeply */
+/* false: without memory, or nested too deeply */
+bool outputs_add(outputs *o, const ctsc_value *result);
 void outputs_free(outputs *o);
 
 /* A request for an inference, ready to run. */
 typedef struct job {
     struct job *next;
-    model *model;      /* a reference, given back by whoever made the job */
+    model *model; /* a reference, given back by whoever made the job */
     size_t nargs;
     ctsc_value **args; /* references */
     int64_t rows;      /* along dimension 0 if it may be put together with others; else 0 */
     uint64_t arrived_ns, deadline_ns; /* 0: no deadline */
-    ctsc_cancel *cancel; /* set when nobody waits for the outcome; NULL: never. A call shared with others goes on */
+    /* set when nobody waits for the outcome; NULL: never. A call shared with others goes on */
+    ctsc_cancel *cancel;
 
-    /* Called once before the job goes into the queue, on the submitting thread: from then on another thread may finish it. */
+    /* Called once before the job goes into the queue, on the submitting thread: from then on
+     * another thread may finish it. */
     void (*defer)(struct job *j);
-    /* Called when the outcome stands. o: what the call gave, NULL unless status is 200. first, total: the job's rows begin at `first`
-     * of `total` in every output; total 0: the outputs are the job's alone. */
+    /* Called when the outcome stands. o: what the call gave, NULL unless status is 200. first,
+     * total: the job's rows begin at `first` of `total` in every output; total 0: the outputs are
+     * the job's alone. */
     void (*finish)(struct job *j, const outputs *o, int64_t first, int64_t total);
     void *ctx;
 
@@ -49,15 +55,18 @@ static inline bool job_is_orphan(const job *j) {
 
 typedef enum submitted { SUBMIT_DONE, SUBMIT_QUEUED, SUBMIT_FULL, SUBMIT_STOPPED } submitted;
 
-bool scheduler_start(model *m);  /* starts the threads */
-void scheduler_stop(model *m);   /* finishes what waits, joins the threads */
-/* DONE: finish has been called. QUEUED: it is called by another thread. Else the job was not taken, and nothing called. */
+bool scheduler_start(model *m); /* starts the threads */
+void scheduler_stop(model *m);  /* finishes what waits, joins the threads */
+/* DONE: finish has been called. QUEUED: it is called by another thread. Else the job was not taken,
+ * and nothing called. */
 submitted scheduler_submit(job *j);
-/* Finishes the jobs in the queue whose deadline has passed (504), or that nobody waits for any more (499, as nginx has it). */
+/* Finishes the jobs in the queue whose deadline has passed (504), or that nobody waits for any more
+ * (499, as nginx has it). */
 void scheduler_expire(model *m, uint64_t now);
 
 /* batch.c */
-/* Runs jobs that fit together (n >= 1; batch_fits) as one call, or one by one, and finishes each. */
+/* Runs jobs that fit together (n >= 1; batch_fits) as one call, or one by one,
+ * and finishes each. */
 void batch_run(model *m, job **jobs, size_t n);
 bool batch_fits(const job *a, const job *b);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.h - the inference server: the command's entry, and the options that everything in this folder reads.
+ * serve.h - the inference server: the command's entry, and the options that everything in
+ * this folder reads.
  *
  * The parts, from outside to inside:
  *   options.c     the command line                 http.c        libmicrohttpd: connections, bodies, limits, draining
@@ -16,24 +17,25 @@
 #include "ctsc.h"
 
 typedef struct serve_options {
-    const char *folder;          /* of the models */
-    const char *host;            /* address to listen on */
-    int port;                    /* 0: any free one */
-    int http_threads;            /* that read requests and write answers; 0: one per core */
-    int threads;                 /* that one call of a model may use */
-    int instances;               /* calls of one model at the same time, unless its config says; 0: one per core */
+    const char *folder; /* of the models */
+    const char *host;   /* address to listen on */
+    int port;           /* 0: any free one */
+    int http_threads;   /* that read requests and write answers; 0: one per core */
+    int threads;        /* that one call of a model may use */
+    /* calls of one model at the same time, unless its config says; 0: one per core */
+    int instances;
     int max_queue;               /* requests waiting for one model, likewise */
     uint64_t timeout_us;         /* of one request, likewise; 0: none */
     uint64_t max_bytes;          /* of memory one call may take, likewise; 0: no limit */
     size_t max_body, max_header; /* bytes of a request */
     unsigned max_connections, max_connections_per_ip; /* 0 per address: no limit */
-    unsigned idle_seconds;       /* between two requests of a connection */
-    unsigned receive_seconds;    /* from the first byte of a request to its last */
-    unsigned drain_seconds;      /* for running requests after SIGTERM */
-    double poll_seconds;         /* between looks at the folder; 0: never */
-    bool explicit_loading;       /* load nothing unless told to by a request */
-    const char *token_file;      /* NULL: no token */
-    const char *access_log;      /* a file, "-" for stdout, NULL: none */
+    unsigned idle_seconds;                            /* between two requests of a connection */
+    unsigned receive_seconds; /* from the first byte of a request to its last */
+    unsigned drain_seconds;   /* for running requests after SIGTERM */
+    double poll_seconds;      /* between looks at the folder; 0: never */
+    bool explicit_loading;    /* load nothing unless told to by a request */
+    const char *token_file;   /* NULL: no token */
+    const char *access_log;   /* a file, "-" for stdout, NULL: none */
 } serve_options;
 
 /* `ctsc serve`: parses the command line, serves until SIGTERM or SIGINT. The exit code. */

@@ -2,11 +2,13 @@
 /*
  * server.c - starts the server, keeps it going, and ends it without losing a request.
  *
- * Threads. The main thread waits for signals and, fifty times a second, looks for what has waited too long. A second one looks at the folder
- * and loads models. libmicrohttpd has its own, every model its own.
- * Draining. After SIGTERM the server is not ready any more, takes no new connections, and closes each connection behind its next answer. It
- * ends when no request is left and idle connections have stayed idle for a moment; a request that is only half there has three seconds to become whole. A second signal, or the end of the time for
- * draining, stops the models that still run.
+ * Threads. The main thread waits for signals and, fifty times a second, looks for what has
+ * waited too long. A second one looks at the folder and loads models. libmicrohttpd has its own,
+ * every model its own.
+ * Draining. After SIGTERM the server is not ready any more, takes no new connections, and closes
+ * each connection behind its next answer. It ends when no request is left and idle connections have
+ * stayed idle for a moment; a request that is only half there has three seconds to become whole. A
+ * second signal, or the end of the time for draining, stops the models that still run.
  * Tests: tests/serve/client.py
  */
 #include "serve/http.h"
@@ -36,7 +38,7 @@ static void server_note(void *ctx, const char *text) {
     fprintf(stderr, "ctsc serve: %s\n", text);
 }
 
-/* ---- the folder ---------------------------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 static void *watcher_thread(void *arg) {
     watcher *w = arg;
@@ -44,8 +46,10 @@ static void *watcher_thread(void *arg) {
     while (!w->stop) {
         struct timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);
-        uint64_t at = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + (uint64_t)(w->seconds * 1e9);
-        t = (struct timespec){.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)};
+        uint64_t at = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec +
+                      (uint64_t)(w->seconds * 1e9);
+        t = (struct timespec){.tv_sec = (time_t)(at / 1000000000u),
+                              .tv_nsec = (long)(at % 1000000000u)};
         pthread_cond_timedwait(&w->wake, &w->lock, &t);
         if (w->stop) break;
         pthread_mutex_unlock(&w->lock);
@@ -77,7 +81,7 @@ static void watcher_stop(watcher *w) {
     pthread_cond_destroy(&w->wake);
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Waits a tick; true if one of the signals came. */
 static bool server_signal(const sigset_t *set) {
@@ -98,7 +102,8 @@ static void server_tend(server *s, http *h, access_log *log, unsigned tick) {
 static bool server_drain(server *s, http *h, access_log *log, const sigset_t *set) {
     uint64_t start = clock_ns(), quiet = start, stopped = 0;
     atomic_store(&s->draining, true);
-    fprintf(stderr, "ctsc serve: draining: %ld requests, %ld connections\n", http_in_flight(h), http_connections(h));
+    fprintf(stderr, "ctsc serve: draining: %ld requests, %ld connections\n", http_in_flight(h),
+            http_connections(h));
     http_quiesce(h);
     for (unsigned tick = 0;; tick++) {
         bool again = server_signal(set);
@@ -133,7 +138,8 @@ static ctsc_status server_with(server *s, const sigset_t *set) {
     watcher w;
     char why[300];
     if (!log_open(&log, s->o->access_log)) {
-        fprintf(stderr, "ctsc serve: cannot write the access log '%s': %s\n", s->o->access_log, strerror(errno));
+        fprintf(stderr, "ctsc serve: cannot write the access log '%s': %s\n", s->o->access_log,
+                strerror(errno));
         return CTSC_ENVIRONMENT;
     }
     repository_look(&s->repository, true);
@@ -144,7 +150,8 @@ static ctsc_status server_with(server *s, const sigset_t *set) {
         return CTSC_ENVIRONMENT;
     }
     bool v6 = strchr(s->o->host, ':') != NULL;
-    fprintf(stderr, "ctsc serve: listening on http://%s%s%s:%d\n", v6 ? "[" : "", s->o->host, v6 ? "]" : "", http_port(h));
+    fprintf(stderr, "ctsc serve: listening on http://%s%s%s:%d\n", v6 ? "[" : "", s->o->host,
+            v6 ? "]" : "", http_port(h));
     watcher_start(&w, &s->repository, s->o->poll_seconds);
     for (unsigned tick = 0; !server_signal(set); tick++) server_tend(s, h, &log, tick);
     bool clean = server_drain(s, h, &log, set);
@@ -169,9 +176,10 @@ static void server_allow_files(const serve_options *o) {
     setrlimit(RLIMIT_NOFILE, &l);
 }
 
-/* Threads come and go with the models. The C library gives a new one whichever arena is free, up to eight per core, and each arena keeps
- * about what it held at most, much of it out of malloc_trim's reach: memory would grow reload by reload until all of them had held a model. Few
- * arenas do, since most calls of malloc are answered from what a thread keeps for itself. */
+/* Threads come and go with the models. The C library gives a new one whichever arena is free, up to
+ * eight per core, and each arena keeps about what it held at most, much of it out of malloc_trim's
+ * reach: memory would grow reload by reload until all of them had held a model. Few arenas do,
+ * since most calls of malloc are answered from what a thread keeps for itself. */
 static void server_share_arenas(long cores) {
     mallopt(M_ARENA_MAX, (int)(1 + (cores > 0 ? cores : 1) / 8));
 }

@@ -19,7 +19,7 @@
 /* Containers can hold themselves (through Any): comparisons give up at this depth. */
 enum { COMPARE_DEPTH = 500 };
 
-/* ---- is and == ----------------------------------------------------------------------------- */
+/* ---- is and == ------------------------------------------------------------------------------- */
 
 bool value_is(value a, value b) {
     if (a.tag != b.tag) return false;
@@ -107,11 +107,9 @@ static bool compare_equal(value a, value b, int depth) {
     }
 }
 
-bool value_equal(value a, value b) {
-    return compare_equal(a, b, 0);
-}
+bool value_equal(value a, value b) { return compare_equal(a, b, 0); }
 
-/* ---- comparison with tolerance ------------------------------------------------------------- */
+/* ---- comparison with tolerance --------------------------------------------------------------- */
 
 typedef struct close_state {
     double rtol, atol;

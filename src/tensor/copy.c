@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-/* ---- same dtype ---------------------------------------------------------------------------- */
+/* ---- same dtype ------------------------------------------------------------------------------ */
 
 typedef struct copy_16bytes {
     uint64_t word[2];
@@ -54,7 +54,7 @@ static iter_kernel copy_mover(size_t size) {
     }
 }
 
-/* ---- conversions --------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /*
  * How a dtype takes part in a conversion: the C type in memory, the type arithmetic is done in, how
@@ -97,9 +97,15 @@ typedef bfloat16 copy_BFLOAT16;
 
 /* Of an int32_t, an int64_t, a float or a double. */
 #define COPY_TO_INT64(x)                                                                           \
-    _Generic((x), int32_t : (int64_t)(x), int64_t : (int64_t)(x), default : element_to_int64((double)(x)))
+    _Generic((x),                                                                                  \
+        int32_t: (int64_t)(x),                                                                     \
+        int64_t: (int64_t)(x),                                                                     \
+        default: element_to_int64((double)(x)))
 #define COPY_TO_INT32(x)                                                                           \
-    _Generic((x), int32_t : (int64_t)(x), int64_t : (int64_t)(x), default : (int64_t)element_to_int32((double)(x)))
+    _Generic((x),                                                                                  \
+        int32_t: (int64_t)(x),                                                                     \
+        int64_t: (int64_t)(x),                                                                     \
+        default: (int64_t)element_to_int32((double)(x)))
 
 /* clang-format off */
 #define COPY_STORE_UINT8(x)    ((uint8_t)COPY_TO_INT64(x))
@@ -121,15 +127,15 @@ typedef bfloat16 copy_BFLOAT16;
 #define COPY_HOT_INT32
 #define COPY_HOT_INT64
 #define COPY_HOT_FLOAT16
-#define COPY_HOT_FLOAT32  VECTOR_LOOPS
+#define COPY_HOT_FLOAT32 VECTOR_LOOPS
 #define COPY_HOT_FLOAT64
-#define COPY_HOT_BOOL     VECTOR_LOOPS
+#define COPY_HOT_BOOL VECTOR_LOOPS
 #define COPY_HOT_BFLOAT16
 
 /* Whole runs of half and float have their own loops, with the processor's instructions. */
 #define COPY_LOOP(D, S)                                                                            \
-    COPY_HOT_##D COPY_HOT_##S                                                                      \
-    static void copy_##D##_from_##S(void *ctx, int64_t n, char *const *p, const int64_t *s) {      \
+    COPY_HOT_##D COPY_HOT_##S static void copy_##D##_from_##S(void *ctx, int64_t n,                \
+                                                              char *const *p, const int64_t *s) {  \
         (void)ctx;                                                                                 \
         int64_t ds = s[0], ss = s[1];                                                              \
         if (DT_##D != DT_##S && ds == sizeof(copy_##D) && ss == sizeof(copy_##S)) {                \
@@ -198,8 +204,7 @@ static void copy_rare(void *ctx, int64_t n, char *const *p, const int64_t *s) {
         const char *src = p[1] + i * s[1];
         if (whole && !dtype_is_complex(pair->dst))
             dtype_store_int(pair->dst, dst, dtype_load_int(pair->src, src));
-        else
-            dtype_store_float(pair->dst, dst, dtype_load_float(pair->src, src));
+        else dtype_store_float(pair->dst, dst, dtype_load_float(pair->src, src));
         if (!both_complex) continue;
         dtype dst_part = copy_part(pair->dst), src_part = copy_part(pair->src);
         double im = dtype_load_float(src_part, src + dtype_size(src_part));
@@ -207,7 +212,7 @@ static void copy_rare(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     }
 }
 
-/* ---- geometry ------------------------------------------------------------------------------ */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 /* The bytes [*begin, *end) of its storage that t reaches into. t is not empty. */
 static void copy_extent(const tensor *t, size_t *begin, size_t *end) {
@@ -243,8 +248,8 @@ static bool copy_is_expanded(const tensor *t) {
 static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *src) {
     int ndim;
     int64_t sizes[TENSOR_MAX_DIMS];
-    ctsc_status status =
-        broadcast_sizes(d, dst->ndim, dst->sizes, src->ndim, src->sizes, &ndim, sizes);
+    ctsc_status status = broadcast_sizes(d, dst->ndim, dst->sizes, src->ndim, src->sizes, &ndim,
+                                         sizes);
     if (status) return status;
     bool same = ndim == dst->ndim;
     for (int i = 0; same && i < ndim; i++) same = sizes[i] == dst->sizes[i];
@@ -259,11 +264,18 @@ static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *s
     return status;
 }
 
-/* ---- transposed matrices ------------------------------------------------------------------- */
+/* ---- transposed matrices --------------------------------------------------------------------- */
 
-/* A tile's row is two cache lines long, or 16 elements, or the whole of a narrow matrix; its height fills the buffer that it goes through, so
- * that every line of src and of dst is touched once, however badly their distances suit the cache. */
-enum { COPY_TILE_BYTES = 8192, COPY_TILE_MIN = 32, COPY_TILE_NARROW = 2, COPY_TILE_NARROW_ROWS = 1024, COPY_TILE_WORK = 32768 };
+/* A tile's row is two cache lines long, or 16 elements, or the whole of a narrow matrix; its height
+ * fills the buffer that it goes through, so that every line of src and of dst is touched once,
+ * however badly their distances suit the cache. */
+enum {
+    COPY_TILE_BYTES = 8192,
+    COPY_TILE_MIN = 32,
+    COPY_TILE_NARROW = 2,
+    COPY_TILE_NARROW_ROWS = 1024,
+    COPY_TILE_WORK = 32768
+};
 
 typedef struct copy_transposed {
     char *dst;
@@ -274,7 +286,8 @@ typedef struct copy_transposed {
     int64_t row_tiles;
     bool words; /* turn.h does it: tiles are as wide as dst */
     int nbatches;
-    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS]; /* of src's dims; the first nbatches count the matrices */
+    /* of src's dims; the first nbatches count the matrices */
+    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
 } copy_transposed;
 
 /* One tile of w x h elements: buffer[i][j] = src[j][i], then the buffer's rows to dst. */
@@ -320,7 +333,8 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
         char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
         const char *src = copy_tile_source(c, batch) + row * c->item;
         if (c->words) {
-            turn_words((uint32_t *)(void *)dst, (const uint32_t *)(const void *)src, c->src_col / c->item, h, c->cols);
+            turn_words((uint32_t *)(void *)dst, (const uint32_t *)(const void *)src,
+                       c->src_col / c->item, h, c->cols);
             continue;
         }
         for (int64_t col = 0; col < c->cols; col += c->width) {
@@ -330,7 +344,8 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* The dims of src, which has none of size 1 and those together that lie as one. Returns how many. */
+/* The dims of src, which has none of size 1 and those together that lie as one.
+ * Returns how many. */
 static int copy_merged(const tensor *src, int64_t *sizes, int64_t *strides) {
     int n = 0;
     for (int i = 0; i < src->ndim; i++) {
@@ -355,42 +370,53 @@ static void copy_tile_sizes(copy_transposed *c) {
     c->row_tiles = (c->rows + c->height - 1) / c->height;
 }
 
-/* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. *whole: no limit came between. */
+/* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. *whole: no
+ * limit came between. */
 static bool copy_try_tiles(tensor *dst, const tensor *src, bool *whole) {
-    if (dst->dtype != src->dtype || src->ndim < 2 || !tensor_same_shape(dst, src) || !tensor_is_contiguous(dst)) return false;
-    copy_transposed c = {.dst = tensor_data(dst), .src = tensor_data(src), .item = (int64_t)dtype_size((dtype)dst->dtype)};
+    if (dst->dtype != src->dtype || src->ndim < 2 || !tensor_same_shape(dst, src) ||
+        !tensor_is_contiguous(dst))
+        return false;
+    copy_transposed c = {.dst = tensor_data(dst),
+                         .src = tensor_data(src),
+                         .item = (int64_t)dtype_size((dtype)dst->dtype)};
     int n = copy_merged(src, c.sizes, c.strides);
     if (n < 2) return false;
     int64_t rows = c.rows = c.sizes[n - 2], cols = c.cols = c.sizes[n - 1];
     int64_t narrow = rows < cols ? rows : cols, wide = rows < cols ? cols : rows;
-    if (narrow < COPY_TILE_NARROW || wide < COPY_TILE_MIN || c.strides[n - 2] != 1 || c.strides[n - 1] == 1) return false;
+    if (narrow < COPY_TILE_NARROW || wide < COPY_TILE_MIN || c.strides[n - 2] != 1 ||
+        c.strides[n - 1] == 1)
+        return false;
     c.src_col = c.strides[n - 1] * c.item;
     c.nbatches = n - 2;
     copy_tile_sizes(&c);
-    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles, COPY_TILE_WORK / (cols * c.height) + 1, copy_tiles, &c);
+    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles,
+                              COPY_TILE_WORK / (cols * c.height) + 1, copy_tiles, &c);
     return true;
 }
 
-/* ---- the public functions ------------------------------------------------------------------ */
+/* ---- the public functions -------------------------------------------------------------------- */
 
 /* dst[...] = src, where they share no memory and the shapes fit. false: a limit came between. */
 static bool copy_apart(tensor *dst, const tensor *src) {
     bool whole = true;
     if (copy_try_tiles(dst, src, &whole)) return whole;
     copy_pair pair = {(dtype)dst->dtype, (dtype)src->dtype};
-    iter_kernel kernel =
-        pair.dst == pair.src ? copy_mover(dtype_size(pair.dst)) : copy_loops[pair.dst][pair.src];
+    iter_kernel kernel = pair.dst == pair.src ? copy_mover(dtype_size(pair.dst))
+                                              : copy_loops[pair.dst][pair.src];
     if (!kernel) kernel = copy_rare;
     tensor *operands[] = {dst, (tensor *)src};
-    if (!tensor_may_overlap(dst)) return iter_run_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
+    if (!tensor_may_overlap(dst))
+        return iter_run_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
     return iter_run_ordered_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair);
 }
 
-/* The integers of quantised tensors are copied together with what they mean, and nothing is made of them in passing. */
+/* The integers of quantised tensors are copied together with what they mean, and nothing is made of
+ * them in passing. */
 static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor *src) {
     if (!dst->quantiser)
         return diag_fail(d, CTSC_FAILED,
-                         "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a "
+                         "Copying from quantized Tensor to non-quantized Tensor is not allowed, "
+                         "please use dequantize to get a "
                          "float Tensor from a quantized Tensor");
     if (!src->quantiser)
         return diag_fail(d, CTSC_FAILED, "Quantized copy only works with kFloat as source Tensor");
@@ -402,7 +428,8 @@ static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor
 }
 
 static ctsc_status copy_elements(diag *d, tensor *dst, const tensor *src) {
-    if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST) return device_host->copy(d, dst, src);
+    if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST)
+        return device_host->copy(d, dst, src);
     return copy_apart(dst, src) ? CTSC_OK : limits_fail(d);
 }
 
@@ -412,7 +439,8 @@ ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
     if (dst->quantiser || src->quantiser) {
         status = copy_check_quantised(d, dst, src);
         if (status) return status;
-        if (dst->quantiser != src->quantiser) tensor_set_quantiser_take(dst, quantiser_ref(src->quantiser));
+        if (dst->quantiser != src->quantiser)
+            tensor_set_quantiser_take(dst, quantiser_ref(src->quantiser));
     }
     if (dst->numel == 0 || src->numel == 0) return CTSC_OK;
     if (copy_is_expanded(dst))
@@ -435,7 +463,8 @@ ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
 static ctsc_status copy_converted(diag *d, const tensor *t, dtype dt, tensor **out) {
     tensor *copy;
     if (t->dtype != dt && (t->quantiser || dtype_is_quantised(dt)))
-        return diag_fail(d, CTSC_FAILED, "Creation of quantized tensor requires quantized dtype like torch.quint8");
+        return diag_fail(d, CTSC_FAILED,
+                         "Creation of quantized tensor requires quantized dtype like torch.quint8");
     ctsc_status status = tensor_new_like(d, t, dt, &copy);
     if (status) return status;
     if (t->quantiser) copy->quantiser = quantiser_ref(t->quantiser);

@@ -24,7 +24,8 @@ static const device_functions device_none = {device_none_alloc, device_none_copy
 const device_functions *device_host = &device_none;
 
 /* The device types of PyTorch. */
-static const char device_types[] = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, lazy, vulkan, mps, meta, hpu, "
+static const char device_types[] = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, "
+                                   "fpga, ort, xla, lazy, vulkan, mps, meta, hpu, "
                                    "privateuseone";
 
 static bool device_is_type(const char *name, size_t len) {
@@ -40,15 +41,24 @@ ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out) {
     if (!len) return diag_fail(d, CTSC_FAILED, "Device string must not be empty");
     while (kind < len && (text_is_alpha(text[kind]) || text[kind] == '_')) kind++;
     const char *digits = text + kind + 1, *p = digits, *end = text + len;
-    for (; p < end && *p >= '0' && *p <= '9'; p++) index = index < DEVICE_MAX ? 10 * index + (*p - '0') : DEVICE_MAX;
-    if (!kind || (kind < len && (text[kind] != ':' || p == digits || p != end || (*digits == '0' && p > digits + 1))))
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+        index = index < DEVICE_MAX ? 10 * index + (*p - '0') : DEVICE_MAX;
+    if (!kind || (kind < len && (text[kind] != ':' || p == digits || p != end ||
+                                 (*digits == '0' && p > digits + 1))))
         return diag_fail(d, CTSC_FAILED, "Invalid device string: '%.*s'", (int)len, text);
     if (index >= DEVICE_MAX)
-        return diag_fail(d, CTSC_FAILED, "Could not parse device index '%.*s' in device string '%.*s'", (int)(end - digits), digits, (int)len, text);
+        return diag_fail(d, CTSC_FAILED,
+                         "Could not parse device index '%.*s' in device string '%.*s'",
+                         (int)(end - digits), digits, (int)len, text);
     if (kind == 3 && !memcmp(text, "cpu", 3)) return *out = DEVICE_HOST, CTSC_OK;
-    if (kind == 4 && !memcmp(text, "cuda", 4)) return *out = kind < len ? index + 1 : VALUE_DEVICE_CUDA, CTSC_OK;
-    if (device_is_type(text, kind)) return diag_fail(d, CTSC_UNSUPPORTED, "device %.*s is not supported: cpu, cuda and cuda:N are", (int)len, text);
-    return diag_fail(d, CTSC_FAILED, "Expected one of %s device type at start of device string: %.*s", device_types, (int)kind, text);
+    if (kind == 4 && !memcmp(text, "cuda", 4))
+        return *out = kind < len ? index + 1 : VALUE_DEVICE_CUDA, CTSC_OK;
+    if (device_is_type(text, kind))
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "device %.*s is not supported: cpu, cuda and cuda:N are", (int)len, text);
+    return diag_fail(d, CTSC_FAILED,
+                     "Expected one of %s device type at start of device string: %.*s", device_types,
+                     (int)kind, text);
 }
 
 const char *device_name(int device, char out[DEVICE_NAME]) {
@@ -57,11 +67,13 @@ const char *device_name(int device, char out[DEVICE_NAME]) {
     return out;
 }
 
-ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
+                          tensor **out) {
     if (device == DEVICE_HOST) return tensor_new(d, dt, ndim, sizes, out);
     int64_t nbytes, strides[TENSOR_MAX_DIMS];
     storage *s;
-    if (dtype_is_quantised(dt)) return diag_fail(d, CTSC_UNSUPPORTED, "quantised tensors are supported on the CPU only");
+    if (dtype_is_quantised(dt))
+        return diag_fail(d, CTSC_UNSUPPORTED, "quantised tensors are supported on the CPU only");
     ctsc_status st = tensor_layout(d, dt, ndim, sizes, strides, &nbytes);
     if (st == CTSC_OK) st = device_host->alloc(d, device, (size_t)nbytes, &s);
     if (st != CTSC_OK) return st;
@@ -70,7 +82,8 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
     return st;
 }
 
-ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
+                            tensor **out) {
     tensor *zero, *made;
     if (device == DEVICE_HOST) return tensor_zeros(d, dt, ndim, sizes, out);
     TRY(tensor_zeros(d, dt, 0, NULL, &zero));
@@ -149,7 +162,8 @@ static ctsc_status device_move_list(diag *d, list *l, int device, value *out) {
 static ctsc_status device_move_tuple(diag *d, const tuple *t, int device, value *out) {
     tuple *made = tuple_new(t->len, t->type);
     ctsc_status s = made ? CTSC_OK : diag_no_memory(d);
-    for (size_t i = 0; s == CTSC_OK && i < t->len; i++) s = value_to_device(d, t->items[i], device, &made->items[i]);
+    for (size_t i = 0; s == CTSC_OK && i < t->len; i++)
+        s = value_to_device(d, t->items[i], device, &made->items[i]);
     if (s == CTSC_OK) *out = value_tuple_take(made);
     else if (made) value_unref(value_tuple_take(made));
     return s;
@@ -162,7 +176,8 @@ static ctsc_status device_move_dict(diag *d, const dict *from, int device, value
         value moved;
         if (from->entries[i].key.tag == V_UNINIT) continue;
         s = value_to_device(d, from->entries[i].val, device, &moved);
-        if (s == CTSC_OK && !dict_set_take(made, value_ref(from->entries[i].key), moved)) s = diag_no_memory(d);
+        if (s == CTSC_OK && !dict_set_take(made, value_ref(from->entries[i].key), moved))
+            s = diag_no_memory(d);
     }
     if (s == CTSC_OK) *out = value_dict_take(made);
     else if (made) value_unref(value_dict_take(made));
@@ -173,7 +188,8 @@ ctsc_status value_to_device(diag *d, value v, int device, value *out) {
     tensor *t;
     switch (v.tag) {
     case V_LIST:
-        if (v.u.list->kind != LIST_TENSOR && v.u.list->kind != LIST_VALUE) return *out = value_ref(v), CTSC_OK;
+        if (v.u.list->kind != LIST_TENSOR && v.u.list->kind != LIST_VALUE)
+            return *out = value_ref(v), CTSC_OK;
         return device_move_list(d, v.u.list, device, out);
     case V_TUPLE: return device_move_tuple(d, v.u.tuple, device, out);
     case V_DICT: return device_move_dict(d, v.u.dict, device, out);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device.h - tensors whose elements lie on another device than the host: what the tensor layer knows of them.
+ * device.h - tensors whose elements lie on another device than the host: what the tensor
+ * layer knows of them.
  *
- * A storage says where its bytes are (storage.device): 0 is the host, i + 1 is cuda:i, as in values of type Device. The address of a
- * device's bytes means nothing on the host. Views are geometry and need no more; making and copying go through one table of functions,
- * device_host, which the runtime registers (runtime/cuda/cuda_device.c).
+ * A storage says where its bytes are (storage.device): 0 is the host, i + 1 is cuda:i, as in values
+ * of type Device. The address of a device's bytes means nothing on the host. Views are geometry and
+ * need no more; making and copying go through one table of functions, device_host, which the
+ * runtime registers (runtime/cuda/cuda_device.c).
  *
- * Copies from a device to the host wait until the device is done; all else may still be under way when a function returns, and what
- * is asked of the device next happens after it.
+ * Copies from a device to the host wait until the device is done; all else may still be under way
+ * when a function returns, and what is asked of the device next happens after it.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #ifndef CTSC_TENSOR_DEVICE_H
@@ -22,33 +24,33 @@ enum { DEVICE_HOST = 0, DEVICE_MAX = 128 };
 typedef struct device_functions {
     /* Uninitialised memory; a storage of 0 bytes is on the device, too. */
     ctsc_status (*alloc)(diag *d, int device, size_t nbytes, storage **out);
-    /* dst[...] = src, with any geometry and dtypes, at least one of the two on a device; src broadcasts to dst. */
+    /* dst[...] = src, with any geometry and dtypes, at least one of the two on a device; src
+     * broadcasts to dst. */
     ctsc_status (*copy)(diag *d, tensor *dst, const tensor *src);
 } device_functions;
 extern const device_functions *device_host;
 
-static inline int tensor_device(const tensor *t) {
-    return t->storage->device;
-}
+static inline int tensor_device(const tensor *t) { return t->storage->device; }
 /* Is any tensor of this process not on the host? Never goes back to false. */
-static inline bool device_in_use(void) {
-    return (tensor_kinds() & TENSOR_KIND_DEVICE) != 0;
-}
+static inline bool device_in_use(void) { return (tensor_kinds() & TENSOR_KIND_DEVICE) != 0; }
 
 /* As tensor_new, there. */
-ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
+                          tensor **out);
 /* As tensor_zeros, there. */
-ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
+                            tensor **out);
 /* t itself (a reference) if it is there; else a contiguous copy. */
 ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out);
-/* v with all tensors in it there: tensors, and lists, tuples and dicts, which are made anew. A new reference. */
+/* v with all tensors in it there: tensors, and lists, tuples and dicts, which are made anew.
+ * A new reference. */
 ctsc_status value_to_device(diag *d, value v, int device, value *out);
 /* The bytes of s in a storage that is there: s itself (a reference) if it is. */
 ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out);
 /* dst = the first bytes of src, as many as the smaller of the two has. */
 ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src);
-/* What torch.device makes of a text ("cpu", "cpu:0", "cuda", "cuda:1"), as value.u.device. Errors are PyTorch's; CTSC_UNSUPPORTED: a
- * device that only PyTorch has, "meta" for one. */
+/* What torch.device makes of a text ("cpu", "cpu:0", "cuda", "cuda:1"), as value.u.device. Errors
+ * are PyTorch's; CTSC_UNSUPPORTED: a device that only PyTorch has, "meta" for one. */
 ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out);
 /* "cpu", "cuda:0", into out. */
 enum { DEVICE_NAME = 24 };

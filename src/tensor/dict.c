@@ -16,7 +16,7 @@
 
 enum { DICT_FIRST_CAP = 8 };
 
-/* ---- keys ---------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static uint64_t dict_hash_float(double f) {
     uint64_t bits;
@@ -53,7 +53,7 @@ static bool dict_same_key(value a, value b) {
     }
 }
 
-/* ---- the index ----------------------------------------------------------------------------- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 /* The index slot of the key, or the empty slot where it belongs. */
 static size_t dict_find(const dict *d, value key, uint64_t hash) {
@@ -120,7 +120,7 @@ static bool dict_make_room(dict *d) {
     return true;
 }
 
-/* ---- the public functions ------------------------------------------------------------------ */
+/* ---- the public functions -------------------------------------------------------------------- */
 
 bool dict_get(const dict *d, value key, value *out) {
     if (d->len == 0) return false;

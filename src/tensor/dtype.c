@@ -26,7 +26,7 @@ const dtype_info dtype_table[DT_COUNT] = {
 DTYPE_TABLE(DTYPE_CHECK)
 #undef DTYPE_CHECK
 
-/* ---- promotion ----------------------------------------------------------------------------- */
+/* ---- promotion ------------------------------------------------------------------------------- */
 
 dtype dtype_promote(dtype a, dtype b) {
     enum {
@@ -66,7 +66,7 @@ dtype dtype_promote(dtype a, dtype b) {
     return (dtype)table[a][b];
 }
 
-/* ---- 16-bit floats ------------------------------------------------------------------------- */
+/* ---- 16-bit floats --------------------------------------------------------------------------- */
 
 static inline uint32_t float_bits(float f) {
     uint32_t u;
@@ -135,9 +135,7 @@ __attribute__((target("avx,f16c"))) static size_t float16_from_floats_f16c(const
 }
 
 /* Every processor with AVX2 has F16C, which not every compiler lets one ask for. */
-static bool dtype_has_f16c(void) {
-    return __builtin_cpu_supports("avx2");
-}
+static bool dtype_has_f16c(void) { return __builtin_cpu_supports("avx2"); }
 #endif
 
 void float16_to_floats(const float16 *src, float *dst, size_t n) {

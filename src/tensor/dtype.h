@@ -11,24 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*    enum          id  bytes  IR name          torch name       storage class          C type     */
+/*    enum          id  bytes  IR name          torch name       storage class          C type */
 /* clang-format off */
-#define DTYPE_TABLE(X)                                                                              \
-    X(UINT8,         0,  1,    "Byte",          "uint8",         "ByteStorage",         uint8_t)    \
-    X(INT8,          1,  1,    "Char",          "int8",          "CharStorage",         int8_t)     \
-    X(INT16,         2,  2,    "Short",         "int16",         "ShortStorage",        int16_t)    \
-    X(INT32,         3,  4,    "Int",           "int32",         "IntStorage",          int32_t)    \
-    X(INT64,         4,  8,    "Long",          "int64",         "LongStorage",         int64_t)    \
-    X(FLOAT16,       5,  2,    "Half",          "float16",       "HalfStorage",         float16)    \
-    X(FLOAT32,       6,  4,    "Float",         "float32",       "FloatStorage",        float)      \
-    X(FLOAT64,       7,  8,    "Double",        "float64",       "DoubleStorage",       double)     \
-    X(COMPLEX32,     8,  4,    "ComplexHalf",   "complex32",     "ComplexHalfStorage",  complex32)  \
-    X(COMPLEX64,     9,  8,    "ComplexFloat",  "complex64",     "ComplexFloatStorage", complex64)  \
+#define DTYPE_TABLE(X)                                                                             \
+    X(UINT8,         0,  1,    "Byte",          "uint8",         "ByteStorage",         uint8_t)   \
+    X(INT8,          1,  1,    "Char",          "int8",          "CharStorage",         int8_t)    \
+    X(INT16,         2,  2,    "Short",         "int16",         "ShortStorage",        int16_t)   \
+    X(INT32,         3,  4,    "Int",           "int32",         "IntStorage",          int32_t)   \
+    X(INT64,         4,  8,    "Long",          "int64",         "LongStorage",         int64_t)   \
+    X(FLOAT16,       5,  2,    "Half",          "float16",       "HalfStorage",         float16)   \
+    X(FLOAT32,       6,  4,    "Float",         "float32",       "FloatStorage",        float)     \
+    X(FLOAT64,       7,  8,    "Double",        "float64",       "DoubleStorage",       double)    \
+    X(COMPLEX32,     8,  4,    "ComplexHalf",   "complex32",     "ComplexHalfStorage",  complex32) \
+    X(COMPLEX64,     9,  8,    "ComplexFloat",  "complex64",     "ComplexFloatStorage", complex64) \
     X(COMPLEX128,    10, 16,   "ComplexDouble", "complex128",    "ComplexDoubleStorage", complex128) \
-    X(BOOL,          11, 1,    "Bool",          "bool",          "BoolStorage",         uint8_t)    \
-    X(QINT8,         12, 1,    "QInt8",         "qint8",         "QInt8Storage",        int8_t)     \
-    X(QUINT8,        13, 1,    "QUInt8",        "quint8",        "QUInt8Storage",       uint8_t)    \
-    X(QINT32,        14, 4,    "QInt32",        "qint32",        "QInt32Storage",       int32_t)    \
+    X(BOOL,          11, 1,    "Bool",          "bool",          "BoolStorage",         uint8_t)   \
+    X(QINT8,         12, 1,    "QInt8",         "qint8",         "QInt8Storage",        int8_t)    \
+    X(QUINT8,        13, 1,    "QUInt8",        "quint8",        "QUInt8Storage",       uint8_t)   \
+    X(QINT32,        14, 4,    "QInt32",        "qint32",        "QInt32Storage",       int32_t)   \
     X(BFLOAT16,      15, 2,    "BFloat16",      "bfloat16",      "BFloat16Storage",     bfloat16)
 /* clang-format on */
 
@@ -62,10 +62,17 @@ static inline bool dtype_is_float(dtype d) { /* real floating point */
     return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16 || d == DT_BFLOAT16;
 }
 static inline dtype dtype_part(dtype d) { /* of a complex number's parts; any other dtype itself */
-    return d == DT_COMPLEX64 ? DT_FLOAT32 : d == DT_COMPLEX128 ? DT_FLOAT64 : d == DT_COMPLEX32 ? DT_FLOAT16 : d;
+    return d == DT_COMPLEX64    ? DT_FLOAT32
+           : d == DT_COMPLEX128 ? DT_FLOAT64
+           : d == DT_COMPLEX32  ? DT_FLOAT16
+                                : d;
 }
-static inline dtype dtype_to_complex(dtype d) { /* of a real floating-point dtype, what has it as parts, or next to it */
-    return d == DT_FLOAT64 ? DT_COMPLEX128 : d == DT_FLOAT16 ? DT_COMPLEX32 : dtype_is_float(d) ? DT_COMPLEX64 : d;
+/* of a real floating-point dtype, what has it as parts, or next to it */
+static inline dtype dtype_to_complex(dtype d) {
+    return d == DT_FLOAT64     ? DT_COMPLEX128
+           : d == DT_FLOAT16   ? DT_COMPLEX32
+           : dtype_is_float(d) ? DT_COMPLEX64
+                               : d;
 }
 static inline bool dtype_is_int(dtype d) { return d <= DT_INT64; } /* bool not counted */
 static inline bool dtype_is_integral(dtype d) { return d <= DT_INT64 || d == DT_BOOL; }

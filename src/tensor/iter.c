@@ -90,8 +90,7 @@ static void iter_merge(iter_plan *p) {
     for (int i = 1; i < p->ndim; i++) {
         if (iter_can_merge(&p->dims[n], &p->dims[i], p->noperands))
             p->dims[n].size *= p->dims[i].size;
-        else if (++n != i)
-            p->dims[n] = p->dims[i];
+        else if (++n != i) p->dims[n] = p->dims[i];
     }
     p->ndim = n + 1;
 }
@@ -146,8 +145,8 @@ static void iter_walk(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* false: it was to end before all was done. */
-static bool iter_spread(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain,
-                        bool limited) {
+static bool iter_spread(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
+                        iter_kernel kernel, void *ctx, int64_t grain, bool limited) {
     iter_plan p;
     p.kernel = kernel;
     p.ctx = ctx;
@@ -162,15 +161,18 @@ static bool iter_spread(int ndim, const int64_t *sizes, int noperands, tensor *c
     return true;
 }
 
-void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain) {
+void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
+              iter_kernel kernel, void *ctx, int64_t grain) {
     iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, false);
 }
 
-bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain) {
+bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
+                      iter_kernel kernel, void *ctx, int64_t grain) {
     return iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, true);
 }
 
-static bool iter_spread_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx,
+static bool iter_spread_ordered(int ndim, const int64_t *sizes, int noperands,
+                                tensor *const *operands, iter_kernel kernel, void *ctx,
                                 int64_t piece) {
     iter_plan p;
     p.kernel = kernel;
@@ -185,10 +187,12 @@ static bool iter_spread_ordered(int ndim, const int64_t *sizes, int noperands, t
     return true;
 }
 
-void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx) {
+void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
+                      iter_kernel kernel, void *ctx) {
     iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, INT64_MAX);
 }
 
-bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx) {
+bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands,
+                              tensor *const *operands, iter_kernel kernel, void *ctx) {
     return iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, ITER_ORDERED_PIECE);
 }

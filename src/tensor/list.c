@@ -59,9 +59,7 @@ static void list_shift(list *l, size_t from, size_t to) {
                 (l->len - from) * item);
 }
 
-value list_get(const list *l, size_t i) {
-    return value_ref(list_take_slot(l, i));
-}
+value list_get(const list *l, size_t i) { return value_ref(list_take_slot(l, i)); }
 
 void list_set_take(list *l, size_t i, value v) {
     value old = list_take_slot(l, i);
@@ -90,9 +88,7 @@ void list_free_items(list *l) {
     l->cap = 0;
 }
 
-bool list_append_take(list *l, value v) {
-    return list_insert_take(l, l->len, v);
-}
+bool list_append_take(list *l, value v) { return list_insert_take(l, l->len, v); }
 
 bool list_insert_take(list *l, size_t i, value v) {
     if (l->len == l->cap && !list_reserve(l, l->len + 1)) {

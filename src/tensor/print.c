@@ -16,7 +16,7 @@
 
 enum { PRINT_LINE = 80, PRINT_MAX_DEPTH = 64 };
 
-/* ---- numbers --------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 void print_float(double f, strbuf *out) {
     if (isfinite(f) && fabs(f) < 1e10 && f == trunc(f)) {
@@ -33,7 +33,7 @@ static void print_float_value(double f, strbuf *out) {
     else sb_printf(out, "%.17g", f);
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 typedef enum number_style { STYLE_GENERAL, STYLE_SCIENTIFIC, STYLE_FIXED } number_style;
 
@@ -96,7 +96,8 @@ static void print_scale(const number_format *f, strbuf *out) {
     sb_printf(out, "%.4g *\n", f->scale);
 }
 
-/* The format that the last number was printed in is what PyTorch's stream is left in; it shows in what follows. */
+/* The format that the last number was printed in is what PyTorch's stream is left in; it shows
+ * in what follows. */
 static number_style print_matrix(print_data m, int indent, strbuf *out) {
     number_format f = print_format_of(m.p, m.rows * m.cols);
     int64_t per_line = (PRINT_LINE - indent) / (f.width + 1);
@@ -179,7 +180,9 @@ static void print_dequantise(const tensor *t, double *p) {
             at += index * t->strides[i];
             if (i == q->axis) channel = index;
         }
-        p[k] = quantiser_value(q, (dtype)t->dtype, (char *)tensor_data(t) + at * (int64_t)dtype_size((dtype)t->dtype), channel);
+        p[k] = quantiser_value(q, (dtype)t->dtype,
+                               (char *)tensor_data(t) + at * (int64_t)dtype_size((dtype)t->dtype),
+                               channel);
     }
 }
 
@@ -201,8 +204,10 @@ static void print_quantiser(const quantiser *q, number_style style, strbuf *out)
 
 void tensor_print(const tensor *t, strbuf *out) {
     tensor *d = NULL;
-    /* Of complex elements PyTorch shows the real part, too: it prints what becomes of a tensor as doubles. */
-    if (tensor_new(NULL, DT_FLOAT64, t->ndim, t->sizes, &d) != CTSC_OK || (!t->quantiser && tensor_copy(NULL, d, t) != CTSC_OK)) {
+    /* Of complex elements PyTorch shows the real part, too: it prints what becomes of a
+     * tensor as doubles. */
+    if (tensor_new(NULL, DT_FLOAT64, t->ndim, t->sizes, &d) != CTSC_OK ||
+        (!t->quantiser && tensor_copy(NULL, d, t) != CTSC_OK)) {
         tensor_unref(d);
         out->failed = true;
         return;
@@ -210,15 +215,16 @@ void tensor_print(const tensor *t, strbuf *out) {
     if (t->quantiser) print_dequantise(t, TENSOR_AT(d, double));
     number_style style = print_contents(t, TENSOR_AT(d, double), out);
     tensor_unref(d);
-    sb_printf(out, "[ %s%s%sType{", t->quantiser ? "Quantized" : "", tensor_device(t) == DEVICE_HOST ? "CPU" : "CUDA",
-              dtype_table[t->dtype].ir_name);
-    for (int i = 0; i < t->ndim; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
+    sb_printf(out, "[ %s%s%sType{", t->quantiser ? "Quantized" : "",
+              tensor_device(t) == DEVICE_HOST ? "CPU" : "CUDA", dtype_table[t->dtype].ir_name);
+    for (int i = 0; i < t->ndim; i++)
+        sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
     sb_putc(out, '}');
     if (t->quantiser) print_quantiser(t->quantiser, style, out);
     sb_puts(out, " ]");
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void print_value(value v, int depth, strbuf *out);
 
@@ -300,6 +306,4 @@ static void print_value(value v, int depth, strbuf *out) {
     }
 }
 
-void value_print(value v, strbuf *out) {
-    print_value(v, 0, out);
-}
+void value_print(value v, strbuf *out) { print_value(v, 0, out); }

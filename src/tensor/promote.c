@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * promote.c - the dtype that operands meet in: written once, for the interpreter's tensors and the compiler's.
+ * promote.c - the dtype that operands meet in: written once, for the interpreter's tensors
+ * and the compiler's.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "tensor/promote.h"
@@ -19,9 +20,11 @@ static int promote_meet(int a, int b) {
 /* high: what operands of higher rank give. low counts only if its category is higher. */
 static int promote_combine(int high, int low) {
     if (high == PROMOTE_NONE) return low;
-    if (low == PROMOTE_NONE || promote_category((dtype)low) <= promote_category((dtype)high)) return high;
+    if (low == PROMOTE_NONE || promote_category((dtype)low) <= promote_category((dtype)high))
+        return high;
     /* A complex number leaves the width to the tensor. */
-    if (dtype_is_complex((dtype)low) && dtype_is_float((dtype)high)) return (int)dtype_to_complex((dtype)high);
+    if (dtype_is_complex((dtype)low) && dtype_is_float((dtype)high))
+        return (int)dtype_to_complex((dtype)high);
     return promote_meet(high, low);
 }
 
@@ -58,9 +61,9 @@ bool dtype_fits(dtype dt, double x) {
 
 const char *dtype_cpp_name(dtype dt) {
     static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "uint8_t",    [DT_INT8] = "int8_t",       [DT_INT16] = "int16_t",         [DT_INT32] = "int",
-        [DT_INT64] = "int64_t",    [DT_FLOAT16] = "at::Half",  [DT_FLOAT32] = "float",         [DT_BFLOAT16] = "at::BFloat16",
-        [DT_FLOAT64] = "double",
+        [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
+        [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",
+        [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16", [DT_FLOAT64] = "double",
     };
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }

@@ -18,9 +18,7 @@ qengine qengine_get(void) {
     return (qengine)atomic_load_explicit(&qengine_now, memory_order_relaxed);
 }
 
-void qengine_set(qengine e) {
-    atomic_store_explicit(&qengine_now, (int)e, memory_order_relaxed);
-}
+void qengine_set(qengine e) { atomic_store_explicit(&qengine_now, (int)e, memory_order_relaxed); }
 
 qengine_answer qengine_find(const char *name, qengine *out) {
     for (int i = 0; i < QENGINE_COUNT; i++)

@@ -2,15 +2,17 @@
 /*
  * qengine.h - whose arithmetic quantised layers follow: torch.backends.quantized.engine.
  *
- * PyTorch computes linear layers and convolutions of quantised tensors with a library it was built with, and those differ in roundings. As in
- * PyTorch the choice is the process's and no part of an archive; the default is that of its releases for the processor ctsc was built for.
+ * PyTorch computes linear layers and convolutions of quantised tensors with a library it was built
+ * with, and those differ in roundings. As in PyTorch the choice is the process's and no part of an
+ * archive; the default is that of its releases for the processor ctsc was built for.
  *
  *     engine         bias of integer results           range of dynamic inputs             sums of two tensors
  *     x86, fbgemm    in float, added to the sum        reduce_range halves it              in float
  *     qnnpack        rounded to a step of the sum      reduce_range means nothing          in integers
  *
- * x86 is fbgemm here. In PyTorch it takes oneDNN for some convolutions where the processor has VNNI; those that are not transposed give the same
- * integers, transposed ones are wrong there (off by dozens of steps from the layer in float).
+ * x86 is fbgemm here. In PyTorch it takes oneDNN for some convolutions where the processor has
+ * VNNI; those that are not transposed give the same integers, transposed ones are wrong there (off
+ * by dozens of steps from the layer in float).
  *
  * Tests: tests/unit/test_quantized.c, tests/lang/quantized_engine.py
  */

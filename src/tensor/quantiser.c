@@ -64,8 +64,9 @@ bool quantiser_equal(const quantiser *a, const quantiser *b) {
 }
 
 const char *qscheme_name(qscheme s) {
-    static const char *const names[] = {"per_tensor_affine", "per_channel_affine", "per_tensor_symmetric",
-                                        "per_channel_symmetric", "per_channel_affine_float_qparams"};
+    static const char *const names[] = {"per_tensor_affine", "per_channel_affine",
+                                        "per_tensor_symmetric", "per_channel_symmetric",
+                                        "per_channel_affine_float_qparams"};
     return (unsigned)s < sizeof names / sizeof *names ? names[s] : "unknown qscheme";
 }
 
@@ -75,15 +76,14 @@ void tensor_set_quantiser_take(tensor *t, quantiser *q) {
     quantiser_unref(old);
 }
 
-ctsc_status tensor_new_quantised(diag *d, dtype dt, int ndim, const int64_t *sizes, quantiser *q, tensor **out) {
+ctsc_status tensor_new_quantised(diag *d, dtype dt, int ndim, const int64_t *sizes, quantiser *q,
+                                 tensor **out) {
     ctsc_status s = tensor_new(d, dt, ndim, sizes, out);
     if (s == CTSC_OK) (*out)->quantiser = quantiser_ref(q);
     return s;
 }
 
-int64_t dtype_qmin(dtype dt) {
-    return dt == DT_QUINT8 ? 0 : dt == DT_QINT8 ? INT8_MIN : INT32_MIN;
-}
+int64_t dtype_qmin(dtype dt) { return dt == DT_QUINT8 ? 0 : dt == DT_QINT8 ? INT8_MIN : INT32_MIN; }
 
 int64_t dtype_qmax(dtype dt) {
     return dt == DT_QUINT8 ? UINT8_MAX : dt == DT_QINT8 ? INT8_MAX : INT32_MAX;
@@ -94,8 +94,10 @@ double quantiser_value(const quantiser *q, dtype dt, const void *at, int64_t cha
     if (quantiser_per_tensor(q)) return (float)q->scale * (float)(i - q->zero_point);
     if (channel >= q->scales->numel) channel = 0; /* a view whose axis is another dimension */
     if (q->scheme == QSCHEME_CHANNEL_FLOAT) {
-        float scale = TENSOR_AT(q->scales, float)[channel], zero = TENSOR_AT(q->zero_points, float)[channel];
+        float scale = TENSOR_AT(q->scales, float)[channel],
+              zero = TENSOR_AT(q->zero_points, float)[channel];
         return ((float)i - zero) * scale;
     }
-    return (float)TENSOR_AT(q->scales, double)[channel] * (float)(i - TENSOR_AT(q->zero_points, int64_t)[channel]);
+    return (float)TENSOR_AT(q->scales, double)[channel] *
+           (float)(i - TENSOR_AT(q->zero_points, int64_t)[channel]);
 }

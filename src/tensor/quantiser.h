@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantiser.h - what the integers of a quantised tensor stand for: real = (integer - zero_point) * scale.
+ * quantiser.h - what the integers of a quantised tensor stand for: real = (integer -
+ * zero_point) * scale.
  *
- * One scale and zero point for the whole tensor, or one for each index of a dimension (the axis). A tensor of a quantised dtype has a
- * quantiser (tensor.quantiser), and tensors of other dtypes have none; views share it.
+ * One scale and zero point for the whole tensor, or one for each index of a dimension (the axis). A
+ * tensor of a quantised dtype has a quantiser (tensor.quantiser), and tensors of other dtypes have
+ * none; views share it.
  *
  * Ownership: counted, immutable once made.
  * Tests: tests/unit/test_quantized.c
@@ -19,17 +21,18 @@ typedef enum qscheme {
     QSCHEME_CHANNEL_AFFINE,
     QSCHEME_TENSOR_SYMMETRIC,  /* a name only: no tensor has it */
     QSCHEME_CHANNEL_SYMMETRIC, /* a name only */
-    QSCHEME_CHANNEL_FLOAT,     /* per_channel_affine_float_qparams: real = integer * scale + zero_point * scale, both float */
+    /* per_channel_affine_float_qparams: real = integer * scale + zero_point * scale, both float */
+    QSCHEME_CHANNEL_FLOAT,
 } qscheme;
 
 typedef struct quantiser {
     atomic_int refs;
     qscheme scheme;
-    double scale;          /* of QSCHEME_TENSOR_AFFINE */
+    double scale; /* of QSCHEME_TENSOR_AFFINE */
     int64_t zero_point;
-    int axis;              /* of the others: which dimension scales and zero_points go along */
-    tensor *scales;        /* 1-dim, contiguous: double; of QSCHEME_CHANNEL_FLOAT float */
-    tensor *zero_points;   /* 1-dim, contiguous: int64; of QSCHEME_CHANNEL_FLOAT float */
+    int axis;            /* of the others: which dimension scales and zero_points go along */
+    tensor *scales;      /* 1-dim, contiguous: double; of QSCHEME_CHANNEL_FLOAT float */
+    tensor *zero_points; /* 1-dim, contiguous: int64; of QSCHEME_CHANNEL_FLOAT float */
 } quantiser;
 
 /* NULL: no memory. */
@@ -48,11 +51,13 @@ const char *qscheme_name(qscheme s);
 /* t (of a quantised dtype) gets q, whose reference passes in. */
 void tensor_set_quantiser_take(tensor *t, quantiser *q);
 /* Contiguous and uninitialised, of a quantised dtype, with q (a new reference of it). */
-ctsc_status tensor_new_quantised(diag *d, dtype dt, int ndim, const int64_t *sizes, quantiser *q, tensor **out);
+ctsc_status tensor_new_quantised(diag *d, dtype dt, int ndim, const int64_t *sizes, quantiser *q,
+                                 tensor **out);
 /* Smallest and largest integer of a quantised dtype. */
 int64_t dtype_qmin(dtype dt);
 int64_t dtype_qmax(dtype dt);
-/* The quantised element at `at` (in the storage, of dtype dt) as a number; channel: its index along the axis. */
+/* The quantised element at `at` (in the storage, of dtype dt) as a number; channel: its
+ * index along the axis. */
 double quantiser_value(const quantiser *q, dtype dt, const void *at, int64_t channel);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* ---- the allocator of tensor data ---------------------------------------------------------- */
+/* ---- the allocator of tensor data ------------------------------------------------------------ */
 
 enum { STORAGE_EXTRA = TENSOR_ALIGNMENT + sizeof(void *) };
 
@@ -56,10 +56,11 @@ void tensor_note_kind(unsigned kind) {
     if (!(tensor_kinds() & kind)) atomic_fetch_or(&tensor_kinds_made, kind);
 }
 
-/* ---- storages ------------------------------------------------------------------------------ */
+/* ---- storages -------------------------------------------------------------------------------- */
 
 static void *storage_zeros(size_t nbytes) {
-    if (storage_allocator.alloc == storage_default_alloc) return storage_block(nbytes, recycle_zalloc);
+    if (storage_allocator.alloc == storage_default_alloc)
+        return storage_block(nbytes, recycle_zalloc);
     void *data = storage_allocator.alloc(storage_allocator.ctx, nbytes);
     if (data) memset(data, 0, nbytes);
     return data;
@@ -70,7 +71,8 @@ static storage *storage_of(size_t nbytes, bool zeroed) {
     storage *s = recycle_alloc(sizeof *s);
     if (!s) return NULL;
     *s = (storage){.refs = 1, .nbytes = nbytes};
-    s->data = zeroed ? storage_zeros(nbytes) : storage_allocator.alloc(storage_allocator.ctx, nbytes);
+    s->data = zeroed ? storage_zeros(nbytes)
+                     : storage_allocator.alloc(storage_allocator.ctx, nbytes);
     if (!s->data) {
         recycle_free(s, sizeof *s);
         return NULL;
@@ -78,13 +80,9 @@ static storage *storage_of(size_t nbytes, bool zeroed) {
     return s;
 }
 
-storage *storage_new(size_t nbytes) {
-    return storage_of(nbytes, false);
-}
+storage *storage_new(size_t nbytes) { return storage_of(nbytes, false); }
 
-storage *storage_new_zeroed(size_t nbytes) {
-    return storage_of(nbytes, true);
-}
+storage *storage_new_zeroed(size_t nbytes) { return storage_of(nbytes, true); }
 
 storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
                         void *ctx) {
@@ -115,7 +113,8 @@ tensor *tensor_block_new(size_t nbytes) {
     data += -(uintptr_t)data & (TENSOR_ALIGNMENT - 1);
     b->bytes = size;
     b->lent = false;
-    b->storage = (storage){.refs = 1, .data = data, .nbytes = nbytes, .in_block = true, .borrowed = true};
+    b->storage = (storage){
+        .refs = 1, .data = data, .nbytes = nbytes, .in_block = true, .borrowed = true};
     b->handle.storage = &b->storage;
     return &b->handle;
 }
@@ -126,10 +125,8 @@ static inline void storage_free(storage *s) {
 }
 
 static inline void storage_free_data(storage *s) {
-    if (s->release)
-        s->release(s->release_ctx, s->data);
-    else if (!s->borrowed)
-        storage_allocator.free(storage_allocator.ctx, s->data, s->nbytes);
+    if (s->release) s->release(s->release_ctx, s->data);
+    else if (!s->borrowed) storage_allocator.free(storage_allocator.ctx, s->data, s->nbytes);
 }
 
 static void storage_release_shared(void *ctx, void *data) {
@@ -148,7 +145,8 @@ void storage_share(storage *to, storage *from) {
 
 ctsc_status tensor_constant(diag *d, const tensor *t, tensor **out) {
     const storage *from = t->storage;
-    storage *s = storage_borrow(from->data, from->nbytes, storage_release_shared, storage_ref(t->storage));
+    storage *s = storage_borrow(from->data, from->nbytes, storage_release_shared,
+                                storage_ref(t->storage));
     if (!s) {
         storage_unref(t->storage);
         return diag_no_memory(d);
@@ -156,7 +154,8 @@ ctsc_status tensor_constant(diag *d, const tensor *t, tensor **out) {
     s->read_only = s->constant = true;
     s->of_file = from->of_file;
     s->device = from->device;
-    ctsc_status st = tensor_on_storage(d, s, (dtype)t->dtype, t->ndim, t->sizes, t->strides, t->offset, out);
+    ctsc_status st = tensor_on_storage(d, s, (dtype)t->dtype, t->ndim, t->sizes, t->strides,
+                                       t->offset, out);
     storage_unref(s);
     return st;
 }

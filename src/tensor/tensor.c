@@ -16,12 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- making -------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* The storage of the block that a handle lies in. */
-static storage *tensor_home(tensor *t) {
-    return &tensor_block_of(t)->storage;
-}
+static storage *tensor_home(tensor *t) { return &tensor_block_of(t)->storage; }
 
 void (*tensor_autograd_free)(struct autograd_meta *m);
 
@@ -82,7 +80,8 @@ static ctsc_status tensor_fail_sizes(diag *d, const char *what, int ndim, const 
     return status;
 }
 
-/* Words why there is no tensor of such sizes. overflow: their product does not fit; else: a size is negative, or there are too many. */
+/* Words why there is no tensor of such sizes. overflow: their product does not fit; else: a size is
+ * negative, or there are too many. */
 static ctsc_status tensor_refuse(diag *d, int ndim, const int64_t *sizes, bool overflow) {
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
         return diag_fail(d, CTSC_LIMIT, "tensors have at most %d dimensions, got %d",
@@ -90,14 +89,16 @@ static ctsc_status tensor_refuse(diag *d, int ndim, const int64_t *sizes, bool o
     for (int i = ndim - 1; i >= 0 && !overflow; i--) {
         char what[96];
         if (sizes[i] >= 0) continue;
-        snprintf(what, sizeof what, "Trying to create tensor with negative dimension %" PRId64 ": ", sizes[i]);
+        snprintf(what, sizeof what, "Trying to create tensor with negative dimension %" PRId64 ": ",
+                 sizes[i]);
         return tensor_fail_sizes(d, what, ndim, sizes);
     }
     return tensor_fail_sizes(d, "Storage size calculation overflowed with sizes=", ndim, sizes);
 }
 
 /* Checks the sizes; their product into *numel. */
-static inline ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *numel) {
+static inline ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes,
+                                      int64_t *numel) {
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS) return tensor_refuse(d, ndim, sizes, false);
     int64_t product = 1, bytes;
     bool overflow = false, empty = false, negative = false;
@@ -110,7 +111,9 @@ static inline ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t
     if (negative || overflow) return tensor_refuse(d, ndim, sizes, !negative);
     *numel = empty ? 0 : product;
     if (d && d->max_tensor && !empty && (uint64_t)bytes > d->max_tensor)
-        return diag_fail(d, CTSC_LIMIT, "a tensor of %" PRId64 " bytes is more than the memory limit allows", bytes);
+        return diag_fail(d, CTSC_LIMIT,
+                         "a tensor of %" PRId64 " bytes is more than the memory limit allows",
+                         bytes);
     return CTSC_OK;
 }
 
@@ -123,7 +126,8 @@ static inline void tensor_row_major(int ndim, const int64_t *sizes, int64_t *str
     }
 }
 
-ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides, int64_t *nbytes) {
+ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides,
+                          int64_t *nbytes) {
     int64_t numel = 0;
     TRY(tensor_plan(d, dt, ndim, sizes, &numel));
     tensor_row_major(ndim, sizes, strides);
@@ -148,10 +152,12 @@ static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroe
 
 /* Sizes come from programs: a step for each part of a large tensor, which somebody will fill. */
 static inline bool tensor_is_granted(size_t bytes) {
-    return bytes < LIMITS_BYTES || !limits_current || limits_take(limits_current, bytes / LIMITS_BYTES);
+    return bytes < LIMITS_BYTES || !limits_current ||
+           limits_take(limits_current, bytes / LIMITS_BYTES);
 }
 
-static ctsc_status tensor_make(diag *d, dtype dt, int ndim, const int64_t *sizes, bool zeroed, tensor **out) {
+static ctsc_status tensor_make(diag *d, dtype dt, int ndim, const int64_t *sizes, bool zeroed,
+                               tensor **out) {
     int64_t numel = 0;
     ctsc_status status = tensor_plan(d, dt, ndim, sizes, &numel);
     if (status) return status;
@@ -267,9 +273,9 @@ static ctsc_status tensor_check_geometry(diag *d, ctsc_status blame, const stora
     else if (offset < 0)
         status = diag_fail(d, blame, "Tensor: invalid storage offset %" PRId64, offset);
     else if (negative_size || !tensor_extent(dtype_size(dt), ndim, sizes, strides, offset, &nbytes))
-        status =
-            diag_fail(d, blame, "Storage size calculation overflowed with sizes=%s and strides=%s",
-                      sb_str(&size_text), sb_str(&stride_text));
+        status = diag_fail(d, blame,
+                           "Storage size calculation overflowed with sizes=%s and strides=%s",
+                           sb_str(&size_text), sb_str(&stride_text));
     else if ((size_t)nbytes > s->nbytes)
         status = diag_fail(d, blame,
                            "setStorage: sizes %s, strides %s, storage offset %" PRId64
@@ -289,8 +295,8 @@ static int64_t tensor_safe_offset(const storage *s, dtype dt, int64_t offset) {
 
 ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset, tensor **out) {
-    ctsc_status status =
-        tensor_check_geometry(d, CTSC_BAD_FILE, s, dt, ndim, sizes, strides, offset);
+    ctsc_status status = tensor_check_geometry(d, CTSC_BAD_FILE, s, dt, ndim, sizes, strides,
+                                               offset);
     if (status) return status;
     tensor whole = {.dtype = (uint8_t)dt, .storage = s};
     return tensor_view_raw(d, &whole, ndim, sizes, strides, tensor_safe_offset(s, dt, offset), out);
@@ -299,14 +305,14 @@ ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int
 ctsc_status tensor_as_strided(diag *d, const tensor *t, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset, tensor **out) {
     dtype dt = (dtype)t->dtype;
-    ctsc_status status =
-        tensor_check_geometry(d, CTSC_FAILED, t->storage, dt, ndim, sizes, strides, offset);
+    ctsc_status status = tensor_check_geometry(d, CTSC_FAILED, t->storage, dt, ndim, sizes, strides,
+                                               offset);
     if (status) return status;
     offset = tensor_safe_offset(t->storage, dt, offset);
     return tensor_view_raw(d, t, ndim, sizes, strides, offset, out);
 }
 
-/* ---- asking -------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 bool tensor_is_contiguous(const tensor *t) {
     if (t->numel == 0) return true;
@@ -362,15 +368,13 @@ void tensor_print_sizes(int ndim, const int64_t *sizes, strbuf *out) {
     sb_putc(out, ']');
 }
 
-int64_t tensor_item_int(const tensor *t) {
-    return dtype_load_int((dtype)t->dtype, tensor_data(t));
-}
+int64_t tensor_item_int(const tensor *t) { return dtype_load_int((dtype)t->dtype, tensor_data(t)); }
 
 double tensor_item_float(const tensor *t) {
     return dtype_load_float((dtype)t->dtype, tensor_data(t));
 }
 
-/* ---- broadcasting -------------------------------------------------------------------------- */
+/* ---- broadcasting ---------------------------------------------------------------------------- */
 
 ctsc_status broadcast_sizes(diag *d, int an, const int64_t *a, int bn, const int64_t *b, int *ndim,
                             int64_t *sizes) {

@@ -31,28 +31,38 @@ typedef struct storage {
     void (*release)(void *ctx, void *data);
     void *release_ctx;
     bool borrowed;
-    bool in_block;  /* a tensor_block: the first data lies in it */
-    bool read_only; /* not ours to write, a mapping of a file for one: writers must copy first (tensor_make_writable) */
-    bool of_file;   /* a read-only mapping of a file: its pages can be dropped, and come back when they are read (pages_drop) */
-    bool constant;  /* tensor_constant made it: its data never changes */
+    bool in_block; /* a tensor_block: the first data lies in it */
+    /* not ours to write, a mapping of a file for one: writers must copy first
+     * (tensor_make_writable) */
+    bool read_only;
+    /* a read-only mapping of a file: its pages can be dropped, and come back when they are
+     * read (pages_drop) */
+    bool of_file;
+    bool constant;    /* tensor_constant made it: its data never changes */
     uint32_t version; /* writes by programs that record gradients (runtime/autograd) */
-    uint8_t device; /* where data is: 0 the host, i + 1 cuda:i; then an address that only tensor/device.h's functions know what to do with */
+    /* where data is: 0 the host, i + 1 cuda:i; then an address that only tensor/device.h's
+     * functions know what to do with */
+    uint8_t device;
     struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
-    /* What kernels have made of data that never changes, and how it is freed with the storage: theirs alone to read (kernels/matmul/packed_weights.h). */
+    /* What kernels have made of data that never changes, and how it is freed with the storage:
+     * theirs alone to read (kernels/matmul/packed_weights.h). */
     _Atomic(void *) derived;
     void (*derived_free)(void *derived);
 } storage;
 
-storage *storage_new(size_t nbytes); /* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */
-storage *storage_new_zeroed(size_t nbytes); /* the same, all zero; a large one costs nothing until it is touched */
+/* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */
+storage *storage_new(size_t nbytes);
+/* the same, all zero; a large one costs nothing until it is touched */
+storage *storage_new_zeroed(size_t nbytes);
 storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
                         void *ctx);
-/* Gives to the data of from, which is read-only and as large: either is copied before it is written. Only while no other
- * thread uses to. */
+/* Gives to the data of from, which is read-only and as large: either is copied before it is
+ * written. Only while no other thread uses to. */
 void storage_share(storage *to, storage *from);
 storage *storage_ref(storage *s);
 void storage_unref(storage *s);
-/* The allocator of tensor data; a test can put guard pages around every block. NULL restores the default. */
+/* The allocator of tensor data; a test can put guard pages around every block. NULL
+ * restores the default. */
 typedef struct tensor_allocator {
     void *(*alloc)(void *ctx, size_t nbytes);
     void (*free)(void *ctx, void *p, size_t nbytes);
@@ -60,7 +70,8 @@ typedef struct tensor_allocator {
 } tensor_allocator;
 void tensor_set_allocator(const tensor_allocator *a);
 
-/* Kinds of tensors that only few operators take. Which of them this process has made yet; never goes back. */
+/* Kinds of tensors that only few operators take. Which of them this process has made yet;
+ * never goes back. */
 enum { TENSOR_KIND_QUANTISED = 1, TENSOR_KIND_DEVICE = 2 };
 extern atomic_uint tensor_kinds_made;
 static inline unsigned tensor_kinds(void) {
@@ -72,19 +83,23 @@ typedef struct tensor {
     atomic_int refs;
     uint8_t dtype; /* enum dtype */
     uint8_t ndim;
-    bool requires_grad; /* programs that take gradients record what is made of it (runtime/autograd) */
-    bool in_storage;    /* the handle lies in its storage's block (tensor_block), and goes with it */
+    /* programs that take gradients record what is made of it (runtime/autograd) */
+    bool requires_grad;
+    /* the handle lies in its storage's block (tensor_block), and goes with it */
+    bool in_storage;
     int64_t numel;
     int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
     storage *storage;
-    struct quantiser *quantiser; /* of a quantised dtype: what its integers stand for (tensor/quantiser.h); else NULL */
-    struct autograd_meta *autograd; /* its place in a graph of gradients (runtime/autograd); NULL: a leaf without a gradient */
+    /* of a quantised dtype: what its integers stand for (tensor/quantiser.h); else NULL */
+    struct quantiser *quantiser;
+    /* its place in a graph of gradients (runtime/autograd); NULL: a leaf without a gradient */
+    struct autograd_meta *autograd;
     int64_t *sizes, *strides; /* ndim each; point at inline_dims while ndim <= TENSOR_INLINE_DIMS */
     int64_t inline_dims[2 * TENSOR_INLINE_DIMS];
 } tensor;
 
-/* Most tensors are new ones with memory of their own: storage, handle and elements are one block then, which lives as long as the
- * storage. */
+/* Most tensors are new ones with memory of their own: storage, handle and elements are one block
+ * then, which lives as long as the storage. */
 typedef struct tensor_block {
     storage storage;
     tensor handle;
@@ -92,10 +107,12 @@ typedef struct tensor_block {
     bool lent;    /* the room is in use */
     void *room[TENSOR_ROOM];
 } tensor_block;
-/* A block with room for nbytes of aligned, uninitialised data; its handle is set up but for the storage it refers to. NULL without memory, and
- * where the allocator of tensor data is not the default one. */
+/* A block with room for nbytes of aligned, uninitialised data; its handle is set up but for
+ * the storage it refers to. NULL without memory, and where the allocator of tensor data is not
+ * the default one. */
 tensor *tensor_block_new(size_t nbytes);
-/* t refers to another storage than `before`: a handle in a block holds that block when it no longer refers to its storage. */
+/* t refers to another storage than `before`: a handle in a block holds that block when it no longer
+ * refers to its storage. */
 void tensor_moved(tensor *t, const storage *before);
 
 /* The block that t lies in (t->in_storage). */
@@ -103,11 +120,12 @@ static inline tensor_block *tensor_block_of(tensor *t) {
     return (tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle));
 }
 
-/* The room in t's block: for what a program gets that t is given to, so that a result is one block. NULL if there is none, or others
- * refer to t as well. */
+/* The room in t's block: for what a program gets that t is given to, so that a result is one block.
+ * NULL if there is none, or others refer to t as well. */
 static inline void *tensor_room_take(tensor *t) {
     tensor_block *b = tensor_block_of(t);
-    if (!t->in_storage || atomic_load_explicit(&t->refs, memory_order_acquire) != 1 || b->lent) return NULL;
+    if (!t->in_storage || atomic_load_explicit(&t->refs, memory_order_acquire) != 1 || b->lent)
+        return NULL;
     b->lent = true;
     return b->room;
 }
@@ -134,11 +152,13 @@ static inline void *tensor_data(const tensor *t) {
 }
 #define TENSOR_AT(t, T) ((T *)tensor_data(t))
 
-/* ---- making ---------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Row-major strides and the bytes of a tensor to be made; fails as tensor_new does. */
-ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides, int64_t *nbytes);
-/* Contiguous and uninitialised. Fails for a negative size, a size product that does not fit, no memory. */
+ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides,
+                          int64_t *nbytes);
+/* Contiguous and uninitialised. Fails for a negative size, a size product that does
+ * not fit, no memory. */
 ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 /* Contiguous, same sizes as t, on t's device. */
@@ -150,10 +170,11 @@ ctsc_status tensor_scalar_float(diag *d, dtype dt, double v, tensor **out);
 ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset, tensor **out);
 
-/* The same elements, read-only, by a storage that only this tensor has: what kernels derive from them is not for others (storage.derived). */
+/* The same elements, read-only, by a storage that only this tensor has: what kernels derive from
+ * them is not for others (storage.derived). */
 ctsc_status tensor_constant(diag *d, const tensor *t, tensor **out);
 
-/* ---- asking ---------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 bool tensor_is_contiguous(const tensor *t); /* row-major without gaps; true when numel is 0 */
 bool tensor_same_shape(const tensor *a, const tensor *b);
@@ -172,7 +193,7 @@ void dtype_store_complex(dtype dt, void *p, double re, double im); /* dt is comp
 /* "[2, 3]" into out. */
 void tensor_print_sizes(int ndim, const int64_t *sizes, strbuf *out);
 
-/* ---- views: same storage, no copy --------------------------------------------------------- */
+/* ---- views: same storage, no copy ------------------------------------------------------------ */
 
 /* Any geometry over t's storage; internal callers vouch for it. */
 ctsc_status tensor_view_raw(diag *d, const tensor *t, int ndim, const int64_t *sizes,
@@ -186,7 +207,8 @@ ctsc_status tensor_transpose(diag *d, const tensor *t, int64_t dim0, int64_t dim
 ctsc_status tensor_permute(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out);
 ctsc_status tensor_unsqueeze(diag *d, const tensor *t, int64_t dim, tensor **out);
 ctsc_status tensor_squeeze(diag *d, const tensor *t, tensor **out);
-ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out); /* those of size 1 among them */
+/* those of size 1 among them */
+ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out);
 ctsc_status tensor_squeeze_dim(diag *d, const tensor *t, int64_t dim, tensor **out);
 /* sizes may hold -1 (keep); more dims than t are new leading ones. */
 ctsc_status tensor_expand(diag *d, const tensor *t, int ndim, const int64_t *sizes, tensor **out);
@@ -199,19 +221,21 @@ ctsc_status tensor_reshape(diag *d, const tensor *t, int ndim, const int64_t *si
 /* Exchanges the geometry of two handles on the same data (in-place metadata operators). */
 void tensor_swap_geometry(tensor *t, tensor *with);
 
-/* ---- copying --------------------------------------------------------------------------- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
-ctsc_status tensor_contiguous(diag *d, tensor *t, tensor **out); /* t itself (a reference) if it is */
-ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out);  /* contiguous copy */
+/* t itself (a reference) if it is */
+ctsc_status tensor_contiguous(diag *d, tensor *t, tensor **out);
+ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out); /* contiguous copy */
 /* t itself (a reference) if the dtype is right already; else a contiguous converted copy. */
 ctsc_status tensor_to_dtype(diag *d, tensor *t, dtype dt, tensor **out);
 /* dst[...] = src, src broadcast to dst and converted. Correct for overlapping views. */
 ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src);
 
-/* Storage the caller may write to: replaces a read-only mapping by a private copy for this storage. */
+/* Storage the caller may write to: replaces a read-only mapping by a private copy
+ * for this storage. */
 ctsc_status tensor_make_writable(diag *d, tensor *t);
 
-/* ---- broadcasting ------------------------------------------------------------------------ */
+/* ---- broadcasting ---------------------------------------------------------------------------- */
 
 /* Shape a and b broadcast to, into sizes[TENSOR_MAX_DIMS]; PyTorch's message on failure
  * ("The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"). */

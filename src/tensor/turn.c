@@ -2,8 +2,10 @@
 /*
  * turn.c - see turn.h.
  *
- * The last block of rows or columns is moved back over some that are done. With fewer columns than 8, whole vectors are stored all the same: what is too
- * much is overwritten by the next row, but for the last rows, which are moved element by element. With fewer rows, whole vectors are loaded. Tests: tests/unit/test_turn.c
+ * The last block of rows or columns is moved back over some that are done. With fewer columns than
+ * 8, whole vectors are stored all the same: what is too much is overwritten by the next row, but
+ * for the last rows, which are moved element by element. With fewer rows, whole vectors are loaded.
+ * Tests: tests/unit/test_turn.c
  */
 #include "tensor/turn.h"
 
@@ -12,19 +14,20 @@
 
 #define TURN_TARGET __attribute__((target("avx2")))
 
-bool turn_usable(void) {
-    return __builtin_cpu_supports("avx2");
-}
+bool turn_usable(void) { return __builtin_cpu_supports("avx2"); }
 
 /* Elements 0 to 3 of two lines; elements 4 to 7. */
-#define TURN_LOW(a, b)  _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(a)), _mm_loadu_ps(b), 1)
+#define TURN_LOW(a, b)                                                                             \
+    _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(a)), _mm_loadu_ps(b), 1)
 
 /* Eight lines of src become the columns of out[0..7]. */
 static inline TURN_TARGET void turn_eight(const float *src, int64_t step, __m256 out[8]) {
     for (int half = 0; half < 2; half++, src += 4) {
         __m256 a = TURN_LOW(src, src + 4 * step), b = TURN_LOW(src + step, src + 5 * step);
-        __m256 c = TURN_LOW(src + 2 * step, src + 6 * step), d = TURN_LOW(src + 3 * step, src + 7 * step);
-        __m256 ab = _mm256_unpacklo_ps(a, b), ba = _mm256_unpackhi_ps(a, b), cd = _mm256_unpacklo_ps(c, d), dc = _mm256_unpackhi_ps(c, d);
+        __m256 c = TURN_LOW(src + 2 * step, src + 6 * step),
+               d = TURN_LOW(src + 3 * step, src + 7 * step);
+        __m256 ab = _mm256_unpacklo_ps(a, b), ba = _mm256_unpackhi_ps(a, b),
+               cd = _mm256_unpacklo_ps(c, d), dc = _mm256_unpackhi_ps(c, d);
         out[4 * half] = _mm256_shuffle_ps(ab, cd, 0x44);
         out[4 * half + 1] = _mm256_shuffle_ps(ab, cd, 0xee);
         out[4 * half + 2] = _mm256_shuffle_ps(ba, dc, 0x44);
@@ -32,7 +35,8 @@ static inline TURN_TARGET void turn_eight(const float *src, int64_t step, __m256
     }
 }
 
-static inline TURN_TARGET void turn_block(float *dst, const float *src, int64_t step, int64_t cols) {
+static inline TURN_TARGET void turn_block(float *dst, const float *src, int64_t step,
+                                          int64_t cols) {
     __m256 out[8];
     turn_eight(src, step, out);
 #pragma GCC unroll 8
@@ -40,7 +44,8 @@ static inline TURN_TARGET void turn_block(float *dst, const float *src, int64_t 
 }
 
 /* Up to TURN_ROWS rows, 8 at least; 8 columns at least. */
-static TURN_TARGET void turn_tile(float *dst, const float *src, int64_t step, int64_t rows, int64_t cols) {
+static TURN_TARGET void turn_tile(float *dst, const float *src, int64_t step, int64_t rows,
+                                  int64_t cols) {
     for (int64_t j = 0; j < cols; j += 16) {
         int64_t next = j + 8 < cols ? j + 8 : j;
         if (next + 8 > cols) next = cols - 8;
@@ -53,13 +58,16 @@ static TURN_TARGET void turn_tile(float *dst, const float *src, int64_t step, in
     }
 }
 
-static void turn_single(float *dst, const float *src, int64_t step, int64_t rows, int64_t cols, int64_t from_row, int64_t from_col) {
+static void turn_single(float *dst, const float *src, int64_t step, int64_t rows, int64_t cols,
+                        int64_t from_row, int64_t from_col) {
     for (int64_t i = from_row; i < rows; i++)
         for (int64_t j = from_col; j < cols; j++) dst[i * cols + j] = src[j * step + i];
 }
 
-/* Fewer than 8 rows: what is loaded behind a line's end is of lines to come, which the last columns have none of. */
-static TURN_TARGET void turn_flat(float *dst, const float *src, int64_t step, int64_t rows, int64_t cols) {
+/* Fewer than 8 rows: what is loaded behind a line's end is of lines to come, which the last
+ * columns have none of. */
+static TURN_TARGET void turn_flat(float *dst, const float *src, int64_t step, int64_t rows,
+                                  int64_t cols) {
     __m256 out[8];
     int64_t j = 0;
     for (; j + 8 <= cols && (j + 7) * step + 8 <= (cols - 1) * step + rows; j += 8) {
@@ -70,7 +78,8 @@ static TURN_TARGET void turn_flat(float *dst, const float *src, int64_t step, in
 }
 
 /* Fewer than 8 columns, and as many rows as there are. */
-static TURN_TARGET void turn_narrow(float *dst, const float *src, int64_t step, int64_t rows, int64_t cols) {
+static TURN_TARGET void turn_narrow(float *dst, const float *src, int64_t step, int64_t rows,
+                                    int64_t cols) {
     __m256 out[8];
     int64_t i = 0;
     for (; i + 16 <= rows; i += 8) {
@@ -78,9 +87,12 @@ static TURN_TARGET void turn_narrow(float *dst, const float *src, int64_t step, 
         for (int k = 0; k < 8; k++) line[k] = src + i + (k < cols ? k : 0) * step;
         for (int half = 0; half < 2; half++) {
             int at = 4 * half;
-            __m256 a = TURN_LOW(line[0] + at, line[4] + at), b = TURN_LOW(line[1] + at, line[5] + at);
-            __m256 c = TURN_LOW(line[2] + at, line[6] + at), d = TURN_LOW(line[3] + at, line[7] + at);
-            __m256 ab = _mm256_unpacklo_ps(a, b), ba = _mm256_unpackhi_ps(a, b), cd = _mm256_unpacklo_ps(c, d), dc = _mm256_unpackhi_ps(c, d);
+            __m256 a = TURN_LOW(line[0] + at, line[4] + at),
+                   b = TURN_LOW(line[1] + at, line[5] + at);
+            __m256 c = TURN_LOW(line[2] + at, line[6] + at),
+                   d = TURN_LOW(line[3] + at, line[7] + at);
+            __m256 ab = _mm256_unpacklo_ps(a, b), ba = _mm256_unpackhi_ps(a, b),
+                   cd = _mm256_unpacklo_ps(c, d), dc = _mm256_unpackhi_ps(c, d);
             out[at] = _mm256_shuffle_ps(ab, cd, 0x44);
             out[at + 1] = _mm256_shuffle_ps(ab, cd, 0xee);
             out[at + 2] = _mm256_shuffle_ps(ba, dc, 0x44);
@@ -105,9 +117,7 @@ void turn_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t rows, 
 
 #else
 
-bool turn_usable(void) {
-    return false;
-}
+bool turn_usable(void) { return false; }
 
 void turn_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t rows, int64_t cols) {
     for (int64_t i = 0; i < rows; i++)

@@ -2,8 +2,9 @@
 /*
  * turn.h - matrices of 4-byte elements transposed in registers, on processors with AVX2.
  *
- * Method: blocks of 8 x 8. A tile is TURN_ROWS rows of the result high, so that the lines of the source are used up while they are in the first cache, whatever
- * their distance; along a tile, the halves of the result's lines are written soon after one another.
+ * Method: blocks of 8 x 8. A tile is TURN_ROWS rows of the result high, so that the lines of the
+ * source are used up while they are in the first cache, whatever their distance; along a tile, the
+ * halves of the result's lines are written soon after one another.
  * Tests: tests/unit/test_turn.c
  */
 #ifndef CTSC_TENSOR_TURN_H

@@ -15,9 +15,7 @@
 
 #include <string.h>
 
-static void value_ignore_type(struct type *t) {
-    (void)t;
-}
+static void value_ignore_type(struct type *t) { (void)t; }
 
 void (*value_type_ref)(struct type *t) = value_ignore_type;
 void (*value_type_unref)(struct type *t) = value_ignore_type;
@@ -33,7 +31,7 @@ static void value_drop_type(struct type **t) {
     *t = NULL;
 }
 
-/* ---- making -------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 str *str_new_raw(size_t len) {
     size_t size;
@@ -120,7 +118,7 @@ complex_box *complex_new(double re, double im) {
     return c;
 }
 
-/* ---- freeing ------------------------------------------------------------------------------- */
+/* ---- freeing --------------------------------------------------------------------------------- */
 
 enum { VALUE_FREE_DEPTH = 200 };
 
@@ -215,7 +213,7 @@ void value_free_payload(value v) {
     value_free_depth--;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static ctsc_status clone_list(diag *d, const list *l, value *out) {
     list *copy = list_new((list_kind)l->kind, l->elem, l->len);
@@ -234,7 +232,8 @@ static ctsc_status clone_list(diag *d, const list *l, value *out) {
 static ctsc_status clone_tuple(diag *d, const tuple *t, value *out) {
     tuple *copy = tuple_new(t->len, t->type);
     ctsc_status s = copy ? CTSC_OK : diag_no_memory(d);
-    for (size_t i = 0; i < t->len && s == CTSC_OK; i++) s = value_clone(d, t->items[i], &copy->items[i]);
+    for (size_t i = 0; i < t->len && s == CTSC_OK; i++)
+        s = value_clone(d, t->items[i], &copy->items[i]);
     if (s == CTSC_OK) *out = value_tuple_take(copy);
     else if (copy) value_unref(value_tuple_take(copy));
     return s;
@@ -247,7 +246,8 @@ static ctsc_status clone_dict(diag *d, const dict *from, value *out) {
         value own = value_none();
         if (from->entries[i].key.tag == V_UNINIT) continue;
         s = value_clone(d, from->entries[i].val, &own);
-        if (s == CTSC_OK && !dict_set_take(copy, value_ref(from->entries[i].key), own)) s = diag_no_memory(d);
+        if (s == CTSC_OK && !dict_set_take(copy, value_ref(from->entries[i].key), own))
+            s = diag_no_memory(d);
     }
     if (s == CTSC_OK) *out = value_dict_take(copy);
     else if (copy) value_unref(value_dict_take(copy));

@@ -6,10 +6,10 @@
  * Lists of int, float, bool and Tensor are stored flat; other lists hold values. Strings, tuples
  * and enum members are immutable; lists, dicts and objects are shared and mutable, as in Python.
  *
- * Ownership: a function that returns a value hands over a reference; arguments are borrowed unless the name
- * ends in _take. value_unref on a scalar does nothing.
- * Types: containers remember their static element type as an opaque `struct type *` (owned
- * by ir/type.h, which sits above this folder), for isinstance on values of type Any and for printing.
+ * Ownership: a function that returns a value hands over a reference; arguments are borrowed unless
+ * the name ends in _take. value_unref on a scalar does nothing.
+ * Types: containers remember their static element type as an opaque `struct type *` (owned by
+ * ir/type.h, which sits above this folder), for isinstance on values of type Any and for printing.
  * Tests: tests/unit/test_value.c
  */
 #ifndef CTSC_TENSOR_VALUE_H
@@ -131,8 +131,14 @@ typedef struct enum_value {
 
 typedef struct future { atomic_int refs; bool done; value result; diag error; } future;
 
-typedef struct capsule { atomic_int refs; const char *kind; void *ptr; void (*free)(void *ptr); } capsule;
-extern const char capsule_opaque[]; /* kind: an object of a class that is unknown, from a file; ptr: the class's name */
+typedef struct capsule {
+    atomic_int refs;
+    const char *kind;
+    void *ptr;
+    void (*free)(void *ptr);
+} capsule;
+/* kind: an object of a class that is unknown, from a file; ptr: the class's name */
+extern const char capsule_opaque[];
 
 static inline bool value_is_counted(value v) { return v.tag >= V_COMPLEX; }
 static inline value value_ref(value v) {
@@ -163,7 +169,8 @@ static inline value value_bool(bool b) { return (value){.tag = V_BOOL, .u.b = b}
 static inline value value_int(int64_t i) { return (value){.tag = V_INT, .u.i = i}; }
 static inline value value_float(double f) { return (value){.tag = V_FLOAT, .u.f = f}; }
 static inline value value_device(int64_t d) {
-    if (d) tensor_note_kind(TENSOR_KIND_DEVICE); /* operators that are given one make the first tensor there */
+    /* operators that are given one make the first tensor there */
+    if (d) tensor_note_kind(TENSOR_KIND_DEVICE);
     return (value){.tag = V_DEVICE, .u.device = d};
 }
 static inline value value_tensor_take(tensor *t) { return (value){.tag = V_TENSOR, .u.tensor = t}; }
@@ -179,17 +186,17 @@ str *str_new(const char *bytes, size_t len);
 str *str_new_raw(size_t len); /* bytes to be filled in; terminated */
 list *list_new(list_kind kind, struct type *elem, size_t reserve);
 dict *dict_new(struct type *key, struct type *val);
-tuple *tuple_new(size_t len, struct type *named); /* items start as None */
+tuple *tuple_new(size_t len, struct type *named);    /* items start as None */
 object *object_new(struct type *cls, size_t nslots); /* slots start as V_UNINIT */
 enum_value *enum_new(struct type *cls, const char *name, value val_take);
 complex_box *complex_new(double re, double im);
 
 /* Lists. Indices must be in range (the operators do Python's wrapping and checking). */
-value list_get(const list *l, size_t i);            /* a new reference */
-void list_set_take(list *l, size_t i, value v);     /* v must fit the kind */
-bool list_append_take(list *l, value v);            /* false: no memory (v is released) */
+value list_get(const list *l, size_t i);        /* a new reference */
+void list_set_take(list *l, size_t i, value v); /* v must fit the kind */
+bool list_append_take(list *l, value v);        /* false: no memory (v is released) */
 bool list_insert_take(list *l, size_t i, value v);
-value list_remove_at(list *l, size_t i);            /* the element, whose reference moves out */
+value list_remove_at(list *l, size_t i); /* the element, whose reference moves out */
 bool list_reserve(list *l, size_t n);
 void list_free_items(list *l); /* clears it and gives its memory back */
 void list_clear(list *l);
@@ -208,13 +215,14 @@ bool value_equal(value a, value b);
 bool value_is(value a, value b);
 /* A copy with tensors, lists, tuples and dicts of its own; objects are shared. */
 ctsc_status value_clone(diag *d, value v, value *out);
-/* Deep comparison with tolerance: what `ctsc run --expect` needs. Explains the first difference into why. */
+/* Deep comparison with tolerance: what `ctsc run --expect` needs. Explains the first
+ * difference into why. */
 bool value_close(value got, value want, double rtol, double atol, strbuf *why);
 
-/* ---- printing (print.c) -------------------------------------------------------------- */
+/* ---- printing (print.c) ---------------------------------------------------------------------- */
 
-/* What print(v) and format("{}", v) write: strings bare, also inside containers; floats as C++ does with 17
- * digits ("0.10000000000000001", "1."), tensors as PyTorch's C++ printer. */
+/* What print(v) and format("{}", v) write: strings bare, also inside containers; floats as C++ does
+ * with 17 digits ("0.10000000000000001", "1."), tensors as PyTorch's C++ printer. */
 void value_print(value v, strbuf *out);
 /* A float constant in a graph or in code: "3.", "-0.", "10000000000", "1e+17". */
 void print_float(double f, strbuf *out);

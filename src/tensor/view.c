@@ -40,9 +40,7 @@ static void view_remove_dim(view_geometry *g, int dim) {
 
 /* A product of which only the geometry of dimensions of one element can overflow, where it is
  * unused. */
-static int64_t view_mul(int64_t a, int64_t b) {
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
+static int64_t view_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 /* Fails with the texts and the lists of sizes between them. */
 static ctsc_status view_fail_sizes(diag *d, const char *before, int an, const int64_t *a,
@@ -57,7 +55,7 @@ static ctsc_status view_fail_sizes(diag *d, const char *before, int an, const in
     return status;
 }
 
-/* ---- one or two dimensions ----------------------------------------------------------------- */
+/* ---- one or two dimensions ------------------------------------------------------------------- */
 
 ctsc_status tensor_alias(diag *d, const tensor *t, tensor **out) {
     return tensor_view_raw(d, t, t->ndim, t->sizes, t->strides, t->offset, out);
@@ -186,13 +184,16 @@ ctsc_status tensor_squeeze_dim(diag *d, const tensor *t, int64_t dim, tensor **o
     return view_make(d, t, &g, out);
 }
 
-ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out) {
+ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *dims,
+                                tensor **out) {
     bool named[TENSOR_MAX_DIMS] = {false};
     for (int i = 0; i < n; i++) {
         int k;
         ctsc_status status = tensor_wrap_dim(d, dims[i], t->ndim, &k);
         if (status) return status;
-        if (named[k]) return diag_fail(d, CTSC_FAILED, "dim %d appears multiple times in the list of dims", k);
+        if (named[k])
+            return diag_fail(d, CTSC_FAILED, "dim %d appears multiple times in the list of dims",
+                             k);
         named[k] = true;
     }
     view_geometry g = {.offset = t->offset};
@@ -204,7 +205,7 @@ ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *
     return view_make(d, t, &g, out);
 }
 
-/* ---- expand -------------------------------------------------------------------------------- */
+/* ---- expand ---------------------------------------------------------------------------------- */
 
 static ctsc_status view_fail_expand(diag *d, const tensor *t, int dim, int ndim,
                                     const int64_t *sizes) {
@@ -263,7 +264,7 @@ ctsc_status tensor_expand(diag *d, const tensor *t, int ndim, const int64_t *siz
     return view_make(d, t, &g, out);
 }
 
-/* ---- view and reshape ---------------------------------------------------------------------- */
+/* ---- view and reshape ------------------------------------------------------------------------ */
 
 /* The asked-for sizes with -1 replaced. */
 static ctsc_status view_infer_sizes(diag *d, const tensor *t, int ndim, const int64_t *sizes,
@@ -286,8 +287,8 @@ static ctsc_status view_infer_sizes(diag *d, const tensor *t, int ndim, const in
             overflow |= __builtin_mul_overflow(count, sizes[i], &count);
         }
     }
-    bool fits =
-        !overflow && (t->numel == count || (inferred >= 0 && count > 0 && t->numel % count == 0));
+    bool fits = !overflow &&
+                (t->numel == count || (inferred >= 0 && count > 0 && t->numel % count == 0));
     if (!fits) {
         char after[64];
         snprintf(after, sizeof after, "' is invalid for input of size %" PRId64, t->numel);
@@ -327,8 +328,8 @@ static bool view_strides(const tensor *t, int ndim, const int64_t *sizes, int64_
     int64_t block = 1, base = t->strides[t->ndim - 1], filled = 1;
     for (int from = t->ndim - 1; from >= 0; from--) {
         block *= t->sizes[from];
-        bool ends =
-            from == 0 || (t->sizes[from - 1] != 1 && t->strides[from - 1] != view_mul(block, base));
+        bool ends = from == 0 ||
+                    (t->sizes[from - 1] != 1 && t->strides[from - 1] != view_mul(block, base));
         if (!ends) continue;
         while (to >= 0 && (filled < block || sizes[to] == 1)) {
             strides[to] = view_mul(filled, base);
@@ -369,7 +370,7 @@ ctsc_status tensor_reshape(diag *d, const tensor *t, int ndim, const int64_t *si
     return status;
 }
 
-/* ---- in-place changes of geometry ---------------------------------------------------------- */
+/* ---- in-place changes of geometry ------------------------------------------------------------ */
 
 /* The storages and dtypes change sides too: an offset means nothing without them. */
 void tensor_swap_geometry(tensor *t, tensor *with) {

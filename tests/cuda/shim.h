@@ -1,35 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shim.h - CUDA's words for a C++ compiler of the host, so that generated kernels run on any machine (tests/cuda/sim/).
+ * shim.h - CUDA's words for a C++ compiler of the host, so that generated kernels run on any
+ * machine (tests/cuda/sim/).
  *
- * It stands in front of a kernel's text. What a kernel can see of its place and its neighbours comes from sim_self, which the simulator
- * keeps: threads of a block run in turns on one thread of the host, and change places only inside the functions that sim_self points to. So atomic
+ * It stands in front of a kernel's text. What a kernel can see of its place and its neighbours
+ * comes from sim_self, which the simulator keeps: threads of a block run in turns on one thread of
+ * the host, and change places only inside the functions that sim_self points to. So atomic
  * operations are plain ones.
  *
- * __global__ and __shared__ are left as they are: the simulator replaces them after preprocessing (sim/compile.c), because it has to know the
- * kernels' names, and what is shared lies in a section of its own.
+ * __global__ and __shared__ are left as they are: the simulator replaces them after preprocessing
+ * (sim/compile.c), because it has to know the kernels' names, and what is shared lies in a
+ * section of its own.
  *
- * __CUDACC__ is defined, as by CUDA's compilers; __CUDACC_RTC__ is not, so PTX in asm() belongs under #ifdef __CUDACC_RTC__.
+ * __CUDACC__ is defined, as by CUDA's compilers; __CUDACC_RTC__ is not, so PTX in asm() belongs
+ * under #ifdef __CUDACC_RTC__.
  */
 #ifndef CTSC_TESTS_CUDA_SHIM_H
 #define CTSC_TESTS_CUDA_SHIM_H
 
-/* ---- the simulator's side ----------------------------------------------------------------------- */
+/* ---- the simulator's side -------------------------------------------------------------------- */
 
 struct dim3 {
     unsigned x, y, z;
 };
 
-enum sim_collective { SIM_SYNCWARP, SIM_SHUFFLE, SIM_SHUFFLE_UP, SIM_SHUFFLE_DOWN, SIM_SHUFFLE_XOR, SIM_BALLOT };
+enum sim_collective {
+    SIM_SYNCWARP,
+    SIM_SHUFFLE,
+    SIM_SHUFFLE_UP,
+    SIM_SHUFFLE_DOWN,
+    SIM_SHUFFLE_XOR,
+    SIM_BALLOT
+};
 
 struct sim_state {
     struct dim3 thread, block, block_size, grid;
     /* Waits for the block; how many of its threads came with a value that is not 0. */
     int (*barrier)(int line, int value);
     /* Waits for the lanes in mask. lane: whose value, or by how much; among `width` neighbours. */
-    unsigned long long (*collective)(enum sim_collective kind, unsigned mask, unsigned long long value, int lane, int width);
+    unsigned long long (*collective)(enum sim_collective kind, unsigned mask,
+                                     unsigned long long value, int lane, int width);
     unsigned (*active)(void);
-    void (*access)(const void *p, unsigned nbytes, int write); /* of instrumented code, before each */
+    /* of instrumented code, before each */
+    void (*access)(const void *p, unsigned nbytes, int write);
     void (*trap)(const char *why);
 };
 
@@ -55,7 +68,7 @@ struct sim_image {
 
 static struct sim_state sim_self;
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 #define __CUDACC__ 1
 #define __CUDA_ARCH__ (10 * SIM_ARCH)
@@ -77,14 +90,14 @@ static struct sim_state sim_self;
 
 typedef decltype(sizeof 0) size_t;
 
-/* ---- vectors ------------------------------------------------------------------------------------ */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
-#define SIM_VECTORS(T, name, a2, a4)                                                                          \
-    struct __attribute__((aligned(a2))) name##2 { T x, y; };                                                  \
-    struct name##3 { T x, y, z; };                                                                            \
-    struct __attribute__((aligned(a4))) name##4 { T x, y, z, w; };                                            \
-    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                         \
-    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                                 \
+#define SIM_VECTORS(T, name, a2, a4)                                                               \
+    struct __attribute__((aligned(a2))) name##2 { T x, y; };                                       \
+    struct name##3 { T x, y, z; };                                                                 \
+    struct __attribute__((aligned(a4))) name##4 { T x, y, z, w; };                                 \
+    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                              \
+    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                      \
     static inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 SIM_VECTORS(signed char, char, 2, 4)
 SIM_VECTORS(unsigned char, uchar, 2, 4)
@@ -97,14 +110,15 @@ SIM_VECTORS(unsigned long long, ulonglong, 16, 16)
 SIM_VECTORS(float, float, 8, 16)
 SIM_VECTORS(double, double, 16, 16)
 
-/* ---- threads that meet ---------------------------------------------------------------------------- */
+/* ---- threads that meet ----------------------------------------------------------------------- */
 
 #define __syncthreads() ((void)sim_self.barrier(__LINE__, 0))
 #define __syncthreads_count(p) (sim_self.barrier(__LINE__, (p) != 0))
 #define __syncthreads_or(p) (sim_self.barrier(__LINE__, (p) != 0) != 0)
 #define __syncthreads_and(p) (sim_self.barrier(__LINE__, (p) == 0) == 0)
 
-template <class T> static inline T sim_shuffle(sim_collective kind, unsigned mask, T value, int lane, int width) {
+template <class T>
+static inline T sim_shuffle(sim_collective kind, unsigned mask, T value, int lane, int width) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");
     unsigned long long bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
@@ -115,10 +129,12 @@ template <class T> static inline T sim_shuffle(sim_collective kind, unsigned mas
 template <class T> static inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
     return sim_shuffle(SIM_SHUFFLE, mask, value, lane, width);
 }
-template <class T> static inline T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32) {
+template <class T>
+static inline T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32) {
     return sim_shuffle(SIM_SHUFFLE_UP, mask, value, (int)by, width);
 }
-template <class T> static inline T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32) {
+template <class T>
+static inline T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32) {
     return sim_shuffle(SIM_SHUFFLE_DOWN, mask, value, (int)by, width);
 }
 template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32) {
@@ -136,16 +152,12 @@ static inline int __any_sync(unsigned mask, int predicate) {
 static inline int __all_sync(unsigned mask, int predicate) {
     return __ballot_sync(mask, !predicate) == 0;
 }
-static inline unsigned __activemask() {
-    return sim_self.active();
-}
+static inline unsigned __activemask() { return sim_self.active(); }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
-static inline void __trap() {
-    sim_self.trap("__trap");
-}
+static inline void __trap() { sim_self.trap("__trap"); }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T> static inline T __ldcg(const T *p) { return *p; }
@@ -160,35 +172,37 @@ template <class T> static inline void __stcg(T *p, T v) { *p = v; }
 #define SIM_PLAIN inline
 #endif
 template <class T> struct sim_same { typedef T type; };
-#define SIM_ATOMIC(name, result)                                                                              \
-    template <class T> static SIM_PLAIN T name(T *p, typename sim_same<T>::type v) {                          \
-        T old = *p;                                                                                           \
-        *p = (T)(result);                                                                                     \
-        return old;                                                                                           \
+#define SIM_ATOMIC(name, result)                                                                   \
+    template <class T> static SIM_PLAIN T name(T *p, typename sim_same<T>::type v) {               \
+        T old = *p;                                                                                \
+        *p = (T)(result);                                                                          \
+        return old;                                                                                \
     }
 SIM_ATOMIC(atomicAdd, old + v)
 SIM_ATOMIC(atomicSub, old - v)
 SIM_ATOMIC(atomicExch, v)
 SIM_ATOMIC(atomicMin, v < old ? v : old)
 SIM_ATOMIC(atomicMax, old < v ? v : old)
-SIM_ATOMIC(atomicAnd, old & v)
+SIM_ATOMIC(atomicAnd, old &v)
 SIM_ATOMIC(atomicOr, old | v)
 SIM_ATOMIC(atomicXor, old ^ v)
 SIM_ATOMIC(atomicInc, old >= v ? 0 : old + 1)
 SIM_ATOMIC(atomicDec, old == 0 || old > v ? v : old - 1)
-template <class T> static SIM_PLAIN T atomicCAS(T *p, typename sim_same<T>::type expected, typename sim_same<T>::type v) {
+template <class T>
+static SIM_PLAIN T atomicCAS(T *p, typename sim_same<T>::type expected,
+                             typename sim_same<T>::type v) {
     T old = *p;
     if (old == expected) *p = v;
     return old;
 }
 
-/* ---- bits --------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
-#define SIM_BITS(name, To, From)                                                                              \
-    static inline To name(From x) {                                                                           \
-        To to;                                                                                                \
-        __builtin_memcpy(&to, &x, sizeof to);                                                                 \
-        return to;                                                                                            \
+#define SIM_BITS(name, To, From)                                                                   \
+    static inline To name(From x) {                                                                \
+        To to;                                                                                     \
+        __builtin_memcpy(&to, &x, sizeof to);                                                      \
+        return to;                                                                                 \
     }
 SIM_BITS(__float_as_int, int, float)
 SIM_BITS(__float_as_uint, unsigned, float)
@@ -209,21 +223,28 @@ static inline unsigned __brev(unsigned x) {
     return y;
 }
 static inline int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
-static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)((unsigned long long)a * b >> 32);
+}
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* clang-format off */
 #define SIM_MATH1(F) F(acos) F(acosh) F(asin) F(asinh) F(atan) F(atanh) F(cbrt) F(ceil) F(cos) F(cosh) F(erf) F(erfc) F(exp) F(exp10) F(exp2) \
     F(expm1) F(fabs) F(floor) F(lgamma) F(log) F(log10) F(log1p) F(log2) F(logb) F(nearbyint) F(rint) F(round) F(sin) F(sinh) F(sqrt) \
     F(tan) F(tanh) F(tgamma) F(trunc) F(j0) F(j1) F(y0) F(y1)
 /* clang-format on */
-#define SIM_MATH2(F) F(atan2) F(copysign) F(fdim) F(fmax) F(fmin) F(fmod) F(hypot) F(nextafter) F(pow) F(remainder)
-#define SIM_DECLARE1(name) double name(double) noexcept; float name##f(float) noexcept;
-#define SIM_DECLARE2(name) double name(double, double) noexcept; float name##f(float, float) noexcept;
+#define SIM_MATH2(F)                                                                               \
+    F(atan2) F(copysign) F(fdim) F(fmax) F(fmin) F(fmod) F(hypot) F(nextafter) F(pow) F(remainder)
+#define SIM_DECLARE1(name)                                                                         \
+    double name(double) noexcept;                                                                  \
+    float name##f(float) noexcept;
+#define SIM_DECLARE2(name)                                                                         \
+    double name(double, double) noexcept;                                                          \
+    float name##f(float, float) noexcept;
 extern "C" {
 SIM_MATH1(SIM_DECLARE1)
 SIM_MATH2(SIM_DECLARE2)
@@ -244,8 +265,10 @@ int abs(int) noexcept;
 void *memcpy(void *, const void *, size_t) noexcept;
 void *memset(void *, int, size_t) noexcept;
 }
-#define SIM_FLOAT1(name) static inline float name(float x) { return name##f(x); }
-#define SIM_FLOAT2(name) static inline float name(float x, float y) { return name##f(x, y); }
+#define SIM_FLOAT1(name)                                                                           \
+    static inline float name(float x) { return name##f(x); }
+#define SIM_FLOAT2(name)                                                                           \
+    static inline float name(float x, float y) { return name##f(x, y); }
 SIM_MATH1(SIM_FLOAT1)
 SIM_MATH2(SIM_FLOAT2)
 static inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
@@ -289,8 +312,8 @@ static inline bool isfinite(double x) { return __builtin_isfinite(x); }
 static inline bool signbit(float x) { return __builtin_signbit(x); }
 static inline bool signbit(double x) { return __builtin_signbit(x); }
 
-#define SIM_MIN_MAX(T)                                                                                        \
-    static inline T min(T a, T b) { return b < a ? b : a; }                                                   \
+#define SIM_MIN_MAX(T)                                                                             \
+    static inline T min(T a, T b) { return b < a ? b : a; }                                        \
     static inline T max(T a, T b) { return a < b ? b : a; }
 SIM_MIN_MAX(int)
 SIM_MIN_MAX(unsigned)
@@ -303,15 +326,15 @@ static inline float max(float a, float b) { return fmaxf(a, b); }
 static inline double min(double a, double b) { return fmin(a, b); }
 static inline double max(double a, double b) { return fmax(a, b); }
 
-/* ---- instrumented code ------------------------------------------------------------------------------ */
+/* ---- instrumented code ----------------------------------------------------------------------- */
 
 #ifdef SIM_RACES
 /* What -fsanitize=thread calls. */
 extern "C" {
-#define SIM_ACCESS(name, size)                                                                                \
-    SIM_PLAIN void __tsan_read##name(void *p) { sim_self.access(p, size, 0); }                                \
-    SIM_PLAIN void __tsan_write##name(void *p) { sim_self.access(p, size, 1); }                               \
-    SIM_PLAIN void __tsan_unaligned_read##name(void *p) { sim_self.access(p, size, 0); }                      \
+#define SIM_ACCESS(name, size)                                                                     \
+    SIM_PLAIN void __tsan_read##name(void *p) { sim_self.access(p, size, 0); }                     \
+    SIM_PLAIN void __tsan_write##name(void *p) { sim_self.access(p, size, 1); }                    \
+    SIM_PLAIN void __tsan_unaligned_read##name(void *p) { sim_self.access(p, size, 0); }           \
     SIM_PLAIN void __tsan_unaligned_write##name(void *p) { sim_self.access(p, size, 1); }
 SIM_ACCESS(1, 1)
 SIM_ACCESS(2, 2)
@@ -326,7 +349,7 @@ SIM_PLAIN void __tsan_init(void) {}
 }
 #endif
 
-/* ---- calls of kernels ------------------------------------------------------------------------------ */
+/* ---- calls of kernels ------------------------------------------------------------------------ */
 
 template <class T> static inline T sim_parameter(const char *params, size_t &at) {
     T x;

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * damage_main.c - archives damaged inside, loaded and run under limits: a result or a message comes of each, and nothing else.
+ * damage_main.c - archives damaged inside, loaded and run under limits: a result or a message comes
+ * of each, and nothing else.
  *
  *     damage [--count N] [--seed S] [--keep FOLDER] [--max-size BYTES] FILE-OR-FOLDER...
  *     damage --one N [--seed S] [--keep FOLDER] FILE-OR-FOLDER...      number N again, alone
  *
- * make test-damage builds it with AddressSanitizer and UBSan. Number N of a seed is always the same damage to the same file (damage_mutate.c): the folders
- * are searched for archives that are not larger than --max-size (300,000 bytes), in the order of their names. Each is loaded, described, run at levels
- * 0 and 3 with the inputs that lie beside it (inputs.pt, or NAME.in.pt beside NAME.pt), at times changed, or with random ones that fit its
- * signature; some are run twice, so that kernels are compiled, frozen, or saved.
+ * make test-damage builds it with AddressSanitizer and UBSan. Number N of a seed is always the same
+ * damage to the same file (damage_mutate.c): the folders are searched for archives that are not
+ * larger than --max-size (300,000 bytes), in the order of their names. Each is loaded, described,
+ * run at levels 0 and 3 with the inputs that lie beside it (inputs.pt, or NAME.in.pt beside
+ * NAME.pt), at times changed, or with random ones that fit its signature; some are run twice, so
+ * that kernels are compiled, frozen, or saved.
  *
- * Method: children take BATCH numbers each and tell in shared memory which one they are at and what they do with it. The parent ends one that
- * computes at one thing for longer than HANG_SECONDS (of the processor's time: others may have the machine), waits at it for STUCK_SECONDS, or takes
- * more memory than MAX_RSS, and goes on behind it. What a sanitizer finds ends the child.
- * Leaks are looked for when a batch is done, and once more, number by number, in a batch that has some. Whatever was found is written to
- * the --keep folder: the damaged archive and what the child said. The exit status is 1 if anything was.
+ * Method: children take BATCH numbers each and tell in shared memory which one they are at and what
+ * they do with it. The parent ends one that computes at one thing for longer than HANG_SECONDS (of
+ * the processor's time: others may have the machine), waits at it for STUCK_SECONDS, or takes more
+ * memory than MAX_RSS, and goes on behind it. What a sanitizer finds ends the child.
+ * Leaks are looked for when a batch is done, and once more, number by number, in a batch that has
+ * some. Whatever was found is written to the --keep folder: the damaged archive and what the child
+ * said. The exit status is 1 if anything was.
  */
 #include <ctsc.h>
 #include <ctsc_compiler.h>
@@ -50,7 +55,8 @@ static VEC(char *) operators;
 
 /* What a child tells its parent. */
 static struct shared {
-    volatile uint64_t at, loaded, ran, steps; /* number it is at; how many loaded, how many calls gave a result, how many things were done */
+    /* number it is at; how many loaded, how many calls gave a result, how many things were done */
+    volatile uint64_t at, loaded, ran, steps;
     volatile char doing[32];
 } *shared;
 
@@ -59,7 +65,7 @@ static void doing(const char *what) {
     shared->steps++;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -84,7 +90,8 @@ static void files_add(const char *path) {
         return;
     }
     size_t n = strlen(path);
-    static const char *const data[] = {".in.pt", ".out.pt", "inputs.pt", "expected.pt"}; /* data, not programs */
+    /* data, not programs */
+    static const char *const data[] = {".in.pt", ".out.pt", "inputs.pt", "expected.pt"};
     bool pt = n > 3 && !strcmp(path + n - 3, ".pt");
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
         size_t k = strlen(data[i]);
@@ -120,11 +127,13 @@ static void operator_add(void *ctx, const ctsc_operator_detail *o) {
     else (void)vec_push(&operators, copy);
 }
 
-/* ---- one damaged archive ---------------------------------------------------------------------------------------------- */
+/* ---- one damaged archive --------------------------------------------------------------------- */
 
 static ctsc_value *random_tensor(rng *r) {
-    static const ctsc_dtype dtypes[] = {CTSC_FLOAT32, CTSC_FLOAT32, CTSC_FLOAT32, CTSC_INT64, CTSC_INT64, CTSC_FLOAT64, CTSC_BOOL, CTSC_UINT8, CTSC_INT32,
-                                        CTSC_FLOAT16, CTSC_BFLOAT16, CTSC_COMPLEX64, CTSC_INT8, CTSC_INT16, CTSC_COMPLEX128};
+    static const ctsc_dtype dtypes[] = {CTSC_FLOAT32, CTSC_FLOAT32, CTSC_FLOAT32,   CTSC_INT64,
+                                        CTSC_INT64,   CTSC_FLOAT64, CTSC_BOOL,      CTSC_UINT8,
+                                        CTSC_INT32,   CTSC_FLOAT16, CTSC_BFLOAT16,  CTSC_COMPLEX64,
+                                        CTSC_INT8,    CTSC_INT16,   CTSC_COMPLEX128};
     int64_t sizes[6] = {0};
     int ndim = (int)rng_below(r, 6);
     for (int i = 0; i < ndim; i++) sizes[i] = (int64_t)rng_below(r, 7);
@@ -139,9 +148,10 @@ static ctsc_value *random_tensor(rng *r) {
     for (size_t i = 0; i < n; i++) switch (dt) {
         case CTSC_FLOAT32: f[i] = (float)((double)(int64_t)rng_next(r) * 0x1p-62); break;
         case CTSC_INT64: k[i] = rng_below(r, 4) ? (int64_t)rng_below(r, 8) : damage_int(r); break;
-        case CTSC_BOOL: case CTSC_UINT8: b[i] = rng_next(r) & 1; break;
+        case CTSC_BOOL:
+        case CTSC_UINT8: b[i] = rng_next(r) & 1; break;
         default: break; /* zeros */
-    }
+        }
     return v;
 }
 
@@ -155,7 +165,8 @@ static ctsc_value *random_value(rng *r, ctsc_kind kind) {
     case CTSC_KIND_LIST: {
         ctsc_value *items[3];
         bool tensors = rng_next(r) & 1;
-        for (int i = 0; i < 3; i++) items[i] = tensors ? random_tensor(r) : ctsc_int_new((int64_t)rng_below(r, 5));
+        for (int i = 0; i < 3; i++)
+            items[i] = tensors ? random_tensor(r) : ctsc_int_new((int64_t)rng_below(r, 5));
         ctsc_value *list = ctsc_list_new(rng_below(r, 4), items);
         for (int i = 0; i < 3; i++) ctsc_value_free(items[i]);
         return list;
@@ -171,7 +182,9 @@ static size_t arguments(rng *r, const ctsc_module *m, const char *path, ctsc_val
     ctsc_value *given = NULL;
     size_t n = 0;
     snprintf(name, sizeof name, "%.*s.in.pt", (int)(strlen(path) - 3), path);
-    if (access(name, R_OK)) snprintf(name, sizeof name, "%.*s/inputs.pt", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (access(name, R_OK))
+        snprintf(name, sizeof name, "%.*s/inputs.pt", slash ? (int)(slash - path) : 1,
+                 slash ? path : ".");
     if (ctsc_value_load(name, &given, NULL) == CTSC_OK) {
         n = ctsc_value_len(given);
         if (n > MAX_ARGS) n = MAX_ARGS;
@@ -187,7 +200,8 @@ static size_t arguments(rng *r, const ctsc_module *m, const char *path, ctsc_val
         ctsc_signature *s;
         if (ctsc_module_signature(m, "forward", &s, NULL) != CTSC_OK) return 0;
         for (n = ctsc_signature_argument_count(s); n > MAX_ARGS;) n--;
-        for (size_t i = 0; i < n; i++) args[i] = random_value(r, ctsc_signature_argument(s, i)->kind);
+        for (size_t i = 0; i < n; i++)
+            args[i] = random_value(r, ctsc_signature_argument(s, i)->kind);
         ctsc_signature_free(s);
     }
     for (size_t i = 0; i < n; i++)
@@ -195,16 +209,12 @@ static size_t arguments(rng *r, const ctsc_module *m, const char *path, ctsc_val
     return n;
 }
 
-static void no_print(void *ctx, const char *text, size_t len) {
-    (void)ctx, (void)text, (void)len;
-}
+static void no_print(void *ctx, const char *text, size_t len) { (void)ctx, (void)text, (void)len; }
 static void no_attribute(void *ctx, const ctsc_attribute_info *a) {
     (void)ctx;
     if (ctsc_value_kind(a->value) != CTSC_KIND_TENSOR) ctsc_string_free(ctsc_value_print(a->value));
 }
-static void no_operator(void *ctx, const ctsc_operator_use *u) {
-    (void)ctx, (void)u;
-}
+static void no_operator(void *ctx, const ctsc_operator_use *u) { (void)ctx, (void)u; }
 
 /* Is there more to print than is worth the time? */
 static bool is_large(const ctsc_value *v, int depth) {
@@ -223,8 +233,13 @@ static bool is_large(const ctsc_value *v, int depth) {
     return large;
 }
 
-static void call(const char *what, const ctsc_module *m, size_t n, ctsc_value *const *args, ctsc_error *e) {
-    ctsc_run_options o = {.size = sizeof o, .max_steps = MAX_STEPS, .print = no_print, .timeout_us = CALL_SECONDS * 1000000ull, .max_bytes = MAX_BYTES};
+static void call(const char *what, const ctsc_module *m, size_t n, ctsc_value *const *args,
+                 ctsc_error *e) {
+    ctsc_run_options o = {.size = sizeof o,
+                          .max_steps = MAX_STEPS,
+                          .print = no_print,
+                          .timeout_us = CALL_SECONDS * 1000000ull,
+                          .max_bytes = MAX_BYTES};
     ctsc_value *out = NULL;
     doing(what);
     if (ctsc_module_run(m, "forward", n, args, &o, &out, e) != CTSC_OK) {
@@ -242,7 +257,8 @@ static void call(const char *what, const ctsc_module *m, size_t n, ctsc_value *c
 }
 
 /* Runs at a level; args are read anew each time, since programs may write to them. */
-static void level(const char *what, ctsc_module *m, int opt, int times, rng r, const char *path, ctsc_error *e) {
+static void level(const char *what, ctsc_module *m, int opt, int times, rng r, const char *path,
+                  ctsc_error *e) {
     ctsc_module_set_opt(m, opt, e);
     for (; times > 0; times--) {
         rng again = r;
@@ -266,12 +282,15 @@ static void damaged_run(rng *r, const strbuf *archive, const char *path) {
         doing("describe");
         ctsc_module_attributes(m, no_attribute, NULL);
         if (rng_below(r, 8) == 0) (void)ctsc_module_operators(m, no_operator, NULL, e);
-        if (rng_below(r, 8) == 0 && ctsc_module_graph(m, "forward", CTSC_GRAPH_LOCATIONS, &text, e) == CTSC_OK) ctsc_string_free(text);
+        if (rng_below(r, 8) == 0 &&
+            ctsc_module_graph(m, "forward", CTSC_GRAPH_LOCATIONS, &text, e) == CTSC_OK)
+            ctsc_string_free(text);
         level("run at level 0", m, 0, 1, *r, path, e);
         level("run at level 3", m, 3, rng_below(r, 12) ? 1 : 3, *r, path, e);
         if (rng_below(r, 16) == 0) {
             doing("freeze");
-            if (ctsc_module_freeze(m, rng_next(r) & 1, e) == CTSC_OK) level("run frozen", m, 3, 1, *r, path, e);
+            if (ctsc_module_freeze(m, rng_next(r) & 1, e) == CTSC_OK)
+                level("run frozen", m, 3, 1, *r, path, e);
         }
         if (rng_below(r, 16) == 0) {
             doing("save");
@@ -292,7 +311,8 @@ static const char *damaged_make(uint64_t i, rng *r, strbuf *out) {
     const char *path = files.data[rng_below(r, files.len)];
     size_t size;
     uint8_t *data = file_read(path, &size);
-    if (data) damage_archive(r, data, size, (const char *const *)operators.data, operators.len, out);
+    if (data)
+        damage_archive(r, data, size, (const char *const *)operators.data, operators.len, out);
     free(data);
     return path;
 }
@@ -307,14 +327,15 @@ static void damaged(uint64_t i) {
     sb_free(&archive);
 }
 
-/* ---- children --------------------------------------------------------------------------------------------------------- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 static void keep(uint64_t i, const char *why, const char *said) {
     char name[4096];
     rng r;
     strbuf archive = STRBUF_INIT;
     const char *path = damaged_make(i, &r, &archive);
-    printf("number %" PRIu64 " (%s): %s while it was in '%s'\n", i, path, why, (const char *)shared->doing);
+    printf("number %" PRIu64 " (%s): %s while it was in '%s'\n", i, path, why,
+           (const char *)shared->doing);
     fflush(stdout);
     if (options.keep) {
         snprintf(name, sizeof name, "%s/%" PRIu64 ".pt", options.keep, i);
@@ -339,7 +360,9 @@ static double processor_seconds(pid_t pid) {
     if (f) fclose(f);
     line[n] = '\0';
     const char *name = strrchr(line, ')'); /* may hold anything */
-    if (name) (void)sscanf(name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+    if (name)
+        (void)sscanf(name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                     &system);
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -360,7 +383,8 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Runs numbers [from, to) in a child. *why: what was wrong, with shared->at as the number, or NULL. */
+/* Runs numbers [from, to) in a child. *why: what was wrong, with shared->at as the
+ * number, or NULL. */
 static void batch(uint64_t from, uint64_t to, const char *said, const char **why) {
     *why = NULL;
     shared->at = from;
@@ -377,9 +401,12 @@ static void batch(uint64_t from, uint64_t to, const char *said, const char **why
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         usleep(20000);
-        if (shared->steps != steps) steps = shared->steps, since = seconds(), computed = processor_seconds(pid);
+        if (shared->steps != steps)
+            steps = shared->steps, since = seconds(), computed = processor_seconds(pid);
         bool big = resident(pid) > MAX_RSS;
-        if (!big && processor_seconds(pid) - computed < HANG_SECONDS && seconds() - since < STUCK_SECONDS) continue;
+        if (!big && processor_seconds(pid) - computed < HANG_SECONDS &&
+            seconds() - since < STUCK_SECONDS)
+            continue;
         *why = big ? "too much memory" : "no end";
         kill(pid, SIGABRT);
         waitpid(pid, &status, 0);
@@ -393,13 +420,16 @@ int main(int argc, char **argv) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--count") && more) options.count = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--seed") && more) options.seed = strtoull(argv[++i], NULL, 10);
-        else if (!strcmp(argv[i], "--one") && more) options.one = strtoull(argv[++i], NULL, 10), options.only_one = true;
+        else if (!strcmp(argv[i], "--one") && more)
+            options.one = strtoull(argv[++i], NULL, 10), options.only_one = true;
         else if (!strcmp(argv[i], "--keep") && more) options.keep = argv[++i];
-        else if (!strcmp(argv[i], "--max-size") && more) options.max_size = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--max-size") && more)
+            options.max_size = strtoull(argv[++i], NULL, 10);
         else files_add(argv[i]);
     }
     if (!files.len) {
-        fprintf(stderr, "usage: damage [--count N] [--seed S] [--one N] [--keep FOLDER] [--max-size BYTES] FILE-OR-FOLDER...\n");
+        fprintf(stderr, "usage: damage [--count N] [--seed S] [--one N] [--keep FOLDER] "
+                        "[--max-size BYTES] FILE-OR-FOLDER...\n");
         return 2;
     }
     qsort(files.data, files.len, sizeof *files.data, by_name);
@@ -432,12 +462,15 @@ int main(int argc, char **argv) {
         }
         done += to - at;
         if (to / 5000 != at / 5000) {
-            printf("%" PRIu64 " of %" PRIu64 ": %" PRIu64 " loaded, %" PRIu64 " calls gave a result, %" PRIu64 " findings, %.0f s\n", done, options.count, shared->loaded, shared->ran,
-                   found, seconds() - start);
+            printf("%" PRIu64 " of %" PRIu64 ": %" PRIu64 " loaded, %" PRIu64
+                   " calls gave a result, %" PRIu64 " findings, %.0f s\n",
+                   done, options.count, shared->loaded, shared->ran, found, seconds() - start);
             fflush(stdout);
         }
     }
     unlink(said);
-    printf("%" PRIu64 " damaged archives of %zu: %" PRIu64 " loaded, %" PRIu64 " calls gave a result, %" PRIu64 " findings\n", done, files.len, shared->loaded, shared->ran, found);
+    printf("%" PRIu64 " damaged archives of %zu: %" PRIu64 " loaded, %" PRIu64
+           " calls gave a result, %" PRIu64 " findings\n",
+           done, files.len, shared->loaded, shared->ran, found);
     return found != 0;
 }

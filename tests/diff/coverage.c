@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- labels ----------------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 enum { COVERAGE_ROWS = 512 };
 static const op *coverage_rows[COVERAGE_ROWS]; /* the fusible operators that have rows */
@@ -27,22 +27,25 @@ static void coverage_find_rows(void) {
 
 /* Kinds of views. A view has the label of its operator, and of each kind that it is of. */
 static const struct { const char *function, *kind; } coverage_kinds[] = {
-    {"slice", "constant"}, {"slice", "run time"}, {"slice", "negative"}, {"slice", "step"}, {"slice", "empty"}, {"slice", "full"},
-    {"select", "constant"}, {"select", "run time"}, {"select", "negative"},
-    {"narrow", "constant"}, {"narrow", "run time"}, {"narrow", "empty"}, {"narrow", "full"},
-    {"expand", "constant"}, {"expand", "run time"},
-    {"chunk", "uneven"}, {"split", "uneven"},
-    {"view", "run time"}, {"reshape", "run time"},
+    {"slice", "constant"},  {"slice", "run time"},  {"slice", "negative"},   {"slice", "step"},
+    {"slice", "empty"},     {"slice", "full"},      {"select", "constant"},  {"select", "run time"},
+    {"select", "negative"}, {"narrow", "constant"}, {"narrow", "run time"},  {"narrow", "empty"},
+    {"narrow", "full"},     {"expand", "constant"}, {"expand", "run time"},  {"chunk", "uneven"},
+    {"split", "uneven"},    {"view", "run time"},   {"reshape", "run time"},
 };
 enum { COVERAGE_KINDS = sizeof coverage_kinds / sizeof *coverage_kinds };
 
 enum { COVERAGE_KEYS = 12 }; /* operators of a label, at most */
-static struct { const char *function, *kind, *keys[COVERAGE_KEYS + 1]; } coverage_names[COVERAGE_LABELS];
+static struct {
+    const char *function, *kind, *keys[COVERAGE_KEYS + 1];
+} coverage_names[COVERAGE_LABELS];
 static int coverage_count_of_labels;
 
 static int coverage_find(const char *function, const char *kind) {
     for (int i = 0; i < coverage_count_of_labels; i++)
-        if (!strcmp(coverage_names[i].function, function) && (kind ? coverage_names[i].kind && !strcmp(coverage_names[i].kind, kind) : !coverage_names[i].kind))
+        if (!strcmp(coverage_names[i].function, function) &&
+            (kind ? coverage_names[i].kind && !strcmp(coverage_names[i].kind, kind)
+                  : !coverage_names[i].kind))
             return i;
     return -1;
 }
@@ -69,19 +72,26 @@ static uint64_t coverage_meaning(void) {
 }
 
 static coverage *coverage_map(const char *file) {
-    if (!file) return mmap(NULL, sizeof(coverage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!file)
+        return mmap(NULL, sizeof(coverage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                    0);
     struct stat st;
     int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    bool fits = fd >= 0 && !fstat(fd, &st) && (st.st_size == 0 || st.st_size == (off_t)sizeof(coverage)) && !ftruncate(fd, sizeof(coverage));
-    coverage *c = fits ? mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    bool fits = fd >= 0 && !fstat(fd, &st) &&
+                (st.st_size == 0 || st.st_size == (off_t)sizeof(coverage)) &&
+                !ftruncate(fd, sizeof(coverage));
+    coverage *c = fits ? mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                       : MAP_FAILED;
     if (fd >= 0) close(fd);
     return c;
 }
 
 coverage *coverage_new(const char *file) {
     coverage_find_rows();
-    for (int i = 0; i < coverage_row_count; i++) coverage_add_label(coverage_rows[i]->lowered, NULL);
-    for (int i = 0; i < COVERAGE_KINDS; i++) coverage_add_label(coverage_kinds[i].function, coverage_kinds[i].kind);
+    for (int i = 0; i < coverage_row_count; i++)
+        coverage_add_label(coverage_rows[i]->lowered, NULL);
+    for (int i = 0; i < COVERAGE_KINDS; i++)
+        coverage_add_label(coverage_kinds[i].function, coverage_kinds[i].kind);
     coverage *c = coverage_map(file);
     if (c == MAP_FAILED) return NULL;
     if (!c->meaning) c->meaning = coverage_meaning();
@@ -90,39 +100,39 @@ coverage *coverage_new(const char *file) {
     return NULL;
 }
 
-int coverage_labels(void) {
-    return coverage_count_of_labels;
-}
+int coverage_labels(void) { return coverage_count_of_labels; }
 
 const char *coverage_label(int label) {
     static char text[4][80];
     static int next;
     char *out = text[next++ % 4];
     const char *kind = coverage_names[label].kind;
-    snprintf(out, sizeof text[0], "%s%s%s", coverage_names[label].function, kind ? ", " : "", kind ? kind : "");
+    snprintf(out, sizeof text[0], "%s%s%s", coverage_names[label].function, kind ? ", " : "",
+             kind ? kind : "");
     return out;
 }
 
-const char *coverage_operator(int label, int i) {
-    return coverage_names[label].keys[i];
-}
+const char *coverage_operator(int label, int i) { return coverage_names[label].keys[i]; }
 
 bool coverage_reduces(int label) {
     for (int k = 0; k < coverage_row_count; k++)
         if (!strcmp(coverage_rows[k]->lowered, coverage_names[label].function))
-            return op_fusible(coverage_rows[k]) == FUSIBLE_REDUCE || op_fusible(coverage_rows[k]) == FUSIBLE_ROWS;
+            return op_fusible(coverage_rows[k]) == FUSIBLE_REDUCE ||
+                   op_fusible(coverage_rows[k]) == FUSIBLE_ROWS;
     return false;
 }
 
 bool coverage_met_all(const coverage *c, int label, int goal) {
-    static const group_schedule of_reductions[] = {GROUP_IN_PLACE, GROUP_ROWS, GROUP_LONG_ROWS, GROUP_BLOCKS, GROUP_COLUMNS, GROUP_LONG_COLUMNS,
-                                                   GROUP_CUDA_IN_PLACE, GROUP_CUDA_ROWS, GROUP_CUDA_BLOCKS, GROUP_CUDA_COLUMNS, GROUP_CUDA_PIECES};
+    static const group_schedule of_reductions[] = {
+        GROUP_IN_PLACE,    GROUP_ROWS,         GROUP_LONG_ROWS,     GROUP_BLOCKS,
+        GROUP_COLUMNS,     GROUP_LONG_COLUMNS, GROUP_CUDA_IN_PLACE, GROUP_CUDA_ROWS,
+        GROUP_CUDA_BLOCKS, GROUP_CUDA_COLUMNS, GROUP_CUDA_PIECES};
     for (size_t i = 0; i < sizeof of_reductions / sizeof *of_reductions; i++)
         if (c->schedules[label][of_reductions[i]] < (uint32_t)goal) return false;
     return true;
 }
 
-/* ---- kinds of a view -------------------------------------------------------------------------------------- */
+/* ---- kinds of a view ------------------------------------------------------------------------- */
 
 static bool coverage_is_constant(const ir_value *v) {
     value k;
@@ -161,13 +171,18 @@ static int64_t view_size(const coverage_view *v, const tensor *t) {
 static bool view_is_of(const coverage_view *v, const char *kind) {
     const char *const numbers[] = {"start", "end", "index", "length", "size", "shape"};
     value out = evaluation_get(v->e, v->n->outputs.data[0]);
-    bool fixed = true, negative = view_int(v, "start", 0) < 0 || view_int(v, "end", 0) < 0 || view_int(v, "index", 0) < 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) fixed = fixed && view_is_fixed(v, numbers[i]);
+    bool fixed = true, negative = view_int(v, "start", 0) < 0 || view_int(v, "end", 0) < 0 ||
+                                  view_int(v, "index", 0) < 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        fixed = fixed && view_is_fixed(v, numbers[i]);
     if (!strcmp(kind, "constant")) return fixed;
     if (!strcmp(kind, "run time")) return !fixed;
     if (!strcmp(kind, "negative")) return negative;
     if (!strcmp(kind, "step")) return view_int(v, "step", 1) > 1;
-    if (!strcmp(kind, "uneven")) return out.tag == V_LIST && out.u.list->len > 1 && view_size(v, out.u.list->u.tensors[0]) != view_size(v, out.u.list->u.tensors[out.u.list->len - 1]);
+    if (!strcmp(kind, "uneven"))
+        return out.tag == V_LIST && out.u.list->len > 1 &&
+               view_size(v, out.u.list->u.tensors[0]) !=
+                   view_size(v, out.u.list->u.tensors[out.u.list->len - 1]);
     if (out.tag != V_TENSOR) return false;
     if (!strcmp(kind, "empty")) return view_size(v, out.u.tensor) == 0;
     return view_size(v, out.u.tensor) == view_size(v, v->from); /* full */
@@ -206,7 +221,7 @@ bool coverage_has(const node *n, evaluation *e, int label) {
     return false;
 }
 
-/* ---- counting --------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static const node *coverage_producer(const ir_value *v) {
     const node *n = v->def;
@@ -224,7 +239,8 @@ static void coverage_block(coverage *c, const block *b, evaluation *e, group_sch
             for (int i = 0; i < nfrom; i++)
                 for (int j = 0; j < nto; j++) c->pairs[from[i]][to[j]]++;
         }
-        for (size_t k = 0; k < n->blocks.len; k++) coverage_block(c, n->blocks.data[k], e, schedule);
+        for (size_t k = 0; k < n->blocks.len; k++)
+            coverage_block(c, n->blocks.data[k], e, schedule);
     }
 }
 
@@ -233,7 +249,7 @@ void coverage_count(coverage *c, const graph *g, evaluation *e, group_schedule s
     coverage_block(c, g->root, e, schedule);
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static const char *const coverage_schedule_names[] = {
 #define COVERAGE_SCHEDULE_NAME(e, text) text,
@@ -276,10 +292,12 @@ static void report_few(const coverage *c, int goal, strbuf *out) {
     for (int i = 0; i < coverage_count_of_labels; i++)
         for (int k = 0; k < coverage_count_of_labels; k++)
             if (c->pairs[i][k] && c->pairs[i][k] < (uint32_t)goal)
-                sb_printf(out, "- %s -> %s: %u of %u\n", coverage_label(i), coverage_label(k), c->pairs[i][k], c->tries[i][k]);
+                sb_printf(out, "- %s -> %s: %u of %u\n", coverage_label(i), coverage_label(k),
+                          c->pairs[i][k], c->tries[i][k]);
 }
 
-/* A row per first operator; which seconds it never met, by reason. A second that met nothing has a line of its own. */
+/* A row per first operator; which seconds it never met, by reason. A second that met nothing has a
+ * line of its own. */
 static void report_unreached(const coverage *c, strbuf *out) {
     for (int m = 0; m < MISSES; m++) {
         sb_printf(out, "\nNot reached: %s.\n\n", coverage_miss_texts[m]);
@@ -295,7 +313,8 @@ static void report_unreached(const coverage *c, strbuf *out) {
     }
 }
 
-/* A pass that never met another one did not change any graph, or is none that graphs without a module need. */
+/* A pass that never met another one did not change any graph, or is none that graphs
+ * without a module need. */
 static bool report_pass_ran(const coverage *c, int i) {
     for (int k = 0; k < PASS_COUNT; k++)
         if (c->passes[i][k] || c->passes[k][i]) return true;
@@ -313,30 +332,39 @@ void coverage_report_passes(const coverage *c, strbuf *out) {
             often += c->passes[i][k] >= 100;
             for (int m = 0; m < PASS_COUNT; m++) triples += c->triples[i][k][m] > 0;
         }
-    sb_printf(out, "%d passes changed graphs; of their %d ordered pairs %d did so one after the other, %d of these on 100 graphs or more; so did %d ordered triples.\n",
+    sb_printf(out,
+              "%d passes changed graphs; of their %d ordered pairs %d did so one after the other, "
+              "%d of these on 100 graphs or more; so did %d ordered triples.\n",
               passes, pairs, reached, often, triples);
     sb_puts(out, "\nPairs on fewer than 100 graphs:\n\n");
     for (int i = 0; i < PASS_COUNT; i++)
         for (int k = 0; k < PASS_COUNT; k++)
             if (i != k && report_pass_ran(c, i) && report_pass_ran(c, k) && c->passes[i][k] < 100)
-                sb_printf(out, "- %s, %s: %u\n", pass_table[i].name, pass_table[k].name, c->passes[i][k]);
+                sb_printf(out, "- %s, %s: %u\n", pass_table[i].name, pass_table[k].name,
+                          c->passes[i][k]);
 }
 
 void coverage_report(const coverage *c, int goal, strbuf *out) {
-    int reached = 0, full = 0, native = 0, all = coverage_count_of_labels * coverage_count_of_labels;
+    int reached = 0, full = 0, native = 0,
+        all = coverage_count_of_labels * coverage_count_of_labels;
     for (int i = 0; i < coverage_count_of_labels; i++)
         for (int k = 0; k < coverage_count_of_labels; k++) {
             reached += c->pairs[i][k] > 0;
             full += c->pairs[i][k] >= (uint32_t)goal;
             native += c->native[i][k] > 0;
         }
-    sb_printf(out, "%" PRIu64 " programs. %d labels, %d ordered pairs: %d were reached, %d of these by %d programs or more; of %d a program was compiled too.\n\n", (uint64_t)c->programs,
-              coverage_count_of_labels, all, reached, full, goal, native);
+    sb_printf(out,
+              "%" PRIu64 " programs. %d labels, %d ordered pairs: %d were reached, %d of these by "
+              "%d programs or more; of %d a program was compiled too.\n\n",
+              (uint64_t)c->programs, coverage_count_of_labels, all, reached, full, goal, native);
     sb_puts(out, "## Reductions, by schedule\n");
     report_schedules(c, true, out);
     sb_puts(out, "\n## Pointwise operators and views, by schedule\n");
     report_schedules(c, false, out);
-    sb_printf(out, "\n%u more runs were of kernels on other arguments than they were made for.\n\n## Pairs\n", c->reused);
+    sb_printf(
+        out,
+        "\n%u more runs were of kernels on other arguments than they were made for.\n\n## Pairs\n",
+        c->reused);
     report_few(c, goal, out);
     report_unreached(c, out);
 }

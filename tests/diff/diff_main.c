@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff_main.c - the differential fuzzer: random graphs, run as they are written and in other ways that must not make a difference.
+ * diff_main.c - the differential fuzzer: random graphs, run as they are written and in other ways
+ * that must not make a difference.
  *
  *     diff_main --seed 1 --count 1000000 --jobs 2           passes: all those of level 1, and a random list of single ones
  *     diff_main --level 3 --vary 6                          a level of the executor, each graph on six sets of arguments
@@ -11,12 +12,13 @@
  *     diff_main --images 100 --tables                       networks on images: convolutions and what is around them
  *     diff_main --seed 4711 --one                           one graph, in words
  *
- * Workers are processes: a crash or an endless loop is a finding like any other. A finding is shrunk (shrink.c) and printed with its
- * seed, the graph before and after, and the arguments. Exit status 1 if there was any.
+ * Workers are processes: a crash or an endless loop is a finding like any other. A finding is
+ * shrunk (shrink.c) and printed with its seed, the graph before and after, and the arguments. Exit
+ * status 1 if there was any.
  */
+#include "base/clock.h"
 #include "diff_nests.h"
 #include "graph_gen.h"
-#include "base/clock.h"
 #include "passes/passes.h"
 #include "runtime/interp/bytecode.h"
 #include "shrink.h"
@@ -31,11 +33,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, CALL_SECONDS = 2, PASSES_ROOM = 400, CONFIG_LISTED = 5, DEFAULT_COUNT = 1000,
-       STRETCH_PERCENT = 6, IMAGE_PERCENT = 4 };
+enum {
+    MAX_JOBS = 64,
+    SECONDS_PER_GRAPH = 20,
+    NOISE_RUNS = 400,
+    TENSOR_LIMIT = 1 << 20,
+    STEP_LIMIT = 200000,
+    CALL_SECONDS = 2,
+    PASSES_ROOM = 400,
+    CONFIG_LISTED = 5,
+    DEFAULT_COUNT = 1000,
+    STRETCH_PERCENT = 6,
+    IMAGE_PERCENT = 4
+};
 
-static const char *const level_one =
-    "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
+static const char *const level_one = "lower-tuples,pool-constants,remove-mutation,unroll,[fold-"
+                                     "constants,peephole,cse,licm,dce-writes],pool-constants";
 
 typedef struct options {
     uint64_t seed, count;
@@ -43,11 +56,12 @@ typedef struct options {
     const char *passes, *pair, *counts;
     double seconds;
     bool one, no_shrink, strict, nests, tables;
-    int goal, native;   /* of --coverage; 0: none */
-    int first, second;  /* labels of --pair; -1: none */
+    int goal, native;  /* of --coverage; 0: none */
+    int first, second; /* labels of --pair; -1: none */
 } options;
 
-/* Ends this process by SIGPROF after so many seconds of processor time; 0: not any more. The clock on the wall says little on a busy machine. */
+/* Ends this process by SIGPROF after so many seconds of processor time; 0: not any more. The clock
+ * on the wall says little on a busy machine. */
 static void limit_cpu(int seconds) {
     struct itimerval t = {.it_value = {.tv_sec = seconds}};
     setitimer(ITIMER_PROF, &t, NULL);
@@ -55,19 +69,23 @@ static void limit_cpu(int seconds) {
 
 /* What the workers tell their parent. */
 typedef struct shared {
-    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels; _Atomic int first, second; } worker[MAX_JOBS];
+    struct {
+        _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels;
+        _Atomic int first, second;
+    } worker[MAX_JOBS];
     _Atomic uint64_t turn, last_open; /* of --coverage */
     coverage *cover;
 } shared;
 
 /* A way to run a graph. */
 typedef struct config {
-    int level;               /* of the executor; 0: passes below, then the interpreter; -1: node by node */
-    char passes[PASSES_ROOM]; /* "": none */
+    /* of the executor; 0: passes below, then the interpreter; -1: node by node */
+    int level;
+    char passes[PASSES_ROOM];        /* "": none */
     int list[CONFIG_LISTED], listed; /* of random passes: their numbers */
 } config;
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct runner {
     function f;
@@ -107,7 +125,9 @@ static void runner_call(runner *r, size_t nargs, const value *args, outcome *o) 
     ctsc_status s = interp_call(&r->rt, &r->f, (int)nargs, own, &d, &result);
     if (s != CTSC_OK) outcome_record(o, s, &d, nargs, own, 0, NULL);
     else if (nreturns == 1) outcome_record(o, s, &d, nargs, own, 1, &result);
-    else outcome_record(o, s, &d, nargs, own, nreturns ? nreturns : 0, nreturns ? result.u.tuple->items : NULL);
+    else
+        outcome_record(o, s, &d, nargs, own, nreturns ? nreturns : 0,
+                       nreturns ? result.u.tuple->items : NULL);
     for (size_t i = 0; i < nargs; i++) value_unref(own[i]);
     value_unref(result);
     diag_clear(&d);
@@ -129,9 +149,10 @@ static void evaluate_case(const graph *g, size_t nargs, const value *args, outco
     diag_clear(&d);
 }
 
-/* ---- one way against the plain one ------------------------------------------------------------------------------------ */
+/* ---- one way against the plain one ----------------------------------------------------------- */
 
-typedef enum verdict { SAME, EXCUSED, DIFFERENT, BROKEN } verdict; /* EXCUSED: rounding; BROKEN: a pass failed */
+/* EXCUSED: rounding; BROKEN: a pass failed */
+typedef enum verdict { SAME, EXCUSED, DIFFERENT, BROKEN } verdict;
 
 typedef struct check {
     const gen_case *c;
@@ -139,10 +160,12 @@ typedef struct check {
     config config;
     bool strict;
     _Atomic uint64_t *groups; /* fusion groups, counted if not NULL */
-    bool varied; /* arguments that the graph was not made for: what fails may be something that nobody needs, and be gone */
+    /* arguments that the graph was not made for: what fails may be something that nobody
+     * needs, and be gone */
+    bool varied;
     coverage *cover; /* of passes; NULL: not counted */
-    int kind; /* of the finding: which of the two failed; 0: any */
-    int calls; /* of the optimised graph: kernels may be made at a later one */
+    int kind;        /* of the finding: which of the two failed; 0: any */
+    int calls;       /* of the optimised graph: kernels may be made at a later one */
 } check;
 
 static bool check_has_op(const block *b, const op *o) {
@@ -154,7 +177,8 @@ static bool check_has_op(const block *b, const op *o) {
     return false;
 }
 
-/* What fails may be something that nobody needs in the end, and be gone: then it fails no more. after: the optimised graph, before fusion. */
+/* What fails may be something that nobody needs in the end, and be gone: then it fails no more.
+ * after: the optimised graph, before fusion. */
 static bool check_may_succeed(const check *k, const graph *g, const graph *after) {
     const node *last = g->root->last;
     runner r = {.g = NULL};
@@ -171,26 +195,35 @@ static bool check_may_succeed(const check *k, const graph *g, const graph *after
     return gone;
 }
 
-static verdict check_outcomes(const check *k, const graph *g, const graph *after, const outcome *want, const outcome *got) {
+static verdict check_outcomes(const check *k, const graph *g, const graph *after,
+                              const outcome *want, const outcome *got) {
     if (outcome_equal(want, got)) return SAME;
     if (want->status == CTSC_LIMIT || got->status == CTSC_LIMIT) return EXCUSED;
     if (want->status != CTSC_OK && k->varied) return EXCUSED;
-    if (want->status != CTSC_OK && got->status == CTSC_OK && check_may_succeed(k, g, after)) return EXCUSED;
-    /* Of two operators that fail, as there may be in a loop, either may be first; what was written before depends on it. */
+    if (want->status != CTSC_OK && got->status == CTSC_OK && check_may_succeed(k, g, after))
+        return EXCUSED;
+    /* Of two operators that fail, as there may be in a loop, either may be first; what was written
+     * before depends on it. */
     bool loop = g->root->last && g->root->last->kind == N_LOOP;
-    if (want->status != CTSC_OK && got->status != CTSC_OK && (loop || strcmp(want->message, got->message))) return EXCUSED;
-    if (want->status != CTSC_OK && got->status != CTSC_OK && want->status == got->status && want->bits.len == got->bits.len &&
+    if (want->status != CTSC_OK && got->status != CTSC_OK &&
+        (loop || strcmp(want->message, got->message)))
+        return EXCUSED;
+    if (want->status != CTSC_OK && got->status != CTSC_OK && want->status == got->status &&
+        want->bits.len == got->bits.len &&
         !memcmp(want->bits.data, got->bits.data, want->bits.len * sizeof *want->bits.data))
         return SAME;
     if (k->strict) return DIFFERENT;
-    return outcome_within_noise(g, (size_t)k->c->nargs, k->args, want, got, NOISE_RUNS, 99) ? EXCUSED : DIFFERENT;
+    return outcome_within_noise(g, (size_t)k->c->nargs, k->args, want, got, NOISE_RUNS, 99)
+               ? EXCUSED
+               : DIFFERENT;
 }
 
 static int check_kind(const outcome *want, const outcome *got) {
     return 1 + 2 * (want->status != CTSC_OK) + (got->status != CTSC_OK);
 }
 
-/* Which passes met on a graph: each of those that changed it, with those that had changed it before. */
+/* Which passes met on a graph: each of those that changed it, with those that had
+ * changed it before. */
 static void config_count(const config *c, const bool *changed, coverage *cover) {
     for (int i = 0; i < c->listed; i++)
         for (int k = i + 1; changed[c->list[i]] && k < c->listed; k++) {
@@ -210,7 +243,8 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
     bool native_loops = k->config.level == 3 && block_holds(g->root, N_LOOP);
     if (!plain) {
         config as_is = {0};
-        if (runner_new(&r, g, &as_is, &d) == CTSC_OK) runner_call(&r, (size_t)k->c->nargs, k->args, &want);
+        if (runner_new(&r, g, &as_is, &d) == CTSC_OK)
+            runner_call(&r, (size_t)k->c->nargs, k->args, &want);
         runner_free(&r);
         plain = &want;
     }
@@ -228,11 +262,13 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
             v = check_outcomes(k, g, r.g, plain, &got);
         }
         if (k->cover) config_count(&k->config, r.changed, k->cover);
-        if (k->groups && r.f.code[FUNCTION_LEVELS - 1]) *k->groups += r.f.code[FUNCTION_LEVELS - 1]->groups.len;
+        if (k->groups && r.f.code[FUNCTION_LEVELS - 1])
+            *k->groups += r.f.code[FUNCTION_LEVELS - 1]->groups.len;
         if (report && v == DIFFERENT && k->config.passes[0]) graph_print(r.g, NULL, report);
         runner_free(&r);
     }
-    if (v == DIFFERENT && k->kind && k->kind != check_kind(plain, &got)) v = SAME; /* while shrinking: another story */
+    /* while shrinking: another story */
+    if (v == DIFFERENT && k->kind && k->kind != check_kind(plain, &got)) v = SAME;
     if (v == DIFFERENT) k->kind = check_kind(plain, &got);
     if (report && v == DIFFERENT) outcome_explain(plain, &got, report);
     outcome_free(&want);
@@ -241,7 +277,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
     return v;
 }
 
-/* ---- findings ---------------------------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 /* In a process of its own, since it may crash. */
 static bool finding_is_bad(void *ctx, graph *g) {
@@ -273,7 +309,8 @@ static void finding_print_arguments(const check *k, strbuf *out) {
 static void finding_report(const options *o, uint64_t seed, check *k) {
     strbuf out = STRBUF_INIT;
     graph *g = o->no_shrink ? graph_clone(k->c->g) : shrink_graph(k->c->g, finding_is_bad, k);
-    sb_printf(&out, "\n==== seed %" PRIu64 ", level %d, passes '%s'\n", seed, k->config.level, k->config.passes);
+    sb_printf(&out, "\n==== seed %" PRIu64 ", level %d, passes '%s'\n", seed, k->config.level,
+              k->config.passes);
     graph_print(g, NULL, &out);
     finding_print_arguments(k, &out);
     fputs(sb_str(&out), stdout);
@@ -283,7 +320,11 @@ static void finding_report(const options *o, uint64_t seed, check *k) {
     if (child == 0) {
         limit_cpu(SECONDS_PER_GRAPH);
         verdict v = check_graph(k, g, NULL, &out);
-        printf("---- %s\n%s", v == BROKEN ? "a pass failed" : v == DIFFERENT ? "after" : "no difference any more", sb_str(&out));
+        printf("---- %s\n%s",
+               v == BROKEN      ? "a pass failed"
+               : v == DIFFERENT ? "after"
+                                : "no difference any more",
+               sb_str(&out));
         fflush(stdout);
         _exit(0);
     }
@@ -295,7 +336,8 @@ static void finding_report(const options *o, uint64_t seed, check *k) {
     sb_free(&out);
 }
 
-/* A pixel that is not finite spoils its tile in the transforms of convolutions (ctsc_set_winograd): those are compared on finite numbers alone. */
+/* A pixel that is not finite spoils its tile in the transforms of convolutions (ctsc_set_winograd):
+ * those are compared on finite numbers alone. */
 static void case_set_winograd(const gen_case *c, const value *args) {
     value own[GEN_MAX_ARGS];
     diag d = {.max_tensor = TENSOR_LIMIT};
@@ -310,22 +352,33 @@ static void case_set_winograd(const gen_case *c, const value *args) {
     diag_clear(&d);
 }
 
-/* ---- one seed ----------------------------------------------------------------------------------------------------------- */
+/* ---- one seed -------------------------------------------------------------------------------- */
 
 /* Two to five single passes in any order. */
 static void config_random(rng *r, bool images, config *c) {
-    static const char *const single[] = {"lower-tuples", "peephole", "peephole-shown", "fold-constants", "pool-constants", "dce", "order-outputs", "cse",
-                                         "dce-writes", "licm", "unroll", "remove-mutation", "normalize-ops", "scalar-constants", "decompose", "reorder",
-                                         "batch-mm", "fuse-linear", "fuse-loops", "fuse"};
-    static const char *const of_images[] = {"layout", "layout", "layout", "fuse-epilogues-host", "fuse-epilogues-host", "fold-weights", "prepack"};
+    static const char *const single[] = {"lower-tuples",   "peephole",
+                                         "peephole-shown", "fold-constants",
+                                         "pool-constants", "dce",
+                                         "order-outputs",  "cse",
+                                         "dce-writes",     "licm",
+                                         "unroll",         "remove-mutation",
+                                         "normalize-ops",  "scalar-constants",
+                                         "decompose",      "reorder",
+                                         "batch-mm",       "fuse-linear",
+                                         "fuse-loops",     "fuse"};
+    static const char *const of_images[] = {
+        "layout",       "layout", "layout", "fuse-epilogues-host", "fuse-epilogues-host",
+        "fold-weights", "prepack"};
     const int layout = (int)(pass_find("layout") - pass_table);
     c->listed = (int)rng_range(r, 2, CONFIG_LISTED);
     c->level = 0;
     c->passes[0] = 0;
     for (int i = 0; i < c->listed; i++) {
         bool image = images && rng_chance(r, 50);
-        const char *name = image ? of_images[rng_next(r) % (sizeof of_images / sizeof *of_images)] : single[rng_next(r) % (sizeof single / sizeof *single)];
-        if (i && c->list[i - 1] == layout && rng_chance(r, 40)) name = "fuse-epilogues-host"; /* which is for what layout leaves */
+        const char *name = image ? of_images[rng_next(r) % (sizeof of_images / sizeof *of_images)]
+                                 : single[rng_next(r) % (sizeof single / sizeof *single)];
+        /* which is for what layout leaves */
+        if (i && c->list[i - 1] == layout && rng_chance(r, 40)) name = "fuse-epilogues-host";
         if (i) strcat(c->passes, ",");
         strcat(c->passes, name);
         c->list[i] = (int)(pass_find(name) - pass_table);
@@ -344,13 +397,14 @@ static int config_list(const options *o, rng *r, bool images, config *list) {
     }
     list[0] = (config){.level = -1};
     list[1] = (config){0};
-    snprintf(list[1].passes, sizeof list[1].passes, "%s%s", level_one, images ? ",layout,fuse-epilogues-host,dce" : "");
+    snprintf(list[1].passes, sizeof list[1].passes, "%s%s", level_one,
+             images ? ",layout,fuse-epilogues-host,dce" : "");
     config_random(r, images, &list[2]);
     return 3;
 }
 
-static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng *r, bool varied, bool report, shared *sh,
-                               int worker) {
+static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng *r, bool varied,
+                               bool report, shared *sh, int worker) {
     enum { CONFIGS = 3 };
     config list[CONFIGS], as_is = {0};
     outcome plain = {0};
@@ -370,8 +424,14 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     if (plain.status != CTSC_OK) sh->worker[worker].failing++;
     if (plain.status == CTSC_LIMIT) n = 0;
     for (int i = 0; i < n; i++) {
-        check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .varied = varied,
-                   .groups = &sh->worker[worker].groups, .cover = sh->cover, .calls = list[i].level > 1 ? 2 : 1};
+        check k = {.c = c,
+                   .args = c->args,
+                   .config = list[i],
+                   .strict = o->strict,
+                   .varied = varied,
+                   .groups = &sh->worker[worker].groups,
+                   .cover = sh->cover,
+                   .calls = list[i].level > 1 ? 2 : 1};
         verdict v = check_graph(&k, c->g, &plain, NULL);
         sh->worker[worker].runs++;
         sh->worker[worker].excused += v == EXCUSED;
@@ -387,7 +447,8 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     return worst;
 }
 
-static verdict seed_check(const options *o, const gen_ops *ops, uint64_t seed, bool report, shared *sh, int worker) {
+static verdict seed_check(const options *o, const gen_ops *ops, uint64_t seed, bool report,
+                          shared *sh, int worker) {
     gen_case c;
     rng r = {seed ^ 0x5bd1e995u};
     verdict v = SAME;
@@ -409,7 +470,7 @@ static verdict seed_check(const options *o, const gen_ops *ops, uint64_t seed, b
     return v;
 }
 
-/* ---- workers ------------------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static double seconds_now(void) {
     struct timespec t;
@@ -418,8 +479,15 @@ static double seconds_now(void) {
 }
 
 /* One program for fusion groups. */
-static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t seed, int first, int second, int vary, int stretch) {
-    nests_job j = {.ops = ops, .cover = sh->cover, .first = first, .second = second, .vary = vary, .stretch = stretch, .show = o->one};
+static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int worker,
+                         uint64_t seed, int first, int second, int vary, int stretch) {
+    nests_job j = {.ops = ops,
+                   .cover = sh->cover,
+                   .first = first,
+                   .second = second,
+                   .vary = vary,
+                   .stretch = stretch,
+                   .show = o->one};
     nests_totals t = {0};
     strbuf report = STRBUF_INIT;
     sh->worker[worker].seed = seed;
@@ -436,7 +504,8 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     sh->worker[worker].excused += t.excused;
     sh->worker[worker].findings += differs;
     if (differs) {
-        printf("\n==== seed %" PRIu64 "%s%s%s%s\n%s", seed, first < 0 ? "" : " --pair ", first < 0 ? "" : coverage_label(first), first < 0 ? "" : ":",
+        printf("\n==== seed %" PRIu64 "%s%s%s%s\n%s", seed, first < 0 ? "" : " --pair ",
+               first < 0 ? "" : coverage_label(first), first < 0 ? "" : ":",
                first < 0 ? "" : coverage_label(second), sb_str(&report));
         fflush(stdout);
     }
@@ -445,7 +514,8 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
 }
 
 /* A program of the cell, compiled. */
-static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t seed, int first, int second) {
+static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int worker,
+                          uint64_t seed, int first, int second) {
     options native = *o;
     gen_case c;
     coverage_miss miss;
@@ -454,16 +524,18 @@ static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int 
     native.level = 3;
     native.nests = false;
     limit_cpu(SECONDS_PER_GRAPH);
-    if (gen_case_pair(ops, seed, first, second, &c, &miss)) v = seed_check_case(&native, seed, &c, &r, false, true, sh, worker);
+    if (gen_case_pair(ops, seed, first, second, &c, &miss))
+        v = seed_check_case(&native, seed, &c, &r, false, true, sh, worker);
     limit_cpu(0);
     gen_case_free(&c);
     sh->cover->native[first][second]++;
     return v >= DIFFERENT;
 }
 
-/* Which schedule a reduction gets depends on sizes, so that long ones are tried: each reduction, behind whatever comes, until it has met all
- * schedules that it may. */
-static void worker_cover_schedules(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
+/* Which schedule a reduction gets depends on sizes, so that long ones are tried: each reduction,
+ * behind whatever comes, until it has met all schedules that it may. */
+static void worker_cover_schedules(const options *o, const gen_ops *ops, shared *sh, int worker,
+                                   double until) {
     enum { PATIENCE = 3, SETS = 4 };
     rng r = {o->seed ^ (uint64_t)(worker + 1)};
     int found = 0, labels = coverage_labels();
@@ -484,22 +556,27 @@ static bool cell_is_open(const options *o, const coverage *c, int first, int sec
 }
 
 /* Cells in turn, some programs each, until all have the goal or seem out of reach. */
-static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
+static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker,
+                         double until) {
     enum { AT_ONCE = 8, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
     uint64_t labels = (uint64_t)coverage_labels(), all = labels * labels;
     int found = 0;
     uint64_t programs = 0, most = o->count ? o->count : UINT64_MAX;
     if (!o->count) worker_cover_schedules(o, ops, sh, worker, until);
-    for (uint64_t turn; found < o->most && programs < most && (turn = sh->turn++) - sh->last_open <= all;) {
+    for (uint64_t turn;
+         found < o->most && programs < most && (turn = sh->turn++) - sh->last_open <= all;) {
         uint64_t cell = turn * HOP % all;
         int first = (int)(cell / labels), second = (int)(cell % labels);
-        for (int i = 0; i < AT_ONCE && found < o->most && cell_is_open(o, sh->cover, first, second); i++) {
+        for (int i = 0; i < AT_ONCE && found < o->most && cell_is_open(o, sh->cover, first, second);
+             i++) {
             uint32_t hits = sh->cover->pairs[first][second];
             sh->last_open = turn;
             programs += (uint64_t)o->jobs;
             uint64_t seed = o->seed + turn * AT_ONCE + (uint64_t)i;
-            found += worker_nests(o, ops, sh, worker, seed, first, second, o->vary, STRETCH_PERCENT);
-            if (o->native && sh->cover->native[first][second] < (uint32_t)o->native && sh->cover->pairs[first][second] > hits)
+            found += worker_nests(o, ops, sh, worker, seed, first, second, o->vary,
+                                  STRETCH_PERCENT);
+            if (o->native && sh->cover->native[first][second] < (uint32_t)o->native &&
+                sh->cover->pairs[first][second] > hits)
                 found += worker_native(o, ops, sh, worker, seed, first, second);
         }
         if (until > 0 && seconds_now() > until) break;
@@ -507,18 +584,21 @@ static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int w
     exit(0);
 }
 
-static void worker_run(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t from, double until) {
+static void worker_run(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t from,
+                       double until) {
     int found = 0;
     if (o->goal) worker_cover(o, ops, sh, worker, until);
     for (uint64_t at = from; at < o->seed + o->count && found < o->most; at += (uint64_t)o->jobs) {
         sh->worker[worker].seed = at;
         limit_cpu(SECONDS_PER_GRAPH);
         if (o->nests) {
-            found += worker_nests(o, ops, sh, worker, at, o->first, o->second, o->vary, STRETCH_PERCENT);
+            found += worker_nests(o, ops, sh, worker, at, o->first, o->second, o->vary,
+                                  STRETCH_PERCENT);
         } else if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
             limit_cpu(0);
             found++;
-            if (seed_check(o, ops, at, true, sh, worker) < DIFFERENT) { /* memory that nobody wrote, perhaps */
+            /* memory that nobody wrote, perhaps */
+            if (seed_check(o, ops, at, true, sh, worker) < DIFFERENT) {
                 printf("\n==== seed %" PRIu64 ": a difference that did not come again\n", at);
                 fflush(stdout);
             }
@@ -533,7 +613,8 @@ static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int
     uint64_t seed = sh->worker[worker].seed;
     int first = sh->worker[worker].first, second = sh->worker[worker].second;
     bool pair = o->goal && first >= 0;
-    printf("\n==== seed %" PRIu64 "%s%s%s%s ended by signal %d (%s)\n", seed, pair ? " --pair " : "", pair ? coverage_label(first) : "", pair ? ":" : "",
+    printf("\n==== seed %" PRIu64 "%s%s%s%s ended by signal %d (%s)\n", seed,
+           pair ? " --pair " : "", pair ? coverage_label(first) : "", pair ? ":" : "",
            pair ? coverage_label(second) : "", sig, strsignal(sig));
     fflush(stdout);
     sh->worker[worker].findings++;
@@ -550,7 +631,11 @@ static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int
     int n = config_list(o, &r, c.images, list);
     case_set_winograd(&c, c.args);
     for (int i = 0; i < n; i++) {
-        check k = {.c = &c, .args = c.args, .config = list[i], .strict = o->strict, .calls = list[i].level > 1 ? 2 : 1};
+        check k = {.c = &c,
+                   .args = c.args,
+                   .config = list[i],
+                   .strict = o->strict,
+                   .calls = list[i].level > 1 ? 2 : 1};
         if (!finding_is_bad(&k, c.g)) continue;
         finding_report(o, seed, &k);
         break;
@@ -558,7 +643,8 @@ static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int
     exit(0);
 }
 
-static pid_t worker_start(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t from, double until) {
+static pid_t worker_start(const options *o, const gen_ops *ops, shared *sh, int worker,
+                          uint64_t from, double until) {
     fflush(stdout);
     pid_t p = fork();
     if (p == 0) worker_run(o, ops, sh, worker, from, until);
@@ -569,7 +655,8 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
     pid_t pids[MAX_JOBS];
     double until = o->seconds > 0 ? seconds_now() + o->seconds : 0;
     int live = o->jobs, crashes = 0;
-    for (int i = 0; i < o->jobs; i++) pids[i] = worker_start(o, ops, sh, i, o->seed + (uint64_t)i, until);
+    for (int i = 0; i < o->jobs; i++)
+        pids[i] = worker_start(o, ops, sh, i, o->seed + (uint64_t)i, until);
     while (live > 0) {
         int status = 0, i = 0;
         pid_t p = wait(&status);
@@ -578,7 +665,8 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
         if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
             worker_crashed(o, ops, sh, i, WIFSIGNALED(status) ? WTERMSIG(status) : SIGABRT);
             if (++crashes < o->most) {
-                pids[i] = worker_start(o, ops, sh, i, sh->worker[i].seed + (uint64_t)o->jobs, until);
+                pids[i] = worker_start(o, ops, sh, i, sh->worker[i].seed + (uint64_t)o->jobs,
+                                       until);
                 continue;
             }
         }
@@ -586,15 +674,36 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
     }
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_COUNTS, OPT_NATIVE, OPT_PAIR, OPT_TABLES, OPT_IMAGES };
+enum {
+    OPT_SEED = 256,
+    OPT_COUNT,
+    OPT_JOBS,
+    OPT_LEVEL,
+    OPT_PASSES,
+    OPT_VARY,
+    OPT_ONE,
+    OPT_SECONDS,
+    OPT_MOST,
+    OPT_NO_SHRINK,
+    OPT_STRICT,
+    OPT_NESTS,
+    OPT_COVERAGE,
+    OPT_COUNTS,
+    OPT_NATIVE,
+    OPT_PAIR,
+    OPT_TABLES,
+    OPT_IMAGES
+};
 
 static const struct argp_option option_table[] = {
     {"seed", OPT_SEED, "N", 0, "the first seed (1)", 0},
-    {"count", OPT_COUNT, "N", 0, "how many seeds (1000); with --coverage, programs at most (any number)", 0},
+    {"count", OPT_COUNT, "N", 0,
+     "how many seeds (1000); with --coverage, programs at most (any number)", 0},
     {"jobs", OPT_JOBS, "N", 0, "processes (1)", 0},
-    {"level", OPT_LEVEL, "N", 0, "compare this level of the executor (1, 2, 3) instead of passes", 0},
+    {"level", OPT_LEVEL, "N", 0, "compare this level of the executor (1, 2, 3) instead of passes",
+     0},
     {"passes", OPT_PASSES, "LIST", 0, "compare these passes", 0},
     {"vary", OPT_VARY, "N", 0, "sets of arguments for each graph (1)", 0},
     {"one", OPT_ONE, 0, 0, "only the first seed; print its graph", 0},
@@ -602,14 +711,21 @@ static const struct argp_option option_table[] = {
     {"most", OPT_MOST, "N", 0, "stop after so many findings (10)", 0},
     {"strict", OPT_STRICT, 0, 0, "floats must be equal, whatever rounding may do", 0},
     {"nests", OPT_NESTS, 0, 0, "fusion groups as loop nests, without a compiler", 0},
-    {"coverage", OPT_COVERAGE, "N", OPTION_ARG_OPTIONAL, "the same, until N programs (100) had each pair of operators in a kernel; print tables", 0},
-    {"counts", OPT_COUNTS, "FILE", 0, "with --coverage: go on from the counts in FILE, and leave them there; wants a --seed that it did not have yet", 0},
-    {"native", OPT_NATIVE, "N", 0, "with --coverage: so many of each pair's programs are compiled as well (0)", 0},
+    {"coverage", OPT_COVERAGE, "N", OPTION_ARG_OPTIONAL,
+     "the same, until N programs (100) had each pair of operators in a kernel; print tables", 0},
+    {"counts", OPT_COUNTS, "FILE", 0,
+     "with --coverage: go on from the counts in FILE, and leave them there; wants a --seed that it "
+     "did not have yet",
+     0},
+    {"native", OPT_NATIVE, "N", 0,
+     "with --coverage: so many of each pair's programs are compiled as well (0)", 0},
     {"pair", OPT_PAIR, "A:B", 0, "the same, programs for one pair", 0},
     {"tables", OPT_TABLES, 0, 0, "print which passes met on a graph", 0},
-    {"images", OPT_IMAGES, "N", 0, "of so many of a hundred seeds networks on images are made (4), without --coverage", 0},
+    {"images", OPT_IMAGES, "N", 0,
+     "of so many of a hundred seeds networks on images are made (4), without --coverage", 0},
     {"no-shrink", OPT_NO_SHRINK, 0, 0, "print findings as they are", 0},
-    {0}};
+    {0},
+};
 
 static error_t option_parse(int key, char *arg, struct argp_state *state) {
     options *o = state->input;
@@ -620,23 +736,34 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     case OPT_LEVEL: o->level = atoi(arg); break;
     case OPT_PASSES: o->passes = arg; break;
     case OPT_VARY: o->vary = atoi(arg); break;
-    case OPT_ONE: o->one = true; o->count = 1; break;
+    case OPT_ONE:
+        o->one = true;
+        o->count = 1;
+        break;
     case OPT_SECONDS: o->seconds = atof(arg); break;
     case OPT_MOST: o->most = atoi(arg); break;
     case OPT_STRICT: o->strict = true; break;
     case OPT_NO_SHRINK: o->no_shrink = true; break;
     case OPT_NESTS: o->nests = true; break;
-    case OPT_COVERAGE: o->nests = true; o->goal = arg ? atoi(arg) : 100; break;
+    case OPT_COVERAGE:
+        o->nests = true;
+        o->goal = arg ? atoi(arg) : 100;
+        break;
     case OPT_COUNTS: o->counts = arg; break;
     case OPT_NATIVE: o->native = atoi(arg); break;
     case OPT_TABLES: o->tables = true; break;
     case OPT_IMAGES: o->images = atoi(arg); break;
-    case OPT_PAIR: o->nests = true; o->pair = arg; break;
+    case OPT_PAIR:
+        o->nests = true;
+        o->pair = arg;
+        break;
     case ARGP_KEY_END:
-        if (o->jobs < 1 || o->jobs > MAX_JOBS) argp_error(state, "--jobs is between 1 and %d", MAX_JOBS);
+        if (o->jobs < 1 || o->jobs > MAX_JOBS)
+            argp_error(state, "--jobs is between 1 and %d", MAX_JOBS);
         if (!o->count && !o->goal) o->count = DEFAULT_COUNT;
         if (o->goal < 0) argp_error(state, "--coverage wants a number of programs");
-        if (o->passes && strlen(o->passes) >= PASSES_ROOM) argp_error(state, "--passes is too long");
+        if (o->passes && strlen(o->passes) >= PASSES_ROOM)
+            argp_error(state, "--passes is too long");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -656,15 +783,27 @@ static bool option_pair(options *o) {
 }
 
 int main(int argc, char **argv) {
-    static const struct argp argp = {option_table, option_parse, NULL,
-                                     "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
-    options o = {.seed = 1, .count = 0, .jobs = 1, .level = -1, .vary = 1, .most = 10, .images = IMAGE_PERCENT, .first = -1, .second = -1};
+    static const struct argp argp = {
+        option_table, option_parse,
+        NULL,         "Random graphs at different levels of optimisation must do the same.",
+        NULL,         NULL,
+        NULL};
+    options o = {.seed = 1,
+                 .count = 0,
+                 .jobs = 1,
+                 .level = -1,
+                 .vary = 1,
+                 .most = 10,
+                 .images = IMAGE_PERCENT,
+                 .first = -1,
+                 .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (sh == MAP_FAILED) return 2;
     if (!(sh->cover = coverage_new(o.counts))) {
-        fprintf(stderr, "diff: %s cannot be used: it is no file of counts of this version\n", o.counts ? o.counts : "shared memory");
+        fprintf(stderr, "diff: %s cannot be used: it is no file of counts of this version\n",
+                o.counts ? o.counts : "shared memory");
         return 2;
     }
     if (o.pair && !option_pair(&o)) return 2;
@@ -682,8 +821,8 @@ int main(int argc, char **argv) {
         kernels += sh->worker[i].kernels;
     }
     double took = seconds_now() - begin;
-    printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64 " excused, %" PRIu64
-           " findings, %.1f s, %.0f graphs/s\n",
+    printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64
+           " excused, %" PRIu64 " findings, %.1f s, %.0f graphs/s\n",
            graphs, runs, failing, excused, findings, took, (double)graphs / took);
     if (groups) printf("%" PRIu64 " fusion groups, %" PRIu64 " loop nests\n", groups, kernels);
     if (o.tables || o.goal) {

@@ -13,13 +13,15 @@ static bool seed_has_both(const graph *g, int first, int second) {
         if (n->kind != N_FUSION_GROUP) continue;
         for (const node *m = node_attr(n, "Subgraph")->u.g->root->first; m; m = m->next)
             for (int i = 0; m->kind == N_OP && i < 2; i++)
-                for (int k = 0; coverage_operator(i ? second : first, k); k++) has[i] |= !strcmp(coverage_operator(i ? second : first, k), m->op->key);
+                for (int k = 0; coverage_operator(i ? second : first, k); k++)
+                    has[i] |= !strcmp(coverage_operator(i ? second : first, k), m->op->key);
         if (has[0] && has[1]) return true;
     }
     return false;
 }
 
-static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, nests_totals *t, strbuf *report, uint32_t before, coverage_miss *miss) {
+static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, nests_totals *t,
+                              strbuf *report, uint32_t before, coverage_miss *miss) {
     enum { MAX_SIZE = 24 };
     rng r = {seed ^ 0x2545f4914f6cdd1du};
     diag d = {0};
@@ -41,7 +43,8 @@ static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, ne
         t->groups += nests_groups(s);
         t->kernels += nests_plans(s);
         t->excused += worst == NESTS_EXCUSED;
-        if (j->first >= 0 && j->cover->pairs[j->first][j->second] == before) *miss = seed_has_both(nests_graph(s), j->first, j->second) ? MISS_PLAN : MISS_PASSES;
+        if (j->first >= 0 && j->cover->pairs[j->first][j->second] == before)
+            *miss = seed_has_both(nests_graph(s), j->first, j->second) ? MISS_PLAN : MISS_PASSES;
         if (j->show) {
             strbuf sb = STRBUF_INIT;
             graph_print(nests_graph(s), NULL, &sb);
@@ -60,13 +63,15 @@ nests_verdict nests_seed(const nests_job *j, uint64_t seed, nests_totals *t, str
     nests_verdict v = NESTS_SAME;
     bool cell = j->first >= 0;
     uint32_t before = cell ? j->cover->pairs[j->first][j->second] : 0;
-    if (cell ? gen_case_pair(j->ops, seed, j->first, j->second, &c, &miss) : gen_case_new(j->ops, seed, &c)) {
+    if (cell ? gen_case_pair(j->ops, seed, j->first, j->second, &c, &miss)
+             : gen_case_new(j->ops, seed, &c)) {
         t->graphs++;
         v = seed_run(j, &c, seed, t, report, before, &miss);
     }
     if (cell) {
         j->cover->tries[j->first][j->second]++;
-        if (j->cover->pairs[j->first][j->second] == before) j->cover->misses[j->first][j->second][miss]++;
+        if (j->cover->pairs[j->first][j->second] == before)
+            j->cover->misses[j->first][j->second][miss]++;
     }
     gen_case_free(&c);
     return v;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diff_nests.h - the fuzzer's programs for fusion groups: any, or one for a cell of the coverage table. */
+/* diff_nests.h - the fuzzer's programs for fusion groups: any, or one for a cell of
+ * the coverage table. */
 #ifndef CTSC_TESTS_DIFF_NESTS_H
 #define CTSC_TESTS_DIFF_NESTS_H
 

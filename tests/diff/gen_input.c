@@ -6,13 +6,14 @@
 
 dtype gen_dtype(rng *r) {
     static const dtype choices[] = {
-        DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT64, DT_FLOAT64,
-        DT_INT64, DT_INT64, DT_INT64, DT_BOOL, DT_BOOL, DT_INT32, DT_UINT8, DT_FLOAT16, DT_BFLOAT16, DT_INT16,
+        DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32,  DT_FLOAT32, DT_FLOAT32,
+        DT_FLOAT32, DT_FLOAT64, DT_FLOAT64, DT_INT64,   DT_INT64,    DT_INT64,   DT_BOOL,
+        DT_BOOL,    DT_INT32,   DT_UINT8,   DT_FLOAT16, DT_BFLOAT16, DT_INT16,
     };
     return choices[rng_next(r) % (sizeof choices / sizeof *choices)];
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static double input_float(rng *r, int style) {
     static const double special[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1.0, -1.0, 1e-3, 300.0};
@@ -28,7 +29,8 @@ static double input_float(rng *r, int style) {
 
 static int64_t input_int(rng *r, dtype dt, int style) {
     if (dt == DT_BOOL) return rng_chance(r, 50);
-    if (style == STYLE_SPECIAL && rng_chance(r, 20)) return dt == DT_UINT8 ? rng_range(r, 128, 255) : rng_range(r, -120, 120);
+    if (style == STYLE_SPECIAL && rng_chance(r, 20))
+        return dt == DT_UINT8 ? rng_range(r, 128, 255) : rng_range(r, -120, 120);
     return style == STYLE_POSITIVE || dt == DT_UINT8 ? rng_range(r, 0, 5) : rng_range(r, -4, 5);
 }
 
@@ -47,7 +49,7 @@ tensor *gen_fill_new(rng *r, dtype dt, int ndim, const int64_t *sizes, int style
     return t;
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------ */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 /* A tensor of these sizes as part of a new, larger or permuted one. */
 static tensor *input_laid_out(rng *r, const gen_argument *a, const int64_t *sizes) {
@@ -55,9 +57,11 @@ static tensor *input_laid_out(rng *r, const gen_argument *a, const int64_t *size
     diag d = {0};
     tensor *base = NULL, *t = NULL;
     memcpy(whole, sizes, sizeof whole);
-    int i = a->ndim ? (int)(rng_next(r) % (uint64_t)a->ndim) : 0, k = a->ndim ? (int)(rng_next(r) % (uint64_t)a->ndim) : 0;
+    int i = a->ndim ? (int)(rng_next(r) % (uint64_t)a->ndim) : 0,
+        k = a->ndim ? (int)(rng_next(r) % (uint64_t)a->ndim) : 0;
     int64_t step = rng_range(r, 1, 2), skip = rng_range(r, 0, 1);
-    if (a->ndim == 0 || a->layout == LAYOUT_CONTIGUOUS) return gen_fill_new(r, a->dt, a->ndim, sizes, a->style);
+    if (a->ndim == 0 || a->layout == LAYOUT_CONTIGUOUS)
+        return gen_fill_new(r, a->dt, a->ndim, sizes, a->style);
     if (a->layout == LAYOUT_TRANSPOSED) {
         whole[i] = sizes[k];
         whole[k] = sizes[i];
@@ -82,20 +86,25 @@ static tensor *input_view(rng *r, tensor *of) {
     tensor *t = NULL;
     ctsc_status s = CTSC_FAILED;
     if (of->ndim >= 2 && rng_chance(r, 40)) s = tensor_transpose(&d, of, 0, of->ndim - 1, &t);
-    else if (of->ndim >= 1 && of->sizes[0] > 0 && rng_chance(r, 50)) s = tensor_select(&d, of, 0, rng_range(r, 0, of->sizes[0] - 1), &t);
-    else if (of->ndim >= 1) s = tensor_slice(&d, of, 0, rng_range(r, 0, 1), INT64_MAX, rng_range(r, 1, 2), &t);
+    else if (of->ndim >= 1 && of->sizes[0] > 0 && rng_chance(r, 50))
+        s = tensor_select(&d, of, 0, rng_range(r, 0, of->sizes[0] - 1), &t);
+    else if (of->ndim >= 1)
+        s = tensor_slice(&d, of, 0, rng_range(r, 0, 1), INT64_MAX, rng_range(r, 1, 2), &t);
     diag_clear(&d);
     return s == CTSC_OK ? t : tensor_ref(of);
 }
 
-static tensor *input_tensor(rng *r, const gen_argument *a, const int64_t *case_sizes, const value *earlier) {
+static tensor *input_tensor(rng *r, const gen_argument *a, const int64_t *case_sizes,
+                            const value *earlier) {
     int64_t sizes[GEN_MAX_DIMS] = {0};
-    for (int i = 0; i < a->ndim; i++) sizes[i] = a->sizes[i] >= 0 ? a->sizes[i] : case_sizes[~a->sizes[i]];
+    for (int i = 0; i < a->ndim; i++)
+        sizes[i] = a->sizes[i] >= 0 ? a->sizes[i] : case_sizes[~a->sizes[i]];
     if (a->layout == LAYOUT_VIEW) return input_view(r, earlier[a->view_of].u.tensor);
     return input_laid_out(r, a, sizes);
 }
 
-static value input_value(rng *r, const gen_argument *a, const int64_t *sizes, const value *earlier) {
+static value input_value(rng *r, const gen_argument *a, const int64_t *sizes,
+                         const value *earlier) {
     list *l;
     switch (a->tag) {
     case V_INT: return value_int(rng_range(r, -2, 6));
@@ -103,21 +112,24 @@ static value input_value(rng *r, const gen_argument *a, const int64_t *sizes, co
     case V_BOOL: return value_bool(rng_chance(r, 50));
     case V_LIST:
         l = list_new(LIST_TENSOR, TYPE_TENSOR, 4);
-        for (int i = 0; i < a->count; i++) list_append_take(l, value_tensor_take(input_tensor(r, a, sizes, earlier)));
+        for (int i = 0; i < a->count; i++)
+            list_append_take(l, value_tensor_take(input_tensor(r, a, sizes, earlier)));
         return value_list_take(l);
     default: return value_tensor_take(input_tensor(r, a, sizes, earlier));
     }
 }
 
-void gen_make_arguments(rng *r, int n, const gen_argument *recipes, const int64_t *sizes, value *out) {
+void gen_make_arguments(rng *r, int n, const gen_argument *recipes, const int64_t *sizes,
+                        value *out) {
     for (int i = 0; i < n; i++) out[i] = input_value(r, &recipes[i], sizes, out);
 }
 
-/* ---- recipes -------------------------------------------------------------------------------------------------------- */
+/* ---- recipes --------------------------------------------------------------------------------- */
 
 static void input_recipe(rng *r, gen_argument *a) {
     static const int ranks[] = {0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4};
-    *a = (gen_argument){.tag = V_TENSOR, .dt = gen_dtype(r), .style = (int)(rng_next(r) % STYLE_COUNT)};
+    *a = (gen_argument){
+        .tag = V_TENSOR, .dt = gen_dtype(r), .style = (int)(rng_next(r) % STYLE_COUNT)};
     if (rng_chance(r, 50)) a->style = STYLE_MIXED;
     a->ndim = ranks[rng_next(r) % (sizeof ranks / sizeof *ranks)];
     for (int i = 0; i < a->ndim; i++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_loop.c - loops that touch tensors element by element, as programs write them, since they become native code:
+ * gen_loop.c - loops that touch tensors element by element, as programs write them, since they
+ * become native code:
  *
  *     for i in range(x.size(0)):             while i < n:
  *         out[i] = x[i] * k + s                  s = s + float(x[i, j])
  *         s += x[i].item()                       i += 1
  *
- * with one or two nested loops, carried floats and ints, branches on scalars, and indices that are not simply the counter.
+ * with one or two nested loops, carried floats and ints, branches on scalars, and indices that are
+ * not simply the counter.
  */
 #include "gen.h"
 
@@ -15,11 +17,11 @@ enum { LOOP_CARRIED = 3, LOOP_DEPTH = 2 };
 /* What the statements of an element loop work on. */
 typedef struct element_loop {
     gen *G;
-    ir_value *x, *out;             /* read, and written; out may be NULL */
+    ir_value *x, *out; /* read, and written; out may be NULL */
     ir_value *counters[LOOP_DEPTH + 1];
     ir_value *counts[LOOP_DEPTH + 1];
-    int depth;                     /* loops around */
-    size_t inside;                 /* where the body's scope begins */
+    int depth;     /* loops around */
+    size_t inside; /* where the body's scope begins */
 } element_loop;
 
 static bool element_source(gen *G, ir_value *v, void *ctx) {
@@ -40,16 +42,21 @@ static ir_value *element_index(element_loop *L, int k) {
     gen *G = L->G;
     ir_value *i = L->counters[k < L->depth ? k : (int)(rng_next(&G->r) % (uint64_t)L->depth)];
     switch (rng_range(&G->r, 0, 11)) {
-    case 0: return gen_emit(G, "aten::sub.int", false, 2, gen_emit(G, "aten::sub.int", false, 2, L->counts[0], gen_int(G, 1)), i);
+    case 0:
+        return gen_emit(G, "aten::sub.int", false, 2,
+                        gen_emit(G, "aten::sub.int", false, 2, L->counts[0], gen_int(G, 1)), i);
     case 1: return gen_emit(G, "aten::floordiv.int", false, 2, i, gen_int(G, 2));
-    case 2: return gen_emit(G, "aten::remainder.int", false, 2, gen_emit(G, "aten::add.int", false, 2, i, gen_int(G, 1)), L->counts[0]);
+    case 2:
+        return gen_emit(G, "aten::remainder.int", false, 2,
+                        gen_emit(G, "aten::add.int", false, 2, i, gen_int(G, 1)), L->counts[0]);
     case 3: return gen_emit(G, "aten::sub.int", false, 2, i, gen_int(G, 1));
     case 4: return gen_int(G, rng_range(&G->r, -1, 1));
     default: return i;
     }
 }
 
-/* A bound of a slice: constant or made of the counter, from the front or from the back, within the dimension or not. */
+/* A bound of a slice: constant or made of the counter, from the front or from the back, within the
+ * dimension or not. */
 static ir_value *element_bound(element_loop *L) {
     gen *G = L->G;
     ir_value *i = L->counters[(int)(rng_next(&G->r) % (uint64_t)L->depth)];
@@ -67,14 +74,20 @@ static ir_value *element_view(element_loop *L, ir_value *x) {
     gen *G = L->G;
     int n = gen_tensor(G, x)->ndim;
     if (!n) return x;
-    ir_value *dim = gen_int(G, rng_range(&G->r, -n, n - 1)), *other = gen_int(G, rng_range(&G->r, 0, n - 1)), *begin, *end;
+    ir_value *dim = gen_int(G, rng_range(&G->r, -n, n - 1)),
+             *other = gen_int(G, rng_range(&G->r, 0, n - 1)), *begin, *end;
     switch (rng_range(&G->r, 0, 5)) {
-    case 0: return n < 4 ? gen_emit(G, "aten::unsqueeze", false, 2, x, gen_int(G, rng_range(&G->r, -n - 1, n))) : x;
+    case 0:
+        return n < 4 ? gen_emit(G, "aten::unsqueeze", false, 2, x,
+                                gen_int(G, rng_range(&G->r, -n - 1, n)))
+                     : x;
     case 1: return gen_emit(G, "aten::transpose.int", false, 3, x, dim, other);
     default:
         begin = rng_chance(&G->r, 20) ? gen_constant(G, value_none(), TYPE_NONE) : element_bound(L);
         end = rng_chance(&G->r, 40) ? gen_constant(G, value_none(), TYPE_NONE) : element_bound(L);
-        return begin && end ? gen_emit(G, "aten::slice.Tensor", false, 5, x, dim, begin, end, gen_int(G, 1)) : NULL;
+        return begin && end
+                   ? gen_emit(G, "aten::slice.Tensor", false, 5, x, dim, begin, end, gen_int(G, 1))
+                   : NULL;
     }
 }
 
@@ -84,7 +97,8 @@ static ir_value *element_at(element_loop *L, ir_value *x, int left) {
     for (int views = 0; x && views < 2 && rng_chance(&G->r, 20); views++) x = element_view(L, x);
     if (!x) return NULL;
     int n = gen_tensor(G, x)->ndim;
-    for (int k = 0; x && k < n - left; k++) x = gen_emit(G, "aten::select.int", false, 3, x, gen_int(G, 0), element_index(L, k));
+    for (int k = 0; x && k < n - left; k++)
+        x = gen_emit(G, "aten::select.int", false, 3, x, gen_int(G, 0), element_index(L, k));
     return x;
 }
 
@@ -93,7 +107,9 @@ static ir_value *element_read(element_loop *L) {
     ir_value *v = element_at(L, L->out && rng_chance(&G->r, 20) ? L->out : L->x, 0);
     if (!v) return NULL;
     dtype dt = (dtype)gen_tensor(G, v)->dtype;
-    if (rng_chance(&G->r, 20)) v = gen_emit(G, rng_chance(&G->r, 50) ? "aten::mul.Scalar" : "aten::add.Scalar", false, 2, v, gen_float(G, 0.5));
+    if (rng_chance(&G->r, 20))
+        v = gen_emit(G, rng_chance(&G->r, 50) ? "aten::mul.Scalar" : "aten::add.Scalar", false, 2,
+                     v, gen_float(G, 0.5));
     if (!v) return NULL;
     dt = (dtype)gen_tensor(G, v)->dtype;
     if (dt == DT_BOOL) return gen_emit(G, "aten::Bool.Tensor", true, 1, v);
@@ -111,19 +127,29 @@ static ir_value *element_scalar(element_loop *L) {
 static ir_value *element_arithmetic(element_loop *L) {
     static const char *const floats[] = {"add", "mul", "sub", "add", "mul", "div"};
     static const char *const more[] = {"prim::max.float", "prim::min.float", "aten::pow.float"};
-    static const char *const unary[] = {"aten::neg.float", "aten::sqrt.float", "aten::exp.float", "prim::abs.float",
-                                        "aten::floor.float", "aten::sin.float", "aten::tanh.float"};
+    static const char *const unary[] = {"aten::neg.float", "aten::sqrt.float",  "aten::exp.float",
+                                        "prim::abs.float", "aten::floor.float", "aten::sin.float",
+                                        "aten::tanh.float"};
     static const char *const ints[] = {"add", "mul", "sub", "floordiv", "remainder"};
     gen *G = L->G;
     char key[40];
     ir_value *a = gen_pick(G, TYPE_FLOAT, NULL, NULL), *b = gen_pick(G, TYPE_FLOAT, NULL, NULL);
     ir_value *i = gen_pick(G, TYPE_INT, NULL, NULL);
-    ir_value *k = rng_chance(&G->r, 50) ? gen_pick(G, TYPE_INT, NULL, NULL) : gen_int(G, rng_range(&G->r, 1, 4));
+    ir_value *k = rng_chance(&G->r, 50) ? gen_pick(G, TYPE_INT, NULL, NULL)
+                                        : gen_int(G, rng_range(&G->r, 1, 4));
     switch (rng_range(&G->r, 0, 5)) {
-    case 0: return i && k ? (snprintf(key, sizeof key, "aten::%s.int", ints[rng_next(&G->r) % 5]), gen_emit(G, key, true, 2, i, k)) : NULL;
+    case 0:
+        return i && k ? (snprintf(key, sizeof key, "aten::%s.int", ints[rng_next(&G->r) % 5]),
+                         gen_emit(G, key, true, 2, i, k))
+                      : NULL;
     case 1: return a ? gen_emit(G, unary[rng_next(&G->r) % 7], true, 1, a) : NULL;
     case 2: return a && b ? gen_emit(G, more[rng_next(&G->r) % 3], true, 2, a, b) : NULL;
-    case 3: return a && i ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::mul.float_int" : "aten::add.float_int", true, 2, a, i) : NULL;
+    case 3:
+        return a && i
+                   ? gen_emit(G,
+                              rng_chance(&G->r, 50) ? "aten::mul.float_int" : "aten::add.float_int",
+                              true, 2, a, i)
+                   : NULL;
     default:
         if (!a || !b) return NULL;
         snprintf(key, sizeof key, "aten::%s%s", floats[rng_next(&G->r) % 6], "");
@@ -135,19 +161,25 @@ static ir_value *element_arithmetic(element_loop *L) {
 /* out[i] = v, as the front end writes it; or a write in place. */
 static ir_value *element_write(element_loop *L) {
     gen *G = L->G;
-    ir_value *at = L->out ? element_at(L, L->out, rng_chance(&G->r, 15) ? 1 : 0) : NULL, *v = element_scalar(L), *dt, *device, *row;
+    ir_value *at = L->out ? element_at(L, L->out, rng_chance(&G->r, 15) ? 1 : 0) : NULL,
+             *v = element_scalar(L), *dt, *device, *row;
     if (!at || !v) return NULL;
     switch (rng_range(&G->r, 0, 5)) {
-    case 0: return gen_emit(G, rng_chance(&G->r, 50) ? "aten::add_.Scalar" : "aten::mul_.Scalar", false, 2, at, v);
+    case 0:
+        return gen_emit(G, rng_chance(&G->r, 50) ? "aten::add_.Scalar" : "aten::mul_.Scalar", false,
+                        2, at, v);
     case 1: return gen_emit(G, "aten::fill_.Scalar", false, 2, at, v);
     case 2:
         row = element_at(L, L->x, gen_tensor(G, at)->ndim);
         if (row && rng_chance(&G->r, 60)) row = gen_emit(G, "aten::mul.Scalar", false, 2, row, v);
-        return row ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::copy_" : "aten::add_.Tensor", false, 2, at, row) : NULL;
+        return row ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::copy_" : "aten::add_.Tensor", false,
+                              2, at, row)
+                   : NULL;
     default:
         dt = gen_emit(G, "prim::dtype", false, 1, at);
         device = gen_emit(G, "prim::device", false, 1, at);
-        v = gen_emit(G, v->type == TYPE_FLOAT ? "aten::tensor.float" : "aten::tensor.int", false, 4, v, dt, device, gen_bool(G, false));
+        v = gen_emit(G, v->type == TYPE_FLOAT ? "aten::tensor.float" : "aten::tensor.int", false, 4,
+                     v, dt, device, gen_bool(G, false));
         return v ? gen_emit(G, "aten::copy_", false, 3, at, v, gen_bool(G, false)) : NULL;
     }
 }
@@ -155,9 +187,14 @@ static ir_value *element_write(element_loop *L) {
 /* if a < b: s = ...  else: ... */
 static bool element_branch(element_loop *L) {
     gen *G = L->G;
-    ir_value *a = gen_pick(G, TYPE_FLOAT, NULL, NULL), *b = gen_pick(G, TYPE_FLOAT, NULL, NULL), *i = gen_pick(G, TYPE_INT, NULL, NULL), *c;
-    if (a && b && a != b) c = gen_emit(G, rng_chance(&G->r, 50) ? "aten::lt.float" : "aten::ge.float", true, 2, a, b);
-    else c = i ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::eq.int" : "aten::lt.int", true, 2, i, gen_int(G, rng_range(&G->r, 0, 3))) : NULL;
+    ir_value *a = gen_pick(G, TYPE_FLOAT, NULL, NULL), *b = gen_pick(G, TYPE_FLOAT, NULL, NULL),
+             *i = gen_pick(G, TYPE_INT, NULL, NULL), *c;
+    if (a && b && a != b)
+        c = gen_emit(G, rng_chance(&G->r, 50) ? "aten::lt.float" : "aten::ge.float", true, 2, a, b);
+    else
+        c = i ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::eq.int" : "aten::lt.int", true, 2, i,
+                         gen_int(G, rng_range(&G->r, 0, 3)))
+              : NULL;
     return c && gen_if(G, c);
 }
 
@@ -181,7 +218,7 @@ static void element_statements(element_loop *L, int n) {
     }
 }
 
-/* ---- the loop itself ---------------------------------------------------------------------------------------------------- */
+/* ---- the loop itself ------------------------------------------------------------------------- */
 
 static ir_value *element_result(gen *G, const ir_value *param, size_t inside) {
     for (int tries = 0; tries < 10 && G->scope.len > inside; tries++) {
@@ -196,7 +233,8 @@ static ir_value *element_condition(element_loop *L, ir_value *counter) {
     gen *G = L->G;
     ir_value *f = gen_pick(G, TYPE_FLOAT, NULL, NULL);
     if (rng_chance(&G->r, 75)) return gen_bool(G, true);
-    if (f && rng_chance(&G->r, 50)) return gen_emit(G, "aten::lt.float", false, 2, f, gen_float(G, 2.5));
+    if (f && rng_chance(&G->r, 50))
+        return gen_emit(G, "aten::lt.float", false, 2, f, gen_float(G, 2.5));
     return gen_emit(G, "aten::lt.int", false, 2, counter, gen_int(G, rng_range(&G->r, 0, 6)));
 }
 
@@ -224,7 +262,8 @@ static bool element_build(element_loop *L, ir_value *count) {
     size_t inside = G->scope.len;
     evaluation_set_take(&G->e, block_add_param(b, TYPE_INT), value_int(0));
     for (int i = 2; i < k; i++) {
-        evaluation_set_take(&G->e, block_add_param(b, inputs[i]->type), value_ref(gen_value(G, inputs[i])));
+        evaluation_set_take(&G->e, block_add_param(b, inputs[i]->type),
+                            value_ref(gen_value(G, inputs[i])));
         node_add_output(n, inputs[i]->type);
     }
     for (size_t i = 0; i < b->params.len; i++) gen_show(G, b->params.data[i]);
@@ -238,14 +277,18 @@ static bool element_build(element_loop *L, ir_value *count) {
     G->depth--;
     L->depth--;
     block_add_return(b, more ? more : inputs[1]);
-    for (size_t i = 1; i < b->params.len; i++) block_add_return(b, element_result(G, b->params.data[i], inside));
+    for (size_t i = 1; i < b->params.len; i++)
+        block_add_return(b, element_result(G, b->params.data[i], inside));
     G->scope.len = inside;
     bool go_on = gen_value(G, b->returns.data[0]).u.b;
     value next[2 + LOOP_CARRIED];
-    for (size_t i = 1; i < b->params.len; i++) next[i] = value_ref(gen_value(G, b->returns.data[i]));
-    for (size_t i = 1; i < b->params.len; i++) evaluation_set_take(&G->e, b->params.data[i], next[i]);
+    for (size_t i = 1; i < b->params.len; i++)
+        next[i] = value_ref(gen_value(G, b->returns.data[i]));
+    for (size_t i = 1; i < b->params.len; i++)
+        evaluation_set_take(&G->e, b->params.data[i], next[i]);
     G->e.steps = 0;
-    bool fails = evaluate_loop(&G->e, n, 1, go_on) == CTSC_FAILED, ok = !fails && gen_outputs_fit(G, n);
+    bool fails = evaluate_loop(&G->e, n, 1, go_on) == CTSC_FAILED,
+         ok = !fails && gen_outputs_fit(G, n);
     if (fails && G->depth == 0 && rng_chance(&G->r, 10)) {
         G->finished = true;
         G->failed = n;

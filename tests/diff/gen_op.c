@@ -2,80 +2,176 @@
 /*
  * gen_op.c - one random operator: which, and with which arguments.
  *
- * Operators come from the registry. A table says how often families of names are drawn; every overload that is implemented and whose
- * arguments can be made counts. A small part is drawn from all other operators of the registry, but for those whose results cannot be
- * compared. Arguments are made from the schema: by type, and by name where the name says more (dim, size, index, ...).
+ * Operators come from the registry. A table says how often families of names are drawn; every
+ * overload that is implemented and whose arguments can be made counts. A small part is drawn from
+ * all other operators of the registry, but for those whose results cannot be compared. Arguments
+ * are made from the schema: by type, and by name where the name says more (dim, size, index, ...).
  */
 #include "gen.h"
 
-/* ---- which operators --------------------------------------------------------------------------------------------------- */
+/* ---- which operators ------------------------------------------------------------------------- */
 
 typedef struct gen_family { int weights[FOCUS_COUNT]; const char *names; } gen_family;
 
 /*  any  pointwise  scalars */
 static const gen_family gen_families[] = {
-    {{30, 30, 4},
-     "add sub mul"},
+    {{30, 30, 4}, "add sub mul"},
     {{18, 22, 4},
-     "div rsub maximum minimum pow fmod remainder floor_divide atan2 fmax fmin copysign lerp addcmul "
+     "div rsub maximum minimum pow fmod remainder floor_divide atan2 fmax fmin copysign lerp "
+     "addcmul "
      "addcdiv add_ sub_ mul_ div_"},
-    {{10, 14, 2},
-     "neg abs relu sigmoid tanh exp log sqrt rsqrt reciprocal sin cos square"},
+    {{10, 14, 2}, "neg abs relu sigmoid tanh exp log sqrt rsqrt reciprocal sin cos square"},
     {{6, 10, 1},
-     "floor ceil round trunc sign erf gelu silu elu leaky_relu hardtanh hardswish hardsigmoid softplus "
+     "floor ceil round trunc sign erf gelu silu elu leaky_relu hardtanh hardswish hardsigmoid "
+     "softplus "
      "mish log1p expm1 exp2 log2 log10 atan tan asin acos sinh cosh frac selu relu6 celu threshold "
      "nan_to_num erfc sgn logit softshrink hardshrink log_sigmoid asinh acosh atanh positive xlogy "
      "logaddexp hypot heaviside glu prelu sinc deg2rad"},
     {{10, 14, 3},
-     "eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor "
+     "eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+     "bitwise_xor "
      "bitwise_not isnan isinf isfinite __and__ __or__ __xor__ bitwise_left_shift isclose"},
-    {{8, 12, 1},
-     "where clamp clamp_min clamp_max masked_fill"},
-    {{7, 10, 1},
-     "to type_as float_power to to"},
+    {{8, 12, 1}, "where clamp clamp_min clamp_max masked_fill"},
+    {{7, 10, 1}, "to type_as float_power to to"},
     {{14, 4, 2},
      "sum mean max min amax amin argmax argmin var std norm prod all any logsumexp cumsum std_mean "
-     "var_mean nansum aminmax cumprod count_nonzero median cummax diff linalg_vector_norm mse_loss l1_loss "
-     "smooth_l1_loss huber_loss kl_div binary_cross_entropy_with_logits cosine_similarity pairwise_distance"},
+     "var_mean nansum aminmax cumprod count_nonzero median cummax diff linalg_vector_norm mse_loss "
+     "l1_loss "
+     "smooth_l1_loss huber_loss kl_div binary_cross_entropy_with_logits cosine_similarity "
+     "pairwise_distance"},
     {{6, 3, 0},
-     "softmax log_softmax layer_norm _softmax native_layer_norm batch_norm group_norm instance_norm"},
+     "softmax log_softmax layer_norm _softmax native_layer_norm batch_norm group_norm "
+     "instance_norm"},
     {{24, 10, 6},
-     "view reshape transpose permute select slice unsqueeze squeeze expand expand_as chunk split narrow t "
+     "view reshape transpose permute select slice unsqueeze squeeze expand expand_as chunk split "
+     "narrow t "
      "flatten unbind diagonal movedim view_as reshape_as unfold swapaxes detach alias unflatten "
      "tensor_split split_with_sizes numpy_T"},
     {{8, 4, 2},
-     "cat stack clone contiguous zeros_like ones_like full_like zeros ones full arange new_zeros new_ones "
+     "cat stack clone contiguous zeros_like ones_like full_like zeros ones full arange new_zeros "
+     "new_ones "
      "new_full repeat flip roll eye tril triu tile repeat_interleave constant_pad_nd"},
-    {{8, 1, 0},
-     "mm addmm bmm matmul linear mv dot baddbmm addmv outer einsum"},
+    {{8, 1, 0}, "mm addmm bmm matmul linear mv dot baddbmm addmv outer einsum"},
     {{4, 1, 0},
      "index_select gather index masked_select index_add scatter embedding take topk sort nonzero "
      "index_fill one_hot index_put scatter_add"},
     {{10, 6, 4},
      "neg_ abs_ relu_ sigmoid_ tanh_ exp_ sqrt_ square_ floor_ clamp_ clamp_min_ fill_ zero_ copy_ "
-     "masked_fill_ add_ sub_ mul_ div_ pow_ lerp_ addcmul_ leaky_relu_ hardtanh_ logical_not_ eq_ lt_ "
-     "bitwise_and_ remainder_ index_put_ index_fill_ scatter_ index_copy_ cumsum_ t_ transpose_ squeeze_ "
+     "masked_fill_ add_ sub_ mul_ div_ pow_ lerp_ addcmul_ leaky_relu_ hardtanh_ logical_not_ eq_ "
+     "lt_ "
+     "bitwise_and_ remainder_ index_put_ index_fill_ scatter_ index_copy_ cumsum_ t_ transpose_ "
+     "squeeze_ "
      "unsqueeze_ triu_ addmm_ round_ sign_ trunc_ elu_ masked_scatter_ index_add_"},
     {{5, 2, 5},
-     "size dim numel len is_floating_point is_nonzero item Float Int Bool prim::dtype tensor scalar_tensor"},
+     "size dim numel len is_floating_point is_nonzero item Float Int Bool prim::dtype tensor "
+     "scalar_tensor"},
     {{5, 1, 40},
-     "add sub mul neg floordiv remainder div lt le gt ge eq ne __and__ __or__ __not__ prim::min prim::max "
-     "abs Int Float Bool floor ceil round sqrt exp pow bitwise_and min max fmod truediv prim::abs sin tanh "
+     "add sub mul neg floordiv remainder div lt le gt ge eq ne __and__ __or__ __not__ prim::min "
+     "prim::max "
+     "abs Int Float Bool floor ceil round sqrt exp pow bitwise_and min max fmod truediv prim::abs "
+     "sin tanh "
      "bool __xor__ __range_length"},
 };
 
-/* Of all the rest, names (and parts of names) whose results cannot be compared, or that nobody should call at random. */
+/* Of all the rest, names (and parts of names) whose results cannot be compared, or that nobody
+ * should call at random. */
 static const char *const gen_avoid[] = {
-    "empty", "rand", "stride", "is_contiguous", "linalg", "svd", "eig", "lu_", "lstsq", "cholesky", "inverse",
-    "geqrf", "qr", "ormqr", "orgqr", "solve", "det", "resize", "set_", "seed", "storage", "nested", "sparse",
-    "_version", "data_ptr", "bernoulli", "dropout", "normal", "cauchy", "poisson", "exponential", "geometric",
-    "uniform", "multinomial", "out_", "_copy_from", "requires_grad", "retain", "is_leaf", "output_nr",
-    "matrix_power", "matrix_exp", "pinverse", "quantile", "memory_format", "pin_memory", "is_pinned", "names",
-    "rename", "align_", "detach_", "strided", "_list_to_tensor", "list", "manual", "stft", "fft", "hash",
-    "quantize", "dequantize", "fake_quant", "q_", "int_repr", "cuda", "device", "grid_sampl", "lstm", "gru", "rnn",
-    "rrelu", "_coalesce", "renorm", "tensor", "native_norm", "left_t", "right_", "mul_", "warn", "print",
-    "is_set_to", "is_same_size", "polygamma", "igamma", "zeta", "data", "result_type", "version", "save",
-    "logspace", "kaiser", "window", "special_", "ctc", "unique", "backward", NULL,
+    "empty",
+    "rand",
+    "stride",
+    "is_contiguous",
+    "linalg",
+    "svd",
+    "eig",
+    "lu_",
+    "lstsq",
+    "cholesky",
+    "inverse",
+    "geqrf",
+    "qr",
+    "ormqr",
+    "orgqr",
+    "solve",
+    "det",
+    "resize",
+    "set_",
+    "seed",
+    "storage",
+    "nested",
+    "sparse",
+    "_version",
+    "data_ptr",
+    "bernoulli",
+    "dropout",
+    "normal",
+    "cauchy",
+    "poisson",
+    "exponential",
+    "geometric",
+    "uniform",
+    "multinomial",
+    "out_",
+    "_copy_from",
+    "requires_grad",
+    "retain",
+    "is_leaf",
+    "output_nr",
+    "matrix_power",
+    "matrix_exp",
+    "pinverse",
+    "quantile",
+    "memory_format",
+    "pin_memory",
+    "is_pinned",
+    "names",
+    "rename",
+    "align_",
+    "detach_",
+    "strided",
+    "_list_to_tensor",
+    "list",
+    "manual",
+    "stft",
+    "fft",
+    "hash",
+    "quantize",
+    "dequantize",
+    "fake_quant",
+    "q_",
+    "int_repr",
+    "cuda",
+    "device",
+    "grid_sampl",
+    "lstm",
+    "gru",
+    "rnn",
+    "rrelu",
+    "_coalesce",
+    "renorm",
+    "tensor",
+    "native_norm",
+    "left_t",
+    "right_",
+    "mul_",
+    "warn",
+    "print",
+    "is_set_to",
+    "is_same_size",
+    "polygamma",
+    "igamma",
+    "zeta",
+    "data",
+    "result_type",
+    "version",
+    "save",
+    "logspace",
+    "kaiser",
+    "window",
+    "special_",
+    "ctc",
+    "unique",
+    "backward",
+    NULL,
 };
 
 typedef VEC(const op *) gen_op_list;
@@ -94,22 +190,29 @@ static bool gen_type_makable(const argument *a) {
         const type *e = type_elem(t);
         return e->kind == T_INT || e->kind == T_TENSOR || e->kind == T_OPTIONAL;
     }
-    return t->kind == T_TENSOR || t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NUMBER;
+    return t->kind == T_TENSOR || t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL ||
+           t->kind == T_NUMBER;
 }
 
 static bool gen_return_usable(const type *t) {
     if (t->kind == T_LIST) return type_elem(t)->kind == T_TENSOR || type_elem(t)->kind == T_INT;
-    return t->kind == T_TENSOR || t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NUMBER;
+    return t->kind == T_TENSOR || t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL ||
+           t->kind == T_NUMBER;
 }
 
 static bool gen_op_usable(const op *o) {
     const schema *s = o->schema;
     enum { UNFIT = OP_RANDOM | OP_SIDE_EFFECT | OP_UNSAFE | OP_SPECIAL };
-    if (!o->fn || s->vararg || s->varret || (o->traits & UNFIT) || s->nargs > 16 || !s->nreturns) return false;
-    if (strstr(s->overload, "out") || strstr(s->overload, "name") || strstr(s->overload, "Dimname") || strstr(s->overload, "complex")) return false;
+    if (!o->fn || s->vararg || s->varret || (o->traits & UNFIT) || s->nargs > 16 || !s->nreturns)
+        return false;
+    if (strstr(s->overload, "out") || strstr(s->overload, "name") ||
+        strstr(s->overload, "Dimname") || strstr(s->overload, "complex"))
+        return false;
     for (int i = 0; i < s->nargs; i++) {
         const argument *a = &s->args[i];
-        if (!gen_type_makable(a) || a->type->has_var || (a->type_text && strstr(a->type_text, "Dimname"))) return false;
+        if (!gen_type_makable(a) || a->type->has_var ||
+            (a->type_text && strstr(a->type_text, "Dimname")))
+            return false;
         if (a->kwarg_only && a->alias && a->alias->write) return false;
     }
     for (int i = 0; i < s->nreturns; i++)
@@ -135,9 +238,7 @@ static void gen_add_rest(void *ctx, const op *o) {
     vec_push(&ops->rest, o);
 }
 
-int gen_image_percent(const gen_ops *ops) {
-    return ops->images;
-}
+int gen_image_percent(const gen_ops *ops) { return ops->images; }
 
 gen_ops *gen_ops_new(int images) {
     gen_ops *ops = mem_zalloc(sizeof *ops);
@@ -161,9 +262,16 @@ void gen_ops_free(gen_ops *ops) {
     mem_free(ops);
 }
 
-/* Not for images, which are compared with noise: results whose shape depends on elements, signs of NaN. */
+/* Not for images, which are compared with noise: results whose shape depends on
+ * elements, signs of NaN. */
 static bool gen_op_wants_exact(const op *o) {
-    static const char *const names[] = {"aten::nonzero", "aten::masked_select", "aten::argwhere", "aten::signbit", "aten::copysign", "aten::atan2", NULL};
+    static const char *const names[] = {"aten::nonzero",
+                                        "aten::masked_select",
+                                        "aten::argwhere",
+                                        "aten::signbit",
+                                        "aten::copysign",
+                                        "aten::atan2",
+                                        NULL};
     for (const char *const *n = names; *n; n++)
         if (!strncmp(o->key, *n, strlen(*n))) return true;
     return !strcmp(o->schema->name, "aten::where") && o->schema->nargs == 1;
@@ -178,7 +286,7 @@ static const op *gen_choose_op(gen *G) {
     return ops->families[i].data[rng_next(&G->r) % ops->families[i].len];
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* An operator whose arguments are being chosen. */
 typedef struct choice {
@@ -189,12 +297,13 @@ typedef struct choice {
     const tensor *first; /* the first tensor argument; NULL: none so far */
     ir_value *with;      /* what argument `at` has to be; NULL: any */
     int at;
-    int64_t dim;         /* the dim chosen last, of `first` */
+    int64_t dim; /* the dim chosen last, of `first` */
 } choice;
 
 static bool choice_is(const choice *c, const char *name) {
     size_t len = strlen(c->name);
-    return !strncmp(c->name, name, strlen(name)) && (len == strlen(name) || (len == strlen(name) + 1 && c->name[len - 1] == '_'));
+    return !strncmp(c->name, name, strlen(name)) &&
+           (len == strlen(name) || (len == strlen(name) + 1 && c->name[len - 1] == '_'));
 }
 
 static bool choice_is_one_of(const choice *c, const char *const *names) {
@@ -214,7 +323,7 @@ static int64_t choice_size(const choice *c) {
     return c->first && c->first->ndim && c->dim < c->first->ndim ? c->first->sizes[c->dim] : 1;
 }
 
-/* ---- tensors ---- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static bool choice_broadcasts(gen *G, ir_value *v, void *ctx) {
     const choice *c = ctx;
@@ -236,11 +345,15 @@ static bool choice_fits_shape(gen *G, ir_value *v, void *ctx) {
 }
 
 static ir_value *choice_of_shape(choice *c, choice_shape *s) {
-    ir_value *v = rng_chance(&c->G->r, 60) ? gen_pick(c->G, TYPE_TENSOR, choice_fits_shape, s) : NULL;
-    return v ? v : gen_tensor_constant(c->G, s->dt, s->ndim, s->sizes, rng_chance(&c->G->r, 70) ? STYLE_MIXED : STYLE_INTEGERS);
+    ir_value *v = rng_chance(&c->G->r, 60) ? gen_pick(c->G, TYPE_TENSOR, choice_fits_shape, s)
+                                           : NULL;
+    return v ? v
+             : gen_tensor_constant(c->G, s->dt, s->ndim, s->sizes,
+                                   rng_chance(&c->G->r, 70) ? STYLE_MIXED : STYLE_INTEGERS);
 }
 
-/* The shape that an operator wants of argument `name`, given the first tensor: false if any will do. */
+/* The shape that an operator wants of argument `name`, given the first tensor: false
+ * if any will do. */
 static bool choice_wants(const choice *c, const char *name, choice_shape *s) {
     static const char *const products[] = {"mm", "matmul", "bmm", "linear", "mv", "dot", NULL};
     static const char *const factors[] = {"mat2", "other", "weight", "vec", "tensor", NULL};
@@ -248,7 +361,8 @@ static bool choice_wants(const choice *c, const char *name, choice_shape *s) {
     rng *r = &c->G->r;
     s->dt = (dtype)t->dtype;
     if (choice_is_one_of(c, products) && t->ndim >= 1 && choice_has(name, factors)) {
-        int64_t k = t->sizes[t->ndim - 1], m = rng_chance(r, 70) ? c->G->sizes[rng_next(r) % GEN_SIZES] : rng_range(r, 1, 5);
+        int64_t k = t->sizes[t->ndim - 1],
+                m = rng_chance(r, 70) ? c->G->sizes[rng_next(r) % GEN_SIZES] : rng_range(r, 1, 5);
         bool vector = choice_is(c, "mv") || choice_is(c, "dot");
         s->ndim = vector ? 1 : choice_is(c, "bmm") ? 3 : 2;
         s->sizes[0] = t->sizes[0];
@@ -281,7 +395,8 @@ static bool choice_wants(const choice *c, const char *name, choice_shape *s) {
     if (strstr(name, "index") || strstr(name, "indices")) {
         s->ndim = strstr(c->name, "gather") || strstr(c->name, "scatter") ? t->ndim : 1;
         s->dt = DT_INT64;
-        for (int i = 0; i < s->ndim; i++) s->sizes[i] = s->ndim == 1 ? rng_range(r, 1, 4) : t->sizes[i];
+        for (int i = 0; i < s->ndim; i++)
+            s->sizes[i] = s->ndim == 1 ? rng_range(r, 1, 4) : t->sizes[i];
         return true;
     }
     if (strstr(name, "mask")) {
@@ -295,9 +410,12 @@ static bool choice_wants(const choice *c, const char *name, choice_shape *s) {
 
 /* Index tensors hold what is in range. */
 static ir_value *choice_indices(choice *c, choice_shape *s) {
-    int64_t most = choice_is(c, "take") || choice_is(c, "embedding") ? (c->first->ndim ? c->first->sizes[0] : 1) : choice_size(c);
+    int64_t most = choice_is(c, "take") || choice_is(c, "embedding")
+                       ? (c->first->ndim ? c->first->sizes[0] : 1)
+                       : choice_size(c);
     tensor *t = gen_fill_new(&c->G->r, DT_INT64, s->ndim, s->sizes, STYLE_POSITIVE);
-    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, int64_t)[i] = most ? (int64_t)(rng_next(&c->G->r) % (uint64_t)most) : 0;
+    for (int64_t i = 0; i < t->numel; i++)
+        TENSOR_AT(t, int64_t)[i] = most ? (int64_t)(rng_next(&c->G->r) % (uint64_t)most) : 0;
     vec_push(&c->G->constants, t->storage);
     return gen_constant(c->G, value_tensor_take(t), NULL);
 }
@@ -312,31 +430,38 @@ static ir_value *choice_tensor(choice *c, const argument *a) {
         return v;
     }
     if (choice_wants(c, a->name, &s) && rng_chance(&G->r, 90))
-        return s.dt == DT_INT64 && strstr(a->name, "ind") && rng_chance(&G->r, 80) ? choice_indices(c, &s) : choice_of_shape(c, &s);
+        return s.dt == DT_INT64 && strstr(a->name, "ind") && rng_chance(&G->r, 80)
+                   ? choice_indices(c, &s)
+                   : choice_of_shape(c, &s);
     ir_value *v = gen_pick(G, TYPE_TENSOR, rng_chance(&G->r, 97) ? choice_broadcasts : NULL, c);
     if (v && !rng_chance(&G->r, 6)) return v;
     s.ndim = (int)rng_range(&G->r, 0, c->first->ndim);
     if (s.ndim > 4) s.ndim = 4;
-    for (int i = 0; i < s.ndim; i++) s.sizes[i] = rng_chance(&G->r, 20) ? 1 : c->first->sizes[c->first->ndim - s.ndim + i];
+    for (int i = 0; i < s.ndim; i++)
+        s.sizes[i] = rng_chance(&G->r, 20) ? 1 : c->first->sizes[c->first->ndim - s.ndim + i];
     s.dt = rng_chance(&G->r, 70) ? (dtype)c->first->dtype : gen_dtype(&G->r);
     return gen_tensor_constant(G, s.dt, s.ndim, s.sizes, (int)(rng_next(&G->r) % STYLE_COUNT));
 }
 
 static ir_value *choice_tensors(choice *c) {
     gen *G = c->G;
-    ir_value *items[3], *v = rng_chance(&G->r, 15) ? gen_pick(G, type_list(TYPE_TENSOR), NULL, NULL) : NULL;
+    ir_value *items[3],
+        *v = rng_chance(&G->r, 15) ? gen_pick(G, type_list(TYPE_TENSOR), NULL, NULL) : NULL;
     int n = (int)rng_range(&G->r, 1, 3), k = 0;
     if (v) {
         const list *l = gen_value(G, v).u.list;
         if (l->len) c->first = l->u.tensors[0];
         return l->len && c->first->ndim > GEN_MAX_DIMS ? NULL : v;
     }
-    if (!(items[k++] = gen_pick_tensor(G)) || gen_tensor(G, items[0])->ndim > GEN_MAX_DIMS) return NULL;
+    if (!(items[k++] = gen_pick_tensor(G)) || gen_tensor(G, items[0])->ndim > GEN_MAX_DIMS)
+        return NULL;
     c->first = gen_tensor(G, items[0]);
     choice_shape s = {c->first->ndim, {0}, (dtype)c->first->dtype};
     memcpy(s.sizes, c->first->sizes, sizeof(int64_t) * (size_t)s.ndim);
     for (; k < n; k++)
-        if (!(items[k] = rng_chance(&G->r, 80) ? gen_pick(G, TYPE_TENSOR, choice_fits_shape, &s) : gen_pick_tensor(G))) items[k] = items[0];
+        if (!(items[k] = rng_chance(&G->r, 80) ? gen_pick(G, TYPE_TENSOR, choice_fits_shape, &s)
+                                               : gen_pick_tensor(G)))
+            items[k] = items[0];
     return gen_list(G, TYPE_TENSOR, n, items);
 }
 
@@ -353,7 +478,7 @@ static ir_value *choice_index_list(choice *c) {
     return gen_list(c->G, type_optional(TYPE_TENSOR), n, items);
 }
 
-/* ---- ints ---- */
+/* ---- ints ------------------------------------------------------------------------------------ */
 
 static int64_t choice_dim(choice *c) {
     static const char *const more[] = {"unsqueeze", "stack", NULL};
@@ -371,26 +496,35 @@ static bool gen_int_is_small(gen *G, ir_value *v, void *ctx) {
 }
 
 static ir_value *choice_int(choice *c, const argument *a) {
-    static const char *const dims[] = {"dim", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension",
-                                       "source", "destination", NULL};
+    static const char *const dims[] = {"dim",       "dim0",   "dim1",        "axis",
+                                       "axis0",     "axis1",  "start_dim",   "end_dim",
+                                       "dimension", "source", "destination", NULL};
     gen *G = c->G;
     rng *r = &G->r;
     ir_value *v;
     if (a->leaf_text && !strcmp(a->leaf_text, "ScalarType")) return gen_int(G, gen_dtype(r));
-    if (a->leaf_text && strcmp(a->leaf_text, "SymInt")) return gen_int(G, 0); /* MemoryFormat, Layout */
+    /* MemoryFormat, Layout */
+    if (a->leaf_text && strcmp(a->leaf_text, "SymInt")) return gen_int(G, 0);
     if (choice_has(a->name, dims)) return gen_int(G, choice_dim(c));
-    if (c->first && rng_chance(r, 15) && (v = gen_pick(G, TYPE_INT, gen_int_is_small, NULL))) return v;
+    if (c->first && rng_chance(r, 15) && (v = gen_pick(G, TYPE_INT, gen_int_is_small, NULL)))
+        return v;
     if (!c->first && rng_chance(r, 85) && (v = gen_pick(G, TYPE_INT, NULL, NULL))) return v;
     int64_t size = choice_size(c);
-    if (!strcmp(a->name, "index")) return gen_int_like(G, size ? rng_range(r, rng_chance(r, 30) ? -size : 0, size - 1) : 0);
-    if (!strcmp(a->name, "start")) return gen_int_like(G, rng_chance(r, 60) ? 0 : rng_range(r, -2, size));
-    if (!strcmp(a->name, "end")) return gen_int_like(G, rng_chance(r, 20) ? INT64_MAX : rng_range(r, -1, size));
+    if (!strcmp(a->name, "index"))
+        return gen_int_like(G, size ? rng_range(r, rng_chance(r, 30) ? -size : 0, size - 1) : 0);
+    if (!strcmp(a->name, "start"))
+        return gen_int_like(G, rng_chance(r, 60) ? 0 : rng_range(r, -2, size));
+    if (!strcmp(a->name, "end"))
+        return gen_int_like(G, rng_chance(r, 20) ? INT64_MAX : rng_range(r, -1, size));
     if (!strcmp(a->name, "length")) return gen_int_like(G, rng_range(r, 0, size));
     if (!strcmp(a->name, "step")) return gen_int(G, rng_chance(r, 70) ? 1 : 2);
-    if (!strcmp(a->name, "k") || !strcmp(a->name, "n") || !strcmp(a->name, "size")) return gen_int_like(G, rng_range(r, 0, size));
-    if (strstr(a->name, "chunks") || strstr(a->name, "split") || strstr(a->name, "sections")) return gen_int(G, rng_range(r, 1, 3));
+    if (!strcmp(a->name, "k") || !strcmp(a->name, "n") || !strcmp(a->name, "size"))
+        return gen_int_like(G, rng_range(r, 0, size));
+    if (strstr(a->name, "chunks") || strstr(a->name, "split") || strstr(a->name, "sections"))
+        return gen_int(G, rng_range(r, 1, 3));
     if (!strcmp(a->name, "num_groups")) return gen_int(G, 1);
-    if (!strcmp(a->name, "spatial") && c->first && rng_chance(r, 95)) return gen_int(G, c->first->ndim - 2);
+    if (!strcmp(a->name, "spatial") && c->first && rng_chance(r, 95))
+        return gen_int(G, c->first->ndim - 2);
     return gen_int_like(G, rng_range(r, rng_chance(r, 30) ? -3 : 0, 4));
 }
 
@@ -426,7 +560,8 @@ static int choice_sizes(choice *c, int64_t *out) {
     }
     if (t && (choice_is(c, "expand") || choice_is(c, "expand_copy"))) {
         if (rng_chance(r, 40)) out[n++] = rng_range(r, 1, 3);
-        for (int i = 0; i < t->ndim; i++, n++) out[n] = t->sizes[i] == 1 ? rng_range(r, 1, 4) : rng_chance(r, 30) ? -1 : t->sizes[i];
+        for (int i = 0; i < t->ndim; i++, n++)
+            out[n] = t->sizes[i] == 1 ? rng_range(r, 1, 4) : rng_chance(r, 30) ? -1 : t->sizes[i];
         return n;
     }
     if (t && strstr(c->name, "unflatten")) {
@@ -436,7 +571,8 @@ static int choice_sizes(choice *c, int64_t *out) {
         return 2;
     }
     n = (int)rng_range(r, 0, 3);
-    for (int i = 0; i < n; i++) out[i] = rng_chance(r, 10) ? rng_range(r, 0, 4) : c->G->sizes[rng_next(r) % GEN_SIZES];
+    for (int i = 0; i < n; i++)
+        out[i] = rng_chance(r, 10) ? rng_range(r, 0, 4) : c->G->sizes[rng_next(r) % GEN_SIZES];
     return n;
 }
 
@@ -454,7 +590,8 @@ static int choice_permutation(choice *c, int64_t *out) {
 
 /* Numbers for a list argument; -1: no idea. */
 static int choice_numbers(choice *c, const argument *a, int64_t *out) {
-    static const char *const dims[] = {"dim", "dims", "axis", "axes", "source", "destination", NULL};
+    static const char *const dims[] = {"dim",    "dims",        "axis", "axes",
+                                       "source", "destination", NULL};
     rng *r = &c->G->r;
     int n = c->first ? c->first->ndim : 0;
     if (choice_has(a->name, dims)) {
@@ -469,7 +606,8 @@ static int choice_numbers(choice *c, const argument *a, int64_t *out) {
         for (int i = 0; i < k; i++) out[i] = c->first->sizes[n - k + i];
         return k;
     }
-    if (!strcmp(a->name, "size") || !strcmp(a->name, "shape") || !strcmp(a->name, "sizes")) return choice_sizes(c, out);
+    if (!strcmp(a->name, "size") || !strcmp(a->name, "shape") || !strcmp(a->name, "sizes"))
+        return choice_sizes(c, out);
     if (!strcmp(a->name, "split_sizes")) {
         int64_t size = n ? c->first->sizes[0] : 0; /* dim comes later, often 0 */
         out[0] = rng_range(r, 0, size);
@@ -488,11 +626,13 @@ static int choice_numbers(choice *c, const argument *a, int64_t *out) {
 static ir_value *choice_ints(choice *c, const argument *a) {
     gen *G = c->G;
     int64_t numbers[16];
-    ir_value *items[16], *v = rng_chance(&G->r, 5) ? gen_pick(G, type_list(TYPE_INT), NULL, NULL) : NULL;
+    ir_value *items[16],
+        *v = rng_chance(&G->r, 5) ? gen_pick(G, type_list(TYPE_INT), NULL, NULL) : NULL;
     if (v) return v;
     int n = choice_numbers(c, a, numbers);
     if (n < 0) return NULL;
-    if (!strncmp(c->o->schema->name, "aten::", 6) && rng_chance(&G->r, 25)) { /* others may return it, to be written to */
+    /* others may return it, to be written to */
+    if (!strncmp(c->o->schema->name, "aten::", 6) && rng_chance(&G->r, 25)) {
         list *l = list_new(LIST_INT, TYPE_INT, (size_t)n);
         for (int i = 0; i < n; i++) list_append_take(l, value_int(numbers[i]));
         return gen_constant(G, value_list_take(l), NULL);
@@ -502,11 +642,12 @@ static ir_value *choice_ints(choice *c, const argument *a) {
     return gen_list(G, TYPE_INT, n, items);
 }
 
-/* ---- others ---- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 static ir_value *choice_float(choice *c) {
     static const double some[] = {0.5, 2.0, -1.5, 0.1, 3.0, 1.0, 0.0, 1e-5, -0.25, 7.3};
-    ir_value *v = rng_chance(&c->G->r, c->first ? 25 : 85) ? gen_pick(c->G, TYPE_FLOAT, NULL, NULL) : NULL;
+    ir_value *v = rng_chance(&c->G->r, c->first ? 25 : 85) ? gen_pick(c->G, TYPE_FLOAT, NULL, NULL)
+                                                           : NULL;
     return v ? v : gen_float(c->G, some[rng_next(&c->G->r) % (sizeof some / sizeof *some)]);
 }
 
@@ -514,11 +655,13 @@ static ir_value *choice_number(choice *c) {
     rng *r = &c->G->r;
     ir_value *v = rng_chance(r, 30) ? gen_pick(c->G, TYPE_NUMBER, NULL, NULL) : NULL;
     if (v) return v;
-    return rng_chance(r, 50) ? gen_int(c->G, rng_range(r, rng_chance(r, 60) ? 0 : -3, 4)) : choice_float(c);
+    return rng_chance(r, 50) ? gen_int(c->G, rng_range(r, rng_chance(r, 60) ? 0 : -3, 4))
+                             : choice_float(c);
 }
 
 static ir_value *choice_bool(choice *c) {
-    ir_value *v = rng_chance(&c->G->r, c->first ? 6 : 85) ? gen_pick(c->G, TYPE_BOOL, NULL, NULL) : NULL;
+    ir_value *v = rng_chance(&c->G->r, c->first ? 6 : 85) ? gen_pick(c->G, TYPE_BOOL, NULL, NULL)
+                                                          : NULL;
     return v ? v : gen_bool(c->G, rng_chance(&c->G->r, 50));
 }
 
@@ -549,7 +692,10 @@ static ir_value *choice_argument(choice *c, int i) {
     switch (t->kind) {
     case T_TENSOR: return choice_tensor(c, a);
     case T_INT: return choice_int(c, a);
-    case T_FLOAT: return strcmp(a->name, "eps") ? choice_float(c) : gen_float(c->G, rng_chance(r, 50) ? 1e-5 : 0.125); /* one that keeps from 0 */
+    /* one that keeps from 0 */
+    case T_FLOAT:
+        return strcmp(a->name, "eps") ? choice_float(c)
+                                      : gen_float(c->G, rng_chance(r, 50) ? 1e-5 : 0.125);
     case T_BOOL: return choice_bool(c);
     case T_NUMBER: return choice_number(c);
     case T_STR: return a->has_default || a->type->kind == T_OPTIONAL ? choice_string(c, a) : NULL;
@@ -558,7 +704,10 @@ static ir_value *choice_argument(choice *c, int i) {
         if (type_elem(t)->kind == T_TENSOR) return choice_tensors(c);
         if (type_elem(t)->kind == T_OPTIONAL) return choice_index_list(c);
         return a->has_default ? choice_default(c, a) : NULL;
-    default: return a->has_default ? choice_default(c, a) : a->type->kind == T_OPTIONAL ? graph_constant_none(c->G->g) : NULL;
+    default:
+        return a->has_default                ? choice_default(c, a)
+               : a->type->kind == T_OPTIONAL ? graph_constant_none(c->G->g)
+                                             : NULL;
     }
 }
 
@@ -567,8 +716,11 @@ static bool choice_arguments(choice *c) {
     c->name = strstr(c->o->schema->name, "::") + 2;
     for (int i = 0; i < c->o->schema->nargs; i++)
         if (!(c->args[i] = choice_argument(c, i))) return false;
-    if (!strcmp(c->o->key, "aten::view.dtype") && gen_value(c->G, c->args[1]).u.i == DT_BOOL) return false; /* bools of any bits */
-    return !choice_is(c, "batch_norm") || !c->first || c->first->ndim >= 2; /* PyTorch words that failure differently */
+    /* bools of any bits */
+    if (!strcmp(c->o->key, "aten::view.dtype") && gen_value(c->G, c->args[1]).u.i == DT_BOOL)
+        return false;
+    /* PyTorch words that failure differently */
+    return !choice_is(c, "batch_norm") || !c->first || c->first->ndim >= 2;
 }
 
 /* One of o's tensor arguments, the first more often than the others; -1: it has none. */

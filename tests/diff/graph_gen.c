@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph_gen.c - the generator's core: placing nodes that are known to run, visible values, branches and loops, and a case as a whole.
- * What is placed comes from gen_op.c (operators by schema), gen_image.c (networks on images) and gen_loop.c (loops over elements).
+ * graph_gen.c - the generator's core: placing nodes that are known to run, visible values, branches
+ * and loops, and a case as a whole. What is placed comes from gen_op.c (operators by schema),
+ * gen_image.c (networks on images) and gen_loop.c (loops over elements).
  */
 #include "gen.h"
 
@@ -11,11 +12,9 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* ---- placing and undoing ----------------------------------------------------------------------------------------- */
+/* ---- placing and undoing --------------------------------------------------------------------- */
 
-gen_mark gen_mark_here(const gen *G) {
-    return (gen_mark){G->g->insert_block->last, G->scope.len};
-}
+gen_mark gen_mark_here(const gen *G) { return (gen_mark){G->g->insert_block->last, G->scope.len}; }
 
 void gen_undo(gen *G, gen_mark m) {
     block *b = G->g->insert_block;
@@ -23,11 +22,10 @@ void gen_undo(gen *G, gen_mark m) {
     G->scope.len = m.scope;
 }
 
-void gen_show(gen *G, ir_value *v) {
-    vec_push(&G->scope, v);
-}
+void gen_show(gen *G, ir_value *v) { vec_push(&G->scope, v); }
 
-/* Small enough to go on with, and of a kind that is compared: real numbers neither huge nor tiny. */
+/* Small enough to go on with, and of a kind that is compared: real numbers
+ * neither huge nor tiny. */
 static bool gen_number_fits(dtype dt, double x) {
     double most = dt == DT_FLOAT16 ? 2e3 : 1e7, least = dt == DT_FLOAT16 ? 1e-3 : 1e-12;
     return x == 0 || !isfinite(x) || (fabs(x) <= most && fabs(x) >= least);
@@ -36,7 +34,9 @@ static bool gen_number_fits(dtype dt, double x) {
 static bool gen_elements_fit(dtype dt, const char *at, const tensor *t, int dim) {
     if (dim == t->ndim) return gen_number_fits(dt, dtype_load_float(dt, at));
     for (int64_t i = 0; i < t->sizes[dim]; i++)
-        if (!gen_elements_fit(dt, at + (ptrdiff_t)(i * t->strides[dim]) * (ptrdiff_t)dtype_size(dt), t, dim + 1)) return false;
+        if (!gen_elements_fit(dt, at + (ptrdiff_t)(i * t->strides[dim]) * (ptrdiff_t)dtype_size(dt),
+                              t, dim + 1))
+            return false;
     return true;
 }
 
@@ -56,9 +56,11 @@ static bool gen_value_fits(const gen *G, value v) {
     }
     if (v.tag != V_TENSOR) return v.tag == V_INT || v.tag == V_BOOL || v.tag == V_DEVICE;
     const tensor *t = v.u.tensor;
-    if (t->ndim > GEN_MAX_DIMS || t->numel > most || (int64_t)t->storage->nbytes > 64 * most) return false;
+    if (t->ndim > GEN_MAX_DIMS || t->numel > most || (int64_t)t->storage->nbytes > 64 * most)
+        return false;
     if (dtype_is_complex((dtype)t->dtype) || dtype_is_quantised((dtype)t->dtype)) return false;
-    return !t->numel || !dtype_is_float((dtype)t->dtype) || gen_elements_fit((dtype)t->dtype, tensor_data(t), t, 0);
+    return !t->numel || !dtype_is_float((dtype)t->dtype) ||
+           gen_elements_fit((dtype)t->dtype, tensor_data(t), t, 0);
 }
 
 /* Does it write to a constant? */
@@ -83,7 +85,8 @@ static bool gen_run(gen *G, const op *o, const value *args, value *results) {
             ok = false;
             for (int k = 0; k < s->nreturns; k++) value_set(&results[k], value_none());
         }
-    for (int i = 0; ok && s->has_alias_write && i < s->nargs; i++) /* what was written through a view */
+    /* what was written through a view */
+    for (int i = 0; ok && s->has_alias_write && i < s->nargs; i++)
         ok = args[i].tag != V_TENSOR || gen_value_fits(G, args[i]);
     if (!ok && s->has_alias_write) world_restore(&w);
     world_free(&w);
@@ -111,7 +114,9 @@ static void gen_check_fresh(const node *n, const value *args, const value *resul
     for (size_t i = 0; node_makes_fresh(n) && i < n->outputs.len; i++)
         for (size_t k = 0; k < n->inputs.len; k++)
             if (gen_shares(results[i], args[k])) {
-                printf("%s returns its argument or a view of it, but ir/graph/alias.h says that its results are new\n", n->op->key);
+                printf("%s returns its argument or a view of it, but ir/graph/alias.h says that "
+                       "its results are new\n",
+                       n->op->key);
                 fflush(stdout);
                 abort();
             }
@@ -121,11 +126,14 @@ node *gen_place(gen *G, const op *o, ir_value *const *args, bool show) {
     value in[GEN_ROOM], results[GEN_ROOM];
     int n = o->schema->nargs;
     for (int i = 0; i < n; i++) {
-        if (!args[i] || (!o->schema->args[i].type->has_var && !type_is_subtype(args[i]->type, o->schema->args[i].type))) return NULL;
+        if (!args[i] || (!o->schema->args[i].type->has_var &&
+                         !type_is_subtype(args[i]->type, o->schema->args[i].type)))
+            return NULL;
         in[i] = gen_value(G, args[i]);
     }
     if (!gen_run(G, o, in, results)) {
-        if (G->may_fail && G->depth == 0 && !o->schema->has_alias_write && rng_next(&G->r) % 400 == 0)
+        if (G->may_fail && G->depth == 0 && !o->schema->has_alias_write &&
+            rng_next(&G->r) % 400 == 0)
             gen_place_failing(G, o, args);
         return NULL;
     }
@@ -151,7 +159,8 @@ ir_value *gen_emit(gen *G, const char *key, bool show, int n, ...) {
     va_end(ap);
     for (int i = 0; i < n; i++)
         if (!args[i]) return NULL;
-    for (int i = n; i < o->schema->nargs; i++) args[i] = gen_constant(G, value_ref(o->schema->args[i].default_value), NULL);
+    for (int i = n; i < o->schema->nargs; i++)
+        args[i] = gen_constant(G, value_ref(o->schema->args[i].default_value), NULL);
     node *made = gen_place(G, o, args, show);
     return made && made->outputs.len ? made->outputs.data[0] : NULL;
 }
@@ -168,7 +177,7 @@ ir_value *gen_list(gen *G, type *elem, int n, ir_value *const *items) {
     return made->outputs.data[0];
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 ir_value *gen_constant(gen *G, value take, type *t) {
     value_ref(take);
@@ -177,17 +186,11 @@ ir_value *gen_constant(gen *G, value take, type *t) {
     return v;
 }
 
-ir_value *gen_int(gen *G, int64_t i) {
-    return gen_constant(G, value_int(i), TYPE_INT);
-}
+ir_value *gen_int(gen *G, int64_t i) { return gen_constant(G, value_int(i), TYPE_INT); }
 
-ir_value *gen_float(gen *G, double f) {
-    return gen_constant(G, value_float(f), TYPE_FLOAT);
-}
+ir_value *gen_float(gen *G, double f) { return gen_constant(G, value_float(f), TYPE_FLOAT); }
 
-ir_value *gen_bool(gen *G, bool b) {
-    return gen_constant(G, value_bool(b), TYPE_BOOL);
-}
+ir_value *gen_bool(gen *G, bool b) { return gen_constant(G, value_bool(b), TYPE_BOOL); }
 
 ir_value *gen_tensor_constant(gen *G, dtype dt, int ndim, const int64_t *sizes, int style) {
     tensor *t = gen_fill_new(&G->r, dt, ndim, sizes, style);
@@ -213,12 +216,13 @@ ir_value *gen_int_like(gen *G, int64_t i) {
         const tensor *t = gen_tensor(G, v);
         int dim = 0;
         while (t->sizes[dim] != i) dim++;
-        return gen_emit(G, "aten::size.int", false, 2, v, gen_int(G, rng_chance(&G->r, 70) ? dim : dim - t->ndim));
+        return gen_emit(G, "aten::size.int", false, 2, v,
+                        gen_int(G, rng_chance(&G->r, 70) ? dim : dim - t->ndim));
     }
     return gen_int(G, i);
 }
 
-/* ---- visible values --------------------------------------------------------------------------------------------------- */
+/* ---- visible values -------------------------------------------------------------------------- */
 
 ir_value *gen_pick(gen *G, const type *t, bool (*fits)(gen *G, ir_value *v, void *ctx), void *ctx) {
     size_t n = G->scope.len;
@@ -236,11 +240,9 @@ ir_value *gen_pick(gen *G, const type *t, bool (*fits)(gen *G, ir_value *v, void
     return NULL;
 }
 
-ir_value *gen_pick_tensor(gen *G) {
-    return gen_pick(G, TYPE_TENSOR, NULL, NULL);
-}
+ir_value *gen_pick_tensor(gen *G) { return gen_pick(G, TYPE_TENSOR, NULL, NULL); }
 
-/* ---- branches ------------------------------------------------------------------------------------------------------------ */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 void gen_save_scope(gen *G, world *w) {
     for (size_t i = 0; i < G->scope.len; i++) {
@@ -270,7 +272,8 @@ static void gen_block_statements(gen *G, block *b, int n) {
 static ir_value *gen_result_like(gen *G, const type *t, size_t from) {
     size_t n = G->scope.len - from, at = n ? rng_next(&G->r) % n : 0;
     for (size_t i = 0; i < n && rng_chance(&G->r, 85); i++)
-        if (G->scope.data[from + (at + i) % n]->type == t) return G->scope.data[from + (at + i) % n];
+        if (G->scope.data[from + (at + i) % n]->type == t)
+            return G->scope.data[from + (at + i) % n];
     for (int tries = 0; tries < 8; tries++) {
         ir_value *v = G->scope.data[rng_next(&G->r) % G->scope.len];
         if (v->type == t) return v;
@@ -300,7 +303,8 @@ bool gen_if(gen *G, ir_value *condition) {
     int wanted = (int)rng_range(&G->r, 0, MOST), found = 0;
     gen_branch(G, b[0], taken, (int)rng_range(&G->r, 0, 4));
     for (int i = 0; i < wanted; i++) {
-        ir_value *v = gen_result_like(G, G->scope.data[rng_next(&G->r) % G->scope.len]->type, before);
+        ir_value *v = gen_result_like(G, G->scope.data[rng_next(&G->r) % G->scope.len]->type,
+                                      before);
         if (v && gen_carries(v)) first[found++] = v;
     }
     G->scope.len = before;
@@ -317,7 +321,7 @@ bool gen_if(gen *G, ir_value *condition) {
     return true;
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static bool gen_small_count(gen *G, ir_value *v, void *ctx) {
     int64_t i = gen_value(G, v).u.i;
@@ -354,7 +358,8 @@ static void gen_loop_body(gen *G, node *n, block *b) {
     graph_set_insert(G->g, b, NULL);
     block_add_return(b, gen_condition(G));
     graph_set_insert(G->g, outer, NULL);
-    for (size_t i = 1; i < b->params.len; i++) block_add_return(b, gen_result_like(G, b->params.data[i]->type, inside));
+    for (size_t i = 1; i < b->params.len; i++)
+        block_add_return(b, gen_result_like(G, b->params.data[i]->type, inside));
     (void)n;
     G->scope.len = inside;
 }
@@ -363,8 +368,10 @@ static void gen_loop_body(gen *G, node *n, block *b) {
 static bool gen_loop_rest(gen *G, node *n, block *b) {
     bool go_on = gen_value(G, b->returns.data[0]).u.b;
     value next[8];
-    for (size_t i = 1; i < b->params.len; i++) next[i] = value_ref(gen_value(G, b->returns.data[i]));
-    for (size_t i = 1; i < b->params.len; i++) evaluation_set_take(&G->e, b->params.data[i], next[i]);
+    for (size_t i = 1; i < b->params.len; i++)
+        next[i] = value_ref(gen_value(G, b->returns.data[i]));
+    for (size_t i = 1; i < b->params.len; i++)
+        evaluation_set_take(&G->e, b->params.data[i], next[i]);
     G->e.steps = 0;
     bool ok = evaluate_loop(&G->e, n, 1, go_on) == CTSC_OK;
     diag_clear(&G->d);
@@ -394,7 +401,8 @@ bool gen_counted_loop(gen *G) {
     block *b = node_add_block(n);
     evaluation_set_take(&G->e, block_add_param(b, TYPE_INT), value_int(0));
     for (int i = 2; i < k; i++) {
-        evaluation_set_take(&G->e, block_add_param(b, inputs[i]->type), value_ref(gen_value(G, inputs[i])));
+        evaluation_set_take(&G->e, block_add_param(b, inputs[i]->type),
+                            value_ref(gen_value(G, inputs[i])));
         node_add_output(n, inputs[i]->type);
     }
     gen_loop_body(G, n, b);
@@ -403,7 +411,8 @@ bool gen_counted_loop(gen *G) {
         ok = gen_loop_rest(G, n, b) && gen_outputs_fit(G, n);
     } else {
         world_restore(&w);
-        for (int i = 2; i < k; i++) evaluation_set_take(&G->e, n->outputs.data[i - 2], value_ref(gen_value(G, inputs[i])));
+        for (int i = 2; i < k; i++)
+            evaluation_set_take(&G->e, n->outputs.data[i - 2], value_ref(gen_value(G, inputs[i])));
     }
     if (!ok) {
         world_restore(&w);
@@ -414,15 +423,17 @@ bool gen_counted_loop(gen *G) {
     return ok;
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static bool gen_some_if(gen *G) {
     gen_mark m = gen_mark_here(G);
     ir_value *c = gen_pick(G, TYPE_BOOL, NULL, NULL), *a, *b;
     if (!c || rng_chance(&G->r, 30)) {
         a = gen_pick(G, TYPE_INT, NULL, NULL);
-        b = a && rng_chance(&G->r, 50) ? gen_pick(G, TYPE_INT, NULL, NULL) : gen_int(G, rng_range(&G->r, -1, 4));
-        c = a ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::lt.int" : "aten::eq.int", true, 2, a, b) : c;
+        b = a && rng_chance(&G->r, 50) ? gen_pick(G, TYPE_INT, NULL, NULL)
+                                       : gen_int(G, rng_range(&G->r, -1, 4));
+        c = a ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::lt.int" : "aten::eq.int", true, 2, a, b)
+              : c;
     }
     if (!c && rng_chance(&G->r, 30)) c = gen_bool(G, rng_chance(&G->r, 50));
     if (c && gen_if(G, c)) return true;
@@ -450,7 +461,7 @@ void gen_statements(gen *G, int n) {
     }
 }
 
-/* ---- cases -------------------------------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static type *gen_argument_type(const gen_argument *a) {
     switch (a->tag) {
@@ -467,11 +478,14 @@ static void gen_returns(gen *G) {
     enum { MOST = 6 };
     block *b = G->g->root;
     if (G->failed) {
-        for (size_t i = 0; i < G->failed->outputs.len; i++) block_add_return(b, G->failed->outputs.data[i]);
+        for (size_t i = 0; i < G->failed->outputs.len; i++)
+            block_add_return(b, G->failed->outputs.data[i]);
     }
     for (size_t i = G->scope.len; i-- > 0 && b->returns.len < MOST;) {
         ir_value *v = G->scope.data[i];
-        if (v->type->kind == T_DEVICE || (v->uses.len ? !rng_chance(&G->r, 10) : !rng_chance(&G->r, 80))) continue;
+        if (v->type->kind == T_DEVICE ||
+            (v->uses.len ? !rng_chance(&G->r, 10) : !rng_chance(&G->r, 80)))
+            continue;
         block_add_return(b, v);
     }
     if (!b->returns.len && G->scope.len) block_add_return(b, vec_last(&G->scope));
@@ -499,7 +513,8 @@ static void gen_begin(gen *G, gen_case *out) {
     rng_next(&G->r);
     for (int i = 0; i < GEN_SIZES; i++) out->sizes[i] = gen_size(&G->r, 17);
     out->images = G->images;
-    out->nargs = G->images ? gen_image_arguments(&G->r, out->sizes, out->recipes) : gen_arguments(&G->r, out->sizes, out->recipes);
+    out->nargs = G->images ? gen_image_arguments(&G->r, out->sizes, out->recipes)
+                           : gen_arguments(&G->r, out->sizes, out->recipes);
     memcpy(G->sizes, out->sizes, sizeof G->sizes);
     gen_make_arguments(&G->r, out->nargs, out->recipes, out->sizes, out->args);
     copy_values((size_t)out->nargs, out->args, own);
@@ -530,7 +545,7 @@ bool gen_case_new(const gen_ops *ops, uint64_t seed, gen_case *out) {
     return gen_end(&G, out);
 }
 
-/* ---- cases for a cell of the coverage table --------------------------------------------------------------------------------- */
+/* ---- cases for a cell of the coverage table -------------------------------------------------- */
 
 /* An operator of the label, on `with`. */
 static node *gen_labelled(gen *G, int label, ir_value *with) {
@@ -559,10 +574,9 @@ static ir_value *gen_result_of(gen *G, node *n) {
     return unpack->outputs.data[rng_next(&G->r) % len];
 }
 
-/* Operators that compute make a group worth a kernel, two of them; views, and copies that may be none, are part of one only where another member reads them. */
-static int gen_computes(const node *n) {
-    return n->op && op_fusible(n->op) != FUSIBLE_VIEW;
-}
+/* Operators that compute make a group worth a kernel, two of them; views, and copies that may be
+ * none, are part of one only where another member reads them. */
+static int gen_computes(const node *n) { return n->op && op_fusible(n->op) != FUSIBLE_VIEW; }
 
 /* What reads `between`, which `first` made, and what reads that; true: it has been placed. */
 static bool gen_second(gen *G, int label, const node *first, ir_value *between) {
@@ -573,30 +587,39 @@ static bool gen_second(gen *G, int label, const node *first, ir_value *between) 
     if (!more) more = rng_chance(&G->r, 40);
     ir_value *end = gen_result_of(G, last);
     for (; end && more > 0 && rng_chance(&G->r, 96); more--) {
-        node *n = gen_apply(G, op_find(rng_chance(&G->r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
+        node *n = gen_apply(
+            G, op_find(rng_chance(&G->r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
         if (!n) break;
         end = n->outputs.data[0];
     }
-    if (end && rng_chance(&G->r, 97)) block_add_return(G->g->root, end); /* else all of it may be dead */
+    /* else all of it may be dead */
+    if (end && rng_chance(&G->r, 97)) block_add_return(G->g->root, end);
     return true;
 }
 
 /* The whole of it, from where the graph is empty. */
 static bool gen_pair(gen *G, int first, int second, coverage_miss *miss) {
     for (int i = (int)rng_range(&G->r, 0, 2); i > 0; i--) gen_operator(G);
-    node *made = G->finished ? NULL : gen_labelled(G, first, rng_chance(&G->r, 50) ? gen_pick_tensor(G) : NULL);
+    node *made = G->finished
+                     ? NULL
+                     : gen_labelled(G, first, rng_chance(&G->r, 50) ? gen_pick_tensor(G) : NULL);
     ir_value *between = made ? gen_result_of(G, made) : NULL;
     bool done = between && gen_second(G, second, made, between);
     if (between) *miss = done ? MISS_PASSES : MISS_SECOND;
     return done;
 }
 
-/* Making a graph is cheap against what is done with it: one that lacks the second operator is made anew, on other operands. */
-bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out, coverage_miss *miss) {
+/* Making a graph is cheap against what is done with it: one that lacks the second operator is made
+ * anew, on other operands. */
+bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out,
+                   coverage_miss *miss) {
     enum { TRIES = 6 };
     *miss = MISS_FIRST;
     for (int try = 1;; try++) {
-        gen G = {.r = {seed + (uint64_t)try * 0x632be59bd9b4e019u}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
+        gen G = {.r = {seed + (uint64_t)try * 0x632be59bd9b4e019u},
+                 .ops = ops,
+                 .g = graph_new(),
+                 .d = {.max_tensor = 1 << 16}};
         gen_begin(&G, out);
         G.focus = rng_chance(&G.r, 80) ? FOCUS_POINTWISE : FOCUS_ANY;
         G.nodes_left = 8;
@@ -619,7 +642,8 @@ static double gen_largest(const gen_case *c) {
     for (int i = 0; i < c->nargs; i++) {
         double numel = 1;
         for (int d = 0; d < c->recipes[i].ndim; d++)
-            numel *= (double)(c->recipes[i].sizes[d] >= 0 ? c->recipes[i].sizes[d] : c->sizes[~c->recipes[i].sizes[d]]);
+            numel *= (double)(c->recipes[i].sizes[d] >= 0 ? c->recipes[i].sizes[d]
+                                                          : c->sizes[~c->recipes[i].sizes[d]]);
         if (numel > largest) largest = numel;
     }
     return largest;
@@ -628,7 +652,8 @@ static double gen_largest(const gen_case *c) {
 void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     for (int i = 0; i < GEN_SIZES; i++)
-        if (rng_chance(r, 60)) c->sizes[i] = rng_chance(r, 70) ? gen_size(r, max_size) : rng_range(r, 0, max_size);
+        if (rng_chance(r, 60))
+            c->sizes[i] = rng_chance(r, 70) ? gen_size(r, max_size) : rng_range(r, 0, max_size);
     for (int i = 0; i < c->nargs; i++)
         if (c->recipes[i].layout != LAYOUT_VIEW && rng_chance(r, 30))
             c->recipes[i].layout = (gen_layout)rng_range(r, LAYOUT_CONTIGUOUS, LAYOUT_EXPANDED);
@@ -637,7 +662,8 @@ void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
 
 void gen_case_stretch(gen_case *c, rng *r) {
     const double most = rng_chance(r, 4) ? 300000 : 20000;
-    static const int64_t long_sizes[] = {140, 260, 300, 400, 520, 700, 1100, 2100, 4100, 4500, 9000, 17000, 70000, 140000};
+    static const int64_t long_sizes[] = {140,  260,  300,  400,  520,   700,   1100,
+                                         2100, 4100, 4500, 9000, 17000, 70000, 140000};
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     int which = (int)rng_range(r, 0, GEN_SIZES - 1), other = (which + 1) % GEN_SIZES;
     for (int i = 0; i < GEN_SIZES; i++) c->sizes[i] = rng_range(r, 1, 4);
@@ -645,6 +671,7 @@ void gen_case_stretch(gen_case *c, rng *r) {
     if (rng_chance(r, 30)) c->sizes[other] = rng_range(r, 5, 140);
     for (int i = 0; i < c->nargs; i++) /* sums of these are exact, in any order */
         if (rng_chance(r, 70)) c->recipes[i].style = STYLE_INTEGERS;
-    for (int i = 0; gen_largest(c) > most; i++) c->sizes[i % GEN_SIZES] = (c->sizes[i % GEN_SIZES] + 1) / 2;
+    for (int i = 0; gen_largest(c) > most; i++)
+        c->sizes[i % GEN_SIZES] = (c->sizes[i % GEN_SIZES] + 1) / 2;
     gen_make_arguments(r, c->nargs, c->recipes, c->sizes, c->args);
 }

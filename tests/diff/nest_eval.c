@@ -2,10 +2,12 @@
 /*
  * nest_eval.c - see nest_eval.h.
  *
- * Method: expressions are numbered once; each statement computes a node at most once, as compiled code does. Ints of all types are kept
- * in an int64, floats in a double; every operation brings its result back to its type. A double holds the exact sum, product or quotient of
- * two floats to more than twice their digits, so that rounding it to float rounds once. What is accumulated in a variable is rounded when it is
- * read: the order of a sum being free, its exact value is what all orders should come near to.
+ * Method: expressions are numbered once; each statement computes a node at most once, as compiled
+ * code does. Ints of all types are kept in an int64, floats in a double; every operation brings its
+ * result back to its type. A double holds the exact sum, product or quotient of two floats to more
+ * than twice their digits, so that rounding it to float rounds once. What is accumulated in a
+ * variable is rounded when it is read: the order of a sum being free, its exact value is what all
+ * orders should come near to.
  */
 #include "nest_eval.h"
 
@@ -26,21 +28,21 @@ struct nest_eval {
     nest_value *vars, *values; /* values: of expressions, by number */
     uint64_t *made;            /* the statement that a value was made for */
     uint64_t statement;
-    nest_function *functions;  /* of calls, by number */
+    nest_function *functions; /* of calls, by number */
     nest_memory *memory, *locals;
     const int64_t *ints;
     const double *floats;
     rng *order;
     int64_t begin, end, steps;
-    uint32_t numbered;         /* the mark of expressions that have a number; -1: none has */
+    uint32_t numbered; /* the mark of expressions that have a number; -1: none has */
     int nvalues;
-    bool tired;                /* a limit was reached */
+    bool tired; /* a limit was reached */
     char why[200];
 };
 
 typedef enum eval_end { EVAL_ON, EVAL_BREAK, EVAL_CONTINUE, EVAL_OUT } eval_end;
 
-/* ---- numbers ---------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void eval_wrong(nest_eval *e, const char *what, const char *name, int64_t at) {
     if (!e->why[0]) snprintf(e->why, sizeof e->why, "%s %s (%lld)", what, name, (long long)at);
@@ -61,16 +63,10 @@ static int64_t eval_narrow(nest_type t, uint64_t x) {
     default: return (int64_t)x;
     }
 }
-static double eval_round(nest_type t, double x) {
-    return t == NEST_F32 ? (double)(float)x : x;
-}
+static double eval_round(nest_type t, double x) { return t == NEST_F32 ? (double)(float)x : x; }
 
-static nest_value eval_int(int64_t i) {
-    return (nest_value){.i = i};
-}
-static nest_value eval_float(double f) {
-    return (nest_value){.f = f};
-}
+static nest_value eval_int(int64_t i) { return (nest_value){.i = i}; }
+static nest_value eval_float(double f) { return (nest_value){.f = f}; }
 
 /* As emit_cast and emit_float_to_int of llvm_emit.c say. */
 static nest_value eval_cast(nest_type to, nest_type from, nest_value x) {
@@ -79,8 +75,9 @@ static nest_value eval_cast(nest_type to, nest_type from, nest_value x) {
     if (to == NEST_BOOL) return eval_int(nest_is_float(from) ? x.f != 0 : x.i != 0);
     if (!nest_is_float(from)) return eval_int(eval_narrow(to, (uint64_t)x.i));
     bool wide = to == NEST_I64 || to == NEST_U8;
-    int64_t i = from == NEST_F32 ? (wide ? nest_to_i64_f32((float)x.f) : nest_to_i32_f32((float)x.f))
-                                 : (wide ? nest_to_i64_f64(x.f) : nest_to_i32_f64(x.f));
+    int64_t i = from == NEST_F32
+                    ? (wide ? nest_to_i64_f32((float)x.f) : nest_to_i32_f32((float)x.f))
+                    : (wide ? nest_to_i64_f64(x.f) : nest_to_i32_f64(x.f));
     return eval_int(eval_narrow(to, (uint64_t)i));
 }
 
@@ -133,21 +130,24 @@ static nest_value eval_whole(nest_eval *e, nest_op op, nest_type t, int64_t a, i
     return eval_int(eval_narrow(t, r));
 }
 
-/* ---- functions -------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
-/* All arguments are of one type, and so is the result, but that of a test, which is an 8-bit number. */
-#define EVAL_CALLS(T, field)                                                                                                     \
-    {                                                                                                                            \
-        const T a = (T)x[0].field, b = (T)x[1].field, c = (T)x[2].field, d = (T)x[3].field;                                      \
-        if (tests) r.i = nargs == 1 ? ((uint8_t(*)(T))f)(a) != 0 : ((uint8_t(*)(T, T))f)(a, b) != 0;                             \
-        else if (nargs == 1) r.field = ((T(*)(T))f)(a);                                                                          \
-        else if (nargs == 2) r.field = ((T(*)(T, T))f)(a, b);                                                                    \
-        else if (nargs == 3) r.field = ((T(*)(T, T, T))f)(a, b, c);                                                              \
-        else r.field = ((T(*)(T, T, T, T))f)(a, b, c, d);                                                                        \
-        break;                                                                                                                   \
+/* All arguments are of one type, and so is the result, but that of a test, which is
+ * an 8-bit number. */
+#define EVAL_CALLS(T, field)                                                                       \
+    {                                                                                              \
+        const T a = (T)x[0].field, b = (T)x[1].field, c = (T)x[2].field, d = (T)x[3].field;        \
+        if (tests)                                                                                 \
+            r.i = nargs == 1 ? ((uint8_t (*)(T))f)(a) != 0 : ((uint8_t (*)(T, T))f)(a, b) != 0;    \
+        else if (nargs == 1) r.field = ((T(*)(T))f)(a);                                            \
+        else if (nargs == 2) r.field = ((T(*)(T, T))f)(a, b);                                      \
+        else if (nargs == 3) r.field = ((T(*)(T, T, T))f)(a, b, c);                                \
+        else r.field = ((T(*)(T, T, T, T))f)(a, b, c, d);                                          \
+        break;                                                                                     \
     }
 
-static nest_value eval_call(nest_function f, nest_type t, bool tests, int nargs, const nest_value *x) {
+static nest_value eval_call(nest_function f, nest_type t, bool tests, int nargs,
+                            const nest_value *x) {
     nest_value r = {0};
     switch (t) {
     case NEST_U8: EVAL_CALLS(uint8_t, i)
@@ -172,7 +172,7 @@ static nest_function eval_find(nest_eval *e, const nest_expr *x) {
     return found.fn;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static nest_memory *eval_memory(nest_eval *e, const nest_buffer *b, int64_t at, bool write) {
     nest_memory *m = b->local ? &e->locals[b->index] : &e->memory[b->index];
@@ -180,7 +180,8 @@ static nest_memory *eval_memory(nest_eval *e, const nest_buffer *b, int64_t at, 
         eval_wrong(e, write ? "a store outside of" : "a load outside of", b->name, at);
         return NULL;
     }
-    if (!write && m->known && !m->known[at]) eval_wrong(e, "a load of what nobody has written in", b->name, at);
+    if (!write && m->known && !m->known[at])
+        eval_wrong(e, "a load of what nobody has written in", b->name, at);
     if (write && m->known) m->known[at] = 1;
     return m;
 }
@@ -191,7 +192,8 @@ static nest_value eval_load(nest_eval *e, const nest_buffer *b, int64_t at) {
     nest_type_of(b->dt, &t);
     if (!m) return nest_is_float(t) ? eval_float(0) : eval_int(0);
     const char *p = (const char *)m->data + (size_t)at * dtype_size(b->dt);
-    return nest_is_float(t) ? eval_float(dtype_load_float(b->dt, p)) : eval_int(dtype_load_int(b->dt, p));
+    return nest_is_float(t) ? eval_float(dtype_load_float(b->dt, p))
+                            : eval_int(dtype_load_int(b->dt, p));
 }
 
 static void eval_store(nest_eval *e, const nest_buffer *b, int64_t at, nest_value v) {
@@ -204,7 +206,7 @@ static void eval_store(nest_eval *e, const nest_buffer *b, int64_t at, nest_valu
     else dtype_store_int(b->dt, p, v.i);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static nest_value eval_expr(nest_eval *e, nest_expr *x);
 
@@ -220,16 +222,23 @@ static nest_value eval_node(nest_eval *e, nest_expr *x) {
         if (!*f) *f = eval_find(e, x);
         return *f ? eval_call(*f, t, x->type == NEST_BOOL, x->nargs, a) : a[0];
     }
-    if (x->op == NEST_MIN || x->op == NEST_MAX) return eval_extreme(t, x->op == NEST_MAX, a[0], a[1]);
+    if (x->op == NEST_MIN || x->op == NEST_MAX)
+        return eval_extreme(t, x->op == NEST_MAX, a[0], a[1]);
     if (nest_ops[x->op].cls == 'C') return eval_int(eval_compare(x->op, t, a[0], a[1]));
-    return nest_is_float(t) ? eval_real(x->op, t, a[0].f, a[1].f) : eval_whole(e, x->op, t, a[0].i, a[1].i);
+    return nest_is_float(t) ? eval_real(x->op, t, a[0].f, a[1].f)
+                            : eval_whole(e, x->op, t, a[0].i, a[1].i);
 }
 
 static nest_value eval_expr(nest_eval *e, nest_expr *x) {
     switch (x->op) {
-    case NEST_CONST: return nest_is_float(x->type) ? eval_float(eval_round(x->type, x->u.f)) : eval_int(x->u.i);
-    case NEST_INPUT: return x->type == NEST_I64 ? eval_int(e->ints[x->u.input]) : eval_float(e->floats[x->u.input]);
-    case NEST_VAR: return nest_is_float(x->type) ? eval_float(eval_round(x->type, e->vars[x->u.var->index].f)) : e->vars[x->u.var->index];
+    case NEST_CONST:
+        return nest_is_float(x->type) ? eval_float(eval_round(x->type, x->u.f)) : eval_int(x->u.i);
+    case NEST_INPUT:
+        return x->type == NEST_I64 ? eval_int(e->ints[x->u.input])
+                                   : eval_float(e->floats[x->u.input]);
+    case NEST_VAR:
+        return nest_is_float(x->type) ? eval_float(eval_round(x->type, e->vars[x->u.var->index].f))
+                                      : e->vars[x->u.var->index];
     default: break;
     }
     if (e->made[x->slot] == e->statement) return e->values[x->slot];
@@ -238,11 +247,12 @@ static nest_value eval_expr(nest_eval *e, nest_expr *x) {
     return e->values[x->slot] = v;
 }
 
-/* ---- statements ------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static eval_end eval_block(nest_eval *e, const nest_block *b, int64_t *code);
 
-/* Round k of count, in an order of their own: forwards, backwards, or hopping by a step that meets all of them. */
+/* Round k of count, in an order of their own: forwards, backwards, or hopping by a step that
+ * meets all of them. */
 typedef struct eval_order { int64_t start, hop, count; } eval_order;
 
 static eval_order eval_order_new(nest_eval *e, const nest_stmt *s, int64_t count) {
@@ -261,7 +271,8 @@ static eval_order eval_order_new(nest_eval *e, const nest_stmt *s, int64_t count
 
 static int64_t eval_rounds(nest_eval *e, int64_t begin, int64_t end, int64_t step) {
     if (step > 0 ? begin >= end : begin <= end) return 0;
-    uint64_t span = step > 0 ? (uint64_t)end - (uint64_t)begin : (uint64_t)begin - (uint64_t)end, by = (uint64_t)(step > 0 ? step : -step);
+    uint64_t span = step > 0 ? (uint64_t)end - (uint64_t)begin : (uint64_t)begin - (uint64_t)end,
+             by = (uint64_t)(step > 0 ? step : -step);
     uint64_t count = (span - 1) / by + 1;
     if (count > EVAL_MAX_ROUNDS) eval_tire(e);
     return count > EVAL_MAX_ROUNDS ? 0 : (int64_t)count;
@@ -296,8 +307,11 @@ static void eval_accumulate(nest_eval *e, const nest_stmt *s) {
     nest_type t = s->var->type;
     nest_value *v = &e->vars[s->var->index], x = eval_expr(e, s->value);
     nest_op op = s->acc == NEST_ACC_SUM ? NEST_ADD : NEST_MUL;
-    if (s->acc == NEST_ACC_MIN || s->acc == NEST_ACC_MAX) *v = eval_extreme(t, s->acc == NEST_ACC_MAX, *v, x);
-    else *v = nest_is_float(t) ? eval_real(op, NEST_F64, v->f, x.f) : eval_whole(e, op, t, v->i, x.i);
+    if (s->acc == NEST_ACC_MIN || s->acc == NEST_ACC_MAX)
+        *v = eval_extreme(t, s->acc == NEST_ACC_MAX, *v, x);
+    else
+        *v = nest_is_float(t) ? eval_real(op, NEST_F64, v->f, x.f)
+                              : eval_whole(e, op, t, v->i, x.i);
 }
 
 static eval_end eval_stmt(nest_eval *e, const nest_stmt *s, int64_t *code) {
@@ -331,7 +345,7 @@ static eval_end eval_block(nest_eval *e, const nest_block *b, int64_t *code) {
     return EVAL_ON;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void eval_number(nest_eval *e, nest_expr *x) {
     if (!x || x->mark == e->numbered) return;
@@ -360,7 +374,8 @@ nest_eval *nest_eval_new(nest *n) {
     e->locals = mem_zalloc(sizeof *e->locals * (size_t)(n->nlocals + 1));
     for (int i = 0; i < n->nlocals; i++) {
         int64_t length = n->locals[i]->length;
-        e->locals[i] = (nest_memory){mem_zalloc((size_t)length * dtype_size(n->locals[i]->dt) + 1), length, mem_zalloc((size_t)length + 1)};
+        e->locals[i] = (nest_memory){mem_zalloc((size_t)length * dtype_size(n->locals[i]->dt) + 1),
+                                     length, mem_zalloc((size_t)length + 1)};
     }
     return e;
 }
@@ -379,7 +394,8 @@ void nest_eval_free(nest_eval *e) {
     mem_free(e);
 }
 
-int64_t nest_eval_run(nest_eval *e, nest_memory *memory, const int64_t *ints, const double *floats, int64_t begin, int64_t end, rng *order) {
+int64_t nest_eval_run(nest_eval *e, nest_memory *memory, const int64_t *ints, const double *floats,
+                      int64_t begin, int64_t end, rng *order) {
     int64_t code = 0;
     e->memory = memory;
     e->ints = ints;
@@ -388,7 +404,8 @@ int64_t nest_eval_run(nest_eval *e, nest_memory *memory, const int64_t *ints, co
     e->end = end;
     e->order = order;
     e->steps = 0;
-    for (int i = 0; i < e->n->nlocals; i++) memset(e->locals[i].known, 0, (size_t)e->locals[i].length);
+    for (int i = 0; i < e->n->nlocals; i++)
+        memset(e->locals[i].known, 0, (size_t)e->locals[i].length);
     eval_block(e, &e->n->body, &code);
     if (e->tired) {
         e->tired = false;
@@ -398,6 +415,4 @@ int64_t nest_eval_run(nest_eval *e, nest_memory *memory, const int64_t *ints, co
     return e->why[0] ? NEST_EVAL_WRONG : code;
 }
 
-const char *nest_eval_why(const nest_eval *e) {
-    return e->why;
-}
+const char *nest_eval_why(const nest_eval *e) { return e->why; }

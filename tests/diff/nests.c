@@ -8,7 +8,14 @@
 
 #include <string.h>
 
-enum { NESTS_SLOTS = 512, NESTS_VALUES = 64, NESTS_NOISE = 64, NESTS_SHOWN = 64, NESTS_LARGE = 20000, NESTS_PRODUCT = 200 };
+enum {
+    NESTS_SLOTS = 512,
+    NESTS_VALUES = 64,
+    NESTS_NOISE = 64,
+    NESTS_SHOWN = 64,
+    NESTS_LARGE = 20000,
+    NESTS_PRODUCT = 200
+};
 
 /* The ways to lower a group. */
 static const struct { const char *name; group_options options; } nests_ways[] = {
@@ -40,7 +47,7 @@ struct nests {
     strbuf *report;
 };
 
-/* ---- what a kernel gets ----------------------------------------------------------------------------------- */
+/* ---- what a kernel gets ---------------------------------------------------------------------- */
 
 typedef struct nests_call {
     value args[NESTS_VALUES], results[NESTS_VALUES];
@@ -92,8 +99,10 @@ static bool call_bind(nests_call *c, const group_plan *p) {
         } else if (b->kind == BUFFER_OUTPUT) {
             c->memory[i] = call_output(c, &p->outputs.data[b->index], b->index);
         } else {
-            int64_t size = (int64_t)dtype_size(p->nest->buffers[i]->dt), length = c->slots[b->index] > 0 ? c->slots[b->index] / size : 0;
-            c->memory[i] = (nest_memory){call_own(c, (size_t)(length * size)), length, call_own(c, (size_t)length)};
+            int64_t size = (int64_t)dtype_size(p->nest->buffers[i]->dt),
+                    length = c->slots[b->index] > 0 ? c->slots[b->index] / size : 0;
+            c->memory[i] = (nest_memory){call_own(c, (size_t)(length * size)), length,
+                                         call_own(c, (size_t)length)};
         }
     }
     for (size_t i = 0; i < p->ints.len; i++) c->ints[i] = c->slots[p->ints.data[i]];
@@ -107,7 +116,9 @@ static void call_read_scalars(nests_call *c, const group_plan *p) {
         double f;
         memcpy(&f, &c->scalars[i], sizeof f);
         if (o->alias >= 0 || o->tag == V_TENSOR) continue;
-        c->results[i] = o->tag == V_INT ? value_int(c->scalars[i]) : o->tag == V_FLOAT ? value_float(f) : value_bool(c->scalars[i] & 1);
+        c->results[i] = o->tag == V_INT     ? value_int(c->scalars[i])
+                        : o->tag == V_FLOAT ? value_float(f)
+                                            : value_bool(c->scalars[i] & 1);
     }
 }
 
@@ -121,8 +132,10 @@ static const char *call_unwritten(const nests_call *c, const group_plan *p) {
     }
     for (size_t i = 0; i < p->outputs.len; i++) { /* has no buffer at all */
         bool bound = p->outputs.data[i].alias >= 0;
-        for (size_t k = 0; k < p->buffers.len; k++) bound |= p->buffers.data[k].kind == BUFFER_OUTPUT && p->buffers.data[k].index == (int)i;
-        if (!bound && (c->results[i].tag != V_TENSOR || c->results[i].u.tensor->numel)) return "an output";
+        for (size_t k = 0; k < p->buffers.len; k++)
+            bound |= p->buffers.data[k].kind == BUFFER_OUTPUT && p->buffers.data[k].index == (int)i;
+        if (!bound && (c->results[i].tag != V_TENSOR || c->results[i].u.tensor->numel))
+            return "an output";
     }
     return NULL;
 }
@@ -138,12 +151,14 @@ static void call_free(nests_call *c, size_t nargs, size_t nresults) {
 static int64_t call_pieces(nests *s, nests_call *c, nest_eval *e, int64_t begin, int64_t end) {
     enum { PIECES = 4 };
     int64_t cuts[PIECES + 1] = {begin}, code = 0;
-    int n = end - begin > 1 ? (int)rng_range(&s->r, 1, PIECES) : 1, first = (int)rng_range(&s->r, 0, n - 1);
+    int n = end - begin > 1 ? (int)rng_range(&s->r, 1, PIECES) : 1,
+        first = (int)rng_range(&s->r, 0, n - 1);
     for (int i = 1; i < n; i++) cuts[i] = cuts[i - 1] + rng_range(&s->r, 0, end - cuts[i - 1]);
     cuts[n] = end;
     for (int i = 0; i < n && !code; i++) {
         int k = (first + i) % n;
-        if (cuts[k] < cuts[k + 1]) code = nest_eval_run(e, c->memory, c->ints, c->floats, cuts[k], cuts[k + 1], &s->r);
+        if (cuts[k] < cuts[k + 1])
+            code = nest_eval_run(e, c->memory, c->ints, c->floats, cuts[k], cuts[k + 1], &s->r);
     }
     return code;
 }
@@ -162,9 +177,10 @@ static int64_t call_run(nests *s, nests_call *c, const group_plan *p, nest_eval 
     return call_pieces(s, c, e, c->slots[p->range_begin], c->slots[p->range_end]);
 }
 
-/* ---- a difference ----------------------------------------------------------------------------------------- */
+/* ---- a difference ---------------------------------------------------------------------------- */
 
-static void nests_differ(nests *s, const nests_plan *k, size_t nargs, const value *args, const char *what, const outcome *want, const outcome *got) {
+static void nests_differ(nests *s, const nests_plan *k, size_t nargs, const value *args,
+                         const char *what, const outcome *want, const outcome *got) {
     strbuf *out = s->report;
     bool first = s->verdict != NESTS_DIFFERENT;
     s->verdict = NESTS_DIFFERENT;
@@ -174,12 +190,19 @@ static void nests_differ(nests *s, const nests_plan *k, size_t nargs, const valu
     if (k->p) nest_print(k->p->nest, out);
     for (size_t i = 0; i < nargs; i++) {
         sb_printf(out, "argument %zu = ", i);
-        if (args[i].tag != V_TENSOR || args[i].u.tensor->numel <= NESTS_SHOWN) value_print(args[i], out);
-        else sb_printf(out, "%s of %lld elements, sizes", dtype_table[args[i].u.tensor->dtype].ir_name, (long long)args[i].u.tensor->numel);
+        if (args[i].tag != V_TENSOR || args[i].u.tensor->numel <= NESTS_SHOWN)
+            value_print(args[i], out);
+        else
+            sb_printf(out, "%s of %lld elements, sizes",
+                      dtype_table[args[i].u.tensor->dtype].ir_name,
+                      (long long)args[i].u.tensor->numel);
         if (args[i].tag == V_TENSOR && args[i].u.tensor->numel > NESTS_SHOWN)
-            for (int d = 0; d < args[i].u.tensor->ndim; d++) sb_printf(out, " %lld", (long long)args[i].u.tensor->sizes[d]);
+            for (int d = 0; d < args[i].u.tensor->ndim; d++)
+                sb_printf(out, " %lld", (long long)args[i].u.tensor->sizes[d]);
         if (args[i].tag == V_TENSOR)
-            for (int d = 0; d < args[i].u.tensor->ndim; d++) sb_printf(out, "%s%lld", d ? " " : " strides ", (long long)args[i].u.tensor->strides[d]);
+            for (int d = 0; d < args[i].u.tensor->ndim; d++)
+                sb_printf(out, "%s%lld", d ? " " : " strides ",
+                          (long long)args[i].u.tensor->strides[d]);
         sb_putc(out, '\n');
     }
     if (want && got) outcome_explain(want, got, out);
@@ -191,27 +214,27 @@ static bool nests_holds(const graph *g, const char *name) {
     return false;
 }
 
-/* What no implementation owes another: the sign of a NaN; whether a product meets infinity before it meets zero; whether an infinite weight is
- * multiplied with a difference or with its terms. */
+/* What no implementation owes another: the sign of a NaN; whether a product meets infinity before
+ * it meets zero; whether an infinite weight is multiplied with a difference or with its terms. */
 static bool nests_is_accident(const graph *g, const evaluation *e, const outcome *got) {
-    bool signs = nests_holds(g, "aten::copysign") || nests_holds(g, "aten::signbit") || nests_holds(g, "aten::atan2");
+    bool signs = nests_holds(g, "aten::copysign") || nests_holds(g, "aten::signbit") ||
+                 nests_holds(g, "aten::atan2");
     bool centers = nests_holds(g, "aten::group_norm") || nests_holds(g, "aten::instance_norm");
-    return (signs && evaluation_has_odd(e, false)) || (centers && evaluation_has_odd(e, true)) || (got->bits.len > NESTS_PRODUCT && nests_holds(g, "aten::prod"));
+    return (signs && evaluation_has_odd(e, false)) || (centers && evaluation_has_odd(e, true)) ||
+           (got->bits.len > NESTS_PRODUCT && nests_holds(g, "aten::prod"));
 }
 
-/* ---- one kernel on one set of arguments -------------------------------------------------------------------- */
+/* ---- one kernel on one set of arguments ------------------------------------------------------ */
 
 typedef struct nests_reference {
     const graph *g;
     const value *args; /* as they were */
     size_t nargs, nresults;
-    evaluation e;      /* knows all values of g */
+    evaluation e; /* knows all values of g */
     outcome want;
 } nests_reference;
 
-static bool nests_is_loop(const graph *g) {
-    return block_holds(g->root, N_LOOP);
-}
+static bool nests_is_loop(const graph *g) { return block_holds(g->root, N_LOOP); }
 
 /* False: the plan is not for these arguments. */
 static bool nests_run_plan(nests *s, const nests_plan *k, nests_reference *ref, bool fresh) {
@@ -226,14 +249,17 @@ static bool nests_run_plan(nests *s, const nests_plan *k, nests_reference *ref, 
         for (size_t i = 0; i < nresults; i++) c->results[i] = value_none();
         bool bound = call_bind(c, k->p);
         int64_t code = bound ? call_run(s, c, k->p, k->e) : GROUP_UNFIT;
-        if (!bound) nests_differ(s, k, ref->nargs, ref->args, "an output has sizes that no tensor has", NULL, NULL);
+        if (!bound)
+            nests_differ(s, k, ref->nargs, ref->args, "an output has sizes that no tensor has",
+                         NULL, NULL);
         if (code == NEST_EVAL_TIRED) {
             s->verdict = s->verdict ? s->verdict : NESTS_EXCUSED;
         } else if (code < 0) {
             nests_differ(s, k, ref->nargs, ref->args, nest_eval_why(k->e), NULL, NULL);
         } else if (code >= GROUP_FIRST_FAULT) {
             ctsc_status st = group_describe_fault(k->p, c->slots, code, 0, &d);
-            if (ref->want.status == CTSC_OK) nests_differ(s, k, ref->nargs, ref->args, diag_message(&d), NULL, NULL);
+            if (ref->want.status == CTSC_OK)
+                nests_differ(s, k, ref->nargs, ref->args, diag_message(&d), NULL, NULL);
             (void)st;
         } else if (code == 0) {
             const char *unwritten = call_unwritten(c, k->p);
@@ -241,11 +267,18 @@ static bool nests_run_plan(nests *s, const nests_plan *k, nests_reference *ref, 
             outcome_record(&got, CTSC_OK, &d, ref->nargs, c->args, nresults, c->results);
             if (nests_is_loop(ref->g)) outcome_share_as(&got, &ref->want);
             /* "an integer divided by 0 may be anything, as on a GPU" */
-            if (nests_ways[k->way].options.target == GROUP_CUDA && ref->want.status != CTSC_OK && strstr(ref->want.message, "ZeroDivision")) s->kernels++;
-            else if (unwritten) nests_differ(s, k, ref->nargs, ref->args, "elements that nobody wrote", NULL, NULL);
+            if (nests_ways[k->way].options.target == GROUP_CUDA && ref->want.status != CTSC_OK &&
+                strstr(ref->want.message, "ZeroDivision"))
+                s->kernels++;
+            else if (unwritten)
+                nests_differ(s, k, ref->nargs, ref->args, "elements that nobody wrote", NULL, NULL);
             else if (outcome_equal(&ref->want, &got)) s->kernels++;
-            else if (nests_is_accident(ref->g, &ref->e, &got)) s->kernels++, s->verdict = s->verdict ? s->verdict : NESTS_EXCUSED;
-            else if (outcome_within_noise(ref->g, ref->nargs, ref->args, &ref->want, &got, got.bits.len > NESTS_LARGE ? NESTS_NOISE / 4 : NESTS_NOISE, 99)) s->kernels++, s->verdict = s->verdict ? s->verdict : NESTS_EXCUSED;
+            else if (nests_is_accident(ref->g, &ref->e, &got))
+                s->kernels++, s->verdict = s->verdict ? s->verdict : NESTS_EXCUSED;
+            else if (outcome_within_noise(
+                         ref->g, ref->nargs, ref->args, &ref->want, &got,
+                         got.bits.len > NESTS_LARGE ? NESTS_NOISE / 4 : NESTS_NOISE, 99))
+                s->kernels++, s->verdict = s->verdict ? s->verdict : NESTS_EXCUSED;
             else nests_differ(s, k, ref->nargs, ref->args, "another result", &ref->want, &got);
         }
         if (s->cover && code == 0 && s->verdict != NESTS_DIFFERENT) {
@@ -259,15 +292,18 @@ static bool nests_run_plan(nests *s, const nests_plan *k, nests_reference *ref, 
     return fits;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------ */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static nests_plan *nests_lower(nests *s, const graph *g, int way, const value *args) {
     nests_plan *k = mem_zalloc(sizeof *k);
     diag d = {0};
     k->g = g;
     k->way = way;
-    if (!arena_init(&k->a) || group_lower(&k->a, g, args, &nests_ways[way].options, &k->p, &d) != CTSC_OK) abort();
-    if (k->p && (k->p->slots.len > NESTS_SLOTS || nest_verify(k->p->nest, &d) != CTSC_OK)) k->p = NULL;
+    if (!arena_init(&k->a) ||
+        group_lower(&k->a, g, args, &nests_ways[way].options, &k->p, &d) != CTSC_OK)
+        abort();
+    if (k->p && (k->p->slots.len > NESTS_SLOTS || nest_verify(k->p->nest, &d) != CTSC_OK))
+        k->p = NULL;
     if (k->p) k->e = nest_eval_new(k->p->nest);
     vec_push(&s->plans, k);
     diag_clear(&d);
@@ -304,16 +340,19 @@ static graph *nests_split(nests *s, const graph *g) {
 
 /* All ways to run a group. Its results, by its operators, go to e. */
 static ctsc_status nests_run_group(nests *s, evaluation *e, const node *n) {
-    nests_reference ref = {.g = node_attr(n, "Subgraph")->u.g, .nargs = n->inputs.len, .nresults = n->outputs.len};
+    nests_reference ref = {
+        .g = node_attr(n, "Subgraph")->u.g, .nargs = n->inputs.len, .nresults = n->outputs.len};
     value given[NESTS_VALUES], before[NESTS_VALUES], results[NESTS_VALUES];
-    if (ref.nargs > NESTS_VALUES || ref.nresults > NESTS_VALUES) return diag_fail(e->d, CTSC_LIMIT, "a group of too many values");
+    if (ref.nargs > NESTS_VALUES || ref.nresults > NESTS_VALUES)
+        return diag_fail(e->d, CTSC_LIMIT, "a group of too many values");
     for (size_t i = 0; i < ref.nargs; i++) given[i] = evaluation_get(e, n->inputs.data[i]);
     copy_values(ref.nargs, given, before);
     ref.args = before;
     evaluation_init(&ref.e, e->d);
     ctsc_status st = evaluate_graph(&ref.e, ref.g, given);
     size_t nresults = st == CTSC_OK ? ref.nresults : 0;
-    for (size_t i = 0; i < nresults; i++) results[i] = evaluation_get(&ref.e, ref.g->root->returns.data[i]);
+    for (size_t i = 0; i < nresults; i++)
+        results[i] = evaluation_get(&ref.e, ref.g->root->returns.data[i]);
     outcome_record(&ref.want, st, e->d, ref.nargs, given, nresults, results);
     s->groups++;
     if (st == CTSC_LIMIT) goto out;
@@ -330,7 +369,8 @@ static ctsc_status nests_run_group(nests *s, evaluation *e, const node *n) {
         evaluation_free(&inner);
     }
 out:
-    for (size_t i = 0; i < nresults; i++) evaluation_set_take(e, n->outputs.data[i], value_ref(results[i]));
+    for (size_t i = 0; i < nresults; i++)
+        evaluation_set_take(e, n->outputs.data[i], value_ref(results[i]));
     evaluation_free(&ref.e);
     outcome_free(&ref.want);
     for (size_t i = 0; i < ref.nargs; i++) value_unref(before[i]);
@@ -347,7 +387,7 @@ static ctsc_status nests_run_graph(nests *s, evaluation *e, const graph *g, cons
     return evaluate_graph(e, g, args);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 nests *nests_new(const graph *g, coverage *cover, uint64_t seed, diag *d) {
     nests *s = mem_zalloc(sizeof *s);
@@ -388,12 +428,6 @@ nests_verdict nests_check(nests *s, size_t nargs, const value *args, strbuf *rep
     return s->verdict;
 }
 
-const graph *nests_graph(const nests *s) {
-    return s->g;
-}
-uint64_t nests_groups(const nests *s) {
-    return s->groups;
-}
-uint64_t nests_plans(const nests *s) {
-    return s->kernels;
-}
+const graph *nests_graph(const nests *s) { return s->g; }
+uint64_t nests_groups(const nests *s) { return s->groups; }
+uint64_t nests_plans(const nests *s) { return s->kernels; }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outcome.c - what can be seen of a run, when two of them are the same, and when rounding explains that they are not.
+ * outcome.c - what can be seen of a run, when two of them are the same, and when rounding explains
+ * that they are not.
  */
 #include "diff.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* ---- recording ------------------------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 typedef struct recorder {
     outcome *o;
@@ -27,7 +28,9 @@ static void record_float(recorder *r, dtype dt, double f) {
 static void record_elements(recorder *r, dtype dt, const char *at, const tensor *t, int dim) {
     if (dim < t->ndim) {
         for (int64_t i = 0; i < t->sizes[dim]; i++)
-            record_elements(r, dt, at + (ptrdiff_t)(i * t->strides[dim]) * (ptrdiff_t)dtype_size(dt), t, dim + 1);
+            record_elements(r, dt,
+                            at + (ptrdiff_t)(i * t->strides[dim]) * (ptrdiff_t)dtype_size(dt), t,
+                            dim + 1);
     } else if (dtype_is_float(dt)) {
         record_float(r, dt, dtype_load_float(dt, at));
     } else {
@@ -39,7 +42,8 @@ static void record_tensor(recorder *r, const tensor *t) {
     vec_push(&r->tensors, t);
     sb_puts(&r->o->shape, dtype_table[t->dtype].ir_name);
     sb_putc(&r->o->shape, '(');
-    for (int i = 0; i < t->ndim; i++) sb_printf(&r->o->shape, i ? ",%" PRId64 : "%" PRId64, t->sizes[i]);
+    for (int i = 0; i < t->ndim; i++)
+        sb_printf(&r->o->shape, i ? ",%" PRId64 : "%" PRId64, t->sizes[i]);
     sb_putc(&r->o->shape, ')');
     if (t->numel) record_elements(r, (dtype)t->dtype, tensor_data(t), t, 0);
 }
@@ -48,9 +52,18 @@ static void record_value(recorder *r, value v) {
     strbuf *sb = &r->o->shape;
     switch (v.tag) {
     case V_TENSOR: record_tensor(r, v.u.tensor); break;
-    case V_FLOAT: sb_putc(sb, 'f'); record_float(r, DT_FLOAT64, v.u.f); break;
-    case V_INT: sb_putc(sb, 'i'); record_bits(r, OUTCOME_EXACT, (uint64_t)v.u.i); break;
-    case V_BOOL: sb_putc(sb, 'b'); record_bits(r, OUTCOME_EXACT, v.u.b); break;
+    case V_FLOAT:
+        sb_putc(sb, 'f');
+        record_float(r, DT_FLOAT64, v.u.f);
+        break;
+    case V_INT:
+        sb_putc(sb, 'i');
+        record_bits(r, OUTCOME_EXACT, (uint64_t)v.u.i);
+        break;
+    case V_BOOL:
+        sb_putc(sb, 'b');
+        record_bits(r, OUTCOME_EXACT, v.u.b);
+        break;
     case V_LIST:
         sb_putc(sb, '[');
         for (size_t i = 0; i < v.u.list->len; i++) {
@@ -70,9 +83,10 @@ static void record_value(recorder *r, value v) {
     sb_putc(sb, ' ');
 }
 
-/* ---- sharing ------------------------------------------------------------------------------------------------------ */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
-enum { SHARED_MAX = 512 }; /* elements looked at; larger ones count as sharing if their storage is the same */
+/* elements looked at; larger ones count as sharing if their storage is the same */
+enum { SHARED_MAX = 512 };
 
 static int64_t shared_offset(const tensor *t, int64_t index) {
     int64_t at = t->offset;
@@ -86,7 +100,9 @@ static int64_t shared_offset(const tensor *t, int64_t index) {
 static bool shared_elements(const tensor *a, const tensor *b) {
     bool seen[SHARED_MAX] = {0};
     int64_t wa = (int64_t)dtype_size((dtype)a->dtype), wb = (int64_t)dtype_size((dtype)b->dtype);
-    if (a->storage->nbytes > SHARED_MAX * 8 || wa != wb || a->storage->nbytes / (size_t)wa > SHARED_MAX) return true;
+    if (a->storage->nbytes > SHARED_MAX * 8 || wa != wb ||
+        a->storage->nbytes / (size_t)wa > SHARED_MAX)
+        return true;
     for (int64_t i = 0; i < a->numel; i++) seen[shared_offset(a, i)] = true;
     for (int64_t i = 0; i < b->numel; i++)
         if (seen[shared_offset(b, i)]) return true;
@@ -98,11 +114,13 @@ static void record_sharing(recorder *r) {
     for (size_t i = 0; i < r->tensors.len; i++)
         for (size_t k = 0; k < i; k++) {
             const tensor *a = r->tensors.data[k], *b = r->tensors.data[i];
-            if (a->storage == b->storage && a->numel && b->numel && shared_elements(a, b)) sb_printf(&r->o->sharing, "%zu~%zu ", k, i);
+            if (a->storage == b->storage && a->numel && b->numel && shared_elements(a, b))
+                sb_printf(&r->o->sharing, "%zu~%zu ", k, i);
         }
 }
 
-void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs, const value *args, size_t nresults, const value *results) {
+void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs, const value *args,
+                    size_t nresults, const value *results) {
     recorder r = {.o = o};
     o->status = status;
     mem_free(o->message);
@@ -139,22 +157,25 @@ bool evaluation_has_odd(const evaluation *e, bool infinite) {
         outcome o = {0};
         outcome_record(&o, CTSC_OK, NULL, 0, NULL, 1, &v);
         bool found = false;
-        for (size_t k = 0; k < o.bits.len && !found; k++) found = (o.bits.data[k] & ~(UINT64_C(1) << 63)) >= least;
+        for (size_t k = 0; k < o.bits.len && !found; k++)
+            found = (o.bits.data[k] & ~(UINT64_C(1) << 63)) >= least;
         outcome_free(&o);
         if (found) return true;
     }
     return false;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool outcome_same_form(const outcome *a, const outcome *b) {
-    return a->status == b->status && a->bits.len == b->bits.len && !strcmp(sb_str(&a->shape), sb_str(&b->shape)) &&
+    return a->status == b->status && a->bits.len == b->bits.len &&
+           !strcmp(sb_str(&a->shape), sb_str(&b->shape)) &&
            !strcmp(sb_str(&a->sharing), sb_str(&b->sharing));
 }
 
 bool outcome_equal(const outcome *a, const outcome *b) {
-    return outcome_same_form(a, b) && (!a->bits.len || !memcmp(a->bits.data, b->bits.data, a->bits.len * sizeof *a->bits.data));
+    return outcome_same_form(a, b) && (!a->bits.len || !memcmp(a->bits.data, b->bits.data,
+                                                               a->bits.len * sizeof *a->bits.data));
 }
 
 static double outcome_float(uint64_t bits) {
@@ -165,27 +186,35 @@ static double outcome_float(uint64_t bits) {
 /* Is the difference so small that it needs no explanation? */
 static bool outcome_is_near(uint8_t kind, uint64_t want, uint64_t got) {
     double w = outcome_float(want), g = outcome_float(got);
-    return kind == DT_FLOAT32 || kind == DT_FLOAT64 ? fabs(w - g) <= (kind == DT_FLOAT32 ? 0x1p-20 : 0x1p-49) * fabs(w) : false;
+    return kind == DT_FLOAT32 || kind == DT_FLOAT64
+               ? fabs(w - g) <= (kind == DT_FLOAT32 ? 0x1p-20 : 0x1p-49) * fabs(w)
+               : false;
 }
 
 void outcome_explain(const outcome *want, const outcome *got, strbuf *out) {
     if (!outcome_same_form(want, got)) {
-        sb_printf(out, "want: status %d %s\n  %s%s\ngot:  status %d %s\n  %s%s\n", want->status, want->message ? want->message : "",
-                  sb_str(&want->shape), sb_str(&want->sharing), got->status, got->message ? got->message : "", sb_str(&got->shape), sb_str(&got->sharing));
+        sb_printf(out, "want: status %d %s\n  %s%s\ngot:  status %d %s\n  %s%s\n", want->status,
+                  want->message ? want->message : "", sb_str(&want->shape), sb_str(&want->sharing),
+                  got->status, got->message ? got->message : "", sb_str(&got->shape),
+                  sb_str(&got->sharing));
         return;
     }
     sb_printf(out, "%s\n", sb_str(&want->shape));
     for (size_t i = 0, shown = 0; i < want->bits.len && shown < 12; i++) {
-        if (want->bits.data[i] == got->bits.data[i] || outcome_is_near(want->kinds.data[i], want->bits.data[i], got->bits.data[i])) continue;
+        if (want->bits.data[i] == got->bits.data[i] ||
+            outcome_is_near(want->kinds.data[i], want->bits.data[i], got->bits.data[i]))
+            continue;
         shown++;
         if (want->kinds.data[i] == OUTCOME_EXACT)
-            sb_printf(out, "element %zu: want %" PRId64 ", got %" PRId64 "\n", i, (int64_t)want->bits.data[i], (int64_t)got->bits.data[i]);
+            sb_printf(out, "element %zu: want %" PRId64 ", got %" PRId64 "\n", i,
+                      (int64_t)want->bits.data[i], (int64_t)got->bits.data[i]);
         else
-            sb_printf(out, "element %zu: want %.17g, got %.17g\n", i, outcome_float(want->bits.data[i]), outcome_float(got->bits.data[i]));
+            sb_printf(out, "element %zu: want %.17g, got %.17g\n", i,
+                      outcome_float(want->bits.data[i]), outcome_float(got->bits.data[i]));
     }
 }
 
-/* ---- noise ------------------------------------------------------------------------------------------------------------ */
+/* ---- noise ----------------------------------------------------------------------------------- */
 
 /* How far each number was seen to scatter. */
 typedef struct scatter { double lo, hi; bool wild; } scatter;
@@ -201,14 +230,21 @@ static void scatter_add(scatter *s, uint8_t kind, uint64_t bits) {
     if (x > s->hi) s->hi = x;
 }
 
-/* Some units in the last place of the type, more where many terms may have been added; of numbers near 0 as if they were 2^-20. */
+/* Some units in the last place of the type, more where many terms may have been added; of numbers
+ * near 0 as if they were 2^-20. */
 static double scatter_floor(uint8_t kind, double x, double terms) {
-    double unit = kind == DT_FLOAT64 ? 0x1p-52 : kind == DT_FLOAT32 ? 0x1p-23 : kind == DT_FLOAT16 ? 0x1p-10 : 0x1p-7;
+    double unit = kind == DT_FLOAT64   ? 0x1p-52
+                  : kind == DT_FLOAT32 ? 0x1p-23
+                  : kind == DT_FLOAT16 ? 0x1p-10
+                                       : 0x1p-7;
     bool is_long = terms > 4096; /* long sums cancel */
-    return kind == OUTCOME_EXACT ? 0 : fmax(8, is_long ? terms / 8 : 4 * sqrt(terms)) * unit * fmax(fabs(x), is_long ? 0x1p-2 : 0x1p-20);
+    return kind == OUTCOME_EXACT ? 0
+                                 : fmax(8, is_long ? terms / 8 : 4 * sqrt(terms)) * unit *
+                                       fmax(fabs(x), is_long ? 0x1p-2 : 0x1p-20);
 }
 
-static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64_t got, double terms) {
+static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64_t got,
+                           double terms) {
     if (want == got) return true;
     double w = scatter_number(kind, want), g = scatter_number(kind, got), width = s->hi - s->lo;
     if (isfinite(w) && s->wild) return true;
@@ -219,14 +255,17 @@ static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64
 
 static bool scatter_admits_all(const scatter *s, const outcome *want, const outcome *got) {
     for (size_t i = 0; i < want->bits.len; i++)
-        if (!scatter_admits(&s[i], want->kinds.data[i], want->bits.data[i], got->bits.data[i], (double)want->bits.len)) return false;
+        if (!scatter_admits(&s[i], want->kinds.data[i], want->bits.data[i], got->bits.data[i],
+                            (double)want->bits.len))
+            return false;
     return true;
 }
 
 static void noise_run(const graph *g, size_t nargs, const value *args, uint64_t seed, outcome *o) {
     diag d = {.max_tensor = 1 << 24};
     evaluation e;
-    value *own = mem_alloc(sizeof(value) * (nargs + 1)), *results = mem_alloc(sizeof(value) * (g->root->returns.len + 1));
+    value *own = mem_alloc(sizeof(value) * (nargs + 1)),
+          *results = mem_alloc(sizeof(value) * (g->root->returns.len + 1));
     evaluation_init(&e, &d);
     e.noisy = true;
     e.noise.state = seed;
@@ -242,7 +281,8 @@ static void noise_run(const graph *g, size_t nargs, const value *args, uint64_t 
     diag_clear(&d);
 }
 
-bool outcome_within_noise(const graph *g, size_t nargs, const value *args, const outcome *want, const outcome *got, int runs, uint64_t seed) {
+bool outcome_within_noise(const graph *g, size_t nargs, const value *args, const outcome *want,
+                          const outcome *got, int runs, uint64_t seed) {
     bool same_form = outcome_same_form(want, got), admitted = false;
     outcome o = {0};
     scatter *s = mem_alloc(sizeof(scatter) * (want->bits.len + 1));
@@ -253,11 +293,13 @@ bool outcome_within_noise(const graph *g, size_t nargs, const value *args, const
     for (int k = 0; k < runs && !admitted; k++) {
         noise_run(g, nargs, args, seed + (uint64_t)k * 0x9e3779b97f4a7c15u, &o);
         if (!same_form) {
-            admitted = o.status == got->status && (o.status != CTSC_OK || outcome_same_form(&o, got));
+            admitted = o.status == got->status &&
+                       (o.status != CTSC_OK || outcome_same_form(&o, got));
             continue;
         }
         if (!outcome_same_form(&o, want)) continue;
-        for (size_t i = 0; i < want->bits.len; i++) scatter_add(&s[i], want->kinds.data[i], o.bits.data[i]);
+        for (size_t i = 0; i < want->bits.len; i++)
+            scatter_add(&s[i], want->kinds.data[i], o.bits.data[i]);
         if (k % 8 == 7 || k == runs - 1) admitted = scatter_admits_all(s, want, got);
     }
     mem_free(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shrink.c - the smallest graph that still shows a difference: returns, nodes, branches and carried values are taken away one by one,
- * for as long as `bad` says that what is left differs.
+ * shrink.c - the smallest graph that still shows a difference: returns, nodes, branches and carried
+ * values are taken away one by one, for as long as `bad` says that what is left differs.
  */
 #include "shrink.h"
 
@@ -39,7 +39,8 @@ static ir_value *shrink_other(node *n, const type *t, int which) {
 
 static bool shrink_drop(node *n, int which) {
     for (size_t i = 0; i < n->outputs.len; i++) {
-        ir_value *v = n->outputs.data[i], *other = v->uses.len ? shrink_other(n, v->type, which) : v;
+        ir_value *v = n->outputs.data[i],
+                 *other = v->uses.len ? shrink_other(n, v->type, which) : v;
         if (!other) return false;
         if (other != v) value_replace_uses(v, other);
     }
@@ -54,16 +55,20 @@ static bool shrink_flatten(node *n, int which) {
     if (n->kind == N_LOOP) {
         graph_set_insert(n->g, n->owner, n);
         value_replace_uses(b->params.data[0], graph_constant_int(n->g, 0));
-        for (size_t i = 1; i < b->params.len; i++) value_replace_uses(b->params.data[i], n->inputs.data[i + 1]);
+        for (size_t i = 1; i < b->params.len; i++)
+            value_replace_uses(b->params.data[i], n->inputs.data[i + 1]);
     }
     while (b->first) node_move_before(b->first, n);
-    for (size_t i = 0; i < n->outputs.len; i++) value_replace_uses(n->outputs.data[i], b->returns.data[i + (n->kind == N_LOOP)]);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        value_replace_uses(n->outputs.data[i], b->returns.data[i + (n->kind == N_LOOP)]);
     node_remove(n);
     return true;
 }
 
 static bool shrink_output(node *n, int which) {
-    if ((n->kind != N_IF && n->kind != N_LOOP) || which >= (int)n->outputs.len || n->outputs.data[which]->uses.len) return false;
+    if ((n->kind != N_IF && n->kind != N_LOOP) || which >= (int)n->outputs.len ||
+        n->outputs.data[which]->uses.len)
+        return false;
     if (n->kind == N_LOOP) {
         ir_value *p = n->blocks.data[0]->params.data[which + 1];
         value_replace_uses(p, n->inputs.data[which + 2]);

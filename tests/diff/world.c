@@ -4,7 +4,7 @@
  */
 #include "diff.h"
 
-/* ---- copies ---------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 typedef struct copied { const void *from; void *to; } copied;
 typedef VEC(copied) copies;
@@ -29,7 +29,9 @@ static tensor *copy_tensor(copies *c, const tensor *t) {
     diag d = {0};
     if (made) return tensor_ref(made);
     storage *s = copy_storage(c, t->storage);
-    if (tensor_on_storage(&d, s, (dtype)t->dtype, t->ndim, t->sizes, t->strides, t->offset, &made) != CTSC_OK) abort();
+    if (tensor_on_storage(&d, s, (dtype)t->dtype, t->ndim, t->sizes, t->strides, t->offset,
+                          &made) != CTSC_OK)
+        abort();
     made->requires_grad = t->requires_grad;
     storage_unref(s);
     vec_push(c, ((copied){t, made}));
@@ -66,7 +68,7 @@ void copy_values(size_t n, const value *from, value *to) {
     vec_free(&c);
 }
 
-/* ---- snapshots -------------------------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static void world_add(world *w, value v);
 
@@ -123,11 +125,13 @@ void world_restore(world *w) {
         storage *s = w->storages.data[i].s;
         if (s->nbytes) memcpy(s->data, w->bytes.data + w->storages.data[i].at, s->nbytes);
     }
-    for (size_t i = 0; i < w->tensors.len; i++) world_restore_tensor(w->tensors.data[i].t, &w->tensors.data[i].saved);
+    for (size_t i = 0; i < w->tensors.len; i++)
+        world_restore_tensor(w->tensors.data[i].t, &w->tensors.data[i].saved);
     for (size_t i = 0; i < w->lists.len; i++) {
         const world_list *x = &w->lists.data[i];
         list_clear(x->l);
-        for (size_t k = 0; k < x->n; k++) list_append_take(x->l, value_ref(w->items.data[x->at + k]));
+        for (size_t k = 0; k < x->n; k++)
+            list_append_take(x->l, value_ref(w->items.data[x->at + k]));
     }
 }
 

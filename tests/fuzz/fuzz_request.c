@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_request.c - any request to the inference server's protocol: a response, and the server still answers.
+ * fuzz_request.c - any request to the inference server's protocol: a response, and the
+ * server still answers.
  *
- * The input is "METHOD PATH [LENGTH]" up to the first line feed, LENGTH being the header Inference-Header-Content-Length; the rest is the body.
- * Three small models are served; one of them takes batches. Seeds: requests as tests/serve/client.py sends them.
+ * The input is "METHOD PATH [LENGTH]" up to the first line feed, LENGTH being the header
+ * Inference-Header-Content-Length; the rest is the body. Three small models are served; one of them
+ * takes batches. Seeds: requests as tests/serve/client.py sends them.
  */
 #include "serve/protocol.h"
 
@@ -22,7 +24,9 @@ static void fuzz_model(const char *name, const char *source, const char *config)
     char path[100];
     ctsc_module *m = NULL;
     snprintf(path, sizeof path, "%s/%s.pt", fuzz.folder, name);
-    if (ctsc_module_compile_text("m.py", source, strlen(source), NULL, &m, NULL) != CTSC_OK || ctsc_module_save(m, path, NULL) != CTSC_OK) abort();
+    if (ctsc_module_compile_text("m.py", source, strlen(source), NULL, &m, NULL) != CTSC_OK ||
+        ctsc_module_save(m, path, NULL) != CTSC_OK)
+        abort();
     ctsc_module_free(m);
     snprintf(path, sizeof path, "%s/%s.json", fuzz.folder, name);
     FILE *f = fopen(path, "w");
@@ -37,9 +41,18 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     if (!mkdtemp(fuzz.folder)) abort();
     fuzz_model("a", "def forward(x):\n    return x + 1, x\n", "{}");
     fuzz_model("b", "def forward(x, y):\n    return x + y\n",
-               "{\"max_batch_size\": 4, \"instances\": 1, \"inputs\": [{\"name\": \"X\", \"datatype\": \"FP32\", \"shape\": [-1, 2]}]}");
-    fuzz_model("c", "from typing import List, Optional\ndef forward(n: int, s: str, f: float = 1.0, items: Optional[List[int]] = None):\n    return n, s + '!', f\n", "{}");
-    fuzz.options = (serve_options){.folder = fuzz.folder, .threads = 1, .instances = 1, .max_queue = 4, .timeout_us = 2000000, .max_bytes = 64 << 20};
+               "{\"max_batch_size\": 4, \"instances\": 1, \"inputs\": [{\"name\": \"X\", "
+               "\"datatype\": \"FP32\", \"shape\": [-1, 2]}]}");
+    fuzz_model("c",
+               "from typing import List, Optional\ndef forward(n: int, s: str, f: float = 1.0, "
+               "items: Optional[List[int]] = None):\n    return n, s + '!', f\n",
+               "{}");
+    fuzz.options = (serve_options){.folder = fuzz.folder,
+                                   .threads = 1,
+                                   .instances = 1,
+                                   .max_queue = 4,
+                                   .timeout_us = 2000000,
+                                   .max_bytes = 64 << 20};
     fuzz.s.o = &fuzz.options;
     if (!repository_init(&fuzz.s.repository, &fuzz.options)) abort();
     repository_look(&fuzz.s.repository, true);
@@ -48,9 +61,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 
 typedef struct fuzz_call { exchange x; sem_t ready; } fuzz_call;
 
-static void fuzz_done(exchange *x) {
-    sem_post(&((fuzz_call *)x)->ready);
-}
+static void fuzz_done(exchange *x) { sem_post(&((fuzz_call *)x)->ready); }
 
 /* Cuts the next word off the line; "" at its end. */
 static char *fuzz_word(char **line) {
@@ -71,8 +82,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(body, data + size - rest, rest);
     body[rest] = '\0';
     const char *method = fuzz_word(&p), *path = fuzz_word(&p), *length = fuzz_word(&p);
-    fuzz_call c = {.x = {.s = &fuzz.s, .method = method, .path = path, .header_length = *length ? length : NULL, .body = body, .body_len = rest,
-                         .started_ns = clock_ns(), .done = fuzz_done}};
+    fuzz_call c = {.x = {.s = &fuzz.s,
+                         .method = method,
+                         .path = path,
+                         .header_length = *length ? length : NULL,
+                         .body = body,
+                         .body_len = rest,
+                         .started_ns = clock_ns(),
+                         .done = fuzz_done}};
     sem_init(&c.ready, 0, 0);
     if (!protocol_handle(&c.x)) sem_wait(&c.ready);
     if (c.x.status < 200 || c.x.status > 599 || (c.x.status >= 400 && !c.x.reply.len)) abort();

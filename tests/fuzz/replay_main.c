@@ -36,10 +36,8 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
     }
     for (uint64_t n = size ? 1 + replay_random() % 4 : 0; n > 0; n--) {
         size_t at = replay_random() % size;
-        if (replay_random() % 2)
-            data[at] ^= (uint8_t)(1u << replay_random() % 8);
-        else
-            data[at] = (uint8_t)replay_random();
+        if (replay_random() % 2) data[at] ^= (uint8_t)(1u << replay_random() % 8);
+        else data[at] = (uint8_t)replay_random();
     }
     return size;
 }

@@ -21,9 +21,12 @@ __attribute__((constructor)) static void surroundings_locale(void) {
     if (getenv("MACHINE_LOCALE")) setlocale(LC_ALL, "");
 }
 
-__attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
+__attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t size,
+                                                             cpu_set_t *set) {
     int n = surroundings_cores();
-    if (!n) return ((int (*)(pid_t, size_t, cpu_set_t *))dlsym(RTLD_NEXT, "sched_getaffinity"))(pid, size, set);
+    if (!n)
+        return ((int (*)(pid_t, size_t, cpu_set_t *))dlsym(RTLD_NEXT, "sched_getaffinity"))(
+            pid, size, set);
     memset(set, 0, size);
     for (int i = 0; i < n; i++) CPU_SET_S((size_t)i, size, set);
     return 0;

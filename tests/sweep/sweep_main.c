@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sweep_main.c - the methods l0, ..., p0, ... of a Python file, at level 0 and at level 3, with one thread and with two: the same results.
+ * sweep_main.c - the methods l0, ..., p0, ... of a Python file, at level 0 and at level 3, with one
+ * thread and with two: the same results.
  *
  *     sweep FILE.py          exit status 1: something differs; 2: the file does not compile
  *
- * Each method takes (x, y, z, n: int, m: int), tensors of three, two and one dims whose last sizes agree; it is called with several sets of them, one
- * after the other, so that kernels made for one set meet another. Elements are small whole numbers and quarters, so that most sums are exact.
- * With two threads results are those of one to the last bit. Between levels, floats differ by rounding: what differs by more is judged by a run
- * in float64 at level 0, from which level 3 may be as far as level 0 is, a few times over. Arguments are compared as well: programs write to them.
- * What fails in a method named p... may be something that nobody needs, and be gone at level 3; one named l... is one line, all of which is needed.
- * tests/sweep/sweep.py makes such files.
+ * Each method takes (x, y, z, n: int, m: int), tensors of three, two and one dims whose last sizes
+ * agree; it is called with several sets of them, one after the other, so that kernels made for one
+ * set meet another. Elements are small whole numbers and quarters, so that most sums are exact.
+ * With two threads results are those of one to the last bit. Between levels, floats differ by
+ * rounding: what differs by more is judged by a run in float64 at level 0, from which level 3 may
+ * be as far as level 0 is, a few times over. Arguments are compared as well: programs write to
+ * them. What fails in a method named p... may be something that nobody needs, and be gone at level
+ * 3; one named l... is one line, all of which is needed. tests/sweep/sweep.py makes such files.
  */
 #include <ctsc.h>
 
@@ -20,11 +23,12 @@
 
 enum { ARGS = 5, TENSORS = 3, SETS = 6, LEAVES = 64, WHY = 400, CALL_US = 20000000 };
 
-/* ---- arguments ----------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* [a, b, c], [b, c], [c]; laid out with the last two dims turned; n, m. */
 static const struct { int64_t a, b, c; bool turned; int64_t n, m; } sets[SETS] = {
-    {4, 5, 6, false, 2, 3}, {4, 5, 6, true, 1, 2}, {3, 8, 8, false, 3, 1}, {2, 1, 7, false, 2, -1}, {5, 17, 33, true, 2, 4}, {1, 3, 0, false, 1, 1},
+    {4, 5, 6, false, 2, 3},  {4, 5, 6, true, 1, 2},   {3, 8, 8, false, 3, 1},
+    {2, 1, 7, false, 2, -1}, {5, 17, 33, true, 2, 4}, {1, 3, 0, false, 1, 1},
 };
 
 static uint64_t random_next(uint64_t *state) { /* splitmix64 */
@@ -39,7 +43,8 @@ static void *fatal(const char *what) {
     exit(2);
 }
 
-static ctsc_value *tensor_of(uint64_t seed, int ndim, const int64_t *sizes, bool turned, ctsc_dtype dt) {
+static ctsc_value *tensor_of(uint64_t seed, int ndim, const int64_t *sizes, bool turned,
+                             ctsc_dtype dt) {
     ctsc_value *t = NULL, *seen = NULL;
     int64_t room[TENSORS], n = 1;
     ctsc_error *e = ctsc_error_new();
@@ -53,8 +58,10 @@ static ctsc_value *tensor_of(uint64_t seed, int ndim, const int64_t *sizes, bool
         else ((float *)ctsc_tensor_data(t))[i] = (float)v;
     }
     if (turned) {
-        ctsc_value *d[2] = {ctsc_int_new(ndim - 2), ctsc_int_new(ndim - 1)}, *args[3] = {t, d[0], d[1]};
-        if (ctsc_call("aten::transpose.int", 3, args, &seen, e) != CTSC_OK) fatal(ctsc_error_message(e));
+        ctsc_value *d[2] = {ctsc_int_new(ndim - 2), ctsc_int_new(ndim - 1)},
+                   *args[3] = {t, d[0], d[1]};
+        if (ctsc_call("aten::transpose.int", 3, args, &seen, e) != CTSC_OK)
+            fatal(ctsc_error_message(e));
         ctsc_value_free(d[0]), ctsc_value_free(d[1]), ctsc_value_free(t);
         t = seen;
     }
@@ -64,20 +71,29 @@ static ctsc_value *tensor_of(uint64_t seed, int ndim, const int64_t *sizes, bool
 
 static void make_arguments(int set, ctsc_dtype dt, ctsc_value **args) {
     int64_t sizes[TENSORS] = {sets[set].a, sets[set].b, sets[set].c};
-    for (int i = 0; i < TENSORS; i++) args[i] = tensor_of((uint64_t)(set * TENSORS + i + 1), TENSORS - i, sizes + i, sets[set].turned && i < 2, dt);
+    for (int i = 0; i < TENSORS; i++)
+        args[i] = tensor_of((uint64_t)(set * TENSORS + i + 1), TENSORS - i, sizes + i,
+                            sets[set].turned && i < 2, dt);
     args[3] = ctsc_int_new(sets[set].n);
     args[4] = ctsc_int_new(sets[set].m);
 }
 
-/* ---- outcomes ------------------------------------------------------------------------------------------------- */
+/* ---- outcomes -------------------------------------------------------------------------------- */
 
 /* A tensor or a number: its elements as doubles. */
 typedef struct leaf { char what[80]; int dtype; size_t n; double *at; } leaf;
-typedef struct outcome { ctsc_status status; char message[WHY]; int count; leaf leaves[LEAVES]; } outcome;
+typedef struct outcome {
+    ctsc_status status;
+    char message[WHY];
+    int count;
+    leaf leaves[LEAVES];
+} outcome;
 
 static double half_value(uint16_t h) {
     int exponent = h >> 10 & 31, fraction = h & 1023;
-    double v = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    double v = exponent == 31 ? (fraction ? NAN : INFINITY)
+               : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                              : ldexp(fraction, -24);
     return h >> 15 ? -v : v;
 }
 
@@ -115,8 +131,11 @@ static void outcome_tensor(outcome *o, const ctsc_value *v) {
     leaf *l = leaf_add(o, n);
     l->dtype = (int)ctsc_tensor_dtype(t);
     int at = snprintf(l->what, sizeof l->what, "[");
-    for (int i = 0; i < ctsc_tensor_ndim(t) && at < 60; i++) at += snprintf(l->what + at, sizeof l->what - (size_t)at, "%lld ", (long long)ctsc_tensor_sizes(t)[i]);
-    for (size_t i = 0; i < n; i++) l->at[i] = element_value((ctsc_dtype)l->dtype, ctsc_tensor_data(t), i);
+    for (int i = 0; i < ctsc_tensor_ndim(t) && at < 60; i++)
+        at += snprintf(l->what + at, sizeof l->what - (size_t)at, "%lld ",
+                       (long long)ctsc_tensor_sizes(t)[i]);
+    for (size_t i = 0; i < n; i++)
+        l->at[i] = element_value((ctsc_dtype)l->dtype, ctsc_tensor_data(t), i);
     ctsc_value_free(t);
 }
 
@@ -133,7 +152,10 @@ static void outcome_add(outcome *o, const ctsc_value *v) {
     } else {
         leaf *l = leaf_add(o, 1);
         snprintf(l->what, sizeof l->what, "kind %d", (int)k);
-        l->at[0] = k == CTSC_KIND_INT ? (double)ctsc_value_int(v) : k == CTSC_KIND_FLOAT ? ctsc_value_float(v) : k == CTSC_KIND_BOOL ? ctsc_value_bool(v) : 0;
+        l->at[0] = k == CTSC_KIND_INT     ? (double)ctsc_value_int(v)
+                   : k == CTSC_KIND_FLOAT ? ctsc_value_float(v)
+                   : k == CTSC_KIND_BOOL  ? ctsc_value_bool(v)
+                                          : 0;
     }
 }
 
@@ -161,7 +183,7 @@ static void call(const ctsc_module *m, const char *method, int set, ctsc_dtype d
     ctsc_error_free(e);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static double leaf_largest(const leaf *l) {
     double largest = 0;
@@ -170,9 +192,14 @@ static double leaf_largest(const leaf *l) {
     return largest;
 }
 
-/* What rounding may amount to. Of small results as of 1: what they are made of is about that large. */
+/* What rounding may amount to. Of small results as of 1: what they are made of is
+ * about that large. */
 static double leaf_slack(const leaf *l) {
-    double unit = l->dtype == CTSC_FLOAT16 ? 0x1p-9 : l->dtype == CTSC_BFLOAT16 ? 0x1p-6 : l->dtype == CTSC_FLOAT64 ? 0x1p-44 : l->dtype == CTSC_FLOAT32 || l->dtype < 0 ? 0x1p-16 : 0;
+    double unit = l->dtype == CTSC_FLOAT16                   ? 0x1p-9
+                  : l->dtype == CTSC_BFLOAT16                ? 0x1p-6
+                  : l->dtype == CTSC_FLOAT64                 ? 0x1p-44
+                  : l->dtype == CTSC_FLOAT32 || l->dtype < 0 ? 0x1p-16
+                                                             : 0;
     return unit * fmax(1, leaf_largest(l));
 }
 
@@ -189,13 +216,15 @@ static double leaf_distance(const leaf *a, const leaf *b) {
 
 static bool outcome_same_form(const outcome *want, const outcome *got, bool types, char *why) {
     if (want->status != got->status || want->count != got->count) {
-        snprintf(why, WHY, "status %d %.150s, not %d %.150s", got->status, got->message, want->status, want->message);
+        snprintf(why, WHY, "status %d %.150s, not %d %.150s", got->status, got->message,
+                 want->status, want->message);
         return false;
     }
     for (int i = 0; i < want->count; i++) {
         const leaf *w = &want->leaves[i], *g = &got->leaves[i];
         if (w->n == g->n && !strcmp(w->what, g->what) && (!types || w->dtype == g->dtype)) continue;
-        snprintf(why, WHY, "result %d is %s of dtype %d, not %s of dtype %d", i, g->what, g->dtype, w->what, w->dtype);
+        snprintf(why, WHY, "result %d is %s of dtype %d, not %s of dtype %d", i, g->what, g->dtype,
+                 w->what, w->dtype);
         return false;
     }
     return true;
@@ -205,7 +234,8 @@ static bool outcome_equal(const outcome *want, const outcome *got, char *why) {
     if (!outcome_same_form(want, got, true, why)) return false;
     for (int i = 0; i < want->count; i++) {
         if (leaf_distance(&want->leaves[i], &got->leaves[i]) == 0) continue;
-        snprintf(why, WHY, "result %d differs by %g between one thread and two", i, leaf_distance(&want->leaves[i], &got->leaves[i]));
+        snprintf(why, WHY, "result %d differs by %g between one thread and two", i,
+                 leaf_distance(&want->leaves[i], &got->leaves[i]));
         return false;
     }
     return true;
@@ -217,7 +247,8 @@ static bool outcome_near(const outcome *want, const outcome *got, char *why) {
         const leaf *w = &want->leaves[i], *g = &got->leaves[i];
         double d = leaf_distance(w, g);
         if (d <= leaf_slack(w)) continue;
-        snprintf(why, WHY, "result %d, %s of dtype %d, differs by %g, largest %g", i, w->what, w->dtype, d, leaf_largest(w));
+        snprintf(why, WHY, "result %d, %s of dtype %d, differs by %g, largest %g", i, w->what,
+                 w->dtype, d, leaf_largest(w));
         return false;
     }
     return true;
@@ -226,7 +257,8 @@ static bool outcome_near(const outcome *want, const outcome *got, char *why) {
 /* Is got no further from the run in float64 than some times what `want` is? */
 static bool outcome_excused(const outcome *want, const outcome *got, const outcome *wide) {
     char why[WHY];
-    if (!outcome_same_form(want, got, true, why) || !outcome_same_form(want, wide, false, why)) return false;
+    if (!outcome_same_form(want, got, true, why) || !outcome_same_form(want, wide, false, why))
+        return false;
     for (int i = 0; i < want->count; i++) {
         const leaf *w = &want->leaves[i], *g = &got->leaves[i], *f = &wide->leaves[i];
         double slack = leaf_slack(w), d = leaf_distance(w, g), off = leaf_distance(w, f);
@@ -235,14 +267,15 @@ static bool outcome_excused(const outcome *want, const outcome *got, const outco
     return true;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 typedef struct totals { int programs, fail, excused, different; } totals;
 
 static ctsc_module *compile(const char *path, int level) {
     ctsc_module *m = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_module_compile(path, NULL, &m, e) != CTSC_OK || ctsc_module_set_opt(m, level, e) != CTSC_OK) {
+    if (ctsc_module_compile(path, NULL, &m, e) != CTSC_OK ||
+        ctsc_module_set_opt(m, level, e) != CTSC_OK) {
         char *text = ctsc_error_render(e, false);
         fprintf(stderr, "%s\n", text);
         exit(2);
@@ -292,6 +325,7 @@ int main(int argc, char **argv) {
     }
     ctsc_module_free(plain);
     ctsc_module_free(fast);
-    printf("%d programs, %d failing, %d excused, %d different\n", t.programs, t.fail, t.excused, t.different);
+    printf("%d programs, %d failing, %d excused, %d different\n", t.programs, t.fail, t.excused,
+           t.different);
     return t.different ? 1 : 0;
 }

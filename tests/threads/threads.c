@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads.c - one module run by many threads at the same time: always the results of one thread. And how throughput grows with threads.
+ * threads.c - one module run by many threads at the same time: always the results of one thread.
+ * And how throughput grows with threads.
  *
  *     threads [--seconds S] [--threads N,N,...] [--only NAME]      the test (make test-threads; a short run in make test)
  *     threads --throughput [--seconds S] [--only NAME]             calls per second of one thread, of two, of two processes (make bench-threads)
  *
- * The test gives each number of threads S seconds, shared by the cases. The threads of a case begin at once with a module that nobody has run, so that
- * they meet in everything that is made when it is first needed: graphs, code, kernels. A thread's first calls may still be interpreted, and
- * are compared as closely as rounding allows; later ones are the same to the last bit. The same once more with kernels that come from the background,
- * at any time: closely.
+ * The test gives each number of threads S seconds, shared by the cases. The threads of a case begin
+ * at once with a module that nobody has run, so that they meet in everything that is made when it
+ * is first needed: graphs, code, kernels. A thread's first calls may still be interpreted, and are
+ * compared as closely as rounding allows; later ones are the same to the last bit. The same once
+ * more with kernels that come from the background, at any time: closely.
  *
- * Throughput is measured in turns, one thread, two threads, two processes of one thread, so that a busy machine disturbs all alike. Processes share nothing but
- * the machine: what two of them reach together is what it has to give, and what two threads fall short of it is the library's doing. The processor
- * time of a call tells the same without a second processor: where threads do not hinder each other it is the same for one and for two.
+ * Throughput is measured in turns, one thread, two threads, two processes of one thread, so that a
+ * busy machine disturbs all alike. Processes share nothing but the machine: what two of them reach
+ * together is what it has to give, and what two threads fall short of it is the library's doing.
+ * The processor time of a call tells the same without a second processor: where threads do not
+ * hinder each other it is the same for one and for two.
  */
 #define _GNU_SOURCE
 #include <ctsc.h>
@@ -26,7 +30,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 256, MAX_ARGS = 16, MAX_ERROR = 256, MAX_WHY = 640, WARM_CALLS = 3, TURNS = 5 };
+enum {
+    MAX_THREADS = 256,
+    MAX_ARGS = 16,
+    MAX_ERROR = 256,
+    MAX_WHY = 640,
+    WARM_CALLS = 3,
+    TURNS = 5
+};
 
 /* A folder with model.pt and inputs.pt, or the two files and the method. */
 static const struct { const char *model, *inputs, *method; } cases[] = {
@@ -63,7 +74,12 @@ typedef struct crowd {
     char why[MAX_WHY + 32]; /* of the first failure */
 } crowd;
 
-typedef struct member { crowd *c; pthread_t thread; long calls; double cpu_seconds, wall_seconds; } member;
+typedef struct member {
+    crowd *c;
+    pthread_t thread;
+    long calls;
+    double cpu_seconds, wall_seconds;
+} member;
 
 static double clock_seconds(clockid_t id) {
     struct timespec t;
@@ -80,7 +96,7 @@ static void fatal(const char *what, const char *why) {
     exit(2);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static ctsc_module *load_module(const char *path) {
     ctsc_module *m = NULL;
@@ -106,7 +122,8 @@ static outcome call(const crowd *c, size_t n, ctsc_value **args) {
     outcome o = {0};
     ctsc_error *e = ctsc_error_new();
     ctsc_run_options ro = {.size = sizeof ro, .print = drop_print};
-    if (ctsc_module_run(c->m, c->method, n, args, &ro, &o.value, e) != CTSC_OK) snprintf(o.error, sizeof o.error, "%s", ctsc_error_message(e));
+    if (ctsc_module_run(c->m, c->method, n, args, &ro, &o.value, e) != CTSC_OK)
+        snprintf(o.error, sizeof o.error, "%s", ctsc_error_message(e));
     ctsc_error_free(e);
     return o;
 }
@@ -123,7 +140,7 @@ static bool same(const outcome *got, const outcome *want, bool exact, char why[M
     return ok;
 }
 
-/* ---- a crowd --------------------------------------------------------------------------------------------------------- */
+/* ---- a crowd --------------------------------------------------------------------------------- */
 
 static void *member_run(void *ctx) {
     member *me = ctx;
@@ -138,9 +155,11 @@ static void *member_run(void *ctx) {
         bool ok = !c->want || same(&o, c->want, me->calls >= WARM_CALLS && !c->background, why);
         ctsc_value_free(o.value);
         me->calls++;
-        if (!ok && atomic_fetch_add(&c->failures, 1) == 0) snprintf(c->why, sizeof c->why, "call %ld: %s", me->calls, why);
+        if (!ok && atomic_fetch_add(&c->failures, 1) == 0)
+            snprintf(c->why, sizeof c->why, "call %ld: %s", me->calls, why);
         if (!ok) break;
-    } while ((me->wall_seconds = clock_seconds(CLOCK_MONOTONIC) - begin) < c->seconds || (c->want && me->calls <= WARM_CALLS));
+    } while ((me->wall_seconds = clock_seconds(CLOCK_MONOTONIC) - begin) < c->seconds ||
+             (c->want && me->calls <= WARM_CALLS));
     me->cpu_seconds = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
     for (size_t i = 0; i < n; i++) ctsc_value_free(args[i]);
     return NULL;
@@ -154,13 +173,15 @@ static void crowd_run(crowd *c, int n, total *t) {
     pthread_barrier_init(&c->begin, NULL, (unsigned)n);
     for (int i = 0; i < n; i++) {
         members[i] = (member){.c = c};
-        if (pthread_create(&members[i].thread, NULL, member_run, &members[i])) fatal("pthread_create", "failed");
+        if (pthread_create(&members[i].thread, NULL, member_run, &members[i]))
+            fatal("pthread_create", "failed");
     }
     for (int i = 0; i < n; i++) {
         pthread_join(members[i].thread, NULL);
         t->calls += members[i].calls;
         t->cpu_seconds += members[i].cpu_seconds;
-        if (members[i].wall_seconds > 0) t->per_second += (double)members[i].calls / members[i].wall_seconds;
+        if (members[i].wall_seconds > 0)
+            t->per_second += (double)members[i].calls / members[i].wall_seconds;
     }
     pthread_barrier_destroy(&c->begin);
 }
@@ -194,7 +215,7 @@ static void crowd_run_processes(crowd *c, total *t) {
     }
 }
 
-/* ---- cases --------------------------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 typedef struct paths { char model[256], inputs[256]; const char *name; } paths;
 
@@ -203,7 +224,8 @@ static paths case_paths(int i) {
     const char *slash = strrchr(cases[i].model, '/');
     p.name = slash + 1;
     snprintf(p.model, sizeof p.model, "%s%s", cases[i].model, cases[i].inputs ? "" : "/model.pt");
-    snprintf(p.inputs, sizeof p.inputs, "%s%s", cases[i].inputs ? cases[i].inputs : cases[i].model, cases[i].inputs ? "" : "/inputs.pt");
+    snprintf(p.inputs, sizeof p.inputs, "%s%s", cases[i].inputs ? cases[i].inputs : cases[i].model,
+             cases[i].inputs ? "" : "/inputs.pt");
     return p;
 }
 
@@ -222,7 +244,11 @@ static outcome case_reference(crowd *c) {
 
 static bool case_test(int i, int threads, double seconds, bool background) {
     paths p = case_paths(i);
-    crowd c = {.m = load_module(p.model), .inputs = p.inputs, .method = cases[i].method, .seconds = seconds, .background = background};
+    crowd c = {.m = load_module(p.model),
+               .inputs = p.inputs,
+               .method = cases[i].method,
+               .seconds = seconds,
+               .background = background};
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     outcome want = case_reference(&c);
     ctsc_module_free(c.m);
@@ -231,7 +257,8 @@ static bool case_test(int i, int threads, double seconds, bool background) {
     total t = {0};
     if (background) ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
     crowd_run(&c, threads, &t);
-    printf("%-4s %-36s %3d threads %8ld calls%s %s\n", c.failures ? "FAIL" : "ok", p.name, threads, t.calls, background ? ", background" : "", c.why);
+    printf("%-4s %-36s %3d threads %8ld calls%s %s\n", c.failures ? "FAIL" : "ok", p.name, threads,
+           t.calls, background ? ", background" : "", c.why);
     fflush(stdout);
     ctsc_module_free(c.m);
     ctsc_value_free(want.value);
@@ -240,7 +267,10 @@ static bool case_test(int i, int threads, double seconds, bool background) {
 
 static void case_throughput(int i, double seconds) {
     paths p = case_paths(i);
-    crowd c = {.m = load_module(p.model), .inputs = p.inputs, .method = cases[i].method, .seconds = seconds / (3 * TURNS)};
+    crowd c = {.m = load_module(p.model),
+               .inputs = p.inputs,
+               .method = cases[i].method,
+               .seconds = seconds / (3 * TURNS)};
     outcome warm = case_reference(&c);
     ctsc_value_free(warm.value);
     total one = {0}, two = {0}, processes = {0};
@@ -249,15 +279,18 @@ static void case_throughput(int i, double seconds) {
         crowd_run(&c, 2, &two);
         crowd_run_processes(&c, &processes);
     }
-    double us[2] = {one.cpu_seconds / (double)one.calls * 1e6, two.cpu_seconds / (double)two.calls * 1e6};
-    printf("%-36s %10.0f %10.0f %6.2f %10.2f %12.1f %12.1f %6.2f\n", p.name, one.per_second / TURNS, two.per_second / TURNS,
-           two.per_second / one.per_second, processes.per_second / one.per_second, us[0], us[1], 2 * us[0] / us[1]);
+    double us[2] = {one.cpu_seconds / (double)one.calls * 1e6,
+                    two.cpu_seconds / (double)two.calls * 1e6};
+    printf("%-36s %10.0f %10.0f %6.2f %10.2f %12.1f %12.1f %6.2f\n", p.name, one.per_second / TURNS,
+           two.per_second / TURNS, two.per_second / one.per_second,
+           processes.per_second / one.per_second, us[0], us[1], 2 * us[0] / us[1]);
     fflush(stdout);
     ctsc_module_free(c.m);
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: threads [--throughput] [--seconds S] [--threads N,N,...] [--only NAME]\n");
+    fprintf(stderr,
+            "usage: threads [--throughput] [--seconds S] [--threads N,N,...] [--only NAME]\n");
     return 2;
 }
 
@@ -278,8 +311,8 @@ int main(int argc, char **argv) {
     if (throughput) {
         ctsc_set_threads(1); /* each call on its own thread */
         ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
-        printf("%-36s %10s %10s %6s %10s %12s %12s %6s\n", "calls per second, processor time", "1 thread", "2 threads", "ratio", "processes",
-               "us, 1 thread", "us, 2", "ratio");
+        printf("%-36s %10s %10s %6s %10s %12s %12s %6s\n", "calls per second, processor time",
+               "1 thread", "2 threads", "ratio", "processes", "us, 1 thread", "us, 2", "ratio");
         for (int i = 0; i < CASES; i++)
             if (strstr(cases[i].model, only)) case_throughput(i, seconds / chosen);
         return 0;

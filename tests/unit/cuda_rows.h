@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_rows.h - operators on the simulated device (tests/cuda/sim) against the host's results, as rows of text.
+ * cuda_rows.h - operators on the simulated device (tests/cuda/sim) against the host's results,
+ * as rows of text.
  *
- * Rows are those of dense_rows.h; f32 stands for the type that the row is run with. Results have to agree as closely as sums in another order do.
+ * Rows are those of dense_rows.h; f32 stands for the type that the row is run with. Results have to
+ * agree as closely as sums in another order do.
  */
 #ifndef CTSC_TESTS_CUDA_ROWS_H
 #define CTSC_TESTS_CUDA_ROWS_H
@@ -12,10 +14,11 @@
 #include "cuda_support.h"
 #include "runtime/cuda/through_host.h"
 
-/* ---- running --------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Reads the results back and compares. NULL: they agree. */
-static const char *dense_compare(const op *o, const value *host, const value *device, const char *type) {
+static const char *dense_compare(const op *o, const value *host, const value *device,
+                                 const char *type) {
     static char why[440];
     for (int i = 0; i < o->schema->nreturns; i++) {
         if (host[i].tag != device[i].tag) return "another kind of result";
@@ -39,7 +42,8 @@ static const char *dense_compare(const op *o, const value *host, const value *de
 
 /* 0: the row agrees with the host. */
 static int dense_run(const dense_row *row, const char *type) {
-    value args[OPCASE_MAX_ARGS], there[OPCASE_MAX_ARGS], host[OPCASE_MAX_RESULTS] = {value_none()}, device[OPCASE_MAX_RESULTS] = {value_none()};
+    value args[OPCASE_MAX_ARGS], there[OPCASE_MAX_ARGS],
+        host[OPCASE_MAX_RESULTS] = {value_none()}, device[OPCASE_MAX_RESULTS] = {value_none()};
     diag d = {0};
     strbuf text = STRBUF_INIT;
     const op *o = op_find(row->op);
@@ -49,7 +53,9 @@ static int dense_run(const dense_row *row, const char *type) {
     int n = opcase_values(sb_str(&text), args);
     if (dense_call(o, NULL, n, args, host, &d) == CTSC_OK) { /* not all of them take half */
         const char *why = NULL;
-        if (through_host_move(&d, n, args, 1, there) != CTSC_OK || dense_call(o, NULL, n, there, device, &d) != CTSC_OK) why = diag_message(&d);
+        if (through_host_move(&d, n, args, 1, there) != CTSC_OK ||
+            dense_call(o, NULL, n, there, device, &d) != CTSC_OK)
+            why = diag_message(&d);
         else why = dense_compare(o, host, device, type);
         if (why) {
             print_error("%s %s (%s): %s\n", row->op, row->args, type, why);
@@ -57,7 +63,8 @@ static int dense_run(const dense_row *row, const char *type) {
         }
         for (int i = 0; i < n; i++) value_unref(there[i]);
     }
-    if (!strcmp(type, "f32") && host[0].tag == V_NONE) print_error("%s %s: the host says %s\n", row->op, row->args, diag_message(&d)), failed = 1;
+    if (!strcmp(type, "f32") && host[0].tag == V_NONE)
+        print_error("%s %s: the host says %s\n", row->op, row->args, diag_message(&d)), failed = 1;
     for (int i = 0; i < OPCASE_MAX_RESULTS; i++) value_unref(host[i]), value_unref(device[i]);
     for (int i = 0; i < n; i++) value_unref(args[i]);
     sb_free(&text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_support.h - what the tests of src/cuda share: each runs in a process of its own, with the simulated device or without any. */
+/* cuda_support.h - what the tests of src/cuda share: each runs in a process of its own, with the
+ * simulated device or without any. */
 #ifndef CTSC_TESTS_CUDA_SUPPORT_H
 #define CTSC_TESTS_CUDA_SUPPORT_H
 
@@ -32,14 +33,15 @@ static inline void sim_use(void) {
     setenv("CTSC_CUDNN", "/nowhere/libcudnn.so", 1);
 }
 
-/* The libraries are opened once in a process, so what depends on the environment runs in another one, which ends with 0 if all was well.
+/* The libraries are opened once in a process, so what depends on the environment runs in another
+ * one, which ends with 0 if all was well.
  * It says on standard error what was not. */
-#define CHILD_CHECK(condition)                                                                    \
-    do {                                                                                          \
-        if (!(condition)) {                                                                       \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                       \
-            _exit(1);                                                                             \
-        }                                                                                         \
+#define CHILD_CHECK(condition)                                                                     \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            _exit(1);                                                                              \
+        }                                                                                          \
     } while (0)
 
 static inline void in_child(void (*body)(void)) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_rows.h - operators with their arguments as text, their calls, and whether results agree, for tests of what devices compute.
+ * dense_rows.h - operators with their arguments as text, their calls, and whether results agree,
+ * for tests of what devices compute.
  *
- * Arguments are in the words of opcase.h with one more: a tensor with `?` in place of elements is filled with numbers of a fixed sequence, with `?n` with
- * integers from 0 to n - 1.
+ * Arguments are in the words of opcase.h with one more: a tensor with `?` in place of elements is
+ * filled with numbers of a fixed sequence, with `?n` with integers from 0 to n - 1.
  */
 #ifndef CTSC_TESTS_DENSE_ROWS_H
 #define CTSC_TESTS_DENSE_ROWS_H
@@ -14,7 +15,7 @@
 
 typedef struct dense_row { const char *op, *args; } dense_row;
 
-/* ---- text ---------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* The next of a fixed sequence, from 0 to 2^16 - 1. */
 static unsigned dense_random(void) {
@@ -30,7 +31,8 @@ static const char *dense_fill(const char *at, strbuf *out) {
     while (*type >= '0' && *type <= '9') type--;
     for (; *at != ']'; at++) {
         sb_putc(out, *at);
-        if (*at >= '0' && *at <= '9' && (at[-1] == '[' || at[-1] == ',')) n *= strtoll(at, NULL, 10);
+        if (*at >= '0' && *at <= '9' && (at[-1] == '[' || at[-1] == ','))
+            n *= strtoll(at, NULL, 10);
     }
     for (at++, sb_putc(out, ']'); *at == '^'; at++) sb_putc(out, '^');
     if (*at != '?') return at;
@@ -63,7 +65,7 @@ static void dense_expand(const char *args, const char *type, strbuf *out) {
     }
 }
 
-/* ---- results ------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static double dense_tolerance(const char *type) {
     return !strcmp(type, "f16") ? 1e-2 : !strcmp(type, "bf16") ? 6e-2 : 2e-5;
@@ -79,7 +81,8 @@ static bool dense_near(const tensor *a, const tensor *b, double tolerance) {
     int64_t parts = fa->numel * (dtype_is_complex(dt) ? 2 : 1);
     dt = dtype_part(dt);
     for (int64_t i = 0; near && i < parts; i++) {
-        const char *p = (const char *)tensor_data(fa) + (size_t)i * dtype_size(dt), *q = (const char *)tensor_data(fb) + (size_t)i * dtype_size(dt);
+        const char *p = (const char *)tensor_data(fa) + (size_t)i * dtype_size(dt),
+                   *q = (const char *)tensor_data(fb) + (size_t)i * dtype_size(dt);
         if (!dtype_is_float(dt)) {
             near = !memcmp(p, q, dtype_size(dt));
             continue;
@@ -105,15 +108,17 @@ static const char *dense_differ(const tensor *got, const tensor *want, const cha
     return why;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* fn: instead of the function that the arguments would get, or NULL. */
-static ctsc_status dense_call(const op *o, op_fn fn, int n, const value *args, value *results, diag *d) {
+static ctsc_status dense_call(const op *o, op_fn fn, int n, const value *args, value *results,
+                              diag *d) {
     value full[OPCASE_MAX_ARGS];
     runtime *rt = calloc(1, sizeof *rt);
     runtime_init(rt);
     op_ctx cx = {.diag = d, .op = o, .rt = rt};
-    for (int i = 0; i < o->schema->nargs; i++) full[i] = i < n ? args[i] : o->schema->args[i].default_value;
+    for (int i = 0; i < o->schema->nargs; i++)
+        full[i] = i < n ? args[i] : o->schema->args[i].default_value;
     ctsc_status st = fn ? fn(&cx, full, results) : op_call(&cx, o->key, n, args, results);
     free(rt);
     return st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differs.h - reads a list of cases that differ from PyTorch, in the form of tests/cases.py: "@ KIND COUNT", then rows of KEY, tab, REASON. */
+/* differs.h - reads a list of cases that differ from PyTorch, in the form of tests/cases.py: "@
+ * KIND COUNT", then rows of KEY, tab, REASON. */
 #ifndef CTSC_TESTS_DIFFERS_H
 #define CTSC_TESTS_DIFFERS_H
 
@@ -33,7 +34,8 @@ static differs differs_read(const char *path) {
             left = (size_t)strtoul(count + 1, NULL, 10);
             continue;
         }
-        if (!kind || !reason || reason == line || !reason[1]) fail_msg("%s: not KEY, tab, REASON: %s", path, line);
+        if (!kind || !reason || reason == line || !reason[1])
+            fail_msg("%s: not KEY, tab, REASON: %s", path, line);
         if (!left--) fail_msg("%s: more rows of kind %s than are counted", path, kind);
         *reason = 0;
         d.rows[d.len++] = (differs_row){kind, line, false};
@@ -45,7 +47,8 @@ static differs differs_read(const char *path) {
 /* Whether a case that differs is listed as such; once. */
 static bool differs_expects(differs *d, const char *kind, const char *key) {
     for (size_t i = 0; i < d->len; i++)
-        if (!d->rows[i].seen && !strcmp(d->rows[i].kind, kind) && !strcmp(d->rows[i].key, key)) return d->rows[i].seen = true;
+        if (!d->rows[i].seen && !strcmp(d->rows[i].kind, kind) && !strcmp(d->rows[i].key, key))
+            return d->rows[i].seen = true;
     return false;
 }
 
@@ -54,7 +57,8 @@ static int differs_end(differs *d) {
     int left = 0;
     for (size_t i = 0; i < d->len; i++) {
         if (d->rows[i].seen) continue;
-        print_error("listed as differing (%s), but does not: %s\n", d->rows[i].kind, d->rows[i].key);
+        print_error("listed as differing (%s), but does not: %s\n", d->rows[i].kind,
+                    d->rows[i].key);
         left++;
     }
     free(d->rows);

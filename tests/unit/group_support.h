@@ -4,8 +4,8 @@
  *
  *     y = mul.Tensor(a, b); z = add.Tensor(y, c, 2); return z
  *
- * Arguments are a, b, c, ... in the notation of opcase.h; operators are named with their overload, without "aten::";
- * arguments left out take their default. `p, q = unpack(l)` takes a list apart.
+ * Arguments are a, b, c, ... in the notation of opcase.h; operators are named with their overload,
+ * without "aten::"; arguments left out take their default. `p, q = unpack(l)` takes a list apart.
  */
 #ifndef CTSC_TESTS_GROUP_SUPPORT_H
 #define CTSC_TESTS_GROUP_SUPPORT_H
@@ -18,7 +18,7 @@
 #include <ctype.h>
 #include <math.h>
 
-/* ---- programs to graphs ------------------------------------------------------------------- */
+/* ---- programs to graphs ---------------------------------------------------------------------- */
 
 enum { GROUP_RESULTS = 16 }; /* arguments or results of a program, at most */
 
@@ -27,12 +27,14 @@ typedef struct group_text {
     int constants;
 } group_text;
 
-/* One argument: a name as it is, a literal as a constant of its own. Writes the operand to `operand`. */
+/* One argument: a name as it is, a literal as a constant of its own. Writes the
+ * operand to `operand`. */
 static void group_operand(group_text *t, const char *text, size_t len, strbuf *operand) {
     char word[128];
     snprintf(word, sizeof word, "%.*s", (int)len, text);
     const char *type, *v = word;
-    if (isalpha((unsigned char)word[0]) && strcmp(word, "None") && strcmp(word, "True") && strcmp(word, "False")) {
+    if (isalpha((unsigned char)word[0]) && strcmp(word, "None") && strcmp(word, "True") &&
+        strcmp(word, "False")) {
         sb_printf(operand, "%%%s", word);
         return;
     }
@@ -98,10 +100,8 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
         const argument *a = &o->schema->args[n];
         strbuf text = STRBUF_INIT;
         if (n) sb_puts(&args, ", ");
-        if (a->default_value.tag == V_STR)
-            sb_printf(&text, "'%s'", a->default_value.u.str->bytes);
-        else if (a->default_value.tag == V_LIST)
-            sb_puts(&text, "[]");
+        if (a->default_value.tag == V_STR) sb_printf(&text, "'%s'", a->default_value.u.str->bytes);
+        else if (a->default_value.tag == V_LIST) sb_puts(&text, "[]");
         else if (a->default_value.tag == V_FLOAT)
             sb_printf(&text, "%.17g%s", a->default_value.u.f,
                       a->default_value.u.f == floor(a->default_value.u.f) ? "." : "");
@@ -109,8 +109,7 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
             sb_puts(&text, a->default_value.u.b ? "True" : "False");
         else if (a->default_value.tag == V_INT)
             sb_printf(&text, "%lld", (long long)a->default_value.u.i);
-        else
-            sb_puts(&text, "None");
+        else sb_puts(&text, "None");
         group_operand(t, sb_str(&text), text.len, &args);
         sb_free(&text);
     }
@@ -118,7 +117,8 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
     bool is_list = o && o->schema->returns[0].type->kind == T_LIST;
     for (int i = 0; i < ntargets; i++)
         sb_printf(&t->out, "%s%%%s : Tensor%s", i ? ", " : "", targets[i], is_list ? "[]" : "");
-    sb_printf(&t->out, " = %s%.*s(%s)\n", unpack ? "prim::ListUnpack" : "", unpack ? 0 : (int)strcspn(key, "."), key, sb_str(&args));
+    sb_printf(&t->out, " = %s%.*s(%s)\n", unpack ? "prim::ListUnpack" : "",
+              unpack ? 0 : (int)strcspn(key, "."), key, sb_str(&args));
     sb_free(&args);
     return p + 1;
 }
@@ -127,8 +127,11 @@ static graph *group_program(const char *program, int nargs, const value *args) {
     group_text t = {.out = STRBUF_INIT};
     sb_puts(&t.out, "graph(");
     for (int i = 0; i < nargs; i++) {
-        static const char *const types[] = {
-            [V_NONE] = "NoneType", [V_BOOL] = "bool", [V_INT] = "int", [V_FLOAT] = "float", [V_TENSOR] = "Tensor"};
+        static const char *const types[] = {[V_NONE] = "NoneType",
+                                            [V_BOOL] = "bool",
+                                            [V_INT] = "int",
+                                            [V_FLOAT] = "float",
+                                            [V_TENSOR] = "Tensor"};
         sb_printf(&t.out, "%s%%%c : %s", i ? ", " : "", 'a' + i, types[args[i].tag]);
     }
     sb_puts(&t.out, "):\n");
@@ -162,7 +165,7 @@ static graph *group_program(const char *program, int nargs, const value *args) {
     return g;
 }
 
-/* ---- operator by operator ------------------------------------------------------------------ */
+/* ---- operator by operator -------------------------------------------------------------------- */
 
 static void group_set_value(ptrmap *m, const ir_value *v, value x) { /* takes x */
     value *slot = calloc(1, sizeof *slot);
@@ -183,7 +186,8 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
     ctsc_status st = CTSC_OK;
     runtime *rt = calloc(1, sizeof *rt);
     runtime_init(rt);
-    for (size_t i = 0; i < g->root->params.len; i++) group_set_value(&m, g->root->params.data[i], value_ref(args[i]));
+    for (size_t i = 0; i < g->root->params.len; i++)
+        group_set_value(&m, g->root->params.data[i], value_ref(args[i]));
     for (const node *n = g->root->first; n && st == CTSC_OK; n = n->next) {
         value in[24], out[4] = {value_none()};
         if (n->kind == N_CONSTANT) continue;
@@ -200,10 +204,8 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
             op_ctx cx = {.diag = d, .op = n->op, .rt = rt};
             st = n->op ? op_call(&cx, n->op->key, (int)n->inputs.len, in, out) : CTSC_FAILED;
             for (size_t i = 0; st == CTSC_OK && i < sizeof out / sizeof *out; i++) {
-                if (i < n->outputs.len)
-                    group_set_value(&m, n->outputs.data[i], out[i]);
-                else
-                    value_unref(out[i]);
+                if (i < n->outputs.len) group_set_value(&m, n->outputs.data[i], out[i]);
+                else value_unref(out[i]);
             }
         }
     }
@@ -219,7 +221,7 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
     return st;
 }
 
-/* ---- as a kernel --------------------------------------------------------------------------- */
+/* ---- as a kernel ----------------------------------------------------------------------------- */
 
 /* A call of a plan: what its nest is given. */
 typedef struct group_call {
@@ -229,7 +231,9 @@ typedef struct group_call {
 } group_binding;
 
 /* slots: of a plan that fits. Makes the results, and memory to work in. */
-__attribute__((unused)) static void group_bind(group_binding *c, const group_plan *p, const value *args, const int64_t *slots, value *results) {
+__attribute__((unused)) static void group_bind(group_binding *c, const group_plan *p,
+                                               const value *args, const int64_t *slots,
+                                               value *results) {
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
         int64_t sizes[TENSOR_MAX_DIMS];
@@ -241,9 +245,11 @@ __attribute__((unused)) static void group_bind(group_binding *c, const group_pla
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
         if (b->kind == BUFFER_SCRATCH)
-            assert_int_equal(tensor_new(NULL, DT_UINT8, 1, &slots[b->index], &c->tensors[i]), CTSC_OK);
+            assert_int_equal(tensor_new(NULL, DT_UINT8, 1, &slots[b->index], &c->tensors[i]),
+                             CTSC_OK);
         else
-            c->tensors[i] = tensor_ref(b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : args[b->index].u.tensor);
+            c->tensors[i] = tensor_ref(b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor
+                                                                : args[b->index].u.tensor);
     }
     for (size_t i = 0; i < p->ints.len; i++) c->ints[i] = slots[p->ints.data[i]];
     for (size_t i = 0; i < p->floats.len; i++) c->floats[i] = args[p->floats.data[i]].u.f;
@@ -256,15 +262,17 @@ __attribute__((unused)) static void group_release(group_binding *c, const group_
 __attribute__((unused)) static size_t group_stages(const group_plan *p) {
     return p->barriers.len ? p->barriers.len : 1;
 }
-__attribute__((unused)) static void group_stage(const group_plan *p, const int64_t *slots, size_t stage, int64_t *begin, int64_t *end) {
+__attribute__((unused)) static void group_stage(const group_plan *p, const int64_t *slots,
+                                                size_t stage, int64_t *begin, int64_t *end) {
     bool any = p->range_begin >= 0;
     *begin = stage ? slots[p->barriers.data[stage - 1]] : 0;
     *end = p->barriers.len ? slots[p->barriers.data[stage]] : any ? slots[p->range_end] : 0;
 }
 
 /* Runs a kernel. The range is cut into `pieces`. */
-__attribute__((unused)) static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
-                         value *results) {
+__attribute__((unused)) static void group_launch(const group_plan *p, const kernel *k,
+                                                 const value *args, const int64_t *slots,
+                                                 int pieces, value *results) {
     void *buffers[NEST_MAX_BUFFERS];
     kernel_call call = {0};
     group_binding c;
@@ -276,12 +284,13 @@ __attribute__((unused)) static void group_launch(const group_plan *p, const kern
         group_stage(p, slots, stage, &begin, &end);
         int64_t step = (end - begin + pieces - 1) / pieces;
         for (int64_t at = begin; at < end; at += step)
-            assert_int_equal(k->fn(buffers, c.ints, c.floats, at, at + step < end ? at + step : end, &call), 0);
+            assert_int_equal(
+                k->fn(buffers, c.ints, c.floats, at, at + step < end ? at + step : end, &call), 0);
     }
     group_release(&c, p);
 }
 
-/* ---- what is compared ---------------------------------------------------------------------- */
+/* ---- what is compared ------------------------------------------------------------------------ */
 
 static double group_tolerance(dtype dt) {
     return dt == DT_FLOAT16    ? 2e-3
@@ -291,10 +300,12 @@ static double group_tolerance(dtype dt) {
                                : 0;
 }
 
-__attribute__((unused)) static void group_compare(const char *program, const char *args, value got, value want) {
+__attribute__((unused)) static void group_compare(const char *program, const char *args, value got,
+                                                  value want) {
     strbuf why = STRBUF_INIT;
     double tolerance = group_tolerance((dtype)want.u.tensor->dtype);
-    bool same = got.u.tensor->dtype == want.u.tensor->dtype && value_close(got, want, tolerance, tolerance, &why);
+    bool same = got.u.tensor->dtype == want.u.tensor->dtype &&
+                value_close(got, want, tolerance, tolerance, &why);
     if (!same) {
         strbuf text = STRBUF_INIT;
         opcase_print(got, &text);
@@ -305,7 +316,8 @@ __attribute__((unused)) static void group_compare(const char *program, const cha
     sb_free(&why);
 }
 
-/* A row of group_cases.h. More arguments for a plan that is there: `again` must fit it as well, `not` must not. */
+/* A row of group_cases.h. More arguments for a plan that is there: `again` must fit it as
+ * well, `not` must not. */
 typedef struct group_case {
     const char *program, *args, *again, *not;
     bool none; /* there is to be no plan */

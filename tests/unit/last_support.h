@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* last_support.h - operators on images whose channels come last, against those of PyTorch on the same images with channels first. */
+/* last_support.h - operators on images whose channels come last, against those of PyTorch on the
+ * same images with channels first. */
 #ifndef CTSC_TESTS_LAST_SUPPORT_H
 #define CTSC_TESTS_LAST_SUPPORT_H
 
@@ -10,11 +11,10 @@
 
 #include <math.h>
 
-static int last_below(int n) {
-    return rand() % n;
-}
+static int last_below(int n) { return rand() % n; }
 
-/* [.., h, w, c] with `ndim` dims; some elements are NaN or infinite, if wanted. May be a view with gaps. */
+/* [.., h, w, c] with `ndim` dims; some elements are NaN or infinite, if wanted. May be
+ * a view with gaps. */
 static tensor *last_image(dtype dt, int ndim, const int64_t sizes[4], bool special) {
     diag d = {0};
     tensor *t, *wide;
@@ -25,7 +25,8 @@ static tensor *last_image(dtype dt, int ndim, const int64_t sizes[4], bool speci
     assert_int_equal(tensor_new(&d, dt, ndim, room, &wide), CTSC_OK);
     for (int64_t i = 0; i < wide->numel; i++) {
         double v = (double)(last_below(4001) - 2000) / 16;
-        if (special && last_below(40) == 0) v = last_below(2) ? NAN : last_below(2) ? INFINITY : -INFINITY;
+        if (special && last_below(40) == 0)
+            v = last_below(2) ? NAN : last_below(2) ? INFINITY : -INFINITY;
         char *p = (char *)tensor_data(wide) + (size_t)i * dtype_size(dt);
         if (dtype_is_float(dt)) dtype_store_float(dt, p, v);
         else dtype_store_int(dt, p, (int64_t)v & 127);
@@ -50,21 +51,28 @@ static ctsc_status last_call(const char *key, int n, const value *args, tensor *
 }
 
 /* Equal but for the last bits: `tolerance` is of the size of the elements. */
-static void last_compare(const char *what, const tensor *got, const tensor *want, double tolerance) {
+static void last_compare(const char *what, const tensor *got, const tensor *want,
+                         double tolerance) {
     assert_int_equal(got->dtype, want->dtype);
     assert_true(tensor_same_shape(got, want));
     assert_true(tensor_is_contiguous(got) && tensor_is_contiguous(want));
     for (int64_t i = 0; i < got->numel; i++) {
         size_t at = (size_t)i * dtype_size((dtype)got->dtype);
-        const char *p = (const char *)tensor_data(got) + at, *q = (const char *)tensor_data(want) + at;
-        double a = dtype_is_float((dtype)got->dtype) ? dtype_load_float((dtype)got->dtype, p) : (double)dtype_load_int((dtype)got->dtype, p);
-        double b = dtype_is_float((dtype)got->dtype) ? dtype_load_float((dtype)got->dtype, q) : (double)dtype_load_int((dtype)got->dtype, q);
-        if (isnan(a) ? !isnan(b) : a != b && !(fabs(a - b) <= tolerance)) fail_msg("%s: element %d is %g, not %g", what, (int)i, a, b);
+        const char *p = (const char *)tensor_data(got) + at,
+                   *q = (const char *)tensor_data(want) + at;
+        double a = dtype_is_float((dtype)got->dtype) ? dtype_load_float((dtype)got->dtype, p)
+                                                     : (double)dtype_load_int((dtype)got->dtype, p);
+        double b = dtype_is_float((dtype)got->dtype) ? dtype_load_float((dtype)got->dtype, q)
+                                                     : (double)dtype_load_int((dtype)got->dtype, q);
+        if (isnan(a) ? !isnan(b) : a != b && !(fabs(a - b) <= tolerance))
+            fail_msg("%s: element %d is %g, not %g", what, (int)i, a, b);
     }
 }
 
-/* ctsc::`last` with args, whose first is an image with channels last, is to give what aten::`first` gives of the turned image; or fail as it does. */
-static void last_check(const char *last, const char *first, int n, const value *args, double tolerance) {
+/* ctsc::`last` with args, whose first is an image with channels last, is to give what aten::`first`
+ * gives of the turned image; or fail as it does. */
+static void last_check(const char *last, const char *first, int n, const value *args,
+                       double tolerance) {
     diag d = {0}, e = {0};
     tensor *seen, *turned, *want = NULL, *got = NULL, *again;
     value call[8];
@@ -72,8 +80,11 @@ static void last_check(const char *last, const char *first, int n, const value *
     assert_int_equal(tensor_contiguous(&d, seen, &turned), CTSC_OK);
     for (int i = 0; i < n; i++) call[i] = args[i];
     call[0] = value_tensor_take(turned);
-    ctsc_status expected = last_call(first, n, call, &want, &d), st = last_call(last, n, args, &got, &e);
-    if (st != expected) fail_msg("%s: status %d, not %d: %s%s", last, st, expected, st ? diag_message(&e) : "", expected ? diag_message(&d) : "");
+    ctsc_status expected = last_call(first, n, call, &want, &d),
+                st = last_call(last, n, args, &got, &e);
+    if (st != expected)
+        fail_msg("%s: status %d, not %d: %s%s", last, st, expected, st ? diag_message(&e) : "",
+                 expected ? diag_message(&d) : "");
     tensor_unref(seen);
     tensor_unref(turned);
     if (st != CTSC_OK) {
@@ -103,7 +114,8 @@ static value last_ints(int n, const int64_t *v) {
 }
 
 static dtype last_dtype(void) {
-    static const dtype all[] = {DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT64, DT_BFLOAT16, DT_FLOAT16, DT_UINT8, DT_INT64};
+    static const dtype all[] = {DT_FLOAT32,  DT_FLOAT32, DT_FLOAT32, DT_FLOAT32, DT_FLOAT64,
+                                DT_BFLOAT16, DT_FLOAT16, DT_UINT8,   DT_INT64};
     return all[last_below(9)];
 }
 

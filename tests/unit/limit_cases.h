@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * limit_cases.h - calls whose numbers decide how much there is to do, for test_limits.c: operators that tests/edges/cases.txt has no call of, in the form
- * of opcase.h. The test puts extreme numbers in the place of each.
+ * limit_cases.h - calls whose numbers decide how much there is to do, for test_limits.c: operators
+ * that tests/edges/cases.txt has no call of, in the form of opcase.h. The test puts extreme numbers
+ * in the place of each.
  */
 static const opcase limit_cases[] = {
     {"aten::__range_length", "0 10 3", ""},
@@ -116,28 +117,49 @@ static const opcase limit_cases[] = {
     {"aten::_histogramdd_from_bin_cts", "f32[3,2]{0 1 2 3 4 5} [2 3]", ""},
     {"aten::histogram.bin_ct", "f32[3]{0 1 2} 4", ""},
     {"prim::expand_copy", "f32[1]{1} [2 3]", ""},
-    {"aten::fractional_max_pool2d", "f32[1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} [2 2] [2 2] f32[1,1,2]{0.5 0.5}", ""},
-    {"aten::conv_transpose2d.input", "f32[1,1,2,2]{1 2 3 4} f32[1,1,1,1]{1} None [1 1] [0 0] [0 0] 1 [1 1]", ""},
-    {"aten::_conv_depthwise2d", "f32[1,1,2,2]{1 2 3 4} f32[1,1,1,1]{1} [1 1] None [1 1] [0 0] [1 1]", ""},
+    {"aten::fractional_max_pool2d",
+     "f32[1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} [2 2] [2 2] f32[1,1,2]{0.5 0.5}", ""},
+    {"aten::conv_transpose2d.input",
+     "f32[1,1,2,2]{1 2 3 4} f32[1,1,1,1]{1} None [1 1] [0 0] [0 0] 1 [1 1]", ""},
+    {"aten::_conv_depthwise2d",
+     "f32[1,1,2,2]{1 2 3 4} f32[1,1,1,1]{1} [1 1] None [1 1] [0 0] [1 1]", ""},
     {"aten::embedding_bag", "f32[3,2]{1 2 3 4 5 6} i64[2]{0 2} i64[1]{0} false 0 false", ""},
     {"aten::segment_reduce", "f32[3]{1 2 3} 'sum' i64[2]{1 2}", ""},
     {"aten::chunk", "f32[0]{} 3 0", ""},
     {"aten::gradient.scalarint", "f32[4]{1 2 3 4} 1.0", ""},
-    {"torchvision::roi_align", "f32[1,1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2 2 false", ""},
-    {"torchvision::roi_align", "f32[1,1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2 -1 false", ""},
-    {"torchvision::ps_roi_align", "f32[1,4,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2 -1", ""},
-    {"torchvision::ps_roi_pool", "f32[1,4,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2", ""},
-    {"torchvision::roi_pool", "f32[1,1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2", ""},
+    {"torchvision::roi_align",
+     "f32[1,1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2 2 false",
+     ""},
+    {"torchvision::roi_align",
+     "f32[1,1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2 -1 false",
+     ""},
+    {"torchvision::ps_roi_align",
+     "f32[1,4,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 "
+     "2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 "
+     "3 3} 1.0 2 2 -1",
+     ""},
+    {"torchvision::ps_roi_pool",
+     "f32[1,4,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 "
+     "2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 "
+     "3 3} 1.0 2 2",
+     ""},
+    {"torchvision::roi_pool",
+     "f32[1,1,4,4]{1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16} f32[1,5]{0 0 0 3 3} 1.0 2 2", ""},
     {"torchvision::nms", "f32[2,4]{0 0 3 3 1 1 3 3} f32[2]{1 2} 0.5", ""},
-    {"torchvision::deform_conv2d", "f32[1,1,2,2]{1 2 3 4} f32[1,1,1,1]{1} f32[1,2,2,2]{0 0 0 0 0 0 0 0} f32[1,1,2,2]{1 1 1 1} f32[1]{0} 1 1 0 0 1 1 1 1 true", ""},
+    {"torchvision::deform_conv2d",
+     "f32[1,1,2,2]{1 2 3 4} f32[1,1,1,1]{1} f32[1,2,2,2]{0 0 0 0 0 0 0 0} f32[1,1,2,2]{1 1 1 1} "
+     "f32[1]{0} 1 1 0 0 1 1 1 1 true",
+     ""},
     {"aten::linalg_lstsq", "f32[2,2]{1 2 3 4} f32[2,1]{1 2} 0.5", ""},
     {"aten::linalg_svd", "f32[2,2]{1 2 3 4} true", ""},
     {"aten::linalg_eigh", "f32[2,2]{1 2 3 4} 'L'", ""},
     {"aten::linalg_eig", "f32[2,2]{1 2 3 4}", ""},
     {"aten::linalg_qr", "f32[2,2]{1 2 3 4} 'reduced'", ""},
     {"aten::svd", "f32[2,2]{1 2 3 4}", ""},
-    {"aten::_trilinear", "f32[2,2]{1 2 3 4} f32[2,2]{1 2 3 4} f32[2,2]{1 2 3 4} [0] [1] [0] [0] 1", ""},
-    {"aten::scaled_dot_product_attention", "f32[1,2,2]{1 2 3 4} f32[1,2,2]{1 2 3 4} f32[1,2,2]{1 2 3 4} None 0.0 false", ""},
+    {"aten::_trilinear", "f32[2,2]{1 2 3 4} f32[2,2]{1 2 3 4} f32[2,2]{1 2 3 4} [0] [1] [0] [0] 1",
+     ""},
+    {"aten::scaled_dot_product_attention",
+     "f32[1,2,2]{1 2 3 4} f32[1,2,2]{1 2 3 4} f32[1,2,2]{1 2 3 4} None 0.0 false", ""},
     {"aten::quantize_per_tensor", "f32[4]{1 2 3 4} 0.1 0 13", ""},
     {"aten::sort.int", "[3 1 2] false", ""},
     {"aten::sorted.int", "[3 1 2]", ""},

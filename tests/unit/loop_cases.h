@@ -2,8 +2,8 @@
 /*
  * loop_cases.h - programs with loops over numbers and elements, and arguments for them.
  *
- * Arguments: f[2,3] is a float32 tensor of that size, d, h, b float64, float16, bfloat16, i and w int64 and int32; filled with
- * numbers in [0, 1), ints with small ones; else an int or a float.
+ * Arguments: f[2,3] is a float32 tensor of that size, d, h, b float64, float16, bfloat16, i and w
+ * int64 and int32; filled with numbers in [0, 1), ints with small ones; else an int or a float.
  */
 #ifndef CTSC_TESTS_LOOP_CASES_H
 #define CTSC_TESTS_LOOP_CASES_H

@@ -54,8 +54,7 @@ static void opcase_store(dtype dt, char *p, const char **at) {
         dtype d = opcase_part(dt);
         if (dtype_is_float(d))
             dtype_store_float(d, p + (size_t)part * dtype_size(d), strtod(*at, &end));
-        else
-            dtype_store_int(d, p, strtoll(*at, &end, 10));
+        else dtype_store_int(d, p, strtoll(*at, &end, 10));
         *at = *end == ':' ? end + 1 : end;
     }
 }
@@ -102,7 +101,8 @@ static tensor *opcase_tensor(const char **at) {
         }
         char made[24];
         const char *element = made;
-        snprintf(made, sizeof made, "%d", (int)(k * 7 % 23) - (dt == DT_UINT8 || dt == DT_BOOL ? 0 : 11));
+        snprintf(made, sizeof made, "%d",
+                 (int)(k * 7 % 23) - (dt == DT_UINT8 || dt == DT_BOOL ? 0 : 11));
         opcase_space(at);
         opcase_store(dt, (char *)s->data + (size_t)place * dtype_size(dt), any ? &element : at);
     }
@@ -177,30 +177,21 @@ static void opcase_print_tensor(const tensor *t, strbuf *sb) {
         for (int part = 0; part <= dtype_is_complex(dt); part++, p += dtype_size(d)) {
             double f = dtype_load_float(d, p);
             if (part) sb_putc(sb, ':');
-            if (!dtype_is_float(d))
-                sb_printf(sb, "%ld", (long)dtype_load_int(d, p));
-            else if (f != f)
-                sb_puts(sb, "nan");
-            else
-                sb_printf(sb, "%.*g", opcase_digits, f);
+            if (!dtype_is_float(d)) sb_printf(sb, "%ld", (long)dtype_load_int(d, p));
+            else if (f != f) sb_puts(sb, "nan");
+            else sb_printf(sb, "%.*g", opcase_digits, f);
         }
     }
     sb_putc(sb, '}');
 }
 
 static void opcase_print(value v, strbuf *sb) {
-    if (v.tag == V_TENSOR)
-        opcase_print_tensor(v.u.tensor, sb);
-    else if (v.tag == V_BOOL)
-        sb_puts(sb, v.u.b ? "true" : "false");
-    else if (v.tag == V_INT)
-        sb_printf(sb, "%ld", (long)v.u.i);
-    else if (v.tag == V_FLOAT)
-        sb_printf(sb, "%.*g", opcase_digits, v.u.f);
-    else if (v.tag == V_NONE)
-        sb_puts(sb, "None");
-    else if (v.tag == V_STR)
-        sb_printf(sb, "'%s'", v.u.str->bytes);
+    if (v.tag == V_TENSOR) opcase_print_tensor(v.u.tensor, sb);
+    else if (v.tag == V_BOOL) sb_puts(sb, v.u.b ? "true" : "false");
+    else if (v.tag == V_INT) sb_printf(sb, "%ld", (long)v.u.i);
+    else if (v.tag == V_FLOAT) sb_printf(sb, "%.*g", opcase_digits, v.u.f);
+    else if (v.tag == V_NONE) sb_puts(sb, "None");
+    else if (v.tag == V_STR) sb_printf(sb, "'%s'", v.u.str->bytes);
     else if (v.tag == V_LIST) {
         sb_putc(sb, v.u.list->kind == LIST_TENSOR ? '(' : '[');
         for (size_t i = 0; i < v.u.list->len; i++) {

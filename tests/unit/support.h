@@ -57,8 +57,10 @@ static inline void *counting_hook(void *ctx, void *p, size_t size) {
 
 typedef ctsc_status (*support_cycle)(void *ctx);
 
-/* One cycle without request number k, or without all from it on. What grows once may be a process-wide table; what grows again is a leak. */
-static inline bool support_fails_well(counting *count, const char *name, long k, bool sticky, support_cycle cycle, void *ctx, const char *message) {
+/* One cycle without request number k, or without all from it on. What grows once may be a
+ * process-wide table; what grows again is a leak. */
+static inline bool support_fails_well(counting *count, const char *name, long k, bool sticky,
+                                      support_cycle cycle, void *ctx, const char *message) {
     const char *which = sticky ? " and all after it" : "";
     long grown = 0;
     for (int again = 0; again < 2 && (again == 0 || grown); again++) {
@@ -77,10 +79,12 @@ static inline bool support_fails_well(counting *count, const char *name, long k,
     return grown == 0;
 }
 
-/* Does cycle(ctx) with its allocations failing in turn, once and for good: it has to end with CTSC_OK or CTSC_LIMIT and to leak nothing. Where there are more
- * than `most`, every so-manieth fails, others for good than once; all of them with CTSC_FAULTS_ALL=1, number N with CTSC_FAULTS_AT=N.
- * message: what the last failure said, or "". */
-static inline void support_fail_allocations(counting *count, const char *name, long most, support_cycle cycle, void *ctx, const char *message) {
+/* Does cycle(ctx) with its allocations failing in turn, once and for good: it has to end with
+ * CTSC_OK or CTSC_LIMIT and to leak nothing. Where there are more than `most`, every so-manieth
+ * fails, others for good than once; all of them with CTSC_FAULTS_ALL=1, number N with
+ * CTSC_FAULTS_AT=N. message: what the last failure said, or "". */
+static inline void support_fail_allocations(counting *count, const char *name, long most,
+                                            support_cycle cycle, void *ctx, const char *message) {
     assert_int_equal(cycle(ctx), CTSC_OK);
     assert_int_equal(cycle(ctx), CTSC_OK); /* fills the process-wide tables */
     long live = count->live;
@@ -89,9 +93,11 @@ static inline void support_fail_allocations(counting *count, const char *name, l
     assert_int_equal(count->live, live);
     const char *at = getenv("CTSC_FAULTS_AT");
     long total = count->requests, tried = 0, failures = 0;
-    long step = total > most && !getenv("CTSC_FAULTS_ALL") ? (total + most - 1) / most : 1, only = at ? atol(at) : 0;
+    long step = total > most && !getenv("CTSC_FAULTS_ALL") ? (total + most - 1) / most : 1,
+         only = at ? atol(at) : 0;
     for (int sticky = 0; sticky < 2; sticky++)
-        for (long k = only ? only : 1 + sticky * step / 2; k <= (only ? only : total); k += step, tried++)
+        for (long k = only ? only : 1 + sticky * step / 2; k <= (only ? only : total);
+             k += step, tried++)
             failures += !support_fails_well(count, name, k, sticky, cycle, ctx, message);
     if (failures) fail_msg("%s: %ld of %ld failures are not survived", name, failures, tried);
     assert_int_equal(cycle(ctx), CTSC_OK);

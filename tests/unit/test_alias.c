@@ -33,7 +33,8 @@ static node *maker(const fixture *f, const char *name) {
 }
 
 static void check_share(const fixture *f, const char *a, const char *b, bool want) {
-    if (alias_may_share(f->db, named(f, a), named(f, b)) != want) fail_msg("%s and %s: may share should be %d", a, b, want);
+    if (alias_may_share(f->db, named(f, a), named(f, b)) != want)
+        fail_msg("%s and %s: may share should be %d", a, b, want);
 }
 
 static void test_views_and_copies(void **state) {
@@ -104,28 +105,30 @@ static void test_containers(void **state) {
 
 static void test_blocks(void **state) {
     (void)state;
-    fixture f = open_graph("graph(%x : Tensor,\n      %c : bool,\n      %n : int):\n"
-                           "  %true : bool = prim::Constant[value=1]()\n"
-                           "  %one : int = prim::Constant[value=1]()\n"
-                           "  %a : Tensor = aten::cos(%x)\n"
-                           "  %b : Tensor = aten::sin(%x)\n"
-                           "  %o : Tensor? = prim::If(%c)\n"
-                           "    block0():\n      -> (%a)\n"
-                           "    block1():\n      %none : NoneType = prim::Constant()\n      -> (%none)\n"
-                           "  %u : Tensor = prim::unchecked_cast(%o)\n"
-                           "  %r : Tensor = prim::Loop(%n, %true, %b)\n"
-                           "    block0(%i : int, %p : Tensor):\n"
-                           "      %s : Tensor = aten::neg(%a)\n"
-                           "      %q : Tensor = aten::add_(%p, %s, %one)\n"
-                           "      %t : Tensor = aten::abs(%a)\n"
-                           "      %z : Tensor = aten::neg_(%a)\n"
-                           "      -> (%true, %q)\n"
-                           "  return (%r)\n");
+    fixture f = open_graph(
+        "graph(%x : Tensor,\n      %c : bool,\n      %n : int):\n"
+        "  %true : bool = prim::Constant[value=1]()\n"
+        "  %one : int = prim::Constant[value=1]()\n"
+        "  %a : Tensor = aten::cos(%x)\n"
+        "  %b : Tensor = aten::sin(%x)\n"
+        "  %o : Tensor? = prim::If(%c)\n"
+        "    block0():\n      -> (%a)\n"
+        "    block1():\n      %none : NoneType = prim::Constant()\n      -> (%none)\n"
+        "  %u : Tensor = prim::unchecked_cast(%o)\n"
+        "  %r : Tensor = prim::Loop(%n, %true, %b)\n"
+        "    block0(%i : int, %p : Tensor):\n"
+        "      %s : Tensor = aten::neg(%a)\n"
+        "      %q : Tensor = aten::add_(%p, %s, %one)\n"
+        "      %t : Tensor = aten::abs(%a)\n"
+        "      %z : Tensor = aten::neg_(%a)\n"
+        "      -> (%true, %q)\n"
+        "  return (%r)\n");
     check_share(&f, "a", "u", true);
     check_share(&f, "b", "p", true);
     check_share(&f, "b", "r", true);
     check_share(&f, "a", "b", false);
-    assert_true(alias_written_between(f.db, named(&f, "a"), maker(&f, "a"), maker(&f, "s"))); /* by the round before */
+    /* by the round before */
+    assert_true(alias_written_between(f.db, named(&f, "a"), maker(&f, "a"), maker(&f, "s")));
     assert_false(alias_written_between(f.db, named(&f, "a"), maker(&f, "s"), maker(&f, "t")));
     assert_true(alias_written_after(f.db, named(&f, "a"), maker(&f, "z")));
     assert_true(alias_writes_value(f.db, maker(&f, "r"), named(&f, "b")));
@@ -134,12 +137,13 @@ static void test_blocks(void **state) {
     close_graph(&f);
 }
 
-static const char norm_text[] = "graph(%%x : Tensor,\n      %%w : Tensor,\n      %%m : Tensor,\n      %%v : Tensor):\n"
-                                "  %%t : bool = prim::Constant[value=%d]()\n"
-                                "  %%f : float = prim::Constant[value=0.1]()\n"
-                                "  %%y : Tensor = aten::batch_norm(%%x, %%w, %%w, %%m, %%v, %%t, %%f, %%f, %%t)\n"
-                                "  %%d : Tensor = aten::dropout(%%y, %%f, %%t)\n"
-                                "  return (%%d)\n";
+static const char norm_text[] =
+    "graph(%%x : Tensor,\n      %%w : Tensor,\n      %%m : Tensor,\n      %%v : Tensor):\n"
+    "  %%t : bool = prim::Constant[value=%d]()\n"
+    "  %%f : float = prim::Constant[value=0.1]()\n"
+    "  %%y : Tensor = aten::batch_norm(%%x, %%w, %%w, %%m, %%v, %%t, %%f, %%f, %%t)\n"
+    "  %%d : Tensor = aten::dropout(%%y, %%f, %%t)\n"
+    "  return (%%d)\n";
 
 /* What schemas do not say: statistics are written, and randomness is drawn, while training only. */
 static void test_training(void **state) {
@@ -171,10 +175,12 @@ static void test_moving(void **state) {
                            "   = prim::Print(%i)\n"
                            "  %e : Tensor = aten::sin(%x)\n"
                            "  %t : int = aten::mul(%i, %i)\n"
-                           "  %o : (Tensor, Tensor, Tensor, Tensor, int, int, int) = prim::TupleConstruct(%b, %c, %d, %e, %n, %s, %t)\n"
+                           "  %o : (Tensor, Tensor, Tensor, Tensor, int, int, int) = "
+                           "prim::TupleConstruct(%b, %c, %d, %e, %n, %s, %t)\n"
                            "  return (%o)\n");
     node *print = maker(&f, "s")->next;
-    assert_false(alias_can_move_before(f.db, maker(&f, "c"), maker(&f, "b"))); /* b reads what c writes */
+    /* b reads what c writes */
+    assert_false(alias_can_move_before(f.db, maker(&f, "c"), maker(&f, "b")));
     assert_false(alias_can_move_after(f.db, maker(&f, "b"), maker(&f, "c")));
     assert_true(alias_can_move_before(f.db, maker(&f, "d"), maker(&f, "a")));
     assert_true(alias_can_move_before(f.db, maker(&f, "s"), maker(&f, "a")));
@@ -206,8 +212,9 @@ static void test_unknown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views_and_copies), cmocka_unit_test(test_containers), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_training), cmocka_unit_test(test_moving), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_views_and_copies), cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_blocks),           cmocka_unit_test(test_training),
+        cmocka_unit_test(test_moving),           cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

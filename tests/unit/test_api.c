@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_api.c - ctsc.h as a program uses it: values, tensors without copies, errors, saving, threads. */
+/* test_api.c - ctsc.h as a program uses it: values, tensors without copies, errors,
+ * saving, threads. */
 #include "support.h"
 
 #include "ctsc.h"
@@ -9,7 +10,8 @@
 
 static void api_values(void **state) {
     (void)state;
-    ctsc_value *items[] = {ctsc_int_new(3), ctsc_float_new(2.5), ctsc_string_new("a\0b", 3), ctsc_none_new(), ctsc_bool_new(true)};
+    ctsc_value *items[] = {ctsc_int_new(3), ctsc_float_new(2.5), ctsc_string_new("a\0b", 3),
+                           ctsc_none_new(), ctsc_bool_new(true)};
     ctsc_value *t = ctsc_tuple_new(5, items), *l = ctsc_list_new(2, items);
     size_t len = 0;
     assert_int_equal(ctsc_value_kind(t), CTSC_KIND_TUPLE);
@@ -42,7 +44,8 @@ static void api_borrow(void **state) {
     ctsc_value *t = NULL, *same = NULL;
     ctsc_error *e = ctsc_error_new();
     (void)state;
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, sizes, data, api_released, &released, &t, e), CTSC_OK);
+    assert_int_equal(
+        ctsc_tensor_borrow(CTSC_FLOAT32, 2, sizes, data, api_released, &released, &t, e), CTSC_OK);
     assert_ptr_equal(ctsc_tensor_data(t), data);
     assert_int_equal(ctsc_tensor_strides(t)[0], 3);
     assert_int_equal(ctsc_tensor_contiguous(t, &same, e), CTSC_OK);
@@ -53,10 +56,17 @@ static void api_borrow(void **state) {
     assert_int_equal(released, 1);
     /* refused: the callback is not called, the caller keeps the memory */
     t = NULL;
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, bad, data, api_released, &released, &t, e), CTSC_USAGE);
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 65, sizes, data, api_released, &released, &t, e), CTSC_USAGE);
-    assert_int_equal(ctsc_tensor_borrow((ctsc_dtype)99, 2, sizes, data, api_released, &released, &t, e), CTSC_USAGE);
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, sizes, (char *)data + 1, api_released, &released, &t, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, bad, data, api_released, &released, &t, e),
+                     CTSC_USAGE);
+    assert_int_equal(
+        ctsc_tensor_borrow(CTSC_FLOAT32, 65, sizes, data, api_released, &released, &t, e),
+        CTSC_USAGE);
+    assert_int_equal(
+        ctsc_tensor_borrow((ctsc_dtype)99, 2, sizes, data, api_released, &released, &t, e),
+        CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, sizes, (char *)data + 1, api_released,
+                                        &released, &t, e),
+                     CTSC_USAGE);
     assert_null(t);
     assert_int_equal(released, 1);
     ctsc_error_free(e);
@@ -83,9 +93,11 @@ static void api_errors(void **state) {
     assert_null(out);
     ctsc_value_free(arg);
     ctsc_module_free(m);
-    assert_int_equal(ctsc_module_load("tests/corpus/lang/raise_value_error/model.pt", &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_load("tests/corpus/lang/raise_value_error/model.pt", &m, e),
+                     CTSC_OK);
     ctsc_value *in = NULL, *args[4];
-    assert_int_equal(ctsc_value_load("tests/corpus/lang/raise_value_error/inputs.pt", &in, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load("tests/corpus/lang/raise_value_error/inputs.pt", &in, e),
+                     CTSC_OK);
     size_t n = ctsc_value_len(in);
     for (size_t i = 0; i < n; i++) args[i] = ctsc_value_item(in, i);
     assert_int_equal(ctsc_module_run(m, "forward", n, args, NULL, &out, e), CTSC_FAILED);
@@ -117,16 +129,20 @@ static void api_step_limit(void **state) {
 static ctsc_module *api_compiled(const char *text) {
     ctsc_module *m = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_module_compile_text("t.py", text, strlen(text), NULL, &m, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
+    if (ctsc_module_compile_text("t.py", text, strlen(text), NULL, &m, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
     ctsc_error_free(e);
     return m;
 }
 
 /* Loops that have native code: around others, innermost, with a condition. */
 static const char *const api_endless[] = {
-    "import torch\ndef forward(n: int):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n",
-    "import torch\ndef forward(n: int):\n    k = 1\n    for i in range(n):\n        k = (k * 5 + i) % 1000003\n    return k\n",
-    "import torch\ndef forward(n: int):\n    k = 1\n    for i in range(n):\n        for j in range(i % 3):\n            k = (k * 5 + j) % 1000003\n    return k\n",
+    "import torch\ndef forward(n: int):\n    i = 0\n    while i < n:\n        i += 1\n    return "
+    "i\n",
+    "import torch\ndef forward(n: int):\n    k = 1\n    for i in range(n):\n        k = (k * 5 + "
+    "i) % 1000003\n    return k\n",
+    "import torch\ndef forward(n: int):\n    k = 1\n    for i in range(n):\n        for j in "
+    "range(i % 3):\n            k = (k * 5 + j) % 1000003\n    return k\n",
 };
 
 static void *api_cancel_soon(void *c) {
@@ -140,14 +156,16 @@ static void api_cancel_program(const char *text, int opt) {
     ctsc_cancel *c = ctsc_cancel_new();
     ctsc_module *m = api_compiled(text);
     ctsc_value *arg = ctsc_int_new(INT64_MAX), *few = ctsc_int_new(10), *out = NULL;
-    ctsc_run_options o = {.size = sizeof o, .cancel = c}, t = {.size = sizeof t, .timeout_us = 20000};
+    ctsc_run_options o = {.size = sizeof o, .cancel = c},
+                     t = {.size = sizeof t, .timeout_us = 20000};
     pthread_t other;
     assert_int_equal(ctsc_module_set_opt(m, opt, e), CTSC_OK);
     assert_int_equal(pthread_create(&other, NULL, api_cancel_soon, c), 0);
     assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, &o, &out, e), CTSC_LIMIT);
     assert_non_null(strstr(ctsc_error_message(e), "cancelled"));
     pthread_join(other, NULL);
-    assert_int_equal(ctsc_module_run(m, "forward", 1, &few, &o, &out, e), CTSC_LIMIT); /* still set */
+    /* still set */
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &few, &o, &out, e), CTSC_LIMIT);
     assert_true(ctsc_cancel_is_set(c));
     ctsc_cancel_clear(c);
     assert_false(ctsc_cancel_is_set(c));
@@ -156,7 +174,8 @@ static void api_cancel_program(const char *text, int opt) {
     assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, &t, &out, e), CTSC_LIMIT);
     assert_non_null(strstr(ctsc_error_message(e), "limit of time"));
     assert_null(out);
-    ctsc_value_free(arg), ctsc_value_free(few), ctsc_module_free(m), ctsc_cancel_free(c), ctsc_error_free(e);
+    ctsc_value_free(arg), ctsc_value_free(few), ctsc_module_free(m), ctsc_cancel_free(c),
+        ctsc_error_free(e);
 }
 
 static void api_cancel(void **state) {
@@ -167,9 +186,11 @@ static void api_cancel(void **state) {
 
 static void api_memory_limit(void **state) {
     ctsc_error *e = ctsc_error_new();
-    ctsc_module *grow = api_compiled("import torch\ndef forward(n: int):\n    l = [0]\n    for i in range(n):\n        l.append(i)\n"
+    ctsc_module *grow = api_compiled("import torch\ndef forward(n: int):\n    l = [0]\n    for i "
+                                     "in range(n):\n        l.append(i)\n"
                                      "    return len(l)\n"),
-                *wide = api_compiled("import torch\ndef forward(n: int):\n    return torch.zeros(n).sum()\n");
+                *wide = api_compiled(
+                    "import torch\ndef forward(n: int):\n    return torch.zeros(n).sum()\n");
     ctsc_value *many = ctsc_int_new(10000000), *few = ctsc_int_new(1000), *out = NULL;
     ctsc_run_options o = {.size = sizeof o, .max_bytes = 16 << 20};
     (void)state;
@@ -181,7 +202,8 @@ static void api_memory_limit(void **state) {
         assert_int_equal(ctsc_module_run(wide, "forward", 1, &few, &o, &out, e), CTSC_OK);
         ctsc_value_free(out), out = NULL;
     }
-    ctsc_value_free(many), ctsc_value_free(few), ctsc_module_free(grow), ctsc_module_free(wide), ctsc_error_free(e);
+    ctsc_value_free(many), ctsc_value_free(few), ctsc_module_free(grow), ctsc_module_free(wide),
+        ctsc_error_free(e);
 }
 
 static void api_save(void **state) {
@@ -240,10 +262,10 @@ static void api_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(api_values), cmocka_unit_test(api_borrow), cmocka_unit_test(api_errors),
-        cmocka_unit_test(api_step_limit),
-        cmocka_unit_test(api_cancel),
-        cmocka_unit_test(api_memory_limit), cmocka_unit_test(api_save), cmocka_unit_test(api_threads),
+        cmocka_unit_test(api_values), cmocka_unit_test(api_borrow),
+        cmocka_unit_test(api_errors), cmocka_unit_test(api_step_limit),
+        cmocka_unit_test(api_cancel), cmocka_unit_test(api_memory_limit),
+        cmocka_unit_test(api_save),   cmocka_unit_test(api_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

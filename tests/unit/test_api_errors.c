@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_api_errors.c - the ways in which functions of ctsc.h and ctsc_compiler.h fail that no other test goes: each with its status, the words that matter
- * to whoever reads them, and an out-parameter that is left alone. NULL arguments are test_library.c's, damaged archives test_damage.c's, allocations
- * that fail test_compile_faults.c's.
+ * test_api_errors.c - the ways in which functions of ctsc.h and ctsc_compiler.h fail that no other
+ * test goes: each with its status, the words that matter to whoever reads them, and an
+ * out-parameter that is left alone. NULL arguments are test_library.c's, damaged archives
+ * test_damage.c's, allocations that fail test_compile_faults.c's.
  *
- * Found by line coverage: of src/runtime/api/api_*.c and compile.c no line that reports something else than missing memory is left out by the unit tests together.
+ * Found by line coverage: of src/runtime/api/api_*.c and compile.c no line that reports something
+ * else than missing memory is left out by the unit tests together.
  */
 #include "support.h"
 
-#include "ctsc.h"
 #include "base/strbuf.h"
+#include "ctsc.h"
 #include "ctsc_compiler.h"
 
 #include <sys/stat.h>
@@ -20,13 +22,16 @@ static ctsc_error *e; /* of the last call */
 /* call fails with `status`, saying `words`. */
 #define FAILS(status, words, call) fails_as(status, words, #call, call)
 static void fails_as(ctsc_status want, const char *words, const char *call, ctsc_status got) {
-    if (got != want || ctsc_error_status(e) != want) fail_msg("%s: status %d, %s", call, got, ctsc_error_message(e));
-    if (!strstr(ctsc_error_message(e), words)) fail_msg("%s: '%s' is not in: %s", call, words, ctsc_error_message(e));
+    if (got != want || ctsc_error_status(e) != want)
+        fail_msg("%s: status %d, %s", call, got, ctsc_error_message(e));
+    if (!strstr(ctsc_error_message(e), words))
+        fail_msg("%s: '%s' is not in: %s", call, words, ctsc_error_message(e));
 }
 
 static ctsc_module *compiled(const char *text) {
     ctsc_module *m = NULL;
-    if (ctsc_module_compile_text("t.py", text, strlen(text), NULL, &m, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
+    if (ctsc_module_compile_text("t.py", text, strlen(text), NULL, &m, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
     return m;
 }
 
@@ -36,11 +41,12 @@ static ctsc_value *zeros(ctsc_dtype dt, int ndim, const int64_t *sizes) {
     return t;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void errors_readers(void **state) {
     (void)state;
-    ctsc_value *i = ctsc_int_new(7), *b = ctsc_bool_new(true), *key = ctsc_string_new("k", 1), *d = ctsc_dict_new(1, &key, &i);
+    ctsc_value *i = ctsc_int_new(7), *b = ctsc_bool_new(true), *key = ctsc_string_new("k", 1),
+               *d = ctsc_dict_new(1, &key, &i);
     ctsc_value *l = ctsc_list_new(1, &i), *none = ctsc_none_new();
     assert_true(ctsc_value_bool(b));
     assert_false(ctsc_value_bool(i));
@@ -62,13 +68,15 @@ static void errors_readers(void **state) {
     assert_int_equal(ctsc_value_int(v), 7);
     ctsc_value *all[] = {i, b, key, d, l, none, k, v};
     for (size_t n = 0; n < sizeof all / sizeof *all; n++) ctsc_value_free(all[n]);
-    assert_string_equal(ctsc_status_text(CTSC_LIMIT), "a resource limit was reached, memory included");
+    assert_string_equal(ctsc_status_text(CTSC_LIMIT),
+                        "a resource limit was reached, memory included");
     assert_string_equal(ctsc_status_text((ctsc_status)42), "unknown status");
 }
 
 static void errors_objects(void **state) {
     (void)state;
-    ctsc_module *m = compiled("import torch\n@torch.jit.script\nclass P:\n    def __init__(self, x: int):\n        self.x = x\n"
+    ctsc_module *m = compiled("import torch\n@torch.jit.script\nclass P:\n    def __init__(self, "
+                              "x: int):\n        self.x = x\n"
                               "def forward(n: int):\n    return P(n)\n");
     ctsc_value *n = ctsc_int_new(3), *p = NULL;
     assert_int_equal(ctsc_module_run(m, "forward", 1, &n, NULL, &p, e), CTSC_OK);
@@ -88,7 +96,8 @@ static void errors_tensors(void **state) {
     FAILS(CTSC_USAGE, "", ctsc_tensor_new((ctsc_dtype)99, 1, two, &t, e));
     FAILS(CTSC_USAGE, "", ctsc_tensor_new(CTSC_FLOAT32, 65, huge, &t, e));
     assert_int_not_equal(ctsc_tensor_new(CTSC_FLOAT32, 2, huge, &t, e), CTSC_OK);
-    FAILS(CTSC_USAGE, "", ctsc_tensor_borrow(CTSC_FLOAT32, 1, two, (char *)data + 1, NULL, NULL, &t, e));
+    FAILS(CTSC_USAGE, "",
+          ctsc_tensor_borrow(CTSC_FLOAT32, 1, two, (char *)data + 1, NULL, NULL, &t, e));
     FAILS(CTSC_USAGE, "", ctsc_tensor_contiguous(i, &t, e));
     assert_null(t);
     ctsc_value_free(i);
@@ -97,7 +106,8 @@ static void errors_tensors(void **state) {
 static void errors_dlpack(void **state) {
     (void)state;
     ctsc_value *x = zeros(CTSC_FLOAT32, 1, (int64_t[]){4}), *q = NULL;
-    ctsc_value *args[] = {x, ctsc_float_new(0.1), ctsc_int_new(0), ctsc_int_new(12)}; /* 12: qint8 */
+    /* 12: qint8 */
+    ctsc_value *args[] = {x, ctsc_float_new(0.1), ctsc_int_new(0), ctsc_int_new(12)};
     struct DLManagedTensorVersioned *out = NULL;
     assert_int_equal(ctsc_call("aten::quantize_per_tensor", 4, args, &q, e), CTSC_OK);
     FAILS(CTSC_UNSUPPORTED, "DLPack has no type for", ctsc_tensor_to_dlpack(q, &out, e));
@@ -111,7 +121,8 @@ static void to_old_dlpack(void *ctx, const ctsc_attribute_info *a) {
     struct DLManagedTensor *out = NULL;
     (void)ctx;
     if (!a->is_parameter) return;
-    FAILS(CTSC_UNSUPPORTED, "a file's and read-only", ctsc_tensor_to_dlpack_unversioned(a->value, &out, e));
+    FAILS(CTSC_UNSUPPORTED, "a file's and read-only",
+          ctsc_tensor_to_dlpack_unversioned(a->value, &out, e));
     assert_null(out);
 }
 
@@ -124,7 +135,7 @@ static void errors_dlpack_mapped(void **state) {
     ctsc_module_free(m);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void write_file(const char *path, const char *text) {
     FILE *f = fopen(path, "w");
@@ -162,8 +173,10 @@ static void errors_files(void **state) {
 
 static void errors_compile(void **state) {
     (void)state;
-    static const char net[] = "import torch\nimport torch.nn as nn\nclass Main(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-                              "        self.fc = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.fc(x)\n";
+    static const char net[] =
+        "import torch\nimport torch.nn as nn\nclass Main(nn.Module):\n    def __init__(self):\n    "
+        "    super().__init__()\n"
+        "        self.fc = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.fc(x)\n";
     char folder[] = "/tmp/ctsc-errors-XXXXXX", path[80], importer[80], large[80], number[80];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/net.py", folder);
@@ -182,16 +195,34 @@ static void errors_compile(void **state) {
     FAILS(CTSC_BAD_FILE, "it is a folder", ctsc_module_compile(folder, NULL, &m, e));
     FAILS(CTSC_LIMIT, "larger than 64 MiB", ctsc_module_compile(large, NULL, &m, e));
     FAILS(CTSC_FAILED, "missing", ctsc_module_compile(importer, NULL, &m, e));
-    FAILS(CTSC_USAGE, "nothing", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .entry = "nothing"}, &m, e));
-    FAILS(CTSC_BAD_FILE, "none.pt", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = "/nowhere/none.pt"}, &m, e));
-    FAILS(CTSC_BAD_FILE, "", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = path}, &m, e));
-    FAILS(CTSC_BAD_FILE, "does not hold a state_dict", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = number}, &m, e));
-    FAILS(CTSC_LIMIT, "", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .max_steps = 10}, &m, e));
+    FAILS(CTSC_USAGE, "nothing",
+          ctsc_module_compile(
+              path,
+              &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .entry = "nothing"}, &m,
+              e));
+    FAILS(CTSC_BAD_FILE, "none.pt",
+          ctsc_module_compile(path,
+                              &(ctsc_compile_options){.size = sizeof(ctsc_compile_options),
+                                                      .weights = "/nowhere/none.pt"},
+                              &m, e));
+    FAILS(CTSC_BAD_FILE, "",
+          ctsc_module_compile(
+              path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = path},
+              &m, e));
+    FAILS(CTSC_BAD_FILE, "does not hold a state_dict",
+          ctsc_module_compile(
+              path,
+              &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = number}, &m,
+              e));
+    FAILS(CTSC_LIMIT, "",
+          ctsc_module_compile(
+              path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .max_steps = 10},
+              &m, e));
     assert_null(m);
     unlink(path), unlink(importer), unlink(large), unlink(number), rmdir(folder);
 }
 
-/* ---- modules -------------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static void count_operator(void *ctx, const ctsc_operator_info *o) {
     size_t *supported = ctx;
@@ -209,7 +240,8 @@ static void errors_modules(void **state) {
     FAILS(CTSC_USAGE, "level", ctsc_module_set_opt(m, 4, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_run(m, "other", 0, NULL, NULL, &out, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_graph(m, "other", 0, &printed, e));
-    FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_graph_for(m, "other", 0, NULL, 0, &printed, e));
+    FAILS(CTSC_USAGE, "no method 'other'",
+          ctsc_module_graph_for(m, "other", 0, NULL, 0, &printed, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_code(m, "other", &printed, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_signature(m, "other", &signature, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_count_work(m, "other", 0, NULL, &work, e));
@@ -229,13 +261,17 @@ static void errors_modules(void **state) {
 
 static void errors_passes(void **state) {
     (void)state;
-    static const char graph[] = "graph(%x : int):\n  %y : int = aten::neg(%x)\n  return (%y)\n", broken[] = "graph(%x : int):\n  return (%z)\n";
+    static const char graph[] = "graph(%x : int):\n  %y : int = aten::neg(%x)\n  return (%y)\n",
+                      broken[] = "graph(%x : int):\n  return (%z)\n";
     ctsc_module *m = compiled("def forward(x: int):\n    return -x\n");
     ctsc_value *x = ctsc_int_new(1), *y = NULL;
     char *out = NULL;
-    ctsc_opt_options bad = {.passes = "dce,nonsense"}, after = {.passes = "dce", .print_after = "nonsense"}, plain = {.passes = "dce"};
+    ctsc_opt_options bad = {.passes = "dce,nonsense"},
+                     after = {.passes = "dce", .print_after = "nonsense"},
+                     plain = {.passes = "dce"};
     FAILS(CTSC_USAGE, "nonsense", ctsc_opt_text("g.ir", graph, strlen(graph), &bad, &out, e));
-    FAILS(CTSC_USAGE, "no pass 'nonsense'", ctsc_opt_text("g.ir", graph, strlen(graph), &after, &out, e));
+    FAILS(CTSC_USAGE, "no pass 'nonsense'",
+          ctsc_opt_text("g.ir", graph, strlen(graph), &after, &out, e));
     FAILS(CTSC_BAD_FILE, "g.ir:2:", ctsc_opt_text("g.ir", broken, strlen(broken), &plain, &out, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_opt_module(m, "other", &plain, &out, e));
     FAILS(CTSC_USAGE, "no method 'other'", ctsc_module_apply_passes(m, "other", "dce", e));
@@ -251,9 +287,10 @@ static void errors_passes(void **state) {
     ctsc_value_free(x), ctsc_value_free(y), ctsc_module_free(m);
 }
 
-/* ---- devices ---------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
-/* Where the test sets no simulated driver, and a GPU may even be there: only what does not depend on it. */
+/* Where the test sets no simulated driver, and a GPU may even be there: only what does
+ * not depend on it. */
 static void errors_devices(void **state) {
     (void)state;
     ctsc_module *m = compiled("def forward(x: int):\n    return x\n");
@@ -297,7 +334,7 @@ static void errors_environment(void **state) {
     assert_int_equal(((unsigned char *)&little)[sizeof little - 1], 0x5a);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void errors_calls(void **state) {
     (void)state;
@@ -319,18 +356,21 @@ static void errors_calls(void **state) {
     ctsc_scope_reset(s);
     assert_string_equal(ctsc_value_string(ctsc_string(s, "text"), NULL), "text");
     ctsc_value *numbers[] = {ctsc_int(s, 2), ctsc_int(s, 3)};
-    ctsc_value *made = ctsc_op(s, "aten::zeros", 1, ctsc_list(s, 2, numbers)); /* a list of values becomes one of ints */
+    /* a list of values becomes one of ints */
+    ctsc_value *made = ctsc_op(s, "aten::zeros", 1, ctsc_list(s, 2, numbers));
     assert_non_null(made);
     assert_int_equal(ctsc_tensor_sizes(made)[1], 3);
     ctsc_value_free(t), ctsc_value_free(i), ctsc_scope_free(s);
 }
 
-static ctsc_status no_result(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results, ctsc_error *err) {
+static ctsc_status no_result(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results,
+                             ctsc_error *err) {
     (void)ctx, (void)nargs, (void)args, (void)results, (void)err;
     return CTSC_OK;
 }
 
-static ctsc_status impossible_shape(void *ctx, size_t nargs, ctsc_value *const *args, size_t i, ctsc_tensor_shape *out, ctsc_error *err) {
+static ctsc_status impossible_shape(void *ctx, size_t nargs, ctsc_value *const *args, size_t i,
+                                    ctsc_tensor_shape *out, ctsc_error *err) {
     (void)ctx, (void)nargs, (void)args, (void)i, (void)err;
     *out = (ctsc_tensor_shape){.dtype = CTSC_FLOAT32, .ndim = 65};
     return CTSC_OK;
@@ -345,10 +385,13 @@ static void errors_operators(void **state) {
     sb_puts(&many, "errors::many(");
     for (int i = 0; i < 100; i++) sb_printf(&many, "%sTensor t%d", i ? ", " : "", i);
     sb_puts(&many, ") -> Tensor");
-    assert_int_equal(ctsc_register_op("errors::shaped(Tensor x) -> Tensor", no_result, NULL, &shaped, e), CTSC_OK);
+    assert_int_equal(
+        ctsc_register_op("errors::shaped(Tensor x) -> Tensor", no_result, NULL, &shaped, e),
+        CTSC_OK);
     FAILS(CTSC_USAGE, "a tensor that is not possible", ctsc_call("errors::shaped", 1, &t, &out, e));
     assert_int_equal(ctsc_register_op(sb_str(&many), no_result, NULL, NULL, e), CTSC_OK);
-    FAILS(CTSC_UNSUPPORTED, "more than 64 arguments", ctsc_call("errors::many", 100, hundred, &out, e));
+    FAILS(CTSC_UNSUPPORTED, "more than 64 arguments",
+          ctsc_call("errors::many", 100, hundred, &out, e));
     FAILS(CTSC_FAILED, "", ctsc_register_op("errors::broken(", no_result, NULL, NULL, e));
     FAILS(CTSC_ENVIRONMENT, "nowhere", ctsc_load_library("/nowhere/libnone.so", e));
     assert_null(out);
@@ -356,7 +399,7 @@ static void errors_operators(void **state) {
     ctsc_value_free(t);
 }
 
-/* ---- traces -------------------------------------------------------------------------------------------------------------- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 /* Gives a list whose last item depends on how often it was called. */
 static ctsc_value *unsteady(void *ctx, ctsc_scope *s, size_t n, ctsc_value *const *inputs) {
@@ -379,20 +422,26 @@ static ctsc_value *takes_list(void *ctx, ctsc_scope *s, size_t n, ctsc_value *co
     return ctsc_add(s, ctsc_item(s, inputs[0], 0), ctsc_item(s, inputs[0], 1));
 }
 
-static const char hooks[] = "import torch\nfrom typing import Tuple\nimport torch.nn as nn\ndef hook(self, x: Tuple[torch.Tensor], y: torch.Tensor):\n    return y + 1\n"
-                            "class Main(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_forward_hook(hook)\n"
-                            "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n        return x\n";
+static const char hooks[] =
+    "import torch\nfrom typing import Tuple\nimport torch.nn as nn\ndef hook(self, x: "
+    "Tuple[torch.Tensor], y: torch.Tensor):\n    return y + 1\n"
+    "class Main(nn.Module):\n    def __init__(self):\n        super().__init__()\n        "
+    "self.register_forward_hook(hook)\n"
+    "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n        return x\n";
 
 static void errors_traces(void **state) {
     (void)state;
     ctsc_module *m = NULL;
-    ctsc_value *t = zeros(CTSC_FLOAT32, 1, (int64_t[]){2}), *two[] = {t, t}, *list = ctsc_list_new(2, two);
+    ctsc_value *t = zeros(CTSC_FLOAT32, 1, (int64_t[]){2}), *two[] = {t, t},
+               *list = ctsc_list_new(2, two);
     int calls = 0;
     FAILS(CTSC_FAILED, "", ctsc_trace(unsteady, &calls, 1, &t, NULL, &m, e));
     calls = 0;
-    FAILS(CTSC_FAILED, "that the function did not make again", ctsc_trace(tires, &calls, 1, &t, NULL, &m, e));
+    FAILS(CTSC_FAILED, "that the function did not make again",
+          ctsc_trace(tires, &calls, 1, &t, NULL, &m, e));
     assert_null(m);
-    if (ctsc_trace(takes_list, NULL, 1, &list, NULL, &m, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
+    if (ctsc_trace(takes_list, NULL, 1, &list, NULL, &m, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
     ctsc_scope *s = ctsc_scope_new();
     assert_int_equal(ctsc_trace_end(s, t, &m, e), CTSC_USAGE); /* none has begun */
     assert_int_equal(ctsc_trace_begin(s, NULL), CTSC_OK);
@@ -420,10 +469,13 @@ static int errors_teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_readers),  cmocka_unit_test(errors_objects),     cmocka_unit_test(errors_tensors),   cmocka_unit_test(errors_dlpack), cmocka_unit_test(errors_dlpack_mapped),
-        cmocka_unit_test(errors_files),    cmocka_unit_test(errors_compile),     cmocka_unit_test(errors_modules),   cmocka_unit_test(errors_passes),
-        cmocka_unit_test(errors_devices),  cmocka_unit_test(errors_environment), cmocka_unit_test(errors_calls),     cmocka_unit_test(errors_operators),
-        cmocka_unit_test(errors_traces),
+        cmocka_unit_test(errors_readers),       cmocka_unit_test(errors_objects),
+        cmocka_unit_test(errors_tensors),       cmocka_unit_test(errors_dlpack),
+        cmocka_unit_test(errors_dlpack_mapped), cmocka_unit_test(errors_files),
+        cmocka_unit_test(errors_compile),       cmocka_unit_test(errors_modules),
+        cmocka_unit_test(errors_passes),        cmocka_unit_test(errors_devices),
+        cmocka_unit_test(errors_environment),   cmocka_unit_test(errors_calls),
+        cmocka_unit_test(errors_operators),     cmocka_unit_test(errors_traces),
     };
     return cmocka_run_group_tests(tests, errors_setup, errors_teardown);
 }

@@ -174,7 +174,8 @@ static void assert_record(archive *a, const char *name, const void *want, size_t
 
 static const raw_entry two[] = {
     {.name = "m/data.pkl", .data = "hello", .len = 5},
-    {.name = "m/data/0", .data = "0123456789abcdef", .len = 16, .align = 64}};
+    {.name = "m/data/0", .data = "0123456789abcdef", .len = 16, .align = 64},
+};
 
 /* An archive as libzip writes it: one record stored, one deflated. */
 static bytes libzip_archive(const char *text, size_t len) {
@@ -339,8 +340,8 @@ static void test_overlap(void **state) {
 
 static void test_wrong_crc(void **state) {
     (void)state;
-    bytes b =
-        raw_zip(&(raw_entry){.name = "m/a", .data = "abc", .len = 3, .wrong_crc = true}, 1, false);
+    bytes b = raw_zip(&(raw_entry){.name = "m/a", .data = "abc", .len = 3, .wrong_crc = true}, 1,
+                      false);
     archive *a;
     diag d = {0};
     storage *st;
@@ -588,7 +589,8 @@ static void test_debuginfo(void **state) {
     (void)state;
     const raw_entry e[] = {
         {.name = "m/x.debug_pkl", .data = debug_pkl, .len = sizeof debug_pkl - 1},
-        {.name = "m/bad.debug_pkl", .data = "\x80\x02]", .len = 3}};
+        {.name = "m/bad.debug_pkl", .data = "\x80\x02]", .len = 3},
+    };
     bytes b = raw_zip(e, 2, false);
     archive *a;
     assert_int_equal(open_bytes(NULL, &b, &a), CTSC_OK);

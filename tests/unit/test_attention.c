@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_attention.c - attention. The expected texts are PyTorch 1.13.1's. Heads of random sizes, strides and masks are compared with sums in double.
+ * test_attention.c - attention. The expected texts are PyTorch 1.13.1's. Heads of random sizes,
+ * strides and masks are compared with sums in double.
  */
 #include "opcase.h"
 
@@ -179,7 +180,7 @@ static void test_multi_head(void **state) {
     opcase_run(multi_head, sizeof multi_head / sizeof multi_head[0]);
 }
 
-/* ---- random heads ------------------------------------------------------------------------------------------- */
+/* ---- random heads ---------------------------------------------------------------------------- */
 
 static uint64_t heads_state = 7;
 
@@ -188,12 +189,14 @@ static int64_t heads_below(int64_t n) {
     return (int64_t)((heads_state >> 33) % (uint64_t)n);
 }
 
-/* [n0, n1, n2, n3] of numbers in [-2, 2), in memory in that order or with the middle dims exchanged. */
+/* [n0, n1, n2, n3] of numbers in [-2, 2), in memory in that order or with the middle
+ * dims exchanged. */
 static tensor *heads_tensor(const int64_t *sizes, bool exchanged) {
     int64_t laid[4] = {sizes[0], sizes[exchanged ? 2 : 1], sizes[exchanged ? 1 : 2], sizes[3]};
     tensor *t, *turned;
     assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, laid, &t), CTSC_OK);
-    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)[i] = (float)heads_below(4096) / 1024 - 2;
+    for (int64_t i = 0; i < t->numel; i++)
+        TENSOR_AT(t, float)[i] = (float)heads_below(4096) / 1024 - 2;
     if (!exchanged) return t;
     assert_int_equal(tensor_transpose(NULL, t, 1, 2, &turned), CTSC_OK);
     tensor_unref(t);
@@ -208,17 +211,20 @@ static float *heads_at(const tensor *t, int64_t b, int64_t h, int64_t i, int64_t
 }
 
 /* Row i of a head, in double. */
-static void heads_want(const attention_call *c, int64_t b, int64_t h, int64_t i, double *weights, double *row) {
+static void heads_want(const attention_call *c, int64_t b, int64_t h, int64_t i, double *weights,
+                       double *row) {
     int64_t keys = c->k->sizes[2], depth = c->q->sizes[3], width = c->v->sizes[3];
     double max = -INFINITY, sum = 0;
     for (int64_t j = 0; j < keys; j++) {
         double x = 0;
-        for (int64_t e = 0; e < depth; e++) x += (double)*heads_at(c->q, b, h, i, e) * *heads_at(c->k, b, h, j, e);
+        for (int64_t e = 0; e < depth; e++)
+            x += (double)*heads_at(c->q, b, h, i, e) * *heads_at(c->k, b, h, j, e);
         x = x * c->scale + (c->mask ? *heads_at(c->mask, b, h, i, j) : 0);
         weights[j] = c->causal && j > i ? -INFINITY : x;
         max = fmax(max, weights[j]);
     }
-    for (int64_t j = 0; j < keys; j++) sum += weights[j] = c->safe && max == -INFINITY ? 0 : exp(weights[j] - max);
+    for (int64_t j = 0; j < keys; j++)
+        sum += weights[j] = c->safe && max == -INFINITY ? 0 : exp(weights[j] - max);
     for (int64_t e = 0; e < width; e++) {
         row[e] = 0;
         for (int64_t j = 0; j < keys; j++) row[e] += weights[j] * *heads_at(c->v, b, h, j, e);
@@ -227,7 +233,8 @@ static void heads_want(const attention_call *c, int64_t b, int64_t h, int64_t i,
 }
 
 static void heads_check(const attention_call *c) {
-    double *weights = malloc(sizeof(double) * (size_t)c->k->sizes[2]), *row = malloc(sizeof(double) * (size_t)c->v->sizes[3]);
+    double *weights = malloc(sizeof(double) * (size_t)c->k->sizes[2]),
+           *row = malloc(sizeof(double) * (size_t)c->v->sizes[3]);
     for (int64_t b = 0; b < c->out->sizes[0]; b++)
         for (int64_t h = 0; h < c->out->sizes[1]; h++)
             for (int64_t i = 0; i < c->out->sizes[2]; i++) {
@@ -235,9 +242,12 @@ static void heads_check(const attention_call *c) {
                 for (int64_t e = 0; e < c->out->sizes[3]; e++) {
                     double got = *heads_at(c->out, b, h, i, e);
                     if (!(fabs(got - row[e]) <= 2e-5) && !(isnan(got) && isnan(row[e])))
-                        fail_msg("%lld rows, %lld keys of %lld, width %lld%s%s: row %lld, element %lld: %.9g instead of %.9g", (long long)c->q->sizes[2],
-                                 (long long)c->k->sizes[2], (long long)c->q->sizes[3], (long long)c->v->sizes[3], c->mask ? ", mask" : "",
-                                 c->causal ? ", causal" : "", (long long)i, (long long)e, got, row[e]);
+                        fail_msg("%lld rows, %lld keys of %lld, width %lld%s%s: row %lld, element "
+                                 "%lld: %.9g instead of %.9g",
+                                 (long long)c->q->sizes[2], (long long)c->k->sizes[2],
+                                 (long long)c->q->sizes[3], (long long)c->v->sizes[3],
+                                 c->mask ? ", mask" : "", c->causal ? ", causal" : "", (long long)i,
+                                 (long long)e, got, row[e]);
                 }
             }
     free(weights);
@@ -245,11 +255,13 @@ static void heads_check(const attention_call *c) {
 }
 
 static tensor *heads_mask(int64_t batch, int64_t heads, int64_t rows, int64_t keys) {
-    int64_t sizes[4] = {heads_below(2) ? 1 : batch, heads_below(2) ? 1 : heads, heads_below(4) ? rows : 1, keys};
+    int64_t sizes[4] = {heads_below(2) ? 1 : batch, heads_below(2) ? 1 : heads,
+                        heads_below(4) ? rows : 1, keys};
     tensor *t = heads_tensor(sizes, false);
     bool hides_rows = heads_below(4) == 0;
     for (int64_t i = 0; i < t->numel; i++)
-        if (heads_below(3) == 0 || (hides_rows && i / keys % 5 == 0)) TENSOR_AT(t, float)[i] = -INFINITY;
+        if (heads_below(3) == 0 || (hides_rows && i / keys % 5 == 0))
+            TENSOR_AT(t, float)[i] = -INFINITY;
     return t;
 }
 
@@ -257,12 +269,21 @@ static void test_random_heads(void **state) {
     (void)state;
     for (int turn = 0; turn < 400; turn++) {
         bool longer = turn % 100 == 0;
-        int64_t batch = 1 + heads_below(3), heads = 1 + heads_below(3), rows = 1 + heads_below(longer ? 300 : 70), keys = 1 + heads_below(longer ? 1300 : 90);
+        int64_t batch = 1 + heads_below(3), heads = 1 + heads_below(3),
+                rows = 1 + heads_below(longer ? 300 : 70),
+                keys = 1 + heads_below(longer ? 1300 : 90);
         int64_t depth = 1 + heads_below(70), width = 1 + heads_below(70);
-        int64_t q[4] = {batch, heads, rows, depth}, k[4] = {batch, heads_below(4) ? heads : 1, keys, depth}, v[4] = {batch, k[1], keys, width};
+        int64_t q[4] = {batch, heads, rows, depth},
+                k[4] = {batch, heads_below(4) ? heads : 1, keys, depth},
+                v[4] = {batch, k[1], keys, width};
         int64_t out[4] = {batch, heads, rows, width};
-        attention_call c = {.q = heads_tensor(q, heads_below(2)), .k = heads_tensor(k, heads_below(2)), .v = heads_tensor(v, heads_below(2)),
-                            .out = heads_tensor(out, heads_below(2)), .causal = heads_below(3) == 0, .safe = heads_below(2), .scale = 0.3};
+        attention_call c = {.q = heads_tensor(q, heads_below(2)),
+                            .k = heads_tensor(k, heads_below(2)),
+                            .v = heads_tensor(v, heads_below(2)),
+                            .out = heads_tensor(out, heads_below(2)),
+                            .causal = heads_below(3) == 0,
+                            .safe = heads_below(2),
+                            .scale = 0.3};
         if (heads_below(3) == 0) c.mask = heads_mask(batch, heads, rows, keys);
         assert_int_equal(attention_compute(NULL, &c), CTSC_OK);
         heads_check(&c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_background.c - kernels that are compiled while calls go on: the thread and its queue, kernels asked for and waited for, programs whose
- * compiler takes as long as the test wants (a gate that it cannot pass), the ends of modules, threads and processes meanwhile.
+ * test_background.c - kernels that are compiled while calls go on: the thread and its queue,
+ * kernels asked for and waited for, programs whose compiler takes as long as the test wants (a gate
+ * that it cannot pass), the ends of modules, threads and processes meanwhile.
  */
 #include "support.h"
 
@@ -17,7 +18,7 @@
 
 static bool have_compiler;
 
-/* ---- the gate -------------------------------------------------------------------------------------------- */
+/* ---- the gate -------------------------------------------------------------------------------- */
 
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
@@ -47,14 +48,12 @@ static void gate_await_job(void) {
     pthread_mutex_unlock(&gate_lock);
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 typedef struct step { background_job job; char name; } step;
 static char step_order[8];
 
-static void step_run(background_job *j) {
-    step_order[strlen(step_order)] = ((step *)j)->name;
-}
+static void step_run(background_job *j) { step_order[strlen(step_order)] = ((step *)j)->name; }
 
 static void background_jobs(void **state) {
     (void)state;
@@ -75,12 +74,13 @@ static void background_jobs(void **state) {
     assert_true(background_wait(&s[3].job, UINT64_MAX));
     assert_true(background_wait(NULL, UINT64_MAX));
     assert_string_equal(step_order, "adce");
-    assert_true(background_add(&s[1].job)); /* by another thread: the first is gone, or about to be */
+    /* by another thread: the first is gone, or about to be */
+    assert_true(background_add(&s[1].job));
     assert_true(background_wait(NULL, UINT64_MAX));
     assert_string_equal(step_order, "adceb");
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 /* expected: a kernel_state, or -1 for any. */
 static const kernel *kernel_request(codegen *c, int times, int expected) {
@@ -88,7 +88,8 @@ static const kernel *kernel_request(codegen *c, int times, int expected) {
     diag d = {0};
     const kernel *k = NULL;
     arena_init(&a);
-    if (codegen_request(c, nests_power(&a, DT_FLOAT32, times), &k, &d) != CTSC_OK) fail_msg("%s", diag_message(&d));
+    if (codegen_request(c, nests_power(&a, DT_FLOAT32, times), &k, &d) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
     arena_free(&a);
     kernel_state found = codegen_wait(c, k, 0);
     if (expected >= 0) assert_int_equal(found, expected);
@@ -123,7 +124,9 @@ static void background_kernels(void **state) {
     const kernel *own;
     codegen *c = kernel_codegen();
     gate_set(true);
-    const kernel *first = kernel_request(c, 1, KERNEL_WORKING), *second = kernel_request(c, 2, KERNEL_WORKING), *third = kernel_request(c, 3, KERNEL_WORKING);
+    const kernel *first = kernel_request(c, 1, KERNEL_WORKING),
+                 *second = kernel_request(c, 2, KERNEL_WORKING),
+                 *third = kernel_request(c, 3, KERNEL_WORKING);
     assert_ptr_equal(first, kernel_request(c, 1, KERNEL_WORKING));
     assert_int_equal(codegen_wait(c, third, clock_now() + 1000000), KERNEL_WORKING);
     assert_int_equal(codegen_get_stats(c).working, 3);
@@ -169,7 +172,8 @@ static void background_free(void **state) {
 
 static void background_no_compiler(void **state) {
     (void)state;
-    codegen *c = codegen_new(&(codegen_options){.folder = "", .library = "/nowhere/libctsc-jit.so"});
+    codegen *c = codegen_new(
+        &(codegen_options){.folder = "", .library = "/nowhere/libctsc-jit.so"});
     gate_set(true);
     assert_false(codegen_prepare(c, 0));
     assert_false(codegen_prepare(c, clock_now() + 1000000));
@@ -189,7 +193,8 @@ static void background_failure(void **state) {
     arena_init(&a);
     nest *n = nest_new(&a, "wrong");
     nest_buffer *out = nest_add_buffer(n, "out", DT_FLOAT32, 0);
-    nest_store(n, out, nest_int(n, 0), nest_call1(n, "no_such_function", nest_const_float(n, NEST_F32, 1)));
+    nest_store(n, out, nest_int(n, 0),
+               nest_call1(n, "no_such_function", nest_const_float(n, NEST_F32, 1)));
     assert_int_equal(codegen_request(c, n, &k, &d), CTSC_OK);
     arena_free(&a);
     assert_int_equal(codegen_wait(c, k, clock_now() + UINT64_C(60000000000)), KERNEL_FAILED);
@@ -199,26 +204,27 @@ static void background_failure(void **state) {
     codegen_free(c);
 }
 
-/* ---- programs ---------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
-#define PROGRAM_GROUPS(number) \
-    "import torch\n" \
-    "def forward(x: torch.Tensor) -> torch.Tensor:\n" \
-    "    y = torch.sin(x) * " number " + torch.exp(-x)\n" \
-    "    y = torch.sort(y, dim=0)[0]\n" \
+#define PROGRAM_GROUPS(number)                                                                     \
+    "import torch\n"                                                                               \
+    "def forward(x: torch.Tensor) -> torch.Tensor:\n"                                              \
+    "    y = torch.sin(x) * " number " + torch.exp(-x)\n"                                          \
+    "    y = torch.sort(y, dim=0)[0]\n"                                                            \
     "    return torch.tanh(y) * y + " number "\n"
-#define PROGRAM_LOOP(number) \
-    "import torch\n" \
-    "def forward(x: torch.Tensor) -> float:\n" \
-    "    total = " number "\n" \
-    "    for i in range(1000):\n" \
-    "        total = total * 0.5 + float(i % 7)\n" \
+#define PROGRAM_LOOP(number)                                                                       \
+    "import torch\n"                                                                               \
+    "def forward(x: torch.Tensor) -> float:\n"                                                     \
+    "    total = " number "\n"                                                                     \
+    "    for i in range(1000):\n"                                                                  \
+    "        total = total * 0.5 + float(i % 7)\n"                                                 \
     "    return total + float(x.size(0))\n"
 
 static ctsc_module *program_new(const char *text, int level) {
     ctsc_module *m = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_module_compile_text("program.py", text, strlen(text), NULL, &m, e) != CTSC_OK || ctsc_module_set_opt(m, level, e) != CTSC_OK)
+    if (ctsc_module_compile_text("program.py", text, strlen(text), NULL, &m, e) != CTSC_OK ||
+        ctsc_module_set_opt(m, level, e) != CTSC_OK)
         fail_msg("%s", ctsc_error_message(e));
     ctsc_error_free(e);
     return m;
@@ -229,8 +235,10 @@ static ctsc_value *program_call(const ctsc_module *m) {
     ctsc_error *e = ctsc_error_new();
     ctsc_value *x = NULL, *out = NULL;
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, &n, &x, e), CTSC_OK);
-    for (int i = 0; i < n; i++) ((float *)ctsc_tensor_data(x))[i] = (float)(i * 37 % 97) * 0.03f - 1;
-    if (ctsc_module_run(m, "forward", 1, &x, NULL, &out, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
+    for (int i = 0; i < n; i++)
+        ((float *)ctsc_tensor_data(x))[i] = (float)(i * 37 % 97) * 0.03f - 1;
+    if (ctsc_module_run(m, "forward", 1, &x, NULL, &out, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
     ctsc_value_free(x);
     ctsc_error_free(e);
     return out;
@@ -262,7 +270,8 @@ static void background_program(void **state) {
     (void)state;
     if (!have_compiler) skip();
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
-    ctsc_module *plain = program_new(PROGRAM_GROUPS("1.75"), 0), *m = program_new(PROGRAM_GROUPS("1.75"), 2);
+    ctsc_module *plain = program_new(PROGRAM_GROUPS("1.75"), 0),
+                *m = program_new(PROGRAM_GROUPS("1.75"), 2);
     ctsc_value *reference = program_call(plain);
     int64_t before = program_stats().compiled + program_stats().from_disk;
     gate_set(true);
@@ -283,7 +292,8 @@ static void background_module_freed(void **state) {
     (void)state;
     if (!have_compiler) skip();
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
-    ctsc_module *m = program_new(PROGRAM_GROUPS("3.5"), 2), *other = program_new(PROGRAM_GROUPS("3.5"), 2);
+    ctsc_module *m = program_new(PROGRAM_GROUPS("3.5"), 2),
+                *other = program_new(PROGRAM_GROUPS("3.5"), 2);
     ctsc_value *first = program_call(other);
     gate_set(true);
     for (int call = 0; call < 4; call++) program_check(m, first, false);
@@ -303,10 +313,12 @@ static void background_module_freed(void **state) {
 static void background_loops(void **state) {
     (void)state;
     if (!have_compiler) skip();
-    static const char *const texts[] = {PROGRAM_LOOP("0.25"), PROGRAM_LOOP("0.5"), PROGRAM_LOOP("0.75")};
+    static const char *const texts[] = {PROGRAM_LOOP("0.25"), PROGRAM_LOOP("0.5"),
+                                        PROGRAM_LOOP("0.75")};
     for (int mode = 0; mode < 3; mode++) { /* in the background, in calls, at level 3 */
         ctsc_set_compiling(mode == 1 ? CTSC_COMPILE_IN_CALLS : CTSC_COMPILE_BACKGROUND);
-        ctsc_module *plain = program_new(texts[mode], 0), *m = program_new(texts[mode], mode == 2 ? 3 : 2);
+        ctsc_module *plain = program_new(texts[mode], 0),
+                    *m = program_new(texts[mode], mode == 2 ? 3 : 2);
         ctsc_value *want = program_call(plain);
         int64_t before = program_stats().compiled + program_stats().from_disk;
         gate_set(true);
@@ -334,7 +346,8 @@ static void background_threads(void **state) {
     (void)state;
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
     pthread_t threads[8];
-    ctsc_module *m[2] = {program_new(PROGRAM_GROUPS("0.625"), 2), program_new(PROGRAM_GROUPS("0.375"), 2)};
+    ctsc_module *m[2] = {program_new(PROGRAM_GROUPS("0.625"), 2),
+                         program_new(PROGRAM_GROUPS("0.375"), 2)};
     ctsc_value *want[2] = {program_call(m[0]), program_call(m[1])};
     crowd_member members[2] = {{m[0], want[0]}, {m[1], want[1]}};
     for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, crowd_calls, &members[i % 2]);
@@ -347,7 +360,7 @@ static void background_threads(void **state) {
     }
 }
 
-/* ---- processes ----------------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* The status of a child that does `work`. */
 static int child_status(void (*work)(void)) {
@@ -398,7 +411,9 @@ static const kernel *fork_kernels[2];
 
 static void child_waits(void) {
     for (int i = 0; i < 2; i++)
-        if (codegen_wait(codegen_shared(), fork_kernels[i], clock_now() + UINT64_C(60000000000)) != KERNEL_READY) _exit(1);
+        if (codegen_wait(codegen_shared(), fork_kernels[i], clock_now() + UINT64_C(60000000000)) !=
+            KERNEL_READY)
+            _exit(1);
     kernel_check(fork_kernels[0], 30);
     kernel_check(fork_kernels[1], 31);
 }
@@ -426,10 +441,12 @@ static int background_setup(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(background_jobs),    cmocka_unit_test(background_kernels), cmocka_unit_test(background_free),
-        cmocka_unit_test(background_no_compiler), cmocka_unit_test(background_failure), cmocka_unit_test(background_program),
-        cmocka_unit_test(background_module_freed), cmocka_unit_test(background_loops), cmocka_unit_test(background_threads),
-        cmocka_unit_test(background_exit),    cmocka_unit_test(background_fork),
+        cmocka_unit_test(background_jobs),         cmocka_unit_test(background_kernels),
+        cmocka_unit_test(background_free),         cmocka_unit_test(background_no_compiler),
+        cmocka_unit_test(background_failure),      cmocka_unit_test(background_program),
+        cmocka_unit_test(background_module_freed), cmocka_unit_test(background_loops),
+        cmocka_unit_test(background_threads),      cmocka_unit_test(background_exit),
+        cmocka_unit_test(background_fork),
     };
     return cmocka_run_group_tests(tests, background_setup, NULL);
 }

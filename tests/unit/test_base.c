@@ -3,12 +3,12 @@
  * test_base.c - memory, pages, arenas, vectors, strings, maps, diagnostics and the thread pool.
  */
 #include "base/diag.h"
+#include "base/limits.h"
 #include "base/map.h"
 #include "base/pages.h"
-#include "base/limits.h"
+#include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/thread_steps.h"
-#include "base/text.h"
 
 #include <ctype.h>
 #include <locale.h>
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* ---- an allocator that fails ---------------------------------------------------------------- */
+/* ---- an allocator that fails ----------------------------------------------------------------- */
 
 typedef struct failing_allocator {
     long left; /* allocations until failure; then every one fails */
@@ -53,7 +53,7 @@ static void with_failures(bool (*body)(void)) {
     fail_msg("never succeeds");
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_mem(void **state) {
     (void)state;
@@ -200,14 +200,16 @@ static void test_strbuf(void **state) {
     mem_free(s);
 }
 
-/* ---- diagnostics ---------------------------------------------------------------------------- */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
 static const char program[] = "def f(x):\n\ty = \"\xc3\xa9\" + x\n    return y\n";
 
-/* The same texts in every locale there is here; where none has a comma, make test-machines makes one. */
+/* The same texts in every locale there is here; where none has a comma, make
+ * test-machines makes one. */
 static void test_text(void **state) {
     (void)state;
-    static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE.ISO-8859-1", "fr_FR.UTF-8", "tr_TR.UTF-8"};
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE.ISO-8859-1", "fr_FR.UTF-8",
+                                          "tr_TR.UTF-8"};
     for (size_t i = 0; i < sizeof locales / sizeof *locales; i++) {
         if (!setlocale(LC_ALL, locales[i])) continue;
         char text[32], *end;
@@ -294,9 +296,7 @@ static bool origin_of_all(struct source *s, uint32_t begin, source_range *out) {
     return true;
 }
 
-static void origin_release(void *ctx) {
-    source_unref(ctx);
-}
+static void origin_release(void *ctx) { source_unref(ctx); }
 
 static void test_origin(void **state) {
     (void)state;
@@ -347,7 +347,7 @@ static void test_diag_failures(void **state) {
     with_failures(body_diag);
 }
 
-/* ---- the pool ------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 typedef struct pool_record {
     atomic_int covered[5000];
@@ -414,7 +414,8 @@ static void steps_mark(void *ctx, int64_t step, int64_t chunk) {
     if (step == r->stop) atomic_store(&r->cancelled, true);
 }
 
-/* Each chunk once, none before all of the step in front of it are done; limits end it between steps. */
+/* Each chunk once, none before all of the step in front of it are done; limits end
+ * it between steps. */
 static void test_pool_steps(void **state) {
     (void)state;
     static const int64_t cases[][2] = {{40, 70}, {40, 1}, {1, 5}, {33, 2}, {0, 4}, {4, 0}};
@@ -431,7 +432,8 @@ static void test_pool_steps(void **state) {
                 limits_use(outer);
                 assert_false(r.early);
                 for (int64_t step = 0; step < (stopped ? 2 : cases[i][0]); step++)
-                    for (int64_t c = 0; c < 70; c++) assert_int_equal(r.covered[step][c], c < r.chunks);
+                    for (int64_t c = 0; c < 70; c++)
+                        assert_int_equal(r.covered[step][c], c < r.chunks);
             }
     pool_set_threads(0);
 }
@@ -483,20 +485,13 @@ static void test_pages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mem),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_arena_failures),
-        cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_strbuf),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_render),
-        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_diag_failures),
-        cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_pool_steps),
-        cmocka_unit_test(test_pool_shared),
+        cmocka_unit_test(test_mem),           cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_failures),
+        cmocka_unit_test(test_containers),    cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_pool_shared),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -146,10 +146,8 @@ static void call_run(call *c, const char *key, const char *args, counting *count
     count->fail_at = 0;
     int n = o->schema->nreturns;
     sb_clear(&c->text);
-    if (c->status != CTSC_OK)
-        sb_puts(&c->text, diag_message(&d));
-    else if (n > 1)
-        sb_putc(&c->text, '(');
+    if (c->status != CTSC_OK) sb_puts(&c->text, diag_message(&d));
+    else if (n > 1) sb_putc(&c->text, '(');
     for (int i = 0; c->status == CTSC_OK && i < n; i++) {
         if (i) sb_puts(&c->text, ", ");
         value_print(results[i], &c->text);
@@ -258,7 +256,8 @@ static void test_peculiar(void **state) {
         {"aten::device", "'cuda:1x'", NULL, "Invalid device string: 'cuda:1x'"},
         {"aten::device", "'cuda1'", NULL, "Invalid device string: 'cuda1'"},
         {"aten::device", "'cuda:99999999999999999999'", NULL,
-         "Could not parse device index '99999999999999999999' in device string 'cuda:99999999999999999999'"},
+         "Could not parse device index '99999999999999999999' in device string "
+         "'cuda:99999999999999999999'"},
         {"aten::_unwrap_optional", "None", NULL, "Unwrapping null optional"},
     };
     builtin_check_all(rows, sizeof rows / sizeof *rows);
@@ -313,7 +312,8 @@ static void test_generic(void **state) {
         {"aten::copy.Dict_str", "{'a': 1}", "{a: 1}", NULL},
         {"aten::frexp", "-3.75", "(-0.9375, 2)", NULL},
         {"aten::modf", "-3.75", "(-0.75, -3.)", NULL},
-        {"aten::slice.t", "[0, 1], None, None, -9223372036854775808", NULL, "List slice step is out of bounds"},
+        {"aten::slice.t", "[0, 1], None, None, -9223372036854775808", NULL,
+         "List slice step is out of bounds"},
         {"aten::pow.int", "0, -2", NULL, "0.0 cannot be raised to a negative power"},
         {"aten::pow.float_int", "-0.0, -3", NULL, "0.0 cannot be raised to a negative power"},
         {"aten::pow.int_float", "0, -0.5", NULL, "0.0 cannot be raised to a negative power"},

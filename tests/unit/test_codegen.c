@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_codegen.c - loop nests built by hand, compiled for several processors, against the same in plain C;
- * the verifier, the printer, and the kernel cache.
+ * test_codegen.c - loop nests built by hand, compiled for several processors, against the same in
+ * plain C; the verifier, the printer, and the kernel cache.
  *
  * Without libctsc-jit.so what needs machine code is skipped, with a message.
  */
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- running on every processor --------------------------------------------------------- */
+/* ---- running on every processor -------------------------------------------------------------- */
 
 static const char *const levels[] = {"host", "sse2", "avx2", "avx512"};
 enum { LEVELS = sizeof levels / sizeof *levels };
@@ -41,16 +41,18 @@ static int codegen_teardown(void **state) {
     return 0;
 }
 
-/* The kernel of n for level i; NULL if this machine cannot run it (it was compiled all the same). */
+/* The kernel of n for level i; NULL if this machine cannot run it (it was
+ * compiled all the same). */
 static const kernel *compile_at(nest *n, int i) {
     const kernel *k = NULL;
     diag d = {0};
-    if (codegen_kernel(generators[i], n, &k, &d) != CTSC_OK) fail_msg("%s: %s", levels[i], diag_message(&d));
+    if (codegen_kernel(generators[i], n, &k, &d) != CTSC_OK)
+        fail_msg("%s: %s", levels[i], diag_message(&d));
     return codegen_runnable(generators[i]) ? k : NULL;
 }
 
-#define FOR_KERNELS(n, k)                                                                                    \
-    for (int level = 0; have_compiler && level < LEVELS; level++)                                            \
+#define FOR_KERNELS(n, k)                                                                          \
+    for (int level = 0; have_compiler && level < LEVELS; level++)                                  \
         for (const kernel *k = compile_at(n, level); k; k = NULL)
 
 static float *floats_new(int64_t count) {
@@ -60,15 +62,18 @@ static float *floats_new(int64_t count) {
 }
 
 static bool near_float(float got, float want, float tol) {
-    return got == want || fabsf(got - want) <= tol + tol * fabsf(want) || (got != got && want != want);
+    return got == want || fabsf(got - want) <= tol + tol * fabsf(want) ||
+           (got != got && want != want);
 }
-static void floats_check(const float *got, const float *want, int64_t n, float tol, const char *cpu) {
+static void floats_check(const float *got, const float *want, int64_t n, float tol,
+                         const char *cpu) {
     for (int64_t i = 0; i < n; i++)
         if (!near_float(got[i], want[i], tol))
-            fail_msg("%s: element %d is %.9g, not %.9g", cpu, (int)i, (double)got[i], (double)want[i]);
+            fail_msg("%s: element %d is %.9g, not %.9g", cpu, (int)i, (double)got[i],
+                     (double)want[i]);
 }
 
-/* ---- pointwise -------------------------------------------------------------------------- */
+/* ---- pointwise ------------------------------------------------------------------------------- */
 
 static void codegen_power(void **state) {
     (void)state;
@@ -78,7 +83,8 @@ static void codegen_power(void **state) {
     static const int64_t sizes[] = {0, 1, 5, 31, 32, 33, 1000};
     FOR_KERNELS(n, k) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            float *x = floats_new(sizes[s]), *out = floats_new(sizes[s]), *want = floats_new(sizes[s]);
+            float *x = floats_new(sizes[s]), *out = floats_new(sizes[s]),
+                  *want = floats_new(sizes[s]);
             for (int64_t i = 0; i < sizes[s]; i++) {
                 want[i] = x[i];
                 for (int t = 0; t < 10; t++) want[i] *= x[i];
@@ -86,10 +92,12 @@ static void codegen_power(void **state) {
             out[sizes[s]] = 77;
             /* in two pieces, as threads would */
             assert_int_equal(k->fn((void *[]){x, out}, &sizes[s], NULL, 0, sizes[s] / 3, NULL), 0);
-            assert_int_equal(k->fn((void *[]){x, out}, &sizes[s], NULL, sizes[s] / 3, sizes[s], NULL), 0);
+            assert_int_equal(
+                k->fn((void *[]){x, out}, &sizes[s], NULL, sizes[s] / 3, sizes[s], NULL), 0);
             floats_check(out, want, sizes[s], 0, levels[level]);
             assert_true(out[sizes[s]] == 77);
-            assert_int_equal(k->fn((void *[]){x, x}, &sizes[s], NULL, 0, sizes[s], NULL), 0); /* in place */
+            /* in place */
+            assert_int_equal(k->fn((void *[]){x, x}, &sizes[s], NULL, 0, sizes[s], NULL), 0);
             floats_check(x, want, sizes[s], 0, levels[level]);
             free(x), free(out), free(want);
         }
@@ -108,8 +116,8 @@ static void codegen_broadcast(void **state) {
                 *row = nest_add_buffer(n, "row", DT_FLOAT32, NEST_RESTRICT),
                 *column = nest_add_buffer(n, "column", DT_FLOAT32, NEST_RESTRICT),
                 *out = nest_add_buffer(n, "out", DT_FLOAT32, 0);
-    nest_expr *rows = nest_add_int(n, "rows"), *cols = nest_add_int(n, "cols"), *rs = nest_add_int(n, "rs"),
-              *cs = nest_add_int(n, "cs");
+    nest_expr *rows = nest_add_int(n, "rows"), *cols = nest_add_int(n, "cols"),
+              *rs = nest_add_int(n, "rs"), *cs = nest_add_int(n, "cs");
     nest_expr *r = nest_for(n, "r", nest_int(n, 0), rows, NEST_PARALLEL);
     nest_expr *c = nest_for(n, "c", nest_int(n, 0), cols, NEST_VECTOR);
     nest_expr *v = nest_load(n, x, nest_add(n, nest_mul(n, r, rs), nest_mul(n, c, cs)));
@@ -118,12 +126,13 @@ static void codegen_broadcast(void **state) {
     nest_end(n);
     nest_end(n);
     FOR_KERNELS(n, k) {
-        float *xs = floats_new(R * RS), *ys = floats_new(C), *zs = floats_new(R), *os = floats_new(R * C),
-              *want = floats_new(R * C);
+        float *xs = floats_new(R * RS), *ys = floats_new(C), *zs = floats_new(R),
+              *os = floats_new(R * C), *want = floats_new(R * C);
         for (int turned = 0; turned < 2; turned++) {
             int64_t ints[] = {R, C, turned ? 1 : RS, turned ? R : 1};
             for (int i = 0; i < R; i++)
-                for (int j = 0; j < C; j++) want[i * C + j] = xs[i * ints[2] + j * ints[3]] + ys[j] * zs[i];
+                for (int j = 0; j < C; j++)
+                    want[i * C + j] = xs[i * ints[2] + j * ints[3]] + ys[j] * zs[i];
             assert_int_equal(k->fn((void *[]){xs, ys, zs, os}, ints, NULL, 0, R, NULL), 0);
             floats_check(os, want, R * C, 0, levels[level]);
         }
@@ -138,13 +147,14 @@ static void codegen_functions(void **state) {
     static const struct {
         const char *name;
         float (*fn)(float);
-    } rows[] = {
-        {"exp", scalar_exp_f32},         {"tanh", scalar_tanh_f32},       {"erf", scalar_erf_f32},
-        {"sin", scalar_sin_f32},         {"cos", scalar_cos_f32},         {"log", scalar_log_f32},
-        {"sigmoid", scalar_sigmoid_f32}, {"gelu", scalar_gelu_f32},       {"floor", scalar_floor_f32},
-        {"round", scalar_round_f32},     {"log2", scalar_log2_f32},       {"exp2", scalar_exp2_f32},
-        {"asin", scalar_asin_f32},       {"digamma", scalar_digamma_f32}, {"lgamma", scalar_lgamma_f32},
-        {"mish", scalar_mish_f32}};
+    } rows[] = {{"exp", scalar_exp_f32},         {"tanh", scalar_tanh_f32},
+                {"erf", scalar_erf_f32},         {"sin", scalar_sin_f32},
+                {"cos", scalar_cos_f32},         {"log", scalar_log_f32},
+                {"sigmoid", scalar_sigmoid_f32}, {"gelu", scalar_gelu_f32},
+                {"floor", scalar_floor_f32},     {"round", scalar_round_f32},
+                {"log2", scalar_log2_f32},       {"exp2", scalar_exp2_f32},
+                {"asin", scalar_asin_f32},       {"digamma", scalar_digamma_f32},
+                {"lgamma", scalar_lgamma_f32},   {"mish", scalar_mish_f32}};
     enum { N = 99 };
     for (size_t f = 0; f < sizeof rows / sizeof *rows; f++) {
         arena a;
@@ -157,7 +167,8 @@ static void codegen_functions(void **state) {
         nest_end(n);
         FOR_KERNELS(n, k) {
             float *xs = floats_new(N), *os = floats_new(N), *want = floats_new(N);
-            xs[3] = INFINITY, xs[4] = -INFINITY, xs[5] = NAN, xs[6] = 0, xs[7] = -100, xs[8] = 1e30f;
+            xs[3] = INFINITY, xs[4] = -INFINITY, xs[5] = NAN, xs[6] = 0, xs[7] = -100,
+            xs[8] = 1e30f;
             for (int j = 0; j < N; j++) want[j] = rows[f].fn(xs[j]);
             assert_int_equal(k->fn((void *[]){xs, os}, NULL, NULL, 0, 0, NULL), 0);
             floats_check(os, want, N, 0, levels[level]);
@@ -167,7 +178,7 @@ static void codegen_functions(void **state) {
     }
 }
 
-/* ---- dtypes ----------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static const dtype all_dtypes[] = {DT_UINT8,   DT_INT8,     DT_INT16,   DT_INT32,   DT_INT64,
                                    DT_FLOAT16, DT_BFLOAT16, DT_FLOAT32, DT_FLOAT64, DT_BOOL};
@@ -189,7 +200,8 @@ static void codegen_casts(void **state) {
             arena a;
             arena_init(&a);
             nest *n = nest_new(&a, "cast");
-            nest_buffer *x = nest_add_buffer(n, "x", df, 0), *out = nest_add_buffer(n, "out", dt, 0);
+            nest_buffer *x = nest_add_buffer(n, "x", df, 0),
+                        *out = nest_add_buffer(n, "out", dt, 0);
             nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_int(n, N), NEST_VECTOR);
             nest_type_of(dt, &t);
             nest_store(n, out, i, nest_cast(n, t, nest_load(n, x, i)));
@@ -203,15 +215,13 @@ static void codegen_casts(void **state) {
                            : j < 60 ? -ldexp(1.25, 3 * (j - 45))
                                     : ldexp(1.7, j - 78);
                 if (j == 69 && dtype_is_float(df)) v = NAN;
-                if (dtype_is_float(df))
-                    dtype_store_float(df, in + (size_t)j * dtype_size(df), v);
-                else
-                    dtype_store_int(df, in + (size_t)j * dtype_size(df), (int64_t)v);
+                if (dtype_is_float(df)) dtype_store_float(df, in + (size_t)j * dtype_size(df), v);
+                else dtype_store_int(df, in + (size_t)j * dtype_size(df), (int64_t)v);
                 const char *p = in + (size_t)j * dtype_size(df);
                 if (dtype_is_float(df))
-                    dtype_store_float(dt, want + (size_t)j * dtype_size(dt), dtype_load_float(df, p));
-                else
-                    dtype_store_int(dt, want + (size_t)j * dtype_size(dt), dtype_load_int(df, p));
+                    dtype_store_float(dt, want + (size_t)j * dtype_size(dt),
+                                      dtype_load_float(df, p));
+                else dtype_store_int(dt, want + (size_t)j * dtype_size(dt), dtype_load_int(df, p));
             }
             FOR_KERNELS(n, k) {
                 assert_int_equal(k->fn((void *[]){in, got}, NULL, NULL, 0, 0, NULL), 0);
@@ -238,11 +248,13 @@ static void codegen_integers(void **state) {
                 *q = nest_add_buffer(n, "q", DT_BOOL, 0);
     nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_int(n, 256), NEST_VECTOR);
     nest_expr *u = nest_let(n, "u", nest_load(n, x, i)), *v = nest_let(n, "v", nest_load(n, y, i));
-    nest_store(n, o, i,
-               nest_add(n, nest_mul(n, u, u),
-                        nest_call(n, "div_floor", 2, (nest_expr *[]){u, nest_const_int(n, NEST_I8, -3)})));
+    nest_store(
+        n, o, i,
+        nest_add(n, nest_mul(n, u, u),
+                 nest_call(n, "div_floor", 2, (nest_expr *[]){u, nest_const_int(n, NEST_I8, -3)})));
     nest_store(n, p, i,
-               nest_binary(n, NEST_MAX, nest_binary(n, NEST_XOR, v, nest_const_int(n, NEST_U8, 0x55)),
+               nest_binary(n, NEST_MAX,
+                           nest_binary(n, NEST_XOR, v, nest_const_int(n, NEST_U8, 0x55)),
                            nest_const_int(n, NEST_U8, 200)));
     nest_expr *less = nest_binary(n, NEST_LT, v, nest_const_int(n, NEST_U8, 130));
     nest_store(n, q, i,
@@ -263,7 +275,7 @@ static void codegen_integers(void **state) {
     arena_free(&a);
 }
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void codegen_softmax(void **state) {
     (void)state;
@@ -278,8 +290,9 @@ static void codegen_softmax(void **state) {
         for (int r = 0; r < 3; r++) {
             double sum = 0, high = -INFINITY;
             for (int64_t c = 0; c < cols; c++)
-                high = x[r * cols + c] > high || x[r * cols + c] != x[r * cols + c] ? (double)x[r * cols + c]
-                                                                                    : high;
+                high = x[r * cols + c] > high || x[r * cols + c] != x[r * cols + c]
+                           ? (double)x[r * cols + c]
+                           : high;
             for (int64_t c = 0; c < cols; c++) sum += exp((double)x[r * cols + c] - high);
             for (int64_t c = 0; c < cols; c++)
                 want[r * cols + c] = (float)(exp((double)x[r * cols + c] - high) / sum);
@@ -309,8 +322,9 @@ static void codegen_layer_norm(void **state) {
             for (int64_t c = 0; c < cols; c++)
                 var += pow(scalar_gelu_tanh_f32(x[r * cols + c]) - mean, 2) / (double)cols;
             for (int64_t c = 0; c < cols; c++)
-                want[r * cols + c] =
-                    (float)((scalar_gelu_tanh_f32(x[r * cols + c]) - mean) / sqrt(var + eps) * w[c] + b[c]);
+                want[r * cols + c] = (float)((scalar_gelu_tanh_f32(x[r * cols + c]) - mean) /
+                                                 sqrt(var + eps) * w[c] +
+                                             b[c]);
         }
         assert_int_equal(k->fn((void *[]){x, w, b, out}, ints, &eps, 0, 2, NULL), 0);
         floats_check(out, want, 2 * cols, cols == 1 ? 1e-2f : 1e-5f, levels[level]);
@@ -332,7 +346,8 @@ static void codegen_distance(void **state) {
         for (int i = 0; i < R; i++)
             for (int j = 0; j < C; j++) {
                 double s = 0;
-                for (int m = 0; m < D; m++) s += pow((double)x[i * D + m] - (double)y[j * D + m], 2);
+                for (int m = 0; m < D; m++)
+                    s += pow((double)x[i * D + m] - (double)y[j * D + m], 2);
                 want[i * C + j] = (float)sqrt(s);
             }
         assert_int_equal(k->fn((void *[]){x, y, out}, ints, NULL, 0, 3, NULL), 0);
@@ -351,11 +366,13 @@ static void codegen_transpose(void **state) {
     nest *n = nest_new(&a, "transpose");
     nest_buffer *x = nest_add_buffer(n, "x", DT_INT16, NEST_RESTRICT),
                 *out = nest_add_buffer(n, "out", DT_INT16, NEST_RESTRICT);
-    nest_expr *rows = nest_add_int(n, "rows"), *cols = nest_add_int(n, "cols"), *eight = nest_int(n, 8);
+    nest_expr *rows = nest_add_int(n, "rows"), *cols = nest_add_int(n, "cols"),
+              *eight = nest_int(n, 8);
     nest_expr *i0 = nest_for_step(n, "i0", nest_int(n, 0), rows, 8, 0),
               *j0 = nest_for_step(n, "j0", nest_int(n, 0), cols, 8, 0);
     nest_expr *j = nest_for(n, "j", j0, nest_binary(n, NEST_MIN, cols, nest_add(n, j0, eight)), 0);
-    nest_expr *i = nest_for(n, "i", i0, nest_binary(n, NEST_MIN, rows, nest_add(n, i0, eight)), NEST_VECTOR);
+    nest_expr *i = nest_for(n, "i", i0, nest_binary(n, NEST_MIN, rows, nest_add(n, i0, eight)),
+                            NEST_VECTOR);
     nest_store(n, out, nests_at(n, j, rows, i), nest_load(n, x, nests_at(n, i, cols, j)));
     for (int k = 0; k < 4; k++) nest_end(n);
     FOR_KERNELS(n, k) {
@@ -367,10 +384,11 @@ static void codegen_transpose(void **state) {
     arena_free(&a);
 }
 
-/* ---- scalar loops ----------------------------------------------------------------------- */
+/* ---- scalar loops ---------------------------------------------------------------------------- */
 
-/* s = 0; for i in range(n): if i >= length: error(i); if x[i] < 0: break; if x[i] == 2: continue; s += x[i]
- */
+/* s = 0; for i in range(n): if i >= length: error(i); if x[i] < 0: break; if x[i] == 2:
+ * continue; s += x[i]
+ * */
 static void codegen_early_exit(void **state) {
     (void)state;
     arena a;
@@ -418,7 +436,8 @@ static void codegen_while(void **state) {
     nest_expr *x = nest_variable(n, "x", nest_add_int(n, "start")),
               *steps = nest_variable(n, "steps", nest_int(n, 0));
     nest_while(n, nest_binary(n, NEST_NE, x, nest_int(n, 1)));
-    nest_if(n, nest_binary(n, NEST_EQ, nest_call(n, "remainder", 2, (nest_expr *[]){x, nest_int(n, 2)}),
+    nest_if(n, nest_binary(n, NEST_EQ,
+                           nest_call(n, "remainder", 2, (nest_expr *[]){x, nest_int(n, 2)}),
                            nest_int(n, 0)));
     nest_set(n, x, nest_call(n, "div_floor", 2, (nest_expr *[]){x, nest_int(n, 2)}));
     nest_else(n);
@@ -456,10 +475,14 @@ static void codegen_watch(void **state) {
         int left = 1000;
         assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){0}), 0);
         assert_int_equal(result, 99);
-        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){.stop = codegen_ask, .ctx = &left}), 0);
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0,
+                               &(kernel_call){.stop = codegen_ask, .ctx = &left}),
+                         0);
         assert_int_equal(left, 900);
         left = 5;
-        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){.stop = codegen_ask, .ctx = &left}), 7);
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0,
+                               &(kernel_call){.stop = codegen_ask, .ctx = &left}),
+                         7);
         assert_int_equal(result, 4);
     }
     arena_free(&a);
@@ -468,13 +491,15 @@ static void codegen_watch(void **state) {
 /* Steps of both signs, up to the ends of int64, against Python's range. */
 static void codegen_steps(void **state) {
     (void)state;
-    static const int64_t ranges[][4] = {{0, 10, 3, 4},
-                                        {10, 0, -3, 4},
-                                        {0, 10, -1, 0},
-                                        {5, 5, 2, 0},
-                                        {INT64_MAX - 5, INT64_MAX, 4, 2},
-                                        {INT64_MIN + 3, INT64_MIN, -2, 2},
-                                        {INT64_MIN, INT64_MAX, INT64_MAX, 3}};
+    static const int64_t ranges[][4] = {
+        {0, 10, 3, 4},
+        {10, 0, -3, 4},
+        {0, 10, -1, 0},
+        {5, 5, 2, 0},
+        {INT64_MAX - 5, INT64_MAX, 4, 2},
+        {INT64_MIN + 3, INT64_MIN, -2, 2},
+        {INT64_MIN, INT64_MAX, INT64_MAX, 3},
+    };
     for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
         arena a;
         arena_init(&a);
@@ -494,14 +519,15 @@ static void codegen_steps(void **state) {
             assert_int_equal(k->fn((void *[]){result}, ranges[r], NULL, 0, 0, NULL), 0);
             assert_int_equal(result[0], ranges[r][3]);
             if (result[0])
-                assert_true(result[1] == (int64_t)((uint64_t)ranges[r][0] +
-                                                   (uint64_t)(result[0] - 1) * (uint64_t)ranges[r][2]));
+                assert_true(result[1] ==
+                            (int64_t)((uint64_t)ranges[r][0] +
+                                      (uint64_t)(result[0] - 1) * (uint64_t)ranges[r][2]));
         }
         arena_free(&a);
     }
 }
 
-/* ---- the form itself -------------------------------------------------------------------- */
+/* ---- the form itself ------------------------------------------------------------------------- */
 
 static void codegen_print(void **state) {
     (void)state;
@@ -524,19 +550,20 @@ static void codegen_print(void **state) {
     nest_store(n, out, r, nest_call1(n, "exp", nest_unary(n, NEST_NEG, s)));
     nest_end(n);
     nest_print(n, &sb);
-    assert_string_equal(sb_str(&sb), "nest row_dot(float32 *restrict x, float16 *a, int rows, int cols) {\n"
-                                     "    parallel for (r0 = 0; rows; 1) {\n"
-                                     "        f32 s1 = 0.5\n"
-                                     "        vector for (c2 = 0; cols; 2) {\n"
-                                     "            t0 := x[(r0 * cols) + c2]\n"
-                                     "            s1 sum= t0 * t0\n"
-                                     "        }\n"
-                                     "        if (s1 > 1.0) {\n"
-                                     "            fail(2, r0)\n"
-                                     "        }\n"
-                                     "        a[r0] = exp(-s1)\n"
-                                     "    }\n"
-                                     "}\n");
+    assert_string_equal(sb_str(&sb),
+                        "nest row_dot(float32 *restrict x, float16 *a, int rows, int cols) {\n"
+                        "    parallel for (r0 = 0; rows; 1) {\n"
+                        "        f32 s1 = 0.5\n"
+                        "        vector for (c2 = 0; cols; 2) {\n"
+                        "            t0 := x[(r0 * cols) + c2]\n"
+                        "            s1 sum= t0 * t0\n"
+                        "        }\n"
+                        "        if (s1 > 1.0) {\n"
+                        "            fail(2, r0)\n"
+                        "        }\n"
+                        "        a[r0] = exp(-s1)\n"
+                        "    }\n"
+                        "}\n");
     assert_int_equal(nest_verify(n, NULL), CTSC_OK);
     /* shared nodes do not multiply: 2^60 paths */
     nest *deep = nest_new(&a, "deep");
@@ -566,9 +593,7 @@ static void wrong_scope(nest *n) {
     nest_end(n);
     nest_set(n, x, nest_int(n, 2));
 }
-static void wrong_let(nest *n) {
-    nest_set(n, nest_let(n, "x", nest_int(n, 1)), nest_int(n, 2));
-}
+static void wrong_let(nest *n) { nest_set(n, nest_let(n, "x", nest_int(n, 1)), nest_int(n, 2)); }
 static void wrong_parallel(nest *n) {
     nest_for(n, "i", nest_int(n, 0), nest_int(n, 2), 0);
     nest_for(n, "j", nest_int(n, 0), nest_int(n, 2), NEST_PARALLEL);
@@ -580,12 +605,8 @@ static void wrong_vector(nest *n) {
     nest_fail(n, 1, nest_int(n, 0));
     nest_end(n);
 }
-static void wrong_break(nest *n) {
-    nest_break(n);
-}
-static void wrong_open(nest *n) {
-    nest_while(n, nest_const_int(n, NEST_BOOL, 0));
-}
+static void wrong_break(nest *n) { nest_break(n); }
+static void wrong_open(nest *n) { nest_while(n, nest_const_int(n, NEST_BOOL, 0)); }
 static void wrong_buffer(nest *n) {
     nest *other = nest_new(n->a, "other");
     nest_let(n, "x", nest_load(n, nest_add_buffer(other, "b", DT_FLOAT32, 0), nest_int(n, 0)));
@@ -594,9 +615,7 @@ static void wrong_step(nest *n) {
     nest_for_step(n, "i", nest_int(n, 0), nest_int(n, 2), 0, 0);
     nest_end(n);
 }
-static void wrong_dtype(nest *n) {
-    nest_add_buffer(n, "c", DT_COMPLEX64, 0);
-}
+static void wrong_dtype(nest *n) { nest_add_buffer(n, "c", DT_COMPLEX64, 0); }
 static void wrong_depth(nest *n) {
     nest_expr *e = nest_int(n, 1);
     for (int i = 0; i < 1000; i++) e = nest_unary(n, NEST_NEG, e);
@@ -641,7 +660,7 @@ static void codegen_bad_calls(void **state) {
     }
 }
 
-/* ---- the cache -------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 static void *cache_thread(void *ctx) {
     arena a;
@@ -739,7 +758,8 @@ static void codegen_disk(void **state) {
 
 static void codegen_absent(void **state) {
     (void)state;
-    codegen *c = codegen_new(&(codegen_options){.folder = "", .library = "/nowhere/libctsc-jit.so"});
+    codegen *c = codegen_new(
+        &(codegen_options){.folder = "", .library = "/nowhere/libctsc-jit.so"});
     arena a;
     diag d = {0};
     const kernel *k;
@@ -760,7 +780,8 @@ static void codegen_vectors(void **state) {
     char *text;
     arena_init(&a);
     nest *n = nests_softmax(&a, DT_FLOAT32);
-    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL),
+                     CTSC_OK);
     assert_non_null(strstr(text, "<8 x float>"));
     assert_null(strstr(text, "memcheck"));
     mem_free(text);
@@ -768,14 +789,16 @@ static void codegen_vectors(void **state) {
     assert_non_null(strstr(text, "zmm"));
     assert_non_null(strstr(text, "vfmadd"));
     mem_free(text);
-    assert_int_equal(codegen_describe(generators[0], nests_power(&a, DT_FLOAT32, 2), CODEGEN_IR, &text, NULL),
-                     CTSC_OK);
+    assert_int_equal(
+        codegen_describe(generators[0], nests_power(&a, DT_FLOAT32, 2), CODEGEN_IR, &text, NULL),
+        CTSC_OK);
     assert_null(strstr(text, "contract"));
     mem_free(text);
     arena_free(&a);
 }
 
-/* A vector loop marked for prefetch fetches; what is left over of it, and its neighbours, do not. */
+/* A vector loop marked for prefetch fetches; what is left over of it, and its
+ * neighbours, do not. */
 static void codegen_ahead(void **state) {
     (void)state;
     if (!have_compiler) skip();
@@ -783,7 +806,8 @@ static void codegen_ahead(void **state) {
     char *text;
     arena_init(&a);
     nest *n = nests_softmax(&a, DT_FLOAT32);
-    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL),
+                     CTSC_OK);
     assert_null(strstr(text, "llvm.prefetch"));
     mem_free(text);
     nest_stmt *rows = n->body.first, *loop = NULL;
@@ -792,15 +816,17 @@ static void codegen_ahead(void **state) {
         if (s->kind == NEST_FOR) loop = s;
     assert_non_null(loop);
     loop->flags |= NEST_PREFETCH;
-    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL),
+                     CTSC_OK);
     int calls = 0;
     for (const char *p = text; (p = strstr(p, "call void @llvm.prefetch")); p++) calls++;
-    assert_in_range(calls, 1, 4); /* a line each: of two vectors one */
+    assert_in_range(calls, 1, 4);                      /* a line each: of two vectors one */
     assert_null(strstr(text, "i32 1, i32 3, i32 1)")); /* the loop of the maximum stores nothing */
     mem_free(text);
     for (nest_stmt *s = loop->next; s; s = s->next)
         if (s->kind == NEST_FOR) s->flags |= NEST_PREFETCH;
-    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL),
+                     CTSC_OK);
     assert_non_null(strstr(text, "i32 1, i32 3, i32 1)")); /* to write */
     mem_free(text);
     arena_free(&a);
@@ -813,11 +839,12 @@ int main(void) {
         cmocka_unit_test(codegen_integers),   cmocka_unit_test(codegen_softmax),
         cmocka_unit_test(codegen_layer_norm), cmocka_unit_test(codegen_distance),
         cmocka_unit_test(codegen_transpose),  cmocka_unit_test(codegen_early_exit),
-        cmocka_unit_test(codegen_while), cmocka_unit_test(codegen_watch),      cmocka_unit_test(codegen_steps),
-        cmocka_unit_test(codegen_print),      cmocka_unit_test(codegen_verify),
-        cmocka_unit_test(codegen_bad_calls),  cmocka_unit_test(codegen_threads),
-        cmocka_unit_test(codegen_disk),       cmocka_unit_test(codegen_absent),
-        cmocka_unit_test(codegen_vectors),    cmocka_unit_test(codegen_ahead),
+        cmocka_unit_test(codegen_while),      cmocka_unit_test(codegen_watch),
+        cmocka_unit_test(codegen_steps),      cmocka_unit_test(codegen_print),
+        cmocka_unit_test(codegen_verify),     cmocka_unit_test(codegen_bad_calls),
+        cmocka_unit_test(codegen_threads),    cmocka_unit_test(codegen_disk),
+        cmocka_unit_test(codegen_absent),     cmocka_unit_test(codegen_vectors),
+        cmocka_unit_test(codegen_ahead),
     };
     return cmocka_run_group_tests(tests, codegen_setup, codegen_teardown);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_compile_faults.c - compiling, saving, freezing, profiling and registering with every allocation failing in turn, once and for good: an error or the
- * right result, nothing leaked, and the next attempt works. A sample of the allocations; all of them with CTSC_FAULTS_ALL=1 (make test-faults).
+ * test_compile_faults.c - compiling, saving, freezing, profiling and registering with every
+ * allocation failing in turn, once and for good: an error or the right result, nothing leaked,
+ * and the next attempt works. A sample of the allocations; all of them with CTSC_FAULTS_ALL=1
+ * (make test-faults).
  */
 #include "support.h"
 
@@ -14,78 +16,80 @@ static char faults_message[512]; /* of the last failure */
 
 typedef struct faults_source { const char *text; ctsc_status expected; } faults_source;
 
-/* ---- programs ---------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
-static const char faults_classes[] = "import torch\n"
-                                     "from enum import Enum\n"
-                                     "from typing import Dict, List, NamedTuple, Optional, Tuple\n"
-                                     "from torch import Tensor\n"
-                                     "class Colour(Enum):\n"
-                                     "    RED = 1\n"
-                                     "    BLUE = 2\n"
-                                     "class Pair(NamedTuple):\n"
-                                     "    left: int\n"
-                                     "    right: Tensor\n"
-                                     "@torch.jit.interface\n"
-                                     "class Shape:\n"
-                                     "    def area(self) -> float:\n"
-                                     "        pass\n"
-                                     "@torch.jit.script\n"
-                                     "class Square:\n"
-                                     "    def __init__(self, side: float):\n"
-                                     "        self.side = side\n"
-                                     "        self.seen: Dict[str, List[int]] = {}\n"
-                                     "    def area(self) -> float:\n"
-                                     "        return self.side * self.side\n"
-                                     "    def __add__(self, other: 'Square') -> 'Square':\n"
-                                     "        return Square(self.side + other.side)\n"
-                                     "    def note(self, key: str, n: int):\n"
-                                     "        none: List[int] = []\n"
-                                     "        if key not in self.seen:\n"
-                                     "            self.seen[key] = none\n"
-                                     "        self.seen[key].append(n)\n"
-                                     "def choose(c: Colour) -> int:\n"
-                                     "    return 10 if c == Colour.RED else 20\n"
-                                     "def body(k: int) -> Tensor:\n"
-                                     "    return torch.ones(2) * k\n"
-                                     "def forward(n: int = 3, name: Optional[str] = None):\n"
-                                     "    s = Square(1.5) + Square(float(n))\n"
-                                     "    total = 0\n"
-                                     "    for i in range(n):\n"
-                                     "        if i % 2 == 0:\n"
-                                     "            continue\n"
-                                     "        s.note('odd' if name is None else name, i)\n"
-                                     "        total += choose(Colour.RED)\n"
-                                     "    while total > 7:\n"
-                                     "        total //= 2\n"
-                                     "    futures = [torch.jit.fork(body, k) for k in range(n)]\n"
-                                     "    p = Pair(total, torch.stack([torch.jit.wait(f) for f in futures]))\n"
-                                     "    text = f'{s.area():.2f} {p.left}' + ', '.join([str(k) for k in s.seen['odd']])\n"
-                                     "    return p, text, [(i, x) for i, x in enumerate(s.seen['odd'])]\n";
+static const char faults_classes[] =
+    "import torch\n"
+    "from enum import Enum\n"
+    "from typing import Dict, List, NamedTuple, Optional, Tuple\n"
+    "from torch import Tensor\n"
+    "class Colour(Enum):\n"
+    "    RED = 1\n"
+    "    BLUE = 2\n"
+    "class Pair(NamedTuple):\n"
+    "    left: int\n"
+    "    right: Tensor\n"
+    "@torch.jit.interface\n"
+    "class Shape:\n"
+    "    def area(self) -> float:\n"
+    "        pass\n"
+    "@torch.jit.script\n"
+    "class Square:\n"
+    "    def __init__(self, side: float):\n"
+    "        self.side = side\n"
+    "        self.seen: Dict[str, List[int]] = {}\n"
+    "    def area(self) -> float:\n"
+    "        return self.side * self.side\n"
+    "    def __add__(self, other: 'Square') -> 'Square':\n"
+    "        return Square(self.side + other.side)\n"
+    "    def note(self, key: str, n: int):\n"
+    "        none: List[int] = []\n"
+    "        if key not in self.seen:\n"
+    "            self.seen[key] = none\n"
+    "        self.seen[key].append(n)\n"
+    "def choose(c: Colour) -> int:\n"
+    "    return 10 if c == Colour.RED else 20\n"
+    "def body(k: int) -> Tensor:\n"
+    "    return torch.ones(2) * k\n"
+    "def forward(n: int = 3, name: Optional[str] = None):\n"
+    "    s = Square(1.5) + Square(float(n))\n"
+    "    total = 0\n"
+    "    for i in range(n):\n"
+    "        if i % 2 == 0:\n"
+    "            continue\n"
+    "        s.note('odd' if name is None else name, i)\n"
+    "        total += choose(Colour.RED)\n"
+    "    while total > 7:\n"
+    "        total //= 2\n"
+    "    futures = [torch.jit.fork(body, k) for k in range(n)]\n"
+    "    p = Pair(total, torch.stack([torch.jit.wait(f) for f in futures]))\n"
+    "    text = f'{s.area():.2f} {p.left}' + ', '.join([str(k) for k in s.seen['odd']])\n"
+    "    return p, text, [(i, x) for i, x in enumerate(s.seen['odd'])]\n";
 
-static const char faults_layers[] = "import math\n"
-                                    "import torch\n"
-                                    "import torch.nn as nn\n"
-                                    "import torch.nn.functional as F\n"
-                                    "class Block(nn.Module):\n"
-                                    "    def __init__(self, n: int):\n"
-                                    "        super().__init__()\n"
-                                    "        self.conv = nn.Conv2d(n, n, 3, padding=1)\n"
-                                    "        self.norm = nn.BatchNorm2d(n)\n"
-                                    "        self.scale = 1 / math.sqrt(n)\n"
-                                    "    def forward(self, x):\n"
-                                    "        return F.relu(self.norm(self.conv(x))) * self.scale + x\n"
-                                    "class Main(nn.Module):\n"
-                                    "    def __init__(self):\n"
-                                    "        super().__init__()\n"
-                                    "        self.blocks = nn.ModuleList([Block(4) for _ in range(2)])\n"
-                                    "        self.head = nn.Sequential(nn.Flatten(), nn.Linear(16, 3), nn.Softmax(dim=1))\n"
-                                    "        self.register_buffer('mean', torch.arange(4.0))\n"
-                                    "    def forward(self, n: int = 1):\n"
-                                    "        x = torch.ones(n, 4, 2, 2) - self.mean.view(1, 4, 1, 1)\n"
-                                    "        for b in self.blocks:\n"
-                                    "            x = b(x)\n"
-                                    "        return self.head(x)\n";
+static const char faults_layers[] =
+    "import math\n"
+    "import torch\n"
+    "import torch.nn as nn\n"
+    "import torch.nn.functional as F\n"
+    "class Block(nn.Module):\n"
+    "    def __init__(self, n: int):\n"
+    "        super().__init__()\n"
+    "        self.conv = nn.Conv2d(n, n, 3, padding=1)\n"
+    "        self.norm = nn.BatchNorm2d(n)\n"
+    "        self.scale = 1 / math.sqrt(n)\n"
+    "    def forward(self, x):\n"
+    "        return F.relu(self.norm(self.conv(x))) * self.scale + x\n"
+    "class Main(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.blocks = nn.ModuleList([Block(4) for _ in range(2)])\n"
+    "        self.head = nn.Sequential(nn.Flatten(), nn.Linear(16, 3), nn.Softmax(dim=1))\n"
+    "        self.register_buffer('mean', torch.arange(4.0))\n"
+    "    def forward(self, n: int = 1):\n"
+    "        x = torch.ones(n, 4, 2, 2) - self.mean.view(1, 4, 1, 1)\n"
+    "        for b in self.blocks:\n"
+    "            x = b(x)\n"
+    "        return self.head(x)\n";
 
 /* Several errors at once. */
 static const char faults_errors[] = "import torch\n"
@@ -99,7 +103,8 @@ static const char faults_errors[] = "import torch\n"
                                     "    z = unknown(two([n]))\n"
                                     "    return y + z\n";
 
-/* What becomes kernels at the second call: a group of operators, a loop over numbers, a loop over elements, a row at a time. */
+/* What becomes kernels at the second call: a group of operators, a loop over numbers, a loop over
+ * elements, a row at a time. */
 static const char faults_kernels[] = "import torch\n"
                                      "def numbers(n: int) -> int:\n"
                                      "    a, b = 0, 1\n"
@@ -114,34 +119,37 @@ static const char faults_kernels[] = "import torch\n"
                                      "        z = z + y * i\n"
                                      "    return z.sum(), numbers(n)\n";
 
-/* What a trace has: parameters, buffers that are written to, constants, sizes, calls of scripted code, a warning, containers. */
-static const char faults_traced[] = "import torch\n"
-                                    "from torch import nn\n"
-                                    "@torch.jit.script\n"
-                                    "def twice(x, n: int):\n"
-                                    "    for i in range(n):\n"
-                                    "        x = x * 2\n"
-                                    "    return x\n"
-                                    "class Gate(nn.Module):\n"
-                                    "    def forward(self, x):\n"
-                                    "        return x if bool(x.sum() > 0) else -x\n"
-                                    "class Net(nn.Module):\n"
-                                    "    def __init__(self):\n"
-                                    "        super().__init__()\n"
-                                    "        self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])\n"
-                                    "        self.gate = torch.jit.script(Gate())\n"
-                                    "        self.register_buffer('calls', torch.zeros(1))\n"
-                                    "    def forward(self, x, **options):\n"
-                                    "        self.calls += 1\n"
-                                    "        for layer in self.layers:\n"
-                                    "            x = layer(x)\n"
-                                    "        y = torch.zeros(x.shape[0] * 2, 2)\n"
-                                    "        y[0, :] = 1.5\n"
-                                    "        if x.sum() > 1000:\n"
-                                    "            y = y + 1\n"
-                                    "        return {'x': self.gate(x), 'y': twice(y, 2), 'n': torch.tensor(x.shape[0]) * self.calls}\n";
+/* What a trace has: parameters, buffers that are written to, constants, sizes, calls of scripted
+ * code, a warning, containers. */
+static const char faults_traced[] =
+    "import torch\n"
+    "from torch import nn\n"
+    "@torch.jit.script\n"
+    "def twice(x, n: int):\n"
+    "    for i in range(n):\n"
+    "        x = x * 2\n"
+    "    return x\n"
+    "class Gate(nn.Module):\n"
+    "    def forward(self, x):\n"
+    "        return x if bool(x.sum() > 0) else -x\n"
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])\n"
+    "        self.gate = torch.jit.script(Gate())\n"
+    "        self.register_buffer('calls', torch.zeros(1))\n"
+    "    def forward(self, x, **options):\n"
+    "        self.calls += 1\n"
+    "        for layer in self.layers:\n"
+    "            x = layer(x)\n"
+    "        y = torch.zeros(x.shape[0] * 2, 2)\n"
+    "        y[0, :] = 1.5\n"
+    "        if x.sum() > 1000:\n"
+    "            y = y + 1\n"
+    "        return {'x': self.gate(x), 'y': twice(y, 2), 'n': torch.tensor(x.shape[0]) * "
+    "self.calls}\n";
 
-/* ---- cycles -------------------------------------------------------------------------------------------------------------- */
+/* ---- cycles ---------------------------------------------------------------------------------- */
 
 static ctsc_status faults_compiled(const char *source, ctsc_module **m, ctsc_error *e) {
     return ctsc_module_compile_text("faults.py", source, strlen(source), NULL, m, e);
@@ -179,8 +187,14 @@ static ctsc_status faults_trace_run(void *ctx) {
     ctsc_module *m = NULL;
     ctsc_value *input = ctx, *out = NULL;
     const char *name = NULL;
-    const ctsc_compile_options o = {.size = sizeof o, .trace = true, .trace_count = 1, .trace_inputs = &input, .trace_names = &name};
-    ctsc_status s = e ? ctsc_module_compile_text("faults.py", faults_traced, strlen(faults_traced), &o, &m, e) : CTSC_LIMIT;
+    const ctsc_compile_options o = {.size = sizeof o,
+                                    .trace = true,
+                                    .trace_count = 1,
+                                    .trace_inputs = &input,
+                                    .trace_names = &name};
+    ctsc_status s = e ? ctsc_module_compile_text("faults.py", faults_traced, strlen(faults_traced),
+                                                 &o, &m, e)
+                      : CTSC_LIMIT;
     if (s == CTSC_OK) s = ctsc_module_run(m, "forward", 1, &input, NULL, &out, e);
     if (s == CTSC_OK && ctsc_value_len(out) != 3) s = CTSC_INTERNAL;
     faults_keep_message(e);
@@ -240,13 +254,9 @@ static ctsc_status faults_run_kernels(void *ctx) {
 static void faults_ignore_entry(void *ctx, const ctsc_profile_entry *entry) {
     (void)ctx, (void)entry;
 }
-static void faults_ignore_use(void *ctx, const ctsc_operator_use *u) {
-    (void)ctx, (void)u;
-}
+static void faults_ignore_use(void *ctx, const ctsc_operator_use *u) { (void)ctx, (void)u; }
 
-static void faults_see_layer(void *ctx, const ctsc_layer *l) {
-    *(uint64_t *)ctx += l->calls;
-}
+static void faults_see_layer(void *ctx, const ctsc_layer *l) { *(uint64_t *)ctx += l->calls; }
 
 /* An archive, used in all other ways. */
 static ctsc_status faults_use(void *ctx) {
@@ -255,7 +265,8 @@ static ctsc_status faults_use(void *ctx) {
     ctsc_profiler_options po = {.size = sizeof po, .max_events = 100};
     ctsc_profiler *p = ctsc_profiler_new(&po);
     ctsc_run_options o = {.size = sizeof o, .profiler = p};
-    ctsc_value *seven = ctsc_int_new(7), *pair[2] = {seven, seven}, *tuple = ctsc_tuple_new(2, pair), *read = NULL;
+    ctsc_value *seven = ctsc_int_new(7), *pair[2] = {seven, seven},
+               *tuple = ctsc_tuple_new(2, pair), *read = NULL;
     char path[64], *text = NULL;
     faults_path(path);
     ctsc_status s = e && p && seven && tuple ? CTSC_OK : CTSC_LIMIT;
@@ -271,7 +282,8 @@ static ctsc_status faults_use(void *ctx) {
     uint64_t calls = 0;
     if (s == CTSC_OK) s = ctsc_module_layers(m, "forward", 0, NULL, faults_see_layer, &calls, e);
     if (s == CTSC_OK && calls < 2) s = CTSC_INTERNAL;
-    if (s == CTSC_OK) s = ctsc_module_graph_for(m, "forward", 0, NULL, CTSC_GRAPH_KERNELS, &text, e);
+    if (s == CTSC_OK)
+        s = ctsc_module_graph_for(m, "forward", 0, NULL, CTSC_GRAPH_KERNELS, &text, e);
     if (s == CTSC_OK) ctsc_string_free(text);
     if (s == CTSC_OK) s = ctsc_value_save(tuple, path, e);
     if (s == CTSC_OK) s = ctsc_value_load(path, &read, e);
@@ -315,12 +327,14 @@ static void faults_trace(void **state) {
 
 static void faults_save_classes(void **state) {
     (void)state;
-    support_fail_allocations(&count, "save classes", 40, faults_save, (void *)faults_classes, faults_message);
+    support_fail_allocations(&count, "save classes", 40, faults_save, (void *)faults_classes,
+                             faults_message);
 }
 
 static void faults_save_layers(void **state) {
     (void)state;
-    support_fail_allocations(&count, "save layers", 30, faults_save, (void *)faults_layers, faults_message);
+    support_fail_allocations(&count, "save layers", 30, faults_save, (void *)faults_layers,
+                             faults_message);
 }
 
 static void faults_use_layers(void **state) {
@@ -337,12 +351,14 @@ static void faults_use_layers(void **state) {
 
 static void faults_make_kernels(void **state) {
     (void)state;
-    support_fail_allocations(&count, "make kernels", 80, faults_run_kernels, (void *)faults_kernels, faults_message);
+    support_fail_allocations(&count, "make kernels", 80, faults_run_kernels, (void *)faults_kernels,
+                             faults_message);
 }
 
-/* ---- registering ------------------------------------------------------------------------------------------------------------ */
+/* ---- registering ----------------------------------------------------------------------------- */
 
-static ctsc_status faults_op(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results, ctsc_error *e) {
+static ctsc_status faults_op(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results,
+                             ctsc_error *e) {
     (void)ctx, (void)nargs, (void)e;
     results[0] = ctsc_value_copy(args[0]);
     return results[0] ? CTSC_OK : CTSC_LIMIT;
@@ -351,21 +367,28 @@ static ctsc_status faults_op(void *ctx, size_t nargs, ctsc_value *const *args, c
 /* What succeeds is kept for good, so only a failed attempt must leave nothing behind. */
 static void faults_register(void **state) {
     (void)state;
-    const ctsc_op_options options = {.size = sizeof options, .scalar = "float f(float x, float y) { return x > y ? sqrt(x) : y * 2.0; }"};
+    const ctsc_op_options options = {
+        .size = sizeof options,
+        .scalar = "float f(float x, float y) { return x > y ? sqrt(x) : y * 2.0; }"};
     ctsc_status s = CTSC_LIMIT;
     long failures = 0;
-    assert_int_equal(ctsc_register_op("faults::f(Tensor x, Tensor y) -> Tensor", faults_op, NULL, &options, NULL), CTSC_OK);
+    assert_int_equal(ctsc_register_op("faults::f(Tensor x, Tensor y) -> Tensor", faults_op, NULL,
+                                      &options, NULL),
+                     CTSC_OK);
     for (long k = 1; s == CTSC_LIMIT; k++) {
         long before = count.live;
         ctsc_error *e = ctsc_error_new();
         count.requests = 0;
         count.fail_at = k;
-        s = ctsc_register_op("faults::f(Tensor x, Tensor y) -> Tensor", faults_op, NULL, &options, e);
+        s = ctsc_register_op("faults::f(Tensor x, Tensor y) -> Tensor", faults_op, NULL, &options,
+                             e);
         count.fail_at = 0;
         faults_keep_message(e);
         ctsc_error_free(e);
-        if (s == CTSC_LIMIT && count.live != before) fail_msg("allocation %ld: %ld blocks leaked", k, count.live - before);
-        if (s != CTSC_LIMIT && s != CTSC_OK) fail_msg("allocation %ld: status %d: %s", k, s, faults_message);
+        if (s == CTSC_LIMIT && count.live != before)
+            fail_msg("allocation %ld: %ld blocks leaked", k, count.live - before);
+        if (s != CTSC_LIMIT && s != CTSC_OK)
+            fail_msg("allocation %ld: status %d: %s", k, s, faults_message);
         failures += s == CTSC_LIMIT;
     }
     assert_true(failures > 3);
@@ -374,8 +397,9 @@ static void faults_register(void **state) {
 /* An argument: only the tests of this name, with * for any letters. */
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_compile_classes), cmocka_unit_test(faults_compile_layers), cmocka_unit_test(faults_compile_errors),
-        cmocka_unit_test(faults_save_classes),    cmocka_unit_test(faults_save_layers),    cmocka_unit_test(faults_use_layers),
+        cmocka_unit_test(faults_compile_classes), cmocka_unit_test(faults_compile_layers),
+        cmocka_unit_test(faults_compile_errors),  cmocka_unit_test(faults_save_classes),
+        cmocka_unit_test(faults_save_layers),     cmocka_unit_test(faults_use_layers),
         cmocka_unit_test(faults_make_kernels),    cmocka_unit_test(faults_register),
         cmocka_unit_test(faults_trace),
     };

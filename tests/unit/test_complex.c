@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_complex.c - complex tensors: pointwise operators, reductions, products, refusals, printing. The rows of complex_cases.h are
- * PyTorch 1.13.1's, but for dot and vdot, which are sums of its products.
+ * test_complex.c - complex tensors: pointwise operators, reductions, products, refusals,
+ * printing. The rows of complex_cases.h are PyTorch 1.13.1's, but for dot and vdot, which are
+ * sums of its products.
  */
 #include "opcase.h"
 
@@ -37,18 +38,22 @@ static value complex_call(const char *key, int n, const value *args) {
     return r;
 }
 
-/* Large enough for vectors, chunks, several threads and BLAS; whole numbers, so that all is exact. */
+/* Large enough for vectors, chunks, several threads and BLAS; whole numbers, so
+ * that all is exact. */
 static void test_large(void **state) {
     (void)state;
     int64_t n = 70 * 3000, matrix[2] = {70, 3000};
-    value flat = value_tensor_take(complex_pattern(1, &n)), m = value_tensor_take(complex_pattern(2, matrix));
+    value flat = value_tensor_take(complex_pattern(1, &n)),
+          m = value_tensor_take(complex_pattern(2, matrix));
     double re = 0, im = 0;
     for (int64_t i = 0; i < n; i++) re += (double)(i % 7) - 3, im += (double)(i % 5) - 2;
     value sum = complex_call("aten::sum", 1, &flat);
-    assert_true(TENSOR_AT(sum.u.tensor, complex64)->re == (float)re && TENSOR_AT(sum.u.tensor, complex64)->im == (float)im);
+    assert_true(TENSOR_AT(sum.u.tensor, complex64)->re == (float)re &&
+                TENSOR_AT(sum.u.tensor, complex64)->im == (float)im);
     value turned = complex_call("aten::t", 1, &m), pair[2] = {m, turned};
     value product = complex_call("aten::mm", 2, pair);
-    const complex64 *a = TENSOR_AT(m.u.tensor, complex64), *c = TENSOR_AT(product.u.tensor, complex64);
+    const complex64 *a = TENSOR_AT(m.u.tensor, complex64),
+                    *c = TENSOR_AT(product.u.tensor, complex64);
     for (int64_t i = 0; i < 70; i += 23)
         for (int64_t j = 0; j < 70; j += 11) {
             double x = 0, y = 0;
@@ -76,8 +81,10 @@ static void test_print(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),   cmocka_unit_test(test_binary), cmocka_unit_test(test_ternary), cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_product), cmocka_unit_test(test_large),  cmocka_unit_test(test_print),
+        cmocka_unit_test(test_unary),   cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_ternary), cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_product), cmocka_unit_test(test_large),
+        cmocka_unit_test(test_print),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_composite.c - operators that are written in TorchScript have bodies that fit their schemas; overloads without a row follow from
- * one with the same arguments.
+ * test_composite.c - operators that are written in TorchScript have bodies that fit their schemas;
+ * overloads without a row follow from one with the same arguments.
  */
 #include "ir/unit.h"
 #include "runtime/ops/registry.h"
@@ -23,21 +23,28 @@ static void check_body(const op *o) {
     const function *f = op_composite_body(o, &d);
     if (!f) fail_msg("%s: %s", o->key, diag_message(&d));
     assert_ptr_equal(op_composite_body(o, &d), f);
-    if (f->schema->nargs != o->schema->nargs) fail_msg("%s: %d parameters, not %d", o->key, f->schema->nargs, o->schema->nargs);
+    if (f->schema->nargs != o->schema->nargs)
+        fail_msg("%s: %d parameters, not %d", o->key, f->schema->nargs, o->schema->nargs);
     for (int i = 0; i < f->schema->nargs; i++)
         if (strcmp(f->schema->args[i].name, o->schema->args[i].name))
-            fail_msg("%s: parameter %d is %s, not %s", o->key, i, f->schema->args[i].name, o->schema->args[i].name);
+            fail_msg("%s: parameter %d is %s, not %s", o->key, i, f->schema->args[i].name,
+                     o->schema->args[i].name);
     for (const node *n = f->graph->root->first; n; n = n->next)
-        if (n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD) fail_msg("%s: a call is left", o->key);
-    int returns = f->graph->root->returns.data[0]->type->kind == T_TUPLE ? f->graph->root->returns.data[0]->type->nelems : 1;
-    if (o->schema->nreturns != returns) fail_msg("%s: %d results, not %d", o->key, returns, o->schema->nreturns);
+        if (n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD)
+            fail_msg("%s: a call is left", o->key);
+    int returns = f->graph->root->returns.data[0]->type->kind == T_TUPLE
+                      ? f->graph->root->returns.data[0]->type->nelems
+                      : 1;
+    if (o->schema->nreturns != returns)
+        fail_msg("%s: %d results, not %d", o->key, returns, o->schema->nreturns);
     composites++;
 }
 
 /* The base gets what is not written, but for an in-place operator's self. */
 static void check_base(const op *o) {
     const op *base = op_find(o->fn_ctx);
-    if (!base || !base->fn) fail_msg("%s follows from %s, which is not there", o->key, (const char *)o->fn_ctx);
+    if (!base || !base->fn)
+        fail_msg("%s follows from %s, which is not there", o->key, (const char *)o->fn_ctx);
     int n = 0;
     for (int i = 0; i < o->schema->nargs; i++)
         if (!i || !o->schema->args[i].alias || !o->schema->args[i].alias->write) n++;
@@ -62,17 +69,21 @@ static tensor *ones(int64_t n, dtype dt) {
     tensor *t;
     diag d = {0};
     assert_int_equal(tensor_new(&d, dt, 1, &n, &t), CTSC_OK);
-    for (int64_t i = 0; i < n; i++) dtype_store_float(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt), (double)(i * i));
+    for (int64_t i = 0; i < n; i++)
+        dtype_store_float(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt), (double)(i * i));
     return t;
 }
 
-/* out= of an operator that knows nothing of it: written, resized; a dtype that does not fit is refused. */
+/* out= of an operator that knows nothing of it: written, resized; a dtype that does
+ * not fit is refused. */
 static void test_write(void **state) {
     (void)state;
     diag d = {0};
     op_ctx cx = {.diag = &d};
     tensor *x = ones(4, DT_FLOAT32), *out = ones(0, DT_FLOAT64), *whole = ones(3, DT_INT64);
-    value args[6] = {value_tensor_take(x), value_int(1), value_int(-1), value_none(), value_none(), value_tensor_take(out)}, result;
+    value args[6] = {value_tensor_take(x), value_int(1), value_int(-1),
+                     value_none(),         value_none(), value_tensor_take(out)},
+          result;
     assert_int_equal(op_call(&cx, "aten::diff.out", 6, args, &result), CTSC_OK);
     assert_ptr_equal(result.u.tensor, out);
     assert_int_equal(out->numel, 3);
@@ -80,7 +91,8 @@ static void test_write(void **state) {
     value_unref(result);
     args[5] = value_tensor_take(whole);
     assert_int_equal(op_call(&cx, "aten::diff.out", 6, args, &result), CTSC_FAILED);
-    assert_string_equal(diag_message(&d), "result type Float can't be cast to the desired output type Long");
+    assert_string_equal(diag_message(&d),
+                        "result type Float can't be cast to the desired output type Long");
     diag_clear(&d);
     args[1] = value_int(-1);
     assert_int_equal(op_call(&cx, "aten::diff", 3, args, &result), CTSC_FAILED);

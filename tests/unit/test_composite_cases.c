@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_composite_cases.c - operators that are written in TorchScript give what PyTorch gives (tests/interop/operators.py makes more cases
- * where PyTorch is installed), and survive every allocation's failure.
+ * test_composite_cases.c - operators that are written in TorchScript give what PyTorch gives
+ * (tests/interop/operators.py makes more cases where PyTorch is installed), and survive every
+ * allocation's failure.
  */
 #include "opcase.h"
 
@@ -9,7 +10,8 @@
 
 static void test_rows(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof composite_cases / sizeof *composite_cases; i++) opcase_run(&composite_cases[i], 1);
+    for (size_t i = 0; i < sizeof composite_cases / sizeof *composite_cases; i++)
+        opcase_run(&composite_cases[i], 1);
 }
 
 int main(void) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_conv_last.c - convolutions whose channels come last (kernels/conv/conv_last.h), against the general ones.
+ * test_conv_last.c - convolutions whose channels come last (kernels/conv/conv_last.h), against
+ * the general ones.
  *
- * Random convolutions of small integers, whose sums are exact in any order: results are equal to the bit, for any number of threads. Tensors end at a page that
- * cannot be touched.
+ * Random convolutions of small integers, whose sums are exact in any order: results are equal to
+ * the bit, for any number of threads. Tensors end at a page that cannot be touched.
  */
 #include "opcase.h"
 
@@ -17,18 +18,17 @@
 
 #include <sys/mman.h>
 
-/* ---- memory that ends at a page nobody may touch -------------------------------------------------- */
+/* ---- memory that ends at a page nobody may touch --------------------------------------------- */
 
 enum { PAGE = 4096 };
 
-static size_t fenced_size(size_t nbytes) {
-    return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE;
-}
+static size_t fenced_size(size_t nbytes) { return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE; }
 
 /* Data begins where it is aligned: up to 63 bytes behind it can be touched. */
 static void *fenced_alloc(void *ctx, size_t nbytes) {
     (void)ctx;
-    char *p = mmap(NULL, fenced_size(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *p = mmap(NULL, fenced_size(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1, 0);
     assert_true(p != MAP_FAILED);
     char *end = p + fenced_size(nbytes) - PAGE;
     mprotect(end, PAGE, PROT_NONE);
@@ -37,15 +37,17 @@ static void *fenced_alloc(void *ctx, size_t nbytes) {
 
 static void fenced_free(void *ctx, void *data, size_t nbytes) {
     (void)ctx;
-    munmap((char *)data + (nbytes + 63) / 64 * 64 + PAGE - fenced_size(nbytes), fenced_size(nbytes));
+    munmap((char *)data + (nbytes + 63) / 64 * 64 + PAGE - fenced_size(nbytes),
+           fenced_size(nbytes));
 }
 
-/* ---- random convolutions -------------------------------------------------------------------------- */
+/* ---- random convolutions --------------------------------------------------------------------- */
 
 static uint64_t random_state = 88172645463325252u;
 
 static int64_t random_below(int64_t n) {
-    random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
+    random_state ^= random_state << 13, random_state ^= random_state >> 7,
+        random_state ^= random_state << 17;
     return (int64_t)(random_state % (uint64_t)n);
 }
 
@@ -64,7 +66,8 @@ typedef struct random_conv {
     const char *activation;
 } random_conv;
 
-static int64_t random_size(int64_t extent, int64_t padding, int64_t most) { /* such that the kernel fits */
+/* such that the kernel fits */
+static int64_t random_size(int64_t extent, int64_t padding, int64_t most) {
     int64_t least = extent - 2 * padding;
     return (least < 1 ? 1 : least) + random_below(most);
 }
@@ -72,11 +75,14 @@ static int64_t random_size(int64_t extent, int64_t padding, int64_t most) { /* s
 static random_conv random_convolution(void) {
     static const char *const activations[] = {"none", "none", "relu", "relu6", "hardswish"};
     static const int64_t steps[] = {1, 1, 1, 2, 3};
-    random_conv c = {.spatial = 1 + (int)random_below(3), .activation = activations[random_below(5)]};
+    random_conv c = {.spatial = 1 + (int)random_below(3),
+                     .activation = activations[random_below(5)]};
     bool depthwise = random_below(5) == 0;
-    int64_t in = 1 + random_below(random_below(4) ? 20 : 90), out = 1 + random_below(random_below(4) ? 40 : 100);
+    int64_t in = 1 + random_below(random_below(4) ? 20 : 90),
+            out = 1 + random_below(random_below(4) ? 40 : 100);
     c.groups = depthwise ? in : random_below(3) ? 1 : 1 + random_below(8);
-    if (!depthwise && c.groups > 1) in = c.groups * (1 + random_below(6)), out = c.groups * (1 + random_below(20));
+    if (!depthwise && c.groups > 1)
+        in = c.groups * (1 + random_below(6)), out = c.groups * (1 + random_below(20));
     if (depthwise) out = in * (random_below(4) ? 1 : 2);
     int64_t xs[5] = {1 + random_below(2), in}, ws[5] = {out, in / c.groups}, biases = out;
     bool pixels = random_below(4) == 0;
@@ -85,7 +91,10 @@ static random_conv random_convolution(void) {
         c.stride[i] = pixels && random_below(2) ? 1 : steps[random_below(5)];
         c.dilation[i] = steps[random_below(4)];
         c.padding[i] = pixels && random_below(2) ? 0 : random_below(4) ? k / 2 : random_below(4);
-        xs[2 + i] = random_size((k - 1) * c.dilation[i] + 1, c.padding[i], c.spatial == 3 ? 7 : c.spatial == 2 ? 20 : 300);
+        xs[2 + i] = random_size((k - 1) * c.dilation[i] + 1, c.padding[i],
+                                c.spatial == 3   ? 7
+                                : c.spatial == 2 ? 20
+                                                 : 300);
         ws[2 + i] = k;
     }
     c.input = random_tensor(2 + c.spatial, xs);
@@ -124,8 +133,13 @@ static tensor *turned(const char *op, tensor *t, int64_t spatial) {
 /* As the program has it: convolution, sum, activation. */
 static tensor *expected(const random_conv *c, const value *lists) {
     static const char *const convs[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
-    value args[7] = {value_tensor_take(c->input), value_tensor_take(c->weight), c->bias ? value_tensor_take(c->bias) : value_none(),
-                     lists[0], lists[1], lists[2], value_int(c->groups)};
+    value args[7] = {value_tensor_take(c->input),
+                     value_tensor_take(c->weight),
+                     c->bias ? value_tensor_take(c->bias) : value_none(),
+                     lists[0],
+                     lists[1],
+                     lists[2],
+                     value_int(c->groups)};
     tensor *t = called(convs[c->spatial - 1], 7, args), *next;
     if (c->other) {
         value sum[3] = {value_tensor_take(t), value_tensor_take(c->other), value_int(1)};
@@ -146,14 +160,17 @@ static void assert_near(const random_conv *c, const tensor *got, const tensor *w
     assert_true(tensor_same_shape(got, want));
     bool exact = strcmp(c->activation, "hardswish") != 0; /* which divides by 6 */
     for (int64_t i = 0; i < want->numel; i++) {
-        float g = TENSOR_AT(got, float)[i], w = TENSOR_AT(want, float)[i], slack = exact ? 0 : 2e-6f * (w < 0 ? -w : w) + 1e-6f;
-        if (!(g >= w - slack && g <= w + slack)) fail_msg("element %lld: %g, not %g", (long long)i, g, w);
+        float g = TENSOR_AT(got, float)[i], w = TENSOR_AT(want, float)[i],
+              slack = exact ? 0 : 2e-6f * (w < 0 ? -w : w) + 1e-6f;
+        if (!(g >= w - slack && g <= w + slack))
+            fail_msg("element %lld: %g, not %g", (long long)i, g, w);
     }
 }
 
 /* Twice: weights are packed by the first call at the latest. */
 static void check_convolution(random_conv *c) {
-    value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial), list_of_ints(c->dilation, c->spatial)};
+    value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial),
+                      list_of_ints(c->dilation, c->spatial)};
     if (random_below(2)) {
         tensor *plain = expected(c, lists);
         c->other = random_tensor(plain->ndim, plain->sizes);
@@ -161,10 +178,20 @@ static void check_convolution(random_conv *c) {
     }
     tensor *want = turned("ctsc::to_channels_last", expected(c, lists), c->spatial);
     tensor *in = turned("ctsc::to_channels_last", tensor_ref(c->input), c->spatial);
-    tensor *other = c->other ? turned("ctsc::to_channels_last", tensor_ref(c->other), c->spatial) : NULL;
+    tensor *other = c->other ? turned("ctsc::to_channels_last", tensor_ref(c->other), c->spatial)
+                             : NULL;
     str *activation = str_new(c->activation, strlen(c->activation));
-    value args[12] = {value_tensor_take(in), value_tensor_take(c->weight), c->bias ? value_tensor_take(c->bias) : value_none(), lists[0], lists[1], lists[2],
-                      value_bool(false), value_none(), value_int(c->groups), value_bool(true), other ? value_tensor_take(other) : value_none(),
+    value args[12] = {value_tensor_take(in),
+                      value_tensor_take(c->weight),
+                      c->bias ? value_tensor_take(c->bias) : value_none(),
+                      lists[0],
+                      lists[1],
+                      lists[2],
+                      value_bool(false),
+                      value_none(),
+                      value_int(c->groups),
+                      value_bool(true),
+                      other ? value_tensor_take(other) : value_none(),
                       value_str_take(activation)};
     int64_t zeros[3] = {0, 0, 0};
     args[7] = list_of_ints(zeros, c->spatial);
@@ -192,38 +219,61 @@ static void test_random(void **state) {
     tensor_set_allocator(NULL);
 }
 
-/* A pixel that is not finite is one of its group's alone, also where several groups are multiplied as one. */
+/* A pixel that is not finite is one of its group's alone, also where several groups are
+ * multiplied as one. */
 static void test_groups_apart(void **state) {
     (void)state;
     static const int64_t shapes[][2] = {{3, 3}, {4, 8}, {24, 48}, {8, 32}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        int64_t in = shapes[i][0], out = shapes[i][1], groups = i == 3 ? 2 : in, xs[4] = {1, in, 4, 5}, ws[4] = {out, in / groups, 3, 3};
-        random_conv c = {.spatial = 2, .groups = groups, .activation = "none", .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1}};
+        int64_t in = shapes[i][0], out = shapes[i][1], groups = i == 3 ? 2 : in,
+                xs[4] = {1, in, 4, 5}, ws[4] = {out, in / groups, 3, 3};
+        random_conv c = {.spatial = 2,
+                         .groups = groups,
+                         .activation = "none",
+                         .stride = {1, 1},
+                         .padding = {1, 1},
+                         .dilation = {1, 1}};
         c.input = random_tensor(4, xs);
         tensor *w = random_tensor(4, ws);
         for (int64_t k = 0; k < w->numel; k++) TENSOR_AT(w, float)[k] = 1;
-        for (int64_t k = 0; k < 20; k++) TENSOR_AT(c.input, float)[20 + k] = k % 3 ? (float)INFINITY : 1;
+        for (int64_t k = 0; k < 20; k++)
+            TENSOR_AT(c.input, float)[20 + k] = k % 3 ? (float)INFINITY : 1;
         if (in == 8)
             for (int64_t k = 0; k < 20; k++) TENSOR_AT(c.input, float)[k] = NAN;
         assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
-        value lists[3] = {list_of_ints(c.stride, 2), list_of_ints(c.padding, 2), list_of_ints(c.dilation, 2)};
+        value lists[3] = {list_of_ints(c.stride, 2), list_of_ints(c.padding, 2),
+                          list_of_ints(c.dilation, 2)};
         int64_t zeros[2] = {0, 0};
         str *none = str_new("none", 4);
-        tensor *want = turned("ctsc::to_channels_last", expected(&c, lists), 2), *x = turned("ctsc::to_channels_last", tensor_ref(c.input), 2);
-        value args[12] = {value_tensor_take(x), value_tensor_take(c.weight), value_none(), lists[0], lists[1], lists[2], value_bool(false), list_of_ints(zeros, 2),
-                          value_int(groups), value_bool(true), value_none(), value_str_take(none)};
+        tensor *want = turned("ctsc::to_channels_last", expected(&c, lists), 2),
+               *x = turned("ctsc::to_channels_last", tensor_ref(c.input), 2);
+        value args[12] = {value_tensor_take(x),
+                          value_tensor_take(c.weight),
+                          value_none(),
+                          lists[0],
+                          lists[1],
+                          lists[2],
+                          value_bool(false),
+                          list_of_ints(zeros, 2),
+                          value_int(groups),
+                          value_bool(true),
+                          value_none(),
+                          value_str_take(none)};
         tensor *got = called("ctsc::conv_channels_last", 12, args);
         for (int64_t k = 0; k < want->numel; k++) {
             float g = TENSOR_AT(got, float)[k], e = TENSOR_AT(want, float)[k];
-            if (!(g == e || (isnan(g) && isnan(e)))) fail_msg("%lld channels, element %lld: %g, not %g", (long long)in, (long long)k, g, e);
+            if (!(g == e || (isnan(g) && isnan(e))))
+                fail_msg("%lld channels, element %lld: %g, not %g", (long long)in, (long long)k, g,
+                         e);
         }
         for (int k = 3; k < 6; k++) value_unref(args[k]);
         value_unref(args[7]), value_unref(args[11]);
-        tensor_unref(want), tensor_unref(x), tensor_unref(got), tensor_unref(w), tensor_unref(c.input), tensor_unref(c.weight);
+        tensor_unref(want), tensor_unref(x), tensor_unref(got), tensor_unref(w),
+            tensor_unref(c.input), tensor_unref(c.weight);
     }
 }
 
-/* ---- Winograd's way ------------------------------------------------------------------------------- */
+/* ---- Winograd's way -------------------------------------------------------------------------- */
 
 static double random_normal(void) { /* the sum of twelve, near enough */
     double sum = -6;
@@ -232,7 +282,8 @@ static double random_normal(void) { /* the sum of twelve, near enough */
 }
 
 /* One result in double: image [H, W, C], w [C][3][3]. */
-static double exact_result(const conv_shape *s, const float *image, const float *w, int64_t y, int64_t x) {
+static double exact_result(const conv_shape *s, const float *image, const float *w, int64_t y,
+                           int64_t x) {
     double sum = 0;
     for (int64_t c = 0; c < s->in_channels; c++)
         for (int64_t k = 0; k < 9; k++) {
@@ -245,29 +296,40 @@ static double exact_result(const conv_shape *s, const float *image, const float 
 
 typedef struct worst { double winograd, direct; } worst;
 
-/* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of He's initialisation: what networks have. */
+/* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
+ * He's initialisation: what networks have. */
 static worst worst_errors(conv_shape s) {
-    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = s.dilation[1] = s.dilation[2] = s.groups = 1;
+    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] =
+        s.dilation[1] = s.dilation[2] = s.groups = 1;
     s.kernel[1] = s.kernel[2] = 3;
     s.kernel_size = 9;
     for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2;
     s.in_size = s.in[1] * s.in[2], s.out_size = s.out[1] * s.out[2];
-    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels}, ws[4] = {s.out_channels, s.in_channels, 3, 3}, ys[4] = {s.batch, s.out[1], s.out[2], s.out_channels};
+    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels},
+            ws[4] = {s.out_channels, s.in_channels, 3, 3},
+            ys[4] = {s.batch, s.out[1], s.out[2], s.out_channels};
     tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
     for (int64_t i = 0; i < x->numel; i++) TENSOR_AT(x, float)[i] = (float)fmax(0, random_normal());
-    for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)[i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
+    for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
+    [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
-    const conv_packed *p[2] = {conv_packed_of(&s, own, CONV_WINOGRAD), conv_packed_of(&s, own, CONV_ROWS)};
+    const conv_packed *p[2] = {conv_packed_of(&s, own, CONV_WINOGRAD),
+                               conv_packed_of(&s, own, CONV_ROWS)};
     conv_tail tail = {0};
     for (int i = 0; i < 2; i++) {
         assert_non_null(p[i]);
         assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[i]), CTSC_OK);
-        assert_int_equal((i ? conv_rows : conv_winograd)(NULL, &s, p[i], tensor_data(x), NULL, &tail, tensor_data(y[i])), CTSC_OK);
+        assert_int_equal((i ? conv_rows : conv_winograd)(NULL, &s, p[i], tensor_data(x), NULL,
+                                                         &tail, tensor_data(y[i])),
+                         CTSC_OK);
     }
     worst e = {0, 0};
     for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 4000) {
-        int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size, n = i / s.out_channels / s.out_size;
-        double want = exact_result(&s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels, TENSOR_AT(w, float) + o * s.in_channels * 9, at / s.out[2], at % s.out[2]);
+        int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size,
+                n = i / s.out_channels / s.out_size;
+        double want = exact_result(&s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels,
+                                   TENSOR_AT(w, float) + o * s.in_channels * 9, at / s.out[2],
+                                   at % s.out[2]);
         e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
         e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
     }
@@ -275,34 +337,50 @@ static worst worst_errors(conv_shape s) {
     return e;
 }
 
-/* The layers of resnet18 and vgg16 that are done that way: at most four times the error of the direct form. */
+/* The layers of resnet18 and vgg16 that are done that way: at most four times the error of
+ * the direct form. */
 static void test_winograd_error(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
-    static const int64_t layers[][3] = {{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {64, 64, 112}, {64, 128, 40}, {128, 256, 28}, {512, 512, 14}, {24, 40, 30}};
+    static const int64_t layers[][3] = {{64, 64, 56},   {128, 128, 28}, {256, 256, 14},
+                                        {64, 64, 112},  {64, 128, 40},  {128, 256, 28},
+                                        {512, 512, 14}, {24, 40, 30}};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const int64_t *l = layers[i];
-        worst e = worst_errors((conv_shape){.batch = 1, .in_channels = l[0], .out_channels = l[1], .in = {1, l[2], l[2]}, .pad = {0, 1, 1}});
-        if (e.winograd > 4 * e.direct) fail_msg("%lld to %lld channels: %g, direct %g", (long long)l[0], (long long)l[1], e.winograd, e.direct);
+        worst e = worst_errors((conv_shape){.batch = 1,
+                                            .in_channels = l[0],
+                                            .out_channels = l[1],
+                                            .in = {1, l[2], l[2]},
+                                            .pad = {0, 1, 1}});
+        if (e.winograd > 4 * e.direct)
+            fail_msg("%lld to %lld channels: %g, direct %g", (long long)l[0], (long long)l[1],
+                     e.winograd, e.direct);
     }
 }
 
-/* Every size of an image, batch, channels and padding: edges of tiles, of batches and of vectors. */
+/* Every size of an image, batch, channels and padding: edges of tiles, of batches
+ * and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (int i = 0; i < 250; i++) {
-        conv_shape s = {.batch = 1 + random_below(3), .in_channels = 1 + random_below(70), .out_channels = 1 + random_below(150)};
+        conv_shape s = {.batch = 1 + random_below(3),
+                        .in_channels = 1 + random_below(70),
+                        .out_channels = 1 + random_below(150)};
         for (int k = 1; k < 3; k++) s.pad[k] = random_below(3), s.in[k] = 3 + random_below(20);
         worst e = worst_errors(s);
-        if (e.winograd > 2e-5) fail_msg("[%lld, %lld, %lld, %lld] to %lld channels: %g", (long long)s.batch, (long long)s.in[1], (long long)s.in[2],
-                                        (long long)s.in_channels, (long long)s.out_channels, e.winograd);
+        if (e.winograd > 2e-5)
+            fail_msg("[%lld, %lld, %lld, %lld] to %lld channels: %g", (long long)s.batch,
+                     (long long)s.in[1], (long long)s.in[2], (long long)s.in_channels,
+                     (long long)s.out_channels, e.winograd);
     }
     tensor_set_allocator(NULL);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_groups_apart), cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random), cmocka_unit_test(test_groups_apart),
+        cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

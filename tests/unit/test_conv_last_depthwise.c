@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_conv_last_depthwise.c - depthwise convolutions with channels last: random shapes against sums in double, with each set of kernels that this
- * processor can run; all of them must agree to the last bit. What is read and written ends at pages that must not be touched.
+ * test_conv_last_depthwise.c - depthwise convolutions with channels last: random shapes against
+ * sums in double, with each set of kernels that this processor can run; all of them must agree to
+ * the last bit. What is read and written ends at pages that must not be touched.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static const depthwise_kernels *const kernels[1];
 enum { KERNELS = 0 };
 #endif
 
-/* ---- memory between pages that cannot be touched; n floats that begin (front) or end there ---- */
+/* ---- memory between pages that cannot be touched; n floats that begin (front) or end there --- */
 
 typedef struct guarded {
     char *map;
@@ -37,7 +38,8 @@ typedef struct guarded {
 } guarded;
 
 static guarded guarded_new(int64_t n, bool front) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * sizeof(float), whole = (bytes + page - 1) / page * page;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)n * sizeof(float),
+           whole = (bytes + page - 1) / page * page;
     guarded g = {.length = whole + 2 * page};
     g.map = mmap(NULL, g.length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(g.map != MAP_FAILED);
@@ -46,15 +48,11 @@ static guarded guarded_new(int64_t n, bool front) {
     return g;
 }
 
-static void guarded_free(guarded *g) {
-    munmap(g->map, g->length);
-}
+static void guarded_free(guarded *g) { munmap(g->map, g->length); }
 
-/* ---- cases ---- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
-static int below(int n) {
-    return rand() % n;
-}
+static int below(int n) { return rand() % n; }
 
 static bool finish_shape(conv_shape *s) {
     s->in_size = s->kernel_size = s->out_size = 1;
@@ -72,33 +70,45 @@ static conv_shape random_shape(void) {
     conv_shape s;
     do {
         int dims = below(8) == 0 ? 3 : below(6) == 0 ? 1 : 2;
-        s = (conv_shape){.batch = 1 + below(2), .in = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
-        s.groups = s.in_channels = s.out_channels = below(30) == 0 ? 512 + below(64) : 1 + below(80);
-        int k = usual[below(9)], stride = 1 + below(below(4) ? 2 : 3), dilation = below(4) ? 1 : 1 + below(4);
+        s = (conv_shape){.batch = 1 + below(2),
+                         .in = {1, 1, 1},
+                         .kernel = {1, 1, 1},
+                         .stride = {1, 1, 1},
+                         .dilation = {1, 1, 1}};
+        s.groups = s.in_channels = s.out_channels = below(30) == 0 ? 512 + below(64)
+                                                                   : 1 + below(80);
+        int k = usual[below(9)], stride = 1 + below(below(4) ? 2 : 3),
+            dilation = below(4) ? 1 : 1 + below(4);
         for (int i = 3 - dims; i < 3; i++) {
             s.in[i] = 1 + below(dims == 3 ? 7 : dims == 2 ? 24 : 60);
             s.kernel[i] = below(6) ? k : 1 + below(5);
             s.stride[i] = below(6) ? stride : 1 + below(4);
             s.dilation[i] = below(6) ? dilation : 1 + below(4);
-            s.pad[i] = below(3) ? s.dilation[i] * (s.kernel[i] - 1) / 2 : below((int)(s.kernel[i] * s.dilation[i]) + 2);
+            s.pad[i] = below(3) ? s.dilation[i] * (s.kernel[i] - 1) / 2
+                                : below((int)(s.kernel[i] * s.dilation[i]) + 2);
         }
     } while (!finish_shape(&s));
     return s;
 }
 
-static double reference(const conv_shape *s, const float *in, const float *weight, const float *bias, int64_t n, const int64_t o[3], int64_t c, double *size) {
+static double reference(const conv_shape *s, const float *in, const float *weight,
+                        const float *bias, int64_t n, const int64_t o[3], int64_t c, double *size) {
     double sum = bias ? bias[c] : 0;
     *size = fabs(sum);
     for (int64_t z = 0; z < s->kernel[0]; z++)
         for (int64_t y = 0; y < s->kernel[1]; y++)
             for (int64_t x = 0; x < s->kernel[2]; x++) {
-                int64_t at[3] = {o[0] * s->stride[0] - s->pad[0] + z * s->dilation[0], o[1] * s->stride[1] - s->pad[1] + y * s->dilation[1],
+                int64_t at[3] = {o[0] * s->stride[0] - s->pad[0] + z * s->dilation[0],
+                                 o[1] * s->stride[1] - s->pad[1] + y * s->dilation[1],
                                  o[2] * s->stride[2] - s->pad[2] + x * s->dilation[2]};
                 bool inside = true;
                 for (int i = 0; i < 3; i++) inside = inside && at[i] >= 0 && at[i] < s->in[i];
                 if (!inside) continue;
-                double v = (double)in[(((n * s->in[0] + at[0]) * s->in[1] + at[1]) * s->in[2] + at[2]) * s->in_channels + c] *
-                           weight[c * s->kernel_size + (z * s->kernel[1] + y) * s->kernel[2] + x];
+                double v =
+                    (double)in[(((n * s->in[0] + at[0]) * s->in[1] + at[1]) * s->in[2] + at[2]) *
+                                   s->in_channels +
+                               c] *
+                    weight[c * s->kernel_size + (z * s->kernel[1] + y) * s->kernel[2] + x];
                 sum += v, *size += fabs(v);
             }
     return sum;
@@ -110,7 +120,8 @@ static void fill(float *p, int64_t n) {
 
 typedef struct shaped {
     conv_shape s;
-    guarded in, weight, packed, bias, other, out[3]; /* out: of one thread, of several, of another set of kernels */
+    /* out: of one thread, of several, of another set of kernels */
+    guarded in, weight, packed, bias, other, out[3];
     bool with_bias, with_other;
     enum dense_activation activation;
 } shaped;
@@ -134,7 +145,8 @@ static void shaped_new(shaped *k) {
 }
 
 static void shaped_free(shaped *k) {
-    guarded *all[] = {&k->in, &k->weight, &k->packed, &k->bias, &k->other, &k->out[0], &k->out[1], &k->out[2]};
+    guarded *all[] = {&k->in,    &k->weight, &k->packed, &k->bias,
+                      &k->other, &k->out[0], &k->out[1], &k->out[2]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
 }
 
@@ -142,7 +154,9 @@ static void run(shaped *k, const depthwise_kernels *kernel, float *out) {
     diag d = {0};
     conv_tail tail = {k->with_other ? k->other.data : NULL, k->activation};
     memset(out, 0xff, (size_t)(k->s.batch * k->s.out_size * k->s.out_channels) * sizeof *out);
-    assert_int_equal(conv_last_depthwise_with(kernel, &d, &k->s, k->in.data, k->packed.data, k->with_bias ? k->bias.data : NULL, &tail, out), CTSC_OK);
+    assert_int_equal(conv_last_depthwise_with(kernel, &d, &k->s, k->in.data, k->packed.data,
+                                              k->with_bias ? k->bias.data : NULL, &tail, out),
+                     CTSC_OK);
 }
 
 static void check_results(const shaped *k) {
@@ -151,13 +165,16 @@ static void check_results(const shaped *k) {
     for (int64_t n = 0, at = 0; n < s->batch; n++)
         for (int64_t p = 0; p < s->out_size; p++)
             for (int64_t c = 0; c < s->out_channels; c++, at++) {
-                int64_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]};
-                double size, sum = reference(s, k->in.data, k->weight.data, k->with_bias ? k->bias.data : NULL, n, o, c, &size);
+                int64_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1],
+                                p % s->out[2]};
+                double size, sum = reference(s, k->in.data, k->weight.data,
+                                             k->with_bias ? k->bias.data : NULL, n, o, c, &size);
                 if (k->with_other) sum += k->other.data[at], size += fabs(k->other.data[at]);
                 float want = (float)sum;
                 conv_tail_scalar.apply(k->activation, &want, 1);
                 if (!(fabs(y[at] - want) <= 1e-6 * (size + 1)))
-                    fail_msg("activation %d, channel %d of %d, output %d: %g, not %g", k->activation, (int)c, (int)s->out_channels, (int)p, y[at], want);
+                    fail_msg("activation %d, channel %d of %d, output %d: %g, not %g",
+                             k->activation, (int)c, (int)s->out_channels, (int)p, y[at], want);
             }
 }
 
@@ -198,18 +215,30 @@ static void test_edges(void **state) {
     for (int width = 1; width <= 24; width++)
         for (int kernel = 3; kernel <= 7; kernel += 2)
             for (int stride = 1; stride <= 2; stride++) {
-                shaped k = {.s = {.batch = 1, .in = {1, 1 + below(5), width}, .kernel = {1, 3, kernel}, .stride = {1, stride, stride},
-                                  .pad = {0, 1, kernel / 2}, .dilation = {1, 1, 1}}};
+                shaped k = {.s = {.batch = 1,
+                                  .in = {1, 1 + below(5), width},
+                                  .kernel = {1, 3, kernel},
+                                  .stride = {1, stride, stride},
+                                  .pad = {0, 1, kernel / 2},
+                                  .dilation = {1, 1, 1}}};
                 k.s.groups = k.s.in_channels = k.s.out_channels = channels[below(9)];
                 if (finish_shape(&k.s)) check_shape(&k);
             }
 }
 
-/* Pads are left out, not multiplied: an infinite weight does not make NaN of them. NaN goes through bounds. */
+/* Pads are left out, not multiplied: an infinite weight does not make NaN of them. NaN
+ * goes through bounds. */
 static void test_special(void **state) {
     (void)state;
-    shaped k = {.s = {.batch = 1, .groups = 16, .in_channels = 16, .out_channels = 16, .in = {1, 3, 9}, .kernel = {1, 3, 3}, .stride = {1, 1, 1},
-                      .pad = {0, 1, 1}, .dilation = {1, 1, 1}}};
+    shaped k = {.s = {.batch = 1,
+                      .groups = 16,
+                      .in_channels = 16,
+                      .out_channels = 16,
+                      .in = {1, 3, 9},
+                      .kernel = {1, 3, 3},
+                      .stride = {1, 1, 1},
+                      .pad = {0, 1, 1},
+                      .dilation = {1, 1, 1}}};
     assert_true(finish_shape(&k.s));
     shaped_new(&k);
     k.with_bias = k.with_other = false, k.activation = DENSE_RELU6;
@@ -233,7 +262,14 @@ static void test_special(void **state) {
 
 static void test_fits(void **state) {
     (void)state;
-    conv_shape s = {.batch = 1, .groups = 16, .in_channels = 16, .out_channels = 16, .in = {1, 9, 9}, .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    conv_shape s = {.batch = 1,
+                    .groups = 16,
+                    .in_channels = 16,
+                    .out_channels = 16,
+                    .in = {1, 9, 9},
+                    .kernel = {1, 3, 3},
+                    .stride = {1, 1, 1},
+                    .dilation = {1, 1, 1}};
     assert_true(finish_shape(&s));
     bool here = KERNELS && kernels[0]->usable();
     assert_true(conv_last_depthwise_fits(&s) == here);
@@ -245,7 +281,10 @@ static void test_fits(void **state) {
     assert_false(conv_last_depthwise_fits(&s));
     s.groups = 16, s.batch = 0;
     diag d = {0};
-    if (here) assert_int_equal(conv_last_depthwise(&d, &s, NULL, NULL, NULL, &(conv_tail){NULL, DENSE_PLAIN}, NULL), CTSC_OK);
+    if (here)
+        assert_int_equal(
+            conv_last_depthwise(&d, &s, NULL, NULL, NULL, &(conv_tail){NULL, DENSE_PLAIN}, NULL),
+            CTSC_OK);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_conv_tail.c - the activations that convolutions end with: each set of vector code that this processor can run, against the scalar functions
- * and, where those lose digits, against double.
+ * test_conv_tail.c - the activations that convolutions end with: each set of vector code that this
+ * processor can run, against the scalar functions and, where those lose digits, against double.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,26 +35,30 @@ static double reference(enum dense_activation a, double x) {
     case DENSE_SIGMOID: return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
     case DENSE_SILU: return x / (1 + exp(-x));
     case DENSE_GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
-    case DENSE_GELU_TANH: return x / (1 + exp(-2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case DENSE_GELU_TANH:
+        return x / (1 + exp(-2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     }
     return x;
 }
 
-/* What a result may be off by: some units in its last place; gelu, of its argument's; silu and gelu_tanh end at a sum that is infinite too early. */
+/* What a result may be off by: some units in its last place; gelu, of its argument's; silu and
+ * gelu_tanh end at a sum that is infinite too early. */
 static double allowed(enum dense_activation a, double x, double y) {
     double unit = 1.1920929e-7 * fabs(y), least = 1.5e-45;
     if (a == DENSE_GELU) return 2 * 1.1920929e-7 * fabs(x) + least;
     if (a == DENSE_GELU_TANH) return 3 * unit + 4e-7 * fabs(x) * (x < 0) + 1e-37 * fabs(x) + least;
     if (a == DENSE_SILU) return 3 * unit + 1e-37 * fabs(x) + least;
     if (a == DENSE_PLAIN || a == DENSE_RELU || a == DENSE_RELU6) return 0;
-    if (a == DENSE_HARDSIGMOID || a == DENSE_HARDSWISH) return 3 * unit + 2.4e-7 * (fabs(x) < 4 ? fmin(1, fabs(x)) : 0) + least;
+    if (a == DENSE_HARDSIGMOID || a == DENSE_HARDSWISH)
+        return 3 * unit + 2.4e-7 * (fabs(x) < 4 ? fmin(1, fabs(x)) : 0) + least;
     return 3 * unit + least;
 }
 
-static const float edges[EDGES] = {0.0f,     -0.0f,    1e-45f,   -1e-45f,  1e-38f,  -1e-38f, 1e-20f,   -1e-20f,  3.0f,      -3.0f,
-                                   2.9999f,  -2.9999f, 6.0f,     5.99999f, 6.0001f, -6.0f,   1.41421f, -1.41421f, 1.41422f, -1.41422f,
-                                   87.0f,    -87.0f,   88.5f,    -88.5f,   88.8f,   -88.8f,  103.0f,   -103.0f,  104.5f,    -104.5f,
-                                   1e10f,    -1e10f,   1e30f,    -1e30f,   3e38f,   -3e38f,  INFINITY, -INFINITY, NAN,      -NAN};
+static const float edges[EDGES] = {
+    0.0f,    -0.0f,    1e-45f, -1e-45f,  1e-38f,  -1e-38f, 1e-20f,   -1e-20f,   3.0f,     -3.0f,
+    2.9999f, -2.9999f, 6.0f,   5.99999f, 6.0001f, -6.0f,   1.41421f, -1.41421f, 1.41422f, -1.41422f,
+    87.0f,   -87.0f,   88.5f,  -88.5f,   88.8f,   -88.8f,  103.0f,   -103.0f,   104.5f,   -104.5f,
+    1e10f,   -1e10f,   1e30f,  -1e30f,   3e38f,   -3e38f,  INFINITY, -INFINITY, NAN,      -NAN};
 
 static float some_value(int i) {
     if (i < EDGES) return edges[i];
@@ -69,7 +73,8 @@ static void check_value(const conv_tail_kernels *k, enum dense_activation a, flo
     float scalar = x;
     conv_tail_scalar.apply(a, &scalar, 1);
     if (isnan(scalar) || isnan(y)) {
-        if (!isnan(scalar) || !isnan(y)) fail_msg("%s, activation %d of %a: %a, not %a", k->name, a, x, y, scalar);
+        if (!isnan(scalar) || !isnan(y))
+            fail_msg("%s, activation %d of %a: %a, not %a", k->name, a, x, y, scalar);
         return;
     }
     if (isinf(scalar) || isinf(y)) {
@@ -77,7 +82,9 @@ static void check_value(const conv_tail_kernels *k, enum dense_activation a, flo
         return;
     }
     double want = reference(a, x);
-    if (!(fabs(y - want) <= allowed(a, x, want))) fail_msg("%s, activation %d of %a (%g): %a, not %a; scalar %a", k->name, a, x, x, y, want, scalar);
+    if (!(fabs(y - want) <= allowed(a, x, want)))
+        fail_msg("%s, activation %d of %a (%g): %a, not %a; scalar %a", k->name, a, x, x, y, want,
+                 scalar);
     if (a != DENSE_GELU && y == 0 && scalar == 0 && signbit(y) != signbit(scalar))
         fail_msg("%s, activation %d of %a: the sign of zero", k->name, a, x);
 }
@@ -90,7 +97,8 @@ static void test_values(void **state) {
         for (int a = 0; a < ACTIVATIONS && tails[t]->usable(); a++) {
             memcpy(y, x, VALUES * sizeof *x);
             tails[t]->apply((enum dense_activation)a, y, VALUES);
-            for (int i = 0; i < VALUES; i++) check_value(tails[t], (enum dense_activation)a, x[i], y[i]);
+            for (int i = 0; i < VALUES; i++)
+                check_value(tails[t], (enum dense_activation)a, x[i], y[i]);
         }
     free(x);
     free(y);

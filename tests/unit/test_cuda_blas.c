@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_cuda_blas.c - products by cuBLASLt (src/runtime/cuda/blas.c) on a simulated one (tests/cuda/sim/blas.c), which checks how it is called.
- * What blas_abi.h says of its interface is compared with NVIDIA's header where the compiler finds that.
+ * test_cuda_blas.c - products by cuBLASLt (src/runtime/cuda/blas.c) on a simulated one
+ * (tests/cuda/sim/blas.c), which checks how it is called. What blas_abi.h says of its interface is
+ * compared with NVIDIA's header where the compiler finds that.
  */
 #include "cuda_libraries.h"
 
@@ -15,7 +16,7 @@
 #endif
 #endif
 
-/* ---- the header ------------------------------------------------------------------------------------------ */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 #ifdef HAVE_HEADER
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
@@ -51,15 +52,15 @@ SAME(offsetof(blas_answer, state), offsetof(cublasLtMatmulHeuristicResult_t, sta
 #ifndef __clang__
 #pragma GCC diagnostic error "-Wcast-function-type"
 #endif
-#define SIGNATURE(name, args)                                               \
-    static inline void header_##name(void) {                                \
-        typedef int ours args;                                              \
-        (void)sizeof((ours *)cublasLt##name);                               \
+#define SIGNATURE(name, args)                                                                      \
+    static inline void header_##name(void) {                                                       \
+        typedef int ours args;                                                                     \
+        (void)sizeof((ours *)cublasLt##name);                                                      \
     }
 BLAS_FUNCTIONS(SIGNATURE)
 #endif
 
-/* ---- rows -------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const dense_row rows[] = {
     {"aten::mm", "f32[3,4]? f32[4,5]?"},
@@ -83,22 +84,25 @@ static const dense_row rows[] = {
     {"ctsc::linear_epilogue", "f32[2,3,8]? f32[5,8]? f32[5]? f32[2,3,5]? 'gelu'"},
     {"ctsc::linear_epilogue", "f32[3,8]? f32[5,8]? f32[3,5]? f32[3,5]? 'relu'"},
     {"aten::conv2d", "f32[2,4,6,5]? f32[6,2,1,1]? f32[6]? [1 1] [0 0] [1 1] 2"},
-    {"ctsc::conv_epilogue", "f32[2,4,6,5]? f32[7,4,1,1]? f32[7]? [1 1] [0 0] [1 1] 1 f32[2,7,6,5]? 'relu'"},
+    {"ctsc::conv_epilogue",
+     "f32[2,4,6,5]? f32[7,4,1,1]? f32[7]? [1 1] [0 0] [1 1] 1 f32[2,7,6,5]? 'relu'"},
     {"aten::scaled_dot_product_attention", "f64[2,3,5,8]? f64[2,3,7,8]? f64[2,3,7,6]?"},
 };
 
-/* ---- what is asked of it ------------------------------------------------------------------------------------- */
+/* ---- what is asked of it --------------------------------------------------------------------- */
 
 static void child_asks(void) {
     library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'relu'", 1, 1, 0);
     library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'relu'", 1, 0, 0); /* known */
     library_takes("f32[4,8]? f32[5,8]? f32[5]? None 'relu'", 1, 1, 0); /* another size */
     library_takes("f32[3,8]? f32[5,8]? f32[5]? f32[3,5]? 'gelu_tanh'", 1, 1, 0);
-    library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 1, 1); /* by erf: a kernel over the product */
+    /* by erf: a kernel over the product */
+    library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 1, 1);
     library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 0, 1);
 }
 
-/* Elements 1 to 5 of a vector on the device: an answer for a bias that is aligned better does not do. */
+/* Elements 1 to 5 of a vector on the device: an answer for a bias that is aligned
+ * better does not do. */
 static void child_asks_for_alignment(void) {
     value args[5], there[5], result = value_none();
     diag d = {0};
@@ -109,7 +113,8 @@ static void child_asks_for_alignment(void) {
     tensor *whole = there[2].u.tensor;
     for (int first = 0; first < 2; first++) {
         CHILD_CHECK(tensor_slice(&d, whole, 0, first, first + 5, 1, &there[2].u.tensor) == CTSC_OK);
-        CHILD_CHECK(dense_call(op_find("ctsc::linear_epilogue"), NULL, 5, there, &result, &d) == CTSC_OK);
+        CHILD_CHECK(dense_call(op_find("ctsc::linear_epilogue"), NULL, 5, there, &result, &d) ==
+                    CTSC_OK);
         CHILD_CHECK(library_count("cublasLtMatmulAlgoGetHeuristic") == first + 1);
         value_set(&result, value_none());
         tensor_unref(there[2].u.tensor);
@@ -125,7 +130,7 @@ static void asks_once(void **state) {
     in_child(child_asks_for_alignment);
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* On a device, at the level that fuses, what stands behind the product is its epilogue. */
 static void child_program(void) {
@@ -139,7 +144,9 @@ static void child_program(void) {
     CHILD_CHECK(ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &x, e) == CTSC_OK);
     for (int i = 0; i < 16; i++) ((float *)ctsc_tensor_data(x))[i] = (float)(i % 5) - 2;
     CHILD_CHECK(ctsc_module_run(m, "forward", 1, &x, NULL, &out[0], e) == CTSC_OK);
-    CHILD_CHECK(ctsc_module_set_opt(m, 2, e) == CTSC_OK && ctsc_module_to(m, "cuda", e) == CTSC_OK && ctsc_value_to(x, "cuda", &there, e) == CTSC_OK);
+    CHILD_CHECK(ctsc_module_set_opt(m, 2, e) == CTSC_OK &&
+                ctsc_module_to(m, "cuda", e) == CTSC_OK &&
+                ctsc_value_to(x, "cuda", &there, e) == CTSC_OK);
     int64_t before = library_launches();
     CHILD_CHECK(ctsc_module_run(m, "forward", 1, &there, NULL, &out[1], e) == CTSC_OK);
     CHILD_CHECK(library_count("cublasLtMatmul") == 1 && library_launches() == before);
@@ -166,7 +173,8 @@ int main(void) {
                                       .plans = "cublasLtMatmulAlgoGetHeuristic",
                                       .questions = "cublasLtMatmulAlgoGetHeuristic",
                                       .op = "ctsc::linear_epilogue"};
-    const struct CMUnitTest tests[] = {LIBRARY_TESTS, cmocka_unit_test(asks_once), cmocka_unit_test(programs_have_epilogues)};
+    const struct CMUnitTest tests[] = {LIBRARY_TESTS, cmocka_unit_test(asks_once),
+                                       cmocka_unit_test(programs_have_epilogues)};
     library_use(&blas);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_cuda_composed.c - the bodies of src/runtime/cuda/composed.def (frontend/prelude/operators/device.py) against the host's functions.
+ * test_cuda_composed.c - the bodies of src/runtime/cuda/composed.def
+ * (frontend/prelude/operators/device.py) against the host's functions.
  *
- * A body is made of operators that run anywhere, so it is tested on tensors of the host, where no kernel has to be compiled; that devices run it, and
- * what they make of arguments that it fails for, is in test_cuda_dense.c and test_cuda_tensor.c.
+ * A body is made of operators that run anywhere, so it is tested on tensors of the host, where no
+ * kernel has to be compiled; that devices run it, and what they make of arguments that it fails
+ * for, is in test_cuda_dense.c and test_cuda_tensor.c.
  */
 #include "dense_rows.h"
 #include "runtime/ops/registry.h"
@@ -11,16 +13,19 @@
 #include "ir/op/op_family.h"
 
 static const dense_row rows[] = {
-    /* ---- made of others ---- */
+    /* ---- made of others ---------------------------------------------------------------------- */
     {"aten::nll_loss_nd", "f32[4,5]? i64[4]{2 0 1 4} f32[5]? 1 1"},
     {"aten::nll_loss_nd", "f32[2,5,3]? i64[2,3]?5 None 0 2"},
     {"aten::nll_loss", "f32[5]? i64[]{3} None 2"},
     {"aten::nll_loss2d", "f32[2,5,3,2]? i64[2,3,2]?5 f32[5]?"},
     {"aten::cross_entropy_loss", "f32[4,5]? i64[4]{2 0 1 4} f32[5]{1 0.5 2 1 0.25} 1 1 0.1"},
     {"aten::cross_entropy_loss", "f32[4,5]? i64[4]{2 0 1 4} None 0 -100 0.1"},
-    {"aten::cross_entropy_loss", "f32[4,5]? f32[4,5]{0.2 0.2 0.2 0.2 0.2 1 0 0 0 0 0 0.5 0.5 0 0 0 0 0 0 1} f32[5]{1 0.5 2 1 0.25} 1 -100 0.2"},
-    {"aten::binary_cross_entropy", "f32[6]{0.25 0.5 0 1 0.75 0.125} f32[6]{0 1 0 1 0.5 0.25} f32[6]? 1"},
-    {"aten::poisson_nll_loss", "f32[3,4]? f32[3,4]{0 1 2 3 4 5 6 0.5 1.5 2.5 3.5 4.5} true true 1e-8 1"},
+    {"aten::cross_entropy_loss", "f32[4,5]? f32[4,5]{0.2 0.2 0.2 0.2 0.2 1 0 0 0 0 0 0.5 0.5 0 0 0 "
+                                 "0 0 0 1} f32[5]{1 0.5 2 1 0.25} 1 -100 0.2"},
+    {"aten::binary_cross_entropy",
+     "f32[6]{0.25 0.5 0 1 0.75 0.125} f32[6]{0 1 0 1 0.5 0.25} f32[6]? 1"},
+    {"aten::poisson_nll_loss",
+     "f32[3,4]? f32[3,4]{0 1 2 3 4 5 6 0.5 1.5 2.5 3.5 4.5} true true 1e-8 1"},
     {"aten::poisson_nll_loss", "f32[4]{1 2 3 0} f32[4]{0 1 2 3} false false 0.5 2"},
     {"aten::soft_margin_loss", "f32[3,4]? f32[3,4]? 1"},
     {"aten::multi_margin_loss", "f32[3,4]? i64[3]{0 3 1} 2 0.5 f32[4]? 1"},
@@ -68,7 +73,7 @@ static const dense_row rows[] = {
     {"aten::im2col", "f32[2,3,6,5]? [2 3] [1 2] [1 0] [2 1]"},
     {"aten::col2im", "f32[2,12,12]? [4 5] [2 2] [1 1] [0 0] [1 1]"},
     {"aten::max_unpool2d", "f32[1,2,2,2]? i64[1,2,2,2]{0 3 9 15 5 2 8 10} [4 4]"},
-    /* ---- complex numbers ---- */
+    /* ---- complex numbers --------------------------------------------------------------------- */
     {"aten::complex", "f64[3,1]? f64[4]?"},
     {"aten::polar", "f64[3]? f64[3]?"},
     {"aten::mul.Tensor", "c64[3,4]? c64[4]?"},
@@ -86,7 +91,8 @@ static const dense_row rows[] = {
 };
 
 static int composed_run(const dense_row *row, const char *type) {
-    value args[OPCASE_MAX_ARGS], host[OPCASE_MAX_RESULTS] = {value_none()}, body[OPCASE_MAX_RESULTS] = {value_none()};
+    value args[OPCASE_MAX_ARGS], host[OPCASE_MAX_RESULTS] = {value_none()},
+                                 body[OPCASE_MAX_RESULTS] = {value_none()};
     diag d = {0};
     strbuf text = STRBUF_INIT;
     const op *o = op_find(row->op);
@@ -101,7 +107,8 @@ static int composed_run(const dense_row *row, const char *type) {
         opcase_values(sb_str(&text), args);
     }
     if (st == CTSC_OK) st = dense_call(o, NULL, n, args, host, &d);
-    if (st != CTSC_OK && !strcmp(type, "f32")) print_error("%s %s: %s\n", row->op, row->args, diag_message(&d)), failed = 1;
+    if (st != CTSC_OK && !strcmp(type, "f32"))
+        print_error("%s %s: %s\n", row->op, row->args, diag_message(&d)), failed = 1;
     for (int i = 0; st == CTSC_OK && i < o->schema->nreturns; i++) {
         const char *differ = dense_differ(body[i].u.tensor, host[i].u.tensor, type);
         if (!differ) continue;
@@ -120,7 +127,8 @@ static void agrees_with_host(void **state) {
     static const char *const types[] = {"f32", "f16", "bf16"};
     int failed = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (int k = 0; k < (strstr(rows[i].args, "f32[") ? 3 : 1); k++) failed += composed_run(&rows[i], types[k]);
+        for (int k = 0; k < (strstr(rows[i].args, "f32[") ? 3 : 1); k++)
+            failed += composed_run(&rows[i], types[k]);
     assert_int_equal(failed, 0);
 }
 
@@ -140,6 +148,7 @@ static void all_compile(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_compile), cmocka_unit_test(agrees_with_host)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_compile),
+                                       cmocka_unit_test(agrees_with_host)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_device.c - src/cuda on the simulated device (tests/cuda/sim): memory, copies, programs, launches, and each way they can fail. */
+/* test_cuda_device.c - src/cuda on the simulated device (tests/cuda/sim): memory, copies, programs,
+ * launches, and each way they can fail. */
 #include "cuda_support.h"
 
 #include "cuda/library.h"
@@ -16,9 +17,7 @@ static cuda *open_device(void) {
 }
 
 /* Kernels on disk of an earlier run must not stand in for what is tested. */
-static void no_disk(void) {
-    setenv("CTSC_CACHE", "0", 1);
-}
+static void no_disk(void) { setenv("CTSC_CACHE", "0", 1); }
 
 static bool says(const diag *d, const char *text) {
     if (strstr(diag_message(d), text)) return true;
@@ -26,7 +25,7 @@ static bool says(const diag *d, const char *text) {
     return false;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------ */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static void child_missing(void) {
     diag d = {0};
@@ -35,16 +34,19 @@ static void child_missing(void) {
     setenv("CTSC_NVRTC", "/nowhere/libnvrtc.so", 1);
     for (int again = 0; again < 2; again++) {
         CHILD_CHECK(cuda_device_count(&d) == 0);
-        CHILD_CHECK(d.status == CTSC_ENVIRONMENT && says(&d, "NVIDIA's driver is missing: /nowhere/libcuda.so.1"));
+        CHILD_CHECK(d.status == CTSC_ENVIRONMENT &&
+                    says(&d, "NVIDIA's driver is missing: /nowhere/libcuda.so.1"));
         diag_clear(&d);
         CHILD_CHECK(cuda_open(&d, 0, &c) == CTSC_ENVIRONMENT && !c);
         diag_clear(&d);
-        CHILD_CHECK(!strcmp(cuda_compiler(&d), "") && says(&d, "NVRTC, the compiler for CUDA kernels, is missing"));
+        CHILD_CHECK(!strcmp(cuda_compiler(&d), "") &&
+                    says(&d, "NVRTC, the compiler for CUDA kernels, is missing"));
         diag_clear(&d);
     }
     void *image;
     size_t size;
-    CHILD_CHECK(cuda_compile(NULL, &(cuda_source){"", 0, "x.cu", NULL}, "sm_90", &image, &size) == CTSC_ENVIRONMENT);
+    CHILD_CHECK(cuda_compile(NULL, &(cuda_source){"", 0, "x.cu", NULL}, "sm_90", &image, &size) ==
+                CTSC_ENVIRONMENT);
 }
 
 static void child_not_a_driver(void) {
@@ -65,7 +67,12 @@ static void child_toolkit(void) {
     static const char *const names[] = {"libctsc-none.so", NULL};
     static const cuda_symbol symbols[] = {{"cuInit", 0}};
     static void *table;
-    cuda_library l = {.variable = "CTSC_NONE", .names = names, .toolkit_file = "libnone.so", .symbols = symbols, .count = 1, .table = &table};
+    cuda_library l = {.variable = "CTSC_NONE",
+                      .names = names,
+                      .toolkit_file = "libnone.so",
+                      .symbols = symbols,
+                      .count = 1,
+                      .table = &table};
     bool opened = cuda_library_open(&l);
     CHILD_CHECK(unlink(file) == 0 && rmdir(folder) == 0 && rmdir(root) == 0);
     CHILD_CHECK(opened && table);
@@ -75,7 +82,8 @@ static void child_no_device(void) {
     diag d = {0};
     sim_use();
     setenv("CTSC_SIM_DEVICES", "0", 1);
-    CHILD_CHECK(cuda_device_count(&d) == 0 && says(&d, "no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE"));
+    CHILD_CHECK(cuda_device_count(&d) == 0 &&
+                says(&d, "no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE"));
     diag_clear(&d);
 }
 
@@ -84,12 +92,15 @@ static void child_devices(void) {
     cuda *again = NULL, *c = open_device();
     CHILD_CHECK(cuda_device_count(NULL) == 1 && cuda_index(c) == 0);
     CHILD_CHECK(cuda_open(&d, 0, &again) == CTSC_OK && again == c);
-    CHILD_CHECK(cuda_open(&d, 1, &again) == CTSC_ENVIRONMENT && says(&d, "there is no device cuda:1: the driver has 1"));
+    CHILD_CHECK(cuda_open(&d, 1, &again) == CTSC_ENVIRONMENT &&
+                says(&d, "there is no device cuda:1: the driver has 1"));
     diag_clear(&d);
     CHILD_CHECK(cuda_open(NULL, -1, &again) == CTSC_ENVIRONMENT);
     const cuda_properties *p = cuda_get_properties(c);
-    CHILD_CHECK(p->major == 9 && p->minor == 0 && p->multiprocessors > 0 && p->shared_per_block > 48 << 10);
-    CHILD_CHECK(p->threads_per_block == 1024 && p->driver_version == 13000 && p->memory == (size_t)4 << 30);
+    CHILD_CHECK(p->major == 9 && p->minor == 0 && p->multiprocessors > 0 &&
+                p->shared_per_block > 48 << 10);
+    CHILD_CHECK(p->threads_per_block == 1024 && p->driver_version == 13000 &&
+                p->memory == (size_t)4 << 30);
 }
 
 /* CUDA does not work in a copy of a process that has used it. */
@@ -100,7 +111,8 @@ static void child_forked(void) {
     if (pid == 0) {
         diag d = {0};
         CHILD_CHECK(cuda_open(NULL, 0, &again) == CTSC_OK && again == c);
-        CHILD_CHECK(cuda_wait(c, &d) == CTSC_ENVIRONMENT && says(&d, "was opened before this process was forked"));
+        CHILD_CHECK(cuda_wait(c, &d) == CTSC_ENVIRONMENT &&
+                    says(&d, "was opened before this process was forked"));
         diag_clear(&d);
         _exit(0);
     }
@@ -118,7 +130,7 @@ static void devices(void **state) {
     in_child(child_forked);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static const size_t mib = (size_t)1 << 20;
 
@@ -136,7 +148,8 @@ static void child_memory(void) {
     CHILD_CHECK(cuda_alloc(c, NULL, 0, &none) == CTSC_OK && !none);
     cuda_free(c, NULL);
 
-    /* Small blocks share a segment; a freed one is used again at once, and neighbours are joined. */
+    /* Small blocks share a segment; a freed one is used again at once, and
+     * neighbours are joined. */
     char *a = get(c, 1), *b = get(c, 513), *e = get(c, 512);
     CHILD_CHECK(b == a + 512 && e == b + 1024);
     cuda_memory_stats s = cuda_get_memory_stats(c);
@@ -173,10 +186,12 @@ static void child_memory(void) {
     cuda_reset_peaks(c);
     cuda_empty_cache(c);
     s = cuda_get_memory_stats(c);
-    CHILD_CHECK(s.reserved == 0 && s.live == 0 && s.peak_live == 0 && s.peak_reserved == 36 * mib && s.flushes == 1);
+    CHILD_CHECK(s.reserved == 0 && s.live == 0 && s.peak_live == 0 && s.peak_reserved == 36 * mib &&
+                s.flushes == 1);
 }
 
-/* Random sizes in a random order: blocks never overlap (the bytes written stay), and all comes back. */
+/* Random sizes in a random order: blocks never overlap (the bytes written stay), and
+ * all comes back. */
 static void child_memory_random(void) {
     enum { SLOTS = 200 };
     cuda *c = open_device();
@@ -188,7 +203,8 @@ static void child_memory_random(void) {
         unsigned i = (seed >> 8) % SLOTS;
         if (p[i]) {
             unsigned char first, last;
-            CHILD_CHECK(cuda_read(c, NULL, &first, p[i], 1) == CTSC_OK && cuda_read(c, NULL, &last, p[i] + size[i] - 1, 1) == CTSC_OK);
+            CHILD_CHECK(cuda_read(c, NULL, &first, p[i], 1) == CTSC_OK &&
+                        cuda_read(c, NULL, &last, p[i] + size[i] - 1, 1) == CTSC_OK);
             CHILD_CHECK(first == i && last == i);
             cuda_free(c, p[i]);
             p[i] = NULL;
@@ -196,7 +212,8 @@ static void child_memory_random(void) {
             size[i] = seed % 5 ? 1 + (seed >> 10) % 5000 : 1 + (seed >> 9) % (3 * mib);
             unsigned char mark = (unsigned char)i;
             p[i] = get(c, size[i]);
-            CHILD_CHECK(cuda_write(c, NULL, p[i], &mark, 1) == CTSC_OK && cuda_write(c, NULL, p[i] + size[i] - 1, &mark, 1) == CTSC_OK);
+            CHILD_CHECK(cuda_write(c, NULL, p[i], &mark, 1) == CTSC_OK &&
+                        cuda_write(c, NULL, p[i] + size[i] - 1, &mark, 1) == CTSC_OK);
         }
     }
     for (int i = 0; i < SLOTS; i++) cuda_free(c, p[i]);
@@ -210,8 +227,10 @@ static void child_memory_direct(void) {
     setenv("CTSC_CUDA_MEMORY_CACHE", "0", 1);
     cuda *c = open_device();
     char *a = get(c, 700), *b = get(c, 3 * mib);
-    CHILD_CHECK(cuda_get_memory_stats(c).reserved == 700 + 3 * mib && cuda_get_memory_stats(c).from_cache == 0);
-    CHILD_CHECK(cuda_zero(c, NULL, a, 700) == CTSC_OK && cuda_zero(c, NULL, a, 701) == CTSC_ENVIRONMENT);
+    CHILD_CHECK(cuda_get_memory_stats(c).reserved == 700 + 3 * mib &&
+                cuda_get_memory_stats(c).from_cache == 0);
+    CHILD_CHECK(cuda_zero(c, NULL, a, 700) == CTSC_OK &&
+                cuda_zero(c, NULL, a, 701) == CTSC_ENVIRONMENT);
     cuda_free(c, a);
     CHILD_CHECK(cuda_get_memory_stats(c).reserved == 3 * mib);
     cuda_free(c, b);
@@ -225,7 +244,8 @@ static void child_memory_limit(void) {
     cuda *c = open_device();
     char *a = get(c, 30 * mib);
     CHILD_CHECK(cuda_alloc(c, &d, 40 * mib, &p) == CTSC_LIMIT && !p);
-    CHILD_CHECK(says(&d, "CUDA out of memory. Tried to allocate 40.00 MiB (GPU 0; 4.00 GiB total capacity; 30.00 MiB already allocated; "
+    CHILD_CHECK(says(&d, "CUDA out of memory. Tried to allocate 40.00 MiB (GPU 0; 4.00 GiB total "
+                         "capacity; 30.00 MiB already allocated; "
                          "3.97 GiB free; 64.00 MiB allowed; 30.00 MiB reserved in total by ctsc)"));
     diag_clear(&d);
     /* What the cache holds makes room. */
@@ -236,7 +256,8 @@ static void child_memory_limit(void) {
     cuda_set_memory_limit(c, 0);
     cuda_free(c, get(c, 100 * mib));
     /* The device's own limit, and sizes that are nonsense. */
-    CHILD_CHECK(cuda_alloc(c, &d, (size_t)5 << 30, &p) == CTSC_LIMIT && says(&d, "Tried to allocate 5.00 GiB"));
+    CHILD_CHECK(cuda_alloc(c, &d, (size_t)5 << 30, &p) == CTSC_LIMIT &&
+                says(&d, "Tried to allocate 5.00 GiB"));
     diag_clear(&d);
     CHILD_CHECK(cuda_alloc(c, NULL, SIZE_MAX, &p) == CTSC_LIMIT && !p);
     CHILD_CHECK(cuda_zero(c, NULL, a, 40 * mib) == CTSC_OK && cuda_wait(c, NULL) == CTSC_OK);
@@ -250,7 +271,7 @@ static void memory(void **state) {
     in_child(child_memory_limit);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void child_copies(void) {
     cuda *c = open_device();
@@ -263,7 +284,8 @@ static void child_copies(void) {
         char *p = get(c, n), *q = get(c, n);
         CHILD_CHECK(cuda_write(c, NULL, p, from, n) == CTSC_OK);
         memset(to, 0, n);
-        CHILD_CHECK(cuda_move(c, NULL, q, p, n) == CTSC_OK && cuda_read(c, NULL, to, q, n) == CTSC_OK);
+        CHILD_CHECK(cuda_move(c, NULL, q, p, n) == CTSC_OK &&
+                    cuda_read(c, NULL, to, q, n) == CTSC_OK);
         CHILD_CHECK(!memcmp(from, to, n));
         CHILD_CHECK(cuda_zero(c, NULL, q, n) == CTSC_OK && cuda_read(c, NULL, to, q, n) == CTSC_OK);
         CHILD_CHECK(to[0] == 0 && to[n - 1] == 0);
@@ -272,7 +294,8 @@ static void child_copies(void) {
         free(from);
         free(to);
     }
-    /* Many small writes: the source may change as soon as each returns, also where the device is late and the ring has come round. */
+    /* Many small writes: the source may change as soon as each returns, also where the device is
+     * late and the ring has come round. */
     enum { MANY = 20000, EACH = 250 };
     static int row[EACH], back[MANY * EACH];
     int *many = get(c, sizeof back);
@@ -281,8 +304,10 @@ static void child_copies(void) {
         CHILD_CHECK(cuda_write(c, NULL, many + i * EACH, row, sizeof row) == CTSC_OK);
     }
     CHILD_CHECK(cuda_read(c, NULL, back, many, sizeof back) == CTSC_OK);
-    for (int i = 0; i < MANY; i++) CHILD_CHECK(back[i * EACH] == i && back[i * EACH + EACH - 1] == i);
-    CHILD_CHECK(cuda_read(c, NULL, NULL, NULL, 0) == CTSC_OK && cuda_write(c, NULL, NULL, NULL, 0) == CTSC_OK);
+    for (int i = 0; i < MANY; i++)
+        CHILD_CHECK(back[i * EACH] == i && back[i * EACH + EACH - 1] == i);
+    CHILD_CHECK(cuda_read(c, NULL, NULL, NULL, 0) == CTSC_OK &&
+                cuda_write(c, NULL, NULL, NULL, 0) == CTSC_OK);
 }
 
 static void child_copies_lazy(void) {
@@ -296,21 +321,23 @@ static void copies(void **state) {
     in_child(child_copies_lazy);
 }
 
-/* ---- programs ----------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static cuda_source source_of(const char *text) {
     return (cuda_source){text, strlen(text), "test.cu", NULL};
 }
 
-static const char square_text[] = "struct params { float *out; const float *x; long long n; };\n"
-                                  "extern \"C\" __global__ void __launch_bounds__(256) square(params p) {\n"
-                                  "    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < p.n; i += gridDim.x * blockDim.x)\n"
-                                  "        p.out[i] = p.x[i] * p.x[i];\n"
-                                  "}\n"
-                                  "extern \"C\" __global__ void fill(float *out, int n, double v, char half) {\n"
-                                  "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                                  "    if (i < n) out[i] = half ? v / 2 : v;\n"
-                                  "}\n";
+static const char square_text[] =
+    "struct params { float *out; const float *x; long long n; };\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) square(params p) {\n"
+    "    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < p.n; i += gridDim.x * "
+    "blockDim.x)\n"
+    "        p.out[i] = p.x[i] * p.x[i];\n"
+    "}\n"
+    "extern \"C\" __global__ void fill(float *out, int n, double v, char half) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n) out[i] = half ? v / 2 : v;\n"
+    "}\n";
 
 static void child_launch(void) {
     enum { N = 1000 };
@@ -327,7 +354,8 @@ static void child_launch(void) {
     } p = {get(c, sizeof x), get(c, sizeof y), N};
     for (int i = 0; i < N; i++) x[i] = (float)i;
     CHILD_CHECK(cuda_write(c, NULL, p.x, x, sizeof x) == CTSC_OK);
-    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{3, 1, 1}, {256, 1, 1}, 0}, &p, sizeof p) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{3, 1, 1}, {256, 1, 1}, 0}, &p, sizeof p) ==
+                CTSC_OK);
     CHILD_CHECK(cuda_read(c, NULL, y, p.out, sizeof y) == CTSC_OK);
     for (int i = 0; i < N; i++) CHILD_CHECK(y[i] == (float)i * (float)i);
     /* Another kernel of the same program: nothing is compiled again. */
@@ -339,18 +367,23 @@ static void child_launch(void) {
         double v;
         char half;
     } f = {p.out, 10, 3, 1};
-    CHILD_CHECK(cuda_launch(c, &d, fill, &(cuda_shape){{1, 1, 1}, {32, 1, 1}, 0}, &f, offsetof(__typeof__(f), half) + 1) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, &d, fill, &(cuda_shape){{1, 1, 1}, {32, 1, 1}, 0}, &f,
+                            offsetof(__typeof__(f), half) + 1) == CTSC_OK);
     CHILD_CHECK(cuda_read(c, NULL, y, p.out, sizeof y) == CTSC_OK && y[9] == 1.5f && y[10] == 100);
     /* No blocks, no work. */
-    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{0, 1, 1}, {256, 1, 1}, 0}, &p, sizeof p) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{0, 1, 1}, {256, 1, 1}, 0}, &p, sizeof p) ==
+                CTSC_OK);
     cuda_program_stats stats = cuda_get_program_stats(c);
-    CHILD_CHECK(stats.compiled == 1 && stats.from_disk == 0 && stats.launches == 2 && stats.compile_ms > 0);
+    CHILD_CHECK(stats.compiled == 1 && stats.from_disk == 0 && stats.launches == 2 &&
+                stats.compile_ms > 0);
     CHILD_CHECK(cuda_resident_blocks(c, k, 256, 0) == 8 * 4);
 
-    CHILD_CHECK(cuda_kernel_get(c, &d, &s, "nothing", 0, &k) == CTSC_ENVIRONMENT && says(&d, "named symbol not found"));
+    CHILD_CHECK(cuda_kernel_get(c, &d, &s, "nothing", 0, &k) == CTSC_ENVIRONMENT &&
+                says(&d, "named symbol not found"));
     diag_clear(&d);
     /* Wrong shapes leave the device as it is. */
-    CHILD_CHECK(cuda_launch(c, &d, again, &(cuda_shape){{1, 1, 1}, {2048, 1, 1}, 0}, &p, sizeof p) == CTSC_ENVIRONMENT);
+    CHILD_CHECK(cuda_launch(c, &d, again, &(cuda_shape){{1, 1, 1}, {2048, 1, 1}, 0}, &p,
+                            sizeof p) == CTSC_ENVIRONMENT);
     CHILD_CHECK(says(&d, "CUDA error: invalid argument (CUDA_ERROR_INVALID_VALUE"));
     diag_clear(&d);
     CHILD_CHECK(cuda_wait(c, &d) == CTSC_OK);
@@ -361,39 +394,45 @@ static void child_shared(void) {
     const cuda_kernel *k = NULL;
     no_disk();
     cuda *c = open_device();
-    cuda_source s = source_of("extern __shared__ float all[];\n"
-                              "extern \"C\" __global__ void reverse(float *x) {\n"
-                              "    all[threadIdx.x] = x[threadIdx.x];\n"
-                              "    __syncthreads();\n"
-                              "    x[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x];\n"
-                              "}\n"
-                              "extern \"C\" __global__ void sum(const float *x, float *out) {\n"
-                              "    __shared__ float part[32];\n"
-                              "    float v = x[threadIdx.x];\n"
-                              "    for (int by = 16; by; by /= 2) v += __shfl_xor_sync(0xffffffff, v, by);\n"
-                              "    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;\n"
-                              "    __syncthreads();\n"
-                              "    if (threadIdx.x >= 32) return;\n"
-                              "    v = threadIdx.x < blockDim.x / 32 ? part[threadIdx.x] : 0;\n"
-                              "    for (int by = 16; by; by /= 2) v += __shfl_down_sync(0xffffffff, v, by);\n"
-                              "    if (threadIdx.x == 0) atomicAdd(out, v);\n"
-                              "}\n");
+    cuda_source s = source_of(
+        "extern __shared__ float all[];\n"
+        "extern \"C\" __global__ void reverse(float *x) {\n"
+        "    all[threadIdx.x] = x[threadIdx.x];\n"
+        "    __syncthreads();\n"
+        "    x[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x];\n"
+        "}\n"
+        "extern \"C\" __global__ void sum(const float *x, float *out) {\n"
+        "    __shared__ float part[32];\n"
+        "    float v = x[threadIdx.x];\n"
+        "    for (int by = 16; by; by /= 2) v += __shfl_xor_sync(0xffffffff, v, by);\n"
+        "    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;\n"
+        "    __syncthreads();\n"
+        "    if (threadIdx.x >= 32) return;\n"
+        "    v = threadIdx.x < blockDim.x / 32 ? part[threadIdx.x] : 0;\n"
+        "    for (int by = 16; by; by /= 2) v += __shfl_down_sync(0xffffffff, v, by);\n"
+        "    if (threadIdx.x == 0) atomicAdd(out, v);\n"
+        "}\n");
     enum { N = 1024 };
     float x[N], total = 5;
     for (int i = 0; i < N; i++) x[i] = (float)i;
     float *p = get(c, sizeof x), *out = get(c, sizeof total);
-    CHILD_CHECK(cuda_write(c, NULL, p, x, sizeof x) == CTSC_OK && cuda_write(c, NULL, out, &total, sizeof total) == CTSC_OK);
+    CHILD_CHECK(cuda_write(c, NULL, p, x, sizeof x) == CTSC_OK &&
+                cuda_write(c, NULL, out, &total, sizeof total) == CTSC_OK);
     /* More than what a launch may ask for without asking before. */
     if (cuda_kernel_get(c, &d, &s, "reverse", 100 << 10, &k) != CTSC_OK) CHILD_CHECK(says(&d, "?"));
-    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{1, 1, 1}, {N, 1, 1}, 100 << 10}, &p, sizeof p) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{1, 1, 1}, {N, 1, 1}, 100 << 10}, &p,
+                            sizeof p) == CTSC_OK);
     CHILD_CHECK(cuda_read(c, NULL, x, p, sizeof x) == CTSC_OK);
     for (int i = 0; i < N; i++) CHILD_CHECK(x[i] == (float)(N - 1 - i));
-    CHILD_CHECK(cuda_kernel_get(c, &d, &s, "reverse", 300 << 10, &k) == CTSC_UNSUPPORTED && says(&d, "bytes of shared memory"));
+    CHILD_CHECK(cuda_kernel_get(c, &d, &s, "reverse", 300 << 10, &k) == CTSC_UNSUPPORTED &&
+                says(&d, "bytes of shared memory"));
     diag_clear(&d);
     CHILD_CHECK(cuda_kernel_get(c, &d, &s, "sum", 0, &k) == CTSC_OK);
     float *both[] = {p, out};
-    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{1, 1, 1}, {N, 1, 1}, 0}, both, sizeof both) == CTSC_OK);
-    CHILD_CHECK(cuda_read(c, NULL, &total, out, sizeof total) == CTSC_OK && total == 5 + N * (N - 1) / 2);
+    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{1, 1, 1}, {N, 1, 1}, 0}, both, sizeof both) ==
+                CTSC_OK);
+    CHILD_CHECK(cuda_read(c, NULL, &total, out, sizeof total) == CTSC_OK &&
+                total == 5 + N * (N - 1) / 2);
 }
 
 static void child_shared_reverse(void) {
@@ -406,10 +445,12 @@ static void child_bad_source(void) {
     const cuda_kernel *k = NULL;
     no_disk();
     cuda *c = open_device();
-    cuda_source s = source_of("extern \"C\" __global__ void f(int *p) {\n    *p = undeclared;\n}\n");
+    cuda_source s = source_of(
+        "extern \"C\" __global__ void f(int *p) {\n    *p = undeclared;\n}\n");
     for (int again = 0; again < 2; again++) {
         CHILD_CHECK(cuda_kernel_get(c, &d, &s, "f", 0, &k) == CTSC_INTERNAL);
-        CHILD_CHECK(says(&d, "NVRTC cannot compile test.cu") && says(&d, "test.cu:2") && says(&d, "undeclared"));
+        CHILD_CHECK(says(&d, "NVRTC cannot compile test.cu") && says(&d, "test.cu:2") &&
+                    says(&d, "undeclared"));
         diag_clear(&d);
     }
     /* Nothing else suffers. */
@@ -423,12 +464,16 @@ static void child_headers(void) {
     int got = 0;
     no_disk();
     cuda *c = open_device();
-    static const char *const headers[] = {"one.h", "#include \"deep/er/two.h\"\n#define ONE (TWO - 1)\n", "deep/er/two.h", "#define TWO 2\n", NULL};
-    cuda_source s = source_of("#include \"one.h\"\nextern \"C\" __global__ void f(int *p) { *p = 10 * TWO + ONE; }\n");
+    static const char *const headers[] = {"one.h",
+                                          "#include \"deep/er/two.h\"\n#define ONE (TWO - 1)\n",
+                                          "deep/er/two.h", "#define TWO 2\n", NULL};
+    cuda_source s = source_of(
+        "#include \"one.h\"\nextern \"C\" __global__ void f(int *p) { *p = 10 * TWO + ONE; }\n");
     s.headers = headers;
     CHILD_CHECK(cuda_kernel_get(c, &d, &s, "f", 0, &k) == CTSC_OK);
     int *p = get(c, sizeof *p);
-    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{1, 1, 1}, {1, 1, 1}, 0}, &p, sizeof p) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, &d, k, &(cuda_shape){{1, 1, 1}, {1, 1, 1}, 0}, &p, sizeof p) ==
+                CTSC_OK);
     CHILD_CHECK(cuda_read(c, NULL, &got, p, sizeof got) == CTSC_OK && got == 21);
 }
 
@@ -456,7 +501,8 @@ static void child_new_device(void) {
     no_disk();
     cuda *c = open_device();
     CHILD_CHECK(cuda_kernel_get(c, &d, &s, "square", 0, &k) == CTSC_OK);
-    CHILD_CHECK(cuda_compile(&d, &s, "sm_100", &image, &size) == CTSC_ENVIRONMENT && says(&d, "does not compile for sm_100"));
+    CHILD_CHECK(cuda_compile(&d, &s, "sm_100", &image, &size) == CTSC_ENVIRONMENT &&
+                says(&d, "does not compile for sm_100"));
     diag_clear(&d);
     CHILD_CHECK(cuda_compile(&d, &s, "gfx90a", &image, &size) == CTSC_USAGE);
     diag_clear(&d);
@@ -487,7 +533,9 @@ static ctsc_status fault_body(void *ctx) {
         void *out, *x;
         long long n;
     } params = {q, p, 100};
-    if (st == CTSC_OK) st = cuda_launch(f->c, &f->d, k, &(cuda_shape){{1, 1, 1}, {128, 1, 1}, 0}, &params, sizeof params);
+    if (st == CTSC_OK)
+        st = cuda_launch(f->c, &f->d, k, &(cuda_shape){{1, 1, 1}, {128, 1, 1}, 0}, &params,
+                         sizeof params);
     if (st == CTSC_OK) st = cuda_read(f->c, &f->d, y, q, sizeof y);
     if (st == CTSC_OK) CHILD_CHECK(y[0] == 9);
     cuda_free(f->c, p);
@@ -549,7 +597,7 @@ static void programs(void **state) {
     assert_int_equal(system(command), 0);
 }
 
-/* ---- kernels that fail ---------------------------------------------------------------------------- */
+/* ---- kernels that fail ----------------------------------------------------------------------- */
 
 /* text: of a kernel f(int *p). What the device says at the next wait goes to d. */
 static ctsc_status run_failing(cuda *c, const char *text, unsigned threads, diag *d) {
@@ -557,7 +605,8 @@ static ctsc_status run_failing(cuda *c, const char *text, unsigned threads, diag
     cuda_source s = source_of(text);
     int *p = get(c, sizeof *p);
     CHILD_CHECK(cuda_kernel_get(c, d, &s, "f", 0, &k) == CTSC_OK);
-    CHILD_CHECK(cuda_launch(c, d, k, &(cuda_shape){{1, 1, 1}, {threads, 1, 1}, 0}, &p, sizeof p) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, d, k, &(cuda_shape){{1, 1, 1}, {threads, 1, 1}, 0}, &p, sizeof p) ==
+                CTSC_OK);
     return cuda_wait(c, d);
 }
 
@@ -567,14 +616,18 @@ static void child_illegal_address(void) {
     no_disk();
     cuda *c = open_device();
     void *before = get(c, 100);
-    CHILD_CHECK(run_failing(c, "extern \"C\" __global__ void f(int *p) { p[1 << 28] = 1; }", 1, &d) == CTSC_INTERNAL);
-    CHILD_CHECK(says(&d, "CUDA error: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS"));
+    CHILD_CHECK(run_failing(c, "extern \"C\" __global__ void f(int *p) { p[1 << 28] = 1; }", 1,
+                            &d) == CTSC_INTERNAL);
+    CHILD_CHECK(says(
+        &d, "CUDA error: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS"));
     diag_clear(&d);
     /* From now on each call says so, and none crashes. */
-    CHILD_CHECK(cuda_alloc(c, &d, 100, &p) == CTSC_ENVIRONMENT && says(&d, "an illegal memory access was encountered"));
+    CHILD_CHECK(cuda_alloc(c, &d, 100, &p) == CTSC_ENVIRONMENT &&
+                says(&d, "an illegal memory access was encountered"));
     diag_clear(&d);
     char byte;
-    CHILD_CHECK(cuda_read(c, NULL, &byte, before, 1) == CTSC_ENVIRONMENT && cuda_wait(c, NULL) == CTSC_ENVIRONMENT);
+    CHILD_CHECK(cuda_read(c, NULL, &byte, before, 1) == CTSC_ENVIRONMENT &&
+                cuda_wait(c, NULL) == CTSC_ENVIRONMENT);
     cuda_free(c, before);
     cuda_empty_cache(c);
 }
@@ -586,12 +639,16 @@ static void child_race(void) {
     setenv("CTSC_SIM_RACES", "1", 1);
     cuda *c = open_device();
     CHILD_CHECK(run_failing(c,
-                            "extern \"C\" __global__ void f(int *p) {\n    __shared__ int x[64], n;\n    x[threadIdx.x] = threadIdx.x;\n"
-                            "    if (threadIdx.x == 0) n = 0;\n    __syncthreads();\n    atomicAdd(&n, x[63 - threadIdx.x]);\n"
-                            "    __syncthreads();\n    x[threadIdx.x] = n;\n    __syncwarp();\n    *p = x[threadIdx.x ^ 1];\n}",
+                            "extern \"C\" __global__ void f(int *p) {\n    __shared__ int x[64], "
+                            "n;\n    x[threadIdx.x] = threadIdx.x;\n"
+                            "    if (threadIdx.x == 0) n = 0;\n    __syncthreads();\n    "
+                            "atomicAdd(&n, x[63 - threadIdx.x]);\n"
+                            "    __syncthreads();\n    x[threadIdx.x] = n;\n    __syncwarp();\n    "
+                            "*p = x[threadIdx.x ^ 1];\n}",
                             64, &d) == CTSC_OK);
     CHILD_CHECK(run_failing(c,
-                            "extern \"C\" __global__ void f(int *p) {\n    extern __shared__ int x[];\n    __shared__ int y[64];\n"
+                            "extern \"C\" __global__ void f(int *p) {\n    extern __shared__ int "
+                            "x[];\n    __shared__ int y[64];\n"
                             "    y[threadIdx.x] = threadIdx.x;\n    *p = y[threadIdx.x ^ 1];\n}",
                             64, &d) == CTSC_INTERNAL);
     diag_clear(&d);
@@ -601,10 +658,12 @@ static void child_stuck_barrier(void) {
     diag d = {0};
     no_disk();
     cuda *c = open_device();
-    CHILD_CHECK(run_failing(c,
-                            "extern \"C\" __global__ void f(int *p) {\n    if (threadIdx.x % 2) __syncthreads();\n"
-                            "    else {\n        *p = 1;\n        __syncthreads();\n    }\n}",
-                            64, &d) == CTSC_INTERNAL);
+    CHILD_CHECK(
+        run_failing(
+            c,
+            "extern \"C\" __global__ void f(int *p) {\n    if (threadIdx.x % 2) __syncthreads();\n"
+            "    else {\n        *p = 1;\n        __syncthreads();\n    }\n}",
+            64, &d) == CTSC_INTERNAL);
     diag_clear(&d);
 }
 
@@ -613,7 +672,8 @@ static void child_stuck_shuffle(void) {
     no_disk();
     cuda *c = open_device();
     CHILD_CHECK(run_failing(c,
-                            "extern \"C\" __global__ void f(int *p) {\n    if (threadIdx.x < 16) *p = __shfl_down_sync(0xffffffff, 1, 1);\n"
+                            "extern \"C\" __global__ void f(int *p) {\n    if (threadIdx.x < 16) "
+                            "*p = __shfl_down_sync(0xffffffff, 1, 1);\n"
                             "    else __syncthreads();\n}",
                             32, &d) == CTSC_INTERNAL);
     diag_clear(&d);
@@ -633,11 +693,8 @@ int main(void) {
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices),
-        cmocka_unit_test(memory),
-        cmocka_unit_test(copies),
-        cmocka_unit_test(programs),
-        cmocka_unit_test(failing_kernels),
+        cmocka_unit_test(devices),  cmocka_unit_test(memory),          cmocka_unit_test(copies),
+        cmocka_unit_test(programs), cmocka_unit_test(failing_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_cuda_dnn.c - convolutions by cuDNN (src/runtime/cuda/dnn.c) on a simulated one (tests/cuda/sim/dnn.c), which checks how it is called.
- * What dnn_abi.h says of its interface is compared with NVIDIA's header where the compiler finds that.
+ * test_cuda_dnn.c - convolutions by cuDNN (src/runtime/cuda/dnn.c) on a simulated one
+ * (tests/cuda/sim/dnn.c), which checks how it is called. What dnn_abi.h says of its interface is
+ * compared with NVIDIA's header where the compiler finds that.
  */
 #include "cuda_libraries.h"
 
@@ -16,7 +17,7 @@
 #endif
 #endif
 
-/* ---- the header ------------------------------------------------------------------------------------------ */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 #ifdef HAVE_HEADER
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
@@ -49,15 +50,15 @@ SAME(sizeof(int), sizeof(cudnnDataType_t)) /* of attributes that are enumeration
 #ifndef __clang__
 #pragma GCC diagnostic error "-Wcast-function-type"
 #endif
-#define SIGNATURE(name, args)               \
-    static inline void header_##name(void) { \
-        typedef int ours args;               \
-        (void)sizeof((ours *)cudnn##name);   \
+#define SIGNATURE(name, args)                                                                      \
+    static inline void header_##name(void) {                                                       \
+        typedef int ours args;                                                                     \
+        (void)sizeof((ours *)cudnn##name);                                                         \
     }
 DNN_FUNCTIONS(SIGNATURE)
 #endif
 
-/* ---- rows -------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const dense_row rows[] = {
     {"aten::conv2d", "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1"},
@@ -69,19 +70,29 @@ static const dense_row rows[] = {
     {"aten::conv3d", "f32[1,2,4,5,6]? f32[3,2,2,3,2]? f32[3]? [1 2 1] [0 1 1] [1 1 2] 1"},
     {"ctsc::conv_epilogue", "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'relu'"},
     {"ctsc::conv_epilogue", "f32[2,3,9,8]? f32[5,3,3,3]? None [1 1] [1 1] [1 1] 1 None 'relu'"},
-    {"ctsc::conv_epilogue", "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'"},
-    {"ctsc::conv_epilogue", "f32[2,3,9,8]? f32[5,3,3,3]? None [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'none'"},
-    {"ctsc::conv_epilogue", "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'gelu'"},
+    {"ctsc::conv_epilogue",
+     "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'"},
+    {"ctsc::conv_epilogue",
+     "f32[2,3,9,8]? f32[5,3,3,3]? None [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'none'"},
+    {"ctsc::conv_epilogue",
+     "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'gelu'"},
 };
 
-/* ---- what is asked of it ------------------------------------------------------------------------------------- */
+/* ---- what is asked of it --------------------------------------------------------------------- */
 
 static void child_asks(void) {
-    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1, 1, 0);
-    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1, 0, 0); /* known */
-    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu'", 1, 1, 1);        /* refused: a kernel over the result */
-    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu_tanh'", 1, 0, 1);   /* the same convolution */
-    library_takes("f32[2,4,9,8]? f32[4,1,3,3]? f32[4]? [1 1] [1 1] [1 1] 4 None 'relu'", 0, 0, 1);        /* depthwise */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1,
+                  1, 0);
+    /* known */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1,
+                  0, 0);
+    /* refused: a kernel over the result */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu'", 1, 1, 1);
+    /* the same convolution */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu_tanh'", 1, 0,
+                  1);
+    /* depthwise */
+    library_takes("f32[2,4,9,8]? f32[4,1,3,3]? f32[4]? [1 1] [1 1] [1 1] 4 None 'relu'", 0, 0, 1);
 }
 
 static void asks_once(void **state) {

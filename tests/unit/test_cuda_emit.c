@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_cuda_emit.c - groups of operators as CUDA kernels: on the simulated device (tests/cuda/sim), what a kernel computes is what the operators
- * compute one by one; and the real NVRTC, where there is one, compiles each.
+ * test_cuda_emit.c - groups of operators as CUDA kernels: on the simulated device (tests/cuda/sim),
+ * what a kernel computes is what the operators compute one by one; and the real NVRTC, where there
+ * is one, compiles each.
  *
- * CUDA_CASE=TEXT: only programs that contain it, printed. CUDA_ALL=1: all types for all sizes, and by NVRTC all for both architectures.
+ * CUDA_CASE=TEXT: only programs that contain it, printed. CUDA_ALL=1: all types for all sizes, and
+ * by NVRTC all for both architectures.
  */
 #include "cuda_support.h"
 #include "group_support.h"
 
 #include "codegen/cuda/cuda_emit.h"
 
-enum { EMIT_SLOTS = 512, EMIT_BLOCKS = 5 }; /* blocks of a launch, at most: fewer than rounds, so that the grid's stride matters */
+/* blocks of a launch, at most: fewer than rounds, so that the grid's stride matters */
+enum { EMIT_SLOTS = 512, EMIT_BLOCKS = 5 };
 
 static cuda *emit_device; /* NULL in the process that only compiles */
 
-/* ---- a launch ------------------------------------------------------------------------------------- */
+/* ---- a launch -------------------------------------------------------------------------------- */
 
 typedef struct emit_params {
     char bytes[4000];
@@ -30,31 +33,37 @@ static void emit_put(emit_params *p, const void *x, size_t n) {
 static void *emit_alloc(size_t nbytes) {
     void *p;
     diag d = {0};
-    if (cuda_alloc(emit_device, &d, nbytes ? nbytes : 1, &p) != CTSC_OK) fail_msg("%s", diag_message(&d));
+    if (cuda_alloc(emit_device, &d, nbytes ? nbytes : 1, &p) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
     return p;
 }
 
 /* A copy of t's storage on the device; *data: t's first element in it. */
 static void *emit_upload(const tensor *t, void **data) {
     void *p = emit_alloc(t->storage->nbytes);
-    assert_int_equal(cuda_write(emit_device, NULL, p, t->storage->data, t->storage->nbytes), CTSC_OK);
+    assert_int_equal(cuda_write(emit_device, NULL, p, t->storage->data, t->storage->nbytes),
+                     CTSC_OK);
     *data = (char *)p + ((const char *)tensor_data(t) - (const char *)t->storage->data);
     return p;
 }
 
-static void emit_rounds(const cuda_kernel *k, const cuda_kernel_shape *shape, const emit_params *params, int64_t begin, int64_t end) {
+static void emit_rounds(const cuda_kernel *k, const cuda_kernel_shape *shape,
+                        const emit_params *params, int64_t begin, int64_t end) {
     diag d = {0};
     emit_params p = *params;
     int64_t blocks = ((end - begin) * shape->coop + shape->block - 1) / shape->block;
     if (begin >= end) return;
     emit_put(&p, &begin, sizeof begin);
     emit_put(&p, &end, sizeof end);
-    cuda_shape s = {{blocks < EMIT_BLOCKS ? (unsigned)blocks : EMIT_BLOCKS, 1, 1}, {(unsigned)shape->block, 1, 1}, (size_t)shape->shared};
-    if (cuda_launch(emit_device, &d, k, &s, p.bytes, p.n) != CTSC_OK) fail_msg("%s", diag_message(&d));
+    cuda_shape s = {{blocks < EMIT_BLOCKS ? (unsigned)blocks : EMIT_BLOCKS, 1, 1},
+                    {(unsigned)shape->block, 1, 1},
+                    (size_t)shape->shared};
+    if (cuda_launch(emit_device, &d, k, &s, p.bytes, p.n) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
 }
 
-static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_kernel_shape *shape, const value *args, const int64_t *slots,
-                        value *results) {
+static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_kernel_shape *shape,
+                        const value *args, const int64_t *slots, value *results) {
     void *owned[NEST_MAX_BUFFERS], *data[NEST_MAX_BUFFERS];
     emit_params params = {.n = 0};
     for (size_t i = 0; i < p->outputs.len; i++) {
@@ -68,11 +77,16 @@ static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_ke
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
         if (b->kind == BUFFER_SCRATCH) data[i] = owned[i] = emit_alloc((size_t)slots[b->index]);
-        else owned[i] = emit_upload(b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : args[b->index].u.tensor, &data[i]);
+        else
+            owned[i] = emit_upload(b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor
+                                                            : args[b->index].u.tensor,
+                                   &data[i]);
         emit_put(&params, &data[i], sizeof data[i]);
     }
-    for (size_t i = 0; i < p->ints.len; i++) emit_put(&params, &slots[p->ints.data[i]], sizeof(int64_t));
-    for (size_t i = 0; i < p->floats.len; i++) emit_put(&params, &args[p->floats.data[i]].u.f, sizeof(double));
+    for (size_t i = 0; i < p->ints.len; i++)
+        emit_put(&params, &slots[p->ints.data[i]], sizeof(int64_t));
+    for (size_t i = 0; i < p->floats.len; i++)
+        emit_put(&params, &args[p->floats.data[i]].u.f, sizeof(double));
     int64_t begin = 0;
     if (p->range_begin < 0) emit_rounds(k, shape, &params, 0, 1);
     for (size_t i = 0; p->range_begin >= 0 && i < p->barriers.len + !p->barriers.len; i++) {
@@ -84,13 +98,14 @@ static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_ke
         const group_buffer *b = &p->buffers.data[i];
         tensor *t = b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : NULL;
         diag d = {0};
-        if (t && cuda_read(emit_device, &d, tensor_data(t), data[i], (size_t)t->numel * dtype_size((dtype)t->dtype)) != CTSC_OK)
+        if (t && cuda_read(emit_device, &d, tensor_data(t), data[i],
+                           (size_t)t->numel * dtype_size((dtype)t->dtype)) != CTSC_OK)
             fail_msg("%s", diag_message(&d));
         cuda_free(emit_device, owned[i]);
     }
 }
 
-/* ---- a case --------------------------------------------------------------------------------------- */
+/* ---- a case ---------------------------------------------------------------------------------- */
 
 /* A kernel that serves some arguments. */
 typedef struct emit_kernel {
@@ -110,7 +125,8 @@ static void emit_compile(const char *program, const cuda_source *source) {
         void *image = NULL;
         size_t size = 0;
         diag d = {0};
-        if (cuda_compile(&d, source, archs[i], &image, &size) != CTSC_OK) fail_msg("%s\n%s\n%s", program, diag_message(&d), source->text);
+        if (cuda_compile(&d, source, archs[i], &image, &size) != CTSC_OK)
+            fail_msg("%s\n%s\n%s", program, diag_message(&d), source->text);
         assert_true(size > 0);
         mem_free(image);
     }
@@ -120,25 +136,31 @@ static void emit_make(emit_kernel *e, const char *program, const graph *g, const
     diag d = {0};
     strbuf text = STRBUF_INIT;
     arena_init(&e->a);
-    assert_int_equal(group_lower(&e->a, g, args, &(group_options){.target = GROUP_CUDA}, &e->p, &d), CTSC_OK);
+    assert_int_equal(group_lower(&e->a, g, args, &(group_options){.target = GROUP_CUDA}, &e->p, &d),
+                     CTSC_OK);
     if (!e->p) return;
-    if (nest_emit_cuda(e->p->nest, &text, &e->shape, &d) != CTSC_OK) fail_msg("%s\n%s", program, diag_message(&d));
+    if (nest_emit_cuda(e->p->nest, &text, &e->shape, &d) != CTSC_OK)
+        fail_msg("%s\n%s", program, diag_message(&d));
     if (getenv("CUDA_CASE")) printf("%s\n%s\n", program, sb_str(&text));
-    cuda_source source = {.text = sb_str(&text), .len = text.len, .name = "group.cu", .headers = cuda_emit_headers()};
+    cuda_source source = {
+        .text = sb_str(&text), .len = text.len, .name = "group.cu", .headers = cuda_emit_headers()};
     if (!emit_device) emit_compile(program, &source);
-    else if (cuda_kernel_get(emit_device, &d, &source, "kernel", (size_t)e->shape.shared, &e->k) != CTSC_OK)
+    else if (cuda_kernel_get(emit_device, &d, &source, "kernel", (size_t)e->shape.shared, &e->k) !=
+             CTSC_OK)
         fail_msg("%s\n%s\n%s", program, diag_message(&d), sb_str(&text));
     sb_free(&text);
 }
 
-static void emit_run(const emit_kernel *e, const char *program, const char *text, const graph *g, const value *args) {
+static void emit_run(const emit_kernel *e, const char *program, const char *text, const graph *g,
+                     const value *args) {
     value got[GROUP_RESULTS], want[GROUP_RESULTS];
     int64_t slots[EMIT_SLOTS];
     diag d = {0};
     int outputs = (int)g->root->returns.len;
     assert_true(e->p->slots.len <= EMIT_SLOTS);
     if (!plan_guards_hold(e->p, args, slots)) fail_msg("%s\n  %s do not fit", program, text);
-    if (group_interpret(g, args, want, &d) != CTSC_OK) fail_msg("%s\n  %s\n  %s", program, text, diag_message(&d));
+    if (group_interpret(g, args, want, &d) != CTSC_OK)
+        fail_msg("%s\n  %s\n  %s", program, text, diag_message(&d));
     emit_launch(e->p, e->k, &e->shape, args, slots, got);
     for (int i = 0; i < outputs; i++) group_compare(program, text, got[i], want[i]);
     group_unref(outputs, got);
@@ -174,7 +196,8 @@ static bool emit_group_case(const group_case *c, bool narrow) {
 static void test_group_cases(void **state) {
     (void)state;
     int plans = 0;
-    for (size_t i = 0; i < sizeof emit_group_cases / sizeof *emit_group_cases; i++) plans += emit_group_case(&emit_group_cases[i], true);
+    for (size_t i = 0; i < sizeof emit_group_cases / sizeof *emit_group_cases; i++)
+        plans += emit_group_case(&emit_group_cases[i], true);
     assert_true(getenv("CUDA_CASE") || plans > 70);
 }
 
@@ -182,15 +205,21 @@ static void test_group_cases(void **state) {
 static void test_wide_indices(void **state) {
     (void)state;
     static const group_case cases[] = {
-        {"y = add.Tensor(a, b); z = mul.Tensor(y, c); return z", "i64[2,3]{1 2 3 4 5 6} 5000000000 i64[3]{1 2 3}"},
-        {"y = add.Tensor(a, c); z = t(b); w = mul.Tensor(y, z); return w", "i64[2,3]{1 2 3 4 5 6} i64[3,2]{1 2 3 4 5 6} -5000000000"},
-        {"y = add.Tensor(a, b); z = softmax.int(y, 1); return z", "f64[2,20]{1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2} 5000000000"},
-        {"y = add.Tensor(a, b); z = sum.dim_IntList(y, [0]); return z", "i64[2,3]{1 2 3 4 5 6} 5000000000"},
+        {"y = add.Tensor(a, b); z = mul.Tensor(y, c); return z",
+         "i64[2,3]{1 2 3 4 5 6} 5000000000 i64[3]{1 2 3}"},
+        {"y = add.Tensor(a, c); z = t(b); w = mul.Tensor(y, z); return w",
+         "i64[2,3]{1 2 3 4 5 6} i64[3,2]{1 2 3 4 5 6} -5000000000"},
+        {"y = add.Tensor(a, b); z = softmax.int(y, 1); return z",
+         "f64[2,20]{1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 "
+         "2} 5000000000"},
+        {"y = add.Tensor(a, b); z = sum.dim_IntList(y, [0]); return z",
+         "i64[2,3]{1 2 3 4 5 6} 5000000000"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_true(emit_group_case(&cases[i], false) || getenv("CUDA_CASE"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true(emit_group_case(&cases[i], false) || getenv("CUDA_CASE"));
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Arguments are dtype, sizes, layout: T stands for the case's types in turn, N and M for sizes. */
 typedef struct emit_case {
@@ -204,32 +233,57 @@ typedef struct emit_case {
 
 static const emit_case emit_cases[] = {
     /* pointwise: whole, broadcast over rows and columns, odd lengths */
-    {"y = mul.Tensor(a, a); z = exp(y); return z", "T[N,M]", "f32 f16 f64 i64", {{0, 3}, {1, 1}, {33, 37}, {64, 64}, {-1}}},
-    {"y = mul.Tensor(a, b); z = add.Tensor(y, c); w = relu(z); return w, y", "T[N,M] T[M] T[N,1]", "f32 bf16 f64", {{3, 7}, {16, 64}, {-1}}},
-    {"y = to.dtype(a, 5); z = add.Tensor(y, b); return z, y", "T[N,M] f16[N,M]", "f32 u8 b", {{5, 7}, {8, 8}, {-1}}},
+    {"y = mul.Tensor(a, a); z = exp(y); return z",
+     "T[N,M]",
+     "f32 f16 f64 i64",
+     {{0, 3}, {1, 1}, {33, 37}, {64, 64}, {-1}}},
+    {"y = mul.Tensor(a, b); z = add.Tensor(y, c); w = relu(z); return w, y",
+     "T[N,M] T[M] T[N,1]",
+     "f32 bf16 f64",
+     {{3, 7}, {16, 64}, {-1}}},
+    {"y = to.dtype(a, 5); z = add.Tensor(y, b); return z, y",
+     "T[N,M] f16[N,M]",
+     "f32 u8 b",
+     {{5, 7}, {8, 8}, {-1}}},
     {"y = where.self(c, a, b); return y", "T[N,M] T[M] b[N,M]", "i8 i64 f32", {{5, 16}, {-1}}},
-    {"y = sigmoid(a); z = sum.dim_IntList(b, [0]); return y, z", "T[N,M] T[2,3]", "f32", {{40, 41}, {-1}}},
+    {"y = sigmoid(a); z = sum.dim_IntList(b, [0]); return y, z",
+     "T[N,M] T[2,3]",
+     "f32",
+     {{40, 41}, {-1}}},
     /* transposed operands: tiles */
-    {"y = add.Tensor(a, b); return y", "T[N,M] T[N,M]^", "f32 f16 f64 u8", {{3, 5}, {64, 64}, {65, 130}, {-1}}},
-    {"y = permute(a, [0 2 1]); z = mul.Tensor(y, b); return z", "T[3,N,M] T[3,M,N]", "f32", {{33, 70}, {-1}}},
+    {"y = add.Tensor(a, b); return y",
+     "T[N,M] T[N,M]^",
+     "f32 f16 f64 u8",
+     {{3, 5}, {64, 64}, {65, 130}, {-1}}},
+    {"y = permute(a, [0 2 1]); z = mul.Tensor(y, b); return z",
+     "T[3,N,M] T[3,M,N]",
+     "f32",
+     {{33, 70}, {-1}}},
     {"y = t(a); z = contiguous(y); return z", "T[N,M]", "f32 bf16", {{100, 3}, {70, 90}, {-1}}},
     /* rows */
     {"y = softmax.int(a, 1); return y", "T[N,M]", "f32 f16 f64", EMIT_ROWS},
     {"y = layer_norm(a, [M], b, c); return y", "T[N,M] T[M] T[M]", "f32 bf16", EMIT_ROWS},
     {"y = log_softmax.int(a, 1); z = mul.Tensor(y, b); return z", "T[N,M] T[M]", "f32", EMIT_ROWS},
     {"y = mean.dim(a, [1]); return y", "T[N,M]", "f32 f16", {{3, 7}, {70, 64}, {2, 5001}, {-1}}},
-    {"y = amax(a, [1]); z = amin(a, [1]); return y, z", "T[N,M]", "f32 u8 i64", {{3, 7}, {70, 64}, {-1}}},
+    {"y = amax(a, [1]); z = amin(a, [1]); return y, z",
+     "T[N,M]",
+     "f32 u8 i64",
+     {{3, 7}, {70, 64}, {-1}}},
     {"y = argmax(a, 1); return y", "T[N,M]", "f32 i16", {{3, 7}, {70, 300}, {2, 5001}, {-1}}},
     {"y = any.dim(a, 1); z = all.dim(a, 1); return y, z", "b[N,M]", "b", {{3, 7}, {30, 300}, {-1}}},
     {"y = var.dim(a, [0 2]); return y", "T[N,6,M]", "f32", {{3, 7}, {4, 500}, {-1}}},
-    {"x = mul.Tensor(a, a); y = sum.dim_IntList(x, [1], True); e = add.Scalar(y, 1e-6); r = rsqrt(e); z = mul.Tensor(a, r); return z", "T[N,M]",
-     "f32 f16", EMIT_ROWS},
+    {"x = mul.Tensor(a, a); y = sum.dim_IntList(x, [1], True); e = add.Scalar(y, 1e-6); r = "
+     "rsqrt(e); z = mul.Tensor(a, r); return z",
+     "T[N,M]", "f32 f16", EMIT_ROWS},
     /* few long rows: stages */
     {"y = sum(a); return y", "T[N,M]", "f32 f16 i32 f64", EMIT_LONG},
     {"y = mse_loss(a, b); return y", "T[N,M] T[N,M]", "f32", {{31, 100}, {1, 70001}, {-1}}},
     {"y = softmax.int(a, 1); return y", "T[N,M]", "f32", {{2, 40000}, {-1}}},
     {"y = argmax(a); return y", "T[N,M]", "f32", {{1, 70001}, {-1}}},
-    {"m = mean(a); d = sub.Tensor(a, m); q = mul.Tensor(d, d); v = mean(q); return d, v", "T[N,M]", "f32", {{100, 700}, {-1}}},
+    {"m = mean(a); d = sub.Tensor(a, m); q = mul.Tensor(d, d); v = mean(q); return d, v",
+     "T[N,M]",
+     "f32",
+     {{100, 700}, {-1}}},
     /* columns */
     {"y = sum.dim_IntList(a, [0]); return y", "T[N,M]", "f32 f16 i32", EMIT_COLUMNS},
     {"y = softmax.int(a, 0); return y", "T[N,M]", "f32", EMIT_COLUMNS},
@@ -253,7 +307,8 @@ static void emit_elements(strbuf *out, const char *type, int64_t n, unsigned see
 }
 
 /* One argument as opcase.h has it, from one of an emit_case. */
-static const char *emit_argument(const char *p, const char *type, const int *size, unsigned seed, strbuf *out) {
+static const char *emit_argument(const char *p, const char *type, const int *size, unsigned seed,
+                                 strbuf *out) {
     char own[8] = "";
     int64_t numel = 1;
     for (size_t n = 0; *p != '['; p++)
@@ -318,7 +373,8 @@ static void test_sizes(void **state) {
             snprintf(type, sizeof type, "%.*s", (int)len, t);
             t += len + (t[len] == ' ');
             for (int k = 0; k < sizes; k++)
-                if (!types || getenv("CUDA_ALL") || k == sizes - types) emit_check(c, type, c->sizes[k]);
+                if (!types || getenv("CUDA_ALL") || k == sizes - types)
+                    emit_check(c, type, c->sizes[k]);
         }
     }
 }
@@ -330,7 +386,9 @@ static void emit_compile_all(void) {
         printf("not compiled by NVRTC: %s\n", diag_message(&d));
         return;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_wide_indices), cmocka_unit_test(test_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases),
+                                       cmocka_unit_test(test_wide_indices),
+                                       cmocka_unit_test(test_sizes)};
     CHILD_CHECK(cmocka_run_group_tests_name("NVRTC", tests, NULL, NULL) == 0);
 }
 static void test_nvrtc(void **state) {
@@ -347,6 +405,8 @@ int main(void) {
         printf("skipped: %s\n", diag_message(&d));
         return 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_wide_indices), cmocka_unit_test(test_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases),
+                                       cmocka_unit_test(test_wide_indices),
+                                       cmocka_unit_test(test_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_nvrtc.c - compiling with the real NVRTC, which needs no device; skipped where there is none. */
+/* test_cuda_nvrtc.c - compiling with the real NVRTC, which needs no device; skipped
+ * where there is none. */
 #include "cuda_support.h"
 
 static const char text[] = "#include \"scale.h\"\n"
@@ -41,10 +42,12 @@ static void fails(void **state) {
     diag d = {0};
     void *image = NULL;
     size_t size = 0;
-    cuda_source bad = {"extern \"C\" __global__ void f(int *p) {\n    *p = nothing;\n}\n", 0, "bad.cu", NULL};
+    cuda_source bad = {"extern \"C\" __global__ void f(int *p) {\n    *p = nothing;\n}\n", 0,
+                       "bad.cu", NULL};
     bad.len = strlen(bad.text);
     assert_int_equal(cuda_compile(&d, &bad, "sm_80", &image, &size), CTSC_INTERNAL);
-    assert_non_null(strstr(diag_message(&d), "bad.cu(2): error: identifier \"nothing\" is undefined"));
+    assert_non_null(
+        strstr(diag_message(&d), "bad.cu(2): error: identifier \"nothing\" is undefined"));
     diag_clear(&d);
     assert_int_equal(cuda_compile(&d, &scale, "sm_20", &image, &size), CTSC_ENVIRONMENT);
     assert_non_null(strstr(diag_message(&d), "does not compile for sm_20, only for sm_"));
@@ -64,6 +67,7 @@ int main(void) {
         return 0;
     }
     print_message("%s\n", name);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(compiles), cmocka_unit_test(ptx), cmocka_unit_test(fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(compiles), cmocka_unit_test(ptx),
+                                       cmocka_unit_test(fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_cuda_recording.c - calls that are recorded and replayed (src/runtime/cuda/recordings.h), on the simulated device.
+ * test_cuda_recording.c - calls that are recorded and replayed (src/runtime/cuda/recordings.h), on
+ * the simulated device.
  *
  * Each program runs on the CPU as well, which is what the device's results are compared with.
  */
@@ -14,16 +15,18 @@
 #include <malloc.h>
 #include <pthread.h>
 
-/* ---- programs and arguments ------------------------------------------------------------------------------ */
+/* ---- programs and arguments ------------------------------------------------------------------ */
 
 static ctsc_module *module_of(const char *text, const char *device) {
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
-    if (ctsc_module_compile_text("test.py", text, strlen(text), NULL, &m, e) != CTSC_OK || ctsc_module_to(m, device, e) != CTSC_OK) {
+    if (ctsc_module_compile_text("test.py", text, strlen(text), NULL, &m, e) != CTSC_OK ||
+        ctsc_module_to(m, device, e) != CTSC_OK) {
         fprintf(stderr, "%s\n%s\n", text, ctsc_error_message(e));
         _exit(1);
     }
-    if (!strcmp(device, "cpu")) CHILD_CHECK(ctsc_module_set_opt(m, 0, NULL) == CTSC_OK); /* compiles nothing */
+    /* compiles nothing */
+    if (!strcmp(device, "cpu")) CHILD_CHECK(ctsc_module_set_opt(m, 0, NULL) == CTSC_OK);
     ctsc_error_free(e);
     return m;
 }
@@ -78,9 +81,7 @@ static void agree(twins t, const char *method, int64_t rows, float first) {
     ctsc_value_free(a), ctsc_value_free(b), ctsc_value_free(want), ctsc_value_free(got);
 }
 
-static int64_t replayed(void) {
-    return recordings_get_stats().replayed;
-}
+static int64_t replayed(void) { return recordings_get_stats().replayed; }
 
 static cuda *device(void) {
     cuda *c = NULL;
@@ -92,29 +93,29 @@ static cuda *device(void) {
 
 static const char fused[] = PROGRAM("    return torch.relu(x * 2 - 1) + x.sigmoid()\n");
 /* Several launches, intermediate results, two results. */
-static const char longer[] = PROGRAM("    y = x @ x.t()\n    z = torch.softmax(y, 1).cumsum(0)\n    w = (z @ x).sort(1)[0]\n"
-                                     "    return w @ w.t(), w.view(4, -1)\n");
-static const char *const net =
-    "import torch\n"
-    "class Net(torch.nn.Module):\n"
-    "    def __init__(self):\n"
-    "        super().__init__()\n"
-    "        self.l = torch.nn.Linear(4, 4)\n"
-    "        self.register_buffer('mean', torch.zeros(4))\n"
-    "        self.k = 2\n"
-    "    def forward(self, x: torch.Tensor):\n"
-    "        y = torch.tanh(self.l(x))\n"
-    "        self.mean.mul_(0.5).add_(y.mean(0))\n"
-    "        return y * self.k, self.mean + 0\n"
-    "    @torch.jit.export\n"
-    "    def scale(self, x: torch.Tensor):\n"
-    "        self.l.weight.mul_(x[0])\n"
-    "    @torch.jit.export\n"
-    "    def replace(self, x: torch.Tensor):\n"
-    "        self.mean = x[0].clone()\n"
-    "        self.k += 1\n";
+static const char longer[] = PROGRAM(
+    "    y = x @ x.t()\n    z = torch.softmax(y, 1).cumsum(0)\n    w = (z @ x).sort(1)[0]\n"
+    "    return w @ w.t(), w.view(4, -1)\n");
+static const char *const net = "import torch\n"
+                               "class Net(torch.nn.Module):\n"
+                               "    def __init__(self):\n"
+                               "        super().__init__()\n"
+                               "        self.l = torch.nn.Linear(4, 4)\n"
+                               "        self.register_buffer('mean', torch.zeros(4))\n"
+                               "        self.k = 2\n"
+                               "    def forward(self, x: torch.Tensor):\n"
+                               "        y = torch.tanh(self.l(x))\n"
+                               "        self.mean.mul_(0.5).add_(y.mean(0))\n"
+                               "        return y * self.k, self.mean + 0\n"
+                               "    @torch.jit.export\n"
+                               "    def scale(self, x: torch.Tensor):\n"
+                               "        self.l.weight.mul_(x[0])\n"
+                               "    @torch.jit.export\n"
+                               "    def replace(self, x: torch.Tensor):\n"
+                               "        self.mean = x[0].clone()\n"
+                               "        self.k += 1\n";
 
-/* ---- what is replayed ------------------------------------------------------------------------------------- */
+/* ---- what is replayed ------------------------------------------------------------------------ */
 
 static void child_replays(void) {
     sim_use();
@@ -159,7 +160,8 @@ static void child_off(void) {
 static void child_host_values(void) {
     sim_use();
     twins t = twins_of(PROGRAM("    y = torch.arange(float(x.size(0) + 1), device=x.device)[:4]\n"
-                               "    return x * y + torch.zeros(4, device=x.device), torch.full((2, 2), 7, device=x.device), x + torch.tensor(2.5)\n"));
+                               "    return x * y + torch.zeros(4, device=x.device), torch.full((2, "
+                               "2), 7, device=x.device), x + torch.tensor(2.5)\n"));
     for (int i = 0; i < 6; i++) agree(t, "forward", 3 + i / 4, (float)i);
     CHILD_CHECK(recordings_get_stats().recorded == 2 && recordings_get_stats().refused == 0);
     twins_free(t);
@@ -195,7 +197,8 @@ static void child_shapes(void) {
     twins_free(t);
 }
 
-/* Elements of parameters may change, also by what is replayed; attributes that are replaced make an end to a recording. */
+/* Elements of parameters may change, also by what is replayed; attributes that are replaced make an
+ * end to a recording. */
 static void child_modules(void) {
     sim_use();
     twins t = twins_of(net);
@@ -209,7 +212,8 @@ static void child_modules(void) {
     for (int i = 0; i < 4; i++) agree(t, "forward", 3, (float)i);
     CHILD_CHECK(recordings_get_stats().dropped == 1 && replayed() > before + 1);
     /* To the CPU and back: all of it is made again. */
-    CHILD_CHECK(ctsc_module_to(t.there, "cpu", NULL) == CTSC_OK && ctsc_module_to(t.there, "cuda", NULL) == CTSC_OK);
+    CHILD_CHECK(ctsc_module_to(t.there, "cpu", NULL) == CTSC_OK &&
+                ctsc_module_to(t.there, "cuda", NULL) == CTSC_OK);
     for (int i = 0; i < 4; i++) agree(t, "forward", 3, (float)i);
     twins_free(t);
 }
@@ -220,13 +224,16 @@ static void child_arguments(void) {
     twins t = twins_of(PROGRAM("    x.mul_(2).add_(1)\n    return x, x[1:], x.t() + 1\n"));
     for (int i = 0; i < 5; i++) agree(t, "forward", 3, (float)i);
     CHILD_CHECK(replayed() == 3);
-    ctsc_value *x = matrix("cuda", 3, 1), *y = run(t.there, "forward", x), *first = ctsc_value_item(y, 0), *tail = ctsc_value_item(y, 1);
-    CHILD_CHECK(first->v.u.tensor == x->v.u.tensor && tail->v.u.tensor->storage == x->v.u.tensor->storage && tail->v.u.tensor->offset == 4);
+    ctsc_value *x = matrix("cuda", 3, 1), *y = run(t.there, "forward", x),
+               *first = ctsc_value_item(y, 0), *tail = ctsc_value_item(y, 1);
+    CHILD_CHECK(first->v.u.tensor == x->v.u.tensor &&
+                tail->v.u.tensor->storage == x->v.u.tensor->storage &&
+                tail->v.u.tensor->offset == 4);
     ctsc_value_free(x), ctsc_value_free(y), ctsc_value_free(first), ctsc_value_free(tail);
     twins_free(t);
 }
 
-/* ---- what is not -------------------------------------------------------------------------------------------- */
+/* ---- what is not ----------------------------------------------------------------------------- */
 
 static const char *const refused[] = {
     PROGRAM("    if bool(x.sum() > 30):\n        return x * 2\n    return x + 1\n"),
@@ -238,10 +245,13 @@ static const char *const refused[] = {
     PROGRAM("    print('called')\n    return x + 1\n"),
     PROGRAM("    x.resize_(2, 2)\n    return x + 1\n"),
     PROGRAM("    return torch.jit.wait(torch.jit.fork(torch.relu, x))\n"),
-    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.n = 0\n"
+    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        "
+    "super().__init__()\n        self.n = 0\n"
     "    def forward(self, x: torch.Tensor):\n        self.n += 1\n        return x * self.n\n",
-    "from typing import List\nimport torch\nclass Net(torch.nn.Module):\n    seen: List[int]\n    def __init__(self):\n        super().__init__()\n"
-    "        self.seen = [1]\n    def forward(self, x: torch.Tensor):\n        self.seen.append(x.size(0))\n        return x * len(self.seen)\n",
+    "from typing import List\nimport torch\nclass Net(torch.nn.Module):\n    seen: List[int]\n    "
+    "def __init__(self):\n        super().__init__()\n"
+    "        self.seen = [1]\n    def forward(self, x: torch.Tensor):\n        "
+    "self.seen.append(x.size(0))\n        return x * len(self.seen)\n",
 };
 
 static void child_refused(void) {
@@ -256,9 +266,10 @@ static void child_refused(void) {
     CHILD_CHECK(recordings_get_stats().recorded == 0 && recordings_get_stats().refused > 0);
 }
 
-/* ---- memory, threads, time -------------------------------------------------------------------------------------- */
+/* ---- memory, threads, time ------------------------------------------------------------------- */
 
-/* Memory that runs out takes a recording's; a call that finds none fails as ever, and the next goes on. */
+/* Memory that runs out takes a recording's; a call that finds none fails as ever, and
+ * the next goes on. */
 static void child_memory(void) {
     sim_use();
     twins l = twins_of(longer);
@@ -295,7 +306,8 @@ static void child_threads(void) {
     pthread_t threads[2];
     sim_use();
     threads_twins = twins_of(longer);
-    for (int i = 0; i < 2; i++) CHILD_CHECK(pthread_create(&threads[i], NULL, threads_body, NULL) == 0);
+    for (int i = 0; i < 2; i++)
+        CHILD_CHECK(pthread_create(&threads[i], NULL, threads_body, NULL) == 0);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     CHILD_CHECK(replayed() > 20);
     twins_free(threads_twins);
@@ -313,7 +325,8 @@ static long long waits(void) {
 
 /* Nobody waits before a result is read, replayed or not. */
 static void check_never_waits(ctsc_module *m, ctsc_value *x) {
-    for (int i = 0; i < 2; i++) ctsc_value_free(run(m, "forward", x)); /* kernels are compiled, memory is taken */
+    /* kernels are compiled, memory is taken */
+    for (int i = 0; i < 2; i++) ctsc_value_free(run(m, "forward", x));
     int64_t before = replayed();
     long long waited = waits();
     for (int i = 0; i < 20; i++) ctsc_value_free(run(m, "forward", x));
@@ -331,7 +344,8 @@ static void child_never_waits(void) {
     sim_use();
     check_never_waits(module_of(fused, "cuda"), matrix("cuda", 3, 1));
     check_never_waits(module_of(longer, "cuda"), matrix("cuda", 4, 1));
-    CHILD_CHECK(ctsc_module_load("tests/corpus/models/mlp_script/model.pt", &m, NULL) == CTSC_OK && ctsc_module_to(m, "cuda", NULL) == CTSC_OK);
+    CHILD_CHECK(ctsc_module_load("tests/corpus/models/mlp_script/model.pt", &m, NULL) == CTSC_OK &&
+                ctsc_module_to(m, "cuda", NULL) == CTSC_OK);
     CHILD_CHECK(ctsc_value_load("tests/corpus/models/mlp_script/inputs.pt", &all, NULL) == CTSC_OK);
     x = ctsc_value_item(all, 0);
     CHILD_CHECK(ctsc_value_to(x, "cuda", &there, NULL) == CTSC_OK);
@@ -360,10 +374,10 @@ static void child_no_growth(void) {
     CHILD_CHECK(cuda_get_memory_stats(device()).live == 0);
 }
 
-#define TEST(name)                                                                                \
-    static void name(void **state) {                                                              \
-        (void)state;                                                                              \
-        in_child(child_##name);                                                                   \
+#define TEST(name)                                                                                 \
+    static void name(void **state) {                                                               \
+        (void)state;                                                                               \
+        in_child(child_##name);                                                                    \
     }
 TEST(replays)
 TEST(replays_lazy)
@@ -392,10 +406,13 @@ int main(void) {
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays),   cmocka_unit_test(replays_lazy), cmocka_unit_test(no_graphs), cmocka_unit_test(off),     cmocka_unit_test(host_values),
-        cmocka_unit_test(results_stay),
-        cmocka_unit_test(shapes),    cmocka_unit_test(modules),      cmocka_unit_test(arguments), cmocka_unit_test(refusals), cmocka_unit_test(scarce),
-        cmocka_unit_test(threads),   cmocka_unit_test(never_waits),  cmocka_unit_test(no_growth),
+        cmocka_unit_test(replays),     cmocka_unit_test(replays_lazy),
+        cmocka_unit_test(no_graphs),   cmocka_unit_test(off),
+        cmocka_unit_test(host_values), cmocka_unit_test(results_stay),
+        cmocka_unit_test(shapes),      cmocka_unit_test(modules),
+        cmocka_unit_test(arguments),   cmocka_unit_test(refusals),
+        cmocka_unit_test(scarce),      cmocka_unit_test(threads),
+        cmocka_unit_test(never_waits), cmocka_unit_test(no_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

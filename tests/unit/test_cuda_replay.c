@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_replay.c - calls that are noted and played again (src/cuda/capture.h, replay.h), on the simulated device. */
+/* test_cuda_replay.c - calls that are noted and played again (src/cuda/capture.h, replay.h), on the
+ * simulated device. */
 #include "cuda_support.h"
 
 #include "cuda/cuda_internal.h"
@@ -9,10 +10,11 @@
 
 enum { N = 1000 };
 
-static const char text[] = "extern \"C\" __global__ void add(float *out, const float *x, float v) {\n"
-                           "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                           "    if (i < 1000) out[i] = x[i] + v;\n"
-                           "}\n";
+static const char text[] =
+    "extern \"C\" __global__ void add(float *out, const float *x, float v) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < 1000) out[i] = x[i] + v;\n"
+    "}\n";
 
 static const cuda_kernel *kernel_add(cuda *c) {
     const cuda_kernel *k = NULL;
@@ -27,7 +29,8 @@ static void add(cuda *c, const cuda_kernel *k, float *out, const float *x, float
         const float *x;
         float v;
     } p = {out, x, v};
-    CHILD_CHECK(cuda_launch(c, NULL, k, &(cuda_shape){{4, 1, 1}, {256, 1, 1}, 0}, &p, offsetof(__typeof__(p), v) + sizeof v) == CTSC_OK);
+    CHILD_CHECK(cuda_launch(c, NULL, k, &(cuda_shape){{4, 1, 1}, {256, 1, 1}, 0}, &p,
+                            offsetof(__typeof__(p), v) + sizeof v) == CTSC_OK);
 }
 
 static float *get(cuda *c) {
@@ -58,11 +61,12 @@ static cuda *open_device(void) {
     return c;
 }
 
-/* ---- a call ------------------------------------------------------------------------------------ */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 enum { LONG = 6 }; /* launches that become a graph */
 
-/* out = (x + w) + 1 + ... + 1, in `steps` launches: its memory is allocated and freed in the way of operators. The result is the caller's. */
+/* out = (x + w) + 1 + ... + 1, in `steps` launches: its memory is allocated and freed in the way of
+ * operators. The result is the caller's. */
 static float *call(cuda *c, const float *x, int steps) {
     const cuda_kernel *k = kernel_add(c);
     float *at = get(c);
@@ -82,7 +86,8 @@ static cuda_capture *note_call(cuda *c, const float *x, int which, int steps, in
     void *in;
     size_t at;
     CHILD_CHECK(cuda_capture_begin(c, NULL, which, &n) == CTSC_OK);
-    CHILD_CHECK(cuda_capture_input(n, NULL, x, N * sizeof(float), &in) == CTSC_OK && in != x && cuda_capture_has(n, in));
+    CHILD_CHECK(cuda_capture_input(n, NULL, x, N * sizeof(float), &in) == CTSC_OK && in != x &&
+                cuda_capture_has(n, in));
     float *y = call(c, in, steps);
     CHILD_CHECK(cuda_capture_end(n, NULL) == CTSC_OK);
     *slot = cuda_capture_slot(n, y, &at);
@@ -94,9 +99,11 @@ static cuda_capture *note_call(cuda *c, const float *x, int which, int steps, in
 static cuda_replay *record(cuda *c, const float *x, int steps) {
     cuda_replay *r = NULL;
     int slot, again;
-    cuda_capture *first = note_call(c, x, 0, steps, &slot), *second = note_call(c, x, 1, steps, &again);
+    cuda_capture *first = note_call(c, x, 0, steps, &slot),
+                 *second = note_call(c, x, 1, steps, &again);
     CHILD_CHECK(slot == again);
-    CHILD_CHECK(cuda_replay_make(NULL, first, second, 1, &slot, &r) == CTSC_OK && cuda_replay_size(r) == (size_t)steps);
+    CHILD_CHECK(cuda_replay_make(NULL, first, second, 1, &slot, &r) == CTSC_OK &&
+                cuda_replay_size(r) == (size_t)steps);
     cuda_capture_free(first);
     cuda_capture_free(second);
     return r;
@@ -107,7 +114,7 @@ static bool gives(cuda *c, cuda_replay *r, float *x, float *y, float v) {
     return is(c, y, v);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void child_play(void) {
     cuda *c = open_device();
@@ -119,7 +126,8 @@ static void child_play(void) {
     int64_t launches = cuda_get_program_stats(c).launches;
     cuda_replay *r = record(c, x, LONG), *few = record(c, x, 2);
     /* Recording asks the device for nothing. */
-    CHILD_CHECK(cuda_get_memory_stats(c).live == live && cuda_get_program_stats(c).launches == launches && is(c, y, 0));
+    CHILD_CHECK(cuda_get_memory_stats(c).live == live &&
+                cuda_get_program_stats(c).launches == launches && is(c, y, 0));
 
     CHILD_CHECK(gives(c, r, x, y, 17 + LONG - 1));
     cuda_replay_stats s = cuda_get_replay_stats(c);
@@ -133,8 +141,10 @@ static void child_play(void) {
     CHILD_CHECK(is(c, y, 17 + LONG - 1) && is(c, x, 10)); /* what was handed out before stays */
 
     /* Two of the intermediate results take turns in the block. */
-    CHILD_CHECK(cuda_replay_scratch(r) == 4096 + N * sizeof(float) && cuda_get_memory_stats(c).live == live + 2 * 4096);
-    CHILD_CHECK(gives(c, few, x, y, 18) && gives(c, few, other, y, 108) && cuda_get_replay_stats(c).graphs == 1);
+    CHILD_CHECK(cuda_replay_scratch(r) == 4096 + N * sizeof(float) &&
+                cuda_get_memory_stats(c).live == live + 2 * 4096);
+    CHILD_CHECK(gives(c, few, x, y, 18) && gives(c, few, other, y, 108) &&
+                cuda_get_replay_stats(c).graphs == 1);
 
     /* In place. */
     CHILD_CHECK(gives(c, few, x, x, 18));
@@ -179,7 +189,8 @@ static void child_scarce(void) {
     cuda_empty_cache(c);
     /* The rest of its segment is taken: no memory, nothing has happened. */
     put(c, y, 0);
-    while (cuda_get_memory_stats(c).reserved - cuda_get_memory_stats(c).live > 4096) CHILD_CHECK(get(c));
+    while (cuda_get_memory_stats(c).reserved - cuda_get_memory_stats(c).live > 4096)
+        CHILD_CHECK(get(c));
     cuda_set_memory_limit(c, cuda_get_memory_stats(c).reserved);
     CHILD_CHECK(cuda_alloc(c, NULL, 64 << 20, &large) == CTSC_LIMIT);
     CHILD_CHECK(cuda_replay_play(r, NULL, (void *[]){x}, &none) == CTSC_LIMIT && is(c, y, 0));
@@ -198,11 +209,13 @@ static void child_refused(void) {
         cuda_capture *n, *another;
         put(c, x, 1);
         put(c, y, 0);
-        CHILD_CHECK(cuda_capture_begin(c, NULL, 0, &n) == CTSC_OK && cuda_capture_begin(c, NULL, 1, &another) == CTSC_USAGE);
+        CHILD_CHECK(cuda_capture_begin(c, NULL, 0, &n) == CTSC_OK &&
+                    cuda_capture_begin(c, NULL, 1, &another) == CTSC_USAGE);
         add(c, k, y, x, 1);
         ctsc_status st = which == 0 ? cuda_read(c, NULL, v, y, sizeof v) : cuda_wait(c, NULL);
         CHILD_CHECK(st == CTSC_UNSUPPORTED);
-        CHILD_CHECK(cuda_capture_end(n, &d) == CTSC_UNSUPPORTED && strstr(diag_message(&d), "a call cannot be recorded"));
+        CHILD_CHECK(cuda_capture_end(n, &d) == CTSC_UNSUPPORTED &&
+                    strstr(diag_message(&d), "a call cannot be recorded"));
         diag_clear(&d);
         cuda_capture_free(n);
         CHILD_CHECK(is(c, y, 0)); /* it has not happened */
@@ -217,7 +230,8 @@ static void child_differs(void) {
     float *x = get(c);
     int slot;
     cuda_replay *r = NULL;
-    cuda_capture *first = note_call(c, x, 0, 3, &slot), *longer = note_call(c, x, 1, 4, &slot), *second = note_call(c, x, 1, 3, &slot);
+    cuda_capture *first = note_call(c, x, 0, 3, &slot), *longer = note_call(c, x, 1, 4, &slot),
+                 *second = note_call(c, x, 1, 3, &slot);
     CHILD_CHECK(cuda_replay_make(NULL, first, longer, 1, &slot, &r) == CTSC_UNSUPPORTED);
     CHILD_CHECK(cuda_replay_make(NULL, first, second, 0, NULL, &r) == CTSC_UNSUPPORTED);
     CHILD_CHECK(r == NULL && cuda_get_replay_stats(c).made == 0);
@@ -226,7 +240,8 @@ static void child_differs(void) {
     cuda_capture_free(second);
 }
 
-/* Calls of other libraries, copies and fillings; those that touch inputs or results are no part of a graph. */
+/* Calls of other libraries, copies and fillings; those that touch inputs or results are no
+ * part of a graph. */
 typedef struct twice_params {
     cuda *device;
     const cuda_kernel *kernel;
@@ -242,7 +257,8 @@ static ctsc_status twice(diag *d, void *stream, const void *params) {
         float v;
     } q = {p->out, p->x, 100};
     (void)stream;
-    return program_launch(p->device, d, p->kernel, &(cuda_shape){{4, 1, 1}, {256, 1, 1}, 0}, &q, offsetof(__typeof__(q), v) + sizeof q.v);
+    return program_launch(p->device, d, p->kernel, &(cuda_shape){{4, 1, 1}, {256, 1, 1}, 0}, &q,
+                          offsetof(__typeof__(q), v) + sizeof q.v);
 }
 
 static void child_others(void) {
@@ -262,20 +278,25 @@ static void child_others(void) {
         CHILD_CHECK(cuda_capture_begin(c, NULL, which, &n[which]) == CTSC_OK);
         CHILD_CHECK(cuda_capture_input(n[which], NULL, x, N * sizeof(float), &in) == CTSC_OK);
         float *a = get(c), *b = get(c), *out = get(c);
-        CHILD_CHECK(cuda_move(c, NULL, a, in, N * sizeof(float)) == CTSC_OK); /* of an input: alone */
-        CHILD_CHECK(cuda_move(c, NULL, b, w, N * sizeof(float)) == CTSC_OK);  /* a graph begins */
+        /* of an input: alone */
+        CHILD_CHECK(cuda_move(c, NULL, a, in, N * sizeof(float)) == CTSC_OK);
+        CHILD_CHECK(cuda_move(c, NULL, b, w, N * sizeof(float)) == CTSC_OK); /* a graph begins */
         CHILD_CHECK(cuda_zero(c, NULL, b, N * sizeof(float)) == CTSC_OK);
-        CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, b, a}, sizeof(twice_params)) == CTSC_OK);
+        CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, b, a}, sizeof(twice_params)) ==
+                    CTSC_OK);
         add(c, k, a, b, 1);
         CHILD_CHECK(cuda_write(c, NULL, b, host, sizeof host) == CTSC_OK); /* stays on the device */
         add(c, k, a, a, 1);
-        CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, out, a}, sizeof(twice_params)) == CTSC_OK); /* of a result: alone */
+        /* of a result: alone */
+        CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, out, a},
+                              sizeof(twice_params)) == CTSC_OK);
         cuda_free(c, a);
         cuda_free(c, b);
         CHILD_CHECK(cuda_capture_end(n[which], NULL) == CTSC_OK);
         slot = cuda_capture_slot(n[which], out, &at);
     }
-    CHILD_CHECK(cuda_replay_make(NULL, n[0], n[1], 1, &slot, &r) == CTSC_OK && cuda_replay_size(r) == 8);
+    CHILD_CHECK(cuda_replay_make(NULL, n[0], n[1], 1, &slot, &r) == CTSC_OK &&
+                cuda_replay_size(r) == 8);
     memset(host, 0, sizeof host);
     for (int i = 0; i < 3; i++) CHILD_CHECK(gives(c, r, x, i & 1 ? y : w, 203));
     cuda_replay_stats s = cuda_get_replay_stats(c);
@@ -292,7 +313,8 @@ static float *threads_x;
 
 static void *threads_play(void *arg) {
     float *y = get(threads_device);
-    for (int i = 0; i < 50; i++) CHILD_CHECK(gives(threads_device, threads_replay, threads_x, y, 8 + LONG - 1));
+    for (int i = 0; i < 50; i++)
+        CHILD_CHECK(gives(threads_device, threads_replay, threads_x, y, 8 + LONG - 1));
     return arg;
 }
 
@@ -302,17 +324,18 @@ static void child_threads(void) {
     float *x = threads_x = get(c);
     put(c, x, 1);
     threads_replay = record(c, x, LONG);
-    for (int i = 0; i < 3; i++) CHILD_CHECK(pthread_create(&threads[i], NULL, threads_play, NULL) == 0);
+    for (int i = 0; i < 3; i++)
+        CHILD_CHECK(pthread_create(&threads[i], NULL, threads_play, NULL) == 0);
     for (int i = 0; i < 20; i++) cuda_replay_free(record(c, x, LONG));
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     CHILD_CHECK(cuda_get_replay_stats(c).played == 150);
     cuda_replay_free(threads_replay);
 }
 
-#define TEST(name)                                                                                \
-    static void name(void **state) {                                                              \
-        (void)state;                                                                              \
-        in_child(child_##name);                                                                   \
+#define TEST(name)                                                                                 \
+    static void name(void **state) {                                                               \
+        (void)state;                                                                               \
+        in_child(child_##name);                                                                    \
     }
 TEST(play)
 TEST(play_lazy)
@@ -328,7 +351,9 @@ int main(void) {
         print_message("skipped: there is no %s\n", sim_file());
         return 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(play),    cmocka_unit_test(play_lazy), cmocka_unit_test(no_capture), cmocka_unit_test(scarce),
-                                       cmocka_unit_test(refused), cmocka_unit_test(differs),   cmocka_unit_test(others),     cmocka_unit_test(threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(play),       cmocka_unit_test(play_lazy),
+                                       cmocka_unit_test(no_capture), cmocka_unit_test(scarce),
+                                       cmocka_unit_test(refused),    cmocka_unit_test(differs),
+                                       cmocka_unit_test(others),     cmocka_unit_test(threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_cuda_tensor.c - tensors and programs on a device: the simulated one (tests/cuda/sim), whose memory the host cannot touch.
+ * test_cuda_tensor.c - tensors and programs on a device: the simulated one (tests/cuda/sim), whose
+ * memory the host cannot touch.
  *
  * Programs run on the CPU and on the device, as written and fused, and must agree.
  */
@@ -8,7 +9,7 @@
 
 #include "tensor/device.h"
 
-/* ---- copies ----------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 enum { CUDA0 = 1 };
 
@@ -26,7 +27,8 @@ static tensor *counted(dtype dt, int ndim, const int64_t *sizes) {
 
 static bool same(const tensor *a, const tensor *b) {
     strbuf why = STRBUF_INIT;
-    value x = {.tag = V_TENSOR, .u.tensor = (tensor *)a}, y = {.tag = V_TENSOR, .u.tensor = (tensor *)b};
+    value x = {.tag = V_TENSOR, .u.tensor = (tensor *)a},
+          y = {.tag = V_TENSOR, .u.tensor = (tensor *)b};
     bool ok = value_close(x, y, 0, 0, &why);
     if (!ok) fprintf(stderr, "%s\n", sb_str(&why));
     sb_free(&why);
@@ -43,8 +45,9 @@ static tensor *moved(tensor *t, int device) {
     return there;
 }
 
-static const dtype copied_dtypes[] = {DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT16, DT_FLOAT32, DT_FLOAT64, DT_BFLOAT16,
-                                      DT_BOOL, DT_COMPLEX64, DT_COMPLEX128};
+static const dtype copied_dtypes[] = {DT_UINT8,    DT_INT8,    DT_INT16,     DT_INT32,
+                                      DT_INT64,    DT_FLOAT16, DT_FLOAT32,   DT_FLOAT64,
+                                      DT_BFLOAT16, DT_BOOL,    DT_COMPLEX64, DT_COMPLEX128};
 enum { COPIED = sizeof copied_dtypes / sizeof *copied_dtypes };
 
 /* Where the copy converts: the host's result and the device's. */
@@ -64,7 +67,8 @@ static void conversions(void) {
     const int64_t sizes[] = {2, 3};
     sim_use();
     for (int i = 0; i < COPIED; i++) {
-        tensor *host = counted(copied_dtypes[i], 2, sizes), *device = moved(host, CUDA0), *back = moved(device, DEVICE_HOST);
+        tensor *host = counted(copied_dtypes[i], 2, sizes), *device = moved(host, CUDA0),
+               *back = moved(device, DEVICE_HOST);
         CHILD_CHECK(same(back, host));
         for (int k = 0; k < COPIED; k++) check_conversion(host, device, copied_dtypes[k]);
         tensor_unref(host);
@@ -73,13 +77,15 @@ static void conversions(void) {
     }
 }
 
-/* Both sides in the same odd geometry: a transposed slice; copied to one that is transposed, too, and broadcast from one row. */
+/* Both sides in the same odd geometry: a transposed slice; copied to one that is transposed, too,
+ * and broadcast from one row. */
 static void geometries(void) {
     const int64_t sizes[] = {4, 6, 5}, swapped[] = {5, 3, 4};
     sim_use();
     for (int from = 0; from < 2; from++)
         for (int to = 0; to < 2; to++) {
-            tensor *host = counted(DT_FLOAT32, 3, sizes), *t = moved(host, from), *half, *turned, *out, *back, *row;
+            tensor *host = counted(DT_FLOAT32, 3, sizes), *t = moved(host, from), *half, *turned,
+                   *out, *back, *row;
             CHILD_CHECK(tensor_slice(NULL, t, 1, 1, 6, 2, &half) == CTSC_OK);
             CHILD_CHECK(tensor_transpose(NULL, half, 0, 2, &turned) == CTSC_OK); /* 5, 3, 4 */
             CHILD_CHECK(tensor_zeros_on(NULL, to, DT_FLOAT32, 3, swapped, &out) == CTSC_OK);
@@ -104,34 +110,50 @@ static void test_copies(void **state) {
     in_child(geometries);
 }
 
-/* ---- programs ----------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* forward(x, i): x float32 (3, 4), i int64 (2) */
 static const char *const programs[] = {
     "    return torch.relu(x * 2.5 - 1) + x.sigmoid()\n",
-    "    y = x.clone()\n    y[1] = 7.0\n    y.mul_(2).add_(x)\n    y[:, 1:3] += 1\n    return y, y.t().contiguous()\n",
+    "    y = x.clone()\n    y[1] = 7.0\n    y.mul_(2).add_(x)\n    y[:, 1:3] += 1\n    return y, "
+    "y.t().contiguous()\n",
     "    return x.sum(), x.mean(1), x.max(0), x.argmax(-1), torch.softmax(x, 1), x.std(0)\n",
-    "    return torch.cat([x, x * 2], 1), torch.stack([x, x]), torch.cat([x.half(), x.half()]), torch.zeros_like(x).dtype\n",
-    "    return x.view(2, 6).unsqueeze(0).expand(3, 2, 6), x.chunk(2, 1), x.unbind(0), x.flatten().size(0)\n",
-    "    return torch.zeros(2, 3), torch.ones(2), torch.full((2, 2), 7), torch.arange(5), torch.eye(3), torch.tensor([1., 2.])\n",
+    "    return torch.cat([x, x * 2], 1), torch.stack([x, x]), torch.cat([x.half(), x.half()]), "
+    "torch.zeros_like(x).dtype\n",
+    "    return x.view(2, 6).unsqueeze(0).expand(3, 2, 6), x.chunk(2, 1), x.unbind(0), "
+    "x.flatten().size(0)\n",
+    "    return torch.zeros(2, 3), torch.ones(2), torch.full((2, 2), 7), torch.arange(5), "
+    "torch.eye(3), torch.tensor([1., 2.])\n",
     "    return int(x.sum()), float(x[0, 1]), bool(x[0, 0] < 1), x.sum().item()\n",
-    "    n = 0\n    while bool((x.sum() + n) < 70):\n        n += 1\n    return n, x.to(torch.float64), x.int(), x.bool()\n",
-    "    return torch.where(x > 2, x, torch.tensor(0.5)), x.masked_fill(x > 5, -1.), x.clamp(1, 3), x + torch.tensor(2)\n",
-    "    y = torch.empty(0)\n    torch.add(x, 1, out=y)\n    z = torch.zeros(2)\n    z.resize_(3)\n    return y, z.size(), x.fill_(3), x.zero_()\n",
-    "    return x[i], x.index_select(0, i), torch.nonzero(x > 8), x.gather(1, i.unsqueeze(1).expand(2, 2)), x.cumsum(0)\n",
-    "    return x @ x.t(), torch.nn.functional.linear(x, x, x.sum(1)), torch.bmm(x.unsqueeze(0), x.t().unsqueeze(0))\n",
-    "    d = {'a': x}\n    l = [x, x + 1]\n    l.append(d['a'])\n    return l, d, (x, (x,)), str(x.dtype), x.dim()\n",
-    "    y = torch.nn.functional.linear(x, x, x.sum(1))\n    z = torch.relu(torch.mm(x, x.t()) + y)\n"
-    "    return torch.nn.functional.gelu(torch.addmm(x[:, 0], x, x.t())), z, torch.relu(torch.mm(x, x.t()) + x[0, 1]), torch.relu(y @ y + y)\n",
-    "    q = x.unsqueeze(0)\n    s = (q @ q.transpose(-2, -1) / 2.5).masked_fill(x[:, :3] > 9, float('-inf'))\n"
-    "    return torch.softmax(s, -1) @ q, torch.softmax(torch.bmm(q, q.transpose(1, 2)) + x[:, :3], -1).bmm(q)\n",
-    "    torch.manual_seed(3)\n    return torch.rand(3), torch.randn_like(x), torch.nn.functional.dropout(x, 0.5, True)\n",
+    "    n = 0\n    while bool((x.sum() + n) < 70):\n        n += 1\n    return n, "
+    "x.to(torch.float64), x.int(), x.bool()\n",
+    "    return torch.where(x > 2, x, torch.tensor(0.5)), x.masked_fill(x > 5, -1.), x.clamp(1, "
+    "3), x + torch.tensor(2)\n",
+    "    y = torch.empty(0)\n    torch.add(x, 1, out=y)\n    z = torch.zeros(2)\n    "
+    "z.resize_(3)\n    return y, z.size(), x.fill_(3), x.zero_()\n",
+    "    return x[i], x.index_select(0, i), torch.nonzero(x > 8), x.gather(1, "
+    "i.unsqueeze(1).expand(2, 2)), x.cumsum(0)\n",
+    "    return x @ x.t(), torch.nn.functional.linear(x, x, x.sum(1)), torch.bmm(x.unsqueeze(0), "
+    "x.t().unsqueeze(0))\n",
+    "    d = {'a': x}\n    l = [x, x + 1]\n    l.append(d['a'])\n    return l, d, (x, (x,)), "
+    "str(x.dtype), x.dim()\n",
+    "    y = torch.nn.functional.linear(x, x, x.sum(1))\n    z = torch.relu(torch.mm(x, x.t()) + "
+    "y)\n"
+    "    return torch.nn.functional.gelu(torch.addmm(x[:, 0], x, x.t())), z, "
+    "torch.relu(torch.mm(x, x.t()) + x[0, 1]), torch.relu(y @ y + y)\n",
+    "    q = x.unsqueeze(0)\n    s = (q @ q.transpose(-2, -1) / 2.5).masked_fill(x[:, :3] > 9, "
+    "float('-inf'))\n"
+    "    return torch.softmax(s, -1) @ q, torch.softmax(torch.bmm(q, q.transpose(1, 2)) + x[:, "
+    ":3], -1).bmm(q)\n",
+    "    torch.manual_seed(3)\n    return torch.rand(3), torch.randn_like(x), "
+    "torch.nn.functional.dropout(x, 0.5, True)\n",
 };
 
 static ctsc_value *example(bool ints) {
     const int64_t sizes[] = {3, 4}, two = 2;
     ctsc_value *v;
-    CHILD_CHECK((ints ? ctsc_tensor_new(CTSC_INT64, 1, &two, &v, NULL) : ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &v, NULL)) == CTSC_OK);
+    CHILD_CHECK((ints ? ctsc_tensor_new(CTSC_INT64, 1, &two, &v, NULL)
+                      : ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &v, NULL)) == CTSC_OK);
     if (ints) memcpy(ctsc_tensor_data(v), (const int64_t[]){2, 0}, 16);
     for (int k = 0; !ints && k < 12; k++) ((float *)ctsc_tensor_data(v))[k] = (float)k;
     return v;
@@ -141,9 +163,12 @@ static ctsc_module *module_of(const char *body, int opt, const char *device) {
     char text[1024];
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m;
-    snprintf(text, sizeof text, "import torch\n\n@torch.jit.script\ndef forward(x: torch.Tensor, i: torch.Tensor):\n%s", body);
-    if (ctsc_module_compile_text("test.py", text, strlen(text), NULL, &m, e) != CTSC_OK || ctsc_module_set_opt(m, opt, e) != CTSC_OK ||
-        ctsc_module_to(m, device, e) != CTSC_OK) {
+    snprintf(
+        text, sizeof text,
+        "import torch\n\n@torch.jit.script\ndef forward(x: torch.Tensor, i: torch.Tensor):\n%s",
+        body);
+    if (ctsc_module_compile_text("test.py", text, strlen(text), NULL, &m, e) != CTSC_OK ||
+        ctsc_module_set_opt(m, opt, e) != CTSC_OK || ctsc_module_to(m, device, e) != CTSC_OK) {
         fprintf(stderr, "%s\n%s\n", body, ctsc_error_message(e));
         _exit(1);
     }
@@ -152,11 +177,14 @@ static ctsc_module *module_of(const char *body, int opt, const char *device) {
 }
 
 /* The result, or the error's text in *message. */
-static ctsc_value *result_of(ctsc_module *m, const char *device, const char *second, char *message, size_t size) {
+static ctsc_value *result_of(ctsc_module *m, const char *device, const char *second, char *message,
+                             size_t size) {
     ctsc_error *e = ctsc_error_new();
     ctsc_value *host[] = {example(false), example(true)}, *args[2], *out = NULL;
-    CHILD_CHECK(ctsc_value_to(host[0], device, &args[0], e) == CTSC_OK && ctsc_value_to(host[1], second, &args[1], e) == CTSC_OK);
-    if (ctsc_module_run(m, "forward", 2, args, NULL, &out, e) != CTSC_OK) snprintf(message, size, "%s", ctsc_error_message(e));
+    CHILD_CHECK(ctsc_value_to(host[0], device, &args[0], e) == CTSC_OK &&
+                ctsc_value_to(host[1], second, &args[1], e) == CTSC_OK);
+    if (ctsc_module_run(m, "forward", 2, args, NULL, &out, e) != CTSC_OK)
+        snprintf(message, size, "%s", ctsc_error_message(e));
     for (int i = 0; i < 2; i++) ctsc_value_free(host[i]), ctsc_value_free(args[i]);
     ctsc_error_free(e);
     return out;
@@ -191,28 +219,33 @@ static void test_programs(void **state) {
     in_child(programs_agree);
 }
 
-/* ---- devices that do not fit ------------------------------------------------------------------------------ */
+/* ---- devices that do not fit ----------------------------------------------------------------- */
 
 static void check_refused(const char *body, int opt, const char *text) {
     char message[512] = "";
     ctsc_module *m = module_of(body, opt, "cuda");
     ctsc_value *v = result_of(m, "cuda", "cpu", message, sizeof message);
-    if (v || !strstr(message, text)) fprintf(stderr, "%s: '%s' instead of '%s'\n", body, message, text);
+    if (v || !strstr(message, text))
+        fprintf(stderr, "%s: '%s' instead of '%s'\n", body, message, text);
     CHILD_CHECK(!v && strstr(message, text));
     ctsc_module_free(m);
 }
 
 static void devices_differ(void) {
-    static const char plain[] = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!";
+    static const char plain[] = "Expected all tensors to be on the same device, but found at least "
+                                "two devices, cuda:0 and cpu!";
     sim_use();
     for (int opt = 0; opt <= 2; opt += 2) {
         check_refused("    return x[:2, 0] + i\n", opt, plain);
-        check_refused("    return x @ i.to(torch.float32).expand(4, 2)\n", opt,
-                      "cuda:0 and cpu! (when checking argument for argument mat2 in method wrapper_mm)");
-        check_refused("    return torch.cat([x[0], i.float()])\n", opt,
-                      "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
-        check_refused("    return torch.cat([x[0]] * 64 + [i.float()])\n", opt,
-                      "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
+        check_refused(
+            "    return x @ i.to(torch.float32).expand(4, 2)\n", opt,
+            "cuda:0 and cpu! (when checking argument for argument mat2 in method wrapper_mm)");
+        check_refused(
+            "    return torch.cat([x[0], i.float()])\n", opt,
+            "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
+        check_refused(
+            "    return torch.cat([x[0]] * 64 + [i.float()])\n", opt,
+            "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
     }
     check_refused("    return torch.nextafter(x, x)\n", 0, "nextafter is not supported on CUDA");
 }
@@ -237,7 +270,7 @@ static void test_refusals(void **state) {
     in_child(without_driver);
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static void count_device(void *ctx, const ctsc_attribute_info *a) {
     int *counts = ctx;
@@ -252,7 +285,8 @@ static ctsc_value *digits(const ctsc_module *m, const char *device) {
     for (int i = 0; i < 128; i++) ((float *)ctsc_tensor_data(x))[i] = (float)(i % 17);
     CHILD_CHECK(ctsc_value_to(x, device, &there, e) == CTSC_OK);
     CHILD_CHECK((ctsc_tensor_data(there) != NULL) == !strcmp(device, "cpu"));
-    if (ctsc_module_run(m, "forward", 1, &there, NULL, &y, e) != CTSC_OK) fprintf(stderr, "%s\n", ctsc_error_message(e));
+    if (ctsc_module_run(m, "forward", 1, &there, NULL, &y, e) != CTSC_OK)
+        fprintf(stderr, "%s\n", ctsc_error_message(e));
     CHILD_CHECK(y);
     ctsc_value_free(x);
     ctsc_value_free(there);
@@ -260,7 +294,8 @@ static ctsc_value *digits(const ctsc_module *m, const char *device) {
     return y;
 }
 
-/* There and back, having run before and after: what was compiled for one device does not serve the other. */
+/* There and back, having run before and after: what was compiled for one device does not
+ * serve the other. */
 static void module_moves(void) {
     static const char *const way[] = {"cpu", "cuda", "cpu", "cuda:0"};
     ctsc_module *m;
@@ -290,8 +325,10 @@ static void fallback(void) {
     sim_use();
     ctsc_set_device_fallback(true);
     ctsc_module *here = module_of(body, 0, "cpu"), *there = module_of(body, 0, "cuda");
-    ctsc_value *want = result_of(here, "cpu", "cpu", message, sizeof message), *got = result_of(there, "cuda", "cuda", message, sizeof message);
-    CHILD_CHECK(want && got && ctsc_tensor_device(got) == 0 && ctsc_value_close(got, want, 0, 0, NULL));
+    ctsc_value *want = result_of(here, "cpu", "cpu", message, sizeof message),
+               *got = result_of(there, "cuda", "cuda", message, sizeof message);
+    CHILD_CHECK(want && got && ctsc_tensor_device(got) == 0 &&
+                ctsc_value_close(got, want, 0, 0, NULL));
     ctsc_value_free(want);
     ctsc_value_free(got);
     ctsc_module_free(here);

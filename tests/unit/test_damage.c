@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_damage.c - archives cut at every byte, with bytes flipped, entries missing, duplicated and renamed, and sizes that
- * lie, and code that lies about types: a clear error or a run, never a crash, a hang, or a read outside the file (the bytes
- * stand at the end of an allocation of exactly their size, so that ASan sees one).
+ * test_damage.c - archives cut at every byte, with bytes flipped, entries missing, duplicated and
+ * renamed, and sizes that lie, and code that lies about types: a clear error or a run, never a
+ * crash, a hang, or a read outside the file (the bytes stand at the end of an allocation of exactly
+ * their size, so that ASan sees one).
  */
 #include "support.h"
 
@@ -14,8 +15,8 @@ static ctsc_error *error;
 static ctsc_value *inputs;
 
 static bool damage_status_ok(ctsc_status s) {
-    return s == CTSC_OK || s == CTSC_FAILED || s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED || s == CTSC_LIMIT ||
-           s == CTSC_USAGE;
+    return s == CTSC_OK || s == CTSC_FAILED || s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED ||
+           s == CTSC_LIMIT || s == CTSC_USAGE;
 }
 
 static void damage_discard(void *ctx, const char *text, size_t len) {
@@ -40,7 +41,8 @@ static ctsc_status damage_try(const unsigned char *data, size_t len) {
         ctsc_run_options o = {.size = sizeof o, .max_steps = 1000000, .print = damage_discard};
         for (size_t i = 0; i < n; i++) args[i] = ctsc_value_item(inputs, i);
         s = ctsc_module_run(m, "forward", n, args, &o, &out, error);
-        if (!damage_status_ok(s)) fail_msg("running gave status %d: %s", s, ctsc_error_message(error));
+        if (!damage_status_ok(s))
+            fail_msg("running gave status %d: %s", s, ctsc_error_message(error));
         for (size_t i = 0; i < n; i++) ctsc_value_free(args[i]);
         ctsc_value_free(out);
         ctsc_module_free(m);
@@ -65,7 +67,8 @@ static damage_case damage_open(const char *folder) {
     return c;
 }
 
-static const char *const damage_folders[] = {"lang/class_basic", "lang/module_submodules", "lang/dict_of_lists", "models/mlp_script"};
+static const char *const damage_folders[] = {"lang/class_basic", "lang/module_submodules",
+                                             "lang/dict_of_lists", "models/mlp_script"};
 enum { DAMAGE_FOLDERS = sizeof damage_folders / sizeof *damage_folders };
 
 static void damage_cut(void **state) {
@@ -111,9 +114,10 @@ static void damage_sizes(void **state) {
     free(c.data);
 }
 
-/* Rebuilds the archive with entries stored plainly, `edit` deciding the name and contents of each; so the damage inside
- * records is not caught by checksums. */
-typedef bool (*damage_edit)(void *ctx, size_t i, char *name, size_t cap, unsigned char **data, size_t *len);
+/* Rebuilds the archive with entries stored plainly, `edit` deciding the name and contents of each;
+ * so the damage inside records is not caught by checksums. */
+typedef bool (*damage_edit)(void *ctx, size_t i, char *name, size_t cap, unsigned char **data,
+                            size_t *len);
 
 static damage_case damage_rebuild(const damage_case *c, damage_edit edit, void *ctx) {
     zip_error_t ze;
@@ -140,7 +144,8 @@ static damage_case damage_rebuild(const damage_case *c, damage_edit edit, void *
         kept[i] = data;
         if (!edit(ctx, (size_t)i, name, sizeof name, &data, &len)) continue;
         kept[i] = data;
-        zip_int64_t at = zip_file_add(o, name, zip_source_buffer(o, data, len, 0), ZIP_FL_ENC_UTF_8);
+        zip_int64_t at = zip_file_add(o, name, zip_source_buffer(o, data, len, 0),
+                                      ZIP_FL_ENC_UTF_8);
         if (at >= 0) zip_set_file_compression(o, (zip_uint64_t)at, ZIP_CM_STORE, 0);
     }
     assert_int_equal(zip_close(o), 0);
@@ -158,9 +163,18 @@ static damage_case damage_rebuild(const damage_case *c, damage_edit edit, void *
 }
 
 typedef struct damage_plan { size_t entry; int kind; size_t at; unsigned seed; } damage_plan;
-enum { DAMAGE_DROP, DAMAGE_RENAME, DAMAGE_EMPTY, DAMAGE_TRUNCATE, DAMAGE_GROW, DAMAGE_BYTE, DAMAGE_SWAP };
+enum {
+    DAMAGE_DROP,
+    DAMAGE_RENAME,
+    DAMAGE_EMPTY,
+    DAMAGE_TRUNCATE,
+    DAMAGE_GROW,
+    DAMAGE_BYTE,
+    DAMAGE_SWAP
+};
 
-static bool damage_apply(void *ctx, size_t i, char *name, size_t cap, unsigned char **data, size_t *len) {
+static bool damage_apply(void *ctx, size_t i, char *name, size_t cap, unsigned char **data,
+                         size_t *len) {
     const damage_plan *p = ctx;
     if (i != p->entry) return true;
     switch (p->kind) {
@@ -208,7 +222,8 @@ static void damage_contents(void **state) {
         damage_case c = damage_open(damage_folders[k]);
         for (int round = 0; round < 2500; round++) {
             seed = seed * 1664525u + 1013904223u;
-            damage_plan p = {(seed >> 8) % 10, seed >> 31 ? DAMAGE_BYTE : DAMAGE_SWAP, (seed >> 12) % 65521, seed >> 24};
+            damage_plan p = {(seed >> 8) % 10, seed >> 31 ? DAMAGE_BYTE : DAMAGE_SWAP,
+                             (seed >> 12) % 65521, seed >> 24};
             damage_case r = damage_rebuild(&c, damage_apply, &p);
             damage_try(r.data, r.len);
             free(r.data);
@@ -217,10 +232,12 @@ static void damage_contents(void **state) {
     }
 }
 
-/* Code that says of values what they are not: each is run at each level, and refused where it goes wrong. */
+/* Code that says of values what they are not: each is run at each level, and refused
+ * where it goes wrong. */
 static const char *damage_text;
 
-static bool damage_code(void *ctx, size_t i, char *name, size_t cap, unsigned char **data, size_t *len) {
+static bool damage_code(void *ctx, size_t i, char *name, size_t cap, unsigned char **data,
+                        size_t *len) {
     (void)ctx, (void)i, (void)cap;
     if (!strstr(name, "code/__torch__.py") || strstr(name, "debug_pkl")) return true;
     free(*data);
@@ -231,12 +248,15 @@ static bool damage_code(void *ctx, size_t i, char *name, size_t cap, unsigned ch
 }
 
 static void damage_lies(void **state) {
-    static const char head[] = "class PlaceholderModule(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
-                               "  def forward(self: __torch__.PlaceholderModule, x: Tensor) -> Tensor:\n";
+    static const char head[] =
+        "class PlaceholderModule(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : "
+        "bool\n"
+        "  def forward(self: __torch__.PlaceholderModule, x: Tensor) -> Tensor:\n";
     static const char *const bodies[] = {
         "    return uninitialized(Tensor)\n",
         "    return torch.relu(uninitialized(Tensor))\n",
-        "    return torch._convolution(uninitialized(Tensor), x, None, [1], [0], [1], False, [0], 1, False, False, True, True)\n",
+        "    return torch._convolution(uninitialized(Tensor), x, None, [1], [0], [1], False, [0], "
+        "1, False, False, True, True)\n",
         "    return torch.relu(unchecked_cast(Tensor, 3))\n",
         "    return torch.relu(unchecked_cast(Tensor, [x]))\n",
         "    return unchecked_cast(Tensor, None)\n",
@@ -246,15 +266,24 @@ static void damage_lies(void **state) {
         "    return torch.add(x, int((unchecked_cast(__torch__.PlaceholderModule, x)).training))\n",
         "    return (unchecked_cast(Tuple[Tensor, Tensor], x))[0]\n",
         "    return ops.prim.unchecked_unwrap_optional(annotate(Optional[Tensor], None))\n",
-        "    y = uninitialized(Tensor)\n    for i in range(2):\n      y = torch.add(y, x)\n    return y\n",
-        "    if bool(torch.any(torch.lt(x, -1000.))):\n      y = x\n    else:\n      y = unchecked_cast(Tensor, 1)\n    return torch.relu(y)\n",
-        "    l = annotate(List[Any], [])\n    _0 = torch.append(l, x)\n    m = unchecked_cast(List[Tensor], l)\n    _1 = torch.append(l, 3)\n"
+        "    y = uninitialized(Tensor)\n    for i in range(2):\n      y = torch.add(y, x)\n    "
+        "return y\n",
+        "    if bool(torch.any(torch.lt(x, -1000.))):\n      y = x\n    else:\n      y = "
+        "unchecked_cast(Tensor, 1)\n    return torch.relu(y)\n",
+        "    l = annotate(List[Any], [])\n    _0 = torch.append(l, x)\n    m = "
+        "unchecked_cast(List[Tensor], l)\n    _1 = torch.append(l, 3)\n"
         "    return torch.relu(m[1])\n",
-        "    f = fork(__torch__.h, x)\n    return torch.relu(torch.wait(unchecked_cast(Future[Tensor], f)))\ndef h(x: Tensor) -> int:\n    return 1\n",
-        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=3) -> Tensor:\n    return torch.relu(y)\n",
-        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=None) -> Tensor:\n    return torch.relu(y)\n",
-        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tuple[Tensor, int]=(1, 2)) -> Tensor:\n    return (y)[0]\n",
-        "    return __torch__.h(x)\ndef h(x: Tensor, y: List[Tensor]=[[1]]) -> Tensor:\n    return torch.cat(y)\n",
+        "    f = fork(__torch__.h, x)\n    return "
+        "torch.relu(torch.wait(unchecked_cast(Future[Tensor], f)))\ndef h(x: Tensor) -> int:\n    "
+        "return 1\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=3) -> Tensor:\n    return "
+        "torch.relu(y)\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=None) -> Tensor:\n    return "
+        "torch.relu(y)\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tuple[Tensor, int]=(1, 2)) -> Tensor:\n    "
+        "return (y)[0]\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: List[Tensor]=[[1]]) -> Tensor:\n    return "
+        "torch.cat(y)\n",
     };
     (void)state;
     char text[2048];
@@ -271,8 +300,10 @@ static void damage_lies(void **state) {
             ctsc_status s = ctsc_module_load_memory(r.data, r.len, &m, error);
             if (s == CTSC_OK) s = ctsc_module_set_opt(m, level, error);
             for (int times = 0; times < 3 && s == CTSC_OK; times++)
-                if ((s = ctsc_module_run(m, "forward", 1, args, NULL, &out, error)) == CTSC_OK) ctsc_value_free(out);
-            if (s != CTSC_BAD_FILE && s != CTSC_FAILED) fail_msg("level %d gave status %d of\n%s", level, s, bodies[i]);
+                if ((s = ctsc_module_run(m, "forward", 1, args, NULL, &out, error)) == CTSC_OK)
+                    ctsc_value_free(out);
+            if (s != CTSC_BAD_FILE && s != CTSC_FAILED)
+                fail_msg("level %d gave status %d of\n%s", level, s, bodies[i]);
             ctsc_module_free(m);
             free(r.data);
         }
@@ -294,8 +325,9 @@ static int damage_teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damage_cut), cmocka_unit_test(damage_flip), cmocka_unit_test(damage_sizes),
-        cmocka_unit_test(damage_entries), cmocka_unit_test(damage_contents), cmocka_unit_test(damage_lies),
+        cmocka_unit_test(damage_cut),      cmocka_unit_test(damage_flip),
+        cmocka_unit_test(damage_sizes),    cmocka_unit_test(damage_entries),
+        cmocka_unit_test(damage_contents), cmocka_unit_test(damage_lies),
     };
     return cmocka_run_group_tests(tests, damage_setup, damage_teardown);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_derivatives.c - each function of frontend/prelude/derivatives belongs to an operator that ctsc has, compiles, and fits its schema.
+ * test_derivatives.c - each function of frontend/prelude/derivatives belongs to an operator that
+ * ctsc has, compiles, and fits its schema.
  */
 #include "ir/unit.h"
 #include "runtime/autograd/grad_rules.h"
@@ -26,18 +27,23 @@ static int returns_of(const function *f) {
 
 static void check_body(const op *o, const function *f) {
     const schema *s = o->schema;
-    if (f->schema->nargs != s->nargs) complain("%s: its body has %d parameters, not %d", o->key, f->schema->nargs, s->nargs);
+    if (f->schema->nargs != s->nargs)
+        complain("%s: its body has %d parameters, not %d", o->key, f->schema->nargs, s->nargs);
     for (int i = 0; i < s->nargs && i < f->schema->nargs; i++)
         if (strcmp(f->schema->args[i].name, s->args[i].name))
-            complain("%s: parameter %d of its body is %s, not %s", o->key, i, f->schema->args[i].name, s->args[i].name);
-    if (returns_of(f) != s->nreturns) complain("%s: its body has %d results, not %d", o->key, returns_of(f), s->nreturns);
+            complain("%s: parameter %d of its body is %s, not %s", o->key, i,
+                     f->schema->args[i].name, s->args[i].name);
+    if (returns_of(f) != s->nreturns)
+        complain("%s: its body has %d results, not %d", o->key, returns_of(f), s->nreturns);
     bodies++;
 }
 
 static void check_formula(const op *o, const grad_formula *f) {
-    if (returns_of(f->fn) != f->ninputs) complain("%s: a derivative has %d results, not %d", o->key, returns_of(f->fn), f->ninputs);
+    if (returns_of(f->fn) != f->ninputs)
+        complain("%s: a derivative has %d results, not %d", o->key, returns_of(f->fn), f->ninputs);
     for (int i = 0; i < f->nparams; i++)
-        if (f->params[i].need == NEED_WANTED && f->ninputs < 2 && o->schema->args[f->inputs[0]].type->kind != T_LIST)
+        if (f->params[i].need == NEED_WANTED && f->ninputs < 2 &&
+            o->schema->args[f->inputs[0]].type->kind != T_LIST)
             complain("%s: a derivative of one argument asks which are wanted", o->key);
     formulas++;
 }

@@ -42,8 +42,10 @@ static void dl_out(void **state) {
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT64, 2, sizes, &t, e), CTSC_OK);
     assert_int_equal(ctsc_tensor_to_dlpack(t, &v, e), CTSC_OK);
     assert_ptr_equal(v->t.data, ctsc_tensor_data(t));
-    assert_true(v->major == 1 && v->t.device == 1 && v->t.ndim == 2 && v->t.code == 2 && v->t.bits == 64 && v->t.lanes == 1);
-    assert_true(v->t.shape[0] == 2 && v->t.shape[1] == 3 && v->t.strides[0] == 3 && v->t.strides[1] == 1 && v->t.byte_offset == 0);
+    assert_true(v->major == 1 && v->t.device == 1 && v->t.ndim == 2 && v->t.code == 2 &&
+                v->t.bits == 64 && v->t.lanes == 1);
+    assert_true(v->t.shape[0] == 2 && v->t.shape[1] == 3 && v->t.strides[0] == 3 &&
+                v->t.strides[1] == 1 && v->t.byte_offset == 0);
     double *data = v->t.data;
     ctsc_value_free(t);
     data[5] = 7; /* still there */
@@ -63,7 +65,8 @@ static ctsc_value *dl_doubled(ctsc_value *x) {
     ctsc_module *m = NULL;
     ctsc_value *y = NULL;
     ctsc_error *e = ctsc_error_new();
-    assert_int_equal(ctsc_module_compile_text("d.py", source, strlen(source), NULL, &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("d.py", source, strlen(source), NULL, &m, e),
+                     CTSC_OK);
     assert_int_equal(ctsc_module_run(m, "forward", 1, &x, NULL, &y, e), CTSC_OK);
     ctsc_module_free(m), ctsc_error_free(e);
     return y;
@@ -73,7 +76,8 @@ static void dl_in(void **state) {
     ctsc_error *e = ctsc_error_new();
     float data[] = {9, 1, 2, 3, 4, 5, 6};
     int64_t shape[] = {3, 2}, strides[] = {1, 3};
-    versioned v = {.major = 1, .deleter = dl_count,
+    versioned v = {.major = 1,
+                   .deleter = dl_count,
                    .t = {data, 1, 0, 2, 2, 32, 1, shape, strides, sizeof(float)}};
     ctsc_value *t = NULL, *y = NULL;
     (void)state;
@@ -81,7 +85,8 @@ static void dl_in(void **state) {
     assert_int_equal(ctsc_tensor_from_dlpack(&v, &t, e), CTSC_OK);
     assert_ptr_equal(ctsc_tensor_data(t), data + 1);
     y = dl_doubled(t);
-    assert_true(*(float *)ctsc_tensor_data(y) == 42 && data[0] == 9 && data[1] == 2 && data[6] == 12);
+    assert_true(*(float *)ctsc_tensor_data(y) == 42 && data[0] == 9 && data[1] == 2 &&
+                data[6] == 12);
     ctsc_value *other = ctsc_value_copy(t);
     ctsc_value_free(t), ctsc_value_free(y);
     assert_int_equal(dl_deleted, 0);
@@ -108,7 +113,10 @@ static void dl_hostile(void **state) {
     ctsc_error *e = ctsc_error_new();
     float data[4] = {0};
     int64_t shape[] = {INT64_MAX, INT64_MAX}, strides[] = {-1, 1}, negative[] = {-1, 2};
-    versioned good = {.major = 1, .deleter = dl_count, .t = {data, 1, 0, 2, 2, 32, 1, shape, NULL, 0}}, v;
+    versioned good = {.major = 1,
+                      .deleter = dl_count,
+                      .t = {data, 1, 0, 2, 2, 32, 1, shape, NULL, 0}},
+              v;
     ctsc_value *t = NULL;
     (void)state;
     dl_deleted = 0;
@@ -139,6 +147,7 @@ static void dl_hostile(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(dl_out), cmocka_unit_test(dl_in), cmocka_unit_test(dl_hostile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(dl_out), cmocka_unit_test(dl_in),
+                                       cmocka_unit_test(dl_hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_embed.c - base/embed.h: an embedded text is the file, one copy of it, and there is none without memory. */
+/* test_embed.c - base/embed.h: an embedded text is the file, one copy of it, and there is
+ * none without memory. */
 #include "support.h"
 
 #include "base/embed.h"
@@ -43,6 +44,7 @@ static void embed_no_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(embed_is_the_file), cmocka_unit_test(embed_no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(embed_is_the_file),
+                                       cmocka_unit_test(embed_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_export.c - writing archives: what is read back is what was written; the container's layout; files that appear whole or
- * not at all; running out of memory on the way.
+ * test_export.c - writing archives: what is read back is what was written; the container's layout;
+ * files that appear whole or not at all; running out of memory on the way.
  */
 #include "support.h"
 
@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 static counting count;
-static char folder[40] = "/dev/shm/ctsc-export-XXXXXX"; /* in memory: waiting for a disk would take most of the time */
+/* in memory: waiting for a disk would take most of the time */
+static char folder[40] = "/dev/shm/ctsc-export-XXXXXX";
 static char target[64];
 
 static int export_setup(void **state) {
@@ -35,7 +36,8 @@ static int export_teardown(void **state) {
 static ctsc_module *export_load(const char *path) {
     ctsc_module *m = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_module_load(path, &m, e) != CTSC_OK) fail_msg("%s: %s", path, ctsc_error_render(e, false));
+    if (ctsc_module_load(path, &m, e) != CTSC_OK)
+        fail_msg("%s: %s", path, ctsc_error_render(e, false));
     ctsc_error_free(e);
     return m;
 }
@@ -48,7 +50,7 @@ static ctsc_status export_save(const ctsc_module *m, const char *path, char *mes
     return s;
 }
 
-/* ---- round trips ------------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 /* Names of values by the order in which they appear: %x.3 and %17 become %0, %1. */
 static char *export_normal_graph(const ctsc_module *m, const char *method) {
@@ -62,8 +64,13 @@ static char *export_normal_graph(const ctsc_module *m, const char *method) {
     strbuf out = STRBUF_INIT;
     strmap seen = {0};
     for (const char *p = text; *p;) {
-        if (!strncmp(p, "object(0x", 9)) p += 9 + strspn(p + 9, "0123456789abcdef"); /* where it lies in memory */
-        size_t n = *p == '%' ? 1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") : 0;
+        /* where it lies in memory */
+        if (!strncmp(p, "object(0x", 9)) p += 9 + strspn(p + 9, "0123456789abcdef");
+        size_t n = *p == '%'
+                       ? 1 + strspn(
+                                 p + 1,
+                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
+                       : 0;
         if (n < 2) {
             sb_putc(&out, *p++);
             continue;
@@ -83,7 +90,8 @@ static void export_same_module(const char *name, const ctsc_module *a, const cts
     assert_int_equal(ctsc_module_method_count(a), ctsc_module_method_count(b));
     for (size_t i = 0; i < ctsc_module_method_count(a); i++) {
         const char *method = ctsc_module_method_name(a, i);
-        char *code[2] = {NULL, NULL}, *graph[2] = {export_normal_graph(a, method), export_normal_graph(b, method)};
+        char *code[2] = {NULL, NULL},
+             *graph[2] = {export_normal_graph(a, method), export_normal_graph(b, method)};
         ctsc_module_code(a, method, &code[0], NULL);
         ctsc_module_code(b, method, &code[1], NULL);
         if (!code[0] != !code[1] || (code[0] && strcmp(code[0], code[1])))
@@ -103,7 +111,8 @@ static void export_corpus(void **state) {
     assert_int_equal(glob("tests/corpus/*/*/model.pt", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];
-        if (strstr(path, "/legacy/")) continue; /* operators of older versions change their meaning's spelling */
+        /* operators of older versions change their meaning's spelling */
+        if (strstr(path, "/legacy/")) continue;
         char why[1024];
         ctsc_module *a = export_load(path);
         if (export_save(a, target, why, sizeof why) != CTSC_OK) fail_msg("%s: %s", path, why);
@@ -117,7 +126,9 @@ static void export_corpus(void **state) {
 
 /* An archive whose only class has this code. */
 static void export_make(const char *code) {
-    static const char data[] = "\x80\x02" "c__torch__\nM\n)\x81}(X\x08\0\0\0training\x89ub.", constants[] = "\x80\x02).";
+    static const char data[] = "\x80\x02"
+                               "c__torch__\nM\n)\x81}(X\x08\0\0\0training\x89ub.",
+                      constants[] = "\x80\x02).";
     zip_writer *z = NULL;
     diag d = {0};
     assert_int_equal(zip_writer_open(&d, target, "net", &z), CTSC_OK);
@@ -132,7 +143,10 @@ static void export_make(const char *code) {
 
 static void export_prints(const char *body, const char *want) {
     char *code = NULL, text[4096];
-    snprintf(text, sizeof text, "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  def forward(self: __torch__.M,\n    x: Tensor,\n    n: int)%s", body);
+    snprintf(text, sizeof text,
+             "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  "
+             "def forward(self: __torch__.M,\n    x: Tensor,\n    n: int)%s",
+             body);
     export_make(text);
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = export_load(target);
@@ -150,29 +164,34 @@ static void export_prints(const char *body, const char *want) {
 
 static void export_printed_constants(void **state) {
     (void)state;
-    export_prints(" -> Tuple[float, float, float, float, str]:\n    return (1e10, 1e17, -0.0, 0.1, \"\\\"\\t\\'\\001\")\n",
-                  "def forward(self,\n    x: Tensor,\n    n: int) -> Tuple[float, float, float, float, str]:\n"
+    export_prints(" -> Tuple[float, float, float, float, str]:\n    return (1e10, 1e17, -0.0, 0.1, "
+                  "\"\\\"\\t\\'\\001\")\n",
+                  "def forward(self,\n    x: Tensor,\n    n: int) -> Tuple[float, float, float, "
+                  "float, str]:\n"
                   "  _0 = (10000000000., 1e+17, -0., 0.10000000000000001, \"\\\"\\t\\'\\001\")\n"
                   "  return _0\n");
     export_prints(" -> Tuple[complex, str]:\n    return (2.5j, \"\303\251\")\n",
-                  "def forward(self,\n    x: Tensor,\n    n: int) -> Tuple[complex, str]:\n  return CONSTANTS.c0\n");
+                  "def forward(self,\n    x: Tensor,\n    n: int) -> Tuple[complex, str]:\n  "
+                  "return CONSTANTS.c0\n");
 }
 
 /* Effects keep their order when long expressions are taken apart. */
 static void export_printed_order(void **state) {
     (void)state;
     export_prints(" -> Tuple[Tensor, Tensor]:\n"
-                  "    return (torch.add_(x, 1), torch.mul(torch.mul(x, 12345678), torch.add(x, 12345678)))\n",
+                  "    return (torch.add_(x, 1), torch.mul(torch.mul(x, 12345678), torch.add(x, "
+                  "12345678)))\n",
                   "def forward(self,\n    x: Tensor,\n    n: int) -> Tuple[Tensor, Tensor]:\n"
                   "  _0 = torch.add_(x, 1)\n"
                   "  _1 = torch.mul(torch.mul(x, 12345678), torch.add(x, 12345678))\n"
                   "  return (_0, _1)\n");
 }
 
-/* ---- the container ------------------------------------------------------------------------------- */
+/* ---- the container --------------------------------------------------------------------------- */
 
 static void export_layout(void **state) {
-    static const char *const order[] = {"data/0", "data.pkl", "code/__torch__", "code/__torch__", "constants.pkl", "version"};
+    static const char *const order[] = {"data/0",         "data.pkl",      "code/__torch__",
+                                        "code/__torch__", "constants.pkl", "version"};
     reader r;
     zip_dir dir;
     uint64_t size;
@@ -206,7 +225,9 @@ static void export_sharing(void **state) {
     assert_int_equal(tensor_new(NULL, DT_FLOAT32, 1, six, &whole), CTSC_OK);
     for (int i = 0; i < 6; i++) TENSOR_AT(whole, float)[i] = (float)i;
     assert_int_equal(tensor_view_raw(NULL, whole, 1, three, (int64_t[]){2}, 1, &part), CTSC_OK);
-    assert_int_equal(tensor_on_storage(NULL, whole->storage, DT_INT32, 1, six, (int64_t[]){1}, 0, &other), CTSC_OK);
+    assert_int_equal(
+        tensor_on_storage(NULL, whole->storage, DT_INT32, 1, six, (int64_t[]){1}, 0, &other),
+        CTSC_OK);
     tuple *t = tuple_new(4, NULL);
     t->items[0] = value_tensor_take(whole);
     t->items[1] = value_tensor_take(part);
@@ -243,7 +264,7 @@ static void export_too_deep(void **state) {
     value_unref(v);
 }
 
-/* ---- whole or not at all ----------------------------------------------------------------------------- */
+/* ---- whole or not at all --------------------------------------------------------------------- */
 
 static void export_write_file(const char *path, const char *text) {
     FILE *f = fopen(path, "wb");
@@ -340,7 +361,8 @@ static void export_places(void **state) {
     assert_int_equal(export_save(m, target, NULL, 0), CTSC_OK);
     ctsc_module_free(m);
     m = export_load(target);
-    assert_int_equal(ctsc_value_load("tests/corpus/lang/error_dict_key/inputs.pt", &in, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load("tests/corpus/lang/error_dict_key/inputs.pt", &in, e),
+                     CTSC_OK);
     arg = ctsc_value_item(in, 0);
     assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, NULL, &out, e), CTSC_FAILED);
     char *text = ctsc_error_render(e, false);
@@ -352,7 +374,7 @@ static void export_places(void **state) {
     ctsc_error_free(e);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Whatever fails, there is one whole file afterwards. */
 static ctsc_status export_cycle(void *path) {
@@ -373,7 +395,8 @@ static void export_faults_of(char *path, long most) {
 
 static void export_faults(void **state) {
     (void)state;
-    static char enums[] = "tests/corpus/lang/enum_basic/model.pt", forks[] = "tests/corpus/lang/fork_wait/model.pt",
+    static char enums[] = "tests/corpus/lang/enum_basic/model.pt",
+                forks[] = "tests/corpus/lang/fork_wait/model.pt",
                 mlp[] = "tests/corpus/models/mlp_script/model.pt";
     export_faults_of(enums, 1000);
     export_faults_of(forks, 1000);

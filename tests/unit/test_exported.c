@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_exported.c - programs of torch.export with a field missing, of another type, huge or nested in itself: a message, and nothing worse. What is still a
- * program after that is run, within limits.
+ * test_exported.c - programs of torch.export with a field missing, of another type, huge or
+ * nested in itself: a message, and nothing worse. What is still a program after that is
+ * run, within limits.
  *
- * Method. Each program of tests/pt2/archives is a tree of JSON; at each place of it, one after the other, each change is made, tried and taken back. That is a
- * quarter of a million programs: EXPORTED_EVERY says which part of them (1: all), by default one in 41.
+ * Method. Each program of tests/pt2/archives is a tree of JSON; at each place of it, one after the
+ * other, each change is made, tried and taken back. That is a quarter of a million programs:
+ * EXPORTED_EVERY says which part of them (1: all), by default one in 41.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,16 +30,17 @@
 enum { NAME = 400 };
 
 typedef struct trial {
-    module *original;   /* whose state it has */
-    value inputs;       /* a tuple */
+    module *original; /* whose state it has */
+    value inputs;     /* a tuple */
     json_t *program;
-    bool payloads;      /* the table of weights, not the program */
+    bool payloads; /* the table of weights, not the program */
     size_t at, every;
     size_t tried, refused, ran;
 } trial;
 
 /* The tensor of that name in a module. */
-static ctsc_status trial_state(void *ctx, diag *d, ep_role role, const char *name, bool saved, value *out) {
+static ctsc_status trial_state(void *ctx, diag *d, ep_role role, const char *name, bool saved,
+                               value *out) {
     value v = ((trial *)ctx)->original->root;
     (void)role, (void)saved;
     for (const char *at = name; v.tag == V_OBJECT;) {
@@ -84,12 +87,14 @@ static void trial_import(trial *t, const char *text) {
     ep_host host = {t, trial_state};
     unit *u = unit_new();
     u->simplify = pipeline_simplify;
-    ctsc_status s = t->payloads ? ep_read_payloads(&d, "config", text, strlen(text), trial_visit, NULL)
-                                : ep_import(&d, u, "program", text, strlen(text), &host, &root);
+    ctsc_status s = t->payloads
+                        ? ep_read_payloads(&d, "config", text, strlen(text), trial_visit, NULL)
+                        : ep_import(&d, u, "program", text, strlen(text), &host, &root);
     t->tried++;
     if (s != CTSC_OK) {
         t->refused++;
-        if (s != CTSC_BAD_FILE && s != CTSC_UNSUPPORTED && s != CTSC_LIMIT) fail_msg("status %d: %s", (int)s, diag_message(&d));
+        if (s != CTSC_BAD_FILE && s != CTSC_UNSUPPORTED && s != CTSC_LIMIT)
+            fail_msg("status %d: %s", (int)s, diag_message(&d));
         assert_true(*diag_message(&d) != 0);
     } else if (root.tag == V_OBJECT) {
         trial_run(t, root);
@@ -107,7 +112,7 @@ static void trial_try(trial *t) {
     free(text);
 }
 
-/* ---- changes --------------------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static json_t *change_nested(const char *open) {
     json_t *v = json_null();
@@ -175,16 +180,16 @@ static void trial_walk(trial *t, json_t *parent) {
     size_t n = 0;
     const char *key;
     json_t *v;
-    json_object_foreach(parent, key, v)
-        if (n < 200) keys[n++] = strdup(key);
+    json_object_foreach(parent, key, v) if (n < 200) keys[n++] = strdup(key);
     for (size_t i = 0; i < n; i++) {
         trial_member(t, parent, keys[i]);
         free(keys[i]);
     }
-    for (size_t i = 0; json_is_array(parent) && i < json_array_size(parent); i++) trial_item(t, parent, i);
+    for (size_t i = 0; json_is_array(parent) && i < json_array_size(parent); i++)
+        trial_item(t, parent, i);
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void trial_record(trial *t, archive *a, const char *record) {
     storage *st = NULL;
@@ -216,7 +221,8 @@ static void test_damage(void **state) {
     t.payloads = true;
     if (!is_flat) trial_record(&t, a, "data/weights/model_weights_config.json");
     assert_true(t.tried > 0 && t.refused > 0);
-    if (getenv("EXPORTED_EVERY")) printf("%s: %zu tried, %zu refused, %zu ran\n", folder, t.tried, t.refused, t.ran);
+    if (getenv("EXPORTED_EVERY"))
+        printf("%s: %zu tried, %zu refused, %zu ran\n", folder, t.tried, t.refused, t.ran);
     value_unref(t.inputs);
     module_free(t.original);
     archive_unref(a);
@@ -232,7 +238,8 @@ int main(void) {
     for (struct dirent *e; dir && (e = readdir(dir)) && n < 100;) {
         if (e->d_name[0] == '.') continue;
         snprintf(names[n], NAME, "%.300s", e->d_name);
-        tests[n] = (struct CMUnitTest){.name = names[n], .test_func = test_damage, .initial_state = names[n]};
+        tests[n] = (struct CMUnitTest){
+            .name = names[n], .test_func = test_damage, .initial_state = names[n]};
         n++;
     }
     if (dir) closedir(dir);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_faults.c - loading and running with every allocation failing in turn, once and for good: an error or the right
- * result, nothing leaked, and the next attempt works. A sample of the allocations; all of them with CTSC_FAULTS_ALL=1 (make test-faults).
+ * test_faults.c - loading and running with every allocation failing in turn, once and for good: an
+ * error or the right result, nothing leaked, and the next attempt works. A sample of the
+ * allocations; all of them with CTSC_FAULTS_ALL=1 (make test-faults).
  */
 #include "support.h"
 
@@ -58,11 +59,11 @@ FAULTS_TEST(attention, "models/multihead_attention_script", 500)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_classes), cmocka_unit_test(faults_dicts),
-        cmocka_unit_test(faults_strings), cmocka_unit_test(faults_loops),
-        cmocka_unit_test(faults_tensors), cmocka_unit_test(faults_fork),
+        cmocka_unit_test(faults_classes),     cmocka_unit_test(faults_dicts),
+        cmocka_unit_test(faults_strings),     cmocka_unit_test(faults_loops),
+        cmocka_unit_test(faults_tensors),     cmocka_unit_test(faults_fork),
         cmocka_unit_test(faults_named_tuple), cmocka_unit_test(faults_enums),
-        cmocka_unit_test(faults_mlp), cmocka_unit_test(faults_lstm),
+        cmocka_unit_test(faults_mlp),         cmocka_unit_test(faults_lstm),
         cmocka_unit_test(faults_attention),
     };
     mem_set_hook(counting_hook, &count);

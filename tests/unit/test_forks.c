@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_forks.c - torch.jit.fork and wait: bodies do run beside their callers, and nobody can tell: results, errors, prints and limits are those of
- * one thread at every level of optimisation.
+ * test_forks.c - torch.jit.fork and wait: bodies do run beside their callers, and nobody can tell:
+ * results, errors, prints and limits are those of one thread at every level of optimisation.
  */
 #include "support.h"
 
-#include "base/thread_pool.h"
 #include "base/strbuf.h"
+#include "base/thread_pool.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -24,9 +24,7 @@ static ctsc_module *forks_module(const char *source, int opt) {
     return m;
 }
 
-static void forks_print(void *ctx, const char *text, size_t len) {
-    sb_write(ctx, text, len);
-}
+static void forks_print(void *ctx, const char *text, size_t len) { sb_write(ctx, text, len); }
 
 /* What a call with the int n prints, and then its result or its error with all places. */
 static char *forks_outcome(const ctsc_module *m, int64_t n, ctsc_run_options o) {
@@ -46,7 +44,8 @@ static char *forks_outcome(const ctsc_module *m, int64_t n, ctsc_run_options o) 
     return sb_take(&sb);
 }
 
-/* The outcome with one thread at level 0 is that of every level, number of threads, and further call. expected NULL: whatever it is. */
+/* The outcome with one thread at level 0 is that of every level, number of threads, and further
+ * call. expected NULL: whatever it is. */
 static void forks_agree(const char *source, int64_t n, const char *expected) {
     char *want = NULL;
     for (int opt = 0; opt < LEVELS; opt++) {
@@ -57,7 +56,9 @@ static void forks_agree(const char *source, int64_t n, const char *expected) {
                 char *got = forks_outcome(m, n, (ctsc_run_options){0});
                 if (!want && expected) assert_string_equal(got, expected);
                 if (!want) want = mem_strdup(got);
-                if (strcmp(got, want)) fail_msg("level %d, %d threads, round %d: %s\nnot: %s\n%s", opt, threads, round, got, want, source);
+                if (strcmp(got, want))
+                    fail_msg("level %d, %d threads, round %d: %s\nnot: %s\n%s", opt, threads, round,
+                             got, want, source);
                 mem_free(got);
             }
             ctsc_module_free(m);
@@ -67,12 +68,14 @@ static void forks_agree(const char *source, int64_t n, const char *expected) {
     pool_set_threads(0);
 }
 
-/* ---- do they run beside each other? ------------------------------------------------------------------------------ */
+/* ---- do they run beside each other? ---------------------------------------------------------- */
 
 static atomic_int forks_inside, forks_most;
 
-/* forks::meet(n): waits until n calls are inside at the same time; false if that does not happen for long. */
-static ctsc_status forks_meet(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results, ctsc_error *e) {
+/* forks::meet(n): waits until n calls are inside at the same time; false if that does not
+ * happen for long. */
+static ctsc_status forks_meet(void *ctx, size_t nargs, ctsc_value *const *args,
+                              ctsc_value **results, ctsc_error *e) {
     (void)ctx, (void)nargs, (void)e;
     int64_t n = ctsc_value_int(args[0]);
     int inside = ++forks_inside;
@@ -131,7 +134,10 @@ static void test_at_once(void **state) {
     for (int opt = 0; opt < LEVELS; opt++) {
         char *got;
         ctsc_module *m = forks_module(forks_pair, opt);
-        const struct { int threads; ctsc_run_options o; } cases[] = {{1, {0}}, {4, {.max_steps = 1000}}, {4, {.max_bytes = 1 << 20}}};
+        const struct {
+            int threads;
+            ctsc_run_options o;
+        } cases[] = {{1, {0}}, {4, {.max_steps = 1000}}, {4, {.max_bytes = 1 << 20}}};
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             forks_inside = forks_most = 0;
             pool_set_threads(cases[i].threads);
@@ -145,9 +151,10 @@ static void test_at_once(void **state) {
     pool_set_threads(0);
 }
 
-/* ---- what programs see ----------------------------------------------------------------------------------------------- */
+/* ---- what programs see ----------------------------------------------------------------------- */
 
-#define HEAD "import torch\nfrom typing import Dict, List, Optional, Tuple\nfrom torch import Tensor\n"
+#define HEAD                                                                                       \
+    "import torch\nfrom typing import Dict, List, Optional, Tuple\nfrom torch import Tensor\n"
 
 static void test_many(void **state) {
     (void)state;
@@ -181,10 +188,12 @@ static void test_nested(void **state) {
     sb_puts(&sb, HEAD "def f0(x: int) -> int:\n    return x * x % 1009\n");
     for (int k = 1; k <= 6; k++)
         sb_printf(&sb,
-                  "def f%d(x: int) -> int:\n    a = torch.jit.fork(f%d, x + 1)\n    b = torch.jit.fork(f%d, x * 2)\n"
+                  "def f%d(x: int) -> int:\n    a = torch.jit.fork(f%d, x + 1)\n    b = "
+                  "torch.jit.fork(f%d, x * 2)\n"
                   "    return torch.jit.wait(b) * 3 + torch.jit.wait(a)\n",
                   k, k - 1, k - 1);
-    sb_puts(&sb, "def forward(n: int):\n    return f6(n), torch.jit.wait(torch.jit.fork(f6, n + 1))\n");
+    sb_puts(&sb,
+            "def forward(n: int):\n    return f6(n), torch.jit.wait(torch.jit.fork(f6, n + 1))\n");
     forks_agree(sb_str(&sb), 5, NULL);
     sb_free(&sb);
 }
@@ -211,39 +220,41 @@ static void test_containers(void **state) {
                      "    t = 0\n"
                      "    if maybe is not None:\n"
                      "        t = torch.jit.wait(maybe)[1]\n"
-                     "    return last(fs), torch.jit.wait(g), t, [torch.jit.wait(f)[0] for f in named.values()], torch.jit.wait(pair[0])\n",
+                     "    return last(fs), torch.jit.wait(g), t, [torch.jit.wait(f)[0] for f in "
+                     "named.values()], torch.jit.wait(pair[0])\n",
                 5, NULL);
 }
 
 /* Writes keep their place in the order of the program, on either side of the fork. */
 static void test_writes(void **state) {
     (void)state;
-    forks_agree(HEAD "def total(x: Tensor, l: List[int]) -> Tensor:\n"
-                     "    s = x.sum()\n"
-                     "    for i in range(200):\n"
-                     "        s = s + x.sum() * 0 + l[0]\n"
-                     "    return s\n"
-                     "def bump(x: Tensor) -> int:\n"
-                     "    x.add_(1)\n"
-                     "    return 1\n"
-                     "def same(x: Tensor) -> Tensor:\n"
-                     "    return x[1:]\n"
-                     "def forward(n: int):\n"
-                     "    x = torch.ones(100)\n"
-                     "    l = [1]\n"
-                     "    a = torch.jit.fork(total, x, l)\n"
-                     "    x[0] = 5\n"
-                     "    b = torch.jit.fork(total, x, l)\n"
-                     "    l[0] = 7\n"
-                     "    c = torch.jit.fork(bump, x)\n"
-                     "    d = torch.jit.fork(total, x, l)\n"
-                     "    e = torch.jit.wait(torch.jit.fork(same, x))\n"
-                     "    e.mul_(2)\n"
-                     "    f = torch.jit.fork(total, x, l)\n"
-                     "    y = x.t()\n"
-                     "    y.zero_()\n"
-                     "    return [torch.jit.wait(k) for k in [a, b, d, f]], torch.jit.wait(c), x.sum()\n",
-                1, NULL);
+    forks_agree(
+        HEAD "def total(x: Tensor, l: List[int]) -> Tensor:\n"
+             "    s = x.sum()\n"
+             "    for i in range(200):\n"
+             "        s = s + x.sum() * 0 + l[0]\n"
+             "    return s\n"
+             "def bump(x: Tensor) -> int:\n"
+             "    x.add_(1)\n"
+             "    return 1\n"
+             "def same(x: Tensor) -> Tensor:\n"
+             "    return x[1:]\n"
+             "def forward(n: int):\n"
+             "    x = torch.ones(100)\n"
+             "    l = [1]\n"
+             "    a = torch.jit.fork(total, x, l)\n"
+             "    x[0] = 5\n"
+             "    b = torch.jit.fork(total, x, l)\n"
+             "    l[0] = 7\n"
+             "    c = torch.jit.fork(bump, x)\n"
+             "    d = torch.jit.fork(total, x, l)\n"
+             "    e = torch.jit.wait(torch.jit.fork(same, x))\n"
+             "    e.mul_(2)\n"
+             "    f = torch.jit.fork(total, x, l)\n"
+             "    y = x.t()\n"
+             "    y.zero_()\n"
+             "    return [torch.jit.wait(k) for k in [a, b, d, f]], torch.jit.wait(c), x.sum()\n",
+        1, NULL);
     forks_agree("import torch\n"
                 "class Main(torch.nn.Module):\n"
                 "    def __init__(self):\n"
@@ -265,7 +276,8 @@ static void test_writes(void **state) {
                 "        d = torch.jit.fork(self.read, k)\n"
                 "        self.b = torch.zeros(4)\n"
                 "        e = torch.jit.fork(self.read, k)\n"
-                "        r = torch.jit.wait(a), torch.jit.wait(b), torch.jit.wait(c), torch.jit.wait(d), torch.jit.wait(e)\n"
+                "        r = torch.jit.wait(a), torch.jit.wait(b), torch.jit.wait(c), "
+                "torch.jit.wait(d), torch.jit.wait(e)\n"
                 "        self.n = 3\n"
                 "        self.b = torch.ones(4)\n"
                 "        return r\n",
@@ -290,13 +302,13 @@ static void test_effects(void **state) {
                 1, NULL);
 }
 
-#define FAILING                                                                                                                            \
-    HEAD "def fails(i: int) -> int:\n"                                                                                                     \
-         "    if i > 2:\n"                                                                                                                 \
-         "        raise ValueError('too large')\n"                                                                                         \
-         "    return i\n"                                                                                                                  \
-         "def around(i: int) -> int:\n"                                                                                                    \
-         "    a = torch.jit.fork(fails, i)\n"                                                                                              \
+#define FAILING                                                                                    \
+    HEAD "def fails(i: int) -> int:\n"                                                             \
+         "    if i > 2:\n"                                                                         \
+         "        raise ValueError('too large')\n"                                                 \
+         "    return i\n"                                                                          \
+         "def around(i: int) -> int:\n"                                                            \
+         "    a = torch.jit.fork(fails, i)\n"                                                      \
          "    return torch.jit.wait(a)\n"
 
 static void test_errors(void **state) {
@@ -339,7 +351,7 @@ static void test_errors(void **state) {
                 4, NULL);
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static const char forks_forever[] = "import torch\n"
                                     "def body(n: int) -> int:\n"
@@ -419,20 +431,21 @@ static void test_steps(void **state) {
     pool_set_threads(0);
 }
 
-/* ---- many callers ----------------------------------------------------------------------------------------------------- */
+/* ---- many callers ---------------------------------------------------------------------------- */
 
 enum { CALLERS = 6 };
 
-static const char forks_callers[] = HEAD "def leaf(x: Tensor, k: int) -> Tensor:\n"
-                                         "    return (torch.mm(x, x) * k).relu() + 1\n"
-                                         "def branch(x: Tensor, k: int) -> Tensor:\n"
-                                         "    a = torch.jit.fork(leaf, x, k)\n"
-                                         "    b = torch.jit.fork(leaf, x, k + 1)\n"
-                                         "    return torch.jit.wait(b) - torch.jit.wait(a)\n"
-                                         "def forward(n: int):\n"
-                                         "    x = torch.ones(48, 48)\n"
-                                         "    fs = [torch.jit.fork(branch, x, i) for i in range(n)]\n"
-                                         "    return torch.stack([torch.jit.wait(f) for f in fs]).sum()\n";
+static const char forks_callers[] = HEAD
+    "def leaf(x: Tensor, k: int) -> Tensor:\n"
+    "    return (torch.mm(x, x) * k).relu() + 1\n"
+    "def branch(x: Tensor, k: int) -> Tensor:\n"
+    "    a = torch.jit.fork(leaf, x, k)\n"
+    "    b = torch.jit.fork(leaf, x, k + 1)\n"
+    "    return torch.jit.wait(b) - torch.jit.wait(a)\n"
+    "def forward(n: int):\n"
+    "    x = torch.ones(48, 48)\n"
+    "    fs = [torch.jit.fork(branch, x, i) for i in range(n)]\n"
+    "    return torch.stack([torch.jit.wait(f) for f in fs]).sum()\n";
 
 typedef struct forks_caller { const ctsc_module *m; const char *want; bool differs; } forks_caller;
 
@@ -470,14 +483,19 @@ static void test_callers(void **state) {
 
 static int forks_register(void **state) {
     (void)state;
-    return ctsc_register_op("forks::meet(int n) -> bool", forks_meet, NULL, NULL, NULL) == CTSC_OK ? 0 : -1;
+    return ctsc_register_op("forks::meet(int n) -> bool", forks_meet, NULL, NULL, NULL) == CTSC_OK
+               ? 0
+               : -1;
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apart),      cmocka_unit_test(test_at_once), cmocka_unit_test(test_many),   cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_containers), cmocka_unit_test(test_writes),  cmocka_unit_test(test_effects), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_cancel),     cmocka_unit_test(test_steps),   cmocka_unit_test(test_callers),
+        cmocka_unit_test(test_apart),      cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_many),       cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_containers), cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_effects),    cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_cancel),     cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_callers),
     };
     return cmocka_run_group_tests(tests, forks_register, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_gemm_block.c - ctsc's own matrix products: every way and every set of micro-kernels that this processor can run, against
- * three loops.
+ * test_gemm_block.c - ctsc's own matrix products: every way and every set of micro-kernels that
+ * this processor can run, against three loops.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,49 +17,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kernels of 14 rows on pairs of AVX2 vectors: the text that AVX-512 runs ------------------------------ */
+/* ---- kernels of 14 rows on pairs of AVX2 vectors: the text that AVX-512 runs ----------------- */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Sanitizers make compilation of these take minutes; with them AVX2's kernels, the same text, must do. */
+/* Sanitizers make compilation of these take minutes; with them AVX2's kernels, the
+ * same text, must do. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define PAIR_TARGET __attribute__((target("avx2,fma")))
-#define PAIR(T, S, VEC, N)                                                                                   \
-    typedef struct pair_##T {                                                                                \
-        VEC lo, hi;                                                                                          \
-    } pair_##T;                                                                                              \
-    static inline PAIR_TARGET pair_##T pair_zero_##T(void) {                                                 \
-        return (pair_##T){_mm256_setzero_##S(), _mm256_setzero_##S()};                                       \
-    }                                                                                                        \
-    static inline PAIR_TARGET pair_##T pair_load_##T(const T *p) {                                           \
-        return (pair_##T){_mm256_loadu_##S(p), _mm256_loadu_##S(p + (N))};                                   \
-    }                                                                                                        \
-    static inline PAIR_TARGET void pair_store_##T(T *p, pair_##T v) {                                        \
-        _mm256_storeu_##S(p, v.lo), _mm256_storeu_##S(p + (N), v.hi);                                        \
-    }                                                                                                        \
-    static inline PAIR_TARGET pair_##T pair_set1_##T(T x) {                                                  \
-        return (pair_##T){_mm256_set1_##S(x), _mm256_set1_##S(x)};                                           \
-    }                                                                                                        \
-    static inline PAIR_TARGET pair_##T pair_fma_##T(pair_##T a, pair_##T b, pair_##T c) {                    \
-        return (pair_##T){_mm256_fmadd_##S(a.lo, b.lo, c.lo), _mm256_fmadd_##S(a.hi, b.hi, c.hi)};           \
-    }                                                                                                        \
-    static inline PAIR_TARGET pair_##T pair_mul_##T(pair_##T a, pair_##T b) {                                \
-        return (pair_##T){_mm256_mul_##S(a.lo, b.lo), _mm256_mul_##S(a.hi, b.hi)};                           \
-    }                                                                                                        \
-    static inline PAIR_TARGET pair_##T pair_part_##T(const T *p, int64_t n) {                                \
-        T whole[2 * (N)] = {0};                                                                              \
-        memcpy(whole, p, (size_t)n * sizeof(T));                                                             \
-        return pair_load_##T(whole);                                                                         \
-    }                                                                                                        \
-    static inline PAIR_TARGET T pair_sum_##T(pair_##T v) {                                                   \
-        T all[2 * (N)], sum = 0;                                                                             \
-        pair_store_##T(all, v);                                                                              \
-        for (int i = 0; i < 2 * (N); i++) sum += all[i];                                                     \
-        return sum;                                                                                          \
-    }                                                                                                        \
-    static inline PAIR_TARGET void pair_sum4_##T(pair_##T p, pair_##T q, pair_##T r, pair_##T s, T *to) {    \
-        to[0] = pair_sum_##T(p), to[1] = pair_sum_##T(q), to[2] = pair_sum_##T(r), to[3] = pair_sum_##T(s);  \
+#define PAIR(T, S, VEC, N)                                                                         \
+    typedef struct pair_##T {                                                                      \
+        VEC lo, hi;                                                                                \
+    } pair_##T;                                                                                    \
+    static inline PAIR_TARGET pair_##T pair_zero_##T(void) {                                       \
+        return (pair_##T){_mm256_setzero_##S(), _mm256_setzero_##S()};                             \
+    }                                                                                              \
+    static inline PAIR_TARGET pair_##T pair_load_##T(const T *p) {                                 \
+        return (pair_##T){_mm256_loadu_##S(p), _mm256_loadu_##S(p + (N))};                         \
+    }                                                                                              \
+    static inline PAIR_TARGET void pair_store_##T(T *p, pair_##T v) {                              \
+        _mm256_storeu_##S(p, v.lo), _mm256_storeu_##S(p + (N), v.hi);                              \
+    }                                                                                              \
+    static inline PAIR_TARGET pair_##T pair_set1_##T(T x) {                                        \
+        return (pair_##T){_mm256_set1_##S(x), _mm256_set1_##S(x)};                                 \
+    }                                                                                              \
+    static inline PAIR_TARGET pair_##T pair_fma_##T(pair_##T a, pair_##T b, pair_##T c) {          \
+        return (pair_##T){_mm256_fmadd_##S(a.lo, b.lo, c.lo), _mm256_fmadd_##S(a.hi, b.hi, c.hi)}; \
+    }                                                                                              \
+    static inline PAIR_TARGET pair_##T pair_mul_##T(pair_##T a, pair_##T b) {                      \
+        return (pair_##T){_mm256_mul_##S(a.lo, b.lo), _mm256_mul_##S(a.hi, b.hi)};                 \
+    }                                                                                              \
+    static inline PAIR_TARGET pair_##T pair_part_##T(const T *p, int64_t n) {                      \
+        T whole[2 * (N)] = {0};                                                                    \
+        memcpy(whole, p, (size_t)n * sizeof(T));                                                   \
+        return pair_load_##T(whole);                                                               \
+    }                                                                                              \
+    static inline PAIR_TARGET T pair_sum_##T(pair_##T v) {                                         \
+        T all[2 * (N)], sum = 0;                                                                   \
+        pair_store_##T(all, v);                                                                    \
+        for (int i = 0; i < 2 * (N); i++) sum += all[i];                                           \
+        return sum;                                                                                \
+    }                                                                                              \
+    static inline PAIR_TARGET void pair_sum4_##T(pair_##T p, pair_##T q, pair_##T r, pair_##T s,   \
+                                                 T *to) {                                          \
+        to[0] = pair_sum_##T(p), to[1] = pair_sum_##T(q), to[2] = pair_sum_##T(r),                 \
+        to[3] = pair_sum_##T(s);                                                                   \
     }
 
 PAIR(float, ps, __m256, 8)
@@ -116,14 +119,15 @@ enum { MICROS = 6 };
 enum { MICROS = 4 };
 #endif
 
-static const gemm_micro *const micros[] = {&gemm_micro_avx2_float, &gemm_micro_avx2_double, &gemm_micro_avx512_float,
+static const gemm_micro *const micros[] = {&gemm_micro_avx2_float, &gemm_micro_avx2_double,
+                                           &gemm_micro_avx512_float,
                                            &gemm_micro_avx512_double PAIRS};
 #else
 static const gemm_micro *const micros[1];
 enum { MICROS = 0 };
 #endif
 
-/* ---- one product ------------------------------------------------------------------------------------------ */
+/* ---- one product ----------------------------------------------------------------------------- */
 
 static uint64_t seed = 88172645463325252u;
 
@@ -132,19 +136,15 @@ static uint64_t random_next(void) {
     return seed;
 }
 
-static int64_t random_below(int64_t n) {
-    return (int64_t)(random_next() >> 11) % n;
-}
+static int64_t random_below(int64_t n) { return (int64_t)(random_next() >> 11) % n; }
 
 static double get(dtype dt, const void *p, int64_t i) {
     return dt == DT_FLOAT32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
 }
 
 static void set(dtype dt, void *p, int64_t i, double v) {
-    if (dt == DT_FLOAT32)
-        ((float *)p)[i] = (float)v;
-    else
-        ((double *)p)[i] = v;
+    if (dt == DT_FLOAT32) ((float *)p)[i] = (float)v;
+    else ((double *)p)[i] = v;
 }
 
 /* Exactly as many elements as the matrix reaches, so that a sanitizer sees reads behind it. */
@@ -178,14 +178,17 @@ static void check_product(const gemm_problem *p, dtype dt, const void *before, c
             }
             double sum = 0, scale = 0;
             for (int64_t x = 0; x < p->k; x++) {
-                double f = get(dt, p->a.p, i * p->a.rs + x * p->a.cs) * get(dt, p->b.p, x * p->b.rs + j * p->b.cs);
+                double f = get(dt, p->a.p, i * p->a.rs + x * p->a.cs) *
+                           get(dt, p->b.p, x * p->b.rs + j * p->b.cs);
                 sum += f, scale += fabs(f);
             }
             double want = p->alpha * sum + (p->beta == 0 ? 0 : p->beta * old);
-            double room = eps * (double)(p->k + 4) * (fabs(p->alpha) * scale + fabs(p->beta == 0 ? 0 : p->beta * old)) + 1e-300;
+            double room = eps * (double)(p->k + 4) *
+                              (fabs(p->alpha) * scale + fabs(p->beta == 0 ? 0 : p->beta * old)) +
+                          1e-300;
             if (!(fabs(got - want) <= room))
-                fail_msg("%s: %ld x %ld x %ld at %ld, %ld: %.17g, not %.17g", what, (long)p->m, (long)p->n, (long)p->k, (long)i,
-                         (long)j, got, want);
+                fail_msg("%s: %ld x %ld x %ld at %ld, %ld: %.17g, not %.17g", what, (long)p->m,
+                         (long)p->n, (long)p->k, (long)i, (long)j, got, want);
         }
 }
 
@@ -198,14 +201,26 @@ typedef struct product {
 
 static product product_make(dtype dt, int64_t m, int64_t n, int64_t k, int la, int lb) {
     static const double alphas[] = {1, 1, -0.5, 3}, betas[] = {0, 0, 1, 2, -0.25};
-    product it = {dt, {m, n, k, alphas[random_below(4)], betas[random_below(5)], {0}, {0}, NULL, n + random_below(3)}, NULL, 0};
+    product it = {dt,
+                  {m,
+                   n,
+                   k,
+                   alphas[random_below(4)],
+                   betas[random_below(5)],
+                   {0},
+                   {0},
+                   NULL,
+                   n + random_below(3)},
+                  NULL,
+                  0};
     it.p.a = random_matrix(dt, m, k, la);
     it.p.b = random_matrix(dt, k, n, lb);
     it.bytes = (size_t)(m * it.p.ldc) * dtype_size(dt);
     it.p.c = malloc(it.bytes + 1);
     it.before = malloc(it.bytes + 1);
     assert_true(it.p.c && it.before);
-    for (int64_t i = 0; i < m * it.p.ldc; i++) set(dt, it.before, i, it.p.beta == 0 ? NAN : (double)random_below(100) / 10);
+    for (int64_t i = 0; i < m * it.p.ldc; i++)
+        set(dt, it.before, i, it.p.beta == 0 ? NAN : (double)random_below(100) / 10);
     memcpy(it.p.c, it.before, it.bytes);
     return it;
 }
@@ -214,7 +229,8 @@ static void product_free(product *it) {
     free((void *)it->p.a.p), free((void *)it->p.b.p), free(it->p.c), free(it->before);
 }
 
-/* The whole at once, then cut at random borders, with one scratch for parts of all sizes: right, and the same to the last bit. */
+/* The whole at once, then cut at random borders, with one scratch for parts of all sizes: right,
+ * and the same to the last bit. */
 static void check_method(product *it, gemm_plan plan, const char *what) {
     const gemm_problem *p = &it->p;
     size_t size = dtype_size(it->dt), need = gemm_block_scratch(plan, p->m, p->n, p->k);
@@ -242,14 +258,17 @@ static void check_method(product *it, gemm_plan plan, const char *what) {
         }
     free(room);
     for (int64_t i = 0; i < p->m; i++)
-        assert_memory_equal((char *)p->c + (size_t)(i * p->ldc) * size, (char *)whole + (size_t)(i * p->ldc) * size, (size_t)p->n * size);
+        assert_memory_equal((char *)p->c + (size_t)(i * p->ldc) * size,
+                            (char *)whole + (size_t)(i * p->ldc) * size, (size_t)p->n * size);
     free(scratch), free(whole);
 }
 
 /* A packed before, too, in parts that come in any order, for pieces of columns. */
-static void check_prepacked_rows(product *it, gemm_plan plan, const gemm_problem *p, const char *whole) {
+static void check_prepacked_rows(product *it, gemm_plan plan, const gemm_problem *p,
+                                 const char *whole) {
     size_t size = dtype_size(it->dt), bytes;
-    int64_t parts = gemm_block_row_parts(plan, p->m, p->k, &bytes), cols = plan.micro->nr * (1 + random_below(3));
+    int64_t parts = gemm_block_row_parts(plan, p->m, p->k, &bytes),
+            cols = plan.micro->nr * (1 + random_below(3));
     char *rows = malloc((size_t)parts * bytes);
     assert_non_null(rows);
     for (int64_t i = parts - 1; i >= 0; i--) gemm_block_pack_rows(plan, p, i, i + 1, rows);
@@ -270,7 +289,8 @@ static void check_prepacked(product *it, const gemm_micro *u) {
     const gemm_problem *p = &it->p;
     size_t size = dtype_size(it->dt);
     gemm_plan plan = gemm_block_plan_prepacked(u, p->m, p->k);
-    char *panels = malloc((size_t)gemm_block_prepacked_size(u, p->n, p->k) * size), *scratch = malloc(gemm_block_scratch(plan, p->m, p->n, p->k) + 1);
+    char *panels = malloc((size_t)gemm_block_prepacked_size(u, p->n, p->k) * size),
+         *scratch = malloc(gemm_block_scratch(plan, p->m, p->n, p->k) + 1);
     char *whole = malloc(it->bytes + 1);
     assert_true(panels && scratch && whole);
     gemm_block_prepack(u, p->n, p->k, p->b, panels);
@@ -300,32 +320,39 @@ static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int 
     product it = product_make(u->dt, m, n, k, la, lb);
     check_method(&it, (gemm_plan){.micro = u, .method = GEMM_PACKED}, u->name);
     if (it.p.b.cs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DIRECT}, u->name);
-    if (it.p.b.cs == 1 && m == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_ROW}, u->name);
-    if (it.p.a.cs == 1 && it.p.b.rs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DOT}, u->name);
+    if (it.p.b.cs == 1 && m == 1)
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_ROW}, u->name);
+    if (it.p.a.cs == 1 && it.p.b.rs == 1)
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DOT}, u->name);
     if (it.p.b.rs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_TURNED}, u->name);
     if (n <= u->mr) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_THIN}, u->name);
     check_prepacked(&it, u);
     product_free(&it);
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_methods(void **state) {
     (void)state;
-    static const int64_t large[][3] = {{130, 210, 600}, {500, 40, 300}, {7, 70, 2100}, {64, 33, 1030}, {1, 4100, 77}, {245, 17, 261}, {3, 1, 5000}};
+    static const int64_t large[][3] = {{130, 210, 600}, {500, 40, 300}, {7, 70, 2100},
+                                       {64, 33, 1030},  {1, 4100, 77},  {245, 17, 261},
+                                       {3, 1, 5000}};
     for (int u = 0; u < MICROS; u++) {
         if (!micros[u]->usable()) {
             print_message("skipped: this processor lacks %s\n", micros[u]->name);
             continue;
         }
         for (int i = 0; i < 400; i++)
-            check_all(micros[u], 1 + random_below(70), 1 + random_below(70), 1 + random_below(70), (int)random_below(7),
-                      (int)random_below(7));
+            check_all(micros[u], 1 + random_below(70), 1 + random_below(70), 1 + random_below(70),
+                      (int)random_below(7), (int)random_below(7));
         for (int m = 1; m <= 15; m++) /* every number of rows and columns of a tile */
-            for (int n = 1; n <= 33; n++) check_all(micros[u], m, n, 1 + random_below(20), (int)random_below(2), (int)random_below(2));
+            for (int n = 1; n <= 33; n++)
+                check_all(micros[u], m, n, 1 + random_below(20), (int)random_below(2),
+                          (int)random_below(2));
         for (size_t i = 0; i < sizeof large / sizeof *large; i++)
             for (int layout = 0; layout < 4; layout++)
-                check_all(micros[u], large[i][0], large[i][1], large[i][2], layout & 1, layout >> 1);
+                check_all(micros[u], large[i][0], large[i][1], large[i][2], layout & 1,
+                          layout >> 1);
     }
 }
 
@@ -336,15 +363,15 @@ static void test_run(void **state) {
         bool is_large = i % 20 == 0;
         dtype dt = i % 2 ? DT_FLOAT32 : DT_FLOAT64;
         int64_t most = is_large ? 400 : 71;
-        product it = product_make(dt, random_below(most), random_below(most), random_below(most), (int)random_below(7),
-                                  (int)random_below(7));
+        product it = product_make(dt, random_below(most), random_below(most), random_below(most),
+                                  (int)random_below(7), (int)random_below(7));
         const gemm_problem *p = &it.p;
         void *first = malloc(it.bytes + 1);
         for (int threads = 1; threads <= 3; threads++) {
             pool_set_threads(threads);
             memcpy(p->c, it.before, it.bytes);
-            assert_int_equal(gemm_run(NULL, dt, p->m, p->n, p->k, (gemm_scale){p->alpha, 0}, p->a, p->b, (gemm_scale){p->beta, 0},
-                                      p->c, p->ldc),
+            assert_int_equal(gemm_run(NULL, dt, p->m, p->n, p->k, (gemm_scale){p->alpha, 0}, p->a,
+                                      p->b, (gemm_scale){p->beta, 0}, p->c, p->ldc),
                              CTSC_OK);
             if (threads == 1) {
                 check_product(p, dt, it.before, "gemm_run");
@@ -352,7 +379,8 @@ static void test_run(void **state) {
             }
             for (int64_t r = 0; r < p->m; r++)
                 assert_memory_equal((char *)p->c + (size_t)(r * p->ldc) * dtype_size(dt),
-                                    (char *)first + (size_t)(r * p->ldc) * dtype_size(dt), (size_t)p->n * dtype_size(dt));
+                                    (char *)first + (size_t)(r * p->ldc) * dtype_size(dt),
+                                    (size_t)p->n * dtype_size(dt));
         }
         free(first);
         product_free(&it);
@@ -368,7 +396,9 @@ static void test_nan(void **state) {
         it.p.beta = 0;
         ((float *)it.p.a.p)[3 * it.p.a.rs + 49 * it.p.a.cs] = NAN;
         ((float *)it.p.b.p)[49 * it.p.b.rs + 39 * it.p.b.cs] = INFINITY;
-        assert_int_equal(gemm_run(NULL, DT_FLOAT32, 20, 40, 50, gemm_one, it.p.a, it.p.b, gemm_zero, it.p.c, it.p.ldc), CTSC_OK);
+        assert_int_equal(gemm_run(NULL, DT_FLOAT32, 20, 40, 50, gemm_one, it.p.a, it.p.b, gemm_zero,
+                                  it.p.c, it.p.ldc),
+                         CTSC_OK);
         for (int64_t i = 0; i < 20; i++)
             for (int64_t j = 0; j < 40; j++) {
                 float v = ((float *)it.p.c)[i * it.p.ldc + j];
@@ -380,6 +410,7 @@ static void test_nan(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_methods), cmocka_unit_test(test_run), cmocka_unit_test(test_nan)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_methods), cmocka_unit_test(test_run),
+                                       cmocka_unit_test(test_nan)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,11 +306,11 @@ static void test_building(void **state) {
 
 static void test_blocks(void **state) {
     (void)state;
-    graph *g =
-        parse("graph(%c : bool,\n      %x : Tensor):\n  %n : int = prim::Constant[value=2]()\n"
-              "  %y : Tensor = prim::If(%c)\n    block0():\n      %a : Tensor = aten::relu(%x)\n   "
-              "   -> (%a)\n"
-              "    block1():\n      -> (%x)\n  %b : Tensor = aten::neg(%y)\n  return (%b)\n");
+    graph *g = parse(
+        "graph(%c : bool,\n      %x : Tensor):\n  %n : int = prim::Constant[value=2]()\n"
+        "  %y : Tensor = prim::If(%c)\n    block0():\n      %a : Tensor = aten::relu(%x)\n   "
+        "   -> (%a)\n"
+        "    block1():\n      -> (%x)\n  %b : Tensor = aten::neg(%y)\n  return (%b)\n");
     node *iff = named(g, "y")->def, *relu = named(g, "a")->def, *neg = named(g, "b")->def;
     node *n = named(g, "n")->def;
     assert_true(node_dominates(n, relu) && node_dominates(n, neg) && node_dominates(iff, neg));

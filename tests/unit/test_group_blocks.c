@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_group_blocks.c - reductions of many elements, in blocks: what they compute is what the operators compute one by one, bit for
- * bit the same however the work is cut, and for other sizes than those the plan was made for.
+ * test_group_blocks.c - reductions of many elements, in blocks: what they compute is what the
+ * operators compute one by one, bit for bit the same however the work is cut, and for other sizes
+ * than those the plan was made for.
  */
 #include "group_support.h"
 
@@ -14,15 +15,22 @@ typedef struct blocks_case {
     const char *program;
     dtype dt;
     blocks_layout layout;
-    int64_t rows, cols, other_rows, other_cols; /* of all arguments; of a second call with the same plan */
+    /* of all arguments; of a second call with the same plan */
+    int64_t rows, cols, other_rows, other_cols;
     int nargs;
     int special; /* element 7 * special is NaN, if not 0; elements repeat in any case */
 } blocks_case;
 
 static value blocks_tensor(const blocks_case *c, int64_t rows, int64_t cols, int seed) {
     tensor *t, *view = NULL;
-    bool turned = c->layout == TRANSPOSED, spaced = c->layout == SPACED, widened = c->layout == WIDENED;
-    int64_t sizes[2] = {turned ? cols : widened ? 1 : rows, turned ? rows : spaced ? 2 * cols : cols};
+    bool turned = c->layout == TRANSPOSED, spaced = c->layout == SPACED,
+         widened = c->layout == WIDENED;
+    int64_t sizes[2] = {turned    ? cols
+                        : widened ? 1
+                                  : rows,
+                        turned   ? rows
+                        : spaced ? 2 * cols
+                                 : cols};
     assert_int_equal(tensor_new(NULL, c->dt, 2, sizes, &t), CTSC_OK);
     uint32_t x = (uint32_t)seed * 2654435761u + 1;
     for (int64_t i = 0; i < t->numel; i++) {
@@ -30,19 +38,19 @@ static value blocks_tensor(const blocks_case *c, int64_t rows, int64_t cols, int
         char *at = (char *)tensor_data(t) + (size_t)i * dtype_size(c->dt);
         double v = (double)(x >> 16 & 1023) / 512 - 1;
         if (c->special && i == 7 * c->special) v = NAN;
-        if (dtype_is_float(c->dt))
-            dtype_store_float(c->dt, at, v);
-        else
-            dtype_store_int(c->dt, at, (int64_t)(v * 100));
+        if (dtype_is_float(c->dt)) dtype_store_float(c->dt, at, v);
+        else dtype_store_int(c->dt, at, (int64_t)(v * 100));
     }
     if (turned) assert_int_equal(tensor_transpose(NULL, t, 0, 1, &view), CTSC_OK);
     if (spaced) assert_int_equal(tensor_slice(NULL, t, 1, 1, 2 * cols, 2, &view), CTSC_OK);
-    if (widened) assert_int_equal(tensor_expand(NULL, t, 2, (int64_t[]){rows, cols}, &view), CTSC_OK);
+    if (widened)
+        assert_int_equal(tensor_expand(NULL, t, 2, (int64_t[]){rows, cols}, &view), CTSC_OK);
     if (view) tensor_unref(t);
     return value_tensor_take(view ? view : t);
 }
 
-static void blocks_run(const blocks_case *c, const graph *g, const group_plan *p, const kernel *k, int64_t rows, int64_t cols) {
+static void blocks_run(const blocks_case *c, const graph *g, const group_plan *p, const kernel *k,
+                       int64_t rows, int64_t cols) {
     value args[4], want[4], got[4], again[4];
     int64_t slots[512];
     diag d = {0};
@@ -50,15 +58,21 @@ static void blocks_run(const blocks_case *c, const graph *g, const group_plan *p
     int n = (int)g->root->returns.len;
     for (int i = 0; i < c->nargs; i++) args[i] = blocks_tensor(c, rows, cols, i + 1);
     assert_true(p->slots.len <= 512);
-    if (!plan_guards_hold(p, args, slots)) fail_msg("%s: %lld x %lld do not fit", c->program, (long long)rows, (long long)cols);
+    if (!plan_guards_hold(p, args, slots))
+        fail_msg("%s: %lld x %lld do not fit", c->program, (long long)rows, (long long)cols);
     assert_int_equal(group_interpret(g, args, want, &d), CTSC_OK);
     group_launch(p, k, args, slots, 1, got);
     group_launch(p, k, args, slots, 3, again);
-    double tolerance = c->dt == DT_FLOAT64 ? 1e-12 : c->dt == DT_FLOAT16 ? 2e-3 : c->dt == DT_BFLOAT16 ? 1.6e-2 : 1e-5;
+    double tolerance = c->dt == DT_FLOAT64    ? 1e-12
+                       : c->dt == DT_FLOAT16  ? 2e-3
+                       : c->dt == DT_BFLOAT16 ? 1.6e-2
+                                              : 1e-5;
     for (int i = 0; i < n; i++) {
-        if (!value_close(got[i], want[i], tolerance, tolerance, &why)) fail_msg("%s: %s", c->program, sb_str(&why));
+        if (!value_close(got[i], want[i], tolerance, tolerance, &why))
+            fail_msg("%s: %s", c->program, sb_str(&why));
         const tensor *x = got[i].u.tensor, *y = again[i].u.tensor;
-        assert_memory_equal(tensor_data(x), tensor_data(y), (size_t)x->numel * dtype_size((dtype)x->dtype));
+        assert_memory_equal(tensor_data(x), tensor_data(y),
+                            (size_t)x->numel * dtype_size((dtype)x->dtype));
         value_unref(want[i]);
         value_unref(got[i]);
         value_unref(again[i]);
@@ -69,7 +83,8 @@ static void blocks_run(const blocks_case *c, const graph *g, const group_plan *p
 static void test_blocks(void **state) {
     (void)state;
     static const blocks_case cases[] = {
-        {"d = sub.Tensor(a, b); q = mul.Tensor(d, d); y = mean(q); return y", DT_FLOAT32, PLAIN, 300, 400, 70, 3, 2, 0},
+        {"d = sub.Tensor(a, b); q = mul.Tensor(d, d); y = mean(q); return y", DT_FLOAT32, PLAIN,
+         300, 400, 70, 3, 2, 0},
         {"y = mse_loss(a, b); return y", DT_FLOAT32, TRANSPOSED, 300, 400, 1000, 99, 2, 0},
         {"y = mse_loss(a, b); return y", DT_FLOAT16, SPACED, 300, 400, 30, 40, 2, 0},
         {"y = sum(a); return y", DT_FLOAT64, PLAIN, 300, 400, 2, 40000, 1, 0},
@@ -78,18 +93,24 @@ static void test_blocks(void **state) {
         {"y = var(a); z = div.Tensor(a, y); return z, y", DT_FLOAT32, PLAIN, 300, 400, 3, 50, 1, 0},
         {"y = std.correction(a, [1], 0); return y", DT_FLOAT32, PLAIN, 2, 90000, 3, 50000, 1, 0},
         {"y = softmax.int(a, 1); return y", DT_FLOAT32, PLAIN, 1, 90000, 1, 33000, 1, 0},
-        {"x = mul.Tensor(a, a); y = logsumexp(x, [0 1]); return y", DT_FLOAT32, SPACED, 300, 400, 40, 30, 1, 0},
+        {"x = mul.Tensor(a, a); y = logsumexp(x, [0 1]); return y", DT_FLOAT32, SPACED, 300, 400,
+         40, 30, 1, 0},
         {"y = max(a); z = min(a); return y, z", DT_FLOAT32, PLAIN, 300, 400, 4, 7, 1, 0},
         {"y = max(a); return y", DT_FLOAT32, PLAIN, 300, 400, 400, 300, 1, 5000},
         {"y = argmax(a); return y", DT_FLOAT32, PLAIN, 300, 400, 4, 7, 1, 0},
         {"y = argmin(a, None, True); return y", DT_INT32, PLAIN, 300, 400, 4, 7, 1, 0},
-        {"x = mul.Tensor(a, a); y = argmax(x); return y", DT_FLOAT32, TRANSPOSED, 300, 400, 400, 300, 1, 5000},
-        {"x = neg(a); y, z = max.dim(x, 1); return y, z", DT_FLOAT32, PLAIN, 2, 90000, 3, 70000, 1, 0},
-        {"x = neg(a); y, z = min.dim(x, 1, True); return y, z", DT_FLOAT16, PLAIN, 1, 90000, 1, 5000, 1, 0},
+        {"x = mul.Tensor(a, a); y = argmax(x); return y", DT_FLOAT32, TRANSPOSED, 300, 400, 400,
+         300, 1, 5000},
+        {"x = neg(a); y, z = max.dim(x, 1); return y, z", DT_FLOAT32, PLAIN, 2, 90000, 3, 70000, 1,
+         0},
+        {"x = neg(a); y, z = min.dim(x, 1, True); return y, z", DT_FLOAT16, PLAIN, 1, 90000, 1,
+         5000, 1, 0},
         {"y, z = max.dim(a, 1); return z", DT_FLOAT32, PLAIN, 30, 9000, 3, 12000, 1, 1000},
-        {"x = gt.Scalar(a, 0.99); y = any(x); z = all(x); return y, z", DT_FLOAT32, PLAIN, 300, 400, 4, 7, 1, 0},
+        {"x = gt.Scalar(a, 0.99); y = any(x); z = all(x); return y, z", DT_FLOAT32, PLAIN, 300, 400,
+         4, 7, 1, 0},
         {"y = count_nonzero(a); return y", DT_FLOAT32, PLAIN, 300, 400, 4, 7, 1, 0},
-        {"m = mean(a); d = sub.Tensor(a, m); q = mul.Tensor(d, d); v = mean(q); e = add.Scalar(v, 1e-5); r = rsqrt(e); z = mul.Tensor(d, r); "
+        {"m = mean(a); d = sub.Tensor(a, m); q = mul.Tensor(d, d); v = mean(q); e = add.Scalar(v, "
+         "1e-5); r = rsqrt(e); z = mul.Tensor(d, r); "
          "return z, m",
          DT_FLOAT32, TRANSPOSED, 300, 400, 400, 300, 1, 0},
     };
@@ -105,7 +126,8 @@ static void test_blocks(void **state) {
         arena_init(&a);
         assert_int_equal(group_lower(&a, g, args, NULL, &p, &d), CTSC_OK);
         if (!p) fail_msg("%s has no plan", c->program);
-        if (codegen_kernel(blocks_codegen, p->nest, &k, &d) != CTSC_OK) fail_msg("%s\n  %s", c->program, diag_message(&d));
+        if (codegen_kernel(blocks_codegen, p->nest, &k, &d) != CTSC_OK)
+            fail_msg("%s\n  %s", c->program, diag_message(&d));
         blocks_run(c, g, p, k, c->rows, c->cols);
         blocks_run(c, g, p, k, c->other_rows, c->other_cols);
         arena_free(&a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_group_loop.c - native loops against the interpreter: results, tensors that were written, failures.
+ * test_group_loop.c - native loops against the interpreter: results, tensors that were
+ * written, failures.
  *
  * Without libctsc-jit.so both are the interpreter; that kernels were made is then not asked.
  */
@@ -20,14 +21,17 @@ static ctsc_module *loop_compile(const char *source) {
     char text[4096];
     ctsc_module *m = NULL;
     ctsc_error *e = ctsc_error_new();
-    snprintf(text, sizeof text, "import math\nimport torch\nfrom torch import Tensor\nfrom typing import List, Tuple\n\n%s", source);
+    snprintf(
+        text, sizeof text,
+        "import math\nimport torch\nfrom torch import Tensor\nfrom typing import List, Tuple\n\n%s",
+        source);
     if (ctsc_module_compile_text("t.py", text, strlen(text), NULL, &m, e) != CTSC_OK)
         fail_msg("%s\n%s", ctsc_error_message(e), source);
     ctsc_error_free(e);
     return m;
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static void loop_fill(ctsc_value *t, int64_t n) {
     void *p = ctsc_tensor_data(t);
@@ -48,7 +52,8 @@ static void loop_fill(ctsc_value *t, int64_t n) {
 /* "f[2,3]" */
 static ctsc_value *loop_tensor(const char *spec) {
     static const char letters[] = "fdhbiw";
-    static const ctsc_dtype dtypes[] = {CTSC_FLOAT32, CTSC_FLOAT64, CTSC_FLOAT16, CTSC_BFLOAT16, CTSC_INT64, CTSC_INT32};
+    static const ctsc_dtype dtypes[] = {CTSC_FLOAT32,  CTSC_FLOAT64, CTSC_FLOAT16,
+                                        CTSC_BFLOAT16, CTSC_INT64,   CTSC_INT32};
     int64_t sizes[8], n = 1;
     int ndim = 0;
     for (const char *p = spec + 1; *p && *p != ']' && p[1] != ']'; n *= sizes[ndim++]) {
@@ -57,7 +62,8 @@ static ctsc_value *loop_tensor(const char *spec) {
         p = end;
     }
     ctsc_value *t = NULL;
-    assert_int_equal(ctsc_tensor_new(dtypes[strchr(letters, *spec) - letters], ndim, sizes, &t, NULL), CTSC_OK);
+    assert_int_equal(
+        ctsc_tensor_new(dtypes[strchr(letters, *spec) - letters], ndim, sizes, &t, NULL), CTSC_OK);
     loop_fill(t, n);
     return t;
 }
@@ -68,7 +74,9 @@ static size_t loop_args(const char *specs, ctsc_value **out) {
     snprintf(text, sizeof text, "%s", specs);
     for (char *p = strtok(text, " "); p; p = strtok(NULL, " ")) {
         assert_true(n < LOOP_MAX_ARGS);
-        out[n++] = strchr(p, '[') ? loop_tensor(p) : strchr(p, '.') ? ctsc_float_new(atof(p)) : ctsc_int_new(atoll(p));
+        out[n++] = strchr(p, '[')   ? loop_tensor(p)
+                   : strchr(p, '.') ? ctsc_float_new(atof(p))
+                                    : ctsc_int_new(atoll(p));
     }
     return n;
 }
@@ -77,13 +85,17 @@ static void loop_args_free(size_t n, ctsc_value **args) {
     for (size_t i = 0; i < n; i++) ctsc_value_free(args[i]);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void loop_silent(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
 
-typedef struct loop_run { ctsc_value *result, *args[LOOP_MAX_ARGS]; size_t nargs; char message[512]; } loop_run;
+typedef struct loop_run {
+    ctsc_value *result, *args[LOOP_MAX_ARGS];
+    size_t nargs;
+    char message[512];
+} loop_run;
 
 static void loop_call(ctsc_module *m, int level, const char *args, loop_run *r) {
     ctsc_error *e = ctsc_error_new();
@@ -102,11 +114,15 @@ static void loop_run_free(loop_run *r) {
 }
 
 /* The same result or message, and the same elements in the arguments. */
-static void loop_same(const char *what, const loop_run *got, const loop_run *want, double tolerance) {
-    if (strcmp(got->message, want->message)) fail_msg("'%s', not '%s':\n%s", got->message, want->message, what);
-    if (want->result && !ctsc_value_close(got->result, want->result, tolerance, tolerance, NULL)) fail_msg("another result:\n%s", what);
+static void loop_same(const char *what, const loop_run *got, const loop_run *want,
+                      double tolerance) {
+    if (strcmp(got->message, want->message))
+        fail_msg("'%s', not '%s':\n%s", got->message, want->message, what);
+    if (want->result && !ctsc_value_close(got->result, want->result, tolerance, tolerance, NULL))
+        fail_msg("another result:\n%s", what);
     for (size_t i = 0; i < want->nargs; i++)
-        if (!ctsc_value_close(got->args[i], want->args[i], tolerance, tolerance, NULL)) fail_msg("another argument %d:\n%s", (int)i, what);
+        if (!ctsc_value_close(got->args[i], want->args[i], tolerance, tolerance, NULL))
+            fail_msg("another argument %d:\n%s", (int)i, what);
 }
 
 /* How many groups of the method have a kernel for such arguments. */
@@ -137,7 +153,8 @@ static void loop_check(const char *source, const char *calls, bool native) {
         loop_call(plain, 0, p, &want);
         loop_call(m, 2, p, &got);
         loop_same(source, &got, &want, rough ? 1e-2 : 1e-5);
-        if (native && have_compiler && p == text && !want.message[0] && !loop_kernels(m, p)) fail_msg("no native loop:\n%s", source);
+        if (native && have_compiler && p == text && !want.message[0] && !loop_kernels(m, p))
+            fail_msg("no native loop:\n%s", source);
         loop_run_free(&want);
         loop_run_free(&got);
     }
@@ -145,14 +162,16 @@ static void loop_check(const char *source, const char *calls, bool native) {
     ctsc_module_free(plain);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void loop_programs(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof loop_cases / sizeof *loop_cases; i++) loop_check(loop_cases[i].source, loop_cases[i].args, true);
+    for (size_t i = 0; i < sizeof loop_cases / sizeof *loop_cases; i++)
+        loop_check(loop_cases[i].source, loop_cases[i].args, true);
 }
 
-/* Failures in a round: the message, and what the rounds before it wrote. The kernel is made by calls that succeed and by calls that fail. */
+/* Failures in a round: the message, and what the rounds before it wrote. The kernel is made by
+ * calls that succeed and by calls that fail. */
 static void loop_faults(void **state) {
     (void)state;
     static const char *const over = "def forward(x: Tensor, n: int) -> Tensor:\n"
@@ -174,7 +193,8 @@ static void loop_faults(void **state) {
                                     "        s += x[-i - 1].item() + float(x[i // 2])\n"
                                     "    return s\n";
     loop_check(back, "f[10] 10;f[10] 11;f[10] 2", true);
-    /* the first round is entered by another bound than the others: what that says of i is no bound here */
+    /* the first round is entered by another bound than the others: what that says of i
+     * is no bound here */
     static const char *const entered = "def forward(x: Tensor, n: int) -> float:\n"
                                        "    s = 0.0\n"
                                        "    i = n\n"
@@ -189,12 +209,20 @@ static void loop_faults(void **state) {
 
 static void loop_divisions(void **state) {
     (void)state;
-    static const char *const texts[] = {"100 // (m - i)", "100 % (m - i)", "int(100 / (m - i + 0.5))", "(-7 - i) // 2 + (-7 - i) % 4",
-                                        "(i - 5) // (i - 20) + (i - 5) % (i - 20)", "(i - 5) ** 2", "abs(i - 5) * 3 // 7", "9223372036854775807 * i"};
+    static const char *const texts[] = {"100 // (m - i)",
+                                        "100 % (m - i)",
+                                        "int(100 / (m - i + 0.5))",
+                                        "(-7 - i) // 2 + (-7 - i) % 4",
+                                        "(i - 5) // (i - 20) + (i - 5) % (i - 20)",
+                                        "(i - 5) ** 2",
+                                        "abs(i - 5) * 3 // 7",
+                                        "9223372036854775807 * i"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char source[512];
         snprintf(source, sizeof source,
-                 "def forward(n: int, m: int, x: Tensor):\n    s = 0\n    for i in range(n):\n        s += int(%s)\n        x[i] = s\n    return s\n", texts[i]);
+                 "def forward(n: int, m: int, x: Tensor):\n    s = 0\n    for i in range(n):\n     "
+                 "   s += int(%s)\n        x[i] = s\n    return s\n",
+                 texts[i]);
         loop_check(source, "10 20 i[30];10 5 i[30];30 -1 i[30]", true);
     }
 }
@@ -202,13 +230,20 @@ static void loop_divisions(void **state) {
 /* Tensors that share memory are not for a kernel that writes one of them. */
 static void loop_sharing(void **state) {
     (void)state;
-    loop_check("def forward(x: Tensor) -> Tensor:\n    y = x[1:]\n    for i in range(y.shape[0]):\n        y[i] = x[i] + y[i]\n    return x\n", "f[20]", false);
-    loop_check("def forward(x: Tensor) -> Tensor:\n    y = x\n    for i in range(1, y.shape[0]):\n        y[i] = x[i - 1] + y[i]\n    return x\n", "f[20]", false);
+    loop_check("def forward(x: Tensor) -> Tensor:\n    y = x[1:]\n    for i in "
+               "range(y.shape[0]):\n        y[i] = x[i] + y[i]\n    return x\n",
+               "f[20]", false);
+    loop_check("def forward(x: Tensor) -> Tensor:\n    y = x\n    for i in range(1, y.shape[0]):\n "
+               "       y[i] = x[i - 1] + y[i]\n    return x\n",
+               "f[20]", false);
     /* a row made before the rows it reads are written */
-    loop_check("def forward(x: Tensor) -> Tensor:\n    for i in range(1, x.shape[0]):\n        r = x[i - 1] * 2\n        x[i - 1] = x[i]\n        x[i] = r\n"
-               "    return x\n", "f[5,7]", false);
+    loop_check("def forward(x: Tensor) -> Tensor:\n    for i in range(1, x.shape[0]):\n        r = "
+               "x[i - 1] * 2\n        x[i - 1] = x[i]\n        x[i] = r\n"
+               "    return x\n",
+               "f[5,7]", false);
     /* a result of no rounds is what went in */
-    loop_check("def forward(x: Tensor, s: Tensor, n: int):\n    t = s + 1\n    for i in range(n):\n        t = t + x[i]\n    t += 1\n    return t, s\n",
+    loop_check("def forward(x: Tensor, s: Tensor, n: int):\n    t = s + 1\n    for i in "
+               "range(n):\n        t = t + x[i]\n    t += 1\n    return t, s\n",
                "f[5] f[1] 0;f[5] f[1] 5", false);
 }
 
@@ -220,9 +255,14 @@ static void loop_kinds(void **state) {
                                    "    for i in range(x.shape[0]):\n"
                                    "        out[i] = torch.sum((x[i] - w) ** 2)\n"
                                    "    return out\n";
-    loop_check(sum, "f[3,2] f[2];f[9,2] f[2];f[4,3] f[3];f[4,40] f[40];f[4,7] f[7];f[4,7] f[1];d[4,7] f[7];i[4,100] i[100];h[4,9] h[9];f[4,0] f[0]", false);
-    loop_check("def forward(x: Tensor, n: int, a: float):\n    k = 0\n    t = 0.0\n    for i in range(n):\n        if float(x[i]) > a:\n            k += 1\n"
-               "            t += float(x[i])\n        elif i % 2 == 0:\n            t -= a\n    return k, t\n",
+    loop_check(sum,
+               "f[3,2] f[2];f[9,2] f[2];f[4,3] f[3];f[4,40] f[40];f[4,7] f[7];f[4,7] f[1];d[4,7] "
+               "f[7];i[4,100] i[100];h[4,9] h[9];f[4,0] f[0]",
+               false);
+    loop_check("def forward(x: Tensor, n: int, a: float):\n    k = 0\n    t = 0.0\n    for i in "
+               "range(n):\n        if float(x[i]) > a:\n            k += 1\n"
+               "            t += float(x[i])\n        elif i % 2 == 0:\n            t -= a\n    "
+               "return k, t\n",
                "f[30] 30 0.5;i[30] 30 1.0;d[30] 20 0.1;b[30] 30 0.2", true);
 }
 
@@ -235,8 +275,9 @@ static int loop_setup(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loop_programs), cmocka_unit_test(loop_faults), cmocka_unit_test(loop_divisions),
-        cmocka_unit_test(loop_sharing),  cmocka_unit_test(loop_kinds),
+        cmocka_unit_test(loop_programs),  cmocka_unit_test(loop_faults),
+        cmocka_unit_test(loop_divisions), cmocka_unit_test(loop_sharing),
+        cmocka_unit_test(loop_kinds),
     };
     return cmocka_run_group_tests(tests, loop_setup, NULL);
 }

@@ -45,7 +45,7 @@ static const opcase indexing[] = {
     {"aten::index_put", "f32[3]{1 2 3} (i64[3]{0 0 0}) f32[3]{1 2 4} true", "f32[3]{8 2 3}"},
     {"aten::index_put", "f32[2,3]^{1 2 3 4 5 6} (None i64[2]{0 2}) f32[2,1]{8 9}",
      "f32[2,3]{8 2 8 9 5 9}"},
-    {"aten::index_put", 
+    {"aten::index_put",
      "i64[2,2,3]{0 1 2 3 4 5 6 7 8 9 10 11} (i64[2]{0 1} None i64[2]{2 0}) i64[2,2]{-1 "
      "-2 -3 -4}",
      "i64[2,2,3]{0 1 -1 3 4 -2 -3 7 8 -4 10 11}"},
@@ -395,9 +395,9 @@ static void test_long_sort(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indexing), cmocka_unit_test(test_along_dims),
-        cmocka_unit_test(test_by_truth), cmocka_unit_test(test_ordering),
-        cmocka_unit_test(test_lookups),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_indexing),  cmocka_unit_test(test_along_dims),
+        cmocka_unit_test(test_by_truth),  cmocka_unit_test(test_ordering),
+        cmocka_unit_test(test_lookups),   cmocka_unit_test(test_threads),
         cmocka_unit_test(test_long_sort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

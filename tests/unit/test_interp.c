@@ -386,9 +386,7 @@ static ctsc_status program_read(void *ctx, diag *d, const char *name, source **o
     return *out ? CTSC_OK : diag_no_memory(d);
 }
 
-static void program_print(void *ctx, const char *text, size_t len) {
-    sb_write(ctx, text, len);
-}
+static void program_print(void *ctx, const char *text, size_t len) { sb_write(ctx, text, len); }
 
 /* Loads the program, runs function `name` on x. Everything but p->d and p->printed is released. */
 static ctsc_status program_call(program_run *p, const char *name, int64_t x, strbuf *out) {
@@ -525,19 +523,23 @@ static void test_arguments(void **state) {
     expect_args("f(bool[] x) -> int", 1, &tv, "[True, False]");
     value_unref(tv);
     /* numbers for a bool, a text for a device, but not where a Union has others to choose from */
-    value numbers[] = {value_float(0.5), value_int(0)}, text = value_str_take(str_new("cuda:1", 6)), word = value_str_take(str_new("gpu", 3));
+    value numbers[] = {value_float(0.5), value_int(0)}, text = value_str_take(str_new("cuda:1", 6)),
+          word = value_str_take(str_new("gpu", 3));
     expect_args("f(bool x, bool? y) -> int", 2, numbers, "True False");
     expect_args("f(Union(bool, str) x) -> int", 1, ints,
-                "f() Expected a value of type 'Union[str, bool]' for argument 'x' but instead found type 'int'.\n"
+                "f() Expected a value of type 'Union[str, bool]' for argument 'x' but instead "
+                "found type 'int'.\n"
                 "Position: 0\nDeclaration: f(Union(str, bool) x) -> int");
     expect_args("f(Device x) -> int", 1, &text, "cuda:1");
     expect_args("f(Device? x) -> int", 1, &text, "cuda:1");
-    expect_args("f(Device x) -> int", 1, &word,
-                "f() Expected a value of type 'Device' for argument 'x' but instead found type 'str'.\n"
-                "Position: 0\nDeclaration: f(Device x) -> int");
-    expect_args("f(bool x) -> int", 1, &word,
-                "f() Expected a value of type 'bool' for argument 'x' but instead found type 'str'.\n"
-                "Position: 0\nDeclaration: f(bool x) -> int");
+    expect_args(
+        "f(Device x) -> int", 1, &word,
+        "f() Expected a value of type 'Device' for argument 'x' but instead found type 'str'.\n"
+        "Position: 0\nDeclaration: f(Device x) -> int");
+    expect_args(
+        "f(bool x) -> int", 1, &word,
+        "f() Expected a value of type 'bool' for argument 'x' but instead found type 'str'.\n"
+        "Position: 0\nDeclaration: f(bool x) -> int");
     value_unref(text);
     value_unref(word);
 }

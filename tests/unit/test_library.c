@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_library.c - ctsc.h: versions, the allocator, the log, file descriptors, dicts and objects. */
+/* test_library.c - ctsc.h: versions, the allocator, the log, file descriptors,
+ * dicts and objects. */
 #include "support.h"
 
 #include "ctsc.h"
@@ -43,7 +44,8 @@ static void library_load_fd(void **state) {
     ctsc_error_free(e);
 }
 
-/* NULL where something has to be: an error, or NULL from makers, whose results are often not looked at. */
+/* NULL where something has to be: an error, or NULL from makers, whose results are
+ * often not looked at. */
 static void library_null(void **state) {
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL, *none = NULL;
@@ -52,10 +54,13 @@ static void library_null(void **state) {
     char *text = NULL;
     (void)state;
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 2, NULL, &v, e), CTSC_USAGE);
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 1, NULL, data, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 1, NULL, data, NULL, NULL, &v, e),
+                     CTSC_USAGE);
     assert_string_equal(ctsc_error_message(e), "the list of sizes is NULL");
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, -1, NULL, data, NULL, NULL, &v, e), CTSC_USAGE);
-    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 0, NULL, NULL, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, -1, NULL, data, NULL, NULL, &v, e),
+                     CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 0, NULL, NULL, NULL, NULL, &v, e),
+                     CTSC_USAGE);
     assert_null(v);
     assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 0, NULL, data, NULL, NULL, &v, e), CTSC_OK);
     ctsc_value_free(v), v = NULL;
@@ -105,7 +110,8 @@ static void library_null(void **state) {
 
 static void library_containers(void **state) {
     ctsc_error *e = ctsc_error_new();
-    ctsc_value *keys[] = {ctsc_string_new("a", 1), ctsc_string_new("b", 1)}, *items[] = {ctsc_int_new(1), ctsc_int_new(2)};
+    ctsc_value *keys[] = {ctsc_string_new("a", 1), ctsc_string_new("b", 1)},
+               *items[] = {ctsc_int_new(1), ctsc_int_new(2)};
     (void)state;
     ctsc_value *d = ctsc_dict_new(2, keys, items);
     char *text = ctsc_value_print(d), *kind = ctsc_value_type(d);
@@ -119,13 +125,16 @@ static void library_containers(void **state) {
     assert_null(ctsc_dict_new(1, &d, items)); /* a dict is no key */
     ctsc_value *z = ctsc_complex_new(1, -2);
     assert_int_equal(ctsc_value_kind(z), CTSC_KIND_COMPLEX);
-    assert_true(ctsc_value_real(z) == 1 && ctsc_value_imaginary(z) == -2 && ctsc_value_real(two) == 0);
+    assert_true(ctsc_value_real(z) == 1 && ctsc_value_imaginary(z) == -2 &&
+                ctsc_value_real(two) == 0);
 
-    const char source[] = "import torch\nfrom typing import Dict, NamedTuple\nclass P(NamedTuple):\n    x: int\n    y: float\n"
+    const char source[] = "import torch\nfrom typing import Dict, NamedTuple\nclass "
+                          "P(NamedTuple):\n    x: int\n    y: float\n"
                           "def forward(d: Dict[str, int]):\n    return P(d['a'], 2.5)\n";
     ctsc_module *m = NULL;
     ctsc_value *p = NULL;
-    assert_int_equal(ctsc_module_compile_text("p.py", source, strlen(source), NULL, &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("p.py", source, strlen(source), NULL, &m, e),
+                     CTSC_OK);
     assert_int_equal(ctsc_module_run(m, "forward", 1, &d, NULL, &p, e), CTSC_OK);
     ctsc_value *x = ctsc_value_get(p, "x"), *y = ctsc_value_get(p, "y");
     assert_int_equal(ctsc_value_int(x), 1);
@@ -134,7 +143,8 @@ static void library_containers(void **state) {
     kind = ctsc_value_type(p);
     assert_non_null(strstr(kind, "P"));
     ctsc_string_free(kind);
-    ctsc_value_free(x), ctsc_value_free(y), ctsc_value_free(p), ctsc_value_free(z), ctsc_value_free(two), ctsc_value_free(d);
+    ctsc_value_free(x), ctsc_value_free(y), ctsc_value_free(p), ctsc_value_free(z),
+        ctsc_value_free(two), ctsc_value_free(d);
     ctsc_module_free(m);
     for (int i = 0; i < 2; i++) ctsc_value_free(keys[i]), ctsc_value_free(items[i]);
     ctsc_error_free(e);
@@ -155,7 +165,8 @@ static void library_log(void **state) {
     int lines = 0;
     (void)state;
     ctsc_set_log(CTSC_LOG_INFO, library_count_lines, &lines);
-    assert_int_equal(ctsc_module_compile_text("l.py", source, strlen(source), NULL, &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("l.py", source, strlen(source), NULL, &m, e),
+                     CTSC_OK);
     assert_int_equal(ctsc_module_set_opt(m, 3, e), CTSC_OK);
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, sizes, &x, e), CTSC_OK);
     for (int i = 0; i < 3; i++) {
@@ -169,10 +180,8 @@ static void library_log(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(library_versions),
-        cmocka_unit_test(library_load_fd),
-        cmocka_unit_test(library_null),
-        cmocka_unit_test(library_containers),
+        cmocka_unit_test(library_versions), cmocka_unit_test(library_load_fd),
+        cmocka_unit_test(library_null),     cmocka_unit_test(library_containers),
         cmocka_unit_test(library_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,9 @@ static void test_threads(void **state) {
 static tensor *matrix_of(int ndim, const int64_t *sizes, int shift) {
     tensor *t;
     assert_int_equal(tensor_new(NULL, DT_FLOAT32, ndim, sizes, &t), CTSC_OK);
-    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)[i] = (float)((i * 7 + shift) % 23 - 11) / 4; /* sums are exact */
+    /* sums are exact */
+    for (int64_t i = 0; i < t->numel; i++)
+        TENSOR_AT(t, float)[i] = (float)((i * 7 + shift) % 23 - 11) / 4;
     return t;
 }
 
@@ -78,15 +80,20 @@ static value linear_by(const char *key, const value *args) {
     return r;
 }
 
-/* A constant weight is packed when it is used a second time, and gives the same results before and after, with any number of threads. */
+/* A constant weight is packed when it is used a second time, and gives the same results before and
+ * after, with any number of threads. */
 static void test_prepacked(void **state) {
     (void)state;
-    static const int64_t shapes[][4] = {{1, 1, 40, 30}, {1, 5, 192, 100}, {3, 7, 64, 31}, {2, 100, 300, 257}, {1, 600, 520, 40}, {0, 3, 40, 40}, {1, 9, 0, 40}, {1, 2, 5000, 33}, {1, 300, 1030, 700}};
+    static const int64_t shapes[][4] = {{1, 1, 40, 30},     {1, 5, 192, 100},  {3, 7, 64, 31},
+                                        {2, 100, 300, 257}, {1, 600, 520, 40}, {0, 3, 40, 40},
+                                        {1, 9, 0, 40},      {1, 2, 5000, 33},  {1, 300, 1030, 700}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int biased = 0; biased < 2; biased++) {
-            const int64_t *s = shapes[i], x_sizes[3] = {s[0], s[1], s[2]}, w_sizes[2] = {s[3], s[2]};
+            const int64_t *s = shapes[i], x_sizes[3] = {s[0], s[1], s[2]},
+                          w_sizes[2] = {s[3], s[2]};
             tensor *w = matrix_of(2, w_sizes, 5), *own;
-            value args[3] = {value_tensor_take(matrix_of(3, x_sizes, 0)), value_none(), biased ? value_tensor_take(matrix_of(1, &s[3], 3)) : value_none()};
+            value args[3] = {value_tensor_take(matrix_of(3, x_sizes, 0)), value_none(),
+                             biased ? value_tensor_take(matrix_of(1, &s[3], 3)) : value_none()};
             assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
             args[1] = value_tensor_take(w);
             value want = linear_by("aten::linear", args);
@@ -95,7 +102,8 @@ static void test_prepacked(void **state) {
                 pool_set_threads(turn % 3 + 1);
                 value got = linear_by("ctsc::linear_prepacked", args);
                 assert_true(tensor_same_shape(got.u.tensor, want.u.tensor));
-                assert_memory_equal(tensor_data(got.u.tensor), tensor_data(want.u.tensor), (size_t)want.u.tensor->numel * sizeof(float));
+                assert_memory_equal(tensor_data(got.u.tensor), tensor_data(want.u.tensor),
+                                    (size_t)want.u.tensor->numel * sizeof(float));
                 value_unref(got);
             }
             tensor_unref(w);
@@ -105,7 +113,8 @@ static void test_prepacked(void **state) {
     pool_set_threads(0);
 }
 
-/* Panels are of one view of a constant: others, as attention takes parts of a weight, are other weights. */
+/* Panels are of one view of a constant: others, as attention takes parts of a weight,
+ * are other weights. */
 static void test_prepacked_views(void **state) {
     (void)state;
     int64_t x_sizes[2] = {7, 40}, w_sizes[2] = {90, 40};
@@ -120,14 +129,16 @@ static void test_prepacked_views(void **state) {
         assert_int_equal(tensor_slice(NULL, own, 0, first, first + 30, 1, &part), CTSC_OK);
         value_set(&args[1], value_tensor_take(part));
         value got = linear_by("aten::linear", args);
-        assert_memory_equal(tensor_data(got.u.tensor), tensor_data(want.u.tensor), (size_t)want.u.tensor->numel * sizeof(float));
+        assert_memory_equal(tensor_data(got.u.tensor), tensor_data(want.u.tensor),
+                            (size_t)want.u.tensor->numel * sizeof(float));
         value_unref(want), value_unref(got);
     }
     value_unref(args[0]), value_unref(args[1]);
     tensor_unref(w), tensor_unref(own);
 }
 
-/* What panels are not for goes to aten::linear: another dtype fails as there, a vector is a vector. */
+/* What panels are not for goes to aten::linear: another dtype fails as there, a
+ * vector is a vector. */
 static void test_prepacked_otherwise(void **state) {
     (void)state;
     int64_t k = 40, w_sizes[2] = {30, 40};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nest_eval.c - the walker of loop nests (tests/diff/nest_eval.h) computes what kernels do, and sees broken rules. */
+/* test_nest_eval.c - the walker of loop nests (tests/diff/nest_eval.h) computes what kernels do,
+ * and sees broken rules. */
 #include "support.h"
 
 #include "../diff/nest_eval.h"
@@ -51,12 +52,15 @@ static void test_computes(void **state) {
         nest_if(c.n, nest_binary(c.n, NEST_EQ, k, nest_int(c.n, 4)));
         nest_continue(c.n);
         nest_end(c.n);
-        nest_accumulate(c.n, sum, NEST_ACC_SUM, nest_load(c.n, c.x, nest_sub(c.n, k, nest_int(c.n, 1))));
+        nest_accumulate(c.n, sum, NEST_ACC_SUM,
+                        nest_load(c.n, c.x, nest_sub(c.n, k, nest_int(c.n, 1))));
         nest_end(c.n);
-        nest_store(c.n, c.y, i, nest_mul(c.n, nest_call1(c.n, "sqrt", nest_load(c.n, c.x, i)), sum));
+        nest_store(c.n, c.y, i,
+                   nest_mul(c.n, nest_call1(c.n, "sqrt", nest_load(c.n, c.x, i)), sum));
         nest_end(c.n);
         assert_int_equal(case_run(&c, 8, seed, NULL), 0);
-        for (int j = 0; j < 8; j++) assert_float_equal(c.out[j], sqrtf((float)(j + 1)) * (8 + 6 + 2), 1e-4);
+        for (int j = 0; j < 8; j++)
+            assert_float_equal(c.out[j], sqrtf((float)(j + 1)) * (8 + 6 + 2), 1e-4);
         arena_free(&c.a);
     }
 }
@@ -66,7 +70,8 @@ static void test_bounds(void **state) {
     nest_case c;
     nest_expr *n = case_begin(&c);
     nest_expr *far = nest_load(c.n, c.x, n), *near = nest_load(c.n, c.x, nest_int(c.n, 0));
-    nest_store(c.n, c.y, nest_int(c.n, 0), nest_select(c.n, nest_const_int(c.n, NEST_BOOL, 1), near, far));
+    nest_store(c.n, c.y, nest_int(c.n, 0),
+               nest_select(c.n, nest_const_int(c.n, NEST_BOOL, 1), near, far));
     assert_int_equal(case_run(&c, 7, 1, NULL), 0);
     assert_int_equal(case_run(&c, 8, 1, "a load outside of x"), NEST_EVAL_WRONG);
     assert_int_equal(case_run(&c, -1, 1, "a load outside of x"), NEST_EVAL_WRONG);
@@ -88,7 +93,8 @@ static void test_unwritten(void **state) {
     nest_buffer *local = nest_add_local(c.n, "row", DT_FLOAT32, 2);
     nest_store(c.n, local, nest_int(c.n, 0), nest_load(c.n, c.x, nest_int(c.n, 3)));
     nest_store(c.n, c.y, nest_int(c.n, 0), nest_load(c.n, local, nest_int(c.n, 1)));
-    assert_int_equal(case_run(&c, 0, 1, "a load of what nobody has written in row"), NEST_EVAL_WRONG);
+    assert_int_equal(case_run(&c, 0, 1, "a load of what nobody has written in row"),
+                     NEST_EVAL_WRONG);
     arena_free(&c.a);
 }
 
@@ -113,7 +119,8 @@ static void test_order(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_computes), cmocka_unit_test(test_bounds), cmocka_unit_test(test_unwritten),
-                                       cmocka_unit_test(test_order)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_computes), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_unwritten), cmocka_unit_test(test_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_nested.c - nested tensors and the padding of sequences. The expected texts are PyTorch 1.13.1's.
+ * test_nested.c - nested tensors and the padding of sequences. The expected texts are
+ * PyTorch 1.13.1's.
  */
 #include "opcase.h"
 

@@ -206,11 +206,14 @@ static void test_families(void **state) {
     op_visit(check_family, &n);
     assert_true(n > 4000);
     static const struct { const char *key, *family; } cases[] = {
-        {"aten::add.Tensor", "pointwise"},          {"aten::mul_.Scalar", "pointwise"}, {"aten::sum", "reductions"},
-        {"aten::mean.names_dim", "named tensors"},  {"aten::gelu_backward", "backward"}, {"aten::max_pool2d", "pooling"},
-        {"aten::_sparse_mm", "sparse"},             {"aten::values.int", "lists and dicts"}, {"quantized::linear", "quantised"},
-        {"aten::linalg_svd.U", "linear algebra"},   {"aten::conv2d", "convolution"},    {"torchvision::nms", "torchvision"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_string_equal(op_family(op_find(cases[i].key)), cases[i].family);
+        {"aten::add.Tensor", "pointwise"},   {"aten::mul_.Scalar", "pointwise"},
+        {"aten::sum", "reductions"},         {"aten::mean.names_dim", "named tensors"},
+        {"aten::gelu_backward", "backward"}, {"aten::max_pool2d", "pooling"},
+        {"aten::_sparse_mm", "sparse"},      {"aten::values.int", "lists and dicts"},
+        {"quantized::linear", "quantised"},  {"aten::linalg_svd.U", "linear algebra"},
+        {"aten::conv2d", "convolution"},     {"torchvision::nms", "torchvision"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(op_family(op_find(cases[i].key)), cases[i].family);
 }
 
 static void test_derived_from(void **state) {
@@ -227,7 +230,8 @@ static void test_derived_from(void **state) {
 
 static void test_dtypes(void **state) {
     (void)state;
-    const uint32_t ints = 1u << CTSC_UINT8 | 1u << CTSC_INT8 | 1u << CTSC_INT16 | 1u << CTSC_INT32 | 1u << CTSC_INT64;
+    const uint32_t ints = 1u << CTSC_UINT8 | 1u << CTSC_INT8 | 1u << CTSC_INT16 | 1u << CTSC_INT32 |
+                          1u << CTSC_INT64;
     assert_int_equal(ctsc_operator_dtypes("aten::bitwise_and.Tensor"), ints | 1u << CTSC_BOOL);
     assert_true(ctsc_operator_dtypes("aten::conv2d") & 1u << CTSC_FLOAT32);
     assert_true(ctsc_operator_dtypes("aten::relu") & 1u << CTSC_BFLOAT16);
@@ -239,10 +243,10 @@ static void test_dtypes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_find),
-        cmocka_unit_test(test_bindings),  cmocka_unit_test(test_visit),
-        cmocka_unit_test(test_threads),   cmocka_unit_test(test_register),
-        cmocka_unit_test(test_purity),    cmocka_unit_test(test_families),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_find),
+        cmocka_unit_test(test_bindings),     cmocka_unit_test(test_visit),
+        cmocka_unit_test(test_threads),      cmocka_unit_test(test_register),
+        cmocka_unit_test(test_purity),       cmocka_unit_test(test_families),
         cmocka_unit_test(test_derived_from), cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,10 +77,8 @@ static void show_slice(const expr *e, strbuf *out) {
     const expr *parts[] = {e->a, e->b, e->c};
     for (int i = 0; i < 3; i++) {
         sb_putc(out, ' ');
-        if (parts[i])
-            show(parts[i], out);
-        else
-            sb_putc(out, '_');
+        if (parts[i]) show(parts[i], out);
+        else sb_putc(out, '_');
     }
     sb_putc(out, ')');
 }
@@ -163,9 +161,14 @@ static void show(const expr *e, strbuf *out) {
     case E_CAPTURE:
     case E_SHAPE:
     case E_FIELD:
-        sb_printf(out, e->kind == E_CAPTURE ? "(capture %s " : e->kind == E_SHAPE ? "(%s %d%s " : "(field ", e->name, (int)e->i, e->tuple_index ? "+" : "");
+        sb_printf(out,
+                  e->kind == E_CAPTURE ? "(capture %s "
+                  : e->kind == E_SHAPE ? "(%s %d%s "
+                                       : "(field ",
+                  e->name, (int)e->i, e->tuple_index ? "+" : "");
         show(e->a, out);
-        if (e->kind == E_FIELD) sb_puts(out, " "), show(e->b, out), sb_printf(out, " %d", (int)e->i);
+        if (e->kind == E_FIELD)
+            sb_puts(out, " "), show(e->b, out), sb_printf(out, " %d", (int)e->i);
         sb_putc(out, ')');
         break;
     case E_UNSUPPORTED: sb_printf(out, "(unsupported %s)", e->s); break;
@@ -353,8 +356,7 @@ static void test_displays(void **state) {
     expect_expr("[x * y for x, y in z if x if y]", "(listcomp (* x y) for (tuple x y) in z x y)");
     expect_expr("{k: v for k, v in d.items()}", "(dictcomp k v for (tuple k v) in (call d.items))");
     expect_expr("any(x > 0 for x in y)", "(call any (gen (> x 0) for x in y))");
-    expect_expr("[a for b in c for d in e]",
-                "(listcomp a for b in c for d in e)");
+    expect_expr("[a for b in c for d in e]", "(listcomp a for b in c for d in e)");
     expect_expr("{a for b in c if b for d in e if d}", "(setcomp a for b in c b for d in e d)");
     expect_expr("{**a, 'b': c}", "(dict (** a):(** a) 'b':c)");
     expect_expr("(y := f(x))", "(:= y (call f x))");
@@ -395,8 +397,7 @@ static void test_statements(void **state) {
         "import a.b as c, d\nfrom . import e\nfrom f.g import (h as i, j,)\nfrom k import *",
         "(IMPORT a.b/-/c d/-/-)(IMPORT -/e/-)(IMPORT f.g/h/i f.g/j/-)(IMPORT k/*/-)");
     expect_tree("global a, b", "(GLOBAL a b)");
-    expect_tree("try:\n  a\nexcept E as e:\n  b\nfinally:\n  c",
-                "(TRY {(EXPR a)})");
+    expect_tree("try:\n  a\nexcept E as e:\n  b\nfinally:\n  c", "(TRY {(EXPR a)})");
     expect_tree(
         "op_version_set = 1\nclass A(Module):\n  x : int\n  def f(self) -> int:\n    return 1\n",
         "(ASSIGN op_version_set = 1)(CLASS A Module {(ANN_ASSIGN x : int)"
@@ -406,19 +407,25 @@ static void test_statements(void **state) {
 static void test_match(void **state) {
     (void)state;
     expect_tree("match x:\n  case 1 | -2: a\n  case y if y > z: b\n  case _: c\n",
-                "(IF (or (== x 1) (== x -2)) {(EXPR a)} else {(IF (and (capture y x) (> y z)) {(EXPR b)} else {(IF True {(EXPR c)})})})");
-    expect_tree("match f(x):\n  case None: a\n", "(ASSIGN match$6 = (call f x))(IF (is match$6 None) {(EXPR a)})");
+                "(IF (or (== x 1) (== x -2)) {(EXPR a)} else {(IF (and (capture y x) (> y z)) "
+                "{(EXPR b)} else {(IF True {(EXPR c)})})})");
+    expect_tree("match f(x):\n  case None: a\n",
+                "(ASSIGN match$6 = (call f x))(IF (is match$6 None) {(EXPR a)})");
     expect_tree("match x:\n  case [a, *b, 3]: c\n",
-                "(IF (and (and (and (sequence 2+ x) (capture a (index x 0))) (capture b (call list (index x (slice 1 -1 _))))) (== (index x -1) 3)) {(EXPR c)})");
+                "(IF (and (and (and (sequence 2+ x) (capture a (index x 0))) (capture b (call list "
+                "(index x (slice 1 -1 _))))) (== (index x -1) 3)) {(EXPR c)})");
     expect_tree("match x, y:\n  case 1, _: a\n", "(IF (== x 1) {(EXPR a)})");
     expect_tree("match x:\n  case P(a, n=1) as p: b\n",
-                "(IF (and (and (and (call isinstance x P) (capture a (field x P 0))) (== x.n 1)) (capture p x)) {(EXPR b)})");
+                "(IF (and (and (and (call isinstance x P) (capture a (field x P 0))) (== x.n 1)) "
+                "(capture p x)) {(EXPR b)})");
     expect_tree("match x:\n  case {'k': [_]}: a\n",
                 "(IF (and (and (mapping 0+ x) (in 'k' x)) (sequence 1 (index x 'k'))) {(EXPR a)})");
     expect_tree("match x:\n  case (a): b\n", "(IF (capture a x) {(EXPR b)})");
-    expect_tree("match = 1\nmatch[0]\nmatch(x)\n", "(ASSIGN match = 1)(EXPR (index match 0))(EXPR (call match x))");
+    expect_tree("match = 1\nmatch[0]\nmatch(x)\n",
+                "(ASSIGN match = 1)(EXPR (index match 0))(EXPR (call match x))");
     expect_error("match x:\n  case 1 +: a\n", "expected an expression, but found ':'", ":");
-    expect_error("match x:\n  case f(a=1, b): a\n", "positional patterns follow keyword patterns", "b");
+    expect_error("match x:\n  case f(a=1, b): a\n", "positional patterns follow keyword patterns",
+                 "b");
     expect_error("match x:\n  case *: a\n", "expected a name after '*', but found ':'", ":");
 }
 
@@ -439,18 +446,27 @@ static void test_functions(void **state) {
                 "(def f [] {(def g [] {(RETURN 1)})(RETURN (call g))})");
 }
 
-/* How deep a line is must not depend on the width of a tab; at: the indentation of the line that is refused. */
+/* How deep a line is must not depend on the width of a tab; at: the indentation of the line
+ * that is refused. */
 static void test_tabs(void **state) {
     (void)state;
     static const struct { const char *text, *at; } cases[] = {
-        {"if a:\n\tb\n\tc\n", NULL}, {"if a:\n\tif b:\n\t    c\n\td\n", NULL}, {"if a:\n    if b:\n    \tc\n    d\n", NULL},
-        {"if a:\n    if b:\n\tc\n", "\t"}, {"if a:\n\tb\n        c\n", "        "}, {"if a:\n        b\n\tc\n", "\t"},
-        {"if a:\n \tb\n\tc\n", "\t"}, {"if a:\n\tif b:\n\t\tc\n        d\n", "        "}, {"if a:\n    b\n\t\n  \t# no\n    c\n", NULL},
-        {"f(a,\n\tb,\n    c)\n", NULL}};
+        {"if a:\n\tb\n\tc\n", NULL},
+        {"if a:\n\tif b:\n\t    c\n\td\n", NULL},
+        {"if a:\n    if b:\n    \tc\n    d\n", NULL},
+        {"if a:\n    if b:\n\tc\n", "\t"},
+        {"if a:\n\tb\n        c\n", "        "},
+        {"if a:\n        b\n\tc\n", "\t"},
+        {"if a:\n \tb\n\tc\n", "\t"},
+        {"if a:\n\tif b:\n\t\tc\n        d\n", "        "},
+        {"if a:\n    b\n\t\n  \t# no\n    c\n", NULL},
+        {"f(a,\n\tb,\n    c)\n", NULL},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         parsed p;
         if (cases[i].at) {
-            expect_error(cases[i].text, "inconsistent use of tabs and spaces in indentation", cases[i].at);
+            expect_error(cases[i].text, "inconsistent use of tabs and spaces in indentation",
+                         cases[i].at);
             continue;
         }
         parse_text(&p, cases[i].text, strlen(cases[i].text));
@@ -508,7 +524,9 @@ static void test_messages(void **state) {
     expect_error("f(a b)", "expected ')' after the arguments of the call, but found a name", "b");
     expect_error("f(a))", "unmatched ')'", ")");
     expect_error("f(a=1, a=2)", "keyword argument repeated: a", "a=2");
-    expect_error("x = \xe2\x80\x9c" "a\xe2\x80\x9d", "invalid character", "\xe2\x80\x9c");
+    expect_error("x = \xe2\x80\x9c"
+                 "a\xe2\x80\x9d",
+                 "invalid character", "\xe2\x80\x9c");
 }
 
 static void expect_range(const char *text, const expr *e, const char *want) {
@@ -620,10 +638,8 @@ static void test_no_memory(void **state) {
             p.names.a = &p.a;
             p.status = parse_module(&p.d, &p.a, &p.names, p.src, &p.body);
             done = left >= 0;
-            if (!done)
-                assert_int_equal(p.status, CTSC_LIMIT);
-            else
-                assert_int_equal(p.status, CTSC_OK);
+            if (!done) assert_int_equal(p.status, CTSC_LIMIT);
+            else assert_int_equal(p.status, CTSC_OK);
         }
         parsed_free(&p);
         mem_set_hook(NULL, NULL);
@@ -634,8 +650,9 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precedence), cmocka_unit_test(test_literals),
-        cmocka_unit_test(test_displays),   cmocka_unit_test(test_statements), cmocka_unit_test(test_match),
-        cmocka_unit_test(test_functions),  cmocka_unit_test(test_tabs), cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_displays),   cmocka_unit_test(test_statements),
+        cmocka_unit_test(test_match),      cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_tabs),       cmocka_unit_test(test_layout),
         cmocka_unit_test(test_messages),   cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_depth),      cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_no_memory),

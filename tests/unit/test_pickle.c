@@ -30,14 +30,10 @@ static ctsc_status host_get(void *ctx, diag *d, const char *key, dtype dt, uint6
 
 static ctsc_status host_type(void *ctx, diag *d, const char *text, type **out) {
     (void)ctx;
-    if (!strcmp(text, "List[Optional[int]]"))
-        *out = type_list(type_optional(TYPE_INT));
-    else if (!strcmp(text, "List[str]"))
-        *out = type_list(TYPE_STR);
-    else if (!strcmp(text, "Dict[str, int]"))
-        *out = type_dict(TYPE_STR, TYPE_INT);
-    else
-        return diag_fail(d, CTSC_BAD_FILE, "no type %s", text);
+    if (!strcmp(text, "List[Optional[int]]")) *out = type_list(type_optional(TYPE_INT));
+    else if (!strcmp(text, "List[str]")) *out = type_list(TYPE_STR);
+    else if (!strcmp(text, "Dict[str, int]")) *out = type_dict(TYPE_STR, TYPE_INT);
+    else return diag_fail(d, CTSC_BAD_FILE, "no type %s", text);
     return CTSC_OK;
 }
 
@@ -289,10 +285,14 @@ static void test_bad_tensors(void **state) {
                          "ctorch._utils\n_rebuild_sparse_tensor\n)R."),
                    CTSC_UNSUPPORTED, "sparse");
     assert_refused(BYTES("\x80\2K\1Q."), CTSC_BAD_FILE, "not a storage");
-    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\7\0\0\0cuda:01\x85R."), CTSC_BAD_FILE, "Invalid device string: 'cuda:01'");
-    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\6\0\0\0cuda:1K\1\x86R."), CTSC_BAD_FILE, "Invalid device string: 'cuda:1:1'");
-    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\4\0\0\0cudaK\xff\x86R."), CTSC_BAD_FILE, "Could not parse device index '255'");
-    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\4\0\0\0meta\x85R."), CTSC_UNSUPPORTED, "device meta");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\7\0\0\0cuda:01\x85R."), CTSC_BAD_FILE,
+                   "Invalid device string: 'cuda:01'");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\6\0\0\0cuda:1K\1\x86R."), CTSC_BAD_FILE,
+                   "Invalid device string: 'cuda:1:1'");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\4\0\0\0cudaK\xff\x86R."), CTSC_BAD_FILE,
+                   "Could not parse device index '255'");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\4\0\0\0meta\x85R."), CTSC_UNSUPPORTED,
+                   "device meta");
     assert_refused(
         BYTES("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x8tQ."),
         CTSC_BAD_FILE, "a constructor or storage where a value is expected");
@@ -514,11 +514,11 @@ static void test_no_memory(void **state) {
 /* (torch.tensor([1., 2.]), 7) as torch.save(..., _use_new_zipfile_serialization=False) writes it.
  */
 /* clang-format off */
-#define OLD_HEAD                                                                                    \
-    "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."                                        \
-    "\x80\2M\xe9\3."                                                                                \
-    "\x80\2}(X\x0d\0\0\0little_endian\x88u."                                                         \
-    "\x80\2" "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"           \
+#define OLD_HEAD                                                                                   \
+    "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."                                      \
+    "\x80\2M\xe9\3."                                                                               \
+    "\x80\2}(X\x0d\0\0\0little_endian\x88u."                                                       \
+    "\x80\2" "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"         \
     "X\4\0\0\0" "1234X\3\0\0\0cpuK\2NtQK\0K\2\x85K\1\x85\x89" "ccollections\nOrderedDict\n)RtRK\7\x86."
 #define OLD_KEYS "\x80\2]X\4\0\0\0" "1234a."
 #define OLD_DATA "\2\0\0\0\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40"

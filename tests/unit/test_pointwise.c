@@ -21,7 +21,7 @@ typedef struct pointwise_case {
 
 #include "pointwise_cases.h"
 
-/* ---- values from text ------------------------------------------------------------------- */
+/* ---- values from text ------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;
@@ -47,10 +47,8 @@ static value pointwise_tensor(const char **text, dtype dt) {
     assert_int_equal(tensor_new(NULL, dt, ndim, sizes, &t), CTSC_OK);
     for (int64_t i = 0; i < t->numel; i++, p += *p == ',') {
         char *at = (char *)tensor_data(t) + (size_t)i * dtype_size(dt);
-        if (dtype_is_float(dt))
-            dtype_store_float(dt, at, strtod(p, (char **)&p));
-        else
-            dtype_store_int(dt, at, strtoll(p, (char **)&p, 10));
+        if (dtype_is_float(dt)) dtype_store_float(dt, at, strtod(p, (char **)&p));
+        else dtype_store_int(dt, at, strtoll(p, (char **)&p, 10));
     }
     p++;
     if (*p == 't') {
@@ -105,7 +103,7 @@ static void pointwise_release(int n, value *v) {
     for (int i = 0; i < n; i++) value_set(&v[i], value_none());
 }
 
-/* ---- comparing -------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool pointwise_close(double got, double want, double tol) {
     return got == want || (got != got && want != want) ||
@@ -146,7 +144,7 @@ static void pointwise_compare(const pointwise_case *c, value got, value want) {
     tensor_unref(same);
 }
 
-/* ---- running ---------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static ctsc_status pointwise_call(runtime *rt, diag *d, const char *key, int n, value *args,
                                   value *results) {
@@ -192,11 +190,9 @@ POINTWISE_TABLE(creations)
 POINTWISE_TABLE(random)
 POINTWISE_TABLE(special)
 
-/* ---- in place --------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
-static value pointwise_one(const char *text) {
-    return pointwise_value(&text);
-}
+static value pointwise_one(const char *text) { return pointwise_value(&text); }
 
 /* A row of a matrix changes through its view, and nothing else does. */
 static void pointwise_inplace_view(void **state) {
@@ -305,15 +301,16 @@ static void pointwise_precision(void **state) {
     };
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
         for (int i = 0; i <= 40000; i++) {
-            float x =
-                functions[k].low + (functions[k].high - functions[k].low) * ((float)i / 40000);
+            float x = functions[k].low +
+                      (functions[k].high - functions[k].low) * ((float)i / 40000);
             double want = functions[k].want(x), got = functions[k].got(x);
             if (fabs(got - want) > 4.8e-7 * fabs(want) + 1e-38)
                 fail_msg("%s(%.9g) is %.9g, not %.9g", functions[k].name, (double)x, got, want);
         }
 }
 
-/* What trunc_normal_ makes of uniform numbers is the same to the last bit, whether or not it is made in vectors. */
+/* What trunc_normal_ makes of uniform numbers is the same to the last bit, whether or not it is
+ * made in vectors. */
 static void pointwise_erfinv(void **state) {
     (void)state;
     enum { N = 70001 };
@@ -324,7 +321,9 @@ static void pointwise_erfinv(void **state) {
         tensor *whole, *t;
         assert_int_equal(tensor_new(NULL, DT_FLOAT32, 1, &size, &whole), CTSC_OK);
         float *x = tensor_data(whole);
-        for (int i = 0; i < N; i++) x[i] = i % 7 ? (float)i / (N / 2.0f) - 1.0f : copysignf(ldexpf(1.0f + (float)i / N, -(i % 160)), i % 2 ? x[i] : -1.0f);
+        for (int i = 0; i < N; i++)
+            x[i] = i % 7 ? (float)i / (N / 2.0f) - 1.0f
+                         : copysignf(ldexpf(1.0f + (float)i / N, -(i % 160)), i % 2 ? x[i] : -1.0f);
         x[0] = 1.5f, x[1] = -1.0f, x[2] = 0.0f, x[3] = -0.0f, x[4] = (float)NAN;
         assert_int_equal(tensor_slice(NULL, whole, 0, 0, N, step, &t), CTSC_OK);
         value arg = value_tensor_take(t), result = value_none();
@@ -332,7 +331,8 @@ static void pointwise_erfinv(void **state) {
         for (int i = 0; i < t->numel; i++) {
             float want = scalar_erfinv_f32(x[i * step]), got = TENSOR_AT(result.u.tensor, float)[i];
             if (memcmp(&want, &got, sizeof want) != 0 && want == want)
-                fail_msg("erfinv(%a) is %a, not %a", (double)x[i * step], (double)got, (double)want);
+                fail_msg("erfinv(%a) is %a, not %a", (double)x[i * step], (double)got,
+                         (double)want);
         }
         value_unref(result);
         value_unref(arg);
@@ -340,7 +340,8 @@ static void pointwise_erfinv(void **state) {
     }
 }
 
-/* The same numbers, whether they are drawn in blocks or, where dimensions are not in order, one by one. */
+/* The same numbers, whether they are drawn in blocks or, where dimensions are not in
+ * order, one by one. */
 static void pointwise_uniform_blocks(void **state) {
     (void)state;
     const int64_t sizes[] = {50, 70};
@@ -350,8 +351,11 @@ static void pointwise_uniform_blocks(void **state) {
         runtime_init(&rt);
         tensor *t, *view;
         assert_int_equal(tensor_new(NULL, DT_FLOAT32, 2, sizes, &t), CTSC_OK);
-        assert_int_equal(turned ? tensor_transpose(NULL, t, 0, 1, &view) : tensor_alias(NULL, t, &view), CTSC_OK);
-        value args[] = {value_tensor_take(view), value_float(-0.3), value_float(1.7), value_none()}, result = value_none();
+        assert_int_equal(turned ? tensor_transpose(NULL, t, 0, 1, &view)
+                                : tensor_alias(NULL, t, &view),
+                         CTSC_OK);
+        value args[] = {value_tensor_take(view), value_float(-0.3), value_float(1.7), value_none()},
+              result = value_none();
         assert_int_equal(pointwise_call(&rt, NULL, "aten::uniform_", 4, args, &result), CTSC_OK);
         value_unref(result);
         value_unref(args[0]);
@@ -362,7 +366,7 @@ static void pointwise_uniform_blocks(void **state) {
     tensor_unref(filled[1]);
 }
 
-/* ---- lack of memory --------------------------------------------------------------------- */
+/* ---- lack of memory -------------------------------------------------------------------------- */
 
 static counting count;
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* ---- tensors ---------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 typedef struct tensor_text {
     const char *name;
@@ -20,63 +20,117 @@ typedef struct tensor_text {
 } tensor_text;
 
 static const tensor_text tensor_texts[] = {
-    {"zero_dim_int", DT_INT64, 0, {0}, {5},
+    {"zero_dim_int",
+     DT_INT64,
+     0,
+     {0},
+     {5},
      "5\n"
      "[ CPULongType{} ]"},
-    {"zero_dim_float", DT_FLOAT32, 0, {0}, {2.5},
+    {"zero_dim_float",
+     DT_FLOAT32,
+     0,
+     {0},
+     {2.5},
      "2.5\n"
      "[ CPUFloatType{} ]"},
-    {"bool", DT_BOOL, 1, {2}, {1, 0},
+    {"bool",
+     DT_BOOL,
+     1,
+     {2},
+     {1, 0},
      " 1\n"
      " 0\n"
      "[ CPUBoolType{2} ]"},
-    {"ints", DT_INT64, 2, {2, 2}, {1, 22, -100, 4},
+    {"ints",
+     DT_INT64,
+     2,
+     {2, 2},
+     {1, 22, -100, 4},
      "  1  22\n"
      "-100   4\n"
      "[ CPULongType{2,2} ]"},
-    {"bytes", DT_UINT8, 1, {2}, {255, 0},
+    {"bytes",
+     DT_UINT8,
+     1,
+     {2},
+     {255, 0},
      " 255\n"
      "   0\n"
      "[ CPUByteType{2} ]"},
-    {"floats", DT_FLOAT32, 2, {2, 2}, {1.5, -2.25, 0.1, 3},
+    {"floats",
+     DT_FLOAT32,
+     2,
+     {2, 2},
+     {1.5, -2.25, 0.1, 3},
      " 1.5000 -2.2500\n"
      " 0.1000  3.0000\n"
      "[ CPUFloatType{2,2} ]"},
-    {"scaled", DT_FLOAT32, 1, {2}, {100000, 1.5},
+    {"scaled",
+     DT_FLOAT32,
+     1,
+     {2},
+     {100000, 1.5},
      " 1.0000e+05\n"
      " 1.5000e+00\n"
      "[ CPUFloatType{2} ]"},
-    {"small", DT_FLOAT64, 1, {2}, {0.001, 0.002},
+    {"small",
+     DT_FLOAT64,
+     1,
+     {2},
+     {0.001, 0.002},
      "0.001 *\n"
      " 1.0000\n"
      " 2.0000\n"
      "[ CPUDoubleType{2} ]"},
-    {"wide", DT_FLOAT32, 1, {3}, {1e-10, 1, 1000},
+    {"wide",
+     DT_FLOAT32,
+     1,
+     {3},
+     {1e-10, 1, 1000},
      " 1.0000e-10\n"
      " 1.0000e+00\n"
      " 1.0000e+03\n"
      "[ CPUFloatType{3} ]"},
-    {"big_ints", DT_INT64, 1, {2}, {1, 10000000000},
+    {"big_ints",
+     DT_INT64,
+     1,
+     {2},
+     {1, 10000000000},
      " 1.0000e+00\n"
      " 1.0000e+10\n"
      "[ CPULongType{2} ]"},
-    {"specials", DT_FLOAT32, 1, {3}, {1, NAN, -INFINITY},
+    {"specials",
+     DT_FLOAT32,
+     1,
+     {3},
+     {1, NAN, -INFINITY},
      " 1\n"
      "nan\n"
      "-inf\n"
      "[ CPUFloatType{3} ]"},
-    {"only_nan", DT_FLOAT32, 1, {1}, {NAN},
+    {"only_nan",
+     DT_FLOAT32,
+     1,
+     {1},
+     {NAN},
      "nan\n"
      "[ CPUFloatType{1} ]"},
-    {"half", DT_FLOAT16, 1, {2}, {1.5, 0.1},
+    {"half",
+     DT_FLOAT16,
+     1,
+     {2},
+     {1.5, 0.1},
      " 1.5000\n"
      " 0.1000\n"
      "[ CPUHalfType{2} ]"},
-    {"empty", DT_FLOAT32, 1, {0}, {0},
-     "[ CPUFloatType{0} ]"},
-    {"empty_2d", DT_FLOAT32, 2, {0, 3}, {0},
-     "[ CPUFloatType{0,3} ]"},
-    {"three", DT_INT64, 3, {2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7},
+    {"empty", DT_FLOAT32, 1, {0}, {0}, "[ CPUFloatType{0} ]"},
+    {"empty_2d", DT_FLOAT32, 2, {0, 3}, {0}, "[ CPUFloatType{0,3} ]"},
+    {"three",
+     DT_INT64,
+     3,
+     {2, 2, 2},
+     {0, 1, 2, 3, 4, 5, 6, 7},
      "(1,.,.) = \n"
      "  0  1\n"
      "  2  3\n"
@@ -85,19 +139,34 @@ static const tensor_text tensor_texts[] = {
      "  4  5\n"
      "  6  7\n"
      "[ CPULongType{2,2,2} ]"},
-    {"four", DT_FLOAT32, 4, {2, 1, 1, 2}, {0.5, 1, 2, 3},
+    {"four",
+     DT_FLOAT32,
+     4,
+     {2, 1, 1, 2},
+     {0.5, 1, 2, 3},
      "(1,1,.,.) = \n"
      "  0.5000  1.0000\n"
      "\n"
      "(2,1,.,.) = \n"
      "  2  3\n"
      "[ CPUFloatType{2,1,1,2} ]"},
-    {"scaled_2d", DT_FLOAT32, 2, {2, 2}, {1500000, 2, 3, 4},
+    {"scaled_2d",
+     DT_FLOAT32,
+     2,
+     {2, 2},
+     {1500000, 2, 3, 4},
      " 1.5e+06        2\n"
      "       3        4\n"
      "[ CPUFloatType{2,2} ]"},
-    {"columns", DT_INT64, 2, {2, 20}, {100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139},
-     "Columns 1 to 16 100  101  102  103  104  105  106  107  108  109  110  111  112  113  114  115\n"
+    {"columns",
+     DT_INT64,
+     2,
+     {2, 20},
+     {100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113,
+      114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127,
+      128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139},
+     "Columns 1 to 16 100  101  102  103  104  105  106  107  108  109  110  111  112  113  114  "
+     "115\n"
      " 120  121  122  123  124  125  126  127  128  129  130  131  132  133  134  135\n"
      "\n"
      "Columns 17 to 20 116  117  118  119\n"
@@ -122,7 +191,8 @@ static void test_tensors(void **state) {
         tensor *t = tensor_of(c);
         strbuf got = STRBUF_INIT;
         tensor_print(t, &got);
-        if (strcmp(sb_str(&got), c->text)) fail_msg("%s:\n%s\nnot\n%s", c->name, sb_str(&got), c->text);
+        if (strcmp(sb_str(&got), c->text))
+            fail_msg("%s:\n%s\nnot\n%s", c->name, sb_str(&got), c->text);
         sb_free(&got);
         tensor_unref(t);
     }
@@ -162,7 +232,7 @@ static void test_no_memory(void **state) {
     tensor_unref(t);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void check(value v, const char *want) { /* takes v */
     strbuf got = STRBUF_INIT;
@@ -201,9 +271,7 @@ static void test_floats(void **state) {
 static value complex_of(double re, double im) {
     return (value){.tag = V_COMPLEX, .u.complex = complex_new(re, im)};
 }
-static value text(const char *s) {
-    return value_str_take(str_new(s, strlen(s)));
-}
+static value text(const char *s) { return value_str_take(str_new(s, strlen(s))); }
 
 static void test_scalars(void **state) {
     (void)state;

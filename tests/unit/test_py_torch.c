@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_py_torch.c - the evaluator's library: torch, torch.jit, math, typing, enum, copy and the rest. Whole
- * programs against what PyTorch prints (py_torch_cases.h), errors, the marks that decorators leave, objects
- * as values, and every allocation failing in turn.
+ * test_py_torch.c - the evaluator's library: torch, torch.jit, math, typing, enum, copy and the
+ * rest. Whole programs against what PyTorch prints (py_torch_cases.h), errors, the marks that
+ * decorators leave, objects as values, and every allocation failing in turn.
  */
 #include "support.h"
 
@@ -26,8 +26,12 @@ typedef struct evaluation {
 static void evaluation_print(void *ctx, const char *text, size_t len) {
     sb_write(&((evaluation *)ctx)->printed, text, len);
 }
-static void evaluation_warn(void *ctx, const char *text) { sb_puts(&((evaluation *)ctx)->warned, text); }
-static void evaluation_seed(void *ctx, uint64_t seed) { generator_seed(&((evaluation *)ctx)->rt.rng, seed); }
+static void evaluation_warn(void *ctx, const char *text) {
+    sb_puts(&((evaluation *)ctx)->warned, text);
+}
+static void evaluation_seed(void *ctx, uint64_t seed) {
+    generator_seed(&((evaluation *)ctx)->rt.rng, seed);
+}
 
 static void evaluation_run_with(evaluation *e, const char *text, bool skip_init) {
     memset(e, 0, sizeof *e);
@@ -40,11 +44,15 @@ static void evaluation_run_with(evaluation *e, const char *text, bool skip_init)
     e->rt.warn = evaluation_warn;
     e->rt.sink_ctx = e;
     e->ops = (op_ctx){.diag = &e->d, .rt = &e->rt};
-    py_host host = {
-        .ctx = e, .print = evaluation_print, .seed = evaluation_seed, .ops = &e->ops, .skip_init = skip_init};
+    py_host host = {.ctx = e,
+                    .print = evaluation_print,
+                    .seed = evaluation_seed,
+                    .ops = &e->ops,
+                    .skip_init = skip_init};
     source *src = source_new("test.py", text, strlen(text));
     if (!src) diag_no_memory(&e->d);
-    if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host, &py_torch_library)) e->module = py_run_module(&e->p, "test", src);
+    if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host, &py_torch_library))
+        e->module = py_run_module(&e->p, "test", src);
     source_unref(src);
 }
 
@@ -91,7 +99,8 @@ static void test_programs(void **state) {
 static void test_warnings(void **state) {
     (void)state;
     evaluation e;
-    evaluation_run(&e, "import warnings\nwarnings.warn('careful')\nwarnings.warn(UserWarning('twice'))\n");
+    evaluation_run(
+        &e, "import warnings\nwarnings.warn('careful')\nwarnings.warn(UserWarning('twice'))\n");
     evaluation_succeeded(&e);
     assert_non_null(strstr(sb_str(&e.warned), "careful"));
     evaluation_free(&e);
@@ -101,10 +110,13 @@ static void test_warnings(void **state) {
 
 static void test_errors(void **state) {
     (void)state;
-    static const struct { const char *program, *exception, *text;
+    static const struct {
+        const char *program, *exception, *text;
     } cases[] = {
-        {"import torch\ntorch.device('tpu')\n", "builtins.RuntimeError", "device type at start of device string: tpu"},
-        {"import torch\ntorch.device('cuda', -1)\n", "builtins.RuntimeError", "Invalid device string: 'cuda:-1'"},
+        {"import torch\ntorch.device('tpu')\n", "builtins.RuntimeError",
+         "device type at start of device string: tpu"},
+        {"import torch\ntorch.device('cuda', -1)\n", "builtins.RuntimeError",
+         "Invalid device string: 'cuda:-1'"},
         {"import torch\ntorch.zeros(2) + torch.zeros(3)\n", "builtins.RuntimeError",
          "must match the size of tensor b (3)"},
         {"import torch\ntorch.relu('a')\n", "builtins.TypeError",
@@ -113,41 +125,55 @@ static void test_errors(void **state) {
          "index 5 is out of bounds for dimension 0 with size 2"},
         {"import torch\ntorch.zeros(2)[0, 0]\n", "builtins.IndexError",
          "too many indices for tensor of dimension 1"},
-        {"import torch\ntorch.zeros(2, 3).sum(7)\n", "builtins.IndexError", "Dimension out of range"},
+        {"import torch\ntorch.zeros(2, 3).sum(7)\n", "builtins.IndexError",
+         "Dimension out of range"},
         {"import torch\ntorch.tensor([[1, 2], [3]])\n", "builtins.ValueError",
          "expected sequence of length 2 at dim 1 (got 1)"},
-        {"import torch\ntorch.tensor(['a'])\n", "builtins.TypeError", "must be a sequence of numbers"},
+        {"import torch\ntorch.tensor(['a'])\n", "builtins.TypeError",
+         "must be a sequence of numbers"},
         {"import torch\nl = []\nl.append(l)\ntorch.tensor(l)\n", "builtins.ValueError",
          "too many dimensions"},
         {"import torch\nl = []\nl.append(l)\ntorch.cat(l)\n", "builtins.TypeError",
-         "cat(): argument 'tensors' (position 1) must be tuple of Tensors, but found element of type list at pos 0"},
-        /* Only overloads that can be meant are candidates: the one that is left says what it cannot take, several are listed. */
+         "cat(): argument 'tensors' (position 1) must be tuple of Tensors, but found element of "
+         "type list at pos 0"},
+        /* Only overloads that can be meant are candidates: the one that is left says what it cannot
+         * take, several are listed. */
         {"import torch\ntorch.zeros((2, 1.5))\n", "builtins.TypeError",
-         "zeros(): argument 'size' (position 1) must be tuple of ints, but found element of type float at pos 1"},
+         "zeros(): argument 'size' (position 1) must be tuple of ints, but found element of type "
+         "float at pos 1"},
         {"import torch\ntorch.zeros(2, 3, 1.5)\n", "builtins.TypeError",
-         "zeros(): argument 'size' (position 1) must be tuple of ints, but found element of type float at pos 2"},
-        {"import torch\ntorch.zeros(2, dtype='a')\n", "builtins.TypeError", "zeros(): argument 'dtype' must be "},
-        {"import torch\ntorch.relu()\n", "builtins.TypeError", "relu() received an invalid combination of arguments - got (), but"},
-        {"import torch\ntorch.add('a', 1)\n", "builtins.TypeError", "add() received an invalid combination of arguments - got (str, int), but"},
-        {"import torch\ntorch.zeros(1 << 40, 1 << 20)\n", NULL, "more than the memory limit allows"},
+         "zeros(): argument 'size' (position 1) must be tuple of ints, but found element of type "
+         "float at pos 2"},
+        {"import torch\ntorch.zeros(2, dtype='a')\n", "builtins.TypeError",
+         "zeros(): argument 'dtype' must be "},
+        {"import torch\ntorch.relu()\n", "builtins.TypeError",
+         "relu() received an invalid combination of arguments - got (), but"},
+        {"import torch\ntorch.add('a', 1)\n", "builtins.TypeError",
+         "add() received an invalid combination of arguments - got (str, int), but"},
+        {"import torch\ntorch.zeros(1 << 40, 1 << 20)\n", NULL,
+         "more than the memory limit allows"},
         {"import torch\ntorch.nothing\n", "builtins.AttributeError", "nothing"},
         {"import torch\ntorch.set_default_dtype(torch.float64)\n", NULL, "are not supported"},
-        {"import torch\ntorch.jit.trace(1, 2)\n", NULL, "torch.jit.trace: only modules and functions can be traced"},
+        {"import torch\ntorch.jit.trace(1, 2)\n", NULL,
+         "torch.jit.trace: only modules and functions can be traced"},
         {"import torch\ntorch.jit.script(3)\n", NULL, "cannot compile an object of type 'int'"},
         {"import torch\nt = torch.zeros(2)\nt.colour = 1\n", NULL,
          "setting the attribute 'colour' of a tensor"},
         {"import torch\ntorch.zeros(1, 2) @ [1]\n", "builtins.TypeError",
          "unsupported operand type(s) for @"},
-        {"import os\nos.getcwd()\n", NULL, "os.getcwd is not available while a program is being compiled"},
+        {"import os\nos.getcwd()\n", NULL,
+         "os.getcwd is not available while a program is being compiled"},
         {"import numpy as np\nnp.polyfit([1], [2], 3)\n", NULL, "numpy.polyfit is not available"},
-        {"import torchvision\ntorchvision.models.resnet18()\n", "builtins.ModuleNotFoundError", "No module named 'torchvision'"},
-        {"import torch\nclass S(torch.optim.Optimizer):\n    pass\nS()\n", NULL, "torch.optim.Optimizer is not available"},
+        {"import torchvision\ntorchvision.models.resnet18()\n", "builtins.ModuleNotFoundError",
+         "No module named 'torchvision'"},
+        {"import torch\nclass S(torch.optim.Optimizer):\n    pass\nS()\n", NULL,
+         "torch.optim.Optimizer is not available"},
         {"import math\nmath.sqrt(-1)\n", "builtins.ValueError", "math domain error"},
         {"import math\nmath.factorial(30)\n", "builtins.OverflowError", "64 bits"},
         {"import collections\ncollections.namedtuple('P', 'x x')\n", "builtins.ValueError",
          "duplicate field name"},
-        {"from dataclasses import dataclass\n@dataclass\nclass D:\n    x: int\nD()\n", "builtins.TypeError",
-         "missing 1 required"},
+        {"from dataclasses import dataclass\n@dataclass\nclass D:\n    x: int\nD()\n",
+         "builtins.TypeError", "missing 1 required"},
         {"import copy\nl = []\nfor i in range(3000):\n    l = [l]\ncopy.deepcopy(l)\n",
          "builtins.RecursionError", "recursion"},
         {"from typing import Optional\nOptional[int, str]\n", "builtins.TypeError",
@@ -187,7 +213,9 @@ static void test_marks(void **state) {
                        "@torch.jit.interface\nclass I: pass\n"
                        "T = Union[int, Optional[str]]\nU = int | None\nV = dict[str, List[int]]\n");
     evaluation_succeeded(&e);
-    static const struct { const char *name; py_script_mode mode;
+    static const struct {
+        const char *name;
+        py_script_mode mode;
     } modes[] = {{"a", PY_SCRIPT}, {"b", PY_EXPORT}, {"c", PY_IGNORE},
                  {"d", PY_UNUSED}, {"f", PY_UNUSED}, {"g", PY_DEFAULT}};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
@@ -213,16 +241,20 @@ static void test_marks(void **state) {
 static void test_values(void **state) {
     (void)state;
     evaluation e;
-    evaluation_run(&e, "import torch\na = [1, 2]\nb = {'x': [torch.zeros(1)]}\nc = (1, 'x', None, 2.5)\nd = "
-                       "[]\nf = [1, 'x']\n"
-                       "g = torch.float16\nh = print\n");
+    evaluation_run(
+        &e, "import torch\na = [1, 2]\nb = {'x': [torch.zeros(1)]}\nc = (1, 'x', None, 2.5)\nd = "
+            "[]\nf = [1, 'x']\n"
+            "g = torch.float16\nh = print\n");
     evaluation_succeeded(&e);
-    static const struct { const char *name, *type;
-    } inferred[] = {{"a", "int[]"},
-                    {"b", "Dict(str, Tensor[])"},
-                    {"c", "(int, str, NoneType, float)"},
-                    {"d", "Tensor[]"},
-                    {"g", "int"}};
+    static const struct {
+        const char *name, *type;
+    } inferred[] = {
+        {"a", "int[]"},
+        {"b", "Dict(str, Tensor[])"},
+        {"c", "(int, str, NoneType, float)"},
+        {"d", "Tensor[]"},
+        {"g", "int"},
+    };
     source_range nowhere = {0};
     for (size_t i = 0; i < sizeof inferred / sizeof *inferred; i++) {
         value v;
@@ -239,7 +271,10 @@ static void test_values(void **state) {
     assert_true(py_to_value(&e.p, nowhere, evaluation_global(&e, "a"), type_list(TYPE_FLOAT), &v));
     assert_true(list_get(v.u.list, 1).u.f == 2.0);
     value_unref(v);
-    static const struct { const char *name; bool typed; } bad[] = {{"f", false}, {"h", false}, {"c", true}};
+    static const struct {
+        const char *name;
+        bool typed;
+    } bad[] = {{"f", false}, {"h", false}, {"c", true}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(py_to_value(&e.p, nowhere, evaluation_global(&e, bad[i].name),
                                  bad[i].typed ? type_list(TYPE_INT) : NULL, &v));
@@ -252,9 +287,10 @@ static void test_values(void **state) {
 static void test_skip_init(void **state) {
     (void)state;
     evaluation e;
-    evaluation_run_with(
-        &e, "import torch\nx = torch.zeros(3)\ny = x.uniform_(1, 2)\nz = torch.ones(1).normal_().item()\n",
-        true);
+    evaluation_run_with(&e,
+                        "import torch\nx = torch.zeros(3)\ny = x.uniform_(1, 2)\nz = "
+                        "torch.ones(1).normal_().item()\n",
+                        true);
     evaluation_succeeded(&e);
     assert_ptr_equal(evaluation_global(&e, "x"), evaluation_global(&e, "y"));
     assert_true(tensor_item_float(evaluation_global(&e, "x")->u.v.u.tensor) == 0);
@@ -270,7 +306,8 @@ static void test_faults(void **state) {
         "import torch, math, copy\nfrom typing import List\nfrom collections import namedtuple\n"
         "x = torch.arange(6).view(2, 3)\nx[0, 1:] = torch.tensor([7, 8])\ny = (x[:, None] * 2 + "
         "1).float().sum(dim=1)\n"
-        "P = namedtuple('P', 'a b')\nq = copy.deepcopy([P(x, {'k': [1.5]})])\nm = x.max(1).values\nt = "
+        "P = namedtuple('P', 'a b')\nq = copy.deepcopy([P(x, {'k': [1.5]})])\nm = "
+        "x.max(1).values\nt = "
         "List[int]\n"
         "z = torch.cat([y, y])[torch.tensor([True, False, True, False])].tolist()\n";
     evaluation e;
@@ -294,8 +331,9 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_programs), cmocka_unit_test(test_warnings), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_marks),    cmocka_unit_test(test_values),   cmocka_unit_test(test_skip_init),
+        cmocka_unit_test(test_programs), cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_skip_init),
         cmocka_unit_test(test_faults),
     };
     mem_set_hook(counting_hook, &count);

@@ -29,9 +29,7 @@ RUN_CASES(orders)
 
 /* Element k of every large tensor: small enough that int sums are exact, with no pattern of a
  * chunk's length. */
-static int64_t pattern(int64_t k) {
-    return (int64_t)((uint64_t)k * 2654435761u >> 7) % 1000 - 500;
-}
+static int64_t pattern(int64_t k) { return (int64_t)((uint64_t)k * 2654435761u >> 7) % 1000 - 500; }
 
 static tensor *large(dtype dt, int64_t rows, int64_t columns) {
     tensor *t;

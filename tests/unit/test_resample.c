@@ -17,21 +17,28 @@ static const opcase pooling[] = {
      "f32[1,2,3,2]{0.9 1.4 0.9 1.4 0.9 1.4 1.7 1.2 1.7 1.2 1.7 0.3}"},
     {"aten::max_pool2d", "f32[1,2,3]{1 nan 3 4 5 6} [2] [1]", "f32[1,1,2]{nan nan}"},
     {"aten::max_pool2d",
-     "f32[2,2,3,5]{1 5 2 -3 9 4 0 7 7 9 9 9 9 9 9 -1 -2 nan 3 9 -4 -5 6 2 9 1 2 3 4 5 3 1 4 1 5 9 2 "
+     "f32[2,2,3,5]{1 5 2 -3 9 4 0 7 7 9 9 9 9 9 9 -1 -2 nan 3 9 -4 -5 6 2 9 1 2 3 4 5 3 1 4 1 5 9 "
+     "2 "
      "6 5 3 0 0 0 0 0 2 7 1 8 2 8 1 8 nan 4 0 0 0 0 0} [2]",
      "f32[2,2,1,2]{5 7 -1 nan 9 6 8 nan}"},
     /* what a mean is, and what needs no computing */
     {"aten::adaptive_avg_pool2d", "c64[1,1,2]{1:2 3:4} [1,1]", "c64[1,1,1]{2:3}"},
     {"aten::adaptive_avg_pool1d", "i32[0,8,8]{} [5]", "i32[0,8,5]{}"},
     {"aten::adaptive_avg_pool2d", "i64[1,0,4,6]{} [3,2]", "i64[1,0,3,2]{}"},
-    {"aten::adaptive_avg_pool2d", "i64[1,1,1,2]{1 2} [1,2]", "!\"adaptive_avg_pool2d\" not implemented for 'Long'"},
+    {"aten::adaptive_avg_pool2d", "i64[1,1,1,2]{1 2} [1,2]",
+     "!\"adaptive_avg_pool2d\" not implemented for 'Long'"},
     /* integers, which PyTorch takes since 2.0, beyond what a double holds; ties go to the first */
-    {"aten::max_pool2d", "i64[1,2,3]{-9223372036854775808 -9007199254740993 9007199254740993 9007199254740992 1 2} [2] [1]",
+    {"aten::max_pool2d",
+     "i64[1,2,3]{-9223372036854775808 -9007199254740993 9007199254740993 9007199254740992 1 2} [2] "
+     "[1]",
      "i64[1,1,2]{9007199254740992 9007199254740993}"},
     {"aten::max_pool2d", "u8[1,2,2]{1 255 7 255} [2] [2] [1]", "u8[1,2,2]{1 255 7 255}"},
-    {"aten::max_pool2d_with_indices", "i8[1,2,2]{-128 -128 -128 -128} [2] [2] [1]", "i8[1,2,2]{-128 -128 -128 -128} i64[1,2,2]{0 1 2 3}"},
-    {"aten::max_pool1d_with_indices", "i32[1,6]{-19 4 -3 -11 6 6} [3] [1] [1] [2]", "i32[1,4]{4 6 6 6} i64[1,4]{1 4 5 4}"},
-    {"aten::max_pool1d", "i64[1,4]{1 2 3 4} [2]", "!\"max_pool1d_impl\" not implemented for 'Long'"},
+    {"aten::max_pool2d_with_indices", "i8[1,2,2]{-128 -128 -128 -128} [2] [2] [1]",
+     "i8[1,2,2]{-128 -128 -128 -128} i64[1,2,2]{0 1 2 3}"},
+    {"aten::max_pool1d_with_indices", "i32[1,6]{-19 4 -3 -11 6 6} [3] [1] [1] [2]",
+     "i32[1,4]{4 6 6 6} i64[1,4]{1 4 5 4}"},
+    {"aten::max_pool1d", "i64[1,4]{1 2 3 4} [2]",
+     "!\"max_pool1d_impl\" not implemented for 'Long'"},
     {"aten::max_pool2d", "b[1,2,2]{1 0 1 0} [2]", "!\"max_pool2d\" not implemented for 'Bool'"},
     {"aten::max_pool2d_with_indices",
      "f32[1,5,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 1.7 "
@@ -464,10 +471,12 @@ static void test_threads(void **state) {
         const char *op;
         int n;
         const value *args;
-    } runs[] = {{"aten::max_pool2d", 4, pool},
-                {"aten::avg_pool2d", 4, pool},
-                {"aten::upsample_bilinear2d", 3, resize},
-                {"aten::softmax.int", 2, soft}};
+    } runs[] = {
+        {"aten::max_pool2d", 4, pool},
+        {"aten::avg_pool2d", 4, pool},
+        {"aten::upsample_bilinear2d", 3, resize},
+        {"aten::softmax.int", 2, soft},
+    };
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         value results[2] = {value_none(), value_none()};
         op_ctx cx = {0};

@@ -341,7 +341,7 @@ static void test_packing(void **state) {
     opcase_run(packing, sizeof packing / sizeof packing[0]);
 }
 
-/* ---- constant weights, packed when they are used a second time -------------------------------------------- */
+/* ---- constant weights, packed when they are used a second time ------------------------------- */
 
 enum { LAYER_ARGS = 9, LAYER_SETS = 4 };
 
@@ -353,10 +353,18 @@ typedef struct layer_case {
 } layer_case;
 
 static const layer_case layer_cases[] = {
-    {"aten::lstm.input", 7, 1, 20, 70, 2, 1, true},  {"aten::lstm.input", 4, 5, 33, 64, 1, 2, true},  {"aten::lstm.input", 3, 30, 8, 40, 1, 1, false},
-    {"aten::lstm.data", 6, 4, 20, 37, 1, 2, true},   {"aten::lstm.data", 5, 16, 9, 200, 2, 1, true},  {"aten::lstm.input", 1, 1, 1, 1, 1, 2, true},
-    {"aten::gru.input", 7, 1, 20, 70, 2, 2, true},   {"aten::gru.input", 4, 17, 33, 64, 1, 1, false}, {"aten::gru.data", 6, 5, 20, 37, 1, 2, true},
-    {"aten::rnn_tanh.input", 5, 3, 12, 100, 1, 2, true}, {"aten::rnn_relu.input", 5, 1, 12, 300, 1, 1, true}, {"aten::rnn_relu.data", 6, 6, 5, 31, 2, 1, false},
+    {"aten::lstm.input", 7, 1, 20, 70, 2, 1, true},
+    {"aten::lstm.input", 4, 5, 33, 64, 1, 2, true},
+    {"aten::lstm.input", 3, 30, 8, 40, 1, 1, false},
+    {"aten::lstm.data", 6, 4, 20, 37, 1, 2, true},
+    {"aten::lstm.data", 5, 16, 9, 200, 2, 1, true},
+    {"aten::lstm.input", 1, 1, 1, 1, 1, 2, true},
+    {"aten::gru.input", 7, 1, 20, 70, 2, 2, true},
+    {"aten::gru.input", 4, 17, 33, 64, 1, 1, false},
+    {"aten::gru.data", 6, 5, 20, 37, 1, 2, true},
+    {"aten::rnn_tanh.input", 5, 3, 12, 100, 1, 2, true},
+    {"aten::rnn_relu.input", 5, 1, 12, 300, 1, 1, true},
+    {"aten::rnn_relu.data", 6, 6, 5, 31, 2, 1, false},
 };
 
 static tensor *layer_tensor(int ndim, const int64_t *sizes, float scale) {
@@ -377,18 +385,19 @@ static value layer_list(size_t n, tensor *const *of) {
     return value_list_take(l);
 }
 
-static bool layer_is_packed(const layer_case *c) {
-    return strstr(c->key, ".data") != NULL;
-}
+static bool layer_is_packed(const layer_case *c) { return strstr(c->key, ".data") != NULL; }
 
-/* What comes before the parameters: the input, the sizes of batches, the first states. Returns how many. */
+/* What comes before the parameters: the input, the sizes of batches, the first states.
+ * Returns how many. */
 static int layer_inputs(const layer_case *c, value *args) {
-    int64_t rows = 0, h_sizes[3] = {c->layers * c->directions, c->batch, c->hidden}, x_sizes[3] = {c->steps, c->batch, c->features};
+    int64_t rows = 0, h_sizes[3] = {c->layers * c->directions, c->batch, c->hidden},
+            x_sizes[3] = {c->steps, c->batch, c->features};
     int n = 0;
     if (layer_is_packed(c)) {
         tensor *sizes;
         assert_int_equal(tensor_new(NULL, DT_INT64, 1, &c->steps, &sizes), CTSC_OK);
-        for (int64_t i = 0; i < c->steps; i++) rows += TENSOR_AT(sizes, int64_t)[i] = i + 1 < c->batch ? c->batch - i : 1;
+        for (int64_t i = 0; i < c->steps; i++)
+            rows += TENSOR_AT(sizes, int64_t)[i] = i + 1 < c->batch ? c->batch - i : 1;
         int64_t data[2] = {rows, c->features};
         args[n++] = value_tensor_take(layer_tensor(2, data, 2));
         args[n++] = value_tensor_take(sizes);
@@ -396,19 +405,25 @@ static int layer_inputs(const layer_case *c, value *args) {
         args[n++] = value_tensor_take(layer_tensor(3, x_sizes, 2));
     }
     tensor *h = layer_tensor(3, h_sizes, 1);
-    args[n++] = strstr(c->key, "lstm") ? layer_list(2, (tensor *[]){h, layer_tensor(3, h_sizes, 1)}) : value_tensor_take(h);
+    args[n++] = strstr(c->key, "lstm") ? layer_list(2, (tensor *[]){h, layer_tensor(3, h_sizes, 1)})
+                                       : value_tensor_take(h);
     return n;
 }
 
 /* The parameters, as they are, and as constants. */
 static void layer_parameters(const layer_case *c, value *plain, value *constant) {
-    int gates = strstr(c->key, "lstm") ? 4 : strstr(c->key, "gru") ? 3 : 1, per = c->biased ? 4 : 2, n = 0;
+    int gates = strstr(c->key, "lstm")  ? 4
+                : strstr(c->key, "gru") ? 3
+                                        : 1,
+        per = c->biased ? 4 : 2, n = 0;
     tensor *of[LAYER_SETS * 4], *own[LAYER_SETS * 4];
     int64_t width = gates * c->hidden;
     for (int set = 0; set < c->layers * c->directions; set++) {
-        int64_t features = set < c->directions ? c->features : c->directions * c->hidden, sizes[2][2] = {{width, features}, {width, c->hidden}};
+        int64_t features = set < c->directions ? c->features : c->directions * c->hidden,
+                sizes[2][2] = {{width, features}, {width, c->hidden}};
         for (int i = 0; i < per; i++, n++) {
-            of[n] = i < 2 ? layer_tensor(2, sizes[i], 4 / sqrtf((float)sizes[i][1])) : layer_tensor(1, &width, 1);
+            of[n] = i < 2 ? layer_tensor(2, sizes[i], 4 / sqrtf((float)sizes[i][1]))
+                          : layer_tensor(1, &width, 1);
             assert_int_equal(tensor_constant(NULL, of[n], &own[n]), CTSC_OK);
         }
     }
@@ -427,14 +442,18 @@ static void layer_near(const value *got, const value *want) {
     if (want->tag != V_TENSOR) return;
     assert_true(tensor_same_shape(got->u.tensor, want->u.tensor));
     for (int64_t i = 0; i < want->u.tensor->numel; i++)
-        assert_true(fabsf(TENSOR_AT(got->u.tensor, float)[i] - TENSOR_AT(want->u.tensor, float)[i]) < 2e-5f);
+        assert_true(fabsf(TENSOR_AT(got->u.tensor, float)[i] -
+                          TENSOR_AT(want->u.tensor, float)[i]) < 2e-5f);
 }
 
 static void layer_same(const value *got, const value *want) {
-    if (want->tag == V_TENSOR) assert_memory_equal(tensor_data(got->u.tensor), tensor_data(want->u.tensor), (size_t)want->u.tensor->numel * sizeof(float));
+    if (want->tag == V_TENSOR)
+        assert_memory_equal(tensor_data(got->u.tensor), tensor_data(want->u.tensor),
+                            (size_t)want->u.tensor->numel * sizeof(float));
 }
 
-/* Near what the weights as they are give, and, once they are packed, the same bits with any number of threads. */
+/* Near what the weights as they are give, and, once they are packed, the same bits with any
+ * number of threads. */
 static void test_constant_weights(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof layer_cases / sizeof *layer_cases; i++) {
@@ -442,7 +461,8 @@ static void test_constant_weights(void **state) {
         value args[LAYER_ARGS] = {{0}}, constant, want[3], first[3], got[3];
         int at = layer_inputs(c, args), n = at;
         layer_parameters(c, &args[n++], &constant);
-        args[n++] = value_bool(c->biased), args[n++] = value_int(c->layers), args[n++] = value_float(0), args[n++] = value_bool(false);
+        args[n++] = value_bool(c->biased), args[n++] = value_int(c->layers),
+        args[n++] = value_float(0), args[n++] = value_bool(false);
         args[n++] = value_bool(c->directions == 2);
         if (!layer_is_packed(c)) args[n++] = value_bool(false);
         assert_int_equal(n, LAYER_ARGS);
@@ -463,7 +483,8 @@ static void test_constant_weights(void **state) {
         limits l = {.cancelled = &cancelled}, *outer = limits_use(&l);
         ctsc_status st = layer_call(c, args, got);
         limits_use(outer);
-        bool packs = gemm_micro_best(DT_FLOAT32) != NULL; /* else it is one product after the other, none of which takes long */
+        /* else it is one product after the other, none of which takes long */
+        bool packs = gemm_micro_best(DT_FLOAT32) != NULL;
         assert_true(st == CTSC_LIMIT || (!packs && st == CTSC_OK));
         for (int k = 0; st == CTSC_OK && k < 3; k++) value_unref(got[k]);
         for (int k = 0; k < 3; k++) value_unref(want[k]), value_unref(first[k]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_scalar_math.c - the elementary functions of ir/scalar/scalar_ops.h against libm's double functions, over
- * every exponent of float and both signs, special values included.
+ * test_scalar_math.c - the elementary functions of ir/scalar/scalar_ops.h against libm's double
+ * functions, over every exponent of float and both signs, special values included.
  *
- * An error is counted in units in the last place of the float nearest to the true result (denormal results:
- * in units of the smallest one). The limits are what the functions reach plus a little.
+ * An error is counted in units in the last place of the float nearest to the true result (denormal
+ * results: in units of the smallest one). The limits are what the functions reach plus a little.
  */
 #include "support.h"
 
@@ -19,26 +19,18 @@ typedef struct math_case {
     double limit; /* in ulp */
 } math_case;
 
-static double math_sigmoid(double x) {
-    return 1 / (1 + exp(-x));
-}
+static double math_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 /* The short forms have no denormal results, and are infinite where 2^n is. */
 static double math_short(double y) {
-    return y < 0x1p-126 * 0.70710678118654752 ? 0 : y > 0x1p127 * 1.41421356237309505 ? INFINITY : y;
+    return y < 0x1p-126 * 0.70710678118654752  ? 0
+           : y > 0x1p127 * 1.41421356237309505 ? INFINITY
+                                               : y;
 }
-static double math_exp_short(double x) {
-    return math_short(exp(x));
-}
-static double math_exp2_short(double x) {
-    return math_short(exp2(x));
-}
-static float math_below(float x) {
-    return scalar_exp_below_f32(-fabsf(x));
-}
-static double math_exp_below(double x) {
-    return math_short(exp(-fabs(x)));
-}
+static double math_exp_short(double x) { return math_short(exp(x)); }
+static double math_exp2_short(double x) { return math_short(exp2(x)); }
+static float math_below(float x) { return scalar_exp_below_f32(-fabsf(x)); }
+static double math_exp_below(double x) { return math_short(exp(-fabs(x))); }
 
 static const math_case math_cases[] = {
     {"exp", scalar_exp_f32, exp, 1.6},
@@ -62,7 +54,9 @@ static const math_case math_cases[] = {
 static double math_error(float got, double want) {
     if (want != want) return got != got ? 0 : INFINITY;
     if (fabs(want) >= 0x1.ffffffp127)
-        return isinf(got) && (got > 0) == (want > 0) ? 0 : fabsf(got) >= 0x1.fffffep127f ? 1 : INFINITY;
+        return isinf(got) && (got > 0) == (want > 0) ? 0
+               : fabsf(got) >= 0x1.fffffep127f       ? 1
+                                                     : INFINITY;
     if (!isfinite(got)) return INFINITY;
     int e;
     frexp(want, &e);
@@ -85,15 +79,17 @@ static void math_sweep(void **state) {
         for (uint32_t e = 0; e < 256; e++)
             for (uint32_t sign = 0; sign < 2; sign++)
                 for (int i = 0; i < 2000; i++) {
-                    uint32_t mantissa = i == 0 ? 0 : i == 1 ? 0x7fffff : math_random(&seed) & 0x7fffff;
+                    uint32_t mantissa = i == 0   ? 0
+                                        : i == 1 ? 0x7fffff
+                                                 : math_random(&seed) & 0x7fffff;
                     float x = scalar_from_bits_f32(sign << 31 | e << 23 | mantissa);
                     double error = math_error(c->got(x), c->want(x));
                     if (error > worst) worst = error, where = x;
                 }
         if (getenv("VERBOSE")) printf("%-10s %.3f ulp at %.9g\n", c->name, worst, (double)where);
         if (!(worst <= c->limit))
-            fail_msg("%s(%.9g) is %.9g, not %.17g: %.2f ulp", c->name, (double)where, (double)c->got(where),
-                     c->want(where), worst);
+            fail_msg("%s(%.9g) is %.9g, not %.17g: %.2f ulp", c->name, (double)where,
+                     (double)c->got(where), c->want(where), worst);
     }
 }
 
@@ -121,24 +117,27 @@ static void math_pow(void **state) {
             float got = scalar_pow_f32(special[i], special[j]);
             double want = pow(special[i], special[j]);
             if (math_error(got, want) > 1 || (want == 0 && !signbit(got) != !signbit(want)))
-                fail_msg("pow(%g, %g) is %g, not %g", (double)special[i], (double)special[j], (double)got,
-                         want);
+                fail_msg("pow(%g, %g) is %g, not %g", (double)special[i], (double)special[j],
+                         (double)got, want);
         }
     uint64_t seed = 3;
     for (int i = 0; i < 1000000; i++) {
         float x = scalar_from_bits_f32(math_random(&seed) << 1),
-              y = ((float)(int32_t)math_random(&seed) - 1073741824.0f) * (i % 2 ? 0x1p-24f : 0x1p-21f);
+              y = ((float)(int32_t)math_random(&seed) - 1073741824.0f) *
+                  (i % 2 ? 0x1p-24f : 0x1p-21f);
         if (i % 3 == 0) y = rintf(y);
         float got = scalar_pow_f32(x, y);
         double error = math_error(got, pow(x, y));
         if (error > worst) worst = error;
         if (!(error <= 1))
-            fail_msg("pow(%.9g, %.9g) is %.9g, not %.17g", (double)x, (double)y, (double)got, pow(x, y));
+            fail_msg("pow(%.9g, %.9g) is %.9g, not %.17g", (double)x, (double)y, (double)got,
+                     pow(x, y));
     }
     if (getenv("VERBOSE")) printf("pow %.3f ulp\n", worst);
 }
 
-/* The double forms, against long double: within 1.1 ulp, over all magnitudes and near 0, 1 and the ends. */
+/* The double forms, against long double: within 1.1 ulp, over all magnitudes and near
+ * 0, 1 and the ends. */
 static double math_error_wide(double got, long double want) {
     if (want != want) return got != got ? 0 : INFINITY;
     if (isinf((double)want) || isinf(got)) return got == (double)want ? 0 : INFINITY;
@@ -147,48 +146,61 @@ static double math_error_wide(double got, long double want) {
     return (double)(fabsl((long double)got - want) / ldexpl(1, (e < -1021 ? -1021 : e) - 53));
 }
 static double math_random_wide(uint64_t *s, int i) {
-    uint64_t bits = (uint64_t)math_random(s) << 33 ^ (uint64_t)math_random(s) << 11 ^ math_random(s);
+    uint64_t bits = (uint64_t)math_random(s) << 33 ^ (uint64_t)math_random(s) << 11 ^
+                    math_random(s);
     double unit = (double)math_random(s) * 0x1p-31 + (double)math_random(s) * 0x1p-62;
-    return i % 4 == 0 ? scalar_from_bits_f64(bits) : i % 4 == 1 ? unit * 1490 - 745 : i % 4 == 2 ? unit + 0.5 : unit * 1e-300;
+    return i % 4 == 0   ? scalar_from_bits_f64(bits)
+           : i % 4 == 1 ? unit * 1490 - 745
+           : i % 4 == 2 ? unit + 0.5
+                        : unit * 1e-300;
 }
 static void math_double(void **state) {
     (void)state;
     uint64_t seed = 11;
     for (int i = 0; i < 1000000; i++) {
         double x = math_random_wide(&seed, i);
-        double exp_error = math_error_wide(scalar_exp_f64(x), expl(x)), log_error = math_error_wide(scalar_log_f64(x), logl(x));
-        if (!(exp_error <= 1.1 && log_error <= 1)) fail_msg("%.17g: exp %.2f ulp, log %.2f ulp", x, exp_error, log_error);
+        double exp_error = math_error_wide(scalar_exp_f64(x), expl(x)),
+               log_error = math_error_wide(scalar_log_f64(x), logl(x));
+        if (!(exp_error <= 1.1 && log_error <= 1))
+            fail_msg("%.17g: exp %.2f ulp, log %.2f ulp", x, exp_error, log_error);
     }
-    assert_true(scalar_exp_f64(-INFINITY) == 0 && scalar_exp_f64(INFINITY) == INFINITY && scalar_exp_f64(0) == 1 && isnan(scalar_exp_f64(NAN)));
-    assert_true(scalar_log_f64(0) == -INFINITY && scalar_log_f64(INFINITY) == INFINITY && scalar_log_f64(1) == 0 && isnan(scalar_log_f64(NAN)));
+    assert_true(scalar_exp_f64(-INFINITY) == 0 && scalar_exp_f64(INFINITY) == INFINITY &&
+                scalar_exp_f64(0) == 1 && isnan(scalar_exp_f64(NAN)));
+    assert_true(scalar_log_f64(0) == -INFINITY && scalar_log_f64(INFINITY) == INFINITY &&
+                scalar_log_f64(1) == 0 && isnan(scalar_log_f64(NAN)));
 }
 
-/* Two operands: every pair of special values, then quotients of all sizes. fmod is exact. The near forms of sin and cos are the same numbers. */
+/* Two operands: every pair of special values, then quotients of all sizes. fmod is exact. The near
+ * forms of sin and cos are the same numbers. */
 static void math_pairs(void **state) {
     (void)state;
-    static const float special[] = {0, -0.0f, 1, -1, 0.5f, 3, -7.25f, 1e-45f, -1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN};
+    static const float special[] = {0,      -0.0f,   1,     -1,     0.5f,     3,         -7.25f,
+                                    1e-45f, -1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN};
     enum { N = sizeof special / sizeof *special };
     uint64_t seed = 5;
     for (int i = 0; i < 1000000; i++) {
-        float x = scalar_from_bits_f32(math_random(&seed) << 1 ^ math_random(&seed)), y = scalar_from_bits_f32(math_random(&seed) << 1 ^ math_random(&seed));
+        float x = scalar_from_bits_f32(math_random(&seed) << 1 ^ math_random(&seed)),
+              y = scalar_from_bits_f32(math_random(&seed) << 1 ^ math_random(&seed));
         if (i < N * N) x = special[i / N], y = special[i % N];
-        else if (i % 2) y = ldexpf(x, -(int)(math_random(&seed) % 30)) * (float)(1 + math_random(&seed) % 5);
+        else if (i % 2)
+            y = ldexpf(x, -(int)(math_random(&seed) % 30)) * (float)(1 + math_random(&seed) % 5);
         float angle = scalar_atan2_f32(y, x), left = scalar_fmod_f32(x, y), want = fmodf(x, y);
-        if (!(math_error(angle, atan2(y, x)) <= 0.6) || (angle == angle && !signbit(angle) != !signbit(y)))
+        if (!(math_error(angle, atan2(y, x)) <= 0.6) ||
+            (angle == angle && !signbit(angle) != !signbit(y)))
             fail_msg("atan2(%.9g, %.9g) is %.9g", (double)y, (double)x, (double)angle);
         if (want == want ? left != want || !signbit(left) != !signbit(want) : left == left)
-            fail_msg("fmod(%.9g, %.9g) is %.9g, not %.9g", (double)x, (double)y, (double)left, (double)want);
-        if (fabsf(x) < 0x1p26f) assert_true(scalar_sin_near_f32(x) == scalar_sin_f32(x) && scalar_cos_near_f32(x) == scalar_cos_f32(x));
+            fail_msg("fmod(%.9g, %.9g) is %.9g, not %.9g", (double)x, (double)y, (double)left,
+                     (double)want);
+        if (fabsf(x) < 0x1p26f)
+            assert_true(scalar_sin_near_f32(x) == scalar_sin_f32(x) &&
+                        scalar_cos_near_f32(x) == scalar_cos_f32(x));
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(math_sweep),
-        cmocka_unit_test(math_angles),
-        cmocka_unit_test(math_pow),
-        cmocka_unit_test(math_double),
-        cmocka_unit_test(math_pairs),
+        cmocka_unit_test(math_sweep),  cmocka_unit_test(math_angles), cmocka_unit_test(math_pow),
+        cmocka_unit_test(math_double), cmocka_unit_test(math_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_schema.c - schema text: every line of src/ir/op/schemas.txt and schemas_2.txt comes back unchanged, and what a
- * parsed schema says.
+ * test_schema.c - schema text: every line of src/ir/op/schemas.txt and schemas_2.txt comes back
+ * unchanged, and what a parsed schema says.
  */
 #include "base/embed.h"
 #include "ir/op/schema.h"

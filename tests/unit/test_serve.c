@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_serve.c - the inference server without sockets: numbers, settings, requests to responses, batches, queues, allocation failures. */
+/* test_serve.c - the inference server without sockets: numbers, settings, requests to responses,
+ * batches, queues, allocation failures. */
 #include "support.h"
 
 #include "serve/config.h"
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- numbers and text ---------------------------------------------------------------------------------------- */
+/* ---- numbers and text ------------------------------------------------------------------------ */
 
 static const char *serve_text(buffer *b) {
     buffer_putc(b, '\0');
@@ -22,10 +23,28 @@ static const char *serve_text(buffer *b) {
 
 static void serve_floats(void **state) {
     static const struct { float f; const char *text; } cases[] = {
-        {0, "0.0"}, {-0.0f, "-0.0"}, {1, "1.0"}, {-0.1f, "-0.1"}, {0.3f, "0.3"}, {100, "100.0"}, {1e9f, "1000000000.0"}, {1e10f, "1e+10"},
-        {1.5e-5f, "0.000015"}, {1e-7f, "1e-07"}, {16777216, "16777216.0"}, {3.4028235e38f, "3.4028235e+38"}, {1e-45f, "1e-45"},
-        {9.999999f, "9.999999"}, {0.99999994f, "0.99999994"}, {NAN, "null"}, {INFINITY, "null"}, {1.17549435e-38f, "1.1754944e-38"},
-        {5.90190125f, "5.9019012"}, {-0.476540685f, "-0.47654068"}}; /* of the shortest texts the nearest */
+        {0, "0.0"},
+        {-0.0f, "-0.0"},
+        {1, "1.0"},
+        {-0.1f, "-0.1"},
+        {0.3f, "0.3"},
+        {100, "100.0"},
+        {1e9f, "1000000000.0"},
+        {1e10f, "1e+10"},
+        {1.5e-5f, "0.000015"},
+        {1e-7f, "1e-07"},
+        {16777216, "16777216.0"},
+        {3.4028235e38f, "3.4028235e+38"},
+        {1e-45f, "1e-45"},
+        {9.999999f, "9.999999"},
+        {0.99999994f, "0.99999994"},
+        {NAN, "null"},
+        {INFINITY, "null"},
+        {1.17549435e-38f, "1.1754944e-38"},
+        /* of the shortest texts the nearest */
+        {5.90190125f, "5.9019012"},
+        {-0.476540685f, "-0.47654068"},
+    };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buffer b = {0};
@@ -56,11 +75,23 @@ static void serve_floats_round_trip(void **state) {
 
 static void serve_numbers(void **state) {
     static const struct { const char *text; bool is_int; double d; } good[] = {
-        {"0", true, 0}, {"-1", true, -1}, {"9223372036854775807", true, 9223372036854775807.0}, {"9223372036854775808", false, 9223372036854775808.0},
-        {"-9223372036854775808", true, -9223372036854775808.0}, {"1e3", false, 1000}, {"0.1", false, 0.1}, {"1E-2", false, 0.01}, {"true", true, 1},
-        {"123456789012345678901234567890", false, 1.2345678901234568e29}, {"2.2250738585072011e-308", false, 2.2250738585072011e-308},
-        {"0.000000000000000000000000000000000000001", false, 1e-39}, {"1e400", false, INFINITY}, {"7205759403792793.5", false, 7205759403792793.5}};
-    static const char *const bad[] = {"", "-", "+1", ".5", "1.", "1.e1", "1e", "1e+", "01", "-01", "tru", "nan", "inf", "0x10", "\"1\""};
+        {"0", true, 0},
+        {"-1", true, -1},
+        {"9223372036854775807", true, 9223372036854775807.0},
+        {"9223372036854775808", false, 9223372036854775808.0},
+        {"-9223372036854775808", true, -9223372036854775808.0},
+        {"1e3", false, 1000},
+        {"0.1", false, 0.1},
+        {"1E-2", false, 0.01},
+        {"true", true, 1},
+        {"123456789012345678901234567890", false, 1.2345678901234568e29},
+        {"2.2250738585072011e-308", false, 2.2250738585072011e-308},
+        {"0.000000000000000000000000000000000000001", false, 1e-39},
+        {"1e400", false, INFINITY},
+        {"7205759403792793.5", false, 7205759403792793.5},
+    };
+    static const char *const bad[] = {"",   "-",   "+1",  ".5",  "1.",  "1.e1", "1e",   "1e+",
+                                      "01", "-01", "tru", "nan", "inf", "0x10", "\"1\""};
     number n;
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -77,8 +108,14 @@ static void serve_numbers(void **state) {
 
 static void serve_strings(void **state) {
     static const struct { const char *in; size_t len; const char *out; } cases[] = {
-        {"a\"b\\c", 5, "\"a\\\"b\\\\c\""}, {"\n\0\x7F", 3, "\"\\u000a\\u0000\\u007f\""}, {"h\xC3\xA9", 3, "\"h\xC3\xA9\""},
-        {"\xFF", 1, "\"\\ufffd\""}, {"\xC3", 1, "\"\\ufffd\""}, {"\xED\xA0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""}, {"\xF0\x9F\x98\x80", 4, "\"\xF0\x9F\x98\x80\""}};
+        {"a\"b\\c", 5, "\"a\\\"b\\\\c\""},
+        {"\n\0\x7F", 3, "\"\\u000a\\u0000\\u007f\""},
+        {"h\xC3\xA9", 3, "\"h\xC3\xA9\""},
+        {"\xFF", 1, "\"\\ufffd\""},
+        {"\xC3", 1, "\"\\ufffd\""},
+        {"\xED\xA0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""},
+        {"\xF0\x9F\x98\x80", 4, "\"\xF0\x9F\x98\x80\""},
+    };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buffer b = {0};
@@ -88,38 +125,57 @@ static void serve_strings(void **state) {
     }
 }
 
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
-static const serve_options serve_defaults = {.threads = 1, .instances = 2, .max_queue = 4, .timeout_us = 5000000};
+static const serve_options serve_defaults = {
+    .threads = 1, .instances = 2, .max_queue = 4, .timeout_us = 5000000};
 
 static void serve_config(void **state) {
     model_config c;
     char why[200] = "";
-    const char *text = "{\"method\": \"run\", \"max_batch_size\": 8, \"max_queue_delay_us\": 100, \"timeout_ms\": 7, \"versions\": \"latest\","
-                       " \"inputs\": [{\"name\": \"a\", \"datatype\": \"INT64\", \"shape\": [-1, 3]}], \"outputs\": [{\"name\": \"b\"}]}";
+    const char *text = "{\"method\": \"run\", \"max_batch_size\": 8, \"max_queue_delay_us\": 100, "
+                       "\"timeout_ms\": 7, \"versions\": \"latest\","
+                       " \"inputs\": [{\"name\": \"a\", \"datatype\": \"INT64\", \"shape\": [-1, "
+                       "3]}], \"outputs\": [{\"name\": \"b\"}]}";
     (void)state;
     assert_true(config_read(text, strlen(text), &serve_defaults, &c, why, sizeof why));
     assert_string_equal(c.method, "run");
     assert_int_equal(c.max_batch, 8);
     assert_int_equal(c.timeout_us, 7000);
     assert_int_equal(c.instances, 2);
-    assert_true(c.only_latest && c.ninputs == 1 && c.inputs[0].ndim == 2 && c.inputs[0].dims[0] == -1);
+    assert_true(c.only_latest && c.ninputs == 1 && c.inputs[0].ndim == 2 &&
+                c.inputs[0].dims[0] == -1);
     assert_true(c.noutputs == 1 && c.outputs[0].ndim == -1 && !c.outputs[0].type);
     config_free(&c);
-    static const char *const bad[] = {"", "[]", "3", "{\"x\": 1}", "{\"max_batch_size\": -1}", "{\"max_batch_size\": 1.5}", "{\"instances\": 0}",
-                                      "{\"method\": 3}", "{\"versions\": \"some\"}", "{\"inputs\": {}}", "{\"inputs\": [3]}", "{\"inputs\": [{}]}",
-                                      "{\"inputs\": [{\"name\": \"\"}]}", "{\"inputs\": [{\"name\": \"a\", \"datatype\": \"X\"}]}",
-                                      "{\"inputs\": [{\"name\": \"a\", \"shape\": 3}]}", "{\"inputs\": [{\"name\": \"a\", \"shape\": [-2]}]}",
-                                      "{\"inputs\": [{\"name\": \"a\", \"size\": 3}]}", "{\"opt\": 4}", "{\"max_queue\": \"3\"}"};
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "3",
+                                      "{\"x\": 1}",
+                                      "{\"max_batch_size\": -1}",
+                                      "{\"max_batch_size\": 1.5}",
+                                      "{\"instances\": 0}",
+                                      "{\"method\": 3}",
+                                      "{\"versions\": \"some\"}",
+                                      "{\"inputs\": {}}",
+                                      "{\"inputs\": [3]}",
+                                      "{\"inputs\": [{}]}",
+                                      "{\"inputs\": [{\"name\": \"\"}]}",
+                                      "{\"inputs\": [{\"name\": \"a\", \"datatype\": \"X\"}]}",
+                                      "{\"inputs\": [{\"name\": \"a\", \"shape\": 3}]}",
+                                      "{\"inputs\": [{\"name\": \"a\", \"shape\": [-2]}]}",
+                                      "{\"inputs\": [{\"name\": \"a\", \"size\": 3}]}",
+                                      "{\"opt\": 4}",
+                                      "{\"max_queue\": \"3\"}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         *why = '\0';
-        if (config_read(bad[i], strlen(bad[i]), &serve_defaults, &c, why, sizeof why)) fail_msg("taken: %s", bad[i]);
+        if (config_read(bad[i], strlen(bad[i]), &serve_defaults, &c, why, sizeof why))
+            fail_msg("taken: %s", bad[i]);
         assert_non_null(strstr(why, "config.json"));
         config_free(&c);
     }
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 typedef struct serve_world { char folder[64]; serve_options options; server s; } serve_world;
 
@@ -132,10 +188,12 @@ static void serve_write(const char *folder, const char *name, const char *text) 
     fclose(f);
 }
 
-static void serve_model(const char *folder, const char *name, const char *source, const char *config) {
+static void serve_model(const char *folder, const char *name, const char *source,
+                        const char *config) {
     char path[200];
     ctsc_module *m = NULL;
-    assert_int_equal(ctsc_module_compile_text("m.py", source, strlen(source), NULL, &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("m.py", source, strlen(source), NULL, &m, NULL),
+                     CTSC_OK);
     snprintf(path, sizeof path, "%s/%s.pt", folder, name);
     assert_int_equal(ctsc_module_save(m, path, NULL), CTSC_OK);
     ctsc_module_free(m);
@@ -149,10 +207,17 @@ static int serve_setup(void **state) {
     strcpy(w->folder, "/tmp/ctsc-serve-XXXXXX");
     if (!mkdtemp(w->folder)) return -1;
     serve_model(w->folder, "add", "def forward(x):\n    return x + 1\n", NULL);
-    serve_model(w->folder, "many", "def forward(x, n: int = 2):\n    return x * n, x.sum()\n", "{\"inputs\": [{\"name\": \"X\", \"datatype\": \"FP32\"}]}");
-    serve_model(w->folder, "batch", "def forward(x):\n    if bool((x < 0).any()):\n        raise ValueError('negative')\n    return x + 1\n",
-                "{\"max_batch_size\": 8, \"max_queue_delay_us\": 50000, \"instances\": 1, \"max_queue\": 16}");
-    serve_model(w->folder, "dict", "from typing import Dict, List\ndef forward(d: Dict[str, int]) -> int:\n    return len(d)\n", NULL);
+    serve_model(w->folder, "many", "def forward(x, n: int = 2):\n    return x * n, x.sum()\n",
+                "{\"inputs\": [{\"name\": \"X\", \"datatype\": \"FP32\"}]}");
+    serve_model(w->folder, "batch",
+                "def forward(x):\n    if bool((x < 0).any()):\n        raise "
+                "ValueError('negative')\n    return x + 1\n",
+                "{\"max_batch_size\": 8, \"max_queue_delay_us\": 50000, \"instances\": 1, "
+                "\"max_queue\": 16}");
+    serve_model(w->folder, "dict",
+                "from typing import Dict, List\ndef forward(d: Dict[str, int]) -> int:\n    return "
+                "len(d)\n",
+                NULL);
     w->options = serve_defaults;
     w->options.folder = w->folder;
     w->s.o = &w->options;
@@ -174,14 +239,19 @@ static int serve_teardown(void **state) {
 
 typedef struct serve_call { exchange x; sem_t ready; } serve_call;
 
-static void serve_done(exchange *x) {
-    sem_post(&((serve_call *)x)->ready);
-}
+static void serve_done(exchange *x) { sem_post(&((serve_call *)x)->ready); }
 
 /* Sends a request and waits for the response, whose text is terminated. Free with serve_end. */
-static void serve_send(serve_world *w, serve_call *c, const char *method, const char *path, const char *body, const char *header_length) {
-    *c = (serve_call){.x = {.s = &w->s, .method = method, .path = path, .header_length = header_length, .body = body, .body_len = strlen(body),
-                            .started_ns = clock_ns(), .done = serve_done}};
+static void serve_send(serve_world *w, serve_call *c, const char *method, const char *path,
+                       const char *body, const char *header_length) {
+    *c = (serve_call){.x = {.s = &w->s,
+                            .method = method,
+                            .path = path,
+                            .header_length = header_length,
+                            .body = body,
+                            .body_len = strlen(body),
+                            .started_ns = clock_ns(),
+                            .done = serve_done}};
     sem_init(&c->ready, 0, 0);
     if (!protocol_handle(&c->x)) sem_wait(&c->ready);
     serve_text(&c->x.reply);
@@ -192,15 +262,18 @@ static void serve_end(serve_call *c) {
     sem_destroy(&c->ready);
 }
 
-static void serve_expect(serve_world *w, const char *method, const char *path, const char *body, int status, const char *text) {
+static void serve_expect(serve_world *w, const char *method, const char *path, const char *body,
+                         int status, const char *text) {
     serve_call c;
     serve_send(w, &c, method, path, body, NULL);
     if (c.x.status != status || !strstr(c.x.reply.data, text))
-        fail_msg("%s %s %s: %d %s, not %d '%s'", method, path, body, c.x.status, c.x.reply.data, status, text);
+        fail_msg("%s %s %s: %d %s, not %d '%s'", method, path, body, c.x.status, c.x.reply.data,
+                 status, text);
     serve_end(&c);
 }
 
-#define SERVE_X(shape, data) "{\"inputs\":[{\"name\":\"x\",\"shape\":" shape ",\"datatype\":\"FP32\",\"data\":" data "}]}"
+#define SERVE_X(shape, data)                                                                       \
+    "{\"inputs\":[{\"name\":\"x\",\"shape\":" shape ",\"datatype\":\"FP32\",\"data\":" data "}]}"
 
 static void serve_requests(void **state) {
     serve_world *w = *state;
@@ -208,15 +281,26 @@ static void serve_requests(void **state) {
     serve_expect(w, "GET", "/v2/health/ready", "", 503, "false"); /* "dict" cannot be loaded */
     serve_expect(w, "POST", "/v2/repository/index", "", 200, "which the protocol cannot carry");
     serve_expect(w, "GET", "/v2/models/dict", "", 503, "not ready");
-    serve_expect(w, "GET", "/v2/models/many", "", 200, "{\"name\":\"X\",\"datatype\":\"FP32\",\"shape\":[-1]},{\"name\":\"n\",\"datatype\":\"INT64\",\"shape\":[1]}");
+    serve_expect(w, "GET", "/v2/models/many", "", 200,
+                 "{\"name\":\"X\",\"datatype\":\"FP32\",\"shape\":[-1]},{\"name\":\"n\","
+                 "\"datatype\":\"INT64\",\"shape\":[1]}");
     serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[2]", "[1, 2.5]"), 200,
-                 "{\"model_name\":\"add\",\"model_version\":\"1\",\"outputs\":[{\"name\":\"output__0\",\"datatype\":\"FP32\",\"shape\":[2],\"data\":[2.0,3.5]}]}");
-    serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[1,2]", "[[ 1 ,\\n2]]"), 400, "no list of numbers");
-    serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[1,2]", "[[ 1 ,\t2]]"), 200, "[2.0,3.0]");
-    serve_expect(w, "POST", "/v2/models/many/infer", SERVE_X("[2]", "[1, 2]"), 200, "\"data\":[2.0,4.0]},{\"name\":\"output__1\",\"datatype\":\"FP32\",\"shape\":[],\"data\":[3.0]}");
-    serve_expect(w, "POST", "/v2/models/many/infer", "{\"inputs\":[{\"name\":\"input__0\",\"shape\":[1],\"datatype\":\"INT64\",\"data\":[1]}]}", 400, "must have datatype FP32");
+                 "{\"model_name\":\"add\",\"model_version\":\"1\",\"outputs\":[{\"name\":\"output__"
+                 "0\",\"datatype\":\"FP32\",\"shape\":[2],\"data\":[2.0,3.5]}]}");
+    serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[1,2]", "[[ 1 ,\\n2]]"), 400,
+                 "no list of numbers");
+    serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[1,2]", "[[ 1 ,\t2]]"), 200,
+                 "[2.0,3.0]");
+    serve_expect(w, "POST", "/v2/models/many/infer", SERVE_X("[2]", "[1, 2]"), 200,
+                 "\"data\":[2.0,4.0]},{\"name\":\"output__1\",\"datatype\":\"FP32\",\"shape\":[],"
+                 "\"data\":[3.0]}");
+    serve_expect(
+        w, "POST", "/v2/models/many/infer",
+        "{\"inputs\":[{\"name\":\"input__0\",\"shape\":[1],\"datatype\":\"INT64\",\"data\":[1]}]}",
+        400, "must have datatype FP32");
     serve_expect(w, "GET", "/v2/models/add/stats", "", 200, "\"inference_count\":2");
-    serve_expect(w, "GET", "/metrics", "", 200, "nv_inference_count{model=\"add\",version=\"1\"} 2");
+    serve_expect(w, "GET", "/metrics", "", 200,
+                 "nv_inference_count{model=\"add\",version=\"1\"} 2");
     serve_expect(w, "GET", "/", "", 200, "<!doctype html>");
 }
 
@@ -225,30 +309,51 @@ static void serve_json_forms(void **state) {
     serve_world *w = *state;
     static const char *const good[] = {
         "{\"inputs\":[{\"data\":[3],\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\"}]}",
-        " {\"parameters\":{\"data\":[[\"a\"]],\"inputs\":[1]},\"inputs\" : [ {\"parameters\":{\"data\":[1]}, \"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\", \"data\" : [ 3 ] } ] } ",
-        "{\"id\":\"\\\"data\\\":[1]\",\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3]}]}",
-        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,1,1],\"datatype\":\"FP32\",\"data\":[[[3e0]]]}],\"outputs\":[{\"name\":\"output__0\"}]}"};
+        " {\"parameters\":{\"data\":[[\"a\"]],\"inputs\":[1]},\"inputs\" : [ "
+        "{\"parameters\":{\"data\":[1]}, \"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\", "
+        "\"data\" : [ 3 ] } ] } ",
+        "{\"id\":\"\\\"data\\\":[1]\",\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":"
+        "\"FP32\",\"data\":[3]}]}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,1,1],\"datatype\":\"FP32\",\"data\":[[[3e0]]]}],"
+        "\"outputs\":[{\"name\":\"output__0\"}]}"};
     static const char *const bad[] = {
-        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3]}}", "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3}]}",
-        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3,]}]}", "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[,3]}]}",
-        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3][3]}]}", "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[[3][]]}]}",
-        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":0}]}", "{\"inputs\":[{\"name\":\"x\\", "{\"inputs\":[{\"data\":[[[[[[", "\"", "[[[[", "}}}}]]]]"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) serve_expect(w, "POST", "/v2/models/add/infer", good[i], 200, "[4.0]");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) serve_expect(w, "POST", "/v2/models/add/infer", bad[i], 400, "{\"error\":");
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3]}}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3}]}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3,]}]}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[,3]}]}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[3][3]}]}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[[3][]]}]}",
+        "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":0}]}",
+        "{\"inputs\":[{\"name\":\"x\\",
+        "{\"inputs\":[{\"data\":[[[[[[",
+        "\"",
+        "[[[[",
+        "}}}}]]]]"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        serve_expect(w, "POST", "/v2/models/add/infer", good[i], 200, "[4.0]");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        serve_expect(w, "POST", "/v2/models/add/infer", bad[i], 400, "{\"error\":");
 }
 
 /* Several requests become one call; the one that the model refuses harms no other. */
 static void serve_batches(void **state) {
     serve_world *w = *state;
     enum { N = 6 };
-    static const char *const bodies[N] = {SERVE_X("[1,1]", "[1]"), SERVE_X("[2,1]", "[2,3]"), SERVE_X("[1,1]", "[-1]"),
-                                          SERVE_X("[1,2]", "[4,5]"), SERVE_X("[1,1]", "[6]"), SERVE_X("[0,1]", "[]")};
-    static const char *const answers[N] = {"[2.0]", "[3.0,4.0]", "negative", "[5.0,6.0]", "[7.0]", "[]"};
+    static const char *const bodies[N] = {SERVE_X("[1,1]", "[1]"),  SERVE_X("[2,1]", "[2,3]"),
+                                          SERVE_X("[1,1]", "[-1]"), SERVE_X("[1,2]", "[4,5]"),
+                                          SERVE_X("[1,1]", "[6]"),  SERVE_X("[0,1]", "[]")};
+    static const char *const answers[N] = {"[2.0]",     "[3.0,4.0]", "negative",
+                                           "[5.0,6.0]", "[7.0]",     "[]"};
     static const int statuses[N] = {200, 200, 400, 200, 200, 200};
     serve_call c[N];
     for (int i = 0; i < N; i++) {
-        c[i] = (serve_call){.x = {.s = &w->s, .method = "POST", .path = "/v2/models/batch/infer", .body = bodies[i], .body_len = strlen(bodies[i]),
-                                  .started_ns = clock_ns(), .done = serve_done}};
+        c[i] = (serve_call){.x = {.s = &w->s,
+                                  .method = "POST",
+                                  .path = "/v2/models/batch/infer",
+                                  .body = bodies[i],
+                                  .body_len = strlen(bodies[i]),
+                                  .started_ns = clock_ns(),
+                                  .done = serve_done}};
         sem_init(&c[i].ready, 0, 0);
     }
     for (int i = 0; i < N; i++)
@@ -266,12 +371,20 @@ static void serve_binary(void **state) {
     serve_call c;
     char body[300], length[16];
     float two[2] = {1, 2};
-    int n = snprintf(body, sizeof body, "{\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"FP32\",\"parameters\":{\"binary_data_size\":8}}],"
-                                        "\"parameters\":{\"binary_data_output\":true}}");
+    int n = snprintf(body, sizeof body,
+                     "{\"inputs\":[{\"name\":\"x\",\"shape\":[2],\"datatype\":\"FP32\","
+                     "\"parameters\":{\"binary_data_size\":8}}],"
+                     "\"parameters\":{\"binary_data_output\":true}}");
     memcpy(body + n, two, sizeof two);
     snprintf(length, sizeof length, "%d", n);
-    c = (serve_call){.x = {.s = &w->s, .method = "POST", .path = "/v2/models/add/infer", .header_length = length, .body = body, .body_len = (size_t)n + 8,
-                           .started_ns = clock_ns(), .done = serve_done}};
+    c = (serve_call){.x = {.s = &w->s,
+                           .method = "POST",
+                           .path = "/v2/models/add/infer",
+                           .header_length = length,
+                           .body = body,
+                           .body_len = (size_t)n + 8,
+                           .started_ns = clock_ns(),
+                           .done = serve_done}};
     sem_init(&c.ready, 0, 0);
     if (!protocol_handle(&c.x)) sem_wait(&c.ready);
     assert_int_equal(c.x.status, 200);
@@ -283,7 +396,14 @@ static void serve_binary(void **state) {
 
 static void serve_token(void **state) {
     serve_world *w = *state;
-    static const char *const bad[] = {NULL, "", "Bearer", "Bearer ", "Bearer secre", "Bearer secrets", "Bearer secretsecret", "Basic secret"};
+    static const char *const bad[] = {NULL,
+                                      "",
+                                      "Bearer",
+                                      "Bearer ",
+                                      "Bearer secre",
+                                      "Bearer secrets",
+                                      "Bearer secretsecret",
+                                      "Basic secret"};
     w->s.token = (char *)"secret";
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         exchange x = {.s = &w->s, .method = "GET", .path = "/v2", .authorization = bad[i]};
@@ -297,9 +417,10 @@ static void serve_token(void **state) {
     w->s.token = NULL;
 }
 
-/* ---- without memory -------------------------------------------------------------------------------------------------- */
+/* ---- without memory -------------------------------------------------------------------------- */
 
-/* The Makefile has the linker send the library's, the server's and this file's calls here; jansson's are sent by json_set_alloc_funcs. */
+/* The Makefile has the linker send the library's, the server's and this file's calls here;
+ * jansson's are sent by json_set_alloc_funcs. */
 static atomic_long serve_countdown; /* requests until the one that fails; 0: none does */
 
 static bool serve_fails(void) {
@@ -312,38 +433,42 @@ void *__real_realloc(void *p, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n) {
-    return serve_fails() ? NULL : __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size) {
-    return serve_fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n) {
-    return serve_fails() ? NULL : __real_realloc(p, n);
-}
+void *__wrap_malloc(size_t n) { return serve_fails() ? NULL : __real_malloc(n); }
+void *__wrap_calloc(size_t n, size_t size) { return serve_fails() ? NULL : __real_calloc(n, size); }
+void *__wrap_realloc(void *p, size_t n) { return serve_fails() ? NULL : __real_realloc(p, n); }
 
-/* Each allocation fails in turn: there is a response, nothing leaks (which a build with AddressSanitizer sees), the server goes on. */
+/* Each allocation fails in turn: there is a response, nothing leaks (which a build with
+ * AddressSanitizer sees), the server goes on. */
 static void serve_allocation_failures(void **state) {
     serve_world *w = *state;
     static const struct { const char *method, *path, *body; } rows[] = {
         {"POST", "/v2/models/many/infer", SERVE_X("[2]", "[1, 2]")},
         {"POST", "/v2/models/batch/infer", SERVE_X("[1, 1]", "[1]")},
-        {"POST", "/v2/models/add/infer", "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"a\"]}]}"},
+        {"POST", "/v2/models/add/infer",
+         "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"a\"]}]}"},
         {"GET", "/v2/models/many", ""},
         {"GET", "/v2/models/add/stats", ""},
         {"GET", "/v2/models/add/graph", ""},
         {"GET", "/metrics", ""},
         {"POST", "/v2/repository/index", "{}"},
-        {"POST", "/v2/repository/models/many/load", "{\"parameters\":{\"config\":\"{\\\"outputs\\\":[{\\\"name\\\":\\\"o\\\"}]}\"}}"},
-        {"POST", "/v2/repository/models/many/unload", "{}"}};
+        {"POST", "/v2/repository/models/many/load",
+         "{\"parameters\":{\"config\":\"{\\\"outputs\\\":[{\\\"name\\\":\\\"o\\\"}]}\"}}"},
+        {"POST", "/v2/repository/models/many/unload", "{}"},
+    };
     json_set_alloc_funcs(__wrap_malloc, free);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool reached = true;
         int failures = 0;
         for (long at = 1; reached && at < 3000; at += at < 300 ? 1 : 7) {
             void *kept = NULL;
-            serve_call c = {.x = {.s = &w->s, .method = rows[i].method, .path = rows[i].path, .body = rows[i].body, .body_len = strlen(rows[i].body),
-                                  .started_ns = clock_ns(), .done = serve_done, .keep = &kept}};
+            serve_call c = {.x = {.s = &w->s,
+                                  .method = rows[i].method,
+                                  .path = rows[i].path,
+                                  .body = rows[i].body,
+                                  .body_len = strlen(rows[i].body),
+                                  .started_ns = clock_ns(),
+                                  .done = serve_done,
+                                  .keep = &kept}};
             sem_init(&c.ready, 0, 0);
             atomic_store(&serve_countdown, at);
             if (!protocol_handle(&c.x)) sem_wait(&c.ready);
@@ -371,7 +496,8 @@ static void *serve_count_parsed(size_t n) {
     return __real_malloc(n);
 }
 
-/* Requests of one connection: what is around the numbers is parsed when it is another text than the last one, and only then. */
+/* Requests of one connection: what is around the numbers is parsed when it is another text than the
+ * last one, and only then. */
 static void serve_same_again(void **state) {
     serve_world *w = *state;
     static const struct { const char *body; bool parsed; int status; const char *text; } rows[] = {
@@ -383,12 +509,19 @@ static void serve_same_again(void **state) {
         {SERVE_X("[3]", "[1, 2, 3") "]", true, 400, "is not JSON"},
         {SERVE_X("[3]", "[1, 2, 4]"), true, 200, "[2.0,3.0,5.0]"},
         {"[]", true, 400, "is not a JSON object"},
-        {SERVE_X("[3]", "[1, 2, 4]"), true, 200, "[2.0,3.0,5.0]"}};
+        {SERVE_X("[3]", "[1, 2, 4]"), true, 200, "[2.0,3.0,5.0]"},
+    };
     void *kept = NULL;
     json_set_alloc_funcs(serve_count_parsed, free);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        serve_call c = {.x = {.s = &w->s, .method = "POST", .path = "/v2/models/add/infer", .body = rows[i].body, .body_len = strlen(rows[i].body),
-                              .started_ns = clock_ns(), .done = serve_done, .keep = &kept}};
+        serve_call c = {.x = {.s = &w->s,
+                              .method = "POST",
+                              .path = "/v2/models/add/infer",
+                              .body = rows[i].body,
+                              .body_len = strlen(rows[i].body),
+                              .started_ns = clock_ns(),
+                              .done = serve_done,
+                              .keep = &kept}};
         sem_init(&c.ready, 0, 0);
         serve_parsed = 0;
         if (!protocol_handle(&c.x)) sem_wait(&c.ready);
@@ -401,8 +534,9 @@ static void serve_same_again(void **state) {
     json_set_alloc_funcs(__real_malloc, free);
 }
 
-/* Starting, with each allocation failing in turn: models are there or say why not, and nothing leaks. Not jansson's own allocations:
- * it does not survive when one fails inside a longer string. */
+/* Starting, with each allocation failing in turn: models are there or say why not, and
+ * nothing leaks. Not jansson's own allocations: it does not survive when one fails inside
+ * a longer string. */
 static void serve_start_failures(void **state) {
     serve_world *w = *state;
     bool reached = true;

@@ -381,9 +381,9 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),          cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_joins),          cmocka_unit_test(test_rearrangements),
-        cmocka_unit_test(test_sharing),        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_views),   cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_joins),   cmocka_unit_test(test_rearrangements),
+        cmocka_unit_test(test_sharing), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

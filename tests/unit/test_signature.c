@@ -10,23 +10,32 @@ static const char signature_source[] =
     "from torch import Tensor, nn\n\n"
     "class Box(NamedTuple):\n    corner: Tensor\n    score: float\n\n"
     "class Main(nn.Module):\n"
-    "    def forward(self, x: Tensor, n: Optional[int] = None, names: Optional[List[str]] = None, k: int = 3) -> Tuple[Tensor, Dict[str, int]]:\n"
+    "    def forward(self, x: Tensor, n: Optional[int] = None, names: Optional[List[str]] = None, "
+    "k: int = 3) -> Tuple[Tensor, Dict[str, int]]:\n"
     "        return x, {'k': k}\n\n"
-    "    @torch.jit.export\n    def box(self, x: Tensor, scale: float) -> Box:\n        return Box(x, scale)\n\n"
+    "    @torch.jit.export\n    def box(self, x: Tensor, scale: float) -> Box:\n        return "
+    "Box(x, scale)\n\n"
     "    @torch.jit.export\n    def nothing(self) -> None:\n        pass\n";
 
 static ctsc_module *signature_module(void) {
     ctsc_module *m = NULL;
-    assert_int_equal(ctsc_module_compile_text("m.py", signature_source, strlen(signature_source), NULL, &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("m.py", signature_source, strlen(signature_source),
+                                              NULL, &m, NULL),
+                     CTSC_OK);
     return m;
 }
 
 static void signature_forward(void **state) {
-    static const struct { const char *name, *type; ctsc_kind kind; bool optional, has_default; } want[] = {
+    static const struct {
+        const char *name, *type;
+        ctsc_kind kind;
+        bool optional, has_default;
+    } want[] = {
         {"x", "Tensor", CTSC_KIND_TENSOR, false, false},
         {"n", "Optional[int]", CTSC_KIND_INT, true, true},
         {"names", "Optional[List[str]]", CTSC_KIND_LIST, true, true},
-        {"k", "int", CTSC_KIND_INT, false, true}};
+        {"k", "int", CTSC_KIND_INT, false, true},
+    };
     ctsc_module *m = signature_module();
     ctsc_signature *s = NULL;
     (void)state;

@@ -11,7 +11,8 @@ static value spectral_signal(int64_t n, dtype dt) {
     tensor *t = NULL;
     assert_int_equal(tensor_new(NULL, dt, 1, &n, &t), CTSC_OK);
     for (int64_t i = 0; i < n; i++)
-        dtype_store_float(dt, (char *)t->storage->data + (size_t)i * dtype_size(dt), sin(0.7 * (double)i) + 0.1 * (double)i);
+        dtype_store_float(dt, (char *)t->storage->data + (size_t)i * dtype_size(dt),
+                          sin(0.7 * (double)i) + 0.1 * (double)i);
     return value_tensor_take(t);
 }
 
@@ -23,7 +24,8 @@ static void spectral_cosine(void **state) {
     tensor *t = NULL;
     (void)state;
     assert_int_equal(tensor_new(&d, DT_FLOAT32, 1, &n, &t), CTSC_OK);
-    for (int i = 0; i < 8; i++) TENSOR_AT(t, float)[i] = (float)cos(2 * 3.14159265358979 * 2 * i / 8);
+    for (int i = 0; i < 8; i++)
+        TENSOR_AT(t, float)[i] = (float)cos(2 * 3.14159265358979 * 2 * i / 8);
     value args[8] = {value_tensor_take(t), value_int(8)}, r = value_none();
     args[7] = value_bool(false);
     args[5] = value_bool(false);
@@ -85,7 +87,8 @@ static void spectral_errors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spectral_cosine), cmocka_unit_test(spectral_inverse), cmocka_unit_test(spectral_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(spectral_cosine),
+                                       cmocka_unit_test(spectral_inverse),
+                                       cmocka_unit_test(spectral_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

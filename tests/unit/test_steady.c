@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_steady.c - the steady state: once a program has run a few times, a call asks the allocator for its results and nothing else.
+ * test_steady.c - the steady state: once a program has run a few times, a call asks the allocator
+ * for its results and nothing else.
  *
- * Counted are requests to the library's allocator (base/mem.h) during the call. What the caller keeps is taken off: for each tensor of the
- * result its block; a block or two for each container; one for the ctsc_value around it all. Each
- * program prints the number found, so that a change for the worse can be seen before it fails.
+ * Counted are requests to the library's allocator (base/mem.h) during the call. What the caller
+ * keeps is taken off: for each tensor of the result its block; a block or two for each container;
+ * one for the ctsc_value around it all. Each program prints the number found, so that a change for
+ * the worse can be seen before it fails.
  */
 #include "support.h"
 
@@ -39,7 +41,8 @@ static void steady_print(void *ctx, const char *text, size_t len) {
 }
 
 /* Requests of one call that were not for its result. */
-static long steady_call(const ctsc_module *m, size_t nargs, ctsc_value *const *args, ctsc_error *e) {
+static long steady_call(const ctsc_module *m, size_t nargs, ctsc_value *const *args,
+                        ctsc_error *e) {
     ctsc_run_options o = {.size = sizeof o, .print = steady_print};
     ctsc_value *out = NULL;
     long before = count.requests;
@@ -82,9 +85,11 @@ static const struct { const char *folder; long most[3]; } steady_programs[] = {
     {"models/seed_script_fn_x10_script", {0, 0, 0}},
     {"models/seed_lstm_cell_chunk_script", {0, 0, 0}},
     {"models/seed_pairwise_distance_batched_script", {0, 0, 0}},
-    {"models/seed_pairwise_distance_loop_script", {2, 2, 2}}, /* its result is torch.zeros': handle, storage and data apart */
+    /* its result is torch.zeros': handle, storage and data apart */
+    {"models/seed_pairwise_distance_loop_script", {2, 2, 2}},
     {"models/mlp_script", {0, 0, 0}},
-    {"models/lstm_l1_script", {3, 3, 3}}, /* results that are views, and scratch memory of the recurrence */
+    /* results that are views, and scratch memory of the recurrence */
+    {"models/lstm_l1_script", {3, 3, 3}},
     {"models/gpt_like_script", {0, 0, 0}},
 };
 
@@ -97,7 +102,8 @@ static void test_steady_state(void **state) {
     for (size_t i = 0; i < sizeof steady_programs / sizeof *steady_programs; i++)
         for (int level = 0; level < 3; level++) {
             long made = steady_measure(steady_programs[i].folder, level);
-            print_message("%s at level %d: %ld requests beside the result\n", steady_programs[i].folder, level, made);
+            print_message("%s at level %d: %ld requests beside the result\n",
+                          steady_programs[i].folder, level, made);
             failed += made > steady_programs[i].most[level];
         }
     assert_int_equal(failed, 0);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_submodule.c - ctsc.h: submodules as modules, the module's object, attributes that are given another value, calls whose result is the caller's. */
+/* test_submodule.c - ctsc.h: submodules as modules, the module's object, attributes that are given
+ * another value, calls whose result is the caller's. */
 #include "support.h"
 
 #include "ctsc.h"
 
-static const char program[] =
-    "import torch\n"
-    "from torch import nn\n"
-    "class Part(nn.Module):\n"
-    "    def __init__(self, k: float):\n"
-    "        super().__init__()\n"
-    "        self.k = k\n"
-    "        self.w = nn.Parameter(torch.full((2,), k))\n"
-    "    def forward(self, x):\n"
-    "        return x * self.w + self.k\n"
-    "class Main(nn.Module):\n"
-    "    def __init__(self):\n"
-    "        super().__init__()\n"
-    "        self.a = Part(1.0)\n"
-    "        self.b = nn.Sequential(Part(3.0))\n"
-    "        self.scale = 2.0\n"
-    "    def forward(self, x):\n"
-    "        return self.b(self.a(x)) * self.scale\n";
+static const char program[] = "import torch\n"
+                              "from torch import nn\n"
+                              "class Part(nn.Module):\n"
+                              "    def __init__(self, k: float):\n"
+                              "        super().__init__()\n"
+                              "        self.k = k\n"
+                              "        self.w = nn.Parameter(torch.full((2,), k))\n"
+                              "    def forward(self, x):\n"
+                              "        return x * self.w + self.k\n"
+                              "class Main(nn.Module):\n"
+                              "    def __init__(self):\n"
+                              "        super().__init__()\n"
+                              "        self.a = Part(1.0)\n"
+                              "        self.b = nn.Sequential(Part(3.0))\n"
+                              "        self.scale = 2.0\n"
+                              "    def forward(self, x):\n"
+                              "        return self.b(self.a(x)) * self.scale\n";
 
 typedef struct fixture {
     ctsc_module *m;
@@ -31,7 +31,8 @@ typedef struct fixture {
 
 static fixture begin(void) {
     fixture f = {.e = ctsc_error_new()};
-    if (ctsc_module_compile_text("t.py", program, sizeof program - 1, NULL, &f.m, f.e) != CTSC_OK) fail_msg("%s", ctsc_error_message(f.e));
+    if (ctsc_module_compile_text("t.py", program, sizeof program - 1, NULL, &f.m, f.e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(f.e));
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, (int64_t[]){2}, &f.x, f.e), CTSC_OK);
     for (int i = 0; i < 2; i++) ((float *)ctsc_tensor_data(f.x))[i] = 1;
     return f;
@@ -46,14 +47,16 @@ static void end(fixture *f) {
 static float result_of(const ctsc_module *m, ctsc_value *x) {
     ctsc_value *y = NULL;
     ctsc_error *e = ctsc_error_new();
-    if (ctsc_module_run(m, "forward", 1, &x, NULL, &y, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
+    if (ctsc_module_run(m, "forward", 1, &x, NULL, &y, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
     float r = ((const float *)ctsc_tensor_data(y))[0];
     ctsc_value_free(y);
     ctsc_error_free(e);
     return r;
 }
 
-/* Two objects of one class, whose code is made once: each has its own weights, at every level and in any order. */
+/* Two objects of one class, whose code is made once: each has its own weights, at every level
+ * and in any order. */
 static void parts_have_their_own_weights(void **state) {
     (void)state;
     for (int level = 0; level <= 3; level++) {
@@ -90,9 +93,11 @@ static void parts_outlive_the_whole(void **state) {
 static void objects_have_names(void **state) {
     (void)state;
     fixture f = begin();
-    ctsc_value *root = ctsc_module_object(f.m), *a = ctsc_value_get(root, "a"), *k = ctsc_value_get(a, "k");
+    ctsc_value *root = ctsc_module_object(f.m), *a = ctsc_value_get(root, "a"),
+               *k = ctsc_value_get(a, "k");
     bool found = false;
-    for (size_t i = 0; i < ctsc_value_len(root); i++) found |= !strcmp(ctsc_value_name(root, i), "scale");
+    for (size_t i = 0; i < ctsc_value_len(root); i++)
+        found |= !strcmp(ctsc_value_name(root, i), "scale");
     assert_true(found);
     assert_null(ctsc_value_name(root, ctsc_value_len(root)));
     assert_null(ctsc_value_name(f.x, 0));
@@ -107,14 +112,18 @@ static void attributes_are_set(void **state) {
     (void)state;
     fixture f = begin();
     ctsc_value *five = ctsc_int_new(5), *text = ctsc_string_new("five", 4), *w = NULL;
-    for (int i = 0; i < 4; i++) assert_float_equal(result_of(f.m, f.x), 18, 0); /* compiled with the old ones */
-    assert_int_equal(ctsc_module_set_attribute(f.m, "scale", five, f.e), CTSC_OK); /* an int for a float */
+    /* compiled with the old ones */
+    for (int i = 0; i < 4; i++) assert_float_equal(result_of(f.m, f.x), 18, 0);
+    /* an int for a float */
+    assert_int_equal(ctsc_module_set_attribute(f.m, "scale", five, f.e), CTSC_OK);
     assert_float_equal(result_of(f.m, f.x), 45, 0);
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, (int64_t[]){2}, &w, f.e), CTSC_OK);
     assert_int_equal(ctsc_module_set_attribute(f.m, "b.0.w", w, f.e), CTSC_OK);
     for (int i = 0; i < 4; i++) assert_float_equal(result_of(f.m, f.x), 15, 0);
     assert_int_equal(ctsc_module_set_attribute(f.m, "scale", text, f.e), CTSC_USAGE);
-    assert_string_equal(ctsc_error_message(f.e), "expected a value of type 'float' for attribute 'scale' but instead found type 'str'");
+    assert_string_equal(
+        ctsc_error_message(f.e),
+        "expected a value of type 'float' for attribute 'scale' but instead found type 'str'");
     assert_int_equal(ctsc_module_set_attribute(f.m, "a.nope", five, f.e), CTSC_USAGE);
     assert_int_equal(ctsc_module_set_attribute(f.m, "scale.x", five, f.e), CTSC_USAGE);
     assert_int_equal(ctsc_module_set_attribute(f.m, NULL, five, f.e), CTSC_USAGE);
@@ -131,7 +140,8 @@ static void parts_that_are_none(void **state) {
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     const char *const names[] = {"", "nope", "a.", "a.w", "scale", "a.k.b", longest, NULL};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) assert_int_equal(ctsc_module_submodule(f.m, names[i], &part, f.e), CTSC_USAGE);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(ctsc_module_submodule(f.m, names[i], &part, f.e), CTSC_USAGE);
     assert_int_equal(ctsc_module_submodule(NULL, "a", &part, f.e), CTSC_USAGE);
     assert_null(part);
     assert_null(ctsc_module_object(NULL));
@@ -170,9 +180,12 @@ static void calls_whose_result_is_the_callers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_have_their_own_weights), cmocka_unit_test(parts_outlive_the_whole),
-        cmocka_unit_test(objects_have_names),           cmocka_unit_test(attributes_are_set),
-        cmocka_unit_test(parts_that_are_none),          cmocka_unit_test(calls_whose_result_is_the_callers),
+        cmocka_unit_test(parts_have_their_own_weights),
+        cmocka_unit_test(parts_outlive_the_whole),
+        cmocka_unit_test(objects_have_names),
+        cmocka_unit_test(attributes_are_set),
+        cmocka_unit_test(parts_that_are_none),
+        cmocka_unit_test(calls_whose_result_is_the_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-/* ---- helpers -------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
-#define DIMS(...)  ((int64_t[]){__VA_ARGS__})
+#define DIMS(...) ((int64_t[]){__VA_ARGS__})
 #define NDIMS(...) ((int)(sizeof(DIMS(__VA_ARGS__)) / sizeof(int64_t)))
 #define SHAPE(...) NDIMS(__VA_ARGS__), DIMS(__VA_ARGS__)
 
@@ -70,7 +70,7 @@ static double at(const tensor *t, const int64_t *index) {
 }
 #define AT(t, ...) at((t), DIMS(__VA_ARGS__))
 
-/* ---- dtypes --------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static void test_promotion(void **state) {
     (void)state;
@@ -202,7 +202,7 @@ static void test_elements(void **state) {
     assert_true(dtype_load_float(DT_FLOAT32, cell) == 9007200328482816.0);
 }
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void test_making(void **state) {
     (void)state;
@@ -272,7 +272,7 @@ static void test_storage(void **state) {
     storage_unref(s);
 }
 
-/* ---- views ---------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static void test_select_slice(void **state) {
     (void)state;
@@ -499,7 +499,7 @@ static void test_broadcast(void **state) {
     diag_clear(&d);
 }
 
-/* ---- copies --------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* Copies between geometries and dtypes, checked against reading element by element. */
 static void check_copy(tensor *dst, tensor *src) {
@@ -638,7 +638,7 @@ static void test_copy_read_only(void **state) {
     tensor_unref(one);
 }
 
-/* ---- iteration ------------------------------------------------------------------------------ */
+/* ---- iteration ------------------------------------------------------------------------------- */
 
 typedef struct iter_record {
     atomic_int calls;
@@ -649,8 +649,8 @@ static void iter_combine(void *ctx, int64_t n, char *const *p, const int64_t *s)
     iter_record *r = ctx;
     atomic_fetch_add(&r->calls, 1);
     for (int64_t i = 0; i < n; i++)
-        *(int32_t *)(p[0] + i * s[0]) +=
-            100 * *(int32_t *)(p[1] + i * s[1]) + *(int32_t *)(p[2] + i * s[2]);
+        *(int32_t *)(p[0] + i * s[0]) += 100 * *(int32_t *)(p[1] + i * s[1]) +
+                                         *(int32_t *)(p[2] + i * s[2]);
 }
 
 static void check_iter(tensor *out, tensor *a, tensor *b, bool ordered, int calls) {
@@ -659,10 +659,8 @@ static void check_iter(tensor *out, tensor *a, tensor *b, bool ordered, int call
     assert_ok(tensor_scalar_int(NULL, DT_INT32, 0, &zero));
     assert_ok(tensor_copy(NULL, out, zero));
     tensor_unref(zero);
-    if (ordered)
-        iter_run_ordered(out->ndim, out->sizes, 3, operands, iter_combine, &r);
-    else
-        iter_run(out->ndim, out->sizes, 3, operands, iter_combine, &r, 0);
+    if (ordered) iter_run_ordered(out->ndim, out->sizes, 3, operands, iter_combine, &r);
+    else iter_run(out->ndim, out->sizes, 3, operands, iter_combine, &r, 0);
     if (calls >= 0) assert_int_equal(r.calls, calls);
     assert_ok(tensor_expand(NULL, a, out->ndim, out->sizes, &wa));
     assert_ok(tensor_expand(NULL, b, out->ndim, out->sizes, &wb));
@@ -752,7 +750,7 @@ static void test_iter_threads(void **state) {
     tensor_unref(a);
 }
 
-/* ---- no memory ------------------------------------------------------------------------------ */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 typedef struct failing_allocator {
     long left, live;
@@ -858,30 +856,18 @@ static void test_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_promotion),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_making),
-        cmocka_unit_test(test_storage),
-        cmocka_unit_test(test_select_slice),
-        cmocka_unit_test(test_permute),
-        cmocka_unit_test(test_expand),
-        cmocka_unit_test(test_view),
-        cmocka_unit_test(test_as_strided),
-        cmocka_unit_test(test_asking),
-        cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_copy_pairs),
-        cmocka_unit_test(test_copy_transposed),
-        cmocka_unit_test(test_copy_overlap),
-        cmocka_unit_test(test_copy_complex),
-        cmocka_unit_test(test_copy_read_only),
-        cmocka_unit_test(test_iter),
-        cmocka_unit_test(test_iter_many_dims),
-        cmocka_unit_test(test_iter_threads),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_allocator),
+        cmocka_unit_test(test_room),           cmocka_unit_test(test_promotion),
+        cmocka_unit_test(test_half),           cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_making),         cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_select_slice),   cmocka_unit_test(test_permute),
+        cmocka_unit_test(test_expand),         cmocka_unit_test(test_view),
+        cmocka_unit_test(test_as_strided),     cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_swap),           cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_copy_pairs),     cmocka_unit_test(test_copy_transposed),
+        cmocka_unit_test(test_copy_overlap),   cmocka_unit_test(test_copy_complex),
+        cmocka_unit_test(test_copy_read_only), cmocka_unit_test(test_iter),
+        cmocka_unit_test(test_iter_many_dims), cmocka_unit_test(test_iter_threads),
+        cmocka_unit_test(test_failures),       cmocka_unit_test(test_allocator),
     };
     return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);
 }

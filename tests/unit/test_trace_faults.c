@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_trace_faults.c - calling and tracing with every allocation failing in turn, once and for good: an error or the right module, nothing leaked, and the
- * next attempt works. A sample of the allocations; all of them with CTSC_FAULTS_ALL=1 (make test-faults).
+ * test_trace_faults.c - calling and tracing with every allocation failing in turn, once and for
+ * good: an error or the right module, nothing leaked, and the next attempt works. A sample of the
+ * allocations; all of them with CTSC_FAULTS_ALL=1 (make test-faults).
  */
 #include "support.h"
 
@@ -26,7 +27,8 @@ static ctsc_status faults_cycle(void *ctx) {
     if (st == CTSC_OK) st = ctsc_trace(c->fn, w, (size_t)c->ninputs, in, NULL, &m, e);
     if (st == CTSC_OK) st = ctsc_module_run(m, "forward", (size_t)c->ninputs, in, NULL, &out, e);
     snprintf(faults_message, sizeof faults_message, "%s", ctsc_error_message(e));
-    if (st == CTSC_USAGE) st = CTSC_LIMIT; /* a tensor could not be made, and the scope was given NULL */
+    /* a tensor could not be made, and the scope was given NULL */
+    if (st == CTSC_USAGE) st = CTSC_LIMIT;
     ctsc_value_free(out);
     ctsc_module_free(m);
     ctsc_scope_free(s);
@@ -44,10 +46,10 @@ static void faults_sweep(const char *name, long most) {
     cases_world_free(&f.w);
 }
 
-#define FAULTS_TEST(name, most)                     \
-    static void faults_##name(void **state) {       \
-        (void)state;                                \
-        faults_sweep(#name, most);                  \
+#define FAULTS_TEST(name, most)                                                                    \
+    static void faults_##name(void **state) {                                                      \
+        (void)state;                                                                               \
+        faults_sweep(#name, most);                                                                 \
     }
 FAULTS_TEST(mlp, 1500)
 FAULTS_TEST(constant, 1500)
@@ -56,8 +58,10 @@ FAULTS_TEST(pair, 1500)
 FAULTS_TEST(scripts, 1500)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(faults_mlp), cmocka_unit_test(faults_constant), cmocka_unit_test(faults_index),
-                                       cmocka_unit_test(faults_pair), cmocka_unit_test(faults_scripts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faults_mlp), cmocka_unit_test(faults_constant),
+        cmocka_unit_test(faults_index), cmocka_unit_test(faults_pair),
+        cmocka_unit_test(faults_scripts)};
     mem_set_hook(counting_hook, &count);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

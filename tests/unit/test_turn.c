@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_turn.c - matrices transposed in registers, and the copies of tensors that use them: all small sizes, between pages that must not be touched. */
+/* test_turn.c - matrices transposed in registers, and the copies of tensors that use them: all
+ * small sizes, between pages that must not be touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,9 @@ static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
     turn_words(d, s, step, rows, cols);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
-            if (d[i * cols + j] != s[j * step + i]) fail_msg("%d x %d, gap %d: row %d, column %d", (int)rows, (int)cols, (int)gap, (int)i, (int)j);
+            if (d[i * cols + j] != s[j * step + i])
+                fail_msg("%d x %d, gap %d: row %d, column %d", (int)rows, (int)cols, (int)gap,
+                         (int)i, (int)j);
     guarded_free(src, in);
     guarded_free(dst, out);
 }
@@ -47,7 +50,8 @@ static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
 static void test_matrices(void **state) {
     (void)state;
     for (int64_t rows = 1; rows < 70; rows++)
-        for (int64_t cols = 1; cols < 50; cols++) check_matrix(rows, cols, (rows + cols) % 3 * 5, (rows + cols) % 2);
+        for (int64_t cols = 1; cols < 50; cols++)
+            check_matrix(rows, cols, (rows + cols) % 3 * 5, (rows + cols) % 2);
     check_matrix(2048, 49, 0, false);
     check_matrix(49, 2048, 0, false);
     check_matrix(3, 1000, 0, true);
@@ -59,14 +63,17 @@ static void check_clone(dtype dt, int ndim, const int64_t *sizes, const int64_t 
     diag d = {0};
     tensor *t, *seen, *copy, *more;
     assert_int_equal(tensor_new(&d, dt, ndim, sizes, &t), CTSC_OK);
-    for (int64_t i = 0; i < t->numel; i++) dtype_store_int(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt), i % 251);
+    for (int64_t i = 0; i < t->numel; i++)
+        dtype_store_int(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt), i % 251);
     assert_int_equal(tensor_permute(&d, t, ndim, dims, &seen), CTSC_OK);
     assert_int_equal(tensor_clone(&d, seen, &copy), CTSC_OK);
     assert_true(tensor_is_contiguous(copy));
     for (int64_t i = 0; i < copy->numel; i++) {
         int64_t rest = i, at = 0;
-        for (int k = ndim - 1; k >= 0; k--) at += rest % seen->sizes[k] * seen->strides[k], rest /= seen->sizes[k];
-        assert_int_equal(dtype_load_int(dt, (char *)tensor_data(copy) + (size_t)i * dtype_size(dt)), at % 251);
+        for (int k = ndim - 1; k >= 0; k--)
+            at += rest % seen->sizes[k] * seen->strides[k], rest /= seen->sizes[k];
+        assert_int_equal(dtype_load_int(dt, (char *)tensor_data(copy) + (size_t)i * dtype_size(dt)),
+                         at % 251);
     }
     pool_set_threads(3);
     assert_int_equal(tensor_clone(&d, seen, &more), CTSC_OK);
@@ -80,10 +87,13 @@ static void check_clone(dtype dt, int ndim, const int64_t *sizes, const int64_t 
 
 static void test_clones(void **state) {
     (void)state;
-    static const dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_FLOAT64, DT_UINT8, DT_INT16, DT_FLOAT32};
+    static const dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_FLOAT64,
+                                   DT_UINT8,   DT_INT16, DT_FLOAT32};
     static const int64_t last[] = {0, 2, 3, 1}, first[] = {0, 3, 1, 2};
     for (int i = 0; i < 3000; i++) {
-        int64_t sizes[4] = {1 + rand() % 3, 1 + rand() % (i % 7 ? 24 : 200), 1 + rand() % 20, 1 + rand() % (i % 5 ? 24 : 90)}, dims[4] = {0, 1, 2, 3};
+        int64_t sizes[4] = {1 + rand() % 3, 1 + rand() % (i % 7 ? 24 : 200), 1 + rand() % 20,
+                            1 + rand() % (i % 5 ? 24 : 90)},
+                dims[4] = {0, 1, 2, 3};
         for (int k = 3; k > 0; k--) {
             int other = rand() % (k + 1);
             int64_t was = dims[k];

@@ -47,11 +47,9 @@ static void counted(void (*body)(void)) {
     }                                                                                              \
     static void body_##name(void)
 
-/* ---- helpers -------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
-static value text(const char *s) {
-    return value_str_take(str_new(s, strlen(s)));
-}
+static value text(const char *s) { return value_str_take(str_new(s, strlen(s))); }
 
 static value floats(int ndim, const int64_t *sizes, const float *data) {
     tensor *t;
@@ -73,7 +71,7 @@ static value list_of(list_kind kind, size_t n, const value *items) {
     return value_list_take(l);
 }
 
-/* ---- lists ---------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static value item_of(list_kind kind, int i) {
     tensor *t;
@@ -124,7 +122,7 @@ COUNTED_TEST(lists) {
     assert_false(list_fits(LIST_TENSOR, value_none()));
 }
 
-/* ---- dicts ---------------------------------------------------------------------------------- */
+/* ---- dicts ----------------------------------------------------------------------------------- */
 
 static void check_order(const dict *d, size_t n, const int64_t *keys) {
     size_t k = 0;
@@ -226,7 +224,7 @@ COUNTED_TEST(dict_keys) {
     value_unref(value_dict_take(d));
 }
 
-/* ---- payloads ------------------------------------------------------------------------------- */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 static int type_refs;
 static void count_type_ref(struct type *t) {
@@ -290,9 +288,7 @@ COUNTED_TEST(deep_free) {
     value_unref(chain);
 }
 
-static void release_capsule(void *ptr) {
-    ++*(int *)ptr;
-}
+static void release_capsule(void *ptr) { ++*(int *)ptr; }
 
 COUNTED_TEST(capsule) {
     int released = 0;
@@ -305,7 +301,7 @@ COUNTED_TEST(capsule) {
     assert_int_equal(released, 1);
 }
 
-/* ---- == and is ------------------------------------------------------------------------------ */
+/* ---- == and is ------------------------------------------------------------------------------- */
 
 static bool equal_and_free(value a, value b) {
     bool same = value_equal(a, b);
@@ -463,7 +459,7 @@ COUNTED_TEST(close_tensors) {
     value_unref(got);
 }
 
-/* ---- no memory ------------------------------------------------------------------------------ */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 static bool body_failures(void) {
     bool ok = true;

@@ -2,11 +2,11 @@
 /*
  * cache.c - finds or makes the kernel of a loop nest (cache.h).
  *
- * Method: a table from key to entry under one lock. Whoever misses enters an entry without a kernel, compiles
- * without the lock, or has the background do so, and wakes those who found the entry in the meantime. Who has to wait for an entry that the
- * background has not begun makes it himself. An entry that failed is kept with
- * its message: the same nest would fail again. The key is a line about the processor and the build, and the
- * nest's IR.
+ * Method: a table from key to entry under one lock. Whoever misses enters an entry without a
+ * kernel, compiles without the lock, or has the background do so, and wakes those who found the
+ * entry in the meantime. Who has to wait for an entry that the background has not begun makes it
+ * himself. An entry that failed is kept with its message: the same nest would fail again. The key
+ * is a line about the processor and the build, and the nest's IR.
  *
  * Ownership: a codegen owns its entries, their keys, and the engine that holds the machine code.
  */
@@ -29,7 +29,7 @@ typedef struct cache_entry {
     codegen *owner;
     background_job job;
     char *key;
-    size_t key_len, ir; /* the IR's place in it */
+    size_t key_len, ir;   /* the IR's place in it */
     char name[DISK_NAME]; /* the symbol, and the file's name */
     void *handle;
     ctsc_status status;
@@ -56,7 +56,7 @@ struct codegen {
 enum { CACHE_UNOPENED, CACHE_OPENING, CACHE_OPENED };
 #define CACHE_OWNER(type, member, j) ((type *)(void *)((char *)(j) - offsetof(type, member)))
 
-/* ---- processors ------------------------------------------------------------------------- */
+/* ---- processors ------------------------------------------------------------------------------ */
 
 /* Our names for levels that every x86 processor of an age has. */
 static const struct cache_level {
@@ -71,15 +71,17 @@ static const struct cache_level {
 
 /* Processors that slow down under 512-bit work. */
 static bool cache_prefers_512(const jit_cpu *cpu) {
-    static const char *const narrow[] = {"skylake-avx512", "cascadelake", "cooperlake", "cannonlake"};
+    static const char *const narrow[] = {"skylake-avx512", "cascadelake", "cooperlake",
+                                         "cannonlake"};
     if (!strstr(cpu->features, "+avx512vl")) return false;
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
         if (!strcmp(cpu->name, narrow[i])) return false;
     return true;
 }
 
-/* Elements of half are floats while they are computed with (nest.h), so that instructions on halves serve nothing; LLVM 19 makes wrong code with them
- * (bessel_y0 of halves, in a vector loop). AVX10, which implies them, repeats what the features of AVX-512 say one by one. */
+/* Elements of half are floats while they are computed with (nest.h), so that instructions on halves
+ * serve nothing; LLVM 19 makes wrong code with them (bessel_y0 of halves, in a vector loop). AVX10,
+ * which implies them, repeats what the features of AVX-512 say one by one. */
 static void cache_drop_halves(jit_cpu *cpu) {
     static const char *const dropped[] = {"+avx10.", "+avx512fp16"};
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
@@ -116,7 +118,7 @@ bool codegen_runnable(codegen *c) {
     return false;
 }
 
-/* ---- life ------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 codegen *codegen_new(const codegen_options *o) {
     static const codegen_options none;
@@ -171,14 +173,17 @@ codegen *codegen_shared(void) {
 
 ctsc_status codegen_share(diag *d, const char *cpu) {
     bool known = !strcmp(cpu, "host");
-    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++) known |= !strcmp(cpu, cache_levels[i].name);
-    if (!known) return diag_fail(d, CTSC_USAGE, "no processor '%s', only host, sse2, avx2 and avx512", cpu);
+    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
+        known |= !strcmp(cpu, cache_levels[i].name);
+    if (!known)
+        return diag_fail(d, CTSC_USAGE, "no processor '%s', only host, sse2, avx2 and avx512", cpu);
     pthread_mutex_lock(&cache_shared_lock);
     bool late = cache_shared != NULL;
     if (!late) cache_shared = codegen_new(&(codegen_options){.cpu = cpu});
     bool made = cache_shared != NULL;
     pthread_mutex_unlock(&cache_shared_lock);
-    if (late) return diag_fail(d, CTSC_USAGE, "kernels have been made for another processor already");
+    if (late)
+        return diag_fail(d, CTSC_USAGE, "kernels have been made for another processor already");
     return made ? CTSC_OK : diag_no_memory(d);
 }
 
@@ -205,16 +210,20 @@ bool codegen_available(codegen *c, diag *d) {
     return ok;
 }
 
-/* Compiles a little of everything besides, so that what LLVM makes at first use is there (base/background.c says why). */
+/* Compiles a little of everything besides, so that what LLVM makes at first use is there
+ * (base/background.c says why). */
 static void cache_open_later(background_job *j) {
     static const char trial[] = "define void @kernel(ptr %p, i64 %n) {\n"
-                                "  %v = load <4 x float>, ptr %p\n  %w = fadd <4 x float> %v, %v\n  store <4 x float> %w, ptr %p\n"
-                                "  %c = icmp ult i64 %n, 5\n  br i1 %c, label %a, label %b\na:\n  ret void\nb:\n  unreachable\n}\n";
+                                "  %v = load <4 x float>, ptr %p\n  %w = fadd <4 x float> %v, %v\n "
+                                " store <4 x float> %w, ptr %p\n"
+                                "  %c = icmp ult i64 %n, 5\n  br i1 %c, label %a, label %b\na:\n  "
+                                "ret void\nb:\n  unreachable\n}\n";
     codegen *c = CACHE_OWNER(codegen, opening, j);
     jit_error error;
     void *object;
     size_t size;
-    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->cpu, "trial", JIT_OBJECT, &object, &size, &error))
+    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->cpu, "trial",
+                                                      JIT_OBJECT, &object, &size, &error))
         c->jit->release(object);
 }
 
@@ -230,13 +239,9 @@ bool codegen_prepare(codegen *c, uint64_t until) {
 
 static atomic_bool cache_in_calls;
 
-void codegen_set_in_calls(bool wait) {
-    atomic_store(&cache_in_calls, wait);
-}
+void codegen_set_in_calls(bool wait) { atomic_store(&cache_in_calls, wait); }
 
-bool codegen_in_calls(void) {
-    return atomic_load_explicit(&cache_in_calls, memory_order_relaxed);
-}
+bool codegen_in_calls(void) { return atomic_load_explicit(&cache_in_calls, memory_order_relaxed); }
 
 codegen_stats codegen_get_stats(codegen *c) {
     pthread_mutex_lock(&c->lock);
@@ -245,7 +250,7 @@ codegen_stats codegen_get_stats(codegen *c) {
     return s;
 }
 
-/* ---- one kernel ------------------------------------------------------------------------- */
+/* ---- one kernel ------------------------------------------------------------------------------ */
 
 /* The key: a comment line, then the IR; `ir` is where that begins. */
 static ctsc_status cache_key(codegen *c, nest *n, strbuf *key, size_t *ir, diag *d) {
@@ -254,7 +259,8 @@ static ctsc_status cache_key(codegen *c, nest *n, strbuf *key, size_t *ir, diag 
     return nest_emit_llvm(n, &c->target, key, d);
 }
 
-static bool cache_load(codegen *c, cache_entry *e, const void *object, size_t size, jit_error *error) {
+static bool cache_load(codegen *c, cache_entry *e, const void *object, size_t size,
+                       jit_error *error) {
     void *address;
     if (!c->jit->load(c->engine, e->name, object, size, &address, &e->handle, error)) return false;
     union {
@@ -283,8 +289,8 @@ static void cache_make(codegen *c, cache_entry *e) {
             return;
         }
     }
-    bool ok =
-        c->jit->compile(e->key + e->ir, e->key_len - e->ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
+    bool ok = c->jit->compile(e->key + e->ir, e->key_len - e->ir, &c->cpu, e->name, JIT_OBJECT,
+                              &object, &size, &error);
     if (ok) {
         ok = cache_load(c, e, object, size, &error);
         e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
@@ -302,11 +308,10 @@ static void cache_work(cache_entry *e) {
     cache_make(c, e);
     pthread_mutex_lock(&c->lock);
     c->stats.working--;
-    if (e->k.origin == KERNEL_FROM_DISK)
-        c->stats.from_disk++;
-    else
-        c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
-    atomic_store_explicit(&e->k.state, e->status == CTSC_OK ? KERNEL_READY : KERNEL_FAILED, memory_order_release);
+    if (e->k.origin == KERNEL_FROM_DISK) c->stats.from_disk++;
+    else c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
+    atomic_store_explicit(&e->k.state, e->status == CTSC_OK ? KERNEL_READY : KERNEL_FAILED,
+                          memory_order_release);
     pthread_cond_broadcast(&c->ready);
     pthread_mutex_unlock(&c->lock);
 }
@@ -315,8 +320,9 @@ static void cache_work_later(background_job *j) {
     cache_entry *e = CACHE_OWNER(cache_entry, job, j);
     cache_work(e);
     if (e->status == CTSC_OK)
-        log_event(CTSC_LOG_INFO, "a kernel of %zu bytes %s in %.1f ms in the background", e->k.code_bytes,
-                  e->k.origin == KERNEL_COMPILED ? "compiled" : "loaded", e->k.milliseconds);
+        log_event(CTSC_LOG_INFO, "a kernel of %zu bytes %s in %.1f ms in the background",
+                  e->k.code_bytes, e->k.origin == KERNEL_COMPILED ? "compiled" : "loaded",
+                  e->k.milliseconds);
 }
 
 /* With the lock held: the entry of key, new (and working) if *made. Takes the key's text then. */
@@ -412,17 +418,16 @@ ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out,
         text = mem_strdup(key.data + ir);
     } else {
         jit_output want = what == CODEGEN_ASSEMBLY ? JIT_ASSEMBLY : JIT_IR;
-        if (!c->jit->compile(key.data + ir, key.len - ir, &c->cpu, "kernel", want, &data, &size, &error)) {
+        if (!c->jit->compile(key.data + ir, key.len - ir, &c->cpu, "kernel", want, &data, &size,
+                             &error)) {
             st = diag_fail(d, CTSC_INTERNAL, "%s", error.text);
             goto out;
         }
         text = mem_strndup(data, size);
         c->jit->release(data);
     }
-    if (text)
-        *out = text;
-    else
-        st = diag_no_memory(d);
+    if (text) *out = text;
+    else st = diag_no_memory(d);
 out:
     sb_free(&key);
     return st;

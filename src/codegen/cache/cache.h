@@ -2,17 +2,20 @@
 /*
  * cache.h - loop nests to native functions, each compiled once: in memory by content, and on disk.
  *
- * A codegen is a processor to compile for, the kernels made so far, and a folder of objects. A kernel is
- * known by its LLVM IR, the processor and the build of the compiler library; the same content gives
- * the same kernel. Thread-safe: two threads that ask for one kernel get it from one compilation.
+ * A codegen is a processor to compile for, the kernels made so far, and a folder of objects. A
+ * kernel is known by its LLVM IR, the processor and the build of the compiler library; the same
+ * content gives the same kernel. Thread-safe: two threads that ask for one kernel get it from
+ * one compilation.
  *
- * Whoever asks waits (codegen_kernel), or leaves it to the thread of base/background.h and looks again (codegen_request). That thread also opens
- * the compiler library, and reads and writes the folder. The request holds a copy of all it needs: it outlives who made it, and a kernel that nobody
- * wants any more is made all the same.
+ * Whoever asks waits (codegen_kernel), or leaves it to the thread of base/background.h and looks
+ * again (codegen_request). That thread also opens the compiler library, and reads and writes the
+ * folder. The request holds a copy of all it needs: it outlives who made it, and a kernel that
+ * nobody wants any more is made all the same.
  *
  * The folder is base/disk.h's.
  *
- * Without libctsc-jit.so every request fails with CTSC_ENVIRONMENT, and codegen_available says so beforehand.
+ * Without libctsc-jit.so every request fails with CTSC_ENVIRONMENT, and codegen_available
+ * says so beforehand.
  * Tests: tests/unit/test_codegen.c
  */
 #ifndef CTSC_CODEGEN_CACHE_CACHE_H
@@ -29,11 +32,12 @@ typedef struct kernel_call {
     void *ctx;
 } kernel_call;
 
-/* What a nest compiles to. buffers, ints, floats: the nest's parameters in the order they were added. [begin, end): a piece of
- * the parallel loop's range, ignored by nests without one. call: NULL will do for a nest that neither fails nor is watched.
- * 0: done. Otherwise the code of the nest's fail or watch. Any number of threads may call it at once. */
-typedef int64_t (*kernel_fn)(void *const *buffers, const int64_t *ints, const double *floats, int64_t begin, int64_t end,
-                             kernel_call *call);
+/* What a nest compiles to. buffers, ints, floats: the nest's parameters in the order they were
+ * added. [begin, end): a piece of the parallel loop's range, ignored by nests without one. call:
+ * NULL will do for a nest that neither fails nor is watched. 0: done. Otherwise the code of the
+ * nest's fail or watch. Any number of threads may call it at once. */
+typedef int64_t (*kernel_fn)(void *const *buffers, const int64_t *ints, const double *floats,
+                             int64_t begin, int64_t end, kernel_call *call);
 
 typedef enum kernel_origin { KERNEL_COMPILED, KERNEL_FROM_DISK } kernel_origin;
 typedef enum kernel_state { KERNEL_WORKING, KERNEL_READY, KERNEL_FAILED } kernel_state;
@@ -49,19 +53,22 @@ typedef struct kernel {
 typedef struct codegen codegen;
 
 typedef struct codegen_options {
-    const char *cpu;     /* NULL or "host"; "sse2", "avx2", "avx512"; or a name of LLVM's */
-    const char *folder;  /* of the disk cache; NULL: as above; "": none */
-    int64_t disk_limit;  /* bytes; 0: 256 MiB */
-    const char *library; /* path of libctsc-jit.so; NULL: beside the program or library, then the system's search */
+    const char *cpu;    /* NULL or "host"; "sse2", "avx2", "avx512"; or a name of LLVM's */
+    const char *folder; /* of the disk cache; NULL: as above; "": none */
+    int64_t disk_limit; /* bytes; 0: 256 MiB */
+    /* path of libctsc-jit.so; NULL: beside the program or library, then the system's search */
+    const char *library;
 } codegen_options;
 
-/* NULL without memory. A missing compiler library is found out at the first request. o may be NULL. */
+/* NULL without memory. A missing compiler library is found out at the first
+ * request. o may be NULL. */
 codegen *codegen_new(const codegen_options *o);
 /* No kernel of it may run any more. */
 void codegen_free(codegen *c);
 /* The process's own, for the host; made at the first call, never freed. NULL without memory. */
 codegen *codegen_shared(void);
-/* The same for another processor than the host: "sse2", "avx2", "avx512". Fails if codegen_shared was called before. */
+/* The same for another processor than the host: "sse2", "avx2", "avx512". Fails if codegen_shared
+ * was called before. */
 ctsc_status codegen_share(diag *d, const char *cpu);
 
 /* Opens the compiler library if that was not done. d: why not (may be NULL). */
@@ -71,11 +78,14 @@ bool codegen_runnable(codegen *c);
 
 /* The kernel of n, which lives as long as c. */
 ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d);
-/* The same without waiting for the compiler: *out may be in the making. Only for a codegen that is open. */
+/* The same without waiting for the compiler: *out may be in the making. Only for a
+ * codegen that is open. */
 ctsc_status codegen_request(codegen *c, nest *n, const kernel **out, diag *d);
-/* Is c open, or known to have no compiler? If not, that is found out in the background, and waited for until `until` (clock_now's scale). */
+/* Is c open, or known to have no compiler? If not, that is found out in the background, and waited
+ * for until `until` (clock_now's scale). */
 bool codegen_prepare(codegen *c, uint64_t until);
-/* What becomes of k, one of c's, by `until`. 0: what it is now; UINT64_MAX: what it is once it is made. */
+/* What becomes of k, one of c's, by `until`. 0: what it is now; UINT64_MAX: what it is
+ * once it is made. */
 kernel_state codegen_wait(codegen *c, const kernel *k, uint64_t until);
 /* Why k, which is KERNEL_FAILED, is none. */
 ctsc_status codegen_failure(const kernel *k, diag *d);
@@ -95,7 +105,8 @@ typedef struct codegen_stats {
 } codegen_stats;
 codegen_stats codegen_get_stats(codegen *c);
 
-/* What there is to compile with, for people (environment.c). Texts are empty where there is nothing. */
+/* What there is to compile with, for people (environment.c). Texts are empty where
+ * there is nothing. */
 typedef struct codegen_environment {
     char library[4096]; /* the compiler library's file */
     char build[128];    /* its LLVM, and its build */

@@ -6,10 +6,10 @@
 #include "codegen/cache/cache.h"
 #include "codegen/llvm/jit.h"
 
-/* ---- library.c: finding libctsc-jit.so ---- */
+/* ---- library.c: finding libctsc-jit.so ------------------------------------------------------- */
 
-/* The interface of the library at path, or of the first found; NULL and d if there is none. Never closed again: LLVM
- * does not survive being unloaded. Thread-safe. */
+/* The interface of the library at path, or of the first found; NULL and d if there is none. Never
+ * closed again: LLVM does not survive being unloaded. Thread-safe. */
 const jit_interface *library_open(const char *path, diag *d);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * environment.c - tells people what there is to compile kernels with: the library, its LLVM, the processor, the folder.
+ * environment.c - tells people what there is to compile kernels with: the library, its LLVM, the
+ * processor, the folder.
  *
  * Tests: tests/cli/doctor.test
  */
@@ -21,7 +22,8 @@ void codegen_get_environment(codegen_environment *out) {
     const jit_interface *jit = library_open(NULL, &d);
     if (jit) {
         snprintf(out->build, sizeof out->build, "%s", jit->build);
-        if (dladdr((void *)jit, &file) && file.dli_fname) snprintf(out->library, sizeof out->library, "%s", file.dli_fname);
+        if (dladdr((void *)jit, &file) && file.dli_fname)
+            snprintf(out->library, sizeof out->library, "%s", file.dli_fname);
         if (cpu && jit->describe("host", cpu)) snprintf(out->cpu, sizeof out->cpu, "%s", cpu->name);
     } else {
         snprintf(out->why, sizeof out->why, "%s", diag_message(&d));

@@ -2,9 +2,9 @@
 /*
  * jit_library.c - opens libctsc-jit.so when the first kernel is to be compiled.
  *
- * It is looked for beside the program or library that contains this code, in ../lib from there, one and two
- * folders up (programs in the build folder), and then where the loader looks (the run path, LD_LIBRARY_PATH,
- * the system). ctsc works without it.
+ * It is looked for beside the program or library that contains this code, in ../lib from there, one
+ * and two folders up (programs in the build folder), and then where the loader looks (the run path,
+ * LD_LIBRARY_PATH, the system). ctsc works without it.
  */
 #include "codegen/cache/cache_internal.h"
 
@@ -40,8 +40,8 @@ static const jit_interface *library_search(char *why, size_t size) {
         const char *slash = strrchr(self.dli_fname, '/');
         int len = slash ? (int)(slash - self.dli_fname) + 1 : 0;
         for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-            if (snprintf(path, sizeof path, "%.*s%s%s", len, self.dli_fname, places[i], library_name) >=
-                (int)sizeof path)
+            if (snprintf(path, sizeof path, "%.*s%s%s", len, self.dli_fname, places[i],
+                         library_name) >= (int)sizeof path)
                 continue;
             const jit_interface *found = library_try(path, why, size);
             if (found) return found;
@@ -56,12 +56,9 @@ const jit_interface *library_open(const char *path, diag *d) {
     char why[512] = "";
     const jit_interface *found = NULL;
     pthread_mutex_lock(&lock);
-    if (path)
-        found = library_try(path, why, sizeof why);
-    else if (!shared)
-        found = shared = library_search(why, sizeof why);
-    else
-        found = shared;
+    if (path) found = library_try(path, why, sizeof why);
+    else if (!shared) found = shared = library_search(why, sizeof why);
+    else found = shared;
     pthread_mutex_unlock(&lock);
     if (!found) diag_fail(d, CTSC_ENVIRONMENT, "no compiler for kernels: %s", why);
     return found;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their iterations, statements.
+ * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their
+ * iterations, statements.
  *
- * Teams. All threads of a cooperative group make the same steps with the same values, except in vector loops, whose iterations they share. So
- * conditions outside vector loops are the same for all, and barriers may stand in them. What is stored outside vector loops, one
- * thread stores. Around statements that store what the nest reads elsewhere stand barriers: before them, so that nobody still
- * reads what was there; after them, so that all see what is there now. Rejected: finding out which thread reads what it wrote itself, which
- * saves some tens of cycles a row and makes the loops depend on one another.
+ * Teams. All threads of a cooperative group make the same steps with the same values, except in
+ * vector loops, whose iterations they share. So conditions outside vector loops are the same for
+ * all, and barriers may stand in them. What is stored outside vector loops, one thread stores.
+ * Around statements that store what the nest reads elsewhere stand barriers: before them, so that
+ * nobody still reads what was there; after them, so that all see what is there now. Rejected:
+ * finding out which thread reads what it wrote itself, which saves some tens of cycles a row and
+ * makes the loops depend on one another.
  *
- * Local buffers are shared memory, each cooperative group's its own; of nests without cooperative groups they are the thread's.
+ * Local buffers are shared memory, each cooperative group's its own; of nests without cooperative
+ * groups they are the thread's.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
 #include "codegen/cuda/cuda_emit_internal.h"
@@ -17,7 +21,7 @@
 
 enum { EMIT_SHARED = 48 * 1024, EMIT_MAX_SHARED = 96 * 1024, EMIT_ALIGN = 16 };
 
-/* ---- statements ----------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 void gpu_open(gpu_state *e, const char *fmt, ...) {
     va_list ap;
@@ -48,7 +52,8 @@ static void emit_declare(gpu_state *e, nest_stmt *s) {
     bool index = e->vars[s->var->index].is_index;
     gpu_prepare(e, &s->value, index, &s->value, !index);
     emit_begin_line(e);
-    sb_printf(e->out, "%s%s ", s->var->is_mutable ? "" : "const ", index ? "nest_index" : gpu_type(s->var->type));
+    sb_printf(e->out, "%s%s ", s->var->is_mutable ? "" : "const ",
+              index ? "nest_index" : gpu_type(s->var->type));
     gpu_var_name(e, e->out, s->var);
     sb_puts(e->out, " = ");
     (index ? gpu_index : gpu_value)(e, s->value, true);
@@ -99,7 +104,9 @@ static void emit_store(gpu_state *e, nest_stmt *s) {
     dtype dt = s->buffer->dt;
     bool half = dt == DT_FLOAT16 || dt == DT_BFLOAT16, alone = e->n->coop && !e->inside;
     bool packed = e->lanes && gpu_pack_of(e, s->buffer, s->index, true) >= 0, barrier = false;
-    if (alone) barrier = gpu_stores_hazard(e, &(nest_block){&(nest_stmt){.kind = NEST_STORE, .buffer = s->buffer}, NULL});
+    if (alone)
+        barrier = gpu_stores_hazard(
+            e, &(nest_block){&(nest_stmt){.kind = NEST_STORE, .buffer = s->buffer}, NULL});
     if (barrier) gpu_print_barrier(e);
     gpu_prepare(e, &s->index, !packed, &s->value, 1);
     emit_begin_line(e);
@@ -129,7 +136,8 @@ static void emit_for(gpu_state *e, nest_stmt *s) {
     emit_begin_line(e);
     sb_printf(e->out, "for (nest_index %s_%d = ", name, index);
     gpu_index(e, s->begin, true);
-    sb_printf(e->out, "; %s_%d %s %s_%d_end; %s_%d += %lld) {\n", name, index, s->step > 0 ? "<" : ">", name, index, name, index, (long long)s->step);
+    sb_printf(e->out, "; %s_%d %s %s_%d_end; %s_%d += %lld) {\n", name, index,
+              s->step > 0 ? "<" : ">", name, index, name, index, (long long)s->step);
     e->depth++;
     gpu_block(e, &s->body);
     gpu_close(e);
@@ -172,10 +180,8 @@ static void emit_stmt(gpu_state *e, nest_stmt *s) {
     case NEST_ACCUMULATE: emit_accumulate(e, s); break;
     case NEST_STORE: emit_store(e, s); break;
     case NEST_FOR:
-        if (s->flags & NEST_PARALLEL)
-            emit_rounds(e, s);
-        else
-            emit_for(e, s);
+        if (s->flags & NEST_PARALLEL) emit_rounds(e, s);
+        else emit_for(e, s);
         break;
     case NEST_WHILE: emit_while(e, s); break;
     case NEST_IF: emit_if(e, s); break;
@@ -191,25 +197,33 @@ void gpu_block(gpu_state *e, const nest_block *b) {
 }
 
 const char *gpu_identity(nest_acc acc, nest_type t) {
-    static const char *const least[] = {"false", "(uint8_t)0", "(int8_t)-128", "(int16_t)-32768", "INT32_MIN", "INT64_MIN", "-SCALAR_INF_F32", "-SCALAR_INF"};
-    static const char *const most[] = {"true", "(uint8_t)255", "(int8_t)127", "(int16_t)32767", "INT32_MAX", "INT64_MAX", "SCALAR_INF_F32", "SCALAR_INF"};
+    static const char *const least[] = {"false",           "(uint8_t)0", "(int8_t)-128",
+                                        "(int16_t)-32768", "INT32_MIN",  "INT64_MIN",
+                                        "-SCALAR_INF_F32", "-SCALAR_INF"};
+    static const char *const most[] = {"true",           "(uint8_t)255", "(int8_t)127",
+                                       "(int16_t)32767", "INT32_MAX",    "INT64_MAX",
+                                       "SCALAR_INF_F32", "SCALAR_INF"};
     if (acc == NEST_ACC_SUM) return "0";
     if (acc == NEST_ACC_PROD) return "1";
     return acc == NEST_ACC_MIN ? most[t] : least[t];
 }
 
-/* ---- threads and iterations --------------------------------------------------------------------------- */
+/* ---- threads and iterations ------------------------------------------------------------------ */
 
-/* `for` over the iterations of this thread, or of its cooperative group: with the grid as the stride. */
+/* `for` over the iterations of this thread, or of its cooperative group: with the
+ * grid as the stride. */
 static void emit_rounds(gpu_state *e, nest_stmt *s) {
     const nest_var *v = s->var;
-    gpu_open(e, "for (nest_index %s_%d = (nest_index)p.begin + first; %s_%d < (nest_index)p.end; %s_%d += stride)", v->name, v->index, v->name,
-              v->index, v->name, v->index);
+    gpu_open(e,
+             "for (nest_index %s_%d = (nest_index)p.begin + first; %s_%d < (nest_index)p.end; "
+             "%s_%d += stride)",
+             v->name, v->index, v->name, v->index, v->name, v->index);
     gpu_block(e, &s->body);
     gpu_close(e);
 }
 
-/* lane: of the thread in its cooperative group. first: the cooperative group's, or thread's, first iteration; stride: from one to the next. */
+/* lane: of the thread in its cooperative group. first: the cooperative group's, or thread's, first
+ * iteration; stride: from one to the next. */
 static void emit_threads(gpu_state *e) {
     int block = e->shape.block, coop = e->shape.coop, coops = block / coop;
     if (coop == block) {
@@ -217,17 +231,17 @@ static void emit_threads(gpu_state *e) {
         gpu_line(e, "const nest_index first = blockIdx.x;");
     } else if (coop > 1) {
         gpu_line(e, "const int lane = threadIdx.x %% %d;", coop);
-        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", coops, coop);
+        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;",
+                 coops, coop);
     } else {
         gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x;", block);
     }
     if (gpu_parallel_loop(e->n))
         gpu_line(e, "const nest_index stride = (nest_index)gridDim.x * %d;", coops);
-    else
-        gpu_line(e, "if (first != 0) return;");
+    else gpu_line(e, "if (first != 0) return;");
 }
 
-/* ---- the kernel ----------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* How many cooperative groups a block has, and where local buffers are. */
 static void emit_lay_out(gpu_state *e) {
@@ -239,8 +253,12 @@ static void emit_lay_out(gpu_state *e) {
         e->coop_bytes += (bytes + EMIT_ALIGN - 1) / EMIT_ALIGN * EMIT_ALIGN;
     }
     int coop = n->coop ? n->coop : 1, block = coop > 32 ? coop : GPU_BLOCK;
-    while (block > coop && block > 32 && e->coop_bytes * (size_t)(block / coop) > EMIT_SHARED) block /= 2;
-    e->shape = (cuda_kernel_shape){.block = block, .coop = coop, .shared = (int)(scratch + e->coop_bytes * (size_t)(block / coop))};
+    while (block > coop && block > 32 && e->coop_bytes * (size_t)(block / coop) > EMIT_SHARED)
+        block /= 2;
+    e->shape = (cuda_kernel_shape){
+        .block = block,
+        .coop = coop,
+        .shared = (int)(scratch + e->coop_bytes * (size_t)(block / coop))};
 }
 
 static void emit_locals(gpu_state *e) {
@@ -251,13 +269,15 @@ static void emit_locals(gpu_state *e) {
     for (int i = 0; i < n->nlocals; i++) {
         const nest_buffer *b = n->locals[i];
         const char *type = gpu_memory_type(b->dt);
-        if (!n->coop)
-            gpu_line(e, "%s l%d[%lld]; // %s", type, i, (long long)b->length, b->name);
+        if (!n->coop) gpu_line(e, "%s l%d[%lld]; // %s", type, i, (long long)b->length, b->name);
         else if (e->shape.coop == e->shape.block)
-            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + %zu); // %s", type, i, type, scratch + e->offsets[i], b->name);
+            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + %zu); // %s", type,
+                     i, type, scratch + e->offsets[i], b->name);
         else
-            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + threadIdx.x / %d * %zu + %zu); // %s", type, i, type, e->shape.coop,
-                      e->coop_bytes, e->offsets[i], b->name);
+            gpu_line(e,
+                     "%s *const l%d = (%s *)((unsigned char *)nest_shared + threadIdx.x / %d * %zu "
+                     "+ %zu); // %s",
+                     type, i, type, e->shape.coop, e->coop_bytes, e->offsets[i], b->name);
     }
 }
 
@@ -265,7 +285,8 @@ static void emit_parameters(gpu_state *e) {
     const nest *n = e->n;
     gpu_open(e, "struct nest_arguments");
     for (int i = 0; i < n->nbuffers; i++)
-        gpu_line(e, "%s%s *b%d; // %s", n->buffers[i]->written ? "" : "const ", gpu_memory_type(n->buffers[i]->dt), i, n->buffers[i]->name);
+        gpu_line(e, "%s%s *b%d; // %s", n->buffers[i]->written ? "" : "const ",
+                 gpu_memory_type(n->buffers[i]->dt), i, n->buffers[i]->name);
     for (int i = 0; i < n->nints; i++) gpu_line(e, "int64_t i%d; // %s", i, n->ints[i]);
     for (int i = 0; i < n->nfloats; i++) gpu_line(e, "double f%d; // %s", i, n->floats[i]);
     gpu_line(e, "int64_t begin, end;");
@@ -276,8 +297,9 @@ static void emit_parameters(gpu_state *e) {
 static void emit_inputs(gpu_state *e) {
     const nest *n = e->n;
     for (int i = 0; i < n->nbuffers; i++)
-        gpu_line(e, "%s%s *%s const b%d = p.b%d;", n->buffers[i]->written ? "" : "const ", gpu_memory_type(n->buffers[i]->dt),
-                  n->buffers[i]->is_restrict ? "__restrict__" : "", i, i);
+        gpu_line(e, "%s%s *%s const b%d = p.b%d;", n->buffers[i]->written ? "" : "const ",
+                 gpu_memory_type(n->buffers[i]->dt),
+                 n->buffers[i]->is_restrict ? "__restrict__" : "", i, i);
     for (int i = 0; i < n->nints; i++)
         if (e->int_inputs[i]) gpu_line(e, "const nest_index i%d = (nest_index)p.i%d;", i, i);
 }
@@ -287,7 +309,8 @@ static void emit_kernel(gpu_state *e) {
     gpu_line(e, "#include \"codegen/cuda/nest_cuda.h\"\n");
     gpu_line(e, "typedef %s nest_index;\n", e->n->index32 ? "int32_t" : "int64_t");
     emit_parameters(e);
-    gpu_open(e, "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const nest_arguments p)", e->shape.block);
+    gpu_open(e, "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const nest_arguments p)",
+             e->shape.block);
     emit_inputs(e);
     emit_locals(e);
     emit_threads(e);
@@ -302,15 +325,16 @@ ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag 
     e.hazards = mem_zalloc((size_t)(n->nbuffers + n->nlocals + 1) * sizeof *e.hazards);
     e.int_inputs = mem_zalloc((size_t)(n->nints + 1) * sizeof *e.int_inputs);
     e.offsets = mem_zalloc((size_t)(n->nlocals + 1) * sizeof *e.offsets);
-    ctsc_status st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_note(&e, d) : diag_no_memory(d);
+    ctsc_status st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_note(&e, d)
+                                                                      : diag_no_memory(d);
     if (st == CTSC_OK) {
         emit_lay_out(&e);
         emit_kernel(&e);
         *shape = e.shape;
         if (e.too_many || (size_t)e.shape.shared > EMIT_MAX_SHARED)
-            st = diag_fail(d, CTSC_UNSUPPORTED, "loop nest %s is too large for a GPU's kernel", n->name);
-        else if (out->failed)
-            st = diag_no_memory(d);
+            st = diag_fail(d, CTSC_UNSUPPORTED, "loop nest %s is too large for a GPU's kernel",
+                           n->name);
+        else if (out->failed) st = diag_no_memory(d);
     }
     mem_free(e.vars);
     mem_free(e.hazards);

@@ -2,16 +2,18 @@
 /*
  * cuda_emit_expr.c - expressions of a loop nest as CUDA C++.
  *
- * A node that a statement uses more than once gets a name before it, as in nest_print.c; so do deep ones, as compilers have limits.
+ * A node that a statement uses more than once gets a name before it, as in nest_print.c; so do deep
+ * ones, as compilers have limits.
  *
- * An int64 is printed in one of two ways. What reaches an address or a bound is an index: of type nest_index, which has 32 bits
- * where nest->index32 says that they are enough, and plain arithmetic, which does not overflow. All else is a value: int64_t, and its
- * arithmetic wraps (nest_add). A node that is used in both ways is an index, widened where it is a value. Floats are multiplied by
- * nest_mul where a product and a sum must not become one rounding.
+ * An int64 is printed in one of two ways. What reaches an address or a bound is an index: of type
+ * nest_index, which has 32 bits where nest->index32 says that they are enough, and plain
+ * arithmetic, which does not overflow. All else is a value: int64_t, and its arithmetic wraps
+ * (nest_add). A node that is used in both ways is an index, widened where it is a value. Floats are
+ * multiplied by nest_mul where a product and a sum must not become one rounding.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
-#include "codegen/cuda/cuda_emit_internal.h"
 #include "base/text.h"
+#include "codegen/cuda/cuda_emit_internal.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -19,10 +21,11 @@
 
 enum { EXPR_DEEP = 32 };
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const char *gpu_type(nest_type t) {
-    static const char *const names[NEST_TYPE_COUNT] = {"bool", "uint8_t", "int8_t", "int16_t", "int32_t", "int64_t", "float", "double"};
+    static const char *const names[NEST_TYPE_COUNT] = {"bool",    "uint8_t", "int8_t", "int16_t",
+                                                       "int32_t", "int64_t", "float",  "double"};
     return names[t];
 }
 
@@ -55,13 +58,11 @@ void gpu_buffer_name(strbuf *out, const nest_buffer *b) {
 }
 
 void gpu_var_name(const gpu_state *e, strbuf *out, const nest_var *v) {
-    if (v == e->replaced)
-        sb_puts(out, e->replacement);
-    else
-        sb_printf(out, "%s_%d%s", v->name, v->index, e->vars[v->index].partial ? "_part" : "");
+    if (v == e->replaced) sb_puts(out, e->replacement);
+    else sb_printf(out, "%s_%d%s", v->name, v->index, e->vars[v->index].partial ? "_part" : "");
 }
 
-/* ---- what is named -------------------------------------------------------------------------------- */
+/* ---- what is named --------------------------------------------------------------------------- */
 
 bool gpu_passes_index(const nest_expr *x, int arg) {
     switch (x->op) {
@@ -78,9 +79,7 @@ bool gpu_passes_index(const nest_expr *x, int arg) {
     }
 }
 
-static bool expr_is_leaf(const nest_expr *x) {
-    return x->nargs == 0;
-}
+static bool expr_is_leaf(const nest_expr *x) { return x->nargs == 0; }
 
 static bool expr_is_packed(const gpu_state *e, const nest_expr *x) {
     return x->op == NEST_LOAD && e->lanes && gpu_pack_of(e, x->u.buffer, x->args[0], false) >= 0;
@@ -128,7 +127,8 @@ static void expr_name(gpu_state *e, nest_expr *x) {
     x->slot = (x->slot & GPU_INDEX) | GPU_NAMED | name;
 }
 
-void gpu_prepare(gpu_state *e, nest_expr *const *indices, int nindices, nest_expr *const *values, int nvalues) {
+void gpu_prepare(gpu_state *e, nest_expr *const *indices, int nindices, nest_expr *const *values,
+                 int nvalues) {
     e->mark = nest_fresh_mark(e->n);
     for (int i = 0; i < nindices; i++) expr_count(e, indices[i], true);
     for (int i = 0; i < nvalues; i++) expr_count(e, values[i], false);
@@ -136,19 +136,14 @@ void gpu_prepare(gpu_state *e, nest_expr *const *indices, int nindices, nest_exp
     for (int i = 0; i < nvalues; i++) expr_name(e, values[i]);
 }
 
-/* ---- leaves --------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static void expr_int_const(gpu_state *e, nest_type t, int64_t i) {
-    if (t == NEST_BOOL)
-        sb_puts(e->out, i ? "true" : "false");
-    else if (t == NEST_I64 && i == INT64_MIN)
-        sb_puts(e->out, "INT64_MIN");
-    else if (t == NEST_I32 && i == INT32_MIN)
-        sb_puts(e->out, "INT32_MIN");
-    else if (t == NEST_I32)
-        sb_printf(e->out, "%lld", (long long)i);
-    else
-        sb_printf(e->out, "(%s)%lld%s", gpu_type(t), (long long)i, t == NEST_I64 ? "ll" : "");
+    if (t == NEST_BOOL) sb_puts(e->out, i ? "true" : "false");
+    else if (t == NEST_I64 && i == INT64_MIN) sb_puts(e->out, "INT64_MIN");
+    else if (t == NEST_I32 && i == INT32_MIN) sb_puts(e->out, "INT32_MIN");
+    else if (t == NEST_I32) sb_printf(e->out, "%lld", (long long)i);
+    else sb_printf(e->out, "(%s)%lld%s", gpu_type(t), (long long)i, t == NEST_I64 ? "ll" : "");
 }
 
 static void expr_float_const(gpu_state *e, nest_type t, double f) {
@@ -163,10 +158,8 @@ static void expr_float_const(gpu_state *e, nest_type t, double f) {
 }
 
 static void expr_const(gpu_state *e, const nest_expr *x) {
-    if (nest_is_float(x->type))
-        expr_float_const(e, x->type, x->u.f);
-    else
-        expr_int_const(e, x->type, x->u.i);
+    if (nest_is_float(x->type)) expr_float_const(e, x->type, x->u.f);
+    else expr_int_const(e, x->type, x->u.i);
 }
 
 void gpu_element(gpu_state *e, const nest_buffer *b, const nest_expr *index) {
@@ -203,9 +196,10 @@ static void expr_load(gpu_state *e, const nest_expr *x) {
     if (half) sb_putc(e->out, ')');
 }
 
-/* ---- operators ------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
-static void expr_arguments(gpu_state *e, const nest_expr *x, void (*print)(gpu_state *, const nest_expr *, bool)) {
+static void expr_arguments(gpu_state *e, const nest_expr *x,
+                           void (*print)(gpu_state *, const nest_expr *, bool)) {
     sb_putc(e->out, '(');
     for (int i = 0; i < x->nargs; i++) {
         if (i) sb_puts(e->out, ", ");
@@ -241,7 +235,8 @@ static void expr_call(gpu_state *e, const nest_expr *x) {
     if (test) sb_puts(e->out, " != 0)");
 }
 
-static void expr_select(gpu_state *e, const nest_expr *x, void (*print)(gpu_state *, const nest_expr *, bool)) {
+static void expr_select(gpu_state *e, const nest_expr *x,
+                        void (*print)(gpu_state *, const nest_expr *, bool)) {
     sb_putc(e->out, '(');
     gpu_value(e, x->args[0], false);
     sb_puts(e->out, " ? ");
@@ -263,7 +258,8 @@ static const char *expr_function(nest_op op) {
     }
 }
 
-static void expr_infix(gpu_state *e, const nest_expr *x, void (*print)(gpu_state *, const nest_expr *, bool), bool top) {
+static void expr_infix(gpu_state *e, const nest_expr *x,
+                       void (*print)(gpu_state *, const nest_expr *, bool), bool top) {
     if (!top) sb_putc(e->out, '(');
     if (x->nargs == 2) print(e, x->args[0], false);
     sb_printf(e->out, x->nargs == 2 ? " %s " : "%s", nest_ops[x->op].text);
@@ -311,7 +307,7 @@ static void expr_operator(gpu_state *e, const nest_expr *x, bool top) {
     expr_infix(e, x, gpu_compares_indices(e, x) ? gpu_index : gpu_value, top && !bits);
 }
 
-/* ---- the two ways --------------------------------------------------------------------------------- */
+/* ---- the two ways ---------------------------------------------------------------------------- */
 
 void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
     bool known = x->mark == e->mark && !expr_is_leaf(x);
@@ -326,7 +322,9 @@ void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
     }
     switch (x->op) {
     case NEST_CONST: expr_const(e, x); break;
-    case NEST_INPUT: sb_printf(e->out, "p.%c%d", x->type == NEST_I64 ? 'i' : 'f', x->u.input); break;
+    case NEST_INPUT:
+        sb_printf(e->out, "p.%c%d", x->type == NEST_I64 ? 'i' : 'f', x->u.input);
+        break;
     case NEST_VAR:
         if (e->n->index32 && e->vars[x->u.var->index].is_index) sb_puts(e->out, "(int64_t)");
         gpu_var_name(e, e->out, x->u.var);
@@ -343,16 +341,11 @@ void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
 static void expr_as_index(gpu_state *e, const nest_expr *x) {
     bool own = x->op == NEST_VAR && e->vars[x->u.var->index].is_index;
     if (!own && e->n->index32) sb_puts(e->out, "(nest_index)");
-    if (x->op == NEST_VAR)
-        gpu_var_name(e, e->out, x->u.var);
-    else if (x->op == NEST_LOAD)
-        expr_load(e, x);
-    else if (x->op == NEST_CALL)
-        expr_call(e, x);
-    else if (x->op == NEST_CAST)
-        expr_cast(e, x);
-    else
-        expr_operator(e, x, false);
+    if (x->op == NEST_VAR) gpu_var_name(e, e->out, x->u.var);
+    else if (x->op == NEST_LOAD) expr_load(e, x);
+    else if (x->op == NEST_CALL) expr_call(e, x);
+    else if (x->op == NEST_CAST) expr_cast(e, x);
+    else expr_operator(e, x, false);
 }
 
 void gpu_index(gpu_state *e, const nest_expr *x, bool top) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_emit_note.c - what the CUDA printer has to know of a nest before it prints: which variables are indices, and which buffers threads of a
- * cooperative group exchange values through.
+ * cuda_emit_note.c - what the CUDA printer has to know of a nest before it prints: which variables
+ * are indices, and which buffers threads of a cooperative group exchange values through.
  *
- * A let is an index if it is used in an address, in a bound, or in the making of another such let. Loops' variables are. Mutable variables never
- * are: what programs count with may need 64 bits.
+ * A let is an index if it is used in an address, in a bound, or in the making of another such let.
+ * Loops' variables are. Mutable variables never are: what programs count with may need 64 bits.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/cuda/cuda_emit_internal.h"
@@ -21,11 +21,12 @@ static int note_place(const nest *n, const nest_buffer *b) {
     return b->index + (b->local ? n->nbuffers : 0);
 }
 
-/* ---- comparisons ---------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 static bool note_is_small(const gpu_state *e, const nest_expr *x, int depth);
 
-/* An input, a variable or a constant: less than 2^30 if the nest has 32-bit indices (nest.h, point 11). Mutable variables may count further. */
+/* An input, a variable or a constant: less than 2^30 if the nest has 32-bit indices (nest.h, point
+ * 11). Mutable variables may count further. */
 static bool note_is_small_leaf(const gpu_state *e, const nest_expr *x, int depth) {
     if (x->op == NEST_CONST) return x->u.i > -(1 << 30) && x->u.i < 1 << 30;
     if (x->op == NEST_INPUT) return true;
@@ -46,10 +47,11 @@ static bool note_is_index(const gpu_state *e, const nest_expr *x) {
 
 bool gpu_compares_indices(const gpu_state *e, const nest_expr *x) {
     if (nest_ops[x->op].cls != 'C' || x->args[0]->type != NEST_I64) return false;
-    return (note_is_index(e, x->args[0]) && note_is_small(e, x->args[1], 0)) || (note_is_index(e, x->args[1]) && note_is_small(e, x->args[0], 0));
+    return (note_is_index(e, x->args[0]) && note_is_small(e, x->args[1], 0)) ||
+           (note_is_index(e, x->args[1]) && note_is_small(e, x->args[0], 0));
 }
 
-/* ---- indices -------------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static void note_var(note_state *s, const nest_var *v) {
     gpu_var *own = &s->e->vars[v->index];
@@ -68,7 +70,8 @@ static void note_expr(note_state *s, nest_expr *x, bool index) {
     if (x->op == NEST_INPUT && index && x->type == NEST_I64) s->e->int_inputs[x->u.input] = true;
     if (x->op == NEST_LOAD) s->loaded[note_place(s->e->n, x->u.buffer)] = true;
     bool all = x->op == NEST_LOAD || gpu_compares_indices(s->e, x);
-    for (int i = 0; i < x->nargs; i++) note_expr(s, x->args[i], all || (index && gpu_passes_index(x, i)));
+    for (int i = 0; i < x->nargs; i++)
+        note_expr(s, x->args[i], all || (index && gpu_passes_index(x, i)));
 }
 
 static void note_block(note_state *s, const nest_block *b) {
@@ -86,16 +89,20 @@ static void note_block(note_state *s, const nest_block *b) {
     }
 }
 
-/* ---- buffers -------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static void note_hazards(note_state *s) {
     const nest *n = s->e->n;
-    for (int i = 0; n->coop && i < n->nbuffers; i++) s->e->hazards[i] = n->buffers[i]->written && s->loaded[i];
-    for (int i = 0; n->coop && i < n->nlocals; i++) s->e->hazards[n->nbuffers + i] = s->loaded[n->nbuffers + i];
+    for (int i = 0; n->coop && i < n->nbuffers; i++)
+        s->e->hazards[i] = n->buffers[i]->written && s->loaded[i];
+    for (int i = 0; n->coop && i < n->nlocals; i++)
+        s->e->hazards[n->nbuffers + i] = s->loaded[n->nbuffers + i];
 }
 
 ctsc_status gpu_note(gpu_state *e, diag *d) {
-    note_state s = {.e = e, .loaded = mem_zalloc((size_t)(e->n->nbuffers + e->n->nlocals + 1) * sizeof *s.loaded)};
+    note_state s = {
+        .e = e,
+        .loaded = mem_zalloc((size_t)(e->n->nbuffers + e->n->nlocals + 1) * sizeof *s.loaded)};
     if (!s.loaded) return diag_no_memory(d);
     do { /* a let comes before its uses: as often as lets are made of lets */
         s.changed = false;
@@ -103,7 +110,10 @@ ctsc_status gpu_note(gpu_state *e, diag *d) {
     } while (s.changed);
     note_hazards(&s);
     mem_free(s.loaded);
-    return s.fails ? diag_fail(d, CTSC_UNSUPPORTED, "loop nest %s can fail, which a GPU's kernel cannot report", e->n->name) : CTSC_OK;
+    return s.fails
+               ? diag_fail(d, CTSC_UNSUPPORTED,
+                           "loop nest %s can fail, which a GPU's kernel cannot report", e->n->name)
+               : CTSC_OK;
 }
 
 bool gpu_stores_hazard(const gpu_state *e, const nest_block *body) {
@@ -114,7 +124,7 @@ bool gpu_stores_hazard(const gpu_state *e, const nest_block *body) {
     return false;
 }
 
-/* ---- statements ----------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 nest_stmt *gpu_parallel_loop(const nest *n) {
     for (nest_stmt *t = n->body.first; t; t = t->next)
@@ -130,7 +140,8 @@ bool gpu_declares(const nest_block *body, const nest_var *v) {
     return false;
 }
 
-static int note_accumulated(const nest_block *all, const nest_block *b, const nest_stmt **out, int n, int max) {
+static int note_accumulated(const nest_block *all, const nest_block *b, const nest_stmt **out,
+                            int n, int max) {
     for (const nest_stmt *t = b->first; t && n >= 0; t = t->next) {
         bool known = t->kind != NEST_ACCUMULATE || gpu_declares(all, t->var);
         for (int i = 0; i < n && !known; i++) known = out[i]->var == t->var;

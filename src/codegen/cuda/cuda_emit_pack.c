@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_emit_pack.c - vector loops: their iterations go to the threads of a cooperative group, and memory that a loop walks through element by element is accessed
- * 16 bytes at a time.
+ * cuda_emit_pack.c - vector loops: their iterations go to the threads of a cooperative group, and
+ * memory that a loop walks through element by element is accessed 16 bytes at a time.
  *
  *     vector for (j = 0; j < m; j += 1)      ->      if (all addresses are aligned)
  *         out[j] = x[j] + 1                              for (j = 4 * lane; j + 4 <= m; j += 4 * lanes) {
  *                                                            w0 = four of x;  for k: w1[k] = w0[k] + 1;  four of out = w1 }
  *                                                    for (what is left)  out[j] = x[j] + 1
  *
- * So many iterations are made together that the smallest element accessed fills 16 bytes, or the largest one 32. Which addresses are aligned is
- * looked up when the loop begins.
+ * So many iterations are made together that the smallest element accessed fills 16 bytes, or the
+ * largest one 32. Which addresses are aligned is looked up when the loop begins.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
 #include "codegen/cuda/cuda_emit_internal.h"
@@ -18,11 +18,14 @@
 
 enum { PACK_BYTES = 16, PACK_MAX_BYTES = 32, PACK_MAX_LOADS = 64, STEP_UNKNOWN = -1 };
 
-/* ---- what walks through memory -------------------------------------------------------------------- */
+/* ---- what walks through memory --------------------------------------------------------------- */
 
 /* By how much x, an index, grows with the loop's variable: 0 or 1, else STEP_UNKNOWN. */
 static int pack_step(gpu_state *e, nest_expr *x, const nest_stmt *loop) {
-    if (x->op == NEST_VAR) return x->u.var == loop->var ? 1 : gpu_declares(&loop->body, x->u.var) || x->u.var->is_mutable ? STEP_UNKNOWN : 0;
+    if (x->op == NEST_VAR)
+        return x->u.var == loop->var                                         ? 1
+               : gpu_declares(&loop->body, x->u.var) || x->u.var->is_mutable ? STEP_UNKNOWN
+                                                                             : 0;
     if (!x->nargs) return 0;
     if (x->mark == e->mark) return (int)x->slot - 1;
     int steps[NEST_MAX_ARGS], step = x->op == NEST_LOAD ? STEP_UNKNOWN : 0;
@@ -30,7 +33,8 @@ static int pack_step(gpu_state *e, nest_expr *x, const nest_stmt *loop) {
         steps[i] = pack_step(e, x->args[i], loop);
         if (steps[i] != 0) step = STEP_UNKNOWN;
     }
-    if (x->op == NEST_ADD && steps[0] >= 0 && steps[1] >= 0 && steps[0] + steps[1] <= 1) step = steps[0] + steps[1];
+    if (x->op == NEST_ADD && steps[0] >= 0 && steps[1] >= 0 && steps[0] + steps[1] <= 1)
+        step = steps[0] + steps[1];
     if (x->op == NEST_SUB && steps[1] == 0) step = steps[0];
     x->mark = e->mark;
     x->slot = (uint32_t)(step + 1);
@@ -57,7 +61,7 @@ int gpu_pack_of(const gpu_state *e, const nest_buffer *b, const nest_expr *index
     return -1;
 }
 
-/* ---- a loop's accesses ---------------------------------------------------------------------------- */
+/* ---- a loop's accesses ----------------------------------------------------------------------- */
 
 typedef struct pack_accesses {
     gpu_pack all[PACK_MAX_LOADS];
@@ -66,10 +70,8 @@ typedef struct pack_accesses {
 } pack_accesses;
 
 static void pack_add(pack_accesses *a, nest_buffer *b, nest_expr *index, bool is_store) {
-    if (a->n == PACK_MAX_LOADS)
-        a->too_many = true;
-    else
-        a->all[a->n++] = (gpu_pack){b, index, is_store};
+    if (a->n == PACK_MAX_LOADS) a->too_many = true;
+    else a->all[a->n++] = (gpu_pack){b, index, is_store};
 }
 
 static void pack_find_loads(gpu_state *e, nest_expr *x, pack_accesses *a) {
@@ -86,7 +88,9 @@ static void pack_find_loads(gpu_state *e, nest_expr *x, pack_accesses *a) {
 /* False: the body is more than statements one after the other. */
 static bool pack_find_accesses(gpu_state *e, const nest_stmt *loop, pack_accesses *a) {
     for (const nest_stmt *t = loop->body.first; t; t = t->next) {
-        if (t->kind != NEST_DECLARE && t->kind != NEST_SET && t->kind != NEST_ACCUMULATE && t->kind != NEST_STORE) return false;
+        if (t->kind != NEST_DECLARE && t->kind != NEST_SET && t->kind != NEST_ACCUMULATE &&
+            t->kind != NEST_STORE)
+            return false;
         e->mark = nest_fresh_mark(e->n);
         pack_find_loads(e, t->value, a);
         if (t->kind != NEST_STORE) continue;
@@ -102,7 +106,8 @@ int cuda_pack_width(size_t least, size_t most) {
 }
 
 static bool pack_is_short(const nest_stmt *loop, int width) {
-    return loop->begin->op == NEST_CONST && loop->end->op == NEST_CONST && loop->end->u.i - loop->begin->u.i < width;
+    return loop->begin->op == NEST_CONST && loop->end->op == NEST_CONST &&
+           loop->end->u.i - loop->begin->u.i < width;
 }
 
 static void pack_find(gpu_state *e, nest_stmt *loop, gpu_lanes *out) {
@@ -116,7 +121,9 @@ static void pack_find(gpu_state *e, nest_stmt *loop, gpu_lanes *out) {
     for (int i = 0; i < a.n && out->npacks < GPU_MAX_PACKS; i++) {
         const gpu_pack *p = &a.all[i];
         size_t size = dtype_size(p->buffer->dt);
-        if (gpu_pack_of(e, p->buffer, p->index, p->is_store) >= 0 || pack_step(e, p->index, loop) != 1) continue;
+        if (gpu_pack_of(e, p->buffer, p->index, p->is_store) >= 0 ||
+            pack_step(e, p->index, loop) != 1)
+            continue;
         out->packs[out->npacks++] = *p;
         any |= !p->buffer->local;
         if (size < least) least = size;
@@ -127,7 +134,7 @@ static void pack_find(gpu_state *e, nest_stmt *loop, gpu_lanes *out) {
     out->width = any && !pack_is_short(loop, width) ? width : 1;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void pack_begin_line(gpu_state *e) {
     sb_fill(e->out, ' ', (size_t)e->depth * 4);
@@ -147,7 +154,9 @@ static void pack_print_check(gpu_state *e, const gpu_lanes *l, const char *name)
     sb_printf(e->out, "const bool %s_fits = ", name);
     for (int i = 0; i < l->npacks; i++) {
         bool again = false; /* read and written */
-        for (int k = 0; k < i; k++) again |= l->packs[k].buffer == l->packs[i].buffer && pack_same(l->packs[k].index, l->packs[i].index);
+        for (int k = 0; k < i; k++)
+            again |= l->packs[k].buffer == l->packs[i].buffer &&
+                     pack_same(l->packs[k].index, l->packs[i].index);
         if (again) continue;
         sb_printf(e->out, "%snest_fits_pack<%d>(", i ? " && " : "", l->width);
         gpu_element(e, l->packs[i].buffer, l->packs[i].index);
@@ -165,7 +174,8 @@ static void pack_print_reads(gpu_state *e, const gpu_lanes *l) {
         const gpu_pack *p = &l->packs[i];
         bool fetched = !p->buffer->local && p->buffer->is_restrict && !p->buffer->written;
         pack_begin_line(e);
-        sb_printf(e->out, "%snest_pack<%s, %d> w%d", p->is_store ? "" : "const ", gpu_memory_type(p->buffer->dt), l->width, i);
+        sb_printf(e->out, "%snest_pack<%s, %d> w%d", p->is_store ? "" : "const ",
+                  gpu_memory_type(p->buffer->dt), l->width, i);
         if (!p->is_store) {
             sb_printf(e->out, " = nest_%s_pack<%d>(", fetched ? "fetch" : "read", l->width);
             gpu_element(e, p->buffer, p->index);
@@ -196,7 +206,8 @@ static void pack_print_packs(gpu_state *e, const gpu_lanes *l, const char *name,
         gpu_line(e, "#pragma unroll 2");
         snprintf(first, sizeof first, " + lane * %d", l->width);
     }
-    gpu_open(e, "for (nest_index %s = %s_begin%s; %s + %d <= %s_end; %s += %d)", name, name, first, name, l->width, name, name, threads * l->width);
+    gpu_open(e, "for (nest_index %s = %s_begin%s; %s + %d <= %s_end; %s += %d)", name, name, first,
+             name, l->width, name, name, threads * l->width);
     pack_print_reads(e, l);
     gpu_line(e, "#pragma unroll");
     gpu_open(e, "for (int k = 0; k < %d; k++)", l->width);
@@ -225,7 +236,8 @@ static void pack_print_bounds(gpu_state *e, const nest_stmt *loop, const char *n
     }
 }
 
-/* Each thread's share of what the loop accumulates begins with nothing; after it the shares are joined. */
+/* Each thread's share of what the loop accumulates begins with nothing; after it the
+ * shares are joined. */
 static void pack_print_shares(gpu_state *e, const nest_stmt **shares, int n, bool begin) {
     static const char *const operations[] = {"nest_sum", "nest_prod", "nest_least", "nest_most"};
     for (int i = 0; i < n; i++) {
@@ -233,10 +245,11 @@ static void pack_print_shares(gpu_state *e, const nest_stmt **shares, int n, boo
         const char *op = operations[shares[i]->acc];
         e->vars[v->index].partial = begin;
         if (begin)
-            gpu_line(e, "%s %s_%d_part = %s;", gpu_type(v->type), v->name, v->index, gpu_identity(shares[i]->acc, v->type));
+            gpu_line(e, "%s %s_%d_part = %s;", gpu_type(v->type), v->name, v->index,
+                     gpu_identity(shares[i]->acc, v->type));
         else
-            gpu_line(e, "%s_%d = %s::join(%s_%d, nest_join<%d, %s>(%s_%d_part, nest_shared));", v->name, v->index, op, v->name, v->index,
-                      e->n->coop, op, v->name, v->index);
+            gpu_line(e, "%s_%d = %s::join(%s_%d, nest_join<%d, %s>(%s_%d_part, nest_shared));",
+                     v->name, v->index, op, v->name, v->index, e->n->coop, op, v->name, v->index);
     }
     if (n && !begin && e->n->coop > 32) e->at_barrier = true; /* joining ends with one */
 }
@@ -246,7 +259,8 @@ void gpu_print_lanes(gpu_state *e, nest_stmt *loop) {
     gpu_lanes l;
     const nest_stmt *shares[GPU_MAX_PARTIALS];
     bool shared = e->n->coop && !e->inside, barrier = shared && gpu_stores_hazard(e, &loop->body);
-    int threads = shared ? e->n->coop : 1, n = shared ? gpu_accumulated(&loop->body, shares, GPU_MAX_PARTIALS) : 0;
+    int threads = shared ? e->n->coop : 1,
+        n = shared ? gpu_accumulated(&loop->body, shares, GPU_MAX_PARTIALS) : 0;
     if (n < 0) e->too_many = true;
     snprintf(name, sizeof name, "%s_%d", loop->var->name, loop->var->index);
     pack_find(e, loop, &l);
@@ -255,9 +269,12 @@ void gpu_print_lanes(gpu_state *e, nest_stmt *loop) {
     pack_print_bounds(e, loop, name);
     if (shared) e->inside = loop;
     if (l.width > 1) pack_print_packs(e, &l, name, threads);
-    if (shared) snprintf(first, sizeof first, loop->step == 1 ? " + lane" : " + lane * %lld", (long long)loop->step);
-    gpu_open(e, "for (nest_index %s = %s_%s%s; %s %s %s_end; %s += %lld)", name, name, l.width > 1 ? "rest" : "begin", first, name,
-              loop->step > 0 ? "<" : ">", name, name, (long long)(loop->step * threads));
+    if (shared)
+        snprintf(first, sizeof first, loop->step == 1 ? " + lane" : " + lane * %lld",
+                 (long long)loop->step);
+    gpu_open(e, "for (nest_index %s = %s_%s%s; %s %s %s_end; %s += %lld)", name, name,
+             l.width > 1 ? "rest" : "begin", first, name, loop->step > 0 ? "<" : ">", name, name,
+             (long long)(loop->step * threads));
     gpu_block(e, &loop->body);
     gpu_close(e);
     if (shared) e->inside = NULL;

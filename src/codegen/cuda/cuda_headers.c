@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_headers.c - the files that generated kernels include, as texts in the library (base/embed.h): NVRTC gets them by name and reads no
- * directories.
+ * cuda_headers.c - the files that generated kernels include, as texts in the library
+ * (base/embed.h): NVRTC gets them by name and reads no directories.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "base/embed.h"
@@ -21,10 +21,16 @@ EMBED(header_nest, "src/codegen/cuda/nest_cuda.h")
 EMBED(header_stdint, "src/codegen/cuda/nvrtc_stdint.h")
 
 static const struct { const char *name; embedded *text; } header_rows[] = {
-    {"ir/scalar/scalar_ops.h", &header_ops},           {"ir/scalar/scalar_ops_math.h", &header_math}, {"ir/scalar/scalar_ops_special.h", &header_special},
+    {"ir/scalar/scalar_ops.h", &header_ops},
+    {"ir/scalar/scalar_ops_math.h", &header_math},
+    {"ir/scalar/scalar_ops_special.h", &header_special},
     {"ir/scalar/scalar_ops_polynomials.h", &header_polynomials},
-    {"ir/scalar/scalar_ops_real.h", &header_real},     {"ir/scalar/scalar_ops_int.h", &header_int},   {"tensor/element.h", &header_element},
-    {"codegen/cuda/nest_convert.h", &header_convert}, {"codegen/cuda/nest_cuda.h", &header_nest},  {"stdint.h", &header_stdint},
+    {"ir/scalar/scalar_ops_real.h", &header_real},
+    {"ir/scalar/scalar_ops_int.h", &header_int},
+    {"tensor/element.h", &header_element},
+    {"codegen/cuda/nest_convert.h", &header_convert},
+    {"codegen/cuda/nest_cuda.h", &header_nest},
+    {"stdint.h", &header_stdint},
 };
 enum { HEADER_COUNT = sizeof header_rows / sizeof *header_rows };
 

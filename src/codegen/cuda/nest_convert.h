@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nest_convert.h - the conversions that loads, stores and casts of a loop nest need: of kernels for the CPU (scalar_bitcode.c) and for
- * CUDA (nest_cuda.h), where the processor's own instructions do what there is one for.
+ * nest_convert.h - the conversions that loads, stores and casts of a loop nest need: of kernels for
+ * the CPU (scalar_bitcode.c) and for CUDA (nest_cuda.h), where the processor's own instructions do
+ * what there is one for.
  * Tests: tests/unit/test_codegen.c, test_cuda_emit.c
  */
 #ifndef CTSC_CODEGEN_CUDA_NEST_CONVERT_H
@@ -12,8 +13,12 @@
 
 SCALAR_FN int64_t nest_to_i64_f64(double x) { return element_to_int64(x); }
 SCALAR_FN int32_t nest_to_i32_f64(double x) { return element_to_int32(x); }
-SCALAR_FN int64_t nest_to_i64_f32(float x) { return x >= -0x1p63f && x < 0x1p63f ? (int64_t)x : INT64_MIN; }
-SCALAR_FN int32_t nest_to_i32_f32(float x) { return x >= -0x1p31f && x < 0x1p31f ? (int32_t)x : INT32_MIN; }
+SCALAR_FN int64_t nest_to_i64_f32(float x) {
+    return x >= -0x1p63f && x < 0x1p63f ? (int64_t)x : INT64_MIN;
+}
+SCALAR_FN int32_t nest_to_i32_f32(float x) {
+    return x >= -0x1p31f && x < 0x1p31f ? (int32_t)x : INT32_MIN;
+}
 
 SCALAR_FN float nest_load_bf16(uint16_t h) { return scalar_from_bits_f32((uint32_t)h << 16); }
 
@@ -53,7 +58,8 @@ SCALAR_FN float nest_load_f16(uint16_t h) {
     return scalar_from_bits_f32(bits | sign);
 }
 
-/* Normal results: round in the integer domain. Denormal ones: adding 2^-1 lets the float unit do it. */
+/* Normal results: round in the integer domain. Denormal ones: adding 2^-1 lets the
+ * float unit do it. */
 SCALAR_FN uint16_t nest_store_f16(float x) {
     uint32_t bits = scalar_bits_f32(x), sign = (bits >> 16) & 0x8000u, a = bits & 0x7fffffffu;
     uint32_t normal = (a - 0x38000000u + 0x0fffu + ((a >> 13) & 1u)) >> 13;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvrtc_stdint.h - <stdint.h> for NVRTC, which comes without a C library: what generated kernels need of it. */
+/* nvrtc_stdint.h - <stdint.h> for NVRTC, which comes without a C library: what generated
+ * kernels need of it. */
 #ifndef CTSC_CODEGEN_CUDA_NVRTC_STDINT_H
 #define CTSC_CODEGEN_CUDA_NVRTC_STDINT_H
 

@@ -3,8 +3,8 @@
  * jit.h - the border between ctsc and libctsc-jit.so, the one file that contains LLVM.
  *
  * The library exports one function, ctsc_jit_interface. Plain C crosses the border: IR text in,
- * object code out, objects in, addresses out. Nothing is shared but this header, so neither side's allocator, LLVM's
- * included, meets the other's memory.
+ * object code out, objects in, addresses out. Nothing is shared but this header, so neither side's
+ * allocator, LLVM's included, meets the other's memory.
  */
 #ifndef CTSC_CODEGEN_LLVM_JIT_H
 #define CTSC_CODEGEN_LLVM_JIT_H
@@ -28,20 +28,22 @@ typedef struct jit_error {
 } jit_error;
 
 typedef struct jit_interface {
-    int version;       /* JIT_INTERFACE */
-    const char *build; /* LLVM's version and a hash of what was compiled in: objects of another build are stale */
+    int version; /* JIT_INTERFACE */
+    /* LLVM's version and a hash of what was compiled in: objects of another build are stale */
+    const char *build;
     /* name: "host" or one of LLVM's names. */
     bool (*describe)(const char *name, jit_cpu *out);
     /* Compiles a module with one function @kernel, which is called `symbol` in what comes out. Free
      * *data with release. Thread-safe. */
-    bool (*compile)(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol, jit_output want, void **data,
-                    size_t *size, jit_error *error);
+    bool (*compile)(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol,
+                    jit_output want, void **data, size_t *size, jit_error *error);
     void (*release)(void *data);
-    /* An engine holds loaded objects, whose symbols must differ. Thread-safe but for engine_free. */
+    /* An engine holds loaded objects, whose symbols must differ. Thread-safe but
+     * for engine_free. */
     jit_engine *(*engine_new)(jit_error *error);
     void (*engine_free)(jit_engine *e);
-    bool (*load)(jit_engine *e, const char *symbol, const void *data, size_t size, void **address, void **handle,
-                 jit_error *error);
+    bool (*load)(jit_engine *e, const char *symbol, const void *data, size_t size, void **address,
+                 void **handle, jit_error *error);
     void (*unload)(jit_engine *e, void *handle);
 } jit_interface;
 

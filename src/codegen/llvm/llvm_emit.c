@@ -2,14 +2,15 @@
 /*
  * llvm_emit.c - prints a loop nest as LLVM IR.
  *
- * Method: text rather than LLVM's builder functions, because it needs no LLVM in this library, can be read
- * and tested anywhere, serves as the cache's key, and is parsed in a tenth of a millisecond. Mutable
- * variables are allocas that mem2reg turns into phis; lets are SSA names. Loops come rotated: a guard, a
- * body, a latch with the test.
+ * Method: text rather than LLVM's builder functions, because it needs no LLVM in this library, can
+ * be read and tested anywhere, serves as the cache's key, and is parsed in a tenth of a
+ * millisecond. Mutable variables are allocas that mem2reg turns into phis; lets are SSA names.
+ * Loops come rotated: a guard, a body, a latch with the test.
  *
- * What makes vector code: the memory accesses of a loop marked vector carry an access group that the loop
- * lists as parallel, so the vectoriser asks for no run-time alias checks; `reassoc` stands on accumulations
- * and nowhere else; functions of scalar_ops.h are calls that llvm_jit.c links in and inlines.
+ * What makes vector code: the memory accesses of a loop marked vector carry an access group that
+ * the loop lists as parallel, so the vectoriser asks for no run-time alias checks; `reassoc`
+ * stands on accumulations and nowhere else; functions of scalar_ops.h are calls that llvm_jit.c
+ * links in and inlines.
  *
  * Metadata nodes are numbered as they are needed and printed after the function.
  * Tests: tests/unit/test_codegen.c
@@ -45,11 +46,12 @@ typedef struct llvm_state {
     int nloops;
     int groups[NEST_MAX_NESTING]; /* access groups of the vector loops around */
     int ngroups, access;          /* access: the metadata node that accesses carry, -1: none */
-    int scope_sets, weights;      /* first node of the alias scope sets; branch weights; -1: not made */
-    bool ended;                   /* the current block has its terminator */
-    bool watches;                 /* %stop and %ctx are used */
-    const char *fast, *fast_sum;  /* "contract " or "": arithmetic; accumulations */
-    const nest_expr *product;     /* the product that is being accumulated */
+    /* first node of the alias scope sets; branch weights; -1: not made */
+    int scope_sets, weights;
+    bool ended;                  /* the current block has its terminator */
+    bool watches;                /* %stop and %ctx are used */
+    const char *fast, *fast_sum; /* "contract " or "": arithmetic; accumulations */
+    const nest_expr *product;    /* the product that is being accumulated */
     char calls[EMIT_MAX_CALLS][192];
     int ncalls;
     bool too_many;
@@ -71,9 +73,7 @@ static llvm_value llvm_temp(llvm_state *e) {
     return v;
 }
 
-static const char *llvm_type_of(nest_type t) {
-    return nest_types[t].llvm;
-}
+static const char *llvm_type_of(nest_type t) { return nest_types[t].llvm; }
 
 static void llvm_label(llvm_state *e, const char *name, int number) {
     sb_printf(e->out, "%s%d:\n", name, number);
@@ -94,13 +94,11 @@ static void llvm_declare(llvm_state *e, const char *fmt, ...) {
     va_end(ap);
     for (int i = 0; i < e->ncalls; i++)
         if (!strcmp(e->calls[i], text)) return;
-    if (e->ncalls == EMIT_MAX_CALLS || len >= (int)sizeof text)
-        e->too_many = true;
-    else
-        strcpy(e->calls[e->ncalls++], text);
+    if (e->ncalls == EMIT_MAX_CALLS || len >= (int)sizeof text) e->too_many = true;
+    else strcpy(e->calls[e->ncalls++], text);
 }
 
-/* ---- metadata --------------------------------------------------------------------------- */
+/* ---- metadata -------------------------------------------------------------------------------- */
 
 static int llvm_node(llvm_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int llvm_node(llvm_state *e, const char *fmt, ...) {
@@ -160,7 +158,7 @@ static void llvm_set_access(llvm_state *e) {
     sb_puts(&e->meta, "}\n");
 }
 
-/* ---- expressions ------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static llvm_value llvm_expr(llvm_state *e, nest_expr *x);
 
@@ -171,12 +169,9 @@ static llvm_value llvm_const(const nest_expr *x) {
         uint64_t u;
     } bits;
     bits.f = x->type == NEST_F32 ? (double)(float)x->u.f : x->u.f;
-    if (nest_is_float(x->type))
-        snprintf(v.s, sizeof v.s, "0x%016llX", (unsigned long long)bits.u);
-    else if (x->type == NEST_BOOL)
-        snprintf(v.s, sizeof v.s, "%s", x->u.i ? "true" : "false");
-    else
-        snprintf(v.s, sizeof v.s, "%lld", (long long)x->u.i);
+    if (nest_is_float(x->type)) snprintf(v.s, sizeof v.s, "0x%016llX", (unsigned long long)bits.u);
+    else if (x->type == NEST_BOOL) snprintf(v.s, sizeof v.s, "%s", x->u.i ? "true" : "false");
+    else snprintf(v.s, sizeof v.s, "%lld", (long long)x->u.i);
     return v;
 }
 
@@ -196,12 +191,13 @@ static const char *llvm_memory_type(const llvm_state *e, dtype dt) {
 
 static llvm_value llvm_address(llvm_state *e, const nest_buffer *b, nest_expr *index) {
     llvm_value i = llvm_expr(e, index), p = llvm_temp(e);
-    llvm_line(e, "%s = getelementptr inbounds %s, ptr %%%s%d, i64 %s", p.s, llvm_memory_type(e, b->dt),
-              b->local ? "l" : "b", b->index, i.s);
+    llvm_line(e, "%s = getelementptr inbounds %s, ptr %%%s%d, i64 %s", p.s,
+              llvm_memory_type(e, b->dt), b->local ? "l" : "b", b->index, i.s);
     return p;
 }
 
-/* Elements of a file's storage may lie unaligned: align 1, which costs nothing on today's processors. */
+/* Elements of a file's storage may lie unaligned: align 1, which costs nothing on
+ * today's processors. */
 static llvm_value llvm_load(llvm_state *e, nest_expr *x) {
     const nest_buffer *b = x->u.buffer;
     llvm_value p = llvm_address(e, b, x->args[0]), raw = llvm_temp(e), v = raw;
@@ -252,10 +248,10 @@ static llvm_value llvm_float_to_int(llvm_state *e, nest_type to, nest_type from,
     nest_type via = to == NEST_I64 || to == NEST_U8 ? NEST_I64 : NEST_I32;
     const char *suffix = nest_types[from].name;
     llvm_value v = llvm_temp(e);
-    llvm_declare(e, "declare %s @nest_to_%s_%s(%s)", llvm_type_of(via), nest_types[via].name, suffix,
-                 llvm_type_of(from));
-    llvm_line(e, "%s = call %s @nest_to_%s_%s(%s %s)", v.s, llvm_type_of(via), nest_types[via].name, suffix,
-              llvm_type_of(from), x.s);
+    llvm_declare(e, "declare %s @nest_to_%s_%s(%s)", llvm_type_of(via), nest_types[via].name,
+                 suffix, llvm_type_of(from));
+    llvm_line(e, "%s = call %s @nest_to_%s_%s(%s %s)", v.s, llvm_type_of(via), nest_types[via].name,
+              suffix, llvm_type_of(from), x.s);
     if (via == to) return v;
     llvm_value narrow = llvm_temp(e);
     llvm_line(e, "%s = trunc %s %s to %s", narrow.s, llvm_type_of(via), v.s, llvm_type_of(to));
@@ -269,21 +265,15 @@ static llvm_value llvm_cast(llvm_state *e, nest_expr *x) {
     if (nest_is_float(from) && t->is_int) return llvm_float_to_int(e, to, from, a);
     llvm_value v = llvm_temp(e);
     if (to == NEST_BOOL) {
-        if (f->is_int)
-            llvm_line(e, "%s = icmp ne %s %s, 0", v.s, f->llvm, a.s);
-        else
-            llvm_line(e, "%s = fcmp une %s %s, 0.0", v.s, f->llvm, a.s);
+        if (f->is_int) llvm_line(e, "%s = icmp ne %s %s, 0", v.s, f->llvm, a.s);
+        else llvm_line(e, "%s = fcmp une %s %s, 0.0", v.s, f->llvm, a.s);
         return v;
     }
     const char *how;
-    if (nest_is_float(from))
-        how = to == NEST_F64 ? "fpext" : "fptrunc";
-    else if (nest_is_float(to))
-        how = f->is_signed ? "sitofp" : "uitofp";
-    else if (from == NEST_BOOL || t->bytes > f->bytes)
-        how = f->is_signed ? "sext" : "zext";
-    else
-        how = t->bytes < f->bytes ? "trunc" : "bitcast";
+    if (nest_is_float(from)) how = to == NEST_F64 ? "fpext" : "fptrunc";
+    else if (nest_is_float(to)) how = f->is_signed ? "sitofp" : "uitofp";
+    else if (from == NEST_BOOL || t->bytes > f->bytes) how = f->is_signed ? "sext" : "zext";
+    else how = t->bytes < f->bytes ? "trunc" : "bitcast";
     llvm_line(e, "%s = %s %s %s to %s", v.s, how, f->llvm, a.s, t->llvm);
     return v;
 }
@@ -298,19 +288,22 @@ static llvm_value llvm_round_f16(llvm_state *e, nest_expr *x) {
 
 static llvm_value llvm_call(llvm_state *e, nest_expr *x) {
     nest_type t = x->args[0]->type;
-    if (e->target->f16c && t == NEST_F32 && !strcmp(x->u.name, "round_f16")) return llvm_round_f16(e, x);
+    if (e->target->f16c && t == NEST_F32 && !strcmp(x->u.name, "round_f16"))
+        return llvm_round_f16(e, x);
     const char *result = x->type == NEST_BOOL ? "i8" : llvm_type_of(x->type);
     llvm_value args[NEST_MAX_ARGS], v;
     char types[NEST_MAX_ARGS * 10] = "", list[NEST_MAX_ARGS * 48] = "";
     for (int i = 0; i < x->nargs; i++) {
         args[i] = llvm_expr(e, x->args[i]);
-        snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", i ? ", " : "", llvm_type_of(t));
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s %s", i ? ", " : "", llvm_type_of(t),
-                 args[i].s);
+        snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", i ? ", " : "",
+                 llvm_type_of(t));
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s %s", i ? ", " : "",
+                 llvm_type_of(t), args[i].s);
     }
     v = llvm_temp(e);
     llvm_declare(e, "declare %s @scalar_%s_%s(%s)", result, x->u.name, nest_types[t].name, types);
-    llvm_line(e, "%s = call %s @scalar_%s_%s(%s)", v.s, result, x->u.name, nest_types[t].name, list);
+    llvm_line(e, "%s = call %s @scalar_%s_%s(%s)", v.s, result, x->u.name, nest_types[t].name,
+              list);
     if (x->type != NEST_BOOL) return v;
     llvm_value test = llvm_temp(e);
     llvm_line(e, "%s = icmp ne i8 %s, 0", test.s, v.s);
@@ -323,13 +316,15 @@ static llvm_value llvm_minmax(llvm_state *e, nest_type t, bool max, llvm_value a
     if (t == NEST_BOOL) {
         llvm_line(e, "%s = %s i1 %s, %s", v.s, max ? "or" : "and", a.s, b.s);
     } else if (!nest_is_float(t)) {
-        const char *fn = nest_types[t].is_signed ? (max ? "smax" : "smin") : (max ? "umax" : "umin");
+        const char *fn = nest_types[t].is_signed ? (max ? "smax" : "smin")
+                                                 : (max ? "umax" : "umin");
         llvm_declare(e, "declare %s @llvm.%s.%s(%s, %s)", ty, fn, ty, ty, ty);
         llvm_line(e, "%s = call %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, ty, ty, a.s, ty, b.s);
     } else {
         const char *fn = max ? "maximum" : "minimum", *bits = t == NEST_F32 ? "f32" : "f64";
         llvm_declare(e, "declare %s @llvm.%s.%s(%s, %s)", ty, fn, bits, ty, ty);
-        llvm_line(e, "%s = call nsz %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, bits, ty, a.s, ty, b.s);
+        llvm_line(e, "%s = call nsz %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, bits, ty, a.s, ty,
+                  b.s);
     }
     return v;
 }
@@ -340,10 +335,12 @@ static llvm_value llvm_compare(llvm_state *e, nest_expr *x, llvm_value a, llvm_v
     nest_type t = x->args[0]->type;
     llvm_value v = llvm_temp(e);
     if (nest_is_float(t)) {
-        llvm_line(e, "%s = fcmp %s%s %s %s, %s", v.s, x->op == NEST_NE ? "u" : "o", c, llvm_type_of(t), a.s,
-                  b.s);
+        llvm_line(e, "%s = fcmp %s%s %s %s, %s", v.s, x->op == NEST_NE ? "u" : "o", c,
+                  llvm_type_of(t), a.s, b.s);
     } else {
-        const char *sign = x->op == NEST_EQ || x->op == NEST_NE ? "" : nest_types[t].is_signed ? "s" : "u";
+        const char *sign = x->op == NEST_EQ || x->op == NEST_NE ? ""
+                           : nest_types[t].is_signed            ? "s"
+                                                                : "u";
         llvm_line(e, "%s = icmp %s%s %s %s, %s", v.s, sign, c, llvm_type_of(t), a.s, b.s);
     }
     return v;
@@ -353,9 +350,11 @@ static llvm_value llvm_operator(llvm_state *e, nest_expr *x) {
     static const struct {
         const char *of_int, *of_float;
     } names[NEST_OP_COUNT] = {
-        [NEST_ADD] = {"add", "fadd"},  [NEST_SUB] = {"sub", "fsub"},    [NEST_MUL] = {"mul", "fmul"},
-        [NEST_DIV] = {"sdiv", "fdiv"}, [NEST_DIV_INDEX] = {"udiv", ""}, [NEST_MOD_INDEX] = {"urem", ""},
-        [NEST_AND] = {"and", ""},      [NEST_OR] = {"or", ""},          [NEST_XOR] = {"xor", ""},
+        [NEST_ADD] = {"add", "fadd"},    [NEST_SUB] = {"sub", "fsub"},
+        [NEST_MUL] = {"mul", "fmul"},    [NEST_DIV] = {"sdiv", "fdiv"},
+        [NEST_DIV_INDEX] = {"udiv", ""}, [NEST_MOD_INDEX] = {"urem", ""},
+        [NEST_AND] = {"and", ""},        [NEST_OR] = {"or", ""},
+        [NEST_XOR] = {"xor", ""},
     };
     llvm_value a = llvm_expr(e, x->args[0]), b = a;
     if (x->nargs == 2) b = llvm_expr(e, x->args[1]);
@@ -367,10 +366,14 @@ static llvm_value llvm_operator(llvm_state *e, nest_expr *x) {
     if (x->op == NEST_NEG) {
         llvm_line(e, real ? "%s = fneg %s %s" : "%s = sub %s 0, %s", v.s, llvm_type_of(t), a.s);
     } else if (x->op == NEST_NOT) {
-        llvm_line(e, "%s = xor %s %s, %s", v.s, llvm_type_of(t), a.s, t == NEST_BOOL ? "true" : "-1");
+        llvm_line(e, "%s = xor %s %s, %s", v.s, llvm_type_of(t), a.s,
+                  t == NEST_BOOL ? "true" : "-1");
     } else {
         llvm_line(e, "%s = %s %s%s %s, %s", v.s, real ? names[x->op].of_float : names[x->op].of_int,
-                  !real ? "" : x == e->product ? e->fast_sum : e->fast, llvm_type_of(t), a.s, b.s);
+                  !real             ? ""
+                  : x == e->product ? e->fast_sum
+                                    : e->fast,
+                  llvm_type_of(t), a.s, b.s);
     }
     return v;
 }
@@ -401,10 +404,11 @@ static llvm_value llvm_expr(llvm_state *e, nest_expr *x) {
     } else if (x->op == NEST_CALL) {
         v = llvm_call(e, x);
     } else if (x->op == NEST_SELECT) {
-        llvm_value c = llvm_expr(e, x->args[0]), a = llvm_expr(e, x->args[1]), b = llvm_expr(e, x->args[2]);
+        llvm_value c = llvm_expr(e, x->args[0]), a = llvm_expr(e, x->args[1]),
+                   b = llvm_expr(e, x->args[2]);
         v = llvm_temp(e);
-        llvm_line(e, "%s = select i1 %s, %s %s, %s %s", v.s, c.s, llvm_type_of(x->type), a.s, llvm_type_of(x->type),
-                  b.s);
+        llvm_line(e, "%s = select i1 %s, %s %s, %s %s", v.s, c.s, llvm_type_of(x->type), a.s,
+                  llvm_type_of(x->type), b.s);
     } else {
         v = llvm_operator(e, x);
     }
@@ -413,7 +417,7 @@ static llvm_value llvm_expr(llvm_state *e, nest_expr *x) {
     return v;
 }
 
-/* ---- statements ------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void llvm_block(llvm_state *e, const nest_block *b);
 
@@ -422,11 +426,13 @@ static int llvm_loop_node(llvm_state *e, const nest_stmt *s) {
     if (!(s->flags & (NEST_VECTOR | NEST_UNROLL))) return -1;
     int extra[3] = {0}, n = 0;
     if (s->flags & NEST_VECTOR)
-        extra[n++] = llvm_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
+        extra[n++] = llvm_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}",
+                               e->groups[e->ngroups - 1]);
     if (s->flags & NEST_UNROLL) extra[n++] = llvm_node(e, "!{!\"llvm.loop.unroll.full\"}");
     if (s->flags & NEST_PREFETCH) extra[n++] = llvm_node(e, "!{!\"ctsc.prefetch\"}");
     int self = e->nodes;
-    if (n == 3) return llvm_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
+    if (n == 3)
+        return llvm_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
     if (n == 2) return llvm_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
     return llvm_node(e, "distinct !{!%d, !%d}", self, extra[0]);
 }
@@ -468,8 +474,8 @@ static void llvm_for(llvm_state *e, nest_stmt *s) {
     }
     llvm_jump(e, "body", label);
     llvm_label(e, "body", label);
-    llvm_line(e, "%%k%d = phi i64 [ %s, %%enter%d ], [ %%next%d, %%latch%d ]", label, first.s, label, label,
-              label);
+    llvm_line(e, "%%k%d = phi i64 [ %s, %%enter%d ], [ %%next%d, %%latch%d ]", label, first.s,
+              label, label, label);
     llvm_value var;
     if (simple) {
         snprintf(var.s, sizeof var.s, "%%k%d", label);
@@ -534,7 +540,8 @@ static void llvm_if(llvm_state *e, nest_stmt *s) {
     llvm_label(e, "done", label);
 }
 
-/* To LLVM the question changes nothing but itself: what the kernel holds in registers stays there. */
+/* To LLVM the question changes nothing but itself: what the kernel holds in
+ * registers stays there. */
 static void llvm_watch(llvm_state *e, const nest_stmt *s) {
     int label = e->labels++;
     llvm_value stop = llvm_temp(e), asked = llvm_temp(e), ctx = llvm_temp(e), end = llvm_temp(e);
@@ -542,11 +549,14 @@ static void llvm_watch(llvm_state *e, const nest_stmt *s) {
     if (e->weights < 0) e->weights = llvm_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
     llvm_line(e, "%s = load ptr, ptr %%stop", stop.s);
     llvm_line(e, "%s = icmp ne ptr %s, null", asked.s, stop.s);
-    llvm_line(e, "br i1 %s, label %%ask%d, label %%done%d, !prof !%d", asked.s, label, label, e->weights);
+    llvm_line(e, "br i1 %s, label %%ask%d, label %%done%d, !prof !%d", asked.s, label, label,
+              e->weights);
     llvm_label(e, "ask", label);
     llvm_line(e, "%s = load ptr, ptr %%ctx", ctx.s);
-    llvm_line(e, "%s = call zeroext i1 %s(ptr %s) nounwind memory(inaccessiblemem: readwrite)", end.s, stop.s, ctx.s);
-    llvm_line(e, "br i1 %s, label %%stopped%d, label %%done%d, !prof !%d", end.s, label, label, e->weights);
+    llvm_line(e, "%s = call zeroext i1 %s(ptr %s) nounwind memory(inaccessiblemem: readwrite)",
+              end.s, stop.s, ctx.s);
+    llvm_line(e, "br i1 %s, label %%stopped%d, label %%done%d, !prof !%d", end.s, label, label,
+              e->weights);
     llvm_label(e, "stopped", label);
     llvm_line(e, "ret i64 %lld", (long long)s->code);
     llvm_label(e, "done", label);
@@ -563,9 +573,9 @@ static void llvm_accumulate(llvm_state *e, nest_stmt *s) {
         const char *op = s->acc == NEST_ACC_SUM ? "add" : "mul";
         v = llvm_temp(e);
         if (nest_is_float(t))
-            llvm_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast_sum, llvm_type_of(t), old.s, x.s);
-        else
-            llvm_line(e, "%s = %s %s %s, %s", v.s, op, llvm_type_of(t), old.s, x.s);
+            llvm_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast_sum, llvm_type_of(t),
+                      old.s, x.s);
+        else llvm_line(e, "%s = %s %s %s, %s", v.s, op, llvm_type_of(t), old.s, x.s);
     }
     llvm_line(e, "store %s %s, ptr %s", llvm_type_of(t), v.s, e->vars[s->var->index].s);
 }
@@ -586,7 +596,8 @@ static void llvm_stmt(llvm_state *e, nest_stmt *s) {
         break;
     case NEST_SET:
         v = llvm_expr(e, s->value);
-        llvm_line(e, "store %s %s, ptr %s", llvm_type_of(s->var->type), v.s, e->vars[s->var->index].s);
+        llvm_line(e, "store %s %s, ptr %s", llvm_type_of(s->var->type), v.s,
+                  e->vars[s->var->index].s);
         break;
     case NEST_ACCUMULATE: llvm_accumulate(e, s); break;
     case NEST_STORE: llvm_store(e, s); break;
@@ -609,7 +620,7 @@ static void llvm_block(llvm_state *e, const nest_block *b) {
     for (nest_stmt *s = b->first; s; s = s->next) llvm_stmt(e, s);
 }
 
-/* ---- the module ------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static void llvm_inputs(llvm_state *e) {
     static const struct {
@@ -618,9 +629,10 @@ static void llvm_inputs(llvm_state *e) {
     const int counts[] = {e->n->nbuffers, e->n->nints, e->n->nfloats};
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < counts[k]; i++) {
-            llvm_line(e, "%%p%s%d = getelementptr inbounds i64, ptr %%%s, i64 %d", rows[k].prefix, i,
-                      rows[k].array, i);
-            llvm_line(e, "%%%s%d = load %s, ptr %%p%s%d", rows[k].prefix, i, rows[k].type, rows[k].prefix, i);
+            llvm_line(e, "%%p%s%d = getelementptr inbounds i64, ptr %%%s, i64 %d", rows[k].prefix,
+                      i, rows[k].array, i);
+            llvm_line(e, "%%%s%d = load %s, ptr %%p%s%d", rows[k].prefix, i, rows[k].type,
+                      rows[k].prefix, i);
         }
     if (e->watches) { /* kernel_call's fields */
         llvm_line(e, "%%stop = getelementptr inbounds i64, ptr %%call, i64 1");
@@ -641,11 +653,12 @@ static void llvm_module(llvm_state *e, strbuf *out) {
     if (!e->ended) llvm_line(e, "ret i64 0");
     e->out = &inputs;
     llvm_inputs(e);
-    sb_printf(out,
-              "; %s\ndefine i64 @kernel(ptr noalias readonly %%buffers, ptr noalias readonly %%ints, ptr "
-              "noalias readonly %%floats, "
-              "i64 %%begin, i64 %%end, ptr noalias %%call) #0 {\nentry:\n",
-              e->n->name);
+    sb_printf(
+        out,
+        "; %s\ndefine i64 @kernel(ptr noalias readonly %%buffers, ptr noalias readonly %%ints, ptr "
+        "noalias readonly %%floats, "
+        "i64 %%begin, i64 %%end, ptr noalias %%call) #0 {\nentry:\n",
+        e->n->name);
     sb_puts(out, sb_str(&inputs));
     sb_puts(out, sb_str(&e->entry));
     sb_puts(out, "  br label %start\nstart:\n");
@@ -654,7 +667,8 @@ static void llvm_module(llvm_state *e, strbuf *out) {
     for (int i = 0; i < e->ncalls; i++) sb_printf(out, "%s\n", e->calls[i]);
     bool contract = e->n->contract || e->n->contract_inside;
     sb_printf(out, "attributes #0 = { nounwind%s", contract ? " \"ctsc-contract\"" : "");
-    if (e->target->vector_width) sb_printf(out, " \"prefer-vector-width\"=\"%d\"", e->target->vector_width);
+    if (e->target->vector_width)
+        sb_printf(out, " \"prefer-vector-width\"=\"%d\"", e->target->vector_width);
     sb_printf(out, " }\n%s", sb_str(&e->meta));
     out->failed |= body.failed | inputs.failed | e->meta.failed | e->entry.failed;
     sb_free(&body);
@@ -680,8 +694,7 @@ ctsc_status nest_emit_llvm(nest *n, const llvm_target *target, strbuf *out, diag
     llvm_module(e, out);
     if (e->too_many)
         st = diag_fail(d, CTSC_LIMIT, "loop nest %s calls too many functions", n->name);
-    else if (out->failed)
-        st = diag_no_memory(d);
+    else if (out->failed) st = diag_no_memory(d);
     sb_free(&e->meta);
     sb_free(&e->entry);
 out:

@@ -2,8 +2,8 @@
 /*
  * llvm_emit.h - a loop nest as LLVM IR text.
  *
- * The text is all that the compiler library (llvm_jit.c) gets, and the key under which kernels are cached: what is not
- * in it cannot change the code. It needs no LLVM to be made.
+ * The text is all that the compiler library (llvm_jit.c) gets, and the key under which kernels are
+ * cached: what is not in it cannot change the code. It needs no LLVM to be made.
  */
 #ifndef CTSC_CODEGEN_LLVM_LLVM_EMIT_H
 #define CTSC_CODEGEN_LLVM_LLVM_EMIT_H

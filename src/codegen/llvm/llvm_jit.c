@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * llvm_jit.c - LLVM behind jit.h: IR text to object code, and objects to addresses. All of libctsc-jit.so.
+ * llvm_jit.c - LLVM behind jit.h: IR text to object code, and objects to addresses. All
+ * of libctsc-jit.so.
  *
- * Method: compiling and loading are apart, because objects come from the disk cache as well. Compiling:
- * parse; link in the functions of scalar_ops that the kernel calls (the bitcode is opened lazily, and the
- * linker takes linkonce functions only where they are used); inline; a short list of passes, chosen for
- * compile time: what -O2 adds to it changes kernels little and costs as much again. Loading: ORC's LLJIT.
- * Objects see the functions of libm named in the table below and nothing else of the process.
+ * Method: compiling and loading are apart, because objects come from the disk cache as well.
+ * Compiling: parse; link in the functions of scalar_ops that the kernel calls (the bitcode is
+ * opened lazily, and the linker takes linkonce functions only where they are used); inline; a short
+ * list of passes, chosen for compile time: what -O2 adds to it changes kernels little and costs as
+ * much again. Loading: ORC's LLJIT. Objects see the functions of libm named in the table below and
+ * nothing else of the process.
  *
- * No fast-math: the only flags are those in the text (reassoc on accumulations), and `contract` throughout
- * where the kernel has the attribute "ctsc-contract". Tests: tests/unit/test_codegen.c
+ * No fast-math: the only flags are those in the text (reassoc on accumulations), and `contract`
+ * throughout where the kernel has the attribute "ctsc-contract".
+ * Tests: tests/unit/test_codegen.c
  */
 #include "codegen/llvm/jit.h"
 
@@ -38,7 +41,8 @@ static const char jit_passes[] =
     "always-inline,globaldce,"
     "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-mssa(licm),loop(loop-unroll-full),sroa,early-cse,"
-    "loop-vectorize,loop-load-elim,instcombine<no-verify-fixpoint>,early-cse,loop-mssa(licm),simplifycfg)";
+    "loop-vectorize,loop-load-elim,instcombine<no-verify-fixpoint>,early-cse,loop-mssa(licm),"
+    "simplifycfg)";
 
 enum { JIT_INLINE_LIMIT = 400 }; /* instructions; functions above stay calls */
 
@@ -48,8 +52,9 @@ struct jit_engine {
 
 static pthread_once_t jit_once = PTHREAD_ONCE_INIT;
 
-/* Loop strength reduction takes a sixth to a third of the time for a kernel and changes its speed by 2 % at most: x86's addresses have
- * an index of their own. Code generation is not a list of passes that one could choose from, so an option of LLVM's has to do. */
+/* Loop strength reduction takes a sixth to a third of the time for a kernel and changes its speed
+ * by 2 % at most: x86's addresses have an index of their own. Code generation is not a list of
+ * passes that one could choose from, so an option of LLVM's has to do. */
 static void jit_init(void) {
     static const char *const options[] = {"ctsc", "-disable-lsr"};
     LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
@@ -63,7 +68,7 @@ static bool jit_fail(jit_error *error, const char *what, const char *detail) {
     return false;
 }
 
-/* ---- processors ------------------------------------------------------------------------- */
+/* ---- processors ------------------------------------------------------------------------------ */
 
 static bool jit_describe(const char *name, jit_cpu *out) {
     pthread_once(&jit_once, jit_init);
@@ -88,14 +93,15 @@ static LLVMTargetMachineRef jit_machine(const jit_cpu *cpu, jit_error *error) {
     if (LLVMGetTargetFromTriple(triple, &target, &message))
         jit_fail(error, "no code generator for this machine", message);
     else
-        machine = LLVMCreateTargetMachine(target, triple, cpu->name, cpu->features, LLVMCodeGenLevelDefault,
-                                          LLVMRelocPIC, LLVMCodeModelSmall);
+        machine = LLVMCreateTargetMachine(target, triple, cpu->name, cpu->features,
+                                          LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                          LLVMCodeModelSmall);
     if (message) LLVMDisposeMessage(message);
     LLVMDisposeMessage(triple);
     return machine;
 }
 
-/* ---- compiling -------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* LLVM reports through the context's handler; the first error is kept. */
 static void jit_on_diagnostic(LLVMDiagnosticInfoRef info, void *ctx) {
@@ -106,12 +112,11 @@ static void jit_on_diagnostic(LLVMDiagnosticInfoRef info, void *ctx) {
     LLVMDisposeMessage(text);
 }
 
-static bool jit_is_intrinsic(const char *name) {
-    return strncmp(name, "llvm.", 5) == 0;
-}
+static bool jit_is_intrinsic(const char *name) { return strncmp(name, "llvm.", 5) == 0; }
 
-/* A call of a function that exists with another type would be undefined behaviour without a word from LLVM.
- */
+/* A call of a function that exists with another type would be undefined behaviour without
+ * a word from LLVM.
+ * */
 static bool jit_check_calls(LLVMModuleRef m, LLVMModuleRef scalars, jit_error *error) {
     size_t len;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
@@ -175,11 +180,11 @@ static void jit_set_contract(LLVMValueRef f) {
 
 /* Linked functions become part of the kernel: its processor, its contraction, inlined. */
 static void jit_adopt(LLVMModuleRef m, LLVMValueRef kernel) {
-    static const char *const theirs[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer",
-                                         "stack-protector-buffer-size"};
+    static const char *const theirs[] = {"target-cpu", "target-features", "tune-cpu",
+                                         "frame-pointer", "stack-protector-buffer-size"};
     static const char *const kinds[] = {"noinline", "optnone"};
-    bool contract =
-        LLVMGetStringAttributeAtIndex(kernel, LLVMAttributeFunctionIndex, "ctsc-contract", 13) != NULL;
+    bool contract = LLVMGetStringAttributeAtIndex(kernel, LLVMAttributeFunctionIndex,
+                                                  "ctsc-contract", 13) != NULL;
     unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
     LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), inlined, 0);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
@@ -188,12 +193,14 @@ static void jit_adopt(LLVMModuleRef m, LLVMValueRef kernel) {
             LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, theirs[i],
                                              (unsigned)strlen(theirs[i]));
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                                           LLVMGetEnumAttributeKindForName(kinds[i], strlen(kinds[i])));
+            LLVMRemoveEnumAttributeAtIndex(
+                f, LLVMAttributeFunctionIndex,
+                LLVMGetEnumAttributeKindForName(kinds[i], strlen(kinds[i])));
         LLVMSetLinkage(f, LLVMInternalLinkage);
         LLVMSetVisibility(f, LLVMDefaultVisibility);
         if (contract) jit_set_contract(f);
-        if (jit_size(f) <= JIT_INLINE_LIMIT) LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, always);
+        if (jit_size(f) <= JIT_INLINE_LIMIT)
+            LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, always);
     }
 }
 
@@ -208,11 +215,12 @@ static bool jit_optimise(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_erro
     return false;
 }
 
-/* ---- prefetch --------------------------------------------------------------------- */
+/* ---- prefetch -------------------------------------------------------------------------------- */
 
-/* A processor's own prefetching ends with the page, and it has nothing to do while a row is computed with. Loops with the property
- * "ctsc.prefetch" fetch what lies this far behind what they load and store: a row of 1024 floats, several shorter ones. Added once the loops
- * are vector loops, which a call would keep them from becoming. */
+/* A processor's own prefetching ends with the page, and it has nothing to do while a row is
+ * computed with. Loops with the property "ctsc.prefetch" fetch what lies this far behind what they
+ * load and store: a row of 1024 floats, several shorter ones. Added once the loops are vector
+ * loops, which a call would keep them from becoming. */
 enum { JIT_AHEAD = 4096, JIT_LINE = 64 };
 
 static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *property) {
@@ -229,13 +237,17 @@ static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *propert
     return false;
 }
 
-/* A vector that begins a cache line, if the vectors of the loop do: those behind it have its address plus a constant. */
+/* A vector that begins a cache line, if the vectors of the loop do: those behind it have its
+ * address plus a constant. */
 static bool jit_begins_line(LLVMValueRef vector, LLVMValueRef at, LLVMTargetDataRef layout) {
     if (LLVMGetTypeKind(LLVMTypeOf(vector)) != LLVMVectorTypeKind) return false;
-    if (!LLVMIsAGetElementPtrInst(at) || !LLVMIsAGetElementPtrInst(LLVMGetOperand(at, 0))) return true;
+    if (!LLVMIsAGetElementPtrInst(at) || !LLVMIsAGetElementPtrInst(LLVMGetOperand(at, 0)))
+        return true;
     LLVMValueRef step = LLVMGetOperand(at, 1);
     if (!LLVMIsAConstantInt(step)) return true;
-    return LLVMConstIntGetSExtValue(step) * (long long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(at)) % JIT_LINE == 0;
+    return LLVMConstIntGetSExtValue(step) *
+               (long long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(at)) % JIT_LINE ==
+           0;
 }
 
 static void jit_prefetch(LLVMValueRef kernel, LLVMTargetDataRef layout) {
@@ -243,11 +255,14 @@ static void jit_prefetch(LLVMValueRef kernel, LLVMTargetDataRef layout) {
     LLVMContextRef context = LLVMGetModuleContext(m);
     LLVMTypeRef byte = LLVMInt8TypeInContext(context), word = LLVMInt32TypeInContext(context);
     LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
-    LLVMValueRef far = LLVMConstInt(word, JIT_AHEAD, 0), one = LLVMConstInt(word, 1, 0), near = LLVMConstInt(word, 3, 0);
-    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), kind = LLVMGetMDKindIDInContext(context, "llvm.loop", 9);
+    LLVMValueRef far = LLVMConstInt(word, JIT_AHEAD, 0), one = LLVMConstInt(word, 1, 0),
+                 near = LLVMConstInt(word, 3, 0);
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13),
+             kind = LLVMGetMDKindIDInContext(context, "llvm.loop", 9);
     LLVMTypeRef type = LLVMIntrinsicGetType(context, id, &pointer, 1);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel); block; block = LLVMGetNextBasicBlock(block)) {
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel); block;
+         block = LLVMGetNextBasicBlock(block)) {
         if (!jit_loop_has(LLVMGetBasicBlockTerminator(block), kind, "ctsc.prefetch")) continue;
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
             bool stores = LLVMIsAStoreInst(i) != NULL;
@@ -256,14 +271,16 @@ static void jit_prefetch(LLVMValueRef kernel, LLVMTargetDataRef layout) {
             if (!jit_begins_line(stores ? LLVMGetOperand(i, 0) : i, from, layout)) continue;
             LLVMPositionBuilderBefore(b, i);
             LLVMValueRef at = LLVMBuildGEP2(b, byte, from, &far, 1, "");
-            LLVMValueRef args[] = {at, LLVMConstInt(word, stores, 0), near, one}; /* to write or read; into all caches; data */
+            /* to write or read; into all caches; data */
+            LLVMValueRef args[] = {at, LLVMConstInt(word, stores, 0), near, one};
             LLVMBuildCall2(b, type, LLVMGetIntrinsicDeclaration(m, id, &pointer, 1), args, 4, "");
         }
     }
     LLVMDisposeBuilder(b);
 }
 
-static bool jit_output_copy(const char *bytes, size_t size, void **data, size_t *out, jit_error *error) {
+static bool jit_output_copy(const char *bytes, size_t size, void **data, size_t *out,
+                            jit_error *error) {
     char *copy = malloc(size + 1);
     if (!copy) return jit_fail(error, "out of memory", NULL);
     memcpy(copy, bytes, size);
@@ -296,7 +313,8 @@ static bool jit_write(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_output 
 }
 
 /* m is parsed and belongs to the caller. */
-static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *symbol, jit_error *error) {
+static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *symbol,
+                      jit_error *error) {
     LLVMValueRef kernel = LLVMGetNamedFunction(m, "kernel");
     if (!kernel) return jit_fail(error, "a module without", "@kernel");
     char *triple = LLVMGetTargetMachineTriple(machine), *message = NULL;
@@ -319,8 +337,8 @@ static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char 
     return true;
 }
 
-static bool jit_compile(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol, jit_output want,
-                        void **data, size_t *size, jit_error *error) {
+static bool jit_compile(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol,
+                        jit_output want, void **data, size_t *size, jit_error *error) {
     pthread_once(&jit_once, jit_init);
     error->text[0] = 0;
     bool ok = false;
@@ -348,18 +366,20 @@ out:
     return ok;
 }
 
-/* ---- loading ---------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 /* What code made from loop nests may call. */
 /* clang-format off */
-#define JIT_MATH(X)                                                                                          \
-    X(exp)                                                                                                   \
+#define JIT_MATH(X)                                                                                \
+    X(exp)                                                                                         \
     X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
         X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(rint)          \
             X(nearbyint) X(round) X(roundeven) X(sqrt) X(fabs) X(frexp) X(modf)
 /* clang-format on */
-#define JIT_MATH2(X) X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
-#define JIT_OTHER(X) X(lgamma_r) X(j0) X(j1) X(y0) X(y1) X(memcpy) X(memmove) X(memset) X(fma) X(fmaf)
+#define JIT_MATH2(X)                                                                               \
+    X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
+#define JIT_OTHER(X)                                                                               \
+    X(lgamma_r) X(j0) X(j1) X(y0) X(y1) X(memcpy) X(memmove) X(memset) X(fma) X(fmaf)
 
 typedef struct jit_symbol {
     const char *name;
@@ -368,7 +388,7 @@ typedef struct jit_symbol {
 
 static const jit_symbol jit_symbols[] = {
 #define JIT_ROWS(name) {#name, (void *)name}, {#name "f", (void *)name##f},
-#define JIT_ROW(name)  {#name, (void *)name},
+#define JIT_ROW(name) {#name, (void *)name},
     JIT_MATH(JIT_ROWS) JIT_MATH2(JIT_ROWS) JIT_OTHER(JIT_ROW)};
 enum { JIT_SYMBOLS = sizeof jit_symbols / sizeof *jit_symbols };
 
@@ -391,12 +411,12 @@ static bool jit_define_symbols(LLVMOrcLLJITRef jit, jit_error *error) {
     for (int i = 0; i < JIT_SYMBOLS; i++) {
         pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, jit_symbols[i].name);
         pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)jit_symbols[i].address;
-        pairs[i].Sym.Flags =
-            (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
+        pairs[i].Sym.Flags = (LLVMJITSymbolFlags){
+            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
     }
-    return !jit_failed(
-        LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit), LLVMOrcAbsoluteSymbols(pairs, JIT_SYMBOLS)),
-        error);
+    return !jit_failed(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit),
+                                             LLVMOrcAbsoluteSymbols(pairs, JIT_SYMBOLS)),
+                       error);
 }
 
 static jit_engine *jit_engine_new(jit_error *error) {
@@ -411,8 +431,8 @@ static jit_engine *jit_engine_new(jit_error *error) {
         free(e);
         return NULL;
     }
-    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(e->jit), jit_on_session_error,
-                                            NULL);
+    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(e->jit),
+                                            jit_on_session_error, NULL);
     if (!jit_define_symbols(e->jit, error)) {
         jit_failed(LLVMOrcDisposeLLJIT(e->jit), NULL);
         free(e);
@@ -432,14 +452,15 @@ static void jit_unload(jit_engine *e, void *handle) {
     LLVMOrcReleaseResourceTracker(handle);
 }
 
-static bool jit_load(jit_engine *e, const char *symbol, const void *data, size_t size, void **address,
-                     void **handle, jit_error *error) {
+static bool jit_load(jit_engine *e, const char *symbol, const void *data, size_t size,
+                     void **address, void **handle, jit_error *error) {
     error->text[0] = 0;
     LLVMMemoryBufferRef bytes = LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, symbol);
-    LLVMOrcResourceTrackerRef tracker =
-        LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(e->jit));
+    LLVMOrcResourceTrackerRef tracker = LLVMOrcJITDylibCreateResourceTracker(
+        LLVMOrcLLJITGetMainJITDylib(e->jit));
     LLVMOrcExecutorAddress at;
-    if (jit_failed(LLVMOrcLLJITAddObjectFileWithRT(e->jit, tracker, bytes), error) || /* takes bytes */
+    /* takes bytes */
+    if (jit_failed(LLVMOrcLLJITAddObjectFileWithRT(e->jit, tracker, bytes), error) ||
         jit_failed(LLVMOrcLLJITLookup(e->jit, &at, symbol), error)) {
         jit_unload(e, tracker);
         return false;
@@ -449,7 +470,7 @@ static bool jit_load(jit_engine *e, const char *symbol, const void *data, size_t
     return true;
 }
 
-/* ---- the interface ---------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 __attribute__((visibility("default"))) const jit_interface *ctsc_jit_interface(void) {
     static const jit_interface table = {

@@ -2,14 +2,15 @@
 /*
  * group.c - a group of tensor operators becomes one loop nest (group.h).
  *
- * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c, group_columns.c) then makes
- * loops around them. Which arguments the plan holds for is noted on the way: every question about a size ("are these
- * equal?", "is it 1?") is answered from the arguments at hand, and the answer becomes a relation of the plan. Sizes
- * nobody asked about stay free.
+ * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c,
+ * group_columns.c) then makes loops around them. Which arguments the plan holds for is noted on the
+ * way: every question about a size ("are these equal?", "is it 1?") is answered from the arguments
+ * at hand, and the answer becomes a relation of the plan. Sizes nobody asked about stay free.
  *
  * Everything is done twice, see group_internal.h. The second reading knows which sizes are one.
  *
- * Conditions err to one side: a plan never fits arguments for which an operator of the group would fail.
+ * Conditions err to one side: a plan never fits arguments for which an operator of the
+ * group would fail.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
@@ -25,7 +26,7 @@ typedef struct group_value {
     const node *list; /* chunk, split: taken apart by prim::ListUnpack */
 } group_value;
 
-/* ---- numbers ---------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 int64_t group_now(group_state *s, int slot) {
     while (s->now.len <= (size_t)slot) {
@@ -75,17 +76,15 @@ nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes) {
     return n;
 }
 
-/* ---- questions of the lazy tensors ------------------------------------------------------ */
+/* ---- questions of the lazy tensors ----------------------------------------------------------- */
 
 static bool group_equal(void *ctx, nest_expr *x, nest_expr *y) {
     group_state *s = ctx;
     int a = group_slot_of(s, x), b = group_slot_of(s, y);
     if (a < 0 || b < 0 || group_now(s, a) != group_now(s, b)) return false;
     bool ca = x->op == NEST_CONST, cb = y->op == NEST_CONST;
-    if (ca || cb)
-        plan_relate(s->p, s->a, SLOT_IS, ca ? b : a, 0, ca ? x->u.i : y->u.i);
-    else
-        plan_relate(s->p, s->a, SLOTS_EQUAL, a, b, 0);
+    if (ca || cb) plan_relate(s->p, s->a, SLOT_IS, ca ? b : a, 0, ca ? x->u.i : y->u.i);
+    else plan_relate(s->p, s->a, SLOTS_EQUAL, a, b, 0);
     return true;
 }
 bool group_pin(group_state *s, nest_expr *x, int64_t *out) {
@@ -96,9 +95,7 @@ bool group_pin(group_state *s, nest_expr *x, int64_t *out) {
     plan_relate(s->p, s->a, SLOT_IS, a, 0, *out);
     return true;
 }
-static bool group_pins(void *ctx, nest_expr *x, int64_t *out) {
-    return group_pin(ctx, x, out);
-}
+static bool group_pins(void *ctx, nest_expr *x, int64_t *out) { return group_pin(ctx, x, out); }
 static bool group_equals_one(void *ctx, nest_expr *x) {
     group_state *s = ctx;
     int64_t k;
@@ -119,13 +116,14 @@ static bool group_peek(void *ctx, const nest_expr *x, int64_t *out) {
     return a >= 0;
 }
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static nest_expr *group_const(group_state *s, int64_t k) {
     return plan_expr(s->p, s->a, plan_const(s->p, s->a, k));
 }
 
-/* Size `dim` of argument i, or the int argument itself (dim LAZY_MAX_DIMS): under the name that all equal ones have. */
+/* Size `dim` of argument i, or the int argument itself (dim LAZY_MAX_DIMS): under the name that all
+ * equal ones have. */
 static nest_expr *group_named(group_state *s, int i, int dim) {
     bool is_int = dim == LAZY_MAX_DIMS;
     int slot = is_int ? plan_slot(s->p, s->a, SLOT_INT, i, 0, 0) : plan_size(s->p, s->a, i, dim);
@@ -135,8 +133,9 @@ static nest_expr *group_named(group_state *s, int i, int dim) {
         return group_const(s, name->k);
     }
     if (name && name->argument >= 0) {
-        int other = name->dim == LAZY_MAX_DIMS ? plan_slot(s->p, s->a, SLOT_INT, name->argument, 0, 0)
-                                               : plan_size(s->p, s->a, name->argument, name->dim);
+        int other = name->dim == LAZY_MAX_DIMS
+                        ? plan_slot(s->p, s->a, SLOT_INT, name->argument, 0, 0)
+                        : plan_size(s->p, s->a, name->argument, name->dim);
         plan_relate(s->p, s->a, SLOTS_EQUAL, slot, other, 0);
         slot = other;
     }
@@ -187,10 +186,8 @@ static bool group_read_argument(group_state *s, int i, lazy_arg *out) {
     case V_TENSOR: return group_read_tensor(s, i, out);
     case V_INT:
         x = group_named(s, i, LAZY_MAX_DIMS);
-        if (x->op == NEST_CONST)
-            out->constant = value_int(x->u.i);
-        else
-            out->t = lazy_number(&s->l, x);
+        if (x->op == NEST_CONST) out->constant = value_int(x->u.i);
+        else out->t = lazy_number(&s->l, x);
         return true;
     case V_BOOL:
         s->p->arguments.data[i].pinned = true;
@@ -206,7 +203,7 @@ static bool group_read_argument(group_state *s, int i, lazy_arg *out) {
     }
 }
 
-/* ---- nodes ------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool group_set(group_state *s, const ir_value *v, lazy_arg arg, const node *list) {
     group_value *g = arena_new(s->a, group_value);
@@ -231,14 +228,17 @@ static bool group_get_all(group_state *s, const node *n, lazy_arg *args) {
 static bool group_read_list(group_state *s, const node *n) {
     lazy_arg *items = arena_array(s->a, lazy_arg, GROUP_MAX_ARGS);
     if (!group_get_all(s, n, items)) return false;
-    return group_set(s, n->outputs.data[0], (lazy_arg){.items = items, .nitems = (int)n->inputs.len}, NULL);
+    return group_set(s, n->outputs.data[0],
+                     (lazy_arg){.items = items, .nitems = (int)n->inputs.len}, NULL);
 }
 
 static bool group_read_unpack(group_state *s, const node *n) {
     lazy_arg args[GROUP_MAX_ARGS];
     lazy_tensor *parts[GROUP_MAX_OUTPUTS];
     const group_value *list = ptrmap_get(&s->values, n->inputs.data[0]);
-    if (!list || !list->list || n->outputs.len > GROUP_MAX_OUTPUTS || !group_get_all(s, list->list, args)) return false;
+    if (!list || !list->list || n->outputs.len > GROUP_MAX_OUTPUTS ||
+        !group_get_all(s, list->list, args))
+        return false;
     if (!lazy_apply_list(&s->l, list->list, args, (int)n->outputs.len, parts)) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
         if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = parts[i]}, NULL)) return false;
@@ -251,26 +251,37 @@ static bool group_read_node(group_state *s, const node *n) {
     if (n->kind == N_LIST_CONSTRUCT) return group_read_list(s, n);
     if (n->kind == N_LIST_UNPACK) return group_read_unpack(s, n);
     fusible_kind kind = n->kind == N_OP ? op_fusible(n->op) : FUSIBLE_NONE;
-    if (!kind || n->outputs.len < 1 || n->outputs.len > 2 || n->inputs.len != (size_t)n->op->schema->nargs) return false;
-    if (n->outputs.data[0]->type->kind == T_LIST) return group_set(s, n->outputs.data[0], (lazy_arg){.t = NULL}, n);
+    if (!kind || n->outputs.len < 1 || n->outputs.len > 2 ||
+        n->inputs.len != (size_t)n->op->schema->nargs)
+        return false;
+    if (n->outputs.data[0]->type->kind == T_LIST)
+        return group_set(s, n->outputs.data[0], (lazy_arg){.t = NULL}, n);
     if (!group_get_all(s, n, args)) return false;
     bool reduces = kind == FUSIBLE_REDUCE || kind == FUSIBLE_ROWS;
     lazy_tensor *out[2] = {NULL};
     if (!reduces && n->outputs.len == 1) out[0] = lazy_apply(&s->l, n, args);
     if (reduces ? !group_apply_reduce(s, n, args, out) : !out[0]) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = group_keep(s, out[i])}, NULL)) return false;
+        if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = group_keep(s, out[i])}, NULL))
+            return false;
     return true;
 }
 
 /* false: no memory. */
 static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     ptrmap_free(&s->values);
-    *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll, .generic = s->generic, .target = s->target};
+    *s = (group_state){.a = s->a,
+                       .g = s->g,
+                       .args = s->args,
+                       .names = names,
+                       .unroll = unroll,
+                       .generic = s->generic,
+                       .target = s->target};
     s->p = arena_new(s->a, group_plan);
     if (!(s->p->nest = nest_new(s->a, "group"))) return false;
     if (arena_failed(s->a)) return false;
-    s->p->nest->contract_inside = true; /* operators round as they do one by one; sums and functions need not */
+    /* operators round as they do one by one; sums and functions need not */
+    s->p->nest->contract_inside = true;
     s->p->range_begin = s->p->range_end = -1;
     s->p->grain = plan_const(s->p, s->a, 1);
     s->l = (lazy){.n = s->p->nest,
@@ -292,7 +303,8 @@ static bool group_read(group_state *s) {
     const block *b = s->g->root;
     for (size_t i = 0; i < b->params.len; i++) {
         lazy_arg arg;
-        if (!group_read_argument(s, (int)i, &arg) || !group_set(s, b->params.data[i], arg, NULL)) return false;
+        if (!group_read_argument(s, (int)i, &arg) || !group_set(s, b->params.data[i], arg, NULL))
+            return false;
     }
     for (const node *n = b->first; n; n = n->next)
         if (!group_read_node(s, n) || arena_failed(s->a)) return false;
@@ -305,13 +317,14 @@ static bool group_read(group_state *s) {
     return true;
 }
 
-/* ---- names ------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int group_root(int *parent, int x) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
     return x;
 }
-static int group_place(const group_plan *p, int slot) { /* where a slot's name stands; -1: it is arithmetic */
+/* where a slot's name stands; -1: it is arithmetic */
+static int group_place(const group_plan *p, int slot) {
     const group_slot *s = &p->slots.data[slot];
     return s->kind == SLOT_SIZE  ? s->a * GROUP_DIMS + s->b
            : s->kind == SLOT_INT ? s->a * GROUP_DIMS + LAZY_MAX_DIMS
@@ -341,12 +354,13 @@ static group_name *group_find_names(arena *a, const group_plan *p) {
     for (int i = 0; i < n; i++) {
         int root = group_root(parent, i);
         bool is_const = names[root].is_const;
-        names[i] = (group_name){is_const, names[root].k, root == i ? -1 : root / GROUP_DIMS, root % GROUP_DIMS};
+        names[i] = (group_name){is_const, names[root].k, root == i ? -1 : root / GROUP_DIMS,
+                                root % GROUP_DIMS};
     }
     return names;
 }
 
-/* ---- the plan --------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 nest_buffer *group_output_buffer(group_state *s, int i) {
     char name[16];
@@ -375,8 +389,8 @@ void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cos
     s->p->range_end = group_slot_of(s, extent);
     s->domain = group_mul(s, extent, work);
     nest_expr *each = group_mul(s, work, group_const(s, cost > 0 ? cost : 1));
-    nest_expr *least =
-        lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GROUP_GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
+    nest_expr *least = lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GROUP_GRAIN_COST),
+                                 lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
     s->p->grain = group_slot_of(s, lazy_size(&s->l, NEST_MAX, least, lazy_one(&s->l)));
 }
 
@@ -399,9 +413,9 @@ static int64_t group_given(const group_state *s) {
     return n;
 }
 
-/* Is r a sum of a few elements that is better made in place, next to its neighbours? So where broadcasting made what is
- * summed (a row of memory serves many sums), and where neighbours lie side by side; rows of memory are better summed
- * one by one. */
+/* Is r a sum of a few elements that is better made in place, next to its neighbours? So where
+ * broadcasting made what is summed (a row of memory serves many sums), and where neighbours lie
+ * side by side; rows of memory are better summed one by one. */
 static bool group_unrolls_one(group_state *s, const group_reduction *r) {
     int64_t count = 1, results = 1;
     int last = -1;
@@ -412,8 +426,11 @@ static bool group_unrolls_one(group_state *s, const group_reduction *r) {
     }
     if (count < 1 || count > GROUP_UNROLL_LIMIT || r->src->depth > 0 || results < 8) return false;
     for (int i = 0; i < s->noutputs; i++)
-        if (group_value_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes), -1) != results) return false;
-    return count <= GROUP_UNROLL_TINY || (last >= 0 && !r->mask[last]) || results * count > 2 * group_given(s);
+        if (group_value_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes), -1) !=
+            results)
+            return false;
+    return count <= GROUP_UNROLL_TINY || (last >= 0 && !r->mask[last]) ||
+           results * count > 2 * group_given(s);
 }
 static bool group_unrolls(group_state *s) {
     for (int i = 0; i < s->nreductions; i++)
@@ -424,7 +441,8 @@ static bool group_pin_reduced(group_state *s) {
     int64_t k;
     for (int i = 0; i < s->nreductions; i++)
         for (int d = 0; d < s->reductions[i]->src->ndim; d++)
-            if (s->reductions[i]->mask[d] && !group_pin(s, s->reductions[i]->src->sizes[d], &k)) return false;
+            if (s->reductions[i]->mask[d] && !group_pin(s, s->reductions[i]->src->sizes[d], &k))
+                return false;
     return true;
 }
 
@@ -438,7 +456,8 @@ void group_side_output(group_state *s, int i) {
     const lazy_tensor *t = s->outputs[i];
     nest_expr *index[LAZY_MAX_DIMS];
     for (int d = 0; d < t->ndim; d++)
-        index[d] = nest_for(s->l.n, "i", lazy_zero(&s->l), t->sizes[d], d == t->ndim - 1 ? NEST_VECTOR : 0);
+        index[d] = nest_for(s->l.n, "i", lazy_zero(&s->l), t->sizes[d],
+                            d == t->ndim - 1 ? NEST_VECTOR : 0);
     nest_expr *v = nest_let(s->l.n, "v", lazy_at(&s->l, t, index));
     nest_store(s->l.n, group_output_buffer(s, i), group_address(s, t->ndim, t->sizes, index), v);
     for (int d = 0; d < t->ndim; d++) nest_end(s->l.n);
@@ -462,7 +481,8 @@ static bool group_make_schedule(group_state *s) {
 /* Loops over numbers and elements are another matter (group_loop.c). */
 static bool group_is_loop(const graph *g) {
     for (const node *n = g->root->first; n; n = n->next) {
-        bool known = n->kind == N_CONSTANT || n->kind == N_LIST_CONSTRUCT || n->kind == N_LIST_UNPACK;
+        bool known = n->kind == N_CONSTANT || n->kind == N_LIST_CONSTRUCT ||
+                     n->kind == N_LIST_UNPACK;
         if (!known && (n->blocks.len || n->kind != N_OP || !op_fusible(n->op))) return true;
     }
     return false;
@@ -474,12 +494,14 @@ static void group_find_narrow(group_state *s) {
     VEC(int) slots = {0};
     for (size_t i = 0; i < p->ints.len; i++) avec_push(s->a, &slots, p->ints.data[i]);
     for (int i = 0; i < s->noutputs; i++)
-        avec_push(s->a, &slots, group_slot_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes)));
+        avec_push(s->a, &slots,
+                  group_slot_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes)));
     for (size_t i = 0; i < p->arguments.len; i++) {
         if (p->arguments.data[i].tag != V_TENSOR) continue;
         int reach = plan_slot(p, s->a, SLOT_NUMEL, (int)i, 0, 0);
         for (int d = 0; !p->arguments.data[i].contiguous && d < p->arguments.data[i].ndim; d++) {
-            int span = plan_slot(p, s->a, SLOT_MUL, plan_size(p, s->a, (int)i, d), plan_stride(p, s->a, (int)i, d), 0);
+            int span = plan_slot(p, s->a, SLOT_MUL, plan_size(p, s->a, (int)i, d),
+                                 plan_stride(p, s->a, (int)i, d), 0);
             reach = plan_slot(p, s->a, SLOT_ADD, reach, span, 0);
         }
         avec_push(s->a, &slots, reach);
@@ -493,12 +515,18 @@ static void group_find_narrow(group_state *s) {
     p->nest->index32 = true;
 }
 
-ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options, group_plan **out, diag *d) {
+ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options,
+                        group_plan **out, diag *d) {
     enum { MAX_READINGS = 4 };
-    group_state s = {.a = a, .g = g, .args = args, .generic = options && options->generic, .target = options ? options->target : GROUP_HOST};
+    group_state s = {.a = a,
+                     .g = g,
+                     .args = args,
+                     .generic = options && options->generic,
+                     .target = options ? options->target : GROUP_HOST};
     bool generic = s.generic;
     *out = NULL;
-    if (group_is_loop(g)) return s.target == GROUP_HOST ? group_lower_loop(a, g, args, out, d) : CTSC_OK;
+    if (group_is_loop(g))
+        return s.target == GROUP_HOST ? group_lower_loop(a, g, args, out, d) : CTSC_OK;
     bool ok = group_reset(&s, NULL, false) && group_read(&s), done = false;
     bool unroll = ok && !generic && group_unrolls(&s) && group_pin_reduced(&s);
     for (int i = 1; ok && !done && i < MAX_READINGS; i++) {

@@ -10,15 +10,18 @@
  *                                                       for b:  total sum= part[b]
  *                                                       out[0] = total / n }}                               stage 2
  *
- * Stages. A stage (group_stages.c) is two stages: each block leaves one number per reduction in scratch memory, then each
- * result adds up those of its blocks. Outputs of full size are one more, by blocks again. All stages are iterations of one
- * parallel loop, which the plan cuts (plan->barriers): what is before a stop is done when what is after begins. So there is
- * one kernel, whatever the number of stages. Rejected: a kernel per stage, which compiles longer.
+ * Stages. A stage (group_stages.c) is two stages: each block leaves one number per reduction in
+ * scratch memory, then each result adds up those of its blocks. Outputs of full size are one more,
+ * by blocks again. All stages are iterations of one parallel loop, which the plan cuts
+ * (plan->barriers): what is before a stop is done when what is after begins. So there is one
+ * kernel, whatever the number of stages. Rejected: a kernel per stage, which compiles longer.
  *
- * Blocks have a size that depends on the sizes of the arguments alone, so results do not depend on the number of threads.
+ * Blocks have a size that depends on the sizes of the arguments alone, so results do not depend on
+ * the number of threads.
  *
- * On a GPU, a cooperative group makes each iteration: the reduced dims are one loop, of which each iteration has a piece of BLOCKS_TEAM_SIZE; the threads of the cooperative group sum
- * little each, so that no sums of blocks are made in between.
+ * On a GPU, a cooperative group makes each iteration: the reduced dims are one loop, of which each
+ * iteration has a piece of BLOCKS_TEAM_SIZE; the threads of the cooperative group sum little each,
+ * so that no sums of blocks are made in between.
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
@@ -28,26 +31,30 @@ typedef struct blocks_sum {
     group_reduction *r;
     dtype dt;                   /* of parts: sums of floats are kept in double */
     nest_buffer *parts, *value; /* one per block and one per result */
-    nest_buffer *where;         /* of an minmax whose place is arg: the first block that has it; else NULL */
-    nest_expr *acc, *total;     /* while a block is at work; total: NULL unless of floats that are summed */
+    /* of an minmax whose place is arg: the first block that has it; else NULL */
+    nest_buffer *where;
+    /* while a block is at work; total: NULL unless of floats that are summed */
+    nest_expr *acc, *total;
 } blocks_sum;
 
 typedef struct blocks_state {
     group_stages f;
     blocks_sum sums[GROUP_MAX_REDUCTIONS];
-    int cut;                           /* the loop over reduced dims that is cut; those inside are short */
-    nest_expr *chunk, *chunks, *each;  /* iterations of that loop per block; such pieces; blocks per result */
-    nest_expr *results, *all;          /* of the group; blocks */
-    nest_expr *iteration;                  /* the parallel loop's */
-    nest_expr *row, *at, *start, *end; /* in an iteration: the result's number, the block's among all, its iterations of the cut loop */
+    /* the loop over reduced dims that is cut; those inside are short */
+    int cut;
+    /* iterations of that loop per block; such pieces; blocks per result */
+    nest_expr *chunk, *chunks, *each;
+    nest_expr *results, *all; /* of the group; blocks */
+    nest_expr *iteration;     /* the parallel loop's */
+    /* in an iteration: the result's number, the block's among all, its iterations
+     * of the cut loop */
+    nest_expr *row, *at, *start, *end;
 } blocks_state;
 
 /* Are all reduced dims one loop? */
-static bool blocks_is_flat(const blocks_state *c) {
-    return c->f.s->target == GROUP_CUDA;
-}
+static bool blocks_is_flat(const blocks_state *c) { return c->f.s->target == GROUP_CUDA; }
 
-/* ---- where an iteration is ----------------------------------------------------------------------- */
+/* ---- where an iteration is ------------------------------------------------------------------- */
 
 /* The index of result number c->row. */
 static void blocks_find_result(blocks_state *c) {
@@ -55,7 +62,8 @@ static void blocks_find_result(blocks_state *c) {
     nest *n = f->s->l.n;
     nest_expr *t = c->row;
     for (int k = f->nkept - 1; k >= 0; k--) {
-        f->index[f->kept[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->kept[k].extent)) : t;
+        f->index[f->kept[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->kept[k].extent))
+                                      : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, f->kept[k].extent));
     }
 }
@@ -74,7 +82,8 @@ static void blocks_find_block(blocks_state *c, nest_expr *first) {
     c->end = nest_let(n, "end", nest_binary(n, NEST_MIN, extent, nest_add(n, c->start, c->chunk)));
     if (c->cut) t = nest_let(n, "t", nest_div_index(n, t, c->chunks));
     for (int k = c->cut - 1; k >= 0; k--) {
-        f->index[f->reduced[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
+        f->index[f->reduced[k].last] =
+            k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, f->reduced[k].extent));
     }
 }
@@ -85,26 +94,30 @@ static void blocks_read_results(blocks_state *c, int stage) {
     nest *n = f->s->l.n;
     for (int i = 0; i < f->nreductions; i++)
         if (f->reductions[i]->t->depth < stage)
-            group_stages_bind(f, f->reductions[i], nest_let(n, "r", nest_load(n, c->sums[i].value, c->row)), f->index);
+            group_stages_bind(f, f->reductions[i],
+                              nest_let(n, "r", nest_load(n, c->sums[i].value, c->row)), f->index);
 }
 static void blocks_forget(blocks_state *c) {
-    for (int i = 0; i < c->f.nreductions; i++) group_stages_bind(&c->f, c->f.reductions[i], NULL, NULL);
+    for (int i = 0; i < c->f.nreductions; i++)
+        group_stages_bind(&c->f, c->f.reductions[i], NULL, NULL);
     group_stages_forget(&c->f);
 }
 
-/* ---- a block -------------------------------------------------------------------------------- */
+/* ---- a block --------------------------------------------------------------------------------- */
 
 /* The loops inside the cut one; gives how many were opened. */
 static int blocks_open_inner(blocks_state *c) {
     group_stages *f = &c->f;
     for (int k = c->cut + 1; k < f->nreduced; k++)
-        f->index[f->reduced[k].last] = nest_for(f->s->l.n, "c", lazy_zero(&f->s->l), f->reduced[k].extent,
+        f->index[f->reduced[k].last] = nest_for(f->s->l.n, "c", lazy_zero(&f->s->l),
+                                                f->reduced[k].extent,
                                                 k == f->nreduced - 1 ? NEST_VECTOR : 0);
     return f->nreduced - 1 - c->cut;
 }
 static nest_expr *blocks_open_cut(blocks_state *c, nest_expr *start, nest_expr *end) {
     bool inner = c->cut == c->f.nreduced - 1;
-    return c->f.index[c->f.reduced[c->cut].last] = nest_for(c->f.s->l.n, "c", start, end, inner ? NEST_VECTOR : 0);
+    return c->f.index[c->f.reduced[c->cut].last] = nest_for(c->f.s->l.n, "c", start, end,
+                                                            inner ? NEST_VECTOR : 0);
 }
 /* All loops over the elements of a block; gives how many. */
 static int blocks_open(blocks_state *c) {
@@ -148,10 +161,12 @@ static void blocks_sum_block(blocks_state *c, int stage) {
         return;
     }
     bool inner = c->cut == f->nreduced - 1;
-    nest_expr *outer = inner ? nest_for_step(n, "b", c->start, c->end, BLOCKS_SUM, 0) : blocks_open_cut(c, c->start, c->end);
+    nest_expr *outer = inner ? nest_for_step(n, "b", c->start, c->end, BLOCKS_SUM, 0)
+                             : blocks_open_cut(c, c->start, c->end);
     blocks_clear(c, stage);
     if (inner) {
-        nest_expr *stop = nest_binary(n, NEST_MIN, c->end, nest_add(n, outer, nest_int(n, BLOCKS_SUM)));
+        nest_expr *stop = nest_binary(n, NEST_MIN, c->end,
+                                      nest_add(n, outer, nest_int(n, BLOCKS_SUM)));
         blocks_open_cut(c, outer, nest_let(n, "stop", stop));
     }
     int loops = inner ? 1 : blocks_open_inner(c);
@@ -165,7 +180,9 @@ static void blocks_sum_block(blocks_state *c, int stage) {
 
 /* The minmax whose place `stage` seeks: its block alone is looked at. */
 static const blocks_sum *blocks_arg(const blocks_state *c, int stage) {
-    const group_reduction *minmax = !blocks_is_flat(c) && stage < c->f.last ? group_stages_arg(&c->f, stage) : NULL;
+    const group_reduction *minmax = !blocks_is_flat(c) && stage < c->f.last
+                                        ? group_stages_arg(&c->f, stage)
+                                        : NULL;
     for (int i = 0; minmax && i < c->f.nreductions; i++)
         if (c->sums[i].r == minmax) return &c->sums[i];
     return NULL;
@@ -192,27 +209,30 @@ static void blocks_reduce(blocks_state *c, int stage, nest_expr *first) {
         const blocks_sum *m = &c->sums[i];
         nest_type type = NEST_F64;
         nest_type_of(m->dt, &type);
-        if (m->r->t->depth == stage) nest_store(n, m->parts, c->at, m->total ? m->total : nest_cast(n, type, m->acc));
+        if (m->r->t->depth == stage)
+            nest_store(n, m->parts, c->at, m->total ? m->total : nest_cast(n, type, m->acc));
     }
     blocks_forget(c);
 }
 
-/* ---- a result ------------------------------------------------------------------------------- */
+/* ---- a result -------------------------------------------------------------------------------- */
 
 static void blocks_combine(blocks_state *c, int stage) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
-    nest_expr *first = nest_let(n, "first", nest_mul(n, c->row, c->each)), *where[GROUP_MAX_REDUCTIONS];
+    nest_expr *first = nest_let(n, "first", nest_mul(n, c->row, c->each)),
+              *where[GROUP_MAX_REDUCTIONS];
     for (int i = 0; i < f->nreductions; i++) {
         blocks_sum *m = &c->sums[i];
         if (m->r->t->depth != stage) continue;
         bool widens = m->dt != m->r->src->dt;
-        m->total = nest_variable(n, "total",
-                                 widens ? nest_const_float(n, NEST_F64, 0) : group_identity(f->s, m->r));
+        m->total = nest_variable(
+            n, "total", widens ? nest_const_float(n, NEST_F64, 0) : group_identity(f->s, m->r));
         if (m->where) where[i] = nest_variable(n, "where", lazy_zero(&f->s->l));
     }
     unsigned flags = blocks_is_flat(c) ? NEST_VECTOR : 0; /* there, no place is arg */
-    nest_expr *b = nest_for(n, "b", lazy_zero(&f->s->l), c->each, flags), *at = nest_add(n, first, b);
+    nest_expr *b = nest_for(n, "b", lazy_zero(&f->s->l), c->each, flags),
+              *at = nest_add(n, first, b);
     for (int i = 0; i < f->nreductions; i++) {
         const blocks_sum *m = &c->sums[i];
         if (m->r->t->depth != stage) continue;
@@ -253,7 +273,8 @@ static void blocks_result(blocks_state *c, int stage, nest_expr *first) {
     for (int i = 0; stage + 1 == f->last && i < s->noutputs; i++) {
         if (!f->result[i]) continue;
         group_stages_index(f, s->outputs[i], f->index, at);
-        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index), lazy_at(&s->l, s->outputs[i], at));
+        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index),
+                   lazy_at(&s->l, s->outputs[i], at));
     }
     if (stage + 1 == f->last) group_stages_beside(f, f->nkept ? c->row : NULL, c->results);
     blocks_forget(c);
@@ -272,12 +293,13 @@ static void blocks_outputs(blocks_state *c, nest_expr *first) {
         if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i])
-            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
+            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index),
+                       values[i]);
     for (int k = 0; k < loops; k++) nest_end(n);
     blocks_forget(c);
 }
 
-/* ---- the nest ------------------------------------------------------------------------------- */
+/* ---- the nest -------------------------------------------------------------------------------- */
 
 static void blocks_make_sums(blocks_state *c) {
     group_stages *f = &c->f;
@@ -288,7 +310,8 @@ static void blocks_make_sums(blocks_state *c) {
         c->sums[i] = (blocks_sum){.r = r, .dt = dt};
         c->sums[i].parts = group_scratch(c->f.s, "parts", dt, c->all);
         c->sums[i].value = group_scratch(c->f.s, "value", r->src->dt, c->results);
-        if (!blocks_is_flat(c) && r->t->depth + 1 < f->last && group_stages_arg(f, r->t->depth + 1) == r)
+        if (!blocks_is_flat(c) && r->t->depth + 1 < f->last &&
+            group_stages_arg(f, r->t->depth + 1) == r)
             c->sums[i].where = group_scratch(c->f.s, "where", DT_INT64, c->results);
     }
 }
@@ -332,18 +355,16 @@ static void blocks_nest(blocks_state *c) {
     nest_expr *barriers[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l);
     int stages = 0, count = 2 * (f->last - 1) + any;
     for (; stages < count; stages++)
-        barriers[stages] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
+        barriers[stages] = at = group_input(
+            s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
     if (blocks_is_flat(c)) n->coop = BLOCKS_TEAM;
     c->iteration = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
     for (int k = 0; k < stages; k++) {
         nest_expr *first = k ? barriers[k - 1] : lazy_zero(&s->l);
         if (k + 1 < stages) nest_if(n, nest_binary(n, NEST_LT, c->iteration, barriers[k]));
-        if (k % 2)
-            blocks_result(c, k / 2 + 1, first);
-        else if (k / 2 + 1 < f->last)
-            blocks_reduce(c, k / 2 + 1, first);
-        else
-            blocks_outputs(c, first);
+        if (k % 2) blocks_result(c, k / 2 + 1, first);
+        else if (k / 2 + 1 < f->last) blocks_reduce(c, k / 2 + 1, first);
+        else blocks_outputs(c, first);
         if (k + 1 < stages) nest_else(n);
         avec_push(s->a, &s->p->barriers, group_slot_of(s, barriers[k]));
     }
@@ -357,7 +378,8 @@ static void blocks_nest(blocks_state *c) {
 bool group_schedule_blocks(group_state *s) {
     blocks_state c = {.cut = 0};
     group_stages *f = &c.f;
-    if (!group_stages_find(s, f) || group_value_of(s, group_stages_width(f), 0) <= BLOCKS_SIZE) return false;
+    if (!group_stages_find(s, f) || group_value_of(s, group_stages_width(f), 0) <= BLOCKS_SIZE)
+        return false;
     if (!group_stages_is_inner(f) || !group_stages_loops(f) || f->nreduced == 0) return false;
     blocks_cut(&c);
     c.chunk = group_input(s, c.chunk);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_columns_cuda.c - schedule: reductions over outer dims on a GPU, for a tile of neighbouring results at once.
+ * group_columns_cuda.c - schedule: reductions over outer dims on a GPU, for a tile of neighbouring
+ * results at once.
  *
  *     sum of (n, m) over dim 0       ->         parallel for each tile of 32 columns, by a cooperative group of 32 * 8 threads {
  *                                                   vector for k:  j = k mod 32;  r = k div 32
@@ -10,8 +11,9 @@
  *                                                                  value[j] = total
  *                                                   vector for j:  out[first + j] = value[j] }
  *
- * A warp reads neighbours. Few tiles of long columns are cut: each iteration has a piece of its columns and leaves parts in scratch memory, and in a
- * stage of their own (plan->barriers, as in group_blocks.c) iterations join those of a tile. Stages are as in group_rows.c.
+ * A warp reads neighbours. Few tiles of long columns are cut: each iteration has a piece of its
+ * columns and leaves parts in scratch memory, and in a stage of their own (plan->barriers, as in
+ * group_blocks.c) iterations join those of a tile. Stages are as in group_rows.c.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
@@ -19,25 +21,28 @@
 
 typedef struct tile_sum {
     group_reduction *r;
-    nest_buffer *part;          /* one per thread */
-    nest_buffer *pieces;        /* of cut columns: one per piece and result; sums of floats in double */
-    nest_buffer *value;         /* one per column of the tile; of cut columns one per result */
-    nest_expr *acc;             /* while a thread is at work */
+    nest_buffer *part; /* one per thread */
+    /* of cut columns: one per piece and result; sums of floats in double */
+    nest_buffer *pieces;
+    nest_buffer *value; /* one per column of the tile; of cut columns one per result */
+    nest_expr *acc;     /* while a thread is at work */
 } tile_sum;
 
 typedef struct tile_state {
     group_stages f;
     tile_sum sums[GROUP_MAX_REDUCTIONS];
-    int columns, lanes;         /* threads of a cooperative group: so many columns, so many to each */
+    /* threads of a cooperative group: so many columns, so many to each */
+    int columns, lanes;
     bool cut;
-    nest_expr *width, *length;  /* elements of a column; columns side by side */
-    nest_expr *tiles, *all;     /* side by side; of all */
+    nest_expr *width, *length; /* elements of a column; columns side by side */
+    nest_expr *tiles, *all;    /* side by side; of all */
     nest_expr *pieces, *results;
     nest_expr *iteration;
-    nest_expr *first, *piece, *begin, *end; /* in an iteration: its first column; its elements of each */
+    /* in an iteration: its first column; its elements of each */
+    nest_expr *first, *piece, *begin, *end;
 } tile_state;
 
-/* ---- where an iteration is --------------------------------------------------------------------- */
+/* ---- where an iteration is ------------------------------------------------------------------- */
 
 /* Round t of those of a stage, by tiles, and pieces if `pieces`. */
 static void tile_find(tile_state *c, nest_expr *t, bool pieces) {
@@ -51,12 +56,16 @@ static void tile_find(tile_state *c, nest_expr *t, bool pieces) {
         c->piece = nest_let(n, "piece", nest_mod_index(n, t, c->pieces));
         t = nest_let(n, "t", nest_div_index(n, t, c->pieces));
         c->begin = nest_let(n, "begin", nest_mul(n, c->piece, nest_int(n, TILE_PIECE)));
-        c->end = nest_let(n, "end", nest_binary(n, NEST_MIN, c->width, nest_add(n, c->begin, nest_int(n, TILE_PIECE))));
+        c->end = nest_let(
+            n, "end",
+            nest_binary(n, NEST_MIN, c->width, nest_add(n, c->begin, nest_int(n, TILE_PIECE))));
     }
-    c->first = nest_let(n, "first", nest_mul(n, nest_mod_index(n, t, c->tiles), nest_int(n, c->columns)));
+    c->first = nest_let(n, "first",
+                        nest_mul(n, nest_mod_index(n, t, c->tiles), nest_int(n, c->columns)));
     if (inner) t = nest_let(n, "t", nest_div_index(n, t, c->tiles));
     for (int k = inner - 1; k >= 0; k--) {
-        f->index[f->kept[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->kept[k].extent)) : t;
+        f->index[f->kept[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->kept[k].extent))
+                                      : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, f->kept[k].extent));
     }
 }
@@ -82,33 +91,37 @@ static void tile_close_column(tile_state *c) {
     group_stages_forget(&c->f);
 }
 
-/* The loop of a thread over its elements of the column, which is there for columns of one element as well: only one thread has that. */
+/* The loop of a thread over its elements of the column, which is there for columns of one element
+ * as well: only one thread has that. */
 static void tile_open_elements(tile_state *c, nest_expr *lane) {
     nest *n = c->f.s->l.n;
-    group_stages_flat_index(&c->f, nest_for_step(n, "c", nest_add(n, c->begin, lane), c->end, c->lanes, 0));
+    group_stages_flat_index(
+        &c->f, nest_for_step(n, "c", nest_add(n, c->begin, lane), c->end, c->lanes, 0));
 }
 
-/* ---- a stage ------------------------------------------------------------------------------ */
+/* ---- a stage --------------------------------------------------------------------------------- */
 
-static bool tile_makes(const tile_sum *m, int stage) {
-    return m->r->t->depth == stage;
-}
+static bool tile_makes(const tile_sum *m, int stage) { return m->r->t->depth == stage; }
 
 /* Each thread's share of a column. */
 static void tile_reduce(tile_state *c, int stage) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
     nest_expr *columns = nest_int(n, c->columns);
-    nest_expr *k = nest_for(n, "k", lazy_zero(&f->s->l), nest_int(n, c->columns * c->lanes), NEST_VECTOR);
-    nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)), *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
+    nest_expr *k = nest_for(n, "k", lazy_zero(&f->s->l), nest_int(n, c->columns * c->lanes),
+                            NEST_VECTOR);
+    nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)),
+              *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
     for (int i = 0; i < f->nreductions; i++)
-        if (tile_makes(&c->sums[i], stage)) c->sums[i].acc = nest_variable(n, "acc", group_identity(f->s, c->sums[i].r));
+        if (tile_makes(&c->sums[i], stage))
+            c->sums[i].acc = nest_variable(n, "acc", group_identity(f->s, c->sums[i].r));
     tile_open_column(c, j, stage);
     tile_open_elements(c, lane);
     group_stages_use(f, stage);
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
-        if (tile_makes(m, stage)) nest_accumulate(n, m->acc, m->r->acc, lazy_at(&f->s->l, m->r->src, f->index));
+        if (tile_makes(m, stage))
+            nest_accumulate(n, m->acc, m->r->acc, lazy_at(&f->s->l, m->r->src, f->index));
     }
     nest_end(n);
     tile_close_column(c);
@@ -129,10 +142,14 @@ static void tile_join(tile_state *c, int stage) {
         if (!tile_makes(m, stage)) continue;
         nest_expr *total = nest_variable(n, "total", nest_load(n, m->part, j));
         nest_expr *lane = nest_for(n, "lane", lazy_one(&f->s->l), nest_int(n, c->lanes), 0);
-        nest_accumulate(n, total, m->r->acc, nest_load(n, m->part, nest_add(n, nest_mul(n, lane, nest_int(n, c->columns)), j)));
+        nest_accumulate(
+            n, total, m->r->acc,
+            nest_load(n, m->part, nest_add(n, nest_mul(n, lane, nest_int(n, c->columns)), j)));
         nest_end(n);
         nest_type_of(c->cut ? m->pieces->dt : m->r->src->dt, &type);
-        nest_expr *at = c->cut ? nest_add(n, nest_mul(n, c->piece, c->results), group_stages_address(f, f->index)) : j;
+        nest_expr *at = c->cut ? nest_add(n, nest_mul(n, c->piece, c->results),
+                                          group_stages_address(f, f->index))
+                               : j;
         nest_store(n, c->cut ? m->pieces : m->value, at, nest_cast(n, type, total));
     }
     tile_close_column(c);
@@ -152,10 +169,12 @@ static void tile_join_pieces(tile_state *c, int stage) {
         if (!tile_makes(m, stage)) continue;
         nest_type_of(m->r->src->dt, &type);
         nest_type_of(m->pieces->dt, &of_pieces);
-        nest_expr *start = of_pieces == type ? group_identity(f->s, m->r) : nest_const_float(n, NEST_F64, 0);
+        nest_expr *start = of_pieces == type ? group_identity(f->s, m->r)
+                                             : nest_const_float(n, NEST_F64, 0);
         nest_expr *total = nest_variable(n, "total", start);
         nest_expr *piece = nest_for(n, "piece", lazy_zero(&f->s->l), c->pieces, 0);
-        nest_accumulate(n, total, m->r->acc, nest_load(n, m->pieces, nest_add(n, nest_mul(n, piece, c->results), row)));
+        nest_accumulate(n, total, m->r->acc,
+                        nest_load(n, m->pieces, nest_add(n, nest_mul(n, piece, c->results), row)));
         nest_end(n);
         nest_store(n, m->value, row, nest_cast(n, type, total));
     }
@@ -163,7 +182,7 @@ static void tile_join_pieces(tile_state *c, int stage) {
     nest_end(n);
 }
 
-/* ---- outputs ------------------------------------------------------------------------------ */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void tile_results(tile_state *c) {
     group_stages *f = &c->f;
@@ -173,11 +192,13 @@ static void tile_results(tile_state *c) {
     bool any = false;
     for (int i = 0; i < s->noutputs; i++) any |= f->result[i];
     if (!any) return;
-    tile_open_column(c, nest_for(n, "j", lazy_zero(&s->l), nest_int(n, c->columns), NEST_VECTOR), f->last);
+    tile_open_column(c, nest_for(n, "j", lazy_zero(&s->l), nest_int(n, c->columns), NEST_VECTOR),
+                     f->last);
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->result[i]) continue;
         group_stages_index(f, s->outputs[i], f->index, at);
-        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index), lazy_at(&s->l, s->outputs[i], at));
+        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index),
+                   lazy_at(&s->l, s->outputs[i], at));
     }
     tile_close_column(c);
     nest_end(n);
@@ -195,21 +216,25 @@ static void tile_full(tile_state *c) {
     nest *n = s->l.n;
     nest_expr *values[GROUP_MAX_OUTPUTS], *columns = nest_int(n, c->columns);
     if (!tile_has_full(c)) return;
-    nest_expr *k = nest_for(n, "k", lazy_zero(&s->l), nest_int(n, c->columns * c->lanes), NEST_VECTOR);
-    nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)), *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
+    nest_expr *k = nest_for(n, "k", lazy_zero(&s->l), nest_int(n, c->columns * c->lanes),
+                            NEST_VECTOR);
+    nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)),
+              *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
     tile_open_column(c, j, f->last);
     tile_open_elements(c, lane);
     group_stages_use(f, f->last);
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
     for (int i = 0; i < s->noutputs; i++)
-        if (f->full[i]) nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
+        if (f->full[i])
+            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index),
+                       values[i]);
     nest_end(n);
     tile_close_column(c);
     nest_end(n);
 }
 
-/* ---- the nest ----------------------------------------------------------------------------- */
+/* ---- the nest -------------------------------------------------------------------------------- */
 
 static void tile_whole(tile_state *c) {
     group_stages *f = &c->f;
@@ -224,10 +249,12 @@ static void tile_whole(tile_state *c) {
     tile_results(c);
     tile_full(c);
     nest_end(s->l.n);
-    group_set_range(s, c->all, group_mul(s, c->width, nest_int(s->l.n, c->columns)), group_stages_cost(f));
+    group_set_range(s, c->all, group_mul(s, c->width, nest_int(s->l.n, c->columns)),
+                    group_stages_cost(f));
 }
 
-/* Stage k: pieces of stage k / 2 + 1, or their joining; the last one may be that of full outputs. */
+/* Stage k: pieces of stage k / 2 + 1, or their joining; the last one may be that
+ * of full outputs. */
 static void tile_stage(tile_state *c, int k, nest_expr *first) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
@@ -249,9 +276,11 @@ static void tile_stage(tile_state *c, int k, nest_expr *first) {
 static void tile_in_pieces(tile_state *c) {
     group_state *s = c->f.s;
     nest *n = s->l.n;
-    nest_expr *barriers[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l), *cut = group_mul(s, c->all, c->pieces);
+    nest_expr *barriers[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l),
+                                                       *cut = group_mul(s, c->all, c->pieces);
     int stages = 2 * (c->f.last - 1) + tile_has_full(c);
-    for (int k = 0; k < stages; k++) barriers[k] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, k % 2 ? c->all : cut));
+    for (int k = 0; k < stages; k++)
+        barriers[k] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, k % 2 ? c->all : cut));
     c->iteration = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
     for (int k = 0; k < stages; k++) {
         if (k + 1 < stages) nest_if(n, nest_binary(n, NEST_LT, c->iteration, barriers[k]));
@@ -260,7 +289,8 @@ static void tile_in_pieces(tile_state *c) {
         avec_push(s->a, &s->p->barriers, group_slot_of(s, barriers[k]));
     }
     for (int k = 0; k < stages; k++) nest_end(n);
-    group_set_range(s, at, group_mul(s, nest_int(n, TILE_PIECE), nest_int(n, c->columns)), group_stages_cost(&c->f));
+    group_set_range(s, at, group_mul(s, nest_int(n, TILE_PIECE), nest_int(n, c->columns)),
+                    group_stages_cost(&c->f));
 }
 
 static void tile_shape(tile_state *c) {
@@ -293,7 +323,8 @@ static void tile_make_sums(tile_state *c) {
     for (int i = 0; i < f->nreductions; i++) {
         group_reduction *r = f->reductions[i];
         dtype dt = r->acc == NEST_ACC_SUM && dtype_is_float(r->src->dt) ? DT_FLOAT64 : r->src->dt;
-        c->sums[i] = (tile_sum){.r = r, .part = nest_add_local(s->l.n, "part", r->src->dt, c->columns * c->lanes)};
+        c->sums[i] = (tile_sum){
+            .r = r, .part = nest_add_local(s->l.n, "part", r->src->dt, c->columns * c->lanes)};
         if (c->cut) {
             c->sums[i].pieces = group_scratch(s, "pieces", dt, group_mul(s, c->pieces, c->results));
             c->sums[i].value = group_scratch(s, "value", r->src->dt, c->results);

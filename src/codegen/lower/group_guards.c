@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_guards.c - whether arguments fit a plan, and the numbers that follow from them: at every call of a group, so unlike the rest of this folder
- * compiled for speed.
+ * group_guards.c - whether arguments fit a plan, and the numbers that follow from them: at every
+ * call of a group, so unlike the rest of this folder compiled for speed.
  *
- * Slots refer to earlier slots only, so one pass computes them. Arithmetic wraps: sizes that fit a tensor never do.
+ * Slots refer to earlier slots only, so one pass computes them. Arithmetic wraps: sizes that fit a
+ * tensor never do.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group.h"
@@ -48,7 +49,8 @@ static bool plan_writes_alone(const group_plan *p, const value *args, size_t wri
     const storage *s = args[written].u.tensor->storage;
     if (s->read_only) return false;
     for (size_t i = 0; i < p->arguments.len; i++)
-        if (i != written && args[i].tag == V_TENSOR && args[i].u.tensor->storage->data == s->data && s->nbytes)
+        if (i != written && args[i].tag == V_TENSOR && args[i].u.tensor->storage->data == s->data &&
+            s->nbytes)
             return false;
     return !tensor_may_overlap(args[written].u.tensor);
 }
@@ -66,10 +68,13 @@ static inline bool plan_guard_holds(const group_guard *r, const int64_t *slots) 
 bool plan_guards_hold(const group_plan *p, const value *args, int64_t *slots) {
     for (size_t i = 0; i < p->arguments.len; i++) {
         const group_argument *g = &p->arguments.data[i];
-        if (!plan_argument_fits(g, &args[i]) || (g->written && !plan_writes_alone(p, args, i))) return false;
+        if (!plan_argument_fits(g, &args[i]) || (g->written && !plan_writes_alone(p, args, i)))
+            return false;
     }
     const group_slot *s = p->slots.data;
-    for (size_t i = 0, n = p->slots.len; i < n; i++) slots[i] = s[i].kind == SLOT_CONST ? s[i].k : plan_compute(&s[i], args, slots); /* most are */
+    /* most are */
+    for (size_t i = 0, n = p->slots.len; i < n; i++)
+        slots[i] = s[i].kind == SLOT_CONST ? s[i].k : plan_compute(&s[i], args, slots);
     for (size_t i = 0; i < p->guards.len; i++)
         if (!plan_guard_holds(&p->guards.data[i], slots)) return false;
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_plan.c - plans: building their slots and relations, and keeping them. group_guards.c asks whether arguments fit.
+ * group_plan.c - plans: building their slots and relations, and keeping them. group_guards.c asks
+ * whether arguments fit.
  *
  * Tests: tests/unit/test_group.c
  */
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- building --------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 int plan_slot(group_plan *p, arena *a, slot_kind kind, int x, int y, int64_t k) {
     for (size_t i = 0; i < p->slots.len; i++) {
@@ -25,9 +26,7 @@ int plan_size(group_plan *p, arena *a, int argument, int dim) {
 int plan_stride(group_plan *p, arena *a, int argument, int dim) {
     return plan_slot(p, a, SLOT_STRIDE, argument, dim, 0);
 }
-int plan_const(group_plan *p, arena *a, int64_t k) {
-    return plan_slot(p, a, SLOT_CONST, 0, 0, k);
-}
+int plan_const(group_plan *p, arena *a, int64_t k) { return plan_slot(p, a, SLOT_CONST, 0, 0, k); }
 
 void plan_relate(group_plan *p, arena *a, guard_kind kind, int x, int y, int64_t k) {
     if (kind == SLOTS_EQUAL && x == y) return;
@@ -43,7 +42,8 @@ nest_expr *plan_expr(group_plan *p, arena *a, int slot) {
         if (!avec_push(a, &p->exprs, NULL)) return nest_int(p->nest, 0);
     nest_expr **e = &p->exprs.data[slot];
     if (*e) return *e;
-    if (p->slots.data[slot].kind == SLOT_CONST) return *e = nest_int(p->nest, p->slots.data[slot].k);
+    if (p->slots.data[slot].kind == SLOT_CONST)
+        return *e = nest_int(p->nest, p->slots.data[slot].k);
     char name[16];
     snprintf(name, sizeof name, "s%d", slot);
     avec_push(a, &p->ints, slot);
@@ -62,18 +62,19 @@ uint64_t group_key(int n, const value *args) {
         const tensor *t = args[i].u.tensor;
         uint64_t ones = 0;
         for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
-        h = key_mix(key_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
+        h = key_mix(key_mix(h, (uint64_t)t->dtype << 8 | t->ndim),
+                    ones << 1 | tensor_is_contiguous(t));
     }
     return h;
 }
 
-/* ---- keeping ---------------------------------------------------------------------------- */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
-#define PLAN_COPY(a, to, from)                                                                                         \
-    do {                                                                                                               \
-        (to).data = arena_alloc(a, ((from).len + 1) * sizeof *(from).data);                                            \
-        (to).len = (to).cap = (to).data ? (from).len : 0;                                                              \
-        if ((to).len) memcpy((to).data, (from).data, (from).len * sizeof *(from).data);                                \
+#define PLAN_COPY(a, to, from)                                                                     \
+    do {                                                                                           \
+        (to).data = arena_alloc(a, ((from).len + 1) * sizeof *(from).data);                        \
+        (to).len = (to).cap = (to).data ? (from).len : 0;                                          \
+        if ((to).len) memcpy((to).data, (from).data, (from).len * sizeof *(from).data);            \
     } while (0)
 
 group_plan *plan_copy(arena *a, const group_plan *p) {
@@ -96,10 +97,8 @@ group_plan *plan_copy(arena *a, const group_plan *p) {
         f->message = f->message ? arena_strdup(a, f->message) : NULL;
         f->exception = f->exception ? arena_strdup(a, f->exception) : NULL;
         int *sizes = f->nsizes ? arena_array(a, int, f->nsizes) : NULL;
-        if (sizes)
-            memcpy(sizes, f->sizes, (size_t)f->nsizes * sizeof *sizes);
-        else
-            f->nsizes = 0;
+        if (sizes) memcpy(sizes, f->sizes, (size_t)f->nsizes * sizeof *sizes);
+        else f->nsizes = 0;
         f->sizes = sizes;
     }
     return q;

@@ -6,19 +6,20 @@
  *     x, y: (n, m), b: (m)             ->           vector for (j = 0; j < m; j += 1)
  *                                                       out[i * m + j] = x[i * m + j] * y[i * m + j] + b[j];
  *
- * Dims that all operands walk through together are one loop: without broadcasting all of them. The innermost loop is
- * the vector one; the outermost is shared by threads, joined with the next ones if it is short.
+ * Dims that all operands walk through together are one loop: without broadcasting all of them.
+ * The innermost loop is the vector one; the outermost is shared by threads, joined with the next
+ * ones if it is short.
  *
- * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] - b[j, k] where j is innermost) go
- * through tiles: 64 columns, and 64 iterations of the loop around, are copied to a local array in the order they lie in
- * memory, and read from there:
+ * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] - b[j, k] where j is
+ * innermost) go through tiles: 64 columns, and 64 iterations of the loop around, are copied to a
+ * local array in the order they lie in memory, and read from there:
  *
  *     parallel for each tile:
  *         for j:  for k:  tile[k * 64 + j] = b[(first + j) * 10 + k]
  *         for i:  vector for j:  out[i, first + j] = (a[i, 0] - tile[j])^2 + (a[i, 1] - tile[64 + j])^2 + ...
  *
- * Values that are broadcast are computed again for each element they go to: cheap ones are free, as are those that do
- * not change in the innermost loop; what is neither has no plan.
+ * Values that are broadcast are computed again for each element they go to: cheap ones are free, as
+ * are those that do not change in the innermost loop; what is neither has no plan.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_pointwise.h"
@@ -48,10 +49,8 @@ static bool point_find_domain(point_state *p) {
     int64_t numel = point_numel(s, p->domain), little = 0;
     for (int i = 0; i < s->noutputs; i++) {
         bool fits = point_same_shape(s->outputs[i], p->domain);
-        if (fits)
-            p->outputs[p->noutputs++] = i;
-        else
-            p->beside[p->nbeside++] = i, little += point_numel(s, s->outputs[i]);
+        if (fits) p->outputs[p->noutputs++] = i;
+        else p->beside[p->nbeside++] = i, little += point_numel(s, s->outputs[i]);
     }
     return little * POINT_BESIDE <= numel || numel + little < POINT_LITTLE;
 }
@@ -61,7 +60,8 @@ static bool point_wastes(group_state *s, const lazy_tensor *t, int64_t numel) {
     int own = t->cost;
     for (int i = 0; i < t->ninputs; i++) own -= t->inputs[i]->cost;
     if (own < POINT_AGAIN_COST) return false;
-    return t->ndim > 0 && !group_is_one(t->sizes[t->ndim - 1]) && point_numel(s, t) * POINT_AGAIN_TIMES <= numel;
+    return t->ndim > 0 && !group_is_one(t->sizes[t->ndim - 1]) &&
+           point_numel(s, t) * POINT_AGAIN_TIMES <= numel;
 }
 
 static bool point_any_wastes(group_state *s, const lazy_tensor *domain) {
@@ -83,7 +83,8 @@ void point_store(point_state *p) {
     for (int i = 0; i < p->noutputs; i++)
         values[i] = nest_let(s->l.n, "v", lazy_at(&s->l, s->outputs[p->outputs[i]], p->index));
     nest_expr *at = group_address(s, p->domain->ndim, p->domain->sizes, p->index);
-    for (int i = 0; i < p->noutputs; i++) nest_store(s->l.n, group_output_buffer(s, p->outputs[i]), at, values[i]);
+    for (int i = 0; i < p->noutputs; i++)
+        nest_store(s->l.n, group_output_buffer(s, p->outputs[i]), at, values[i]);
     lazy_forget(&s->l);
 }
 
@@ -106,8 +107,9 @@ static int point_shared(group_state *s, const group_loop *loops, int outer) {
     return outer;
 }
 
-/* One loop over everything may leave the caches. If it computes long enough for that to cost little, what it reads and writes is fetched ahead:
- * where it does not, the processor's own prefetching has nothing to wait for. */
+/* One loop over everything may leave the caches. If it computes long enough for that to cost
+ * little, what it reads and writes is fetched ahead: where it does not, the processor's own
+ * prefetching has nothing to wait for. */
 static unsigned point_prefetch(const group_state *s, const group_loop *loop) {
     int64_t extent;
     if (lazy_is_const(loop->extent, &extent) && extent <= POINT_LITTLE) return 0;
@@ -115,13 +117,15 @@ static unsigned point_prefetch(const group_state *s, const group_loop *loop) {
 }
 
 /* The innermost loop; or, if it is narrow, the one around it with it unrolled inside. */
-static void point_inner(point_state *p, const group_loop *loop, const group_loop *narrow, unsigned flags) {
+static void point_inner(point_state *p, const group_loop *loop, const group_loop *narrow,
+                        unsigned flags) {
     nest *n = p->s->l.n;
     int64_t width = 1;
     p->index[loop->last] = nest_for(n, "j", lazy_zero(&p->s->l), loop->extent, flags | NEST_VECTOR);
     if (narrow && !lazy_is_const(narrow->extent, &width)) p->s->l.failed = true;
     for (int64_t k = 0; k < width; k++) {
-        if (narrow) p->index[narrow->last] = plan_expr(p->s->p, p->s->a, plan_const(p->s->p, p->s->a, k));
+        if (narrow)
+            p->index[narrow->last] = plan_expr(p->s->p, p->s->a, plan_const(p->s->p, p->s->a, k));
         point_store(p);
     }
     nest_end(n);
@@ -133,8 +137,10 @@ static void point_blocks(point_state *p, const group_loop *loop) {
     nest *n = s->l.n;
     nest_expr *block = nest_int(n, POINT_BLOCK);
     nest_expr *up = lazy_size(&s->l, NEST_ADD, loop->extent, nest_int(n, POINT_BLOCK - 1));
-    /* one iteration at least: what is beside may be more than nothing where the domain is nothing */
-    nest_expr *iterations = lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_DIV_INDEX, up, block), lazy_one(&s->l));
+    /* one iteration at least: what is beside may be more than nothing where the
+     * domain is nothing */
+    nest_expr *iterations = lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_DIV_INDEX, up, block),
+                                      lazy_one(&s->l));
     nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), iterations, NEST_PARALLEL);
     point_make_beside(p, t);
     nest_expr *first = nest_let(n, "first", nest_mul(n, t, block));
@@ -146,8 +152,10 @@ static void point_blocks(point_state *p, const group_loop *loop) {
     group_set_range(s, iterations, block, point_cost(s));
 }
 
-/* The variable of a loop is the index of its last dim. narrow: the loop in the last one, or NULL. */
-static void point_nest(point_state *p, const group_loop *loops, int nloops, const group_loop *narrow) {
+/* The variable of a loop is the index of its last dim. narrow: the loop in the
+ * last one, or NULL. */
+static void point_nest(point_state *p, const group_loop *loops, int nloops,
+                       const group_loop *narrow) {
     group_state *s = p->s;
     nest *n = s->l.n;
     int outer = nloops - 1, shared = point_shared(s, loops, outer);
@@ -167,7 +175,8 @@ static void point_nest(point_state *p, const group_loop *loops, int nloops, cons
         t = nest_let(n, "t", nest_div_index(n, t, loops[k].extent));
     }
     p->index[loops[0].last] = t;
-    for (int k = shared; k < outer; k++) p->index[loops[k].last] = nest_for(n, "i", zero, loops[k].extent, 0);
+    for (int k = shared; k < outer; k++)
+        p->index[loops[k].last] = nest_for(n, "i", zero, loops[k].extent, 0);
     point_inner(p, &loops[outer], narrow, 0);
     for (int k = shared; k < outer; k++) nest_end(n);
     if (p->nbeside) nest_end(n);
@@ -175,15 +184,18 @@ static void point_nest(point_state *p, const group_loop *loops, int nloops, cons
     group_set_range(s, extent, work, point_cost(s));
 }
 
-/* ---- tiles ------------------------------------------------------------------------------ */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 static nest_expr *point_staged_load(void *ctx, nest_buffer *b, nest_expr *address) {
     group_state *s = ctx;
     const group_staging *g = s->staging;
     for (int i = 0; i < g->n; i++) {
         const point_staged *p = &g->loads[i];
-        if (p->load->load->u.buffer != b || !group_walk_is(g->w, p->load->load->args[0], g->at, address)) continue;
-        nest_expr *at = p->rows ? nest_mul(s->l.n, g->row, nest_int(s->l.n, g->pitch)) : lazy_zero(&s->l);
+        if (p->load->load->u.buffer != b ||
+            !group_walk_is(g->w, p->load->load->args[0], g->at, address))
+            continue;
+        nest_expr *at = p->rows ? nest_mul(s->l.n, g->row, nest_int(s->l.n, g->pitch))
+                                : lazy_zero(&s->l);
         return nest_load(s->l.n, p->local, nest_add(s->l.n, at, g->column));
     }
     return NULL;
@@ -203,8 +215,8 @@ static bool point_is_const(const nest_expr *e, int64_t k) {
     return e->op == NEST_CONST && e->u.i == k;
 }
 
-/* Which loads jump in the last loop, and can be copied: they stay the same in the loop around, or walk there through
- * memory. */
+/* Which loads jump in the last loop, and can be copied: they stay the same in the loop around, or
+ * walk there through memory. */
 static void point_find_staged(group_state *s, const group_walk *w, group_staging *g) {
     int inner = w->nvars - 1;
     size_t bytes = 0;
@@ -217,14 +229,14 @@ static void point_find_staged(group_state *s, const group_walk *w, group_staging
         size_t length = (size_t)(rows ? POINT_TILE * g->pitch : POINT_TILE);
         bytes += length * dtype_size(l->load->u.buffer->dt);
         if ((!rows && !point_is_const(around, 0)) || bytes > POINT_STAGED_BYTES) continue;
-        g->loads[g->n++] =
-            (point_staged){l, nest_add_local(s->p->nest, "tile", l->load->u.buffer->dt, (int64_t)length), rows};
+        g->loads[g->n++] = (point_staged){
+            l, nest_add_local(s->p->nest, "tile", l->load->u.buffer->dt, (int64_t)length), rows};
     }
 }
 
 /* The copying loops. columns, rows: of this tile. */
-static void point_stage(group_state *s, const group_staging *g, nest_expr *first_row, nest_expr *rows,
-                        nest_expr *first_column, nest_expr *columns) {
+static void point_stage(group_state *s, const group_staging *g, nest_expr *first_row,
+                        nest_expr *rows, nest_expr *first_column, nest_expr *columns) {
     nest *n = s->l.n;
     int inner = g->w->nvars - 1;
     nest_expr *at[LAZY_MAX_DIMS], *tile = nest_int(n, POINT_TILE);
@@ -254,29 +266,33 @@ nest_expr *point_tiles(group_state *s, nest_expr *extent) {
     return lazy_size(&s->l, NEST_DIV_INDEX, up, nest_int(s->l.n, POINT_TILE));
 }
 
-/* Pieces of the parallel loop: an outer index, a tile of the loop around, a tile of the inner one. */
+/* Pieces of the parallel loop: an outer index, a tile of the loop around, a tile
+ * of the inner one. */
 static void point_tiled(point_state *p, const group_loop *loops, int nloops, group_staging *g) {
     group_state *s = p->s;
     nest *n = s->l.n;
     nest_expr **index = p->index;
     int inner = nloops - 1, around = nloops - 2;
     nest_expr *zero = lazy_zero(&s->l), *tile = nest_int(n, POINT_TILE), *at[LAZY_MAX_DIMS];
-    nest_expr *columns = point_tiles(s, loops[inner].extent), *rows = point_tiles(s, loops[around].extent);
+    nest_expr *columns = point_tiles(s, loops[inner].extent),
+              *rows = point_tiles(s, loops[around].extent);
     nest_expr *extent = group_mul(s, rows, columns);
     for (int k = 0; k < around; k++) extent = group_mul(s, extent, loops[k].extent);
     nest_expr *t = nest_for(n, "t", zero, extent, NEST_PARALLEL);
-    nest_expr *first_column = nest_let(n, "column", nest_mul(n, nest_mod_index(n, t, columns), tile));
+    nest_expr *first_column = nest_let(n, "column",
+                                       nest_mul(n, nest_mod_index(n, t, columns), tile));
     t = nest_let(n, "t", nest_div_index(n, t, columns));
     nest_expr *first_row = nest_let(n, "row", nest_mul(n, nest_mod_index(n, t, rows), tile));
     t = nest_let(n, "t", nest_div_index(n, t, rows));
     for (int k = around - 1; k >= 0; k--) {
-        index[loops[k].last] = at[k] = k ? nest_let(n, "i", nest_mod_index(n, t, loops[k].extent)) : t;
+        index[loops[k].last] = at[k] = k ? nest_let(n, "i", nest_mod_index(n, t, loops[k].extent))
+                                         : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, loops[k].extent));
     }
-    nest_expr *width =
-        nest_let(n, "width", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[inner].extent, first_column)));
-    nest_expr *height =
-        nest_let(n, "height", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[around].extent, first_row)));
+    nest_expr *width = nest_let(
+        n, "width", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[inner].extent, first_column)));
+    nest_expr *height = nest_let(
+        n, "height", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[around].extent, first_row)));
     g->at = at;
     point_stage(s, g, first_row, height, first_column, width);
     g->row = nest_for(n, "i", zero, height, 0);
@@ -290,7 +306,8 @@ static void point_tiled(point_state *p, const group_loop *loops, int nloops, gro
     group_set_range(s, extent, nest_int(n, POINT_TILE * POINT_TILE), point_cost(s));
 }
 
-/* Asks again, with the loops' variables as indices, so that addresses look as they will in the code. */
+/* Asks again, with the loops' variables as indices, so that addresses look as they
+ * will in the code. */
 static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     group_state *s = p->s;
     group_walk w;
@@ -301,10 +318,12 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     for (int k = 0; k < nloops; k++) extents[k] = loops[k].extent;
     group_walk_begin(s, &w, nloops, extents);
     for (int k = 0; k < nloops; k++) at[loops[k].last] = w.vars[k];
-    for (int i = 0; i < p->noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p->outputs[i]], at));
+    for (int i = 0; i < p->noutputs; i++)
+        group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p->outputs[i]], at));
     group_walk_end(s, &w);
     g->w = &w;
-    g->pitch = s->target == GROUP_CUDA ? POINT_TILE + 1 : POINT_TILE; /* of shared memory's banks, columns are to use different ones */
+    /* of shared memory's banks, columns are to use different ones */
+    g->pitch = s->target == GROUP_CUDA ? POINT_TILE + 1 : POINT_TILE;
     point_find_staged(s, &w, g);
     if (!g->n) return false;
     s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_TILES : GROUP_TILES;
@@ -312,9 +331,10 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     return true;
 }
 
-/* ---- the schedule ----------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
-/* Is the last loop so short that the one around it is the better vector loop? Then its length is to be known. */
+/* Is the last loop so short that the one around it is the better vector loop? Then its
+ * length is to be known. */
 static bool point_is_narrow(group_state *s, const group_loop *loops, int nloops) {
     if (nloops < 2 || s->unroll) return false;
     int64_t width = group_value_of(s, loops[nloops - 1].extent, 0),
@@ -329,12 +349,15 @@ bool group_schedule_pointwise(group_state *s) {
     if (!point_find_domain(&p) || point_any_wastes(s, p.domain)) return false;
     const lazy_tensor *domain = p.domain;
     group_walk_begin(s, &w, domain->ndim, domain->sizes);
-    for (int i = 0; i < p.noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p.outputs[i]], w.vars));
+    for (int i = 0; i < p.noutputs; i++)
+        group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p.outputs[i]], w.vars));
     group_walk_end(s, &w);
     if (w.too_many || s->l.failed) return false;
     for (int d = 0; d < domain->ndim; d++) p.index[d] = lazy_zero(&s->l);
     int n = group_loops(s, &w, 0, domain->ndim, loops);
-    s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_ELEMENTS : p.nbeside ? GROUP_BESIDE : GROUP_ELEMENTS;
+    s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_ELEMENTS
+                     : p.nbeside             ? GROUP_BESIDE
+                                             : GROUP_ELEMENTS;
     if (s->target == GROUP_CUDA) {
         if (!point_tile(&p, loops, n)) point_flat(&p, &w, loops, n);
         return !s->l.failed;
@@ -349,8 +372,10 @@ bool group_schedule_pointwise(group_state *s) {
     } else if (n == 1 && p.nbeside) {
         point_blocks(&p, &loops[0]);
     } else if (n - narrow == 1) {
-        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL, NEST_PARALLEL | (narrow ? 0 : point_prefetch(s, &loops[0])));
-        group_set_range(s, loops[0].extent, narrow ? loops[1].extent : lazy_one(&s->l), point_cost(s));
+        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL,
+                    NEST_PARALLEL | (narrow ? 0 : point_prefetch(s, &loops[0])));
+        group_set_range(s, loops[0].extent, narrow ? loops[1].extent : lazy_one(&s->l),
+                        point_cost(s));
     } else if (narrow || !point_tile(&p, loops, n)) {
         point_nest(&p, loops, n - narrow, narrow ? &loops[n - 1] : NULL);
     }

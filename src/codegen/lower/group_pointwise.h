@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_pointwise.h - what the schedules of pointwise groups share: group_pointwise.c, and group_pointwise_cuda.c for a GPU.
+ * group_pointwise.h - what the schedules of pointwise groups share: group_pointwise.c, and
+ * group_pointwise_cuda.c for a GPU.
  */
 #ifndef CTSC_CODEGEN_LOWER_GROUP_POINTWISE_H
 #define CTSC_CODEGEN_LOWER_GROUP_POINTWISE_H
@@ -18,7 +19,8 @@ typedef struct point_state {
 
 enum { POINT_MAX_STAGED = 64 };
 
-/* A load that is copied first. Its address as the walk has it; rows: one element per iteration of the loop around, too. */
+/* A load that is copied first. Its address as the walk has it; rows: one element per iteration of
+ * the loop around, too. */
 typedef struct point_staged {
     const group_load *load;
     nest_buffer *local;
@@ -42,7 +44,8 @@ nest_expr *point_tiles(group_state *s, nest_expr *extent);
 void point_begin_staged(group_state *s, group_staging *g);
 void point_end_staged(group_state *s);
 
-/* The loops of a pointwise group on a GPU. w: of the domain; g: loads to go through tiles; NULL: there are none. */
+/* The loops of a pointwise group on a GPU. w: of the domain; g: loads to go through tiles;
+ * NULL: there are none. */
 void point_flat(point_state *p, const group_walk *w, const group_loop *loops, int nloops);
 void point_tiled_coop(point_state *p, const group_loop *loops, int nloops, group_staging *g);
 

@@ -7,26 +7,31 @@
  *                                                   vector for (j = first; j < min(m, first + 4); j += 1)
  *                                                       out[i * m + j] = x[i * m + j] * y[i * m + j] + b[j] }
  *
- * A thread makes as many neighbours as 16 bytes hold, in one access each (cuda_emit_pack.c); where rows have no such length it makes one. Small outputs
- * of other shapes are further iterations, an element each.
+ * A thread makes as many neighbours as 16 bytes hold, in one access each (cuda_emit_pack.c);
+ * where rows have no such length it makes one. Small outputs of other shapes are further
+ * iterations, an element each.
  *
- * Transposed operands go through tiles in shared memory, which a block fills and empties in the order of memory on either side. A
- * tile's rows are one element longer than needed, so that a column lies in different banks.
+ * Transposed operands go through tiles in shared memory, which a block fills and empties in the
+ * order of memory on either side. A tile's rows are one element longer than needed, so that a
+ * column lies in different banks.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/cuda/cuda_emit.h"
 #include "codegen/lower/group_pointwise.h"
 #include "codegen/lower/group_tuning.h"
 
-/* ---- chunks --------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Elements per thread: of accesses that walk with the innermost loop, as many as the printer takes together. */
-static int flat_width(const point_state *p, const group_walk *w, const group_loop *inner, int nloops) {
+/* Elements per thread: of accesses that walk with the innermost loop, as many as the
+ * printer takes together. */
+static int flat_width(const point_state *p, const group_walk *w, const group_loop *inner,
+                      int nloops) {
     size_t least = 16, most = 1;
     for (int i = 0; i < w->nloads + p->noutputs; i++) {
         const group_load *l = i < w->nloads ? &w->loads[i] : NULL;
         if (l && !(l->step[inner->last] && group_is_one(l->step[inner->last]))) continue;
-        size_t size = dtype_size(l ? l->load->u.buffer->dt : p->s->outputs[p->outputs[i - w->nloads]]->dt);
+        size_t size = dtype_size(l ? l->load->u.buffer->dt
+                                   : p->s->outputs[p->outputs[i - w->nloads]]->dt);
         if (size < least) least = size;
         if (size > most) most = size;
     }
@@ -38,7 +43,8 @@ static int flat_width(const point_state *p, const group_walk *w, const group_loo
 static void flat_index(point_state *p, const group_loop *loops, int n, nest_expr *t) {
     nest *nest = p->s->l.n;
     for (int k = n - 1; k >= 0; k--) {
-        p->index[loops[k].last] = k ? nest_let(nest, "i", nest_mod_index(nest, t, loops[k].extent)) : t;
+        p->index[loops[k].last] = k ? nest_let(nest, "i", nest_mod_index(nest, t, loops[k].extent))
+                                    : t;
         if (k) t = nest_let(nest, "t", nest_div_index(nest, t, loops[k].extent));
     }
 }
@@ -62,7 +68,8 @@ static void flat_besides(point_state *p, nest_expr *iteration, nest_expr *first)
     nest *n = s->l.n;
     for (int k = 0; k < p->nbeside; k++) {
         const lazy_tensor *out = s->outputs[p->beside[k]];
-        nest_expr *numel = group_numel(s, out->ndim, out->sizes), *t = nest_let(n, "t", nest_sub(n, iteration, first));
+        nest_expr *numel = group_numel(s, out->ndim, out->sizes),
+                  *t = nest_let(n, "t", nest_sub(n, iteration, first));
         nest_if(n, nest_binary(n, NEST_LT, t, numel));
         flat_beside(s, p->beside[k], t);
         if (k + 1 < p->nbeside) nest_else(n);
@@ -75,9 +82,11 @@ void point_flat(point_state *p, const group_walk *w, const group_loop *loops, in
     group_state *s = p->s;
     nest *n = s->l.n;
     int width = nloops ? flat_width(p, w, &loops[nloops - 1], nloops) : 1;
-    nest_expr *chunk = nest_int(n, width), *inner = nloops ? loops[nloops - 1].extent : lazy_one(&s->l);
+    nest_expr *chunk = nest_int(n, width),
+              *inner = nloops ? loops[nloops - 1].extent : lazy_one(&s->l);
     nest_expr *up = lazy_size(&s->l, NEST_ADD, inner, nest_int(n, width - 1));
-    nest_expr *chunks = width == 1 ? inner : lazy_size(&s->l, NEST_DIV_INDEX, up, chunk), *iterations = chunks;
+    nest_expr *chunks = width == 1 ? inner : lazy_size(&s->l, NEST_DIV_INDEX, up, chunk),
+              *iterations = chunks;
     for (int k = 0; k + 1 < nloops; k++) iterations = group_mul(s, iterations, loops[k].extent);
     nest_expr *all = iterations;
     for (int k = 0; k < p->nbeside; k++) {
@@ -92,7 +101,8 @@ void point_flat(point_state *p, const group_walk *w, const group_loop *loops, in
         flat_index(p, loops, nloops - 1, t);
         if (width > 1) {
             nest_expr *first = nest_let(n, "first", nest_mul(n, at, chunk));
-            at = nest_for(n, "j", first, nest_binary(n, NEST_MIN, inner, nest_add(n, first, chunk)), NEST_VECTOR);
+            at = nest_for(n, "j", first, nest_binary(n, NEST_MIN, inner, nest_add(n, first, chunk)),
+                          NEST_VECTOR);
         }
         p->index[loops[nloops - 1].last] = at;
     }
@@ -107,20 +117,24 @@ void point_flat(point_state *p, const group_walk *w, const group_loop *loops, in
     group_set_range(s, all, chunk, point_cost(s));
 }
 
-/* ---- tiles ---------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Where a tile is: its first row and column, and how much of it there is. */
 typedef struct flat_tile {
     nest_expr *first_row, *rows, *first_column, *columns;
 } flat_tile;
 
-/* A loop of the cooperative group over the places of a tile: `slow` and `fast`, with the condition that they are in it. */
-static void flat_open_tile(nest *n, nest_expr *slow_end, nest_expr *fast_end, nest_expr **slow, nest_expr **fast) {
+/* A loop of the cooperative group over the places of a tile: `slow` and `fast`, with the condition
+ * that they are in it. */
+static void flat_open_tile(nest *n, nest_expr *slow_end, nest_expr *fast_end, nest_expr **slow,
+                           nest_expr **fast) {
     nest_expr *tile = nest_int(n, POINT_TILE);
-    nest_expr *k = nest_for(n, "k", nest_int(n, 0), nest_int(n, POINT_TILE * POINT_TILE), NEST_VECTOR);
+    nest_expr *k = nest_for(n, "k", nest_int(n, 0), nest_int(n, POINT_TILE * POINT_TILE),
+                            NEST_VECTOR);
     *slow = nest_let(n, "i", nest_div_index(n, k, tile));
     *fast = nest_let(n, "j", nest_mod_index(n, k, tile));
-    nest_if(n, nest_binary(n, NEST_AND, nest_binary(n, NEST_LT, *slow, slow_end), nest_binary(n, NEST_LT, *fast, fast_end)));
+    nest_if(n, nest_binary(n, NEST_AND, nest_binary(n, NEST_LT, *slow, slow_end),
+                           nest_binary(n, NEST_LT, *fast, fast_end)));
 }
 static void flat_close_tile(nest *n) {
     nest_end(n);
@@ -139,7 +153,8 @@ static void flat_stage(group_state *s, const group_staging *g, const flat_tile *
     for (int k = 0; k < g->n; k++) {
         const point_staged *p = &g->loads[k];
         nest_expr *from = group_walk_put(s, g->w, p->load->load->args[0], at);
-        nest_store(n, p->local, nest_add(n, nest_mul(n, row, nest_int(n, g->pitch)), column), nest_load(n, p->load->load->u.buffer, from));
+        nest_store(n, p->local, nest_add(n, nest_mul(n, row, nest_int(n, g->pitch)), column),
+                   nest_load(n, p->load->load->u.buffer, from));
     }
     flat_close_tile(n);
 }
@@ -149,7 +164,8 @@ void point_tiled_coop(point_state *p, const group_loop *loops, int nloops, group
     nest *n = s->l.n;
     int inner = nloops - 1, around = nloops - 2;
     nest_expr *tile = nest_int(n, POINT_TILE), *at[LAZY_MAX_DIMS];
-    nest_expr *columns = point_tiles(s, loops[inner].extent), *rows = point_tiles(s, loops[around].extent);
+    nest_expr *columns = point_tiles(s, loops[inner].extent),
+              *rows = point_tiles(s, loops[around].extent);
     nest_expr *extent = group_mul(s, rows, columns);
     for (int k = 0; k < around; k++) extent = group_mul(s, extent, loops[k].extent);
     n->coop = POINT_TEAM;
@@ -166,8 +182,10 @@ void point_tiled_coop(point_state *p, const group_loop *loops, int nloops, group
     g->at = at;
     flat_stage(s, g, &where);
     flat_open_tile(n, where.rows, where.columns, &g->row, &g->column);
-    p->index[loops[around].last] = at[around] = nest_let(n, "r", nest_add(n, where.first_row, g->row));
-    p->index[loops[inner].last] = at[inner] = nest_let(n, "c", nest_add(n, where.first_column, g->column));
+    p->index[loops[around].last] = at[around] = nest_let(n, "r",
+                                                         nest_add(n, where.first_row, g->row));
+    p->index[loops[inner].last] = at[inner] = nest_let(n, "c",
+                                                       nest_add(n, where.first_column, g->column));
     point_begin_staged(s, g);
     point_store(p);
     point_end_staged(s);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_reduce.c - reductions as lazy tensors, and softmax, layer_norm, var and others made of them and of pointwise
- * operators.
+ * group_reduce.c - reductions as lazy tensors, and softmax, layer_norm, var and others made of them
+ * and of pointwise operators.
  *
  *     softmax(x)  =  e / sum(e)  with  e = exp(x - max(x))
  *
- * Accuracy and order of operations follow runtime/kernels/reduced_*.c, softmax.c and norm.c: half and bfloat16 are
- * computed in float32 and rounded once, at the end; sums of float32 are made in float32, which schedules cut into
- * blocks.
+ * Accuracy and order of operations follow runtime/kernels/reduced_*.c, softmax.c and norm.c: half
+ * and bfloat16 are computed in float32 and rounded once, at the end; sums of float32 are made in
+ * float32, which schedules cut into blocks.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_reduce.h"
@@ -15,13 +15,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Expressions have a limit: parts of deeper ones get a variable, in the loop that the code is in (schedules forget at
- * its end). */
+/* Expressions have a limit: parts of deeper ones get a variable, in the loop that the code is in
+ * (schedules forget at its end). */
 enum { REDUCE_DEEP = 100 };
 
-/* ---- reductions ------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* How many elements there are is a condition of the plan, whether the size is an argument's or was computed (of a slice). */
+/* How many elements there are is a condition of the plan, whether the size is an argument's or was
+ * computed (of a slice). */
 static nest_expr *reduced_unrolled(group_state *s, group_reduction *r, nest_expr *const *index) {
     const lazy_tensor *src = r->src;
     nest_expr *at[LAZY_MAX_DIMS], *sum = nest_variable(s->l.n, "r", group_identity(s, r));
@@ -55,7 +56,8 @@ static nest_expr *reduced_at(lazy *l, const lazy_tensor *t, nest_expr *const *in
     const reduced_impl *impl = t->impl;
     group_reduction *r = impl->r;
     if (impl->s->unroll) return reduced_unrolled(impl->s, r, index);
-    if (r->value && (!t->ndim || !memcmp(r->at, index, sizeof *index * (size_t)t->ndim))) return r->value;
+    if (r->value && (!t->ndim || !memcmp(r->at, index, sizeof *index * (size_t)t->ndim)))
+        return r->value;
     l->failed = true; /* asked for elsewhere than where the schedule is */
     return group_identity(impl->s, r);
 }
@@ -70,23 +72,27 @@ nest_expr *group_identity(group_state *s, const group_reduction *r) {
     bool low = r->acc == NEST_ACC_MAX;
     if (r->acc == NEST_ACC_SUM || r->acc == NEST_ACC_PROD) {
         int start = r->acc == NEST_ACC_PROD;
-        return nest_is_float(t) ? nest_const_float(s->l.n, t, start) : nest_const_int(s->l.n, t, start);
+        return nest_is_float(t) ? nest_const_float(s->l.n, t, start)
+                                : nest_const_int(s->l.n, t, start);
     }
     if (nest_is_float(t)) return nest_const_float(s->l.n, t, low ? -INFINITY : INFINITY);
-    if (t == NEST_BOOL || t == NEST_U8) return nest_const_int(s->l.n, t, low ? 0 : t == NEST_BOOL ? 1 : 255);
+    if (t == NEST_BOOL || t == NEST_U8)
+        return nest_const_int(s->l.n, t, low ? 0 : t == NEST_BOOL ? 1 : 255);
     int bits = nest_types[t].bytes * 8;
     int64_t top = (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
     return nest_const_int(s->l.n, t, low ? -top - 1 : top);
 }
 
-void group_bind_reduction(group_state *s, group_reduction *r, nest_expr *value, nest_expr *const *at) {
+void group_bind_reduction(group_state *s, group_reduction *r, nest_expr *value,
+                          nest_expr *const *at) {
     r->value = value;
     if (value && r->t->ndim) memcpy(r->at, at, sizeof *at * (size_t)r->t->ndim);
     lazy_forget(&s->l);
 }
 
 /* The plain reduction of src, in src's dtype. NULL: too many. */
-static lazy_tensor *reduced_new(group_state *s, const lazy_tensor *src, const bool *mask, bool keepdim, nest_acc acc) {
+static lazy_tensor *reduced_new(group_state *s, const lazy_tensor *src, const bool *mask,
+                                bool keepdim, nest_acc acc) {
     nest_expr *sizes[LAZY_MAX_DIMS];
     int n = 0;
     if (s->nreductions == GROUP_MAX_REDUCTIONS) return NULL;
@@ -109,11 +115,12 @@ static lazy_tensor *reduced_new(group_state *s, const lazy_tensor *src, const bo
     return r->t;
 }
 
-/* ---- values that may be kept ------------------------------------------------------------ */
+/* ---- values that may be kept ----------------------------------------------------------------- */
 
 static nest_expr *reduced_kept_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     const group_kept *k = t->impl;
-    if (k->value && (!t->ndim || !memcmp(k->at, index, sizeof *index * (size_t)t->ndim))) return k->value;
+    if (k->value && (!t->ndim || !memcmp(k->at, index, sizeof *index * (size_t)t->ndim)))
+        return k->value;
     nest_expr *x = lazy_at(l, k->src, index);
     return x->depth > REDUCE_DEEP ? nest_let(l->n, "x", x) : x;
 }
@@ -139,11 +146,11 @@ void group_bind_kept(group_state *s, group_kept *k, nest_expr *value, nest_expr 
     lazy_forget(&s->l);
 }
 
-/* ---- arithmetic on whole tensors -------------------------------------------------------- */
+/* ---- arithmetic on whole tensors ------------------------------------------------------------- */
 
-#define BINARY(name, OP)                                                                                               \
-    lazy_tensor *reduced_##name(group_state *s, const lazy_tensor *x, const lazy_tensor *y) {                           \
-        return x && y ? lazy_binary(&s->l, NEST_##OP, x, y) : NULL;                                                    \
+#define BINARY(name, OP)                                                                           \
+    lazy_tensor *reduced_##name(group_state *s, const lazy_tensor *x, const lazy_tensor *y) {      \
+        return x && y ? lazy_binary(&s->l, NEST_##OP, x, y) : NULL;                                \
     }
 BINARY(add, ADD)
 BINARY(sub, SUB)
@@ -157,9 +164,7 @@ lazy_tensor *reduced_call(group_state *s, const char *function, const lazy_tenso
 lazy_tensor *reduced_cast(group_state *s, const lazy_tensor *x, dtype dt) {
     return x ? lazy_cast(&s->l, x, dt) : NULL;
 }
-dtype reduced_wide(dtype dt) {
-    return dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
-}
+dtype reduced_wide(dtype dt) { return dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt; }
 lazy_tensor *reduced_constant(group_state *s, dtype dt, double x) {
     return lazy_scalar(&s->l, dt, lazy_const(&s->l, dt, x));
 }
@@ -172,23 +177,29 @@ void reduced_set_count(group_state *s, reduced_over *o) {
 lazy_tensor *reduced_count(group_state *s, const reduced_over *o, dtype dt) {
     return lazy_scalar(&s->l, dt, lazy_convert(&s->l, o->count, DT_INT64, dt));
 }
-lazy_tensor *reduced_of(group_state *s, const reduced_over *o, const lazy_tensor *src, nest_acc acc) {
+lazy_tensor *reduced_of(group_state *s, const reduced_over *o, const lazy_tensor *src,
+                        nest_acc acc) {
     return src ? reduced_new(s, src, o->mask, o->keepdim, acc) : NULL;
 }
-lazy_tensor *reduced_beside(group_state *s, const reduced_over *o, const lazy_tensor *src, nest_acc acc) {
+lazy_tensor *reduced_beside(group_state *s, const reduced_over *o, const lazy_tensor *src,
+                            nest_acc acc) {
     return src ? reduced_new(s, src, o->mask, true, acc) : NULL;
 }
 
-lazy_tensor *reduced_where(group_state *s, const lazy_tensor *condition, const lazy_tensor *x, const lazy_tensor *y) {
+lazy_tensor *reduced_where(group_state *s, const lazy_tensor *condition, const lazy_tensor *x,
+                           const lazy_tensor *y) {
     const lazy_emitter select = {lazy_emit_where, NULL, NEST_SELECT, 3, true};
     if (!condition || !x || !y) return NULL;
     const lazy_tensor *operands[3] = {condition, x, y};
-    return lazy_pointwise(&s->l, &select, x->dt, x->dt, 3, operands, (const dtype[]){DT_BOOL, x->dt, x->dt}, NULL);
+    return lazy_pointwise(&s->l, &select, x->dt, x->dt, 3, operands,
+                          (const dtype[]){DT_BOOL, x->dt, x->dt}, NULL);
 }
-lazy_tensor *reduced_compare(group_state *s, nest_op op, const lazy_tensor *x, const lazy_tensor *y) {
+lazy_tensor *reduced_compare(group_state *s, nest_op op, const lazy_tensor *x,
+                             const lazy_tensor *y) {
     const lazy_emitter compare = {lazy_emit_op, NULL, op, 2, true};
     if (!x || !y) return NULL;
-    return lazy_pointwise(&s->l, &compare, x->dt, DT_BOOL, 2, (const lazy_tensor *const[]){x, y}, NULL, NULL);
+    return lazy_pointwise(&s->l, &compare, x->dt, DT_BOOL, 2, (const lazy_tensor *const[]){x, y},
+                          NULL, NULL);
 }
 
 lazy_tensor *reduced_drop(group_state *s, const reduced_over *o, lazy_tensor *t) {
@@ -202,7 +213,7 @@ lazy_tensor *reduced_drop(group_state *s, const reduced_over *o, lazy_tensor *t)
     return lazy_map(&s->l, t, kept, sizes, from, NULL, NULL);
 }
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 const lazy_arg *reduced_named(const node *n, const lazy_arg *args, const char *name) {
     int i = schema_find_arg(n->op->schema, name);
@@ -219,7 +230,9 @@ static bool reduced_dims(group_state *s, const node *n, const lazy_arg *args, re
     if (keep && !lazy_arg_bool(&s->l, keep, &o->keepdim)) return false;
     for (int d = 0; d < o->x->ndim; d++) o->mask[d] = count == 0;
     for (int i = 0; i < count; i++) {
-        if (!lazy_wrap_dim(dims[i], o->x->ndim, &at) || (o->x->ndim ? o->mask[at] : i > 0)) return false; /* no dim twice */
+        /* no dim twice */
+        if (!lazy_wrap_dim(dims[i], o->x->ndim, &at) || (o->x->ndim ? o->mask[at] : i > 0))
+            return false;
         o->mask[at] = o->x->ndim > 0;
     }
     reduced_set_count(s, o);
@@ -232,35 +245,46 @@ bool reduced_dtype(group_state *s, const node *n, const lazy_arg *args, dtype ot
     return (!dt || lazy_arg_dtype(&s->l, dt, other, out)) && nest_type_of(*out, &type);
 }
 
-/* ---- sum, mean, prod, minmaxes ---------------------------------------------------------- */
+/* ---- sum, mean, prod, minmaxes --------------------------------------------------------------- */
 
 lazy_tensor *reduced_sum_as(group_state *s, const reduced_over *o, dtype dt) {
     const lazy_tensor *x = o->x->dt == dt ? o->x : reduced_cast(s, o->x, dt);
-    return reduced_cast(s, reduced_of(s, o, reduced_cast(s, x, reduced_wide(dt)), NEST_ACC_SUM), dt);
+    return reduced_cast(s, reduced_of(s, o, reduced_cast(s, x, reduced_wide(dt)), NEST_ACC_SUM),
+                        dt);
 }
-static lazy_tensor *reduced_sum(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
+static lazy_tensor *reduced_sum(group_state *s, const char *name, const node *n,
+                                const lazy_arg *args, reduced_over *o) {
     (void)name;
     dtype dt;
-    if (!reduced_dtype(s, n, args, dtype_is_integral(o->x->dt) ? DT_INT64 : o->x->dt, &dt)) return NULL;
+    if (!reduced_dtype(s, n, args, dtype_is_integral(o->x->dt) ? DT_INT64 : o->x->dt, &dt))
+        return NULL;
     return dt == DT_BOOL ? NULL : reduced_sum_as(s, o, dt);
 }
-static lazy_tensor *reduced_mean(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
+static lazy_tensor *reduced_mean(group_state *s, const char *name, const node *n,
+                                 const lazy_arg *args, reduced_over *o) {
     (void)name;
     dtype dt;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
     dtype wide = reduced_wide(dt);
     const lazy_tensor *x = reduced_cast(s, reduced_cast(s, o->x, dt), wide);
-    return reduced_cast(s, reduced_div(s, reduced_of(s, o, x, NEST_ACC_SUM), reduced_count(s, o, wide)), dt);
+    return reduced_cast(
+        s, reduced_div(s, reduced_of(s, o, x, NEST_ACC_SUM), reduced_count(s, o, wide)), dt);
 }
-static lazy_tensor *reduced_prod(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
+static lazy_tensor *reduced_prod(group_state *s, const char *name, const node *n,
+                                 const lazy_arg *args, reduced_over *o) {
     (void)name;
     dtype dt;
-    if (!reduced_dtype(s, n, args, dtype_is_integral(o->x->dt) ? DT_INT64 : o->x->dt, &dt) || dt == DT_BOOL) return NULL;
+    if (!reduced_dtype(s, n, args, dtype_is_integral(o->x->dt) ? DT_INT64 : o->x->dt, &dt) ||
+        dt == DT_BOOL)
+        return NULL;
     const lazy_tensor *x = reduced_cast(s, o->x, dt);
-    return reduced_cast(s, reduced_of(s, o, reduced_cast(s, x, dtype_is_float(dt) ? DT_FLOAT64 : dt), NEST_ACC_PROD), dt);
+    return reduced_cast(
+        s,
+        reduced_of(s, o, reduced_cast(s, x, dtype_is_float(dt) ? DT_FLOAT64 : dt), NEST_ACC_PROD),
+        dt);
 }
 lazy_tensor *reduced_minmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                   reduced_over *o) {
+                            reduced_over *o) {
     (void)n;
     (void)args;
     if (!lazy_is_positive(&s->l, o->count)) return NULL; /* of nothing there is none */
@@ -268,57 +292,69 @@ lazy_tensor *reduced_minmax(group_state *s, const char *name, const node *n, con
     const lazy_tensor *x = reduced_cast(s, o->x, reduced_wide(o->x->dt));
     return reduced_cast(s, reduced_of(s, o, x, max ? NEST_ACC_MAX : NEST_ACC_MIN), o->x->dt);
 }
-static lazy_tensor *reduced_any(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
+static lazy_tensor *reduced_any(group_state *s, const char *name, const node *n,
+                                const lazy_arg *args, reduced_over *o) {
     (void)n;
     (void)args;
-    lazy_tensor *r = reduced_of(s, o, reduced_cast(s, o->x, DT_BOOL), strcmp(name, "any") ? NEST_ACC_MIN : NEST_ACC_MAX);
+    lazy_tensor *r = reduced_of(s, o, reduced_cast(s, o->x, DT_BOOL),
+                                strcmp(name, "any") ? NEST_ACC_MIN : NEST_ACC_MAX);
     return o->x->dt == DT_UINT8 ? reduced_cast(s, r, DT_UINT8) : r;
 }
 
-static lazy_tensor *reduced_aminmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                    reduced_over *o) {
+static lazy_tensor *reduced_aminmax(group_state *s, const char *name, const node *n,
+                                    const lazy_arg *args, reduced_over *o) {
     (void)name;
-    if (!o->x->ndim) return NULL; /* with keepdim PyTorch's results have a dim that the argument has not */
+    /* with keepdim PyTorch's results have a dim that the argument has not */
+    if (!o->x->ndim) return NULL;
     o->second = reduced_minmax(s, "amax", n, args, o);
     return reduced_minmax(s, "amin", n, args, o);
 }
-static lazy_tensor *reduced_count_nonzero(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                          reduced_over *o) {
+static lazy_tensor *reduced_count_nonzero(group_state *s, const char *name, const node *n,
+                                          const lazy_arg *args, reduced_over *o) {
     (void)name;
     (void)n;
     (void)args;
-    return reduced_of(s, o, reduced_cast(s, reduced_cast(s, o->x, DT_BOOL), DT_INT64), NEST_ACC_SUM);
+    return reduced_of(s, o, reduced_cast(s, reduced_cast(s, o->x, DT_BOOL), DT_INT64),
+                      NEST_ACC_SUM);
 }
 /* NaN counts as 0. */
-static lazy_tensor *reduced_nansum(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                   reduced_over *o) {
+static lazy_tensor *reduced_nansum(group_state *s, const char *name, const node *n,
+                                   const lazy_arg *args, reduced_over *o) {
     dtype dt;
-    if (!dtype_is_float(o->x->dt)) return dtype_is_integral(o->x->dt) ? reduced_sum(s, name, n, args, o) : NULL;
+    if (!dtype_is_float(o->x->dt))
+        return dtype_is_integral(o->x->dt) ? reduced_sum(s, name, n, args, o) : NULL;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
     lazy_tensor *x = group_keep(s, reduced_cast(s, reduced_cast(s, o->x, dt), reduced_wide(dt)));
-    lazy_tensor *term = x ? reduced_where(s, reduced_compare(s, NEST_NE, x, x), reduced_constant(s, x->dt, 0), x) : NULL;
+    lazy_tensor *term = x ? reduced_where(s, reduced_compare(s, NEST_NE, x, x),
+                                          reduced_constant(s, x->dt, 0), x)
+                          : NULL;
     return reduced_cast(s, reduced_of(s, o, term, NEST_ACC_SUM), dt);
 }
 
-/* ---- variance, norms, logsumexp --------------------------------------------------------- */
+/* ---- variance, norms, logsumexp -------------------------------------------------------------- */
 
 lazy_tensor *reduced_center(group_state *s, const reduced_over *o, const lazy_tensor *x) {
     return reduced_div(s, reduced_beside(s, o, x, NEST_ACC_SUM), reduced_count(s, o, x->dt));
 }
 
-static lazy_tensor *reduced_var(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
-    const lazy_arg *unbiased = reduced_named(n, args, "unbiased"), *correction = reduced_named(n, args, "correction");
+static lazy_tensor *reduced_var(group_state *s, const char *name, const node *n,
+                                const lazy_arg *args, reduced_over *o) {
+    const lazy_arg *unbiased = reduced_named(n, args, "unbiased"),
+                   *correction = reduced_named(n, args, "correction");
     int64_t less = 1;
     if (!dtype_is_float(o->x->dt)) return NULL;
     if (unbiased && !lazy_arg_int(&s->l, unbiased, &less)) return NULL;
-    if (correction && !lazy_arg_is_none(correction) && !lazy_arg_int(&s->l, correction, &less)) return NULL;
+    if (correction && !lazy_arg_is_none(correction) && !lazy_arg_int(&s->l, correction, &less))
+        return NULL;
     dtype wide = reduced_wide(o->x->dt);
     lazy_tensor *x = group_keep(s, reduced_cast(s, o->x, wide));
     lazy_tensor *d = group_keep(s, reduced_sub(s, x, reduced_center(s, o, x)));
     lazy_tensor *sum = reduced_of(s, o, reduced_mul(s, d, d), NEST_ACC_SUM);
-    nest_expr *by =
-        lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_SUB, o->count, nest_int(s->l.n, less)), lazy_zero(&s->l));
-    lazy_tensor *var = reduced_div(s, sum, lazy_scalar(&s->l, wide, lazy_convert(&s->l, by, DT_INT64, wide)));
+    nest_expr *by = lazy_size(&s->l, NEST_MAX,
+                              lazy_size(&s->l, NEST_SUB, o->count, nest_int(s->l.n, less)),
+                              lazy_zero(&s->l));
+    lazy_tensor *var = reduced_div(
+        s, sum, lazy_scalar(&s->l, wide, lazy_convert(&s->l, by, DT_INT64, wide)));
     return reduced_cast(s, strcmp(name, "std") ? var : reduced_call(s, "sqrt", var), o->x->dt);
 }
 
@@ -328,10 +364,11 @@ static lazy_tensor *reduced_finite(group_state *s, lazy_tensor *m) {
     const lazy_tensor *zero = reduced_constant(s, m->dt, 0);
     const lazy_emitter test = {lazy_emit_test, "isinf", NEST_CALL, 1, true};
     const lazy_tensor *in = m;
-    return reduced_where(s, lazy_pointwise(&s->l, &test, m->dt, DT_BOOL, 1, &in, NULL, NULL), zero, m);
+    return reduced_where(s, lazy_pointwise(&s->l, &test, m->dt, DT_BOOL, 1, &in, NULL, NULL), zero,
+                         m);
 }
-static lazy_tensor *reduced_logsumexp(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                     reduced_over *o) {
+static lazy_tensor *reduced_logsumexp(group_state *s, const char *name, const node *n,
+                                      const lazy_arg *args, reduced_over *o) {
     (void)name;
     (void)n;
     (void)args;
@@ -344,26 +381,29 @@ static lazy_tensor *reduced_logsumexp(group_state *s, const char *name, const no
     return reduced_drop(s, o, reduced_cast(s, reduced_add(s, log, high), dt));
 }
 
-/* ---- rows ------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-static lazy_tensor *reduced_softmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                   reduced_over *o) {
+static lazy_tensor *reduced_softmax(group_state *s, const char *name, const node *n,
+                                    const lazy_arg *args, reduced_over *o) {
     dtype dt;
     bool widen = false, log = !strcmp(name, "log_softmax");
     const lazy_arg *half = reduced_named(n, args, "half_to_float");
     if (half && (!lazy_arg_bool(&s->l, half, &widen) || widen)) return NULL;
-    if (o->x->ndim == 0 || !reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
+    if (o->x->ndim == 0 || !reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt))
+        return NULL;
     lazy_tensor *x = group_keep(s, reduced_cast(s, reduced_cast(s, o->x, dt), reduced_wide(dt)));
     lazy_tensor *shifted = group_keep(s, reduced_sub(s, x, reduced_beside(s, o, x, NEST_ACC_MAX)));
-    lazy_tensor *e = group_keep(s, reduced_call(s, "exp_below", shifted)), *sum = reduced_beside(s, o, e, NEST_ACC_SUM);
-    lazy_tensor *y = log ? reduced_sub(s, shifted, group_keep(s, reduced_call(s, "log", sum)))
-                         : reduced_mul(s, e, group_keep(s, reduced_div(s, reduced_constant(s, x->dt, 1), sum)));
+    lazy_tensor *e = group_keep(s, reduced_call(s, "exp_below", shifted)),
+                *sum = reduced_beside(s, o, e, NEST_ACC_SUM);
+    lazy_tensor *y =
+        log ? reduced_sub(s, shifted, group_keep(s, reduced_call(s, "log", sum)))
+            : reduced_mul(s, e, group_keep(s, reduced_div(s, reduced_constant(s, x->dt, 1), sum)));
     return reduced_cast(s, y, dt);
 }
 
 /* weight or bias of layer_norm: NULL in *out where there is none. */
 static bool reduced_layer_param(group_state *s, const lazy_arg *a, const lazy_tensor *x, int dims,
-                               const lazy_tensor **out) {
+                                const lazy_tensor **out) {
     *out = NULL;
     if (lazy_arg_is_none(a)) return true;
     const lazy_tensor *t = lazy_arg_tensor(&s->l, a);
@@ -373,14 +413,15 @@ static bool reduced_layer_param(group_state *s, const lazy_arg *a, const lazy_te
     *out = t;
     return true;
 }
-static lazy_tensor *reduced_layer_norm(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                      reduced_over *o) {
+static lazy_tensor *reduced_layer_norm(group_state *s, const char *name, const node *n,
+                                       const lazy_arg *args, reduced_over *o) {
     (void)name;
     (void)n;
     nest_expr *shape[LAZY_MAX_DIMS];
     const lazy_tensor *weight, *bias;
     int dims;
-    if (!dtype_is_float(o->x->dt) || !lazy_arg_exprs(&s->l, &args[1], LAZY_MAX_DIMS, &dims, shape)) return NULL;
+    if (!dtype_is_float(o->x->dt) || !lazy_arg_exprs(&s->l, &args[1], LAZY_MAX_DIMS, &dims, shape))
+        return NULL;
     if (dims < 1 || dims > o->x->ndim) return NULL;
     for (int d = 0; d < o->x->ndim; d++) {
         int at = d - (o->x->ndim - dims);
@@ -388,12 +429,14 @@ static lazy_tensor *reduced_layer_norm(group_state *s, const char *name, const n
         if (at >= 0 && !lazy_same_size(&s->l, o->x->sizes[d], shape[at])) return NULL;
     }
     reduced_set_count(s, o);
-    if (!reduced_layer_param(s, &args[2], o->x, dims, &weight) || !reduced_layer_param(s, &args[3], o->x, dims, &bias))
+    if (!reduced_layer_param(s, &args[2], o->x, dims, &weight) ||
+        !reduced_layer_param(s, &args[3], o->x, dims, &bias))
         return NULL;
     dtype wide = reduced_wide(o->x->dt);
     const lazy_tensor *number = lazy_arg_tensor(&s->l, &args[4]);
     if (!number) return NULL;
-    lazy_tensor *eps = reduced_cast(s, number, wide), *x = group_keep(s, reduced_cast(s, o->x, wide));
+    lazy_tensor *eps = reduced_cast(s, number, wide),
+                *x = group_keep(s, reduced_cast(s, o->x, wide));
     lazy_tensor *d = group_keep(s, reduced_sub(s, x, group_keep(s, reduced_center(s, o, x))));
     lazy_tensor *var = reduced_center(s, o, reduced_mul(s, d, d));
     lazy_tensor *scale = group_keep(s, reduced_call(s, "rsqrt", reduced_add(s, var, eps)));
@@ -403,7 +446,7 @@ static lazy_tensor *reduced_layer_norm(group_state *s, const char *name, const n
     return reduced_cast(s, y, o->x->dt);
 }
 
-/* ---- the table -------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

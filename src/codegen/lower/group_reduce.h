@@ -23,10 +23,10 @@ typedef struct reduced_over {
 } reduced_over;
 
 /* What an operator makes of its arguments; name: op.lowered. */
-typedef lazy_tensor *reduced_maker(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                  reduced_over *o);
+typedef lazy_tensor *reduced_maker(group_state *s, const char *name, const node *n,
+                                   const lazy_arg *args, reduced_over *o);
 
-/* ---- arithmetic on whole tensors ---------------------------------------------------------- */
+/* ---- arithmetic on whole tensors ------------------------------------------------------------- */
 
 lazy_tensor *reduced_add(group_state *s, const lazy_tensor *x, const lazy_tensor *y);
 lazy_tensor *reduced_sub(group_state *s, const lazy_tensor *x, const lazy_tensor *y);
@@ -35,20 +35,24 @@ lazy_tensor *reduced_div(group_state *s, const lazy_tensor *x, const lazy_tensor
 lazy_tensor *reduced_call(group_state *s, const char *function, const lazy_tensor *x);
 lazy_tensor *reduced_cast(group_state *s, const lazy_tensor *x, dtype dt);
 /* condition ? x : y, all broadcast; x and y of one dtype. */
-lazy_tensor *reduced_where(group_state *s, const lazy_tensor *condition, const lazy_tensor *x, const lazy_tensor *y);
+lazy_tensor *reduced_where(group_state *s, const lazy_tensor *condition, const lazy_tensor *x,
+                           const lazy_tensor *y);
 /* x op y for a comparison. */
-lazy_tensor *reduced_compare(group_state *s, nest_op op, const lazy_tensor *x, const lazy_tensor *y);
+lazy_tensor *reduced_compare(group_state *s, nest_op op, const lazy_tensor *x,
+                             const lazy_tensor *y);
 lazy_tensor *reduced_constant(group_state *s, dtype dt, double x);
 dtype reduced_wide(dtype dt); /* what dt is computed in */
 
-/* ---- reductions ---------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 void reduced_set_count(group_state *s, reduced_over *o);
 /* The count as a 0-dim tensor of dtype dt. */
 lazy_tensor *reduced_count(group_state *s, const reduced_over *o, dtype dt);
-lazy_tensor *reduced_of(group_state *s, const reduced_over *o, const lazy_tensor *src, nest_acc acc);
+lazy_tensor *reduced_of(group_state *s, const reduced_over *o, const lazy_tensor *src,
+                        nest_acc acc);
 /* The same, always keeping dims: for use beside x. */
-lazy_tensor *reduced_beside(group_state *s, const reduced_over *o, const lazy_tensor *src, nest_acc acc);
+lazy_tensor *reduced_beside(group_state *s, const reduced_over *o, const lazy_tensor *src,
+                            nest_acc acc);
 /* The sum of o->x, in dtype dt. */
 lazy_tensor *reduced_sum_as(group_state *s, const reduced_over *o, dtype dt);
 /* The norm of o->x of order p. */
@@ -58,15 +62,15 @@ lazy_tensor *reduced_center(group_state *s, const reduced_over *o, const lazy_te
 /* t, which has dims of size 1 where o reduces, without them unless they are to be kept. */
 lazy_tensor *reduced_drop(group_state *s, const reduced_over *o, lazy_tensor *t);
 
-/* ---- arguments ----------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* NULL: the operator has no such argument. */
 const lazy_arg *reduced_named(const node *n, const lazy_arg *args, const char *name);
 bool reduced_dtype(group_state *s, const node *n, const lazy_arg *args, dtype other, dtype *out);
 
-/* ---- makers -------------------------------------------------------------------------------- */
+/* ---- makers ---------------------------------------------------------------------------------- */
 
-reduced_maker reduced_place, reduced_minmax_and_place, reduced_norm, reduced_pairwise, reduced_cosine,
-    reduced_instance_norm, reduced_group_norm, reduced_loss;
+reduced_maker reduced_place, reduced_minmax_and_place, reduced_norm, reduced_pairwise,
+    reduced_cosine, reduced_instance_norm, reduced_group_norm, reduced_loss;
 
 #endif

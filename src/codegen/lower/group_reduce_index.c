@@ -4,10 +4,11 @@
  *
  *     argmax(x)  =  min over i of (x[i] == high or x[i] is NaN ? i : nowhere)    with  high = max(x), NaN if any is
  *
- * Method: two plain reductions, the second over positions. That vectorises, works in every schedule and in blocks, and
- * gives the first of equals, and the first NaN where there is one. Long rows are looked through once: a schedule notes
- * which block had the minmax first, and seeks the place there (group_stages_arg). Rejected: a pair of value and position that is
- * reduced at once, which needs accumulators of two parts in all schedules and is slower, as it compares twice an element.
+ * Method: two plain reductions, the second over positions. That vectorises, works in every schedule
+ * and in blocks, and gives the first of equals, and the first NaN where there is one. Long rows are
+ * looked through once: a schedule notes which block had the minmax first, and seeks the place there
+ * (group_stages_arg). Rejected: a pair of value and position that is reduced at once, which needs
+ * accumulators of two parts in all schedules and is slower, as it compares twice an element.
  * Positions are counted in 32 bits: twice the lanes; the plan says that there are no more.
  * Tests: tests/unit/test_group.c
  */
@@ -15,9 +16,10 @@
 
 #include <string.h>
 
-/* ---- positions ------------------------------------------------------------------------------ */
+/* ---- positions ------------------------------------------------------------------------------- */
 
-/* The position of an element among those that its result is made of, counted as if they were contiguous. */
+/* The position of an element among those that its result is made of, counted as if they
+ * were contiguous. */
 static nest_expr *index_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     const reduced_over *o = t->impl;
     nest_expr *at = lazy_zero(l), *step = lazy_one(l);
@@ -35,23 +37,28 @@ static lazy_tensor *index_positions(group_state *s, const reduced_over *o) {
     return lazy_new(&s->l, DT_INT32, o->x->ndim, o->x->sizes, index_at, own);
 }
 
-/* ---- minmaxes ------------------------------------------------------------------------------- */
+/* ---- minmaxes -------------------------------------------------------------------------------- */
 
 /* x: what is compared, in its computing type; minmax: beside it. */
-static lazy_tensor *index_of_minmax(group_state *s, const reduced_over *o, lazy_tensor *x, lazy_tensor *minmax) {
+static lazy_tensor *index_of_minmax(group_state *s, const reduced_over *o, lazy_tensor *x,
+                                    lazy_tensor *minmax) {
     lazy_tensor *here = reduced_compare(s, NEST_EQ, x, minmax);
     if (x && dtype_is_float(x->dt)) {
         const lazy_emitter either = {lazy_emit_op, NULL, NEST_OR, 2, true};
         const lazy_tensor *both[2] = {here, reduced_compare(s, NEST_NE, x, x)};
-        here = both[0] && both[1] ? lazy_pointwise(&s->l, &either, DT_BOOL, DT_BOOL, 2, both, NULL, NULL) : NULL;
+        here = both[0] && both[1]
+                   ? lazy_pointwise(&s->l, &either, DT_BOOL, DT_BOOL, 2, both, NULL, NULL)
+                   : NULL;
     }
-    lazy_tensor *at = reduced_where(s, here, index_positions(s, o), reduced_constant(s, DT_INT32, INT32_MAX));
+    lazy_tensor *at = reduced_where(s, here, index_positions(s, o),
+                                    reduced_constant(s, DT_INT32, INT32_MAX));
     lazy_tensor *place = reduced_of(s, o, at, NEST_ACC_MIN);
     if (place) group_reduction_of(place)->place_of = group_reduction_of(minmax);
     return reduced_cast(s, place, DT_INT64);
 }
 
-/* The minmax beside x, for elements of x in the computing type. *x: those elements. NULL: there is none. */
+/* The minmax beside x, for elements of x in the computing type. *x: those elements.
+ * NULL: there is none. */
 static lazy_tensor *index_minmax(group_state *s, const reduced_over *o, bool max, lazy_tensor **x) {
     nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, INT32_MAX), o->count);
     if (!lazy_is_positive(&s->l, o->count) || !lazy_is_positive(&s->l, room)) return NULL;
@@ -59,7 +66,8 @@ static lazy_tensor *index_minmax(group_state *s, const reduced_over *o, bool max
     return reduced_beside(s, o, *x, max ? NEST_ACC_MAX : NEST_ACC_MIN);
 }
 
-lazy_tensor *reduced_place(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
+lazy_tensor *reduced_place(group_state *s, const char *name, const node *n, const lazy_arg *args,
+                           reduced_over *o) {
     (void)n;
     (void)args;
     lazy_tensor *x = NULL;
@@ -68,8 +76,8 @@ lazy_tensor *reduced_place(group_state *s, const char *name, const node *n, cons
     return minmax ? index_of_minmax(s, o, x, minmax) : NULL;
 }
 
-lazy_tensor *reduced_minmax_and_place(group_state *s, const char *name, const node *n, const lazy_arg *args,
-                                      reduced_over *o) {
+lazy_tensor *reduced_minmax_and_place(group_state *s, const char *name, const node *n,
+                                      const lazy_arg *args, reduced_over *o) {
     (void)n;
     (void)args;
     lazy_tensor *x = NULL, *minmax = index_minmax(s, o, !strcmp(name, "max_dim"), &x);

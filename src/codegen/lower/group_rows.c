@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_rows.c - schedule: reductions over the innermost dims (and perhaps others), one result at a time.
+ * group_rows.c - schedule: reductions over the innermost dims (and perhaps others), one
+ * result at a time.
  *
  *     softmax over (n, m)            ->         parallel for (r = 0; r < n; r += 1) {
  *                                                   vector for c:  high max= x[r, c]                        stage 1
@@ -8,29 +9,34 @@
  *                                                                  out[r, c] = e;  sum sum= e
  *                                                   vector for c:  out[r, c] = out[r, c] * (1 / sum) }      last stage
  *
- * Rows are short enough to stay in the cache between stages. Long ones are summed in blocks, and the blocks in double.
- * Rejected: one loop over blocks of all rows at once, which needs arrays of accumulators and gains nothing for rows of
- * some hundred elements.
+ * Rows are short enough to stay in the cache between stages. Long ones are summed in blocks, and
+ * the blocks in double.
+ * Rejected: one loop over blocks of all rows at once, which needs arrays of accumulators and gains
+ * nothing for rows of some hundred elements.
  *
- * On a GPU a cooperative group makes each row: some lanes of a warp, or a block; so no thread sums so much that blocks are needed, and values are kept in
- * shared memory. All reduced dims are one loop there.
+ * On a GPU a cooperative group makes each row: some lanes of a warp, or a block; so no thread
+ * sums so much that blocks are needed, and values are kept in shared memory. All reduced dims
+ * are one loop there.
  * Tests: tests/unit/test_group.c, test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
 #include "codegen/lower/group_tuning.h"
 
-/* Of the stages that read inputs, the one that computes most: it fetches the next row, since the first stage would do nothing but wait
- * for it. That is where values are made that are worth storing, or else the last. */
+/* Of the stages that read inputs, the one that computes most: it fetches the next row, since the
+ * first stage would do nothing but wait for it. That is where values are made that are worth
+ * storing, or else the last. */
 static bool rows_is_prefetch(const group_stages *f, int stage) {
     int most = f->nmaterialised ? f->materialised[0].kept->t->depth + 1 : f->last;
     return stage == most;
 }
 
-/* The loops over a row; the innermost is the vector one. start: where its block of ROWS_BLOCK begins; NULL: all of it.
+/* The loops over a row; the innermost is the vector one. start: where its block of ROWS_BLOCK
+ * begins; NULL: all of it.
  * Gives how many loops were opened. */
 static int rows_open(group_stages *f, int stage, nest_expr *start) {
     nest *n = f->s->l.n;
-    if (f->s->target == GROUP_CUDA) return group_stages_open_flat(f, lazy_zero(&f->s->l), group_stages_width(f));
+    if (f->s->target == GROUP_CUDA)
+        return group_stages_open_flat(f, lazy_zero(&f->s->l), group_stages_width(f));
     nest_expr *zero = lazy_zero(&f->s->l);
     unsigned flags = NEST_VECTOR | (start || !rows_is_prefetch(f, stage) ? 0 : NEST_PREFETCH);
     for (int d = 0; d < f->ndim; d++)
@@ -38,8 +44,10 @@ static int rows_open(group_stages *f, int stage, nest_expr *start) {
     for (int k = 0; k < f->nreduced; k++) {
         bool inner = k == f->nreduced - 1;
         nest_expr *end = f->reduced[k].extent;
-        if (inner && start) end = nest_binary(n, NEST_MIN, end, nest_add(n, start, nest_int(n, ROWS_BLOCK)));
-        f->index[f->reduced[k].last] = nest_for(n, "c", inner && start ? start : zero, end, inner ? flags : 0);
+        if (inner && start)
+            end = nest_binary(n, NEST_MIN, end, nest_add(n, start, nest_int(n, ROWS_BLOCK)));
+        f->index[f->reduced[k].last] = nest_for(n, "c", inner && start ? start : zero, end,
+                                                inner ? flags : 0);
     }
     return f->nreduced;
 }
@@ -48,17 +56,21 @@ static void rows_close(group_stages *f, int loops) {
     group_stages_forget(f);
 }
 
-/* total: of sums of floats, the blocks before this one in double; of an minmax whose place is arg, the minmax so far. */
+/* total: of sums of floats, the blocks before this one in double; of an minmax whose place is arg,
+ * the minmax so far. */
 typedef struct rows_sum {
     group_reduction *r;
-    nest_expr *value, *total, **where; /* where: the first block that has the minmax; NULL: it is not arg */
+    /* where: the first block that has the minmax; NULL: it is not arg */
+    nest_expr *value, *total, **where;
 } rows_sum;
 
-static void rows_accumulate(group_stages *f, int stage, nest_expr *start, rows_sum *sums, int nsums) {
+static void rows_accumulate(group_stages *f, int stage, nest_expr *start, rows_sum *sums,
+                            int nsums) {
     int loops = rows_open(f, stage, start);
     group_stages_use(f, stage);
     for (int i = 0; i < nsums; i++)
-        nest_accumulate(f->s->l.n, sums[i].value, sums[i].r->acc, lazy_at(&f->s->l, sums[i].r->src, f->index));
+        nest_accumulate(f->s->l.n, sums[i].value, sums[i].r->acc,
+                        lazy_at(&f->s->l, sums[i].r->src, f->index));
     rows_close(f, loops);
 }
 
@@ -83,20 +95,22 @@ static void rows_sum_blocks(group_stages *f, int stage, rows_sum *sums, int nsum
         if (sums[i].total) nest_set(n, sums[i].value, group_identity(f->s, sums[i].r));
     rows_accumulate(f, stage, b, sums, nsums);
     for (int i = 0; i < nsums; i++)
-        if (sums[i].where)
-            rows_note_block(f, &sums[i], b);
+        if (sums[i].where) rows_note_block(f, &sums[i], b);
         else if (sums[i].total)
-            nest_set(n, sums[i].total, nest_add(n, sums[i].total, nest_cast(n, NEST_F64, sums[i].value)));
+            nest_set(n, sums[i].total,
+                     nest_add(n, sums[i].total, nest_cast(n, NEST_F64, sums[i].value)));
     nest_end(n);
     for (int i = 0; i < nsums; i++)
         if (sums[i].total) sums[i].value = nest_cast(n, sums[i].value->type, sums[i].total);
 }
 
 static bool rows_in_blocks(const group_stages *f) {
-    return f->s->target == GROUP_HOST && f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
+    return f->s->target == GROUP_HOST && f->nreduced == 1 &&
+           group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
 }
 
-/* *where: the block that the stage before this one has found, if only that matters; for the stage after it. */
+/* *where: the block that the stage before this one has found, if only that matters; for
+ * the stage after it. */
 static void rows_phase(group_stages *f, int stage, nest_expr **where) {
     nest *n = f->s->l.n;
     rows_sum sums[GROUP_MAX_REDUCTIONS];
@@ -104,20 +118,20 @@ static void rows_phase(group_stages *f, int stage, nest_expr **where) {
     for (int i = 0; i < f->nreductions; i++) {
         group_reduction *r = f->reductions[i];
         if (r->t->depth == stage)
-            sums[nsums++] = (rows_sum){.r = r, .value = nest_variable(n, "acc", group_identity(f->s, r))};
+            sums[nsums++] = (rows_sum){.r = r,
+                                       .value = nest_variable(n, "acc", group_identity(f->s, r))};
     }
     bool blocks = rows_in_blocks(f);
     nest_expr *found = *where;
-    const group_reduction *arg = blocks && stage + 1 < f->last ? group_stages_arg(f, stage + 1) : NULL;
+    const group_reduction *arg = blocks && stage + 1 < f->last ? group_stages_arg(f, stage + 1)
+                                                               : NULL;
     *where = arg ? nest_variable(n, "where", lazy_zero(&f->s->l)) : NULL;
     for (int i = 0; i < nsums; i++) sums[i].where = sums[i].r == arg ? where : NULL;
-    if (found)
-        rows_accumulate(f, stage, found, sums, nsums);
-    else if (blocks)
-        rows_sum_blocks(f, stage, sums, nsums);
-    else
-        rows_accumulate(f, stage, NULL, sums, nsums);
-    for (int i = 0; i < nsums; i++) group_stages_bind(f, sums[i].r, nest_let(n, "r", sums[i].value), f->index);
+    if (found) rows_accumulate(f, stage, found, sums, nsums);
+    else if (blocks) rows_sum_blocks(f, stage, sums, nsums);
+    else rows_accumulate(f, stage, NULL, sums, nsums);
+    for (int i = 0; i < nsums; i++)
+        group_stages_bind(f, sums[i].r, nest_let(n, "r", sums[i].value), f->index);
 }
 
 static void rows_last_phase(group_stages *f) {
@@ -133,13 +147,15 @@ static void rows_last_phase(group_stages *f) {
             if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
         for (int i = 0; i < s->noutputs; i++)
             if (f->full[i])
-                nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
+                nest_store(n, group_output_buffer(s, i),
+                           group_address(s, f->ndim, f->sizes, f->index), values[i]);
         rows_close(f, loops);
     }
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->result[i]) continue;
         group_stages_index(f, s->outputs[i], f->index, at);
-        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index), lazy_at(&s->l, s->outputs[i], at));
+        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index),
+                   lazy_at(&s->l, s->outputs[i], at));
     }
 }
 
@@ -168,7 +184,8 @@ static void rows_nest(group_stages *f) {
 
 /* Threads for a row on a GPU; 0: one makes it alone. */
 static int rows_coop(group_state *s, nest_expr *width) {
-    int64_t most = group_bucket(s, width), coop = most > ROWS_WARP ? most / ROWS_THREAD : most / ROWS_LANE;
+    int64_t most = group_bucket(s, width),
+            coop = most > ROWS_WARP ? most / ROWS_THREAD : most / ROWS_LANE;
     if (most <= ROWS_WARP) return coop > 32 ? 32 : coop < 2 ? 0 : (int)coop;
     return coop < 128 ? 128 : coop > 1024 ? 1024 : (int)coop;
 }
@@ -195,7 +212,8 @@ bool group_schedule_rows(group_state *s) {
     if (width > 4 * ROWS_ALONE && all < ROWS_FEW * width) return false;
     if (!group_stages_loops(&f)) return false;
     bool wide = f.nreductions && dtype_size(f.reductions[0]->src->dt) == 8;
-    if (wide && width > ROWS_TINY && width <= ROWS_BLOCK && group_stages_seeks_plainly(&f)) return false;
+    if (wide && width > ROWS_TINY && width <= ROWS_BLOCK && group_stages_seeks_plainly(&f))
+        return false;
     s->p->schedule = rows_in_blocks(&f) ? GROUP_LONG_ROWS : GROUP_ROWS;
     group_stages_store(&f, true);
     rows_nest(&f);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_stages.c - reductions that depend on one another: their shape, their order, and which values are kept between
- * stages.
+ * group_stages.c - reductions that depend on one another: their shape, their order, and which
+ * values are kept between stages.
  *
- * Stages. All reductions of a group are over the same dims of values of one shape, S; outputs have shape S or one
- * element per result. A reduction whose operand needs another reduction first runs in a stage after it; outputs of
- * shape S are written in the last stage.
+ * Stages. All reductions of a group are over the same dims of values of one shape, S; outputs have
+ * shape S or one element per result. A reduction whose operand needs another reduction first runs
+ * in a stage after it; outputs of shape S are written in the last stage.
  *
- * Stored values. A value of shape S that is dear and that several stages need is materialised when it is first made, in an
- * output of its dtype, which is overwritten last, or in a local row; everything else is computed again from the
- * operands.
+ * Stored values. A value of shape S that is dear and that several stages need is materialised when
+ * it is first made, in an output of its dtype, which is overwritten last, or in a local row;
+ * everything else is computed again from the operands.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
@@ -17,11 +17,9 @@
 
 #include <string.h>
 
-bool group_is_one(const nest_expr *e) {
-    return e->op == NEST_CONST && e->u.i == 1;
-}
+bool group_is_one(const nest_expr *e) { return e->op == NEST_CONST && e->u.i == 1; }
 
-/* ---- shape ------------------------------------------------------------------------------ */
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 static bool stages_reaches(const lazy_tensor *from, const lazy_tensor *t, ptrmap *seen) {
     if (from == t) return true;
@@ -45,7 +43,8 @@ static bool stages_same(int n, nest_expr *const *x, nest_expr *const *y) {
     return true;
 }
 
-/* All reductions are of one shape, and over the same dims. Whether a dim of size 1 is reduced makes no difference. */
+/* All reductions are of one shape, and over the same dims. Whether a dim of size 1 is reduced
+ * makes no difference. */
 static bool stages_add_reduction(group_stages *f, group_reduction *r) {
     int n = r->src->ndim;
     if (!f->nreductions) {
@@ -84,7 +83,8 @@ static bool stages_is_single(const group_stages *f) {
 bool group_stages_find(group_state *s, group_stages *f) {
     *f = (group_stages){.s = s};
     for (int i = 0; i < s->nreductions; i++)
-        if (stages_is_used(s, s->reductions[i]->t) && !stages_add_reduction(f, s->reductions[i])) return false;
+        if (stages_is_used(s, s->reductions[i]->t) && !stages_add_reduction(f, s->reductions[i]))
+            return false;
     int64_t beside = 0;
     if (!f->nreductions) return false;
     for (int i = 0; i < s->noutputs; i++) {
@@ -110,14 +110,16 @@ void group_stages_beside(group_stages *f, nest_expr *t, nest_expr *extent) {
     if (t) nest_end(s->l.n);
 }
 
-void group_stages_index(const group_stages *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out) {
+void group_stages_index(const group_stages *f, const lazy_tensor *t, nest_expr *const *index,
+                        nest_expr **out) {
     int next = 0;
     bool with = t->ndim == f->ndim;
     for (int d = 0; d < f->ndim; d++)
         if (with || !f->mask[d]) out[next++] = f->mask[d] ? lazy_zero(&f->s->l) : index[d];
 }
 
-void group_stages_bind(group_stages *f, group_reduction *r, nest_expr *value, nest_expr *const *index) {
+void group_stages_bind(group_stages *f, group_reduction *r, nest_expr *value,
+                       nest_expr *const *index) {
     nest_expr *at[LAZY_MAX_DIMS];
     if (value) group_stages_index(f, r->t, index, at);
     group_bind_reduction(f->s, r, value, at);
@@ -155,8 +157,8 @@ int group_stages_cost(const group_stages *f) {
     return cost > 4096 ? 4096 : (int)cost;
 }
 
-/* The loops over dims that are reduced, or over those that are not: dims that are neighbours are joined where that can
- * be done. */
+/* The loops over dims that are reduced, or over those that are not: dims that are neighbours are
+ * joined where that can be done. */
 static int stages_loops(group_stages *f, const group_walk *w, bool reduced, group_loop *out) {
     int n = 0;
     for (int d = 0, end; d < f->ndim; d = end) {
@@ -179,11 +181,13 @@ static bool stages_gathers(const group_stages *f, const group_walk *w) {
 /* How many loads move by one element with the loop. */
 static int stages_units(const group_walk *w, const group_loop *loop) {
     int units = 0;
-    for (int i = 0; i < w->nloads; i++) units += w->loads[i].step[loop->last] && group_is_one(w->loads[i].step[loop->last]);
+    for (int i = 0; i < w->nloads; i++)
+        units += w->loads[i].step[loop->last] && group_is_one(w->loads[i].step[loop->last]);
     return units;
 }
 
-/* Where only results are written, the order of the loops is free: memory is read as it lies. Places of minmaxes want theirs. */
+/* Where only results are written, the order of the loops is free: memory is read as it lies. Places
+ * of minmaxes want theirs. */
 static void stages_order(group_stages *f, const group_walk *w) {
     if (f->nreduced < 2) return;
     group_loop *inner = &f->reduced[f->nreduced - 1], *best = inner;
@@ -203,9 +207,12 @@ bool group_stages_loops(group_stages *f) {
     group_walk w;
     nest_expr *at[LAZY_MAX_DIMS];
     group_walk_begin(s, &w, f->ndim, f->sizes);
-    for (int i = 0; i < f->nreductions; i++) /* some value that is no constant: x * 0 would lose the loads of x */
-        group_stages_bind(f, f->reductions[i], nest_variable(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
-    for (int i = 0; i < f->nreductions; i++) group_walk_note(s, &w, lazy_at(&s->l, f->reductions[i]->src, w.vars));
+    /* some value that is no constant: x * 0 would lose the loads of x */
+    for (int i = 0; i < f->nreductions; i++)
+        group_stages_bind(f, f->reductions[i],
+                          nest_variable(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
+    for (int i = 0; i < f->nreductions; i++)
+        group_walk_note(s, &w, lazy_at(&s->l, f->reductions[i]->src, w.vars));
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] && !f->result[i]) continue;
         group_stages_index(f, s->outputs[i], w.vars, at);
@@ -236,19 +243,22 @@ const group_reduction *group_stages_arg(const group_stages *f, int stage) {
 
 bool group_stages_seeks_plainly(const group_stages *f) {
     for (int i = 0; i < f->nreductions; i++)
-        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= STAGES_SEEK_COST) return true;
+        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= STAGES_SEEK_COST)
+            return true;
     return false;
 }
 
-nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v, nest_expr *best) {
+nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v,
+                           nest_expr *best) {
     nest *n = s->l.n;
     nest_expr *beyond = nest_binary(n, r->acc == NEST_ACC_MAX ? NEST_GT : NEST_LT, v, best);
     if (!nest_is_float(v->type)) return beyond;
-    nest_expr *first_nan = nest_binary(n, NEST_AND, nest_binary(n, NEST_NE, v, v), nest_binary(n, NEST_EQ, best, best));
+    nest_expr *first_nan = nest_binary(n, NEST_AND, nest_binary(n, NEST_NE, v, v),
+                                       nest_binary(n, NEST_EQ, best, best));
     return nest_binary(n, NEST_OR, beyond, first_nan);
 }
 
-/* ---- materialised values ---------------------------------------------------------------------- */
+/* ---- materialised values --------------------------------------------------------------------- */
 
 static bool stages_is_materialised(const group_stages *f, const group_kept *k) {
     for (int i = 0; i < f->nmaterialised; i++)
@@ -264,15 +274,19 @@ static int stages_cost_of(const group_stages *f, const lazy_tensor *t) {
     int cost = t->cost;
     if (f->gathers && !t->ninputs && cost) return STAGES_STORE_COST;
     for (int i = 0; i < t->ninputs; i++) cost -= t->inputs[i]->cost;
-    for (int i = 0; i < t->ninputs && cost < STAGES_STORE_COST; i++) cost += stages_cost_of(f, t->inputs[i]);
+    for (int i = 0; i < t->ninputs && cost < STAGES_STORE_COST; i++)
+        cost += stages_cost_of(f, t->inputs[i]);
     return cost;
 }
 
-/* Is k computed on the way to t, other than through what is read back or what another stage has left? */
-static bool stages_reads(const group_stages *f, const lazy_tensor *t, const group_kept *k, ptrmap *seen) {
+/* Is k computed on the way to t, other than through what is read back or what
+ * another stage has left? */
+static bool stages_reads(const group_stages *f, const lazy_tensor *t, const group_kept *k,
+                         ptrmap *seen) {
     const group_kept *own = group_kept_of(t);
     if (own == k) return true;
-    if ((own && stages_is_materialised(f, own)) || group_reduction_of(t) || ptrmap_get(seen, t)) return false;
+    if ((own && stages_is_materialised(f, own)) || group_reduction_of(t) || ptrmap_get(seen, t))
+        return false;
     if (!ptrmap_put(seen, t, (void *)t)) return false;
     for (int i = 0; i < t->ninputs; i++)
         if (stages_reads(f, t->inputs[i], k, seen)) return true;
@@ -283,7 +297,8 @@ static bool stages_needs(const group_stages *f, int stage, const group_kept *k) 
     ptrmap seen = {0};
     bool needs = false;
     for (int i = 0; i < f->nreductions && !needs; i++)
-        if (f->reductions[i]->t->depth == stage) needs = stages_reads(f, f->reductions[i]->src, k, &seen);
+        if (f->reductions[i]->t->depth == stage)
+            needs = stages_reads(f, f->reductions[i]->src, k, &seen);
     for (int i = 0; stage == f->last && i < f->s->noutputs && !needs; i++)
         if (f->full[i]) needs = stages_reads(f, f->s->outputs[i], k, &seen);
     for (int i = 0; i < f->nmaterialised && !needs; i++) /* the making of another */
@@ -307,7 +322,8 @@ void group_stages_flat_index(group_stages *f, nest_expr *t) {
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = lazy_zero(&f->s->l);
     for (int k = f->nreduced - 1; k >= 0; k--) {
-        f->index[f->reduced[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
+        f->index[f->reduced[k].last] =
+            k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, f->reduced[k].extent));
     }
 }
@@ -318,26 +334,31 @@ int group_stages_open_flat(group_stages *f, nest_expr *begin, nest_expr *end) {
     return f->nreduced > 0;
 }
 
-/* May a value be materialised where others are: does nobody read those in later stages, once it is there? */
+/* May a value be materialised where others are: does nobody read those in later stages,
+ * once it is there? */
 static bool stages_may_replace(group_stages *f, const group_materialised *by) {
     bool needed = false;
     int others = f->nmaterialised;
     f->materialised[f->nmaterialised++] = *by;
     for (int p = by->kept->t->depth + 2; p <= f->last; p++)
         for (int i = 0; i < others; i++)
-            needed |= f->materialised[i].buffer == by->buffer && stages_needs(f, p, f->materialised[i].kept);
+            needed |= f->materialised[i].buffer == by->buffer &&
+                      stages_needs(f, p, f->materialised[i].kept);
     f->nmaterialised = others;
     return !needed;
 }
 
-/* A row in shared memory, which cooperative groups have little of: that of a value which nobody needs once k is made, else one of its own. */
+/* A row in shared memory, which cooperative groups have little of: that of a value which nobody
+ * needs once k is made, else one of its own. */
 static bool stages_find_shared(group_stages *f, group_kept *k, group_materialised *out) {
     dtype dt = k->t->dt;
     for (int i = 0; i < f->nmaterialised; i++) {
         *out = (group_materialised){.kept = k, .buffer = f->materialised[i].buffer, .local = true};
-        if (f->materialised[i].local && out->buffer->dt == dt && stages_may_replace(f, out)) return true;
+        if (f->materialised[i].local && out->buffer->dt == dt && stages_may_replace(f, out))
+            return true;
     }
-    int64_t length = group_bucket(f->s, group_stages_width(f)), bytes = length * (int64_t)dtype_size(dt);
+    int64_t length = group_bucket(f->s, group_stages_width(f)),
+            bytes = length * (int64_t)dtype_size(dt);
     if (f->local_bytes + bytes > STAGES_SHARED) return false;
     f->local_bytes += bytes;
     out->buffer = nest_add_local(f->s->l.n, "row", dt, length);
@@ -356,7 +377,8 @@ static bool stages_find_place(group_stages *f, group_kept *k, bool local, group_
         out->buffer = group_output_buffer(s, i);
         return true;
     }
-    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, STAGES_LOCAL + 1), group_stages_width(f));
+    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, STAGES_LOCAL + 1),
+                                group_stages_width(f));
     if (!local || s->target == GROUP_CUDA || !lazy_is_positive(&s->l, room)) return false;
     out->buffer = nest_add_local(s->l.n, "row", dt, STAGES_LOCAL);
     out->local = true;
@@ -366,16 +388,20 @@ static bool stages_find_place(group_stages *f, group_kept *k, bool local, group_
 /* The latest first: a value behind one that is materialised costs nothing any more. */
 void group_stages_store(group_stages *f, bool local) {
     group_state *s = f->s;
-    int least = s->target == GROUP_CUDA && local ? 1 : STAGES_STORE_COST; /* a GPU's memory is far */
+    /* a GPU's memory is far */
+    int least = s->target == GROUP_CUDA && local ? 1 : STAGES_STORE_COST;
     for (int depth = 0; depth + 1 < f->last; depth++)
         for (size_t i = s->kept.len; i-- > 0 && f->nmaterialised < GROUP_MAX_STORED;) {
             group_kept *k = s->kept.data[i];
             int stages = 0;
-            if (k->t->depth != depth || k->t->ndim != f->ndim || !stages_same(f->ndim, k->t->sizes, f->sizes)) continue;
+            if (k->t->depth != depth || k->t->ndim != f->ndim ||
+                !stages_same(f->ndim, k->t->sizes, f->sizes))
+                continue;
             if (stages_cost_of(f, k->t) < least) continue;
             for (int p = depth + 1; p <= f->last; p++) stages += stages_needs(f, p, k);
             group_materialised place;
-            if (stages > 1 && stages_find_place(f, k, local, &place)) f->materialised[f->nmaterialised++] = place;
+            if (stages > 1 && stages_find_place(f, k, local, &place))
+                f->materialised[f->nmaterialised++] = place;
         }
 }
 
@@ -409,6 +435,7 @@ void group_stages_use(group_stages *f, int stage) {
 }
 
 void group_stages_forget(group_stages *f) {
-    for (int i = 0; i < f->nmaterialised; i++) group_bind_kept(f->s, f->materialised[i].kept, NULL, NULL);
+    for (int i = 0; i < f->nmaterialised; i++)
+        group_bind_kept(f->s, f->materialised[i].kept, NULL, NULL);
     lazy_forget(&f->s->l);
 }

@@ -2,15 +2,16 @@
 /*
  * group_walk.c - which memory a value reads, and how the addresses move with the indices.
  *
- * Method: the value is asked for at indices that are variables of a nest that is thrown away, and the loads in the
- * expression are taken apart: an address is a sum of products, and what an index is multiplied by is its step. Steps
- * are compared as expressions, which is enough as equal sizes are one expression (group_internal.h) and products are
- * made once (group_mul). Asking tensors for their strides instead would need each kind of view to know how to answer.
+ * Method: the value is asked for at indices that are variables of a nest that is thrown away, and
+ * the loads in the expression are taken apart: an address is a sum of products, and what an index
+ * is multiplied by is its step. Steps are compared as expressions, which is enough as equal sizes
+ * are one expression (group_internal.h) and products are made once (group_mul). Asking tensors for
+ * their strides instead would need each kind of view to know how to answer.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
 
-/* ---- steps ------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static bool walk_depends(const nest_expr *e, const nest_expr *var) {
     if (e->op == NEST_VAR) return e->u.var == var->u.var;
@@ -38,7 +39,7 @@ static nest_expr *walk_step(group_state *s, nest_expr *e, const nest_expr *var) 
     return moving ? group_mul(s, moving, left ? y : x) : NULL;
 }
 
-/* ---- loads ------------------------------------------------------------------------------ */
+/* ---- loads ----------------------------------------------------------------------------------- */
 
 static void walk_load(group_state *s, group_walk *w, nest_expr *load) {
     if (w->nloads == GROUP_MAX_LOADS) {
@@ -88,7 +89,7 @@ void group_walk_end(group_state *s, group_walk *w) {
     lazy_forget(&s->l);
 }
 
-/* ---- loops ------------------------------------------------------------------------------ */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 bool group_same(const nest_expr *x, const nest_expr *y) {
     if (x == y) return true;
@@ -96,7 +97,8 @@ bool group_same(const nest_expr *x, const nest_expr *y) {
     if (x->op == NEST_CONST) return x->u.i == y->u.i;
     if (x->op == NEST_INPUT) return x->u.input == y->u.input;
     if (x->op == NEST_VAR) return x->u.var == y->u.var;
-    if (x->op == NEST_LOAD || x->op == NEST_CALL || x->nargs == 0 || x->nargs != y->nargs) return false;
+    if (x->op == NEST_LOAD || x->op == NEST_CALL || x->nargs == 0 || x->nargs != y->nargs)
+        return false;
     for (int i = 0; i < x->nargs; i++)
         if (!group_same(x->args[i], y->args[i])) return false;
     return true;
@@ -108,25 +110,27 @@ static int walk_var(const group_walk *w, const nest_expr *e) {
     return -1;
 }
 
-nest_expr *group_walk_put(group_state *s, const group_walk *w, nest_expr *e, nest_expr *const *with) {
+nest_expr *group_walk_put(group_state *s, const group_walk *w, nest_expr *e,
+                          nest_expr *const *with) {
     int var = walk_var(w, e);
     if (var >= 0) return with[var];
     if (e->nargs != 2) return e;
-    nest_expr *x = group_walk_put(s, w, e->args[0], with), *y = group_walk_put(s, w, e->args[1], with);
+    nest_expr *x = group_walk_put(s, w, e->args[0], with),
+              *y = group_walk_put(s, w, e->args[1], with);
     return x == e->args[0] && y == e->args[1] ? e : nest_binary(s->l.n, e->op, x, y);
 }
 
-bool group_walk_is(const group_walk *w, const nest_expr *pattern, nest_expr *const *with, const nest_expr *e) {
+bool group_walk_is(const group_walk *w, const nest_expr *pattern, nest_expr *const *with,
+                   const nest_expr *e) {
     int var = walk_var(w, pattern);
     if (var >= 0) return with[var] == e;
     if (pattern->nargs != 2) return group_same(pattern, e);
-    return pattern->op == e->op && e->nargs == 2 && group_walk_is(w, pattern->args[0], with, e->args[0]) &&
+    return pattern->op == e->op && e->nargs == 2 &&
+           group_walk_is(w, pattern->args[0], with, e->args[0]) &&
            group_walk_is(w, pattern->args[1], with, e->args[1]);
 }
 
-static bool walk_is_one(const nest_expr *e) {
-    return e->op == NEST_CONST && e->u.i == 1;
-}
+static bool walk_is_one(const nest_expr *e) { return e->op == NEST_CONST && e->u.i == 1; }
 
 /* Dims of size 1 join on either side, so the last dim of a loop is the last that is not 1. */
 int group_loops(group_state *s, const group_walk *w, int first, int end, group_loop *out) {
@@ -141,13 +145,13 @@ int group_loops(group_state *s, const group_walk *w, int first, int end, group_l
         }
         if (joins)
             *before = (group_loop){before->first, d, group_mul(s, before->extent, w->sizes[d])};
-        else
-            out[n++] = (group_loop){d, d, w->sizes[d]};
+        else out[n++] = (group_loop){d, d, w->sizes[d]};
     }
     return n;
 }
 
-nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes, nest_expr *const *index) {
+nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes,
+                         nest_expr *const *index) {
     nest_expr *step = lazy_one(&s->l), *parts[LAZY_MAX_DIMS], *at = lazy_zero(&s->l);
     for (int d = ndim - 1; d >= 0; d--) {
         parts[d] = nest_mul(s->l.n, index[d], step);

@@ -2,8 +2,9 @@
 /*
  * lazy.c - lazy tensors: leaves, broadcasting, conversion, and the arguments of operators.
  *
- * Method: an element is asked for by index expressions. Equal questions get equal answers (the memo), so a value that a
- * graph uses ten times stands ten times in one expression as one node, which the emitter evaluates once.
+ * Method: an element is asked for by index expressions. Equal questions get equal answers (the
+ * memo), so a value that a graph uses ten times stands ten times in one expression as one node,
+ * which the emitter evaluates once.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy_internal.h"
@@ -12,7 +13,7 @@
 
 enum { LAZY_MEMOS = 2, LAZY_MAX_COST = 1 << 20 };
 
-/* ---- asking ----------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static lazy_memo *lazy_find_memo(const lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     for (int i = 0; i < LAZY_MEMOS; i++) {
@@ -30,7 +31,8 @@ nest_expr *lazy_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     nest_type_of(t->dt, &type);
     if (l->failed || ++l->steps > LAZY_MAX_STEPS || arena_failed(l->a)) {
         l->failed = true;
-        return nest_is_float(type) ? nest_const_float(l->n, type, 0) : nest_const_int(l->n, type, 0);
+        return nest_is_float(type) ? nest_const_float(l->n, type, 0)
+                                   : nest_const_int(l->n, type, 0);
     }
     nest_expr *x = t->at(l, t, index);
     t->memo[1] = t->memo[0];
@@ -41,9 +43,10 @@ nest_expr *lazy_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     return x;
 }
 
-/* ---- making ----------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-lazy_tensor *lazy_new(lazy *l, dtype dt, int ndim, nest_expr *const *sizes, lazy_at_fn at, void *impl) {
+lazy_tensor *lazy_new(lazy *l, dtype dt, int ndim, nest_expr *const *sizes, lazy_at_fn at,
+                      void *impl) {
     lazy_tensor *t = arena_new(l->a, lazy_tensor);
     t->dt = dt;
     t->ndim = ndim;
@@ -61,12 +64,8 @@ void lazy_add_input(lazy_tensor *t, const lazy_tensor *input) {
     t->cost = t->cost + input->cost > LAZY_MAX_COST ? LAZY_MAX_COST : t->cost + input->cost;
 }
 
-nest_expr *lazy_zero(lazy *l) {
-    return l->zero ? l->zero : (l->zero = nest_int(l->n, 0));
-}
-nest_expr *lazy_one(lazy *l) {
-    return l->one ? l->one : (l->one = nest_int(l->n, 1));
-}
+nest_expr *lazy_zero(lazy *l) { return l->zero ? l->zero : (l->zero = nest_int(l->n, 0)); }
+nest_expr *lazy_one(lazy *l) { return l->one ? l->one : (l->one = nest_int(l->n, 1)); }
 
 typedef struct lazy_leaf {
     nest_buffer *buffer;
@@ -76,13 +75,14 @@ typedef struct lazy_leaf {
 static nest_expr *lazy_buffer_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     const lazy_leaf *leaf = t->impl;
     nest_expr *at = leaf->offset ? leaf->offset : lazy_zero(l);
-    for (int i = 0; i < t->ndim; i++) at = nest_add(l->n, at, nest_mul(l->n, index[i], leaf->strides[i]));
+    for (int i = 0; i < t->ndim; i++)
+        at = nest_add(l->n, at, nest_mul(l->n, index[i], leaf->strides[i]));
     nest_expr *elsewhere = l->load ? l->load(l->ctx, leaf->buffer, at) : NULL;
     return elsewhere ? elsewhere : nest_load(l->n, leaf->buffer, at);
 }
 
-lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *sizes, nest_expr *const *strides,
-                         nest_expr *offset) {
+lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *sizes,
+                         nest_expr *const *strides, nest_expr *offset) {
     lazy_leaf *leaf = arena_new(l->a, lazy_leaf);
     leaf->buffer = b;
     leaf->offset = offset;
@@ -105,13 +105,16 @@ lazy_tensor *lazy_scalar(lazy *l, dtype dt, nest_expr *value) {
 }
 
 lazy_tensor *lazy_number(lazy *l, nest_expr *value) {
-    dtype dt = value->type == NEST_BOOL ? DT_BOOL : nest_is_float(value->type) ? DT_FLOAT64 : DT_INT64;
-    lazy_tensor *t = lazy_scalar(l, dt, nest_cast(l->n, dt == DT_FLOAT64 ? NEST_F64 : value->type, value));
+    dtype dt = value->type == NEST_BOOL     ? DT_BOOL
+               : nest_is_float(value->type) ? DT_FLOAT64
+                                            : DT_INT64;
+    lazy_tensor *t = lazy_scalar(l, dt,
+                                 nest_cast(l->n, dt == DT_FLOAT64 ? NEST_F64 : value->type, value));
     t->is_number = true;
     return t;
 }
 
-/* ---- conversion ------------------------------------------------------------------------- */
+/* ---- conversion ------------------------------------------------------------------------------ */
 
 nest_expr *lazy_round(lazy *l, nest_expr *x, dtype dt) {
     if (dt != DT_FLOAT16 && dt != DT_BFLOAT16) return x;
@@ -154,7 +157,7 @@ lazy_tensor *lazy_cast(lazy *l, const lazy_tensor *t, dtype dt) {
     return c;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 nest_expr *lazy_size(lazy *l, nest_op op, nest_expr *x, nest_expr *y) {
     int64_t a = 0, b = 0, r;
@@ -207,8 +210,8 @@ static bool lazy_stays(lazy *l, nest_expr *x, nest_expr *to) {
     return x == to || (!lazy_const_one(x) && lazy_same_size(l, x, to));
 }
 
-void lazy_broadcast_index(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes, nest_expr *const *index,
-                          nest_expr **out) {
+void lazy_broadcast_index(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes,
+                          nest_expr *const *index, nest_expr **out) {
     int shift = ndim - t->ndim;
     for (int i = 0; i < t->ndim; i++)
         out[i] = lazy_stays(l, t->sizes[i], sizes[i + shift]) ? index[i + shift] : lazy_zero(l);
@@ -224,7 +227,8 @@ static nest_expr *lazy_meet(lazy *l, nest_expr *x, nest_expr *y) {
     return lazy_is_one(l, y) ? x : NULL;
 }
 
-bool lazy_broadcast_sizes(lazy *l, int n, const lazy_tensor *const *ts, int *ndim, nest_expr **sizes) {
+bool lazy_broadcast_sizes(lazy *l, int n, const lazy_tensor *const *ts, int *ndim,
+                          nest_expr **sizes) {
     *ndim = 0;
     for (int i = 0; i < n; i++)
         if (ts[i]->ndim > *ndim) *ndim = ts[i]->ndim;
@@ -240,7 +244,7 @@ bool lazy_broadcast_sizes(lazy *l, int n, const lazy_tensor *const *ts, int *ndi
     return true;
 }
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* A tensor constant of one element is its value. */
 static const lazy_tensor *lazy_constant_tensor(lazy *l, const tensor *t) {
@@ -328,7 +332,8 @@ bool lazy_arg_ints(lazy *l, const lazy_arg *a, int max, int *n, int64_t *out) {
     if (max > LAZY_MAX_DIMS * 2) max = LAZY_MAX_DIMS * 2;
     if (!lazy_arg_exprs(l, a, max, n, list)) return false;
     for (int i = 0; i < *n; i++)
-        if (!lazy_is_const(list[i], &out[i]) && !(l->pin && l->pin(l->ctx, list[i], &out[i]))) return false;
+        if (!lazy_is_const(list[i], &out[i]) && !(l->pin && l->pin(l->ctx, list[i], &out[i])))
+            return false;
     return true;
 }
 
@@ -339,7 +344,7 @@ bool lazy_wrap_dim(int64_t dim, int ndim, int *out) {
     return true;
 }
 
-/* ---- operators -------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 lazy_tensor *lazy_apply(lazy *l, const node *n, const lazy_arg *args) {
     fusible_kind kind = n->kind == N_OP ? op_fusible(n->op) : FUSIBLE_NONE;

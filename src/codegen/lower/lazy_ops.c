@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with which arithmetic.
+ * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with
+ * which arithmetic.
  *
- * Operators whose row says CALLS are calls of their scalar function. Others have a rule here, by name (op.lowered). Most rules are: so many operands that
- * are promoted together, so many numbers, a dtype class, an emitter. The others have a maker of their own, which mirrors the operator in runtime/kernels/pointwise_*.c.
+ * Operators whose row says CALLS are calls of their scalar function. Others have a rule here, by
+ * name (op.lowered). Most rules are: so many operands that are promoted together, so many numbers,
+ * a dtype class, an emitter. The others have a maker of their own, which mirrors the operator in
+ * runtime/kernels/pointwise_*.c.
  * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
  * Tests: tests/unit/test_group.c
  */
@@ -33,7 +36,7 @@ struct ops_rule {
     bool exact;
 };
 
-/* ---- the tensor ------------------------------------------------------------------------- */
+/* ---- the tensor ------------------------------------------------------------------------------ */
 
 typedef struct ops_tensor {
     lazy_emitter e;
@@ -64,11 +67,13 @@ static int ops_cost(const lazy_emitter *e) {
 }
 
 lazy_tensor *lazy_pointwise(lazy *l, const lazy_emitter *e, dtype compute, dtype result, int n,
-                            const lazy_tensor *const *operands, const dtype *dtypes, nest_expr *const *numbers) {
+                            const lazy_tensor *const *operands, const dtype *dtypes,
+                            nest_expr *const *numbers) {
     nest_expr *sizes[LAZY_MAX_DIMS];
     nest_type type;
     int ndim;
-    if (n > LAZY_MAX_INPUTS || !nest_type_of(compute, &type) || !nest_type_of(result, &type)) return NULL;
+    if (n > LAZY_MAX_INPUTS || !nest_type_of(compute, &type) || !nest_type_of(result, &type))
+        return NULL;
     if (!lazy_broadcast_sizes(l, n, operands, &ndim, sizes)) return NULL;
     ops_tensor *p = arena_new(l->a, ops_tensor);
     p->e = *e;
@@ -89,23 +94,24 @@ dtype lazy_promote(int n, const lazy_tensor *const *operands) {
         const lazy_tensor *t = operands[i];
         if (t->is_number)
             promotion_add(&p, t->dt == DT_FLOAT64 ? DT_FLOAT32 : t->dt, OPERAND_NUMBER);
-        else
-            promotion_add(&p, t->dt, t->ndim > 0 ? OPERAND_TENSOR : OPERAND_ZERO_DIM);
+        else promotion_add(&p, t->dt, t->ndim > 0 ? OPERAND_TENSOR : OPERAND_ZERO_DIM);
     }
     return promotion_result(&p);
 }
 
 lazy_tensor *lazy_call(lazy *l, const char *function, const lazy_tensor *t) {
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, function, 0, 1, false}, t->dt, t->dt, 1, &t, NULL, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, function, 0, 1, false}, t->dt, t->dt,
+                          1, &t, NULL, NULL);
 }
 
 lazy_tensor *lazy_binary(lazy *l, nest_op op, const lazy_tensor *x, const lazy_tensor *y) {
     const lazy_tensor *both[2] = {x, y};
     dtype dt = lazy_promote(2, both);
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, op, 2, false}, dt, dt, 2, both, NULL, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, op, 2, false}, dt, dt, 2, both,
+                          NULL, NULL);
 }
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool ops_accepts(const char *classes, dtype dt) {
     nest_type type;
@@ -119,11 +125,10 @@ static bool ops_operands(lazy *l, int n, const lazy_arg *args, const lazy_tensor
     return true;
 }
 
-static bool ops_is_bool(const lazy_tensor *t) {
-    return t->dt == DT_BOOL;
-}
+static bool ops_is_bool(const lazy_tensor *t) { return t->dt == DT_BOOL; }
 
-/* A Scalar argument as an element of dtype dt: not rounded to half; a float for an integer dtype must be constant. */
+/* A Scalar argument as an element of dtype dt: not rounded to half; a float for an integer dtype
+ * must be constant. */
 static nest_expr *ops_number(lazy *l, const lazy_arg *a, dtype dt) {
     const lazy_tensor *t = lazy_arg_tensor(l, a);
     if (!t || !t->is_number) return NULL;
@@ -132,24 +137,27 @@ static nest_expr *ops_number(lazy *l, const lazy_arg *a, dtype dt) {
     return t->dt == DT_FLOAT64 && dtype_is_integral(dt) && x->op != NEST_CONST ? NULL : x;
 }
 
-/* May the number be turned into dt without a complaint? Numbers that are not constant: into dtypes that hold all of theirs. */
+/* May the number be turned into dt without a complaint? Numbers that are not constant: into dtypes
+ * that hold all of theirs. */
 static bool ops_number_fits(lazy *l, const lazy_arg *a, dtype dt) {
     double x;
     const lazy_tensor *t = lazy_arg_tensor(l, a);
     if (!t || !t->is_number) return false;
-    if (!lazy_arg_float(a, &x)) return dt == DT_BOOL || dt == DT_FLOAT64 || (dt == DT_INT64 && t->dt != DT_FLOAT64);
+    if (!lazy_arg_float(a, &x))
+        return dt == DT_BOOL || dt == DT_FLOAT64 || (dt == DT_INT64 && t->dt != DT_FLOAT64);
     return (dt == DT_INT64 && t->dt != DT_FLOAT64) || dtype_fits(dt, x);
 }
 
-static nest_expr *ops_constant(lazy *l, dtype dt, double x) {
-    return lazy_const(l, dt, x);
-}
+static nest_expr *ops_constant(lazy *l, dtype dt, double x) { return lazy_const(l, dt, x); }
 
-static lazy_tensor *ops_finish(lazy *l, const ops_rule *r, dtype dt, int n, const lazy_tensor *const *operands,
-                               nest_expr *const *numbers, int nnumbers) {
+static lazy_tensor *ops_finish(lazy *l, const ops_rule *r, dtype dt, int n,
+                               const lazy_tensor *const *operands, nest_expr *const *numbers,
+                               int nnumbers) {
     lazy_emitter e = {r->emit, r->function, r->op, n + nnumbers, r->exact};
-    if (r->emit != lazy_emit_call && r->emit != lazy_emit_test && r->emit != lazy_emit_minmax) e.call = NULL;
-    return lazy_pointwise(l, &e, dt, r->kind == OPS_TEST ? DT_BOOL : dt, n, operands, NULL, numbers);
+    if (r->emit != lazy_emit_call && r->emit != lazy_emit_test && r->emit != lazy_emit_minmax)
+        e.call = NULL;
+    return lazy_pointwise(l, &e, dt, r->kind == OPS_TEST ? DT_BOOL : dt, n, operands, NULL,
+                          numbers);
 }
 
 /* The common case. */
@@ -167,25 +175,30 @@ static lazy_tensor *ops_plain(lazy *l, const ops_rule *r, const op *o, const laz
 }
 
 /* With another function than the row's name says. */
-static lazy_tensor *ops_with(lazy *l, const char *function, lazy_emit_fn *emit, nest_op op, dtype dt, int n,
-                             const lazy_tensor *const *x) {
-    return ops_finish(l, &(ops_rule){.function = function, .emit = emit, .op = op}, dt, n, x, NULL, 0);
+static lazy_tensor *ops_with(lazy *l, const char *function, lazy_emit_fn *emit, nest_op op,
+                             dtype dt, int n, const lazy_tensor *const *x) {
+    return ops_finish(l, &(ops_rule){.function = function, .emit = emit, .op = op}, dt, n, x, NULL,
+                      0);
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* x + alpha y, x - alpha y */
-static lazy_tensor *ops_sum(lazy *l, nest_op op, const lazy_tensor *x, const lazy_tensor *y, const lazy_arg *alpha) {
+static lazy_tensor *ops_sum(lazy *l, nest_op op, const lazy_tensor *x, const lazy_tensor *y,
+                            const lazy_arg *alpha) {
     const lazy_tensor *both[2] = {x, y}, *scale = lazy_arg_tensor(l, alpha);
     dtype dt = lazy_promote(2, both);
-    if (!scale || !ops_accepts("fib", dt) || (op == NEST_SUB && (ops_is_bool(x) || ops_is_bool(y)))) return NULL;
+    if (!scale || !ops_accepts("fib", dt) || (op == NEST_SUB && (ops_is_bool(x) || ops_is_bool(y))))
+        return NULL;
     double value;
     bool plain = lazy_arg_float(alpha, &value) && value == 1;
-    if ((scale->dt == DT_BOOL && dt != DT_BOOL) || (scale->dt == DT_FLOAT64 && dtype_is_integral(dt))) return NULL;
+    if ((scale->dt == DT_BOOL && dt != DT_BOOL) ||
+        (scale->dt == DT_FLOAT64 && dtype_is_integral(dt)))
+        return NULL;
     if (plain) return ops_with(l, NULL, lazy_emit_op, op, dt, 2, both);
     nest_expr *number = ops_number(l, alpha, dt);
-    return number ? lazy_pointwise(l, &(lazy_emitter){lazy_emit_scaled, NULL, op, 3, false}, dt, dt, 2, both, NULL,
-                                   &number)
+    return number ? lazy_pointwise(l, &(lazy_emitter){lazy_emit_scaled, NULL, op, 3, false}, dt, dt,
+                                   2, both, NULL, &number)
                   : NULL;
 }
 static lazy_tensor *ops_add(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
@@ -219,7 +232,8 @@ static lazy_tensor *ops_remainder(lazy *l, const ops_rule *r, const op *o, const
 static lazy_tensor *ops_div_mode(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     if (args[2].t || args[2].items) return NULL;
     if (args[2].constant.tag == V_NONE)
-        return ops_plain(l, &(ops_rule){"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV}, o, args);
+        return ops_plain(
+            l, &(ops_rule){"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV}, o, args);
     (void)r;
     if (args[2].constant.tag != V_STR) return NULL;
     const char *mode = args[2].constant.u.str->bytes;
@@ -249,33 +263,41 @@ static lazy_tensor *ops_pow(lazy *l, const ops_rule *r, const op *o, const lazy_
     if (x[1]->is_number) {
         int64_t whole;
         if (dtype_is_integral(dt) && (!lazy_arg_int(l, &args[1], &whole) || whole < 0)) return NULL;
-        lazy_tensor *known = lazy_arg_float(&args[1], &exponent) ? ops_power(l, x[0], exponent, dt) : NULL;
+        lazy_tensor *known = lazy_arg_float(&args[1], &exponent) ? ops_power(l, x[0], exponent, dt)
+                                                                 : NULL;
         if (known) return known;
     }
-    return ops_with(l, "pow", x[1]->is_number && dtype_is_float(dt) ? lazy_emit_pow_number : lazy_emit_call, NEST_CALL, dt, 2, x);
+    return ops_with(l, "pow",
+                    x[1]->is_number && dtype_is_float(dt) ? lazy_emit_pow_number : lazy_emit_call,
+                    NEST_CALL, dt, 2, x);
 }
 
 /* addcmul, addcdiv: self + value * tensor1 * tensor2, ... / tensor2 */
 static lazy_tensor *ops_addc(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     const lazy_tensor *x[3];
     if (!ops_operands(l, 3, args, x)) return NULL;
-    if (r->op == NEST_DIV && dtype_is_integral(x[1]->dt) && dtype_is_integral(x[2]->dt)) return NULL;
+    if (r->op == NEST_DIV && dtype_is_integral(x[1]->dt) && dtype_is_integral(x[2]->dt))
+        return NULL;
     return ops_plain(l, r, o, args);
 }
 
 static lazy_tensor *ops_lerp(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x[3];
-    if (!ops_operands(l, 3, args, x) || x[0]->dt != x[1]->dt || (!x[2]->is_number && x[2]->dt != x[0]->dt)) return NULL;
+    if (!ops_operands(l, 3, args, x) || x[0]->dt != x[1]->dt ||
+        (!x[2]->is_number && x[2]->dt != x[0]->dt))
+        return NULL;
     return dtype_is_float(x[0]->dt) ? ops_finish(l, r, x[0]->dt, 3, x, NULL, 0) : NULL;
 }
 
-/* ---- selection -------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
-static lazy_tensor *ops_select(lazy *l, const lazy_tensor *mask, const lazy_tensor *a, const lazy_tensor *b, dtype dt) {
+static lazy_tensor *ops_select(lazy *l, const lazy_tensor *mask, const lazy_tensor *a,
+                               const lazy_tensor *b, dtype dt) {
     const lazy_tensor *x[3] = {mask, a, b};
     const dtype dtypes[3] = {DT_BOOL, dt, dt};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_where, NULL, NEST_SELECT, 3, true}, dt, dt, 3, x, dtypes, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_where, NULL, NEST_SELECT, 3, true}, dt, dt,
+                          3, x, dtypes, NULL);
 }
 static lazy_tensor *ops_where(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)r;
@@ -289,17 +311,24 @@ static lazy_tensor *ops_masked_fill(lazy *l, const ops_rule *r, const op *o, con
     (void)r;
     (void)o;
     const lazy_tensor *x[3];
-    if (!ops_operands(l, 3, args, x) || x[1]->dt != DT_BOOL || x[2]->ndim > 0 || !ops_accepts("fib", x[0]->dt))
+    if (!ops_operands(l, 3, args, x) || x[1]->dt != DT_BOOL || x[2]->ndim > 0 ||
+        !ops_accepts("fib", x[0]->dt))
         return NULL;
-    if (x[2]->is_number && !ops_number_fits(l, &args[2], x[0]->dt) && !dtype_is_float(x[0]->dt)) return NULL;
+    if (x[2]->is_number && !ops_number_fits(l, &args[2], x[0]->dt) && !dtype_is_float(x[0]->dt))
+        return NULL;
     return ops_select(l, x[1], x[2], x[0], x[0]->dt);
 }
 
 static double ops_lowest(dtype dt) {
-    return dt == DT_UINT8 ? 0 : dt == DT_INT8 ? -128 : dt == DT_INT16 ? -32768 : dt == DT_INT32 ? -0x1p31 : -0x1p63;
+    return dt == DT_UINT8   ? 0
+           : dt == DT_INT8  ? -128
+           : dt == DT_INT16 ? -32768
+           : dt == DT_INT32 ? -0x1p31
+                            : -0x1p63;
 }
 /* low, high: NULL where there is no bound. */
-static lazy_tensor *ops_clamp_to(lazy *l, const lazy_tensor *self, const lazy_arg *low, const lazy_arg *high) {
+static lazy_tensor *ops_clamp_to(lazy *l, const lazy_tensor *self, const lazy_arg *low,
+                                 const lazy_arg *high) {
     const lazy_tensor *x[3] = {self}, *bounds[2] = {NULL};
     const lazy_arg *given[2] = {low, high};
     bool tensors = false;
@@ -315,14 +344,17 @@ static lazy_tensor *ops_clamp_to(lazy *l, const lazy_tensor *self, const lazy_ar
         if (!bounds[k]) {
             double open = dtype_is_float(dt) ? -__builtin_inf() : ops_lowest(dt);
             if (k) open = dtype_is_float(dt) ? __builtin_inf() : dt == DT_UINT8 ? 255 : -(open + 1);
-            nest_expr *bound = dt == DT_INT64 && k ? nest_int(l->n, INT64_MAX) : ops_constant(l, dt, open);
+            nest_expr *bound = dt == DT_INT64 && k ? nest_int(l->n, INT64_MAX)
+                                                   : ops_constant(l, dt, open);
             bounds[k] = lazy_scalar(l, dt, bound);
-        } else if (bounds[k]->is_number && !tensors && !ops_number_fits(l, given[k], dt) && !dtype_is_float(dt)) {
+        } else if (bounds[k]->is_number && !tensors && !ops_number_fits(l, given[k], dt) &&
+                   !dtype_is_float(dt)) {
             return NULL;
         }
     }
     const lazy_tensor *all[3] = {self, bounds[0], bounds[1]};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, true}, dt, dt, 3, all, NULL, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, true}, dt, dt,
+                          3, all, NULL, NULL);
 }
 static lazy_tensor *ops_clamp(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
@@ -336,7 +368,8 @@ static lazy_tensor *ops_clamp(lazy *l, const ops_rule *r, const op *o, const laz
 /* hardtanh(self, min_val, max_val), relu6(self): the dtype stays. */
 static lazy_tensor *ops_hardtanh(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
-    static const lazy_arg six[2] = {{.constant = {.tag = V_INT, .u.i = 0}}, {.constant = {.tag = V_INT, .u.i = 6}}};
+    static const lazy_arg six[2] = {{.constant = {.tag = V_INT, .u.i = 0}},
+                                    {.constant = {.tag = V_INT, .u.i = 6}}};
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     const lazy_arg *bounds = strcmp(r->function, "relu6") ? args + 1 : six;
     nest_expr *numbers[2];
@@ -346,11 +379,11 @@ static lazy_tensor *ops_hardtanh(lazy *l, const ops_rule *r, const op *o, const 
         if (x->dt == DT_UINT8 && (!lazy_arg_float(&bounds[k], &value) || value < 0)) return NULL;
         if (!(numbers[k] = ops_number(l, &bounds[k], x->dt))) return NULL;
     }
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, false}, x->dt, x->dt, 1, &x, NULL,
-                          numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, false}, x->dt,
+                          x->dt, 1, &x, NULL, numbers);
 }
 
-/* ---- functions with modes --------------------------------------------------------------- */
+/* ---- functions with modes -------------------------------------------------------------------- */
 
 static lazy_tensor *ops_gelu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)r;
@@ -371,7 +404,8 @@ static lazy_tensor *ops_elu(lazy *l, const ops_rule *r, const op *o, const lazy_
            input = 1; /* of selu */
     if (!x || !dtype_is_float(x->dt)) return NULL;
     if (!strcmp(r->function, "elu")) {
-        if (!lazy_arg_float(&args[1], &alpha) || !lazy_arg_float(&args[2], &scale) || !lazy_arg_float(&args[3], &input))
+        if (!lazy_arg_float(&args[1], &alpha) || !lazy_arg_float(&args[2], &scale) ||
+            !lazy_arg_float(&args[3], &input))
             return NULL;
     } else if (!strcmp(r->function, "celu")) {
         if (!lazy_arg_float(&args[1], &alpha) || alpha == 0) return NULL;
@@ -380,8 +414,8 @@ static lazy_tensor *ops_elu(lazy *l, const ops_rule *r, const op *o, const lazy_
     nest_expr *numbers[3] = {ops_constant(l, x->dt, alpha * scale), ops_constant(l, x->dt, scale),
                              ops_constant(l, x->dt, input)};
     if (!strcmp(r->function, "celu")) numbers[0] = ops_constant(l, x->dt, alpha);
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "elu", NEST_CALL, 4, false}, x->dt, x->dt, 1, &x, NULL,
-                          numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "elu", NEST_CALL, 4, false}, x->dt,
+                          x->dt, 1, &x, NULL, numbers);
 }
 
 static lazy_tensor *ops_softshrink(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
@@ -397,15 +431,15 @@ static lazy_tensor *ops_test(lazy *l, const ops_rule *r, const op *o, const lazy
     if (!strcmp(r->function, "signbit")) {
         if (x->dt != DT_BOOL && x->dt != DT_UINT8) {
             const lazy_tensor *both[2] = {x, lazy_scalar(l, x->dt, ops_constant(l, x->dt, 0))};
-            return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, NEST_LT, 2, true}, x->dt, DT_BOOL, 2, both,
-                                  NULL, NULL);
+            return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, NEST_LT, 2, true}, x->dt,
+                                  DT_BOOL, 2, both, NULL, NULL);
         }
     }
     nest_expr *answer = nest_const_int(l->n, NEST_BOOL, !strcmp(r->function, "isfinite"));
     const lazy_tensor *both[2] = {lazy_scalar(l, DT_BOOL, answer), x};
     const dtype dtypes[2] = {DT_BOOL, x->dt};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, DT_BOOL, DT_BOOL, 2, both,
-                          dtypes, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, DT_BOOL,
+                          DT_BOOL, 2, both, dtypes, NULL);
 }
 
 /* Rounding leaves integers alone. */
@@ -414,7 +448,8 @@ static lazy_tensor *ops_rounding(lazy *l, const ops_rule *r, const op *o, const 
     if (!x || !dtype_is_int(x->dt)) return x ? ops_plain(l, r, o, args) : NULL;
     return lazy_cast(l, x, x->dt);
 }
-static lazy_tensor *ops_round_decimals(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
+static lazy_tensor *ops_round_decimals(lazy *l, const ops_rule *r, const op *o,
+                                       const lazy_arg *args) {
     (void)r;
     (void)o;
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
@@ -426,8 +461,8 @@ static lazy_tensor *ops_round_decimals(lazy *l, const ops_rule *r, const op *o, 
     double ten = 1;
     for (int64_t i = decimals < 0 ? -decimals : decimals; i > 0; i--) ten *= 10;
     nest_expr *numbers[2] = {ops_constant(l, x->dt, ten), ops_constant(l, x->dt, decimals < 0)};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "round_decimals", NEST_CALL, 3, false}, x->dt, x->dt, 1,
-                          &x, NULL, numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "round_decimals", NEST_CALL, 3, false},
+                          x->dt, x->dt, 1, &x, NULL, numbers);
 }
 
 /* nan_to_num(self, nan, posinf, neginf): absent bounds are the dtype's largest and lowest. */
@@ -444,12 +479,12 @@ static lazy_tensor *ops_nan_to_num(lazy *l, const ops_rule *r, const op *o, cons
     double defaults[3] = {0, high, -high};
     nest_expr *numbers[3];
     for (int k = 0; k < 3; k++) {
-        numbers[k] =
-            lazy_arg_is_none(&args[k + 1]) ? ops_constant(l, x->dt, defaults[k]) : ops_number(l, &args[k + 1], x->dt);
+        numbers[k] = lazy_arg_is_none(&args[k + 1]) ? ops_constant(l, x->dt, defaults[k])
+                                                    : ops_number(l, &args[k + 1], x->dt);
         if (!numbers[k]) return NULL;
     }
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "nan_to_num", NEST_CALL, 4, false}, x->dt, x->dt, 1, &x,
-                          NULL, numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "nan_to_num", NEST_CALL, 4, false},
+                          x->dt, x->dt, 1, &x, NULL, numbers);
 }
 
 static lazy_tensor *ops_logit(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
@@ -461,7 +496,7 @@ static lazy_tensor *ops_logit(lazy *l, const ops_rule *r, const op *o, const laz
     return ops_plain(l, &with, o, args);
 }
 
-/* ---- channels --------------------------------------------------------------------------- */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 /* A vector as a tensor of ndim dims, its element c at index c of dim 1. */
 static const lazy_tensor *ops_channels(lazy *l, const lazy_tensor *v, const lazy_tensor *x) {
@@ -473,7 +508,8 @@ static const lazy_tensor *ops_channels(lazy *l, const lazy_tensor *v, const lazy
 static lazy_tensor *ops_prelu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x[2];
-    if (!ops_operands(l, 2, args, x) || x[0]->dt != x[1]->dt || !dtype_is_float(x[0]->dt) || x[1]->ndim > 1)
+    if (!ops_operands(l, 2, args, x) || x[0]->dt != x[1]->dt || !dtype_is_float(x[0]->dt) ||
+        x[1]->ndim > 1)
         return NULL;
     if (x[1]->ndim == 1 && lazy_is_one(l, x[1]->sizes[0])) {
         x[1] = lazy_map(l, x[1], 0, NULL, (const int[]){-1}, NULL, NULL);
@@ -486,7 +522,8 @@ static lazy_tensor *ops_batch_norm(lazy *l, const ops_rule *r, const op *o, cons
     (void)o;
     const lazy_tensor *x[5];
     bool training;
-    if (!(x[0] = lazy_arg_tensor(l, &args[0])) || !dtype_is_float(x[0]->dt) || x[0]->ndim < 2) return NULL;
+    if (!(x[0] = lazy_arg_tensor(l, &args[0])) || !dtype_is_float(x[0]->dt) || x[0]->ndim < 2)
+        return NULL;
     if (!lazy_arg_bool(l, &args[5], &training) || training) return NULL;
     dtype dt = x[0]->dt, wide = dt == DT_FLOAT64 ? dt : DT_FLOAT32;
     for (int i = 1; i < 5; i++) {
@@ -494,7 +531,8 @@ static lazy_tensor *ops_batch_norm(lazy *l, const ops_rule *r, const op *o, cons
             x[i] = lazy_scalar(l, wide, ops_constant(l, wide, i == 1));
             continue;
         }
-        if (!(x[i] = lazy_arg_tensor(l, &args[i])) || (x[i]->dt != dt && x[i]->dt != wide)) return NULL;
+        if (!(x[i] = lazy_arg_tensor(l, &args[i])) || (x[i]->dt != dt && x[i]->dt != wide))
+            return NULL;
         if (!(x[i] = ops_channels(l, x[i], x[0]))) return NULL;
     }
     nest_expr *eps = ops_number(l, &args[7], wide);
@@ -506,9 +544,14 @@ static lazy_tensor *ops_scale_last(lazy *l, const ops_rule *r, const op *o, cons
     (void)o;
     const lazy_tensor *x[3];
     int64_t spatial;
-    if (!ops_operands(l, 3, args, x) || !lazy_arg_int(l, &args[3], &spatial) || x[0]->ndim != spatial + 2) return NULL;
+    if (!ops_operands(l, 3, args, x) || !lazy_arg_int(l, &args[3], &spatial) ||
+        x[0]->ndim != spatial + 2)
+        return NULL;
     for (int i = 0; i < 3; i++)
-        if (x[i]->dt != DT_FLOAT32 || (i && (x[i]->ndim != 1 || !lazy_same_size(l, x[i]->sizes[0], x[0]->sizes[spatial + 1])))) return NULL;
+        if (x[i]->dt != DT_FLOAT32 ||
+            (i &&
+             (x[i]->ndim != 1 || !lazy_same_size(l, x[i]->sizes[0], x[0]->sizes[spatial + 1]))))
+            return NULL;
     lazy_emitter e = {r->emit, NULL, NEST_MUL, 3, false};
     return lazy_pointwise(l, &e, DT_FLOAT32, DT_FLOAT32, 3, x, NULL, NULL);
 }
@@ -526,7 +569,7 @@ static lazy_tensor *ops_glu(lazy *l, const ops_rule *r, const op *o, const lazy_
     return ops_finish(l, r, x->dt, 2, halves, NULL, 0);
 }
 
-/* ---- conversion and constants ----------------------------------------------------------- */
+/* ---- conversion and constants ---------------------------------------------------------------- */
 
 static const lazy_arg *ops_named(const op *o, const lazy_arg *args, const char *name) {
     int i = schema_find_arg(o->schema, name);
@@ -537,10 +580,12 @@ static const lazy_arg *ops_named(const op *o, const lazy_arg *args, const char *
 static bool ops_stays_here(const lazy *l, const op *o, const lazy_arg *args) {
     const lazy_arg *device = ops_named(o, args, "device"), *layout = ops_named(o, args, "layout");
     if (device && (device->t || (device->constant.tag != V_NONE &&
-                                 (l->elsewhere || device->constant.tag != V_DEVICE || device->constant.u.device != 0))))
+                                 (l->elsewhere || device->constant.tag != V_DEVICE ||
+                                  device->constant.u.device != 0))))
         return false;
-    return !layout || (!layout->t && (layout->constant.tag == V_NONE ||
-                                      (layout->constant.tag == V_INT && layout->constant.u.i == 0)));
+    return !layout ||
+           (!layout->t && (layout->constant.tag == V_NONE ||
+                           (layout->constant.tag == V_INT && layout->constant.u.i == 0)));
 }
 /* The dtype of a tensor of any shape, which may be a constant. */
 static bool ops_dtype_of(const lazy_arg *a, dtype *out) {
@@ -554,7 +599,8 @@ static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_a
     if (!x || x->is_number || !ops_stays_here(l, o, args)) return NULL;
     dtype dt = x->dt;
     for (int i = 0; !strncmp(r->function, "to_", 3) && i < DT_COUNT; i++)
-        if (dtype_table[i].torch_name && !strcmp(dtype_table[i].torch_name, r->function + 3)) dt = (dtype)i;
+        if (dtype_table[i].torch_name && !strcmp(dtype_table[i].torch_name, r->function + 3))
+            dt = (dtype)i;
     if (other && !ops_dtype_of(other, &dt)) return NULL;
     if (want && !lazy_arg_dtype(l, want, dt, &dt)) return NULL;
     return lazy_cast(l, x, dt);
@@ -568,7 +614,8 @@ static lazy_tensor *ops_clone(lazy *l, const ops_rule *r, const op *o, const laz
 static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     const lazy_arg fixed = {.constant = value_int(!strcmp(r->function, "ones_like"))};
-    const lazy_arg *fill = strcmp(r->function, "full_like") ? &fixed : &args[1], *want = ops_named(o, args, "dtype");
+    const lazy_arg *fill = strcmp(r->function, "full_like") ? &fixed : &args[1],
+                   *want = ops_named(o, args, "dtype");
     dtype dt;
     if (!x || x->is_number || !ops_stays_here(l, o, args)) return NULL;
     if (!lazy_arg_dtype(l, want, x->dt, &dt) || !ops_accepts("fib", dt)) return NULL;
@@ -576,26 +623,21 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
     if (!number || (!ops_number_fits(l, fill, dt) && !(dtype_is_float(dt) && fill->t))) return NULL;
     const lazy_tensor *both[2] = {number, x};
     const dtype dtypes[2] = {dt, x->dt};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, dt, dt, 2, both, dtypes, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, dt, dt, 2,
+                          both, dtypes, NULL);
 }
 
-/* ---- the table -------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
-#define COMPARE(name, OP)                                                                                              \
-    { name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true }
-#define LOGIC(name, OP)                                                                                                \
-    { name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_logic, NEST_##OP, true }
-#define BITS(name, OP)                                                                                                 \
-    { name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP }
-#define TEST(name)                                                                                                     \
-    { name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true }
-#define ROUNDING(name)                                                                                                 \
-    { name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL }
-#define EXTREME(name, OP)                                                                                              \
-    { name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true }
-#define MADE(name, maker)                                                                                              \
-    { name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL }
+#define COMPARE(name, OP) {name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true}
+#define LOGIC(name, OP) {name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_logic, NEST_##OP, true}
+#define BITS(name, OP) {name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP}
+#define TEST(name) {name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true}
+#define ROUNDING(name) {name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL}
+#define EXTREME(name, OP)                                                                          \
+    {name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true}
+#define MADE(name, maker) {name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL}
 
 static const ops_rule ops_rules[] = {
     /* function, maker, kind, dtypes, operands, numbers, emitter, operation, exact */
@@ -699,8 +741,13 @@ static lazy_tensor *ops_price(lazy_tensor *t, int cost) {
 /* CALLS: the scalar function on operands and numbers, which needs no rule of its own. */
 static lazy_tensor *ops_call(lazy *l, const op *o, const lazy_arg *args) {
     int operands = OP_CALL_OPERANDS(o->traits);
-    ops_rule r = {.function = o->lowered, .kind = OP_CALL(o->traits) == CALL_REALS ? OPS_REAL : OPS_SAME, .accepts = "f", .operands = operands,
-                  .numbers = o->schema->nargs - operands, .emit = lazy_emit_call, .op = NEST_CALL};
+    ops_rule r = {.function = o->lowered,
+                  .kind = OP_CALL(o->traits) == CALL_REALS ? OPS_REAL : OPS_SAME,
+                  .accepts = "f",
+                  .operands = operands,
+                  .numbers = o->schema->nargs - operands,
+                  .emit = lazy_emit_call,
+                  .op = NEST_CALL};
     return ops_plain(l, &r, o, args);
 }
 

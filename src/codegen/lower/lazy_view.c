@@ -2,17 +2,17 @@
 /*
  * lazy_view.c - views as maps of indices.
  *
- * Most views are affine: index d of the viewed tensor is an index of the view times a step plus a start, or fixed
- * (lazy_map). reshape turns an index into a position and back, by division where dims are merged. Sizes of views are
- * expressions; where Python would clamp or wrap a position, lazy->positive is asked which case it is, so that code has
- * no case distinctions.
+ * Most views are affine: index d of the viewed tensor is an index of the view times a step plus a
+ * start, or fixed (lazy_map). reshape turns an index into a position and back, by division where
+ * dims are merged. Sizes of views are expressions; where Python would clamp or wrap a position,
+ * lazy->positive is asked which case it is, so that code has no case distinctions.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy_internal.h"
 
 #include <string.h>
 
-/* ---- affine maps ------------------------------------------------------------------------ */
+/* ---- affine maps ----------------------------------------------------------------------------- */
 
 typedef struct view_map {
     int from[LAZY_MAX_DIMS];
@@ -32,8 +32,8 @@ static nest_expr *view_map_at(lazy *l, const lazy_tensor *t, nest_expr *const *i
     return lazy_at(l, in, own);
 }
 
-lazy_tensor *lazy_map(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes, const int *from,
-                      nest_expr *const *step, nest_expr *const *start) {
+lazy_tensor *lazy_map(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes,
+                      const int *from, nest_expr *const *step, nest_expr *const *start) {
     if (ndim > LAZY_MAX_DIMS) return NULL;
     view_map *m = arena_new(l->a, view_map);
     for (int d = 0; d < t->ndim; d++) {
@@ -70,7 +70,8 @@ static lazy_tensor *view_make(lazy *l, const lazy_tensor *t, const view_plan *p)
 static void view_drop(view_plan *p, int ndim, int d) {
     p->ndim--;
     memmove(&p->sizes[d], &p->sizes[d + 1], sizeof p->sizes[0] * (size_t)(p->ndim - d));
-    for (int i = 0; i < ndim; i++) p->from[i] = p->from[i] == d ? -1 : p->from[i] - (p->from[i] > d);
+    for (int i = 0; i < ndim; i++)
+        p->from[i] = p->from[i] == d ? -1 : p->from[i] - (p->from[i] > d);
 }
 static lazy_tensor *view_permuted(lazy *l, const lazy_tensor *t, const int *order) {
     view_plan p = view_identity(l, t);
@@ -81,7 +82,7 @@ static lazy_tensor *view_permuted(lazy *l, const lazy_tensor *t, const int *orde
     return view_make(l, t, &p);
 }
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool view_dim(lazy *l, const lazy_arg *a, int ndim, int *out) {
     int64_t dim;
@@ -94,7 +95,8 @@ static nest_expr *view_position(lazy *l, nest_expr *x, nest_expr *size) {
     int64_t i;
     if (lazy_is_const(x, &i) ? i >= 0 : lazy_is_positive(l, lazy_size(l, NEST_ADD, x, one))) {
         if (lazy_is_const(x, &i) && (i == 0 || i == INT64_MAX)) return i ? size : lazy_zero(l);
-        if (lazy_is_positive(l, lazy_size(l, NEST_ADD, lazy_size(l, NEST_SUB, size, x), one))) return x;
+        if (lazy_is_positive(l, lazy_size(l, NEST_ADD, lazy_size(l, NEST_SUB, size, x), one)))
+            return x;
         return lazy_size(l, NEST_MIN, x, size);
     }
     if (lazy_is_const(x, &i)) {
@@ -105,15 +107,18 @@ static nest_expr *view_position(lazy *l, nest_expr *x, nest_expr *size) {
     if (l->pin && l->pin(l->ctx, x, &i)) return view_position(l, nest_int(l->n, i), size);
     if (l->positive) return NULL;
     nest_expr *zero = lazy_zero(l);
-    nest_expr *wrapped = nest_select(l->n, nest_binary(l->n, NEST_LT, x, zero), nest_add(l->n, x, size), x);
+    nest_expr *wrapped = nest_select(l->n, nest_binary(l->n, NEST_LT, x, zero),
+                                     nest_add(l->n, x, size), x);
     return nest_binary(l->n, NEST_MIN, nest_binary(l->n, NEST_MAX, wrapped, zero), size);
 }
 
-/* ---- dims ------------------------------------------------------------------------------- */
+/* ---- dims ------------------------------------------------------------------------------------ */
 
-typedef lazy_tensor *view_maker(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args);
+typedef lazy_tensor *view_maker(lazy *l, const char *name, const lazy_tensor *t,
+                                const lazy_arg *args);
 
-static lazy_tensor *view_same(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_same(lazy *l, const char *name, const lazy_tensor *t,
+                              const lazy_arg *args) {
     (void)name;
     (void)args;
     view_plan p = view_identity(l, t);
@@ -121,12 +126,14 @@ static lazy_tensor *view_same(lazy *l, const char *name, const lazy_tensor *t, c
     if (v) v->contiguous = t->contiguous;
     return v;
 }
-static lazy_tensor *view_contiguous(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_contiguous(lazy *l, const char *name, const lazy_tensor *t,
+                                    const lazy_arg *args) {
     lazy_tensor *v = view_same(l, name, t, args);
     if (v) v->contiguous = true;
     return v;
 }
-static lazy_tensor *view_unsqueeze(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_unsqueeze(lazy *l, const char *name, const lazy_tensor *t,
+                                   const lazy_arg *args) {
     (void)name;
     view_plan p = view_identity(l, t);
     int dim;
@@ -139,7 +146,8 @@ static lazy_tensor *view_unsqueeze(lazy *l, const char *name, const lazy_tensor 
     if (v) v->contiguous = t->contiguous;
     return v;
 }
-/* squeeze(self), squeeze(self, dim): which dims go must be known; a size that is not 1 now is taken to stay so. */
+/* squeeze(self), squeeze(self, dim): which dims go must be known; a size that is not 1 now is
+ * taken to stay so. */
 static lazy_tensor *view_squeeze_dims(lazy *l, const lazy_tensor *t, int first, int last) {
     view_plan p = view_identity(l, t);
     for (int d = last; d >= first; d--) {
@@ -155,17 +163,20 @@ static lazy_tensor *view_squeeze_dims(lazy *l, const lazy_tensor *t, int first, 
     if (v) v->contiguous = t->contiguous;
     return v;
 }
-static lazy_tensor *view_squeeze(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_squeeze(lazy *l, const char *name, const lazy_tensor *t,
+                                 const lazy_arg *args) {
     (void)name;
     (void)args;
     return view_squeeze_dims(l, t, 0, t->ndim - 1);
 }
-static lazy_tensor *view_squeeze_dim(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_squeeze_dim(lazy *l, const char *name, const lazy_tensor *t,
+                                     const lazy_arg *args) {
     int dim;
     if (!view_dim(l, &args[1], t->ndim, &dim)) return NULL;
     return t->ndim ? view_squeeze_dims(l, t, dim, dim) : view_same(l, name, t, args);
 }
-static lazy_tensor *view_transpose(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_transpose(lazy *l, const char *name, const lazy_tensor *t,
+                                   const lazy_arg *args) {
     int a, b, order[LAZY_MAX_DIMS];
     if (!view_dim(l, &args[1], t->ndim, &a) || !view_dim(l, &args[2], t->ndim, &b)) return NULL;
     if (t->ndim == 0 || a == b) return view_same(l, name, t, args);
@@ -173,7 +184,8 @@ static lazy_tensor *view_transpose(lazy *l, const char *name, const lazy_tensor 
     return view_permuted(l, t, order);
 }
 /* t, mT: the last two dims change places; numpy_T: all of them. */
-static lazy_tensor *view_turned(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_turned(lazy *l, const char *name, const lazy_tensor *t,
+                                const lazy_arg *args) {
     int order[LAZY_MAX_DIMS], n = t->ndim;
     if (!strcmp(name, "t") && n > 2) return NULL;
     if (!strcmp(name, "mT") && n < 2) return NULL;
@@ -182,7 +194,8 @@ static lazy_tensor *view_turned(lazy *l, const char *name, const lazy_tensor *t,
     for (int i = 0; i < n; i++) order[i] = all ? n - 1 - i : i < n - 2 ? i : 2 * n - 3 - i;
     return view_permuted(l, t, order);
 }
-static lazy_tensor *view_permute(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_permute(lazy *l, const char *name, const lazy_tensor *t,
+                                 const lazy_arg *args) {
     (void)name;
     int64_t dims[LAZY_MAX_DIMS];
     int n, order[LAZY_MAX_DIMS];
@@ -194,7 +207,8 @@ static lazy_tensor *view_permute(lazy *l, const char *name, const lazy_tensor *t
     }
     return view_permuted(l, t, order);
 }
-static lazy_tensor *view_movedim(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_movedim(lazy *l, const char *name, const lazy_tensor *t,
+                                 const lazy_arg *args) {
     int from, to, order[LAZY_MAX_DIMS];
     if (!view_dim(l, &args[1], t->ndim, &from) || !view_dim(l, &args[2], t->ndim, &to)) return NULL;
     if (t->ndim == 0) return view_same(l, name, t, args);
@@ -209,7 +223,7 @@ static lazy_tensor *view_movedim(lazy *l, const char *name, const lazy_tensor *t
     return view_permuted(l, t, order);
 }
 
-/* ---- expanding -------------------------------------------------------------------------- */
+/* ---- expanding ------------------------------------------------------------------------------- */
 
 static lazy_tensor *view_expand_to(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes) {
     view_plan p = view_identity(l, t);
@@ -222,7 +236,8 @@ static lazy_tensor *view_expand_to(lazy *l, const lazy_tensor *t, int n, nest_ex
         if (known && size == -1) {
             if (!own) return NULL;
             p.sizes[d] = own;
-        } else if (known ? size < 0 : !lazy_is_positive(l, lazy_size(l, NEST_ADD, sizes[d], lazy_one(l)))) {
+        } else if (known ? size < 0
+                         : !lazy_is_positive(l, lazy_size(l, NEST_ADD, sizes[d], lazy_one(l)))) {
             return NULL;
         } else {
             p.sizes[d] = sizes[d];
@@ -236,21 +251,25 @@ static lazy_tensor *view_expand_to(lazy *l, const lazy_tensor *t, int n, nest_ex
     p.ndim = n;
     return view_make(l, t, &p);
 }
-static lazy_tensor *view_expand(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_expand(lazy *l, const char *name, const lazy_tensor *t,
+                                const lazy_arg *args) {
     (void)name;
     nest_expr *sizes[LAZY_MAX_DIMS];
     int n;
-    return lazy_arg_exprs(l, &args[1], LAZY_MAX_DIMS, &n, sizes) ? view_expand_to(l, t, n, sizes) : NULL;
+    return lazy_arg_exprs(l, &args[1], LAZY_MAX_DIMS, &n, sizes) ? view_expand_to(l, t, n, sizes)
+                                                                 : NULL;
 }
-static lazy_tensor *view_expand_as(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_expand_as(lazy *l, const char *name, const lazy_tensor *t,
+                                   const lazy_arg *args) {
     (void)name;
     const lazy_tensor *other = lazy_arg_tensor(l, &args[1]);
     return other ? view_expand_to(l, t, other->ndim, other->sizes) : NULL;
 }
 
-/* ---- parts ------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
-lazy_tensor *lazy_slice(lazy *l, const lazy_tensor *t, int dim, nest_expr *start, nest_expr *size, int64_t step) {
+lazy_tensor *lazy_slice(lazy *l, const lazy_tensor *t, int dim, nest_expr *start, nest_expr *size,
+                        int64_t step) {
     view_plan p = view_identity(l, t);
     p.sizes[dim] = size;
     p.start[dim] = start;
@@ -264,12 +283,15 @@ static lazy_tensor *view_pick(lazy *l, const lazy_tensor *t, int dim, nest_expr 
     p.start[dim] = index;
     return view_make(l, t, &p);
 }
-static lazy_tensor *view_select(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_select(lazy *l, const char *name, const lazy_tensor *t,
+                                const lazy_arg *args) {
     (void)name;
     int dim;
     int64_t at;
     nest_expr *index;
-    if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim) || !lazy_arg_expr(l, &args[2], &index)) return NULL;
+    if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim) ||
+        !lazy_arg_expr(l, &args[2], &index))
+        return NULL;
     nest_expr *size = t->sizes[dim];
     bool known = lazy_is_const(index, &at);
     if (!known && !lazy_is_positive(l, lazy_size(l, NEST_ADD, index, lazy_one(l)))) {
@@ -286,12 +308,14 @@ static lazy_tensor *view_select(lazy *l, const char *name, const lazy_tensor *t,
     return view_pick(l, t, dim, index);
 }
 
-static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t,
+                               const lazy_arg *args) {
     (void)name;
     int dim;
     int64_t step;
     nest_expr *start = lazy_zero(l), *end = NULL;
-    if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim) || !lazy_arg_int(l, &args[4], &step) || step < 1)
+    if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim) ||
+        !lazy_arg_int(l, &args[4], &step) || step < 1)
         return NULL;
     nest_expr *size = t->sizes[dim];
     if (!lazy_arg_is_none(&args[2]) && !lazy_arg_expr(l, &args[2], &start)) return NULL;
@@ -303,12 +327,14 @@ static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t, 
     if (start != lazy_zero(l) && !lazy_is_positive(l, lazy_size(l, NEST_ADD, length, lazy_one(l))))
         length = lazy_size(l, NEST_MAX, length, lazy_zero(l));
     if (step > 1)
-        length = lazy_size(l, NEST_DIV_INDEX, lazy_size(l, NEST_ADD, length, nest_int(l->n, step - 1)),
+        length = lazy_size(l, NEST_DIV_INDEX,
+                           lazy_size(l, NEST_ADD, length, nest_int(l->n, step - 1)),
                            nest_int(l->n, step));
     return lazy_slice(l, t, dim, start, length, step);
 }
 /* narrow(self, dim, start, length) */
-static lazy_tensor *view_narrow(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_narrow(lazy *l, const char *name, const lazy_tensor *t,
+                                const lazy_arg *args) {
     (void)name;
     int dim;
     nest_expr *start, *length, *one = lazy_one(l);
@@ -318,11 +344,13 @@ static lazy_tensor *view_narrow(lazy *l, const char *name, const lazy_tensor *t,
         !lazy_is_positive(l, lazy_size(l, NEST_ADD, length, one)))
         return NULL;
     nest_expr *end = lazy_size(l, NEST_ADD, start, length);
-    if (!lazy_is_positive(l, lazy_size(l, NEST_ADD, lazy_size(l, NEST_SUB, t->sizes[dim], end), one))) return NULL;
+    if (!lazy_is_positive(l,
+                          lazy_size(l, NEST_ADD, lazy_size(l, NEST_SUB, t->sizes[dim], end), one)))
+        return NULL;
     return lazy_slice(l, t, dim, start, length, 1);
 }
 
-/* ---- reshaping -------------------------------------------------------------------------- */
+/* ---- reshaping ------------------------------------------------------------------------------- */
 
 /* A stretch of dims of the viewed tensor that holds what a stretch of the view's dims holds. */
 typedef struct reshape_group {
@@ -341,7 +369,8 @@ static nest_expr *view_reshape_at(lazy *l, const lazy_tensor *t, nest_expr *cons
     for (int g = 0; g < r->n; g++) {
         const reshape_group *k = &r->groups[g];
         nest_expr *at = index[k->out];
-        for (int d = k->out + 1; d < k->out_end; d++) at = nest_add(l->n, nest_mul(l->n, at, t->sizes[d]), index[d]);
+        for (int d = k->out + 1; d < k->out_end; d++)
+            at = nest_add(l->n, nest_mul(l->n, at, t->sizes[d]), index[d]);
         for (int d = k->in_end - 1; d > k->in; d--) {
             own[d] = nest_mod_index(l->n, at, in->sizes[d]);
             at = nest_div_index(l->n, at, in->sizes[d]);
@@ -355,8 +384,10 @@ static bool view_peek(lazy *l, nest_expr *x, int64_t *out) {
     return lazy_is_const(x, out) || (l->peek && l->peek(l->ctx, x, out));
 }
 
-/* Cuts both shapes where their products agree. Dims of size 1 belong to no group where that can be had. */
-static bool view_reshape_match(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes, view_reshaped *r) {
+/* Cuts both shapes where their products agree. Dims of size 1 belong to no group where
+ * that can be had. */
+static bool view_reshape_match(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes,
+                               view_reshaped *r) {
     int i = 0, o = 0;
     while (i < t->ndim || o < n) {
         int64_t a, b;
@@ -393,7 +424,8 @@ static bool view_reshape_match(lazy *l, const lazy_tensor *t, int n, nest_expr *
 }
 
 /* Products of all sizes but those that stand on both sides. */
-static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes, int skip) {
+static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes,
+                            int skip) {
     nest_expr *left = lazy_one(l), *right = lazy_one(l);
     bool used[LAZY_MAX_DIMS] = {false};
     for (int o = 0; o < n; o++) {
@@ -401,10 +433,8 @@ static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *con
         int found = -1;
         for (int i = 0; i < t->ndim && found < 0; i++)
             if (!used[i] && t->sizes[i] == sizes[o]) found = i;
-        if (found >= 0)
-            used[found] = true;
-        else
-            right = lazy_size(l, NEST_MUL, right, sizes[o]);
+        if (found >= 0) used[found] = true;
+        else right = lazy_size(l, NEST_MUL, right, sizes[o]);
     }
     for (int i = 0; i < t->ndim; i++)
         if (!used[i]) left = lazy_size(l, NEST_MUL, left, t->sizes[i]);
@@ -413,7 +443,8 @@ static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *con
     return lazy_is_positive(l, right) ? lazy_size(l, NEST_DIV_INDEX, left, right) : NULL;
 }
 
-static lazy_tensor *view_reshape_to(lazy *l, const char *name, const lazy_tensor *t, int n, nest_expr **sizes) {
+static lazy_tensor *view_reshape_to(lazy *l, const char *name, const lazy_tensor *t, int n,
+                                    nest_expr **sizes) {
     int64_t size;
     int rest = -1;
     view_reshaped *r = arena_new(l->a, view_reshaped);
@@ -434,12 +465,16 @@ static lazy_tensor *view_reshape_to(lazy *l, const char *name, const lazy_tensor
     lazy_add_input(v, t);
     return v;
 }
-static lazy_tensor *view_reshape(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_reshape(lazy *l, const char *name, const lazy_tensor *t,
+                                 const lazy_arg *args) {
     nest_expr *sizes[LAZY_MAX_DIMS];
     int n;
-    return lazy_arg_exprs(l, &args[1], LAZY_MAX_DIMS, &n, sizes) ? view_reshape_to(l, name, t, n, sizes) : NULL;
+    return lazy_arg_exprs(l, &args[1], LAZY_MAX_DIMS, &n, sizes)
+               ? view_reshape_to(l, name, t, n, sizes)
+               : NULL;
 }
-static lazy_tensor *view_reshape_as(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_reshape_as(lazy *l, const char *name, const lazy_tensor *t,
+                                    const lazy_arg *args) {
     const lazy_tensor *other = lazy_arg_tensor(l, &args[1]);
     nest_expr *sizes[LAZY_MAX_DIMS];
     if (!other) return NULL;
@@ -447,53 +482,62 @@ static lazy_tensor *view_reshape_as(lazy *l, const char *name, const lazy_tensor
     return view_reshape_to(l, name, t, other->ndim, sizes);
 }
 /* flatten(self, start_dim, end_dim), ravel(self) */
-static lazy_tensor *view_flatten(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_flatten(lazy *l, const char *name, const lazy_tensor *t,
+                                 const lazy_arg *args) {
     int first = 0, last = t->ndim - 1, n = 0;
     nest_expr *sizes[LAZY_MAX_DIMS];
     bool all = !strcmp(name, "ravel");
     if (t->ndim == 0) return NULL;
-    if (!all && (!view_dim(l, &args[1], t->ndim, &first) || !view_dim(l, &args[2], t->ndim, &last))) return NULL;
+    if (!all && (!view_dim(l, &args[1], t->ndim, &first) || !view_dim(l, &args[2], t->ndim, &last)))
+        return NULL;
     if (first > last) return NULL;
     if (first == last) return view_same(l, name, t, args);
     for (int d = 0; d < t->ndim; d++) {
         if (d > first && d <= last)
             sizes[n - 1] = lazy_size(l, NEST_MUL, sizes[n - 1], t->sizes[d]);
-        else
-            sizes[n++] = t->sizes[d];
+        else sizes[n++] = t->sizes[d];
     }
     return view_reshape_to(l, "reshape", t, n, sizes);
 }
 /* unflatten(self, dim, sizes) */
-static lazy_tensor *view_unflatten(lazy *l, const char *name, const lazy_tensor *t, const lazy_arg *args) {
+static lazy_tensor *view_unflatten(lazy *l, const char *name, const lazy_tensor *t,
+                                   const lazy_arg *args) {
     (void)name;
     nest_expr *parts[LAZY_MAX_DIMS], *sizes[LAZY_MAX_DIMS];
     int dim, n, total = 0;
     if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim)) return NULL;
-    if (!lazy_arg_exprs(l, &args[2], LAZY_MAX_DIMS, &n, parts) || n == 0 || t->ndim - 1 + n > LAZY_MAX_DIMS)
+    if (!lazy_arg_exprs(l, &args[2], LAZY_MAX_DIMS, &n, parts) || n == 0 ||
+        t->ndim - 1 + n > LAZY_MAX_DIMS)
         return NULL;
     for (int d = 0; d < t->ndim; d++)
-        for (int k = 0; k < (d == dim ? n : 1); k++) sizes[total++] = d == dim ? parts[k] : t->sizes[d];
+        for (int k = 0; k < (d == dim ? n : 1); k++)
+            sizes[total++] = d == dim ? parts[k] : t->sizes[d];
     return view_reshape_to(l, "view", t, total, sizes);
 }
 
-/* ---- several results -------------------------------------------------------------------- */
+/* ---- several results ------------------------------------------------------------------------- */
 
 /* Pieces of `length`, the last perhaps shorter: there must be exactly `count`. */
-static bool view_cut(lazy *l, const lazy_tensor *t, int dim, nest_expr *length, int count, lazy_tensor **out) {
-    nest_expr *size = t->sizes[dim], *many = nest_int(l->n, count), *before = nest_int(l->n, count - 1);
+static bool view_cut(lazy *l, const lazy_tensor *t, int dim, nest_expr *length, int count,
+                     lazy_tensor **out) {
+    nest_expr *size = t->sizes[dim], *many = nest_int(l->n, count),
+              *before = nest_int(l->n, count - 1);
     bool even = lazy_same_size(l, lazy_size(l, NEST_MUL, length, many), size);
-    nest_expr *last = even ? length : lazy_size(l, NEST_SUB, size, lazy_size(l, NEST_MUL, length, before));
+    nest_expr *last = even ? length
+                           : lazy_size(l, NEST_SUB, size, lazy_size(l, NEST_MUL, length, before));
     if (!lazy_is_positive(l, length)) return false;
-    if (!even && (!lazy_is_positive(l, last) || !lazy_is_positive(l, lazy_size(l, NEST_SUB, length, last))))
+    if (!even &&
+        (!lazy_is_positive(l, last) || !lazy_is_positive(l, lazy_size(l, NEST_SUB, length, last))))
         return false;
     for (int k = 0; k < count; k++) {
         nest_expr *start = lazy_size(l, NEST_MUL, length, nest_int(l->n, k));
-        if (!(out[k] = lazy_slice(l, t, dim, start, k == count - 1 ? last : length, 1))) return false;
+        if (!(out[k] = lazy_slice(l, t, dim, start, k == count - 1 ? last : length, 1)))
+            return false;
     }
     return true;
 }
-static bool view_split_sizes(lazy *l, const lazy_tensor *t, int dim, const lazy_arg *lengths, int count,
-                             lazy_tensor **out) {
+static bool view_split_sizes(lazy *l, const lazy_tensor *t, int dim, const lazy_arg *lengths,
+                             int count, lazy_tensor **out) {
     enum { MAX_PARTS = 64 };
     nest_expr *sizes[MAX_PARTS], *start = lazy_zero(l);
     int n;
@@ -514,7 +558,8 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
     int dim, parts;
     int64_t chunks;
     nest_expr *length;
-    if (!t || t->is_number || t->ndim == 0 || count < 1 || !view_dim(l, &args[unbind ? 1 : 2], t->ndim, &dim))
+    if (!t || t->is_number || t->ndim == 0 || count < 1 ||
+        !view_dim(l, &args[unbind ? 1 : 2], t->ndim, &dim))
         return false;
     if (unbind) {
         if (!lazy_same_size(l, t->sizes[dim], nest_int(l->n, count))) return false;
@@ -527,14 +572,16 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
         return lazy_arg_expr(l, &args[1], &length) && view_cut(l, t, dim, length, count, out);
     if (strcmp(name, "chunk") || !lazy_arg_int(l, &args[1], &chunks) || chunks < 1) return false;
     length = lazy_size(l, NEST_DIV_INDEX, t->sizes[dim], nest_int(l->n, chunks));
-    if (chunks == count && lazy_same_size(l, lazy_size(l, NEST_MUL, length, nest_int(l->n, chunks)), t->sizes[dim]))
+    if (chunks == count &&
+        lazy_same_size(l, lazy_size(l, NEST_MUL, length, nest_int(l->n, chunks)), t->sizes[dim]))
         return view_cut(l, t, dim, length, count, out);
-    length = lazy_size(l, NEST_DIV_INDEX, lazy_size(l, NEST_ADD, t->sizes[dim], nest_int(l->n, chunks - 1)),
+    length = lazy_size(l, NEST_DIV_INDEX,
+                       lazy_size(l, NEST_ADD, t->sizes[dim], nest_int(l->n, chunks - 1)),
                        nest_int(l->n, chunks));
     return view_cut(l, t, dim, length, count, out);
 }
 
-/* ---- the table -------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

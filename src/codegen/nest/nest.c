@@ -2,8 +2,8 @@
 /*
  * nest.c - builds and checks the loop nest form (nest.h).
  *
- * The builder never fails in the middle: what passes a limit or has the wrong type is remembered or left in
- * the nest, and nest_verify, the one place of checks, refuses it.
+ * The builder never fails in the middle: what passes a limit or has the wrong type is remembered or
+ * left in the nest, and nest_verify, the one place of checks, refuses it.
  * Tests: tests/unit/test_codegen.c
  */
 #include "codegen/nest/nest.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 
 const nest_type_info nest_types[NEST_TYPE_COUNT] = {
-#define NEST_TYPE_ROW(e, text, llvm, bytes, is_int, is_signed) {text, llvm, bytes, is_int, is_signed},
+#define NEST_TYPE_ROW(e, text, llvm, bytes, is_int, is_signed)                                     \
+    {text, llvm, bytes, is_int, is_signed},
     NEST_TYPE_TABLE(NEST_TYPE_ROW)};
 
 const nest_op_info nest_ops[NEST_OP_COUNT] = {
@@ -24,9 +25,10 @@ bool nest_type_of(dtype dt, nest_type *out) {
         dtype dt;
         nest_type type;
     } rows[] = {
-        {DT_BOOL, NEST_BOOL},   {DT_UINT8, NEST_U8},    {DT_INT8, NEST_I8},     {DT_INT16, NEST_I16},
-        {DT_INT32, NEST_I32},   {DT_INT64, NEST_I64},   {DT_FLOAT16, NEST_F32}, {DT_BFLOAT16, NEST_F32},
-        {DT_FLOAT32, NEST_F32}, {DT_FLOAT64, NEST_F64},
+        {DT_BOOL, NEST_BOOL},   {DT_UINT8, NEST_U8},     {DT_INT8, NEST_I8},
+        {DT_INT16, NEST_I16},   {DT_INT32, NEST_I32},    {DT_INT64, NEST_I64},
+        {DT_FLOAT16, NEST_F32}, {DT_BFLOAT16, NEST_F32}, {DT_FLOAT32, NEST_F32},
+        {DT_FLOAT64, NEST_F64},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].dt == dt) {
@@ -36,7 +38,7 @@ bool nest_type_of(dtype dt, nest_type *out) {
     return false;
 }
 
-/* ---- parameters ------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 nest *nest_new(arena *a, const char *name) {
     nest *n = arena_new(a, nest);
@@ -49,15 +51,14 @@ nest *nest_new(arena *a, const char *name) {
     return n;
 }
 
-static nest_buffer *nest_buffer_new(nest *n, nest_buffer **list, int *count, const char *name, dtype dt) {
+static nest_buffer *nest_buffer_new(nest *n, nest_buffer **list, int *count, const char *name,
+                                    dtype dt) {
     nest_buffer *b = arena_new(n->a, nest_buffer);
     b->name = arena_strdup(n->a, name);
     b->dt = dt;
     b->index = *count;
-    if (*count == NEST_MAX_BUFFERS)
-        n->overflow = true;
-    else
-        list[(*count)++] = b;
+    if (*count == NEST_MAX_BUFFERS) n->overflow = true;
+    else list[(*count)++] = b;
     return b;
 }
 
@@ -82,13 +83,12 @@ static nest_expr *nest_expr_new(nest *n, nest_op op, nest_type t) {
     return e;
 }
 
-static nest_expr *nest_input(nest *n, const char **names, int *count, const char *name, nest_type t) {
+static nest_expr *nest_input(nest *n, const char **names, int *count, const char *name,
+                             nest_type t) {
     nest_expr *e = nest_expr_new(n, NEST_INPUT, t);
     e->u.input = *count;
-    if (*count == NEST_MAX_BUFFERS)
-        n->overflow = true;
-    else
-        names[(*count)++] = arena_strdup(n->a, name);
+    if (*count == NEST_MAX_BUFFERS) n->overflow = true;
+    else names[(*count)++] = arena_strdup(n->a, name);
     return e;
 }
 nest_expr *nest_add_int(nest *n, const char *name) {
@@ -98,16 +98,14 @@ nest_expr *nest_add_float(nest *n, const char *name) {
     return nest_input(n, n->floats, &n->nfloats, name, NEST_F64);
 }
 
-/* ---- expressions ------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 nest_expr *nest_const_int(nest *n, nest_type t, int64_t i) {
     nest_expr *e = nest_expr_new(n, NEST_CONST, t);
     e->u.i = i;
     return e;
 }
-nest_expr *nest_int(nest *n, int64_t i) {
-    return nest_const_int(n, NEST_I64, i);
-}
+nest_expr *nest_int(nest *n, int64_t i) { return nest_const_int(n, NEST_I64, i); }
 nest_expr *nest_const_float(nest *n, nest_type t, double f) {
     nest_expr *e = nest_expr_new(n, NEST_CONST, t);
     e->u.f = t == NEST_F32 ? (double)(float)f : f;
@@ -152,7 +150,8 @@ static nest_expr *nest_fold(nest *n, nest_op op, nest_expr *x, nest_expr *y) {
     if (op == NEST_MUL && ((cx && x->u.i == 1) || (cy && y->u.i == 0))) return y;
     if (op == NEST_MUL && ((cy && y->u.i == 1) || (cx && x->u.i == 0))) return x;
     if (op == NEST_DIV_INDEX && ((cy && y->u.i == 1) || (cx && x->u.i == 0))) return x;
-    if (op == NEST_MOD_INDEX && cx && x->u.i == 0) return x; /* y may be 0: the size of a dim without elements */
+    /* y may be 0: the size of a dim without elements */
+    if (op == NEST_MOD_INDEX && cx && x->u.i == 0) return x;
     if (!cx || !cy) return NULL;
     if (op == NEST_ADD) return nest_int(n, (int64_t)((uint64_t)x->u.i + (uint64_t)y->u.i));
     if (op == NEST_MUL) return nest_int(n, (int64_t)((uint64_t)x->u.i * (uint64_t)y->u.i));
@@ -162,7 +161,8 @@ static nest_expr *nest_fold(nest *n, nest_op op, nest_expr *x, nest_expr *y) {
 nest_expr *nest_binary(nest *n, nest_op op, nest_expr *x, nest_expr *y) {
     nest_expr *folded = nest_fold(n, op, x, y);
     if (folded) return folded;
-    return nest_node(n, op, nest_ops[op].cls == 'C' ? NEST_BOOL : x->type, 2, (nest_expr *[]){x, y});
+    return nest_node(n, op, nest_ops[op].cls == 'C' ? NEST_BOOL : x->type, 2,
+                     (nest_expr *[]){x, y});
 }
 nest_expr *nest_select(nest *n, nest_expr *c, nest_expr *x, nest_expr *y) {
     return nest_node(n, NEST_SELECT, x->type, 3, (nest_expr *[]){c, x, y});
@@ -175,16 +175,14 @@ nest_expr *nest_call(nest *n, const char *name, int nargs, nest_expr *const *arg
     e->u.name = arena_strdup(n->a, name);
     return e;
 }
-nest_expr *nest_call1(nest *n, const char *name, nest_expr *x) {
-    return nest_call(n, name, 1, &x);
-}
+nest_expr *nest_call1(nest *n, const char *name, nest_expr *x) { return nest_call(n, name, 1, &x); }
 nest_expr *nest_test(nest *n, const char *name, nest_expr *x) {
     nest_expr *e = nest_call1(n, name, x);
     e->type = NEST_BOOL;
     return e;
 }
 
-/* ---- statements ------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static nest_stmt *nest_append(nest *n, nest_stmt_kind kind) {
     nest_stmt *s = arena_new(n->a, nest_stmt);
@@ -194,10 +192,8 @@ static nest_stmt *nest_append(nest *n, nest_stmt_kind kind) {
         nest_stmt *o = n->open[n->nopen - 1];
         b = n->in_else[n->nopen - 1] ? &o->other : &o->body;
     }
-    if (b->last)
-        b->last->next = s;
-    else
-        b->first = s;
+    if (b->last) b->last->next = s;
+    else b->first = s;
     b->last = s;
     return s;
 }
@@ -211,7 +207,8 @@ static void nest_push(nest *n, nest_stmt *s) {
     n->open[n->nopen++] = s;
 }
 
-static nest_expr *nest_declare(nest *n, nest_stmt *s, const char *name, nest_type t, bool is_mutable) {
+static nest_expr *nest_declare(nest *n, nest_stmt *s, const char *name, nest_type t,
+                               bool is_mutable) {
     nest_var *v = arena_new(n->a, nest_var);
     *v = (nest_var){arena_strdup(n->a, name), t, is_mutable, n->nvars++};
     s->var = v;
@@ -279,25 +276,17 @@ void nest_else(nest *n) {
     if (n->nopen) n->in_else[n->nopen - 1] = true;
 }
 void nest_end(nest *n) {
-    if (n->nopen)
-        n->nopen--;
-    else
-        n->overflow = true;
+    if (n->nopen) n->nopen--;
+    else n->overflow = true;
 }
-void nest_break(nest *n) {
-    nest_append(n, NEST_BREAK);
-}
-void nest_continue(nest *n) {
-    nest_append(n, NEST_CONTINUE);
-}
+void nest_break(nest *n) { nest_append(n, NEST_BREAK); }
+void nest_continue(nest *n) { nest_append(n, NEST_CONTINUE); }
 void nest_fail(nest *n, int64_t code, nest_expr *value) {
     nest_stmt *s = nest_append(n, NEST_FAIL);
     s->code = code;
     s->value = value;
 }
-void nest_watch(nest *n, int64_t code) {
-    nest_append(n, NEST_WATCH)->code = code;
-}
+void nest_watch(nest *n, int64_t code) { nest_append(n, NEST_WATCH)->code = code; }
 void nest_require(nest *n, nest_expr *condition, int64_t code, nest_expr *value) {
     nest_if(n, nest_unary(n, NEST_NOT, condition));
     if (n->nopen) n->open[n->nopen - 1]->unlikely = true;
@@ -305,7 +294,7 @@ void nest_require(nest *n, nest_expr *condition, int64_t code, nest_expr *value)
     nest_end(n);
 }
 
-/* ---- verifying -------------------------------------------------------------------------- */
+/* ---- verifying ------------------------------------------------------------------------------- */
 
 typedef struct verify_state {
     nest *n;
@@ -402,7 +391,8 @@ static ctsc_status verify_assigned(verify_state *v, nest_stmt *s) {
     if (!s->var || !s->var->is_mutable || !v->known[s->var->index])
         return verify_fail(v, "only a known variable can be assigned", NULL);
     nest_type t = s->var->type;
-    if (s->kind == NEST_ACCUMULATE && t == NEST_BOOL && s->acc != NEST_ACC_MIN && s->acc != NEST_ACC_MAX)
+    if (s->kind == NEST_ACCUMULATE && t == NEST_BOOL && s->acc != NEST_ACC_MIN &&
+        s->acc != NEST_ACC_MAX)
         return verify_fail(v, "bools have no sums", NULL);
     return verify_typed(v, s->value, t);
 }
@@ -437,7 +427,8 @@ static ctsc_status verify_stmt(verify_state *v, nest_stmt *s) {
     case NEST_BREAK:
     case NEST_CONTINUE:
         if (!v->loops) return verify_fail(v, "break or continue outside a loop", NULL);
-        if (v->vectors && s->kind == NEST_BREAK) return verify_fail(v, "a vector loop cannot break", NULL);
+        if (v->vectors && s->kind == NEST_BREAK)
+            return verify_fail(v, "a vector loop cannot break", NULL);
         return s->next ? verify_fail(v, "statements after break or continue", NULL) : CTSC_OK;
     case NEST_FAIL:
         if (s->code <= 0) return verify_fail(v, "an error code must be positive", NULL);
@@ -446,7 +437,9 @@ static ctsc_status verify_stmt(verify_state *v, nest_stmt *s) {
         return verify_typed(v, s->value, NEST_I64);
     case NEST_WATCH:
         if (s->code <= 0) return verify_fail(v, "an error code must be positive", NULL);
-        return v->vectors || v->parallels ? verify_fail(v, "vector and parallel loops cannot be watched", NULL) : CTSC_OK;
+        return v->vectors || v->parallels
+                   ? verify_fail(v, "vector and parallel loops cannot be watched", NULL)
+                   : CTSC_OK;
     }
     return verify_fail(v, "an unknown statement", NULL);
 }
@@ -471,7 +464,8 @@ ctsc_status nest_verify(nest *n, diag *d) {
         if (!nest_type_of(n->buffers[i]->dt, &t))
             return verify_fail(&v, "a dtype without arithmetic in buffer", n->buffers[i]->name);
     for (int i = 0; i < n->nlocals; i++)
-        if (!nest_type_of(n->locals[i]->dt, &t) || n->locals[i]->length <= 0 || n->locals[i]->length > 65536)
+        if (!nest_type_of(n->locals[i]->dt, &t) || n->locals[i]->length <= 0 ||
+            n->locals[i]->length > 65536)
             return verify_fail(&v, "a bad dtype or length of local buffer", n->locals[i]->name);
     v.known = mem_zalloc((size_t)n->nvars + 1);
     if (!v.known) return diag_no_memory(d);

@@ -2,8 +2,9 @@
 /*
  * nest.h - the loop nest form: a small typed program over buffers that becomes one native function.
  *
- * Fusion groups, reductions and the scalar loops of programs are all lowered to it; llvm_emit.c prints it for the CPU,
- * cuda_emit.c for a GPU. An example, a += row sums of x * y, as nest_print shows it:
+ * Fusion groups, reductions and the scalar loops of programs are all lowered to it; llvm_emit.c
+ * prints it for the CPU, cuda_emit.c for a GPU. An example, a += row sums of x * y, as
+ * nest_print shows it:
  *
  *     nest row_dot(float32 *restrict x, float32 *restrict y, float32 *restrict a, int rows, int cols) {
  *         parallel for (i64 r = 0; r < rows; r += 1) {
@@ -14,21 +15,24 @@
  *         }
  *     }
  *
- * 1. Parameters. Buffers have an element dtype and are reached by index in elements, relative to the pointer
- *    that the caller passes (which need not be aligned). Sizes, strides and other integers are int64 inputs,
- *    real numbers are double inputs. A local buffer is an array of constant length that lives for one call.
+ * 1. Parameters. Buffers have an element dtype and are reached by index in elements, relative to
+ *    the pointer that the caller passes (which need not be aligned). Sizes, strides and other
+ *    integers are int64 inputs, real numbers are double inputs. A local buffer is an array of
+ *    constant length that lives for one call.
  *    Scalars leave through buffers of one element.
- * 2. Types. Expressions are bool, u8, i8, i16, i32, i64, f32 or f64. half and bfloat16 exist in memory only: loads widen
- *    to f32, stores round to nearest even. Nothing converts implicitly; nest_cast does, with PyTorch's meaning
- *    (floats truncate, what does not fit becomes the most negative int, of which narrower types keep the low bits).
- * 3. Expressions are pure and evaluated where the statement that holds them stands, once per statement, both
- *    arms of a select included: a load in it must be valid whatever the condition is. A node may be used any
- *    number of times. Integer arithmetic wraps. nest_div_index and nest_mod_index want operands that
- *    are not negative and a divisor that is not 0. Functions are those of ir/scalar/scalar_ops.h, by name.
- * 4. Statements: let and variable (declare), set, accumulate, store, for, while, if, break, continue, fail. A
- *    variable is known to the end of the block that declares it.
- * 5. accumulate (v sum= x, prod=, min=, max=) is the one place where floating-point order is free within the
- *    innermost loop around it. min and max give NaN if any x is NaN.
+ * 2. Types. Expressions are bool, u8, i8, i16, i32, i64, f32 or f64. half and bfloat16 exist in
+ *    memory only: loads widen to f32, stores round to nearest even. Nothing converts implicitly;
+ *    nest_cast does, with PyTorch's meaning (floats truncate, what does not fit becomes the most
+ *    negative int, of which narrower types keep the low bits).
+ * 3. Expressions are pure and evaluated where the statement that holds them stands, once per
+ *    statement, both arms of a select included: a load in it must be valid whatever the condition
+ *    is. A node may be used any number of times. Integer arithmetic wraps. nest_div_index and
+ *    nest_mod_index want operands that are not negative and a divisor that is not 0. Functions are
+ *    those of ir/scalar/scalar_ops.h, by name.
+ * 4. Statements: let and variable (declare), set, accumulate, store, for, while, if, break,
+ *    continue, fail. A variable is known to the end of the block that declares it.
+ * 5. accumulate (v sum= x, prod=, min=, max=) is the one place where floating-point order is free
+ *    within the innermost loop around it. min and max give NaN if any x is NaN.
  * 6. for evaluates its bounds once; the step is a constant, negative ones count down. Its flags:
  *      vector    iterations are independent but for accumulates: no store touches what another iteration reads
  *                or writes. Vectorised without looking at addresses. No break, no fail inside.
@@ -37,17 +41,23 @@
  *      unroll    constant bounds: no loop remains.
  *      prefetch  a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
- * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
- *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not, it ends with code.
- * 9. A nest with a cooperative group: on a GPU nest->coop threads take an iteration of the parallel loop together (cuda_emit.h). Then each vector loop that is
- *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
- *    the iteration. Nothing is accumulated in a variable from outside such a loop in two ways.
- * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
+ * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its
+ *    argument `fault`.
+ *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not,
+ *    it ends with code.
+ * 9. A nest with a cooperative group: on a GPU nest->coop threads take an iteration of the parallel
+ *    loop together (cuda_emit.h). Then each vector loop that is not inside another one may be cut
+ *    between them anywhere, and what it stores is read only by later loops. A local buffer belongs
+ *    to the iteration. Nothing is accumulated in a variable from outside such a loop in two ways.
+ * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the
+ *     functions called;
  *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *
- * 11. nest->index32: addresses, bounds of loops and the ints they are made of are less than 2^30, so that 32 bits do for them.
+ * 11. nest->index32: addresses, bounds of loops and the ints they are made of are less than 2^30,
+ *     so that 32 bits do for them.
  *
- * Ownership: everything lies in the arena given to nest_new; look at arena_failed once the nest is built.
+ * Ownership: everything lies in the arena given to nest_new; look at arena_failed once
+ * the nest is built.
  * A nest is built and used by one thread at a time (printers keep notes in the nodes).
  * Tests: tests/unit/test_codegen.c
  */
@@ -61,14 +71,14 @@
 
 /*    enum  text    LLVM      bytes int    signed */
 /* clang-format off */
-#define NEST_TYPE_TABLE(X)                                                                                   \
-    X(BOOL, "bool", "i1",     1,    false, false)                                                            \
-    X(U8,   "u8",   "i8",     1,    true,  false)                                                            \
-    X(I8,   "i8",   "i8",     1,    true,  true)                                                             \
-    X(I16,  "i16",  "i16",    2,    true,  true)                                                             \
-    X(I32,  "i32",  "i32",    4,    true,  true)                                                             \
-    X(I64,  "i64",  "i64",    8,    true,  true)                                                             \
-    X(F32,  "f32",  "float",  4,    false, true)                                                             \
+#define NEST_TYPE_TABLE(X)                                                                         \
+    X(BOOL, "bool", "i1",     1,    false, false)                                                  \
+    X(U8,   "u8",   "i8",     1,    true,  false)                                                  \
+    X(I8,   "i8",   "i8",     1,    true,  true)                                                   \
+    X(I16,  "i16",  "i16",    2,    true,  true)                                                   \
+    X(I32,  "i32",  "i32",    4,    true,  true)                                                   \
+    X(I64,  "i64",  "i64",    8,    true,  true)                                                   \
+    X(F32,  "f32",  "float",  4,    false, true)                                                   \
     X(F64,  "f64",  "double", 8,    false, true)
 /* clang-format on */
 
@@ -91,32 +101,32 @@ static inline bool nest_is_float(nest_type t) { return t >= NEST_F32; }
  * C numbers or bools, result bool  B bools  F one float operand  X checked apart */
 /*    enum      args class text */
 /* clang-format off */
-#define NEST_OP_TABLE(X)                                                                                     \
-    X(CONST,     0,   'L', "")                                                                               \
-    X(INPUT,     0,   'L', "")      /* int64 or double input */                                              \
-    X(VAR,       0,   'L', "")                                                                               \
-    X(LOAD,      1,   'X', "")                                                                               \
-    X(ADD,       2,   'N', "+")                                                                              \
-    X(SUB,       2,   'N', "-")                                                                              \
-    X(MUL,       2,   'N', "*")                                                                              \
-    X(DIV,       2,   'F', "/")                                                                              \
-    X(DIV_INDEX, 2,   'I', "div")                                                                            \
-    X(MOD_INDEX, 2,   'I', "mod")                                                                            \
-    X(MIN,       2,   'N', "min")                                                                            \
-    X(MAX,       2,   'N', "max")                                                                            \
-    X(NEG,       1,   'N', "-")                                                                              \
-    X(AND,       2,   'I', "&")                                                                              \
-    X(OR,        2,   'I', "|")                                                                              \
-    X(XOR,       2,   'I', "^")                                                                              \
-    X(NOT,       1,   'I', "~")                                                                              \
-    X(EQ,        2,   'C', "==")                                                                             \
-    X(NE,        2,   'C', "!=")                                                                             \
-    X(LT,        2,   'C', "<")                                                                              \
-    X(LE,        2,   'C', "<=")                                                                             \
-    X(GT,        2,   'C', ">")                                                                              \
-    X(GE,        2,   'C', ">=")                                                                             \
-    X(SELECT,    3,   'X', "?")                                                                              \
-    X(CAST,      1,   'X', "")                                                                               \
+#define NEST_OP_TABLE(X)                                                                           \
+    X(CONST,     0,   'L', "")                                                                     \
+    X(INPUT,     0,   'L', "")      /* int64 or double input */                                    \
+    X(VAR,       0,   'L', "")                                                                     \
+    X(LOAD,      1,   'X', "")                                                                     \
+    X(ADD,       2,   'N', "+")                                                                    \
+    X(SUB,       2,   'N', "-")                                                                    \
+    X(MUL,       2,   'N', "*")                                                                    \
+    X(DIV,       2,   'F', "/")                                                                    \
+    X(DIV_INDEX, 2,   'I', "div")                                                                  \
+    X(MOD_INDEX, 2,   'I', "mod")                                                                  \
+    X(MIN,       2,   'N', "min")                                                                  \
+    X(MAX,       2,   'N', "max")                                                                  \
+    X(NEG,       1,   'N', "-")                                                                    \
+    X(AND,       2,   'I', "&")                                                                    \
+    X(OR,        2,   'I', "|")                                                                    \
+    X(XOR,       2,   'I', "^")                                                                    \
+    X(NOT,       1,   'I', "~")                                                                    \
+    X(EQ,        2,   'C', "==")                                                                   \
+    X(NE,        2,   'C', "!=")                                                                   \
+    X(LT,        2,   'C', "<")                                                                    \
+    X(LE,        2,   'C', "<=")                                                                   \
+    X(GT,        2,   'C', ">")                                                                    \
+    X(GE,        2,   'C', ">=")                                                                   \
+    X(SELECT,    3,   'X', "?")                                                                    \
+    X(CAST,      1,   'X', "")                                                                     \
     X(CALL,      0,   'X', "")
 /* clang-format on */
 
@@ -212,7 +222,9 @@ typedef struct nest {
     const char *name;
     bool contract, contract_inside;
     bool index32;
-    int coop;                        /* threads that take an iteration together on a GPU: a power of 2, at most 1024; 0: each takes its own */
+    /* threads that take an iteration together on a GPU: a power of 2, at most 1024; 0:
+     * each takes its own */
+    int coop;
     nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
     const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;
@@ -224,7 +236,7 @@ typedef struct nest {
     uint32_t marks; /* last value of nest_expr.mark in use */
 } nest;
 
-/* ---- building --------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 nest *nest_new(arena *a, const char *name);
 
@@ -244,12 +256,13 @@ nest_expr *nest_select(nest *n, nest_expr *c, nest_expr *x, nest_expr *y);
 nest_expr *nest_cast(nest *n, nest_type t, nest_expr *x); /* x itself if it has that type */
 nest_expr *nest_call(nest *n, const char *name, int nargs, nest_expr *const *args);
 nest_expr *nest_call1(nest *n, const char *name, nest_expr *x);
-nest_expr *nest_test(nest *n, const char *name, nest_expr *x); /* "isnan", ...: a call that gives a bool */
+/* "isnan", ...: a call that gives a bool */
+nest_expr *nest_test(nest *n, const char *name, nest_expr *x);
 
 /* The names a builder writes most. */
-#define NEST_SHORT(name, OP)                                                                                 \
-    static inline nest_expr *nest_##name(nest *n, nest_expr *x, nest_expr *y) {                              \
-        return nest_binary(n, NEST_##OP, x, y);                                                              \
+#define NEST_SHORT(name, OP)                                                                       \
+    static inline nest_expr *nest_##name(nest *n, nest_expr *x, nest_expr *y) {                    \
+        return nest_binary(n, NEST_##OP, x, y);                                                    \
     }
 NEST_SHORT(add, ADD)
 NEST_SHORT(sub, SUB)
@@ -266,7 +279,8 @@ void nest_accumulate(nest *n, nest_expr *var, nest_acc acc, nest_expr *value);
 void nest_store(nest *n, nest_buffer *b, nest_expr *index, nest_expr *value);
 /* What follows, up to nest_end, is the body. nest_for gives the variable. */
 nest_expr *nest_for(nest *n, const char *name, nest_expr *begin, nest_expr *end, unsigned flags);
-nest_expr *nest_for_step(nest *n, const char *name, nest_expr *begin, nest_expr *end, int64_t step, unsigned flags);
+nest_expr *nest_for_step(nest *n, const char *name, nest_expr *begin, nest_expr *end, int64_t step,
+                         unsigned flags);
 void nest_while(nest *n, nest_expr *condition);
 void nest_if(nest *n, nest_expr *condition);
 void nest_else(nest *n);
@@ -278,18 +292,17 @@ void nest_watch(nest *n, int64_t code);
 /* if (!condition) fail(code, value), expected not to happen. */
 void nest_require(nest *n, nest_expr *condition, int64_t code, nest_expr *value);
 
-/* The type in which elements of dt are computed with; false for dtypes that have none (complex, quantised). */
+/* The type in which elements of dt are computed with; false for dtypes that have none
+ * (complex, quantised). */
 bool nest_type_of(dtype dt, nest_type *out);
 
-/* ---- checking and printing -------------------------------------------------------------- */
+/* ---- checking and printing ------------------------------------------------------------------- */
 
 /* CTSC_INTERNAL with what is wrong; every consumer wants a nest that passes. */
 ctsc_status nest_verify(nest *n, diag *d);
 void nest_print(nest *n, strbuf *out);
 
 /* For walkers: a number that no node's mark has. */
-static inline uint32_t nest_fresh_mark(nest *n) {
-    return ++n->marks;
-}
+static inline uint32_t nest_fresh_mark(nest *n) { return ++n->marks; }
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * nest_print.c - a loop nest as C-like text, for people and tests.
  *
- * A node that a statement uses more than once is printed once, as a line "tN := ..." before the statement
- * (for while, inside its condition). Variables get their index appended when their name alone
- * would not tell them apart.
+ * A node that a statement uses more than once is printed once, as a line "tN := ..." before the
+ * statement (for while, inside its condition). Variables get their index appended when their name
+ * alone would not tell them apart.
  */
 #include "codegen/nest/nest.h"
 
@@ -21,27 +21,20 @@ typedef struct print_state {
 
 enum { PRINT_NAMED = 0x80000000u }; /* slot of a node that has a name: this bit and the number */
 
-static void print_indent(print_state *p) {
-    sb_fill(p->out, ' ', (size_t)p->depth * 4);
-}
+static void print_indent(print_state *p) { sb_fill(p->out, ' ', (size_t)p->depth * 4); }
 
 static void print_var(print_state *p, const nest_var *v) {
     sb_printf(p->out, "%s%d", v->name, v->index);
 }
 
-static bool print_is_leaf(const nest_expr *e) {
-    return e->nargs == 0;
-}
+static bool print_is_leaf(const nest_expr *e) { return e->nargs == 0; }
 
 static void print_const(print_state *p, const nest_expr *e) {
-    if (e->type == NEST_BOOL)
-        sb_puts(p->out, e->u.i ? "true" : "false");
-    else if (!nest_is_float(e->type))
-        sb_printf(p->out, "%lld", (long long)e->u.i);
+    if (e->type == NEST_BOOL) sb_puts(p->out, e->u.i ? "true" : "false");
+    else if (!nest_is_float(e->type)) sb_printf(p->out, "%lld", (long long)e->u.i);
     else if (e->u.f == floor(e->u.f) && fabs(e->u.f) < 1e6 && !(e->u.f == 0 && signbit(e->u.f)))
         sb_printf(p->out, "%.1f", e->u.f);
-    else
-        sb_printf(p->out, "%.*g", e->type == NEST_F32 ? 9 : 17, e->u.f);
+    else sb_printf(p->out, "%.*g", e->type == NEST_F32 ? 9 : 17, e->u.f);
 }
 
 static void print_expr(print_state *p, const nest_expr *e, bool top);
@@ -160,7 +153,8 @@ static void print_block(print_state *p, const nest_block *b) {
             break;
         case NEST_FOR:
             sb_printf(p->out, "%s%s%s%sfor (", s->flags & NEST_PARALLEL ? "parallel " : "",
-                      s->flags & NEST_VECTOR ? "vector " : "", s->flags & NEST_UNROLL ? "unroll " : "",
+                      s->flags & NEST_VECTOR ? "vector " : "",
+                      s->flags & NEST_UNROLL ? "unroll " : "",
                       s->flags & NEST_PREFETCH ? "prefetch " : "");
             print_var(p, s->var);
             sb_puts(p->out, " = ");
@@ -214,7 +208,8 @@ void nest_print(nest *n, strbuf *out) {
         sb_printf(out, "%s%s *%s%s", comma, dtype_table[n->buffers[i]->dt].torch_name,
                   n->buffers[i]->is_restrict ? "restrict " : "", n->buffers[i]->name);
     for (int i = 0; i < n->nints; i++, comma = ", ") sb_printf(out, "%sint %s", comma, n->ints[i]);
-    for (int i = 0; i < n->nfloats; i++, comma = ", ") sb_printf(out, "%sfloat %s", comma, n->floats[i]);
+    for (int i = 0; i < n->nfloats; i++, comma = ", ")
+        sb_printf(out, "%sfloat %s", comma, n->floats[i]);
     sb_printf(out, ")%s", n->contract ? " contract" : "");
     if (n->coop) sb_printf(out, " coop %d", n->coop);
     sb_printf(out, "%s {\n", n->index32 ? " index32" : "");

@@ -24,17 +24,37 @@ static bool annotation_dotted(const expr *x, strbuf *out) {
 
 static type *annotation_simple(const char *name) {
     static const struct { const char *name; type_kind kind; } table[] = {
-        {"Tensor", T_TENSOR},      {"int", T_INT},         {"float", T_FLOAT},
-        {"bool", T_BOOL},          {"str", T_STR},         {"complex", T_COMPLEX},
-        {"NoneType", T_NONE},      {"None", T_NONE},       {"Any", T_ANY},
-        {"number", T_NUMBER},      {"Device", T_DEVICE},   {"device", T_DEVICE},
-        {"Generator", T_GENERATOR}, {"Storage", T_STORAGE}, {"Stream", T_STREAM},
-        {"QScheme", T_QSCHEME},    {"Function", T_FUNCTION}, {"Capsule", T_CAPSULE},
-        {"AnyListType", T_ANY_LIST}, {"AnyTupleType", T_ANY_TUPLE},
-        {"AnyEnumType", T_ANY_ENUM}, {"AnyClassType", T_ANY_CLASS},
-        {"Layout", T_INT},         {"MemoryFormat", T_INT}, {"ScalarType", T_INT},
-        {"torch.Tensor", T_TENSOR}, {"torch.device", T_DEVICE}, {"torch.dtype", T_INT},
-        {"torch.layout", T_INT},   {"torch.memory_format", T_INT}, {"dtype", T_INT},
+        {"Tensor", T_TENSOR},
+        {"int", T_INT},
+        {"float", T_FLOAT},
+        {"bool", T_BOOL},
+        {"str", T_STR},
+        {"complex", T_COMPLEX},
+        {"NoneType", T_NONE},
+        {"None", T_NONE},
+        {"Any", T_ANY},
+        {"number", T_NUMBER},
+        {"Device", T_DEVICE},
+        {"device", T_DEVICE},
+        {"Generator", T_GENERATOR},
+        {"Storage", T_STORAGE},
+        {"Stream", T_STREAM},
+        {"QScheme", T_QSCHEME},
+        {"Function", T_FUNCTION},
+        {"Capsule", T_CAPSULE},
+        {"AnyListType", T_ANY_LIST},
+        {"AnyTupleType", T_ANY_TUPLE},
+        {"AnyEnumType", T_ANY_ENUM},
+        {"AnyClassType", T_ANY_CLASS},
+        {"Layout", T_INT},
+        {"MemoryFormat", T_INT},
+        {"ScalarType", T_INT},
+        {"torch.Tensor", T_TENSOR},
+        {"torch.device", T_DEVICE},
+        {"torch.dtype", T_INT},
+        {"torch.layout", T_INT},
+        {"torch.memory_format", T_INT},
+        {"dtype", T_INT},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(table[i].name, name)) return type_of_kind(table[i].kind);
@@ -71,15 +91,24 @@ static ctsc_status annotation_constructed(unit *u, diag *d, const expr *x, const
     else if (!strcmp(name, "Final") && n == 1) *out = args[0];
     else if ((!strcmp(name, "Dict") || !strcmp(name, "dict")) && n == 2) {
         switch (args[0]->kind) {
-        case T_INT: case T_FLOAT: case T_BOOL: case T_STR: case T_COMPLEX: case T_TENSOR:
-        case T_DEVICE: case T_ANY: case T_NUMBER: case T_ENUM: break;
+        case T_INT:
+        case T_FLOAT:
+        case T_BOOL:
+        case T_STR:
+        case T_COMPLEX:
+        case T_TENSOR:
+        case T_DEVICE:
+        case T_ANY:
+        case T_NUMBER:
+        case T_ENUM: break;
         default: {
             strbuf sb = STRBUF_INIT;
             type_print(args[0], &sb);
-            ctsc_status s = diag_fail_at(d, CTSC_FAILED, x->range,
-                                         "Cannot create dict for key type '%s', only int, float, complex, "
-                                         "Tensor, device and string keys are supported",
-                                         sb_str(&sb));
+            ctsc_status s = diag_fail_at(
+                d, CTSC_FAILED, x->range,
+                "Cannot create dict for key type '%s', only int, float, complex, "
+                "Tensor, device and string keys are supported",
+                sb_str(&sb));
             sb_free(&sb);
             return s;
         }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * builtin_functions.c - builtins that are written in TorchScript (prelude/builtin_functions.py, embedded).
+ * builtin_functions.c - builtins that are written in TorchScript
+ * (prelude/builtin_functions.py, embedded).
  *
- * PyTorch knows overloads of a few operators that are functions, such as aten::sub of a number and a tensor; their
- * bodies take the place of the call. Beyond that stand helpers for what Python has and PyTorch's operators lack (round(x, n),
- * format specs): calls of them are calls of ordinary functions, so that an archive can hold them and PyTorch run them.
+ * PyTorch knows overloads of a few operators that are functions, such as aten::sub of a number and
+ * a tensor; their bodies take the place of the call. Beyond that stand helpers for what Python has
+ * and PyTorch's operators lack (round(x, n), format specs): calls of them are calls of ordinary
+ * functions, so that an archive can hold them and PyTorch run them.
  *
- * Ownership: the functions belong to the program's unit, which declares each when it first asks for it.
+ * Ownership: the functions belong to the program's unit, which declares each when it
+ * first asks for it.
  * Tests: tests/lang
  */
 #include "frontend/codeload/builtin_functions.h"
@@ -33,23 +36,29 @@ static const char *builtin_variant(const char *name) {
 
 static ctsc_status builtin_declare(unit *u, diag *d, const func_def *def) {
     const char *variant = builtin_variant(def->name);
-    const char *q = arena_printf(&u->arena, "%s%s", variant ? BUILTIN_OVERLOADS : BUILTIN_HELPERS, def->name);
+    const char *q = arena_printf(&u->arena, "%s%s", variant ? BUILTIN_OVERLOADS : BUILTIN_HELPERS,
+                                 def->name);
     function *f = NULL;
     ctsc_status s = importer_declare_function(u, d, def, q, NULL, &f);
     if (s != CTSC_OK || !f || !variant) return s;
     /* messages name the operator */
     f->schema->name = intern_n(&u->names, def->name, (size_t)(variant - def->name));
     for (size_t i = 0; i < sizeof builtin_repeated / sizeof *builtin_repeated; i++)
-        if (!strcmp(f->schema->name, builtin_repeated[i].name)) f->schema->args[0].fixed_size = builtin_repeated[i].size;
+        if (!strcmp(f->schema->name, builtin_repeated[i].name))
+            f->schema->args[0].fixed_size = builtin_repeated[i].size;
     return CTSC_OK;
 }
 
-/* The text of one definition: from its `def` to the next line that begins with anything but a blank. NULL: there is none. */
+/* The text of one definition: from its `def` to the next line that begins with anything but a
+ * blank. NULL: there is none. */
 static const char *builtin_text(const char *name, size_t *len, uint32_t *line) {
     size_t n = strlen(name), length;
     const char *at = embedded_text(&builtin_file, &length), *end = at + length;
-    for (*line = 1; at; ++*line, at = memchr(at, '\n', (size_t)(end - at)), at = at ? at + 1 : NULL) {
-        if ((size_t)(end - at) < n + 5 || memcmp(at, "def ", 4) || memcmp(at + 4, name, n) || at[4 + n] != '(') continue;
+    for (*line = 1; at;
+         ++*line, at = memchr(at, '\n', (size_t)(end - at)), at = at ? at + 1 : NULL) {
+        if ((size_t)(end - at) < n + 5 || memcmp(at, "def ", 4) || memcmp(at + 4, name, n) ||
+            at[4 + n] != '(')
+            continue;
         const char *stop = at;
         do stop = memchr(stop, '\n', (size_t)(end - stop)), stop = stop ? stop + 1 : end;
         while (stop < end && (*stop == ' ' || *stop == '\n'));
@@ -77,24 +86,36 @@ static ctsc_status builtin_find(unit *u, diag *d, const char *name, bool helper,
     src->library = true;
     stmt_list body = {0};
     ctsc_status s = parse_module(d, &u->arena, &u->names, src, &body);
-    if (s == CTSC_OK && body.len == 1 && body.data[0]->kind == S_DEF) s = builtin_declare(u, d, body.data[0]->def);
+    if (s == CTSC_OK && body.len == 1 && body.data[0]->kind == S_DEF)
+        s = builtin_declare(u, d, body.data[0]->def);
     if (s == CTSC_OK) *out = strmap_get(&u->functions, q);
     return s;
 }
 
 int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int max) {
     static const struct { const char *op; const char *variants[4]; } table[] = {
-        {"aten::mul", {"float", "int", "complex"}},      {"aten::add", {"float", "int", "complex"}},
-        {"aten::ne", {"float", "int", "complex"}},       {"aten::eq", {"float", "int", "complex"}},
-        {"aten::sub", {"float", "int", "complex"}},      {"aten::div", {"float", "int", "complex"}},
-        {"aten::lt", {"float", "int"}},                  {"aten::le", {"float", "int"}},
-        {"aten::gt", {"float", "int"}},                  {"aten::ge", {"float", "int"}},
-        {"aten::floordiv", {"number", "tensor"}},        {"aten::__contains__", {"str"}},
-        {"aten::device", {"type"}},                      {"aten::_assert", {"bool"}},
-        {"aten::_assert_int_or_pair", {"list"}},         {"aten::list_with_default", {"int"}},
-        {"aten::numel", {"sizes"}},                      {"aten::norm", {"dim", "dims"}},
-        {"aten::_single", {"float", "int"}},             {"aten::_pair", {"float", "int"}},
-        {"aten::_triple", {"float", "int"}},             {"aten::_quadruple", {"float", "int"}},
+        {"aten::mul", {"float", "int", "complex"}},
+        {"aten::add", {"float", "int", "complex"}},
+        {"aten::ne", {"float", "int", "complex"}},
+        {"aten::eq", {"float", "int", "complex"}},
+        {"aten::sub", {"float", "int", "complex"}},
+        {"aten::div", {"float", "int", "complex"}},
+        {"aten::lt", {"float", "int"}},
+        {"aten::le", {"float", "int"}},
+        {"aten::gt", {"float", "int"}},
+        {"aten::ge", {"float", "int"}},
+        {"aten::floordiv", {"number", "tensor"}},
+        {"aten::__contains__", {"str"}},
+        {"aten::device", {"type"}},
+        {"aten::_assert", {"bool"}},
+        {"aten::_assert_int_or_pair", {"list"}},
+        {"aten::list_with_default", {"int"}},
+        {"aten::numel", {"sizes"}},
+        {"aten::norm", {"dim", "dims"}},
+        {"aten::_single", {"float", "int"}},
+        {"aten::_pair", {"float", "int"}},
+        {"aten::_triple", {"float", "int"}},
+        {"aten::_quadruple", {"float", "int"}},
     };
     int n = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

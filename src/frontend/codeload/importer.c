@@ -2,10 +2,10 @@
 /*
  * importer.c - classes and functions out of an archive's code files.
  *
- * The qualified name __torch__.a.b.C lives in the record code/__torch__/a/b.py. A file is parsed when a name in it is
- * first asked for; a class is declared (attributes, signatures) when it is first named; a
- * body is compiled when it is first needed. A class is entered in the unit before its members are looked at, so
- * that classes may mention each other.
+ * The qualified name __torch__.a.b.C lives in the record code/__torch__/a/b.py. A file is parsed
+ * when a name in it is first asked for; a class is declared (attributes, signatures) when it is
+ * first named; a body is compiled when it is first needed. A class is entered in the unit before
+ * its members are looked at, so that classes may mention each other.
  *
  * Tests: tests/corpus
  */
@@ -44,10 +44,11 @@ int64_t importer_version(const unit *u) {
     return im && u->import ? im->version : INT64_MAX; /* a source program has another import_ctx */
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static ctsc_status importer_add_definition(unit *u, diag *d, importer *im, const char *module,
-                                           const char *name, const class_def *c, const func_def *f) {
+                                           const char *name, const class_def *c,
+                                           const func_def *f) {
     definition *def = arena_new(&u->arena, definition);
     def->cls = c;
     def->fn = f;
@@ -69,7 +70,8 @@ static ctsc_status importer_parse_file(unit *u, diag *d, importer *im, const cha
             s = importer_add_definition(u, d, im, module, st->def->name, NULL, st->def);
         else if (st->kind != S_IMPORT && st->kind != S_ASSIGN && st->kind != S_EXPR &&
                  st->kind != S_PASS)
-            s = diag_fail_at(d, CTSC_BAD_FILE, st->range, "a code file holds classes and functions only");
+            s = diag_fail_at(d, CTSC_BAD_FILE, st->range,
+                             "a code file holds classes and functions only");
     }
     return s;
 }
@@ -92,7 +94,7 @@ static ctsc_status importer_load_file(unit *u, diag *d, importer *im, const char
     return importer_parse_file(u, d, im, module, src);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, const char *qualified,
                                       type *cls, function **out) {
@@ -131,7 +133,8 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
             /* A Tensor's None is PyTorch's undefined tensor. */
             bool none = a->type->kind == T_TENSOR && a->default_value.tag == V_NONE;
             if (s == CTSC_OK && !none && !type_admits_value(a->type, a->default_value))
-                return diag_fail_at(d, CTSC_BAD_FILE, p->default_value->range, "the default of '%s' is not of its type", a->name);
+                return diag_fail_at(d, CTSC_BAD_FILE, p->default_value->range,
+                                    "the default of '%s' is not of its type", a->name);
         }
         if (s != CTSC_OK) return s;
     }
@@ -143,12 +146,13 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
     return CTSC_OK;
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------ */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static bool importer_name_in(const expr *list, const char *name) {
     if (!list || (list->kind != E_LIST && list->kind != E_TUPLE)) return false;
     for (size_t i = 0; i < list->items.len; i++)
-        if (list->items.data[i]->kind == E_STR && !strcmp(list->items.data[i]->s, name)) return true;
+        if (list->items.data[i]->kind == E_STR && !strcmp(list->items.data[i]->s, name))
+            return true;
     return false;
 }
 
@@ -217,18 +221,22 @@ static void importer_mark_attributes(type *cls, const class_def *def) {
     }
 }
 
-/* __forward_pre_hooks__ = ["name", ], __forward_hooks__ likewise: methods, run around a call from outside. */
+/* __forward_pre_hooks__ = ["name", ], __forward_hooks__ likewise: methods, run around a
+ * call from outside. */
 static ctsc_status importer_hooks(unit *u, diag *d, type *cls, const class_def *def) {
     for (size_t i = 0; i < def->body.len; i++) {
         const stmt *st = def->body.data[i];
-        if (st->kind != S_ASSIGN || st->targets.len != 1 || st->targets.data[0]->kind != E_NAME) continue;
+        if (st->kind != S_ASSIGN || st->targets.len != 1 || st->targets.data[0]->kind != E_NAME)
+            continue;
         bool pre = !strcmp(st->targets.data[0]->name, "__forward_pre_hooks__");
         if (!pre && strcmp(st->targets.data[0]->name, "__forward_hooks__")) continue;
         const expr *names = st->value;
         for (size_t k = 0; names->kind == E_LIST && k < names->items.len; k++) {
             const expr *x = names->items.data[k];
             function *f = x->kind == E_STR ? class_find_method(cls, x->s) : NULL;
-            if (!f) return diag_fail_at(d, CTSC_BAD_FILE, x->range, "a hook is not a method of the class");
+            if (!f)
+                return diag_fail_at(d, CTSC_BAD_FILE, x->range,
+                                    "a hook is not a method of the class");
             if (!(pre ? avec_push(&u->arena, &cls->cls->forward_pre_hooks, f)
                       : avec_push(&u->arena, &cls->cls->forward_hooks, f)))
                 return diag_no_memory(d);
@@ -246,11 +254,13 @@ static ctsc_status importer_enum_members(unit *u, diag *d, type *cls, const clas
         cls->cls->enum_value_type = type_of_value(v);
         if (!class_add_constant(cls, st->targets.data[0]->name, v, cls)) return diag_no_memory(d);
     }
-    if (!cls->cls->constants.len) return diag_fail_at(d, CTSC_BAD_FILE, def->range, "an Enum without members");
+    if (!cls->cls->constants.len)
+        return diag_fail_at(d, CTSC_BAD_FILE, def->range, "an Enum without members");
     return class_add_members(cls) ? CTSC_OK : diag_no_memory(d);
 }
 
-static ctsc_status importer_named_tuple(unit *u, diag *d, const class_def *def, const char *qualified) {
+static ctsc_status importer_named_tuple(unit *u, diag *d, const class_def *def,
+                                        const char *qualified) {
     VEC(const char *) fields = {0};
     VEC(type *) types = {0};
     for (size_t i = 0; i < def->body.len; i++) {
@@ -267,13 +277,16 @@ static ctsc_status importer_named_tuple(unit *u, diag *d, const class_def *def, 
 }
 
 static ctsc_status importer_class(unit *u, diag *d, const class_def *def, const char *qualified) {
-    const char *base = def->bases.len && def->bases.data[0]->kind == E_NAME ? def->bases.data[0]->name : "";
+    const char *base = def->bases.len && def->bases.data[0]->kind == E_NAME
+                           ? def->bases.data[0]->name
+                           : "";
     if (!strcmp(base, "NamedTuple")) return importer_named_tuple(u, d, def, qualified);
     type_kind kind = T_CLASS;
     if (!strcmp(base, "Enum")) kind = T_ENUM;
     else if (!strcmp(base, "Interface") || !strcmp(base, "ModuleInterface")) kind = T_INTERFACE;
     else if (*base && strcmp(base, "Module") && strcmp(base, "object"))
-        return diag_fail_at(d, CTSC_BAD_FILE, def->range, "class %s has the unknown base %s", qualified, base);
+        return diag_fail_at(d, CTSC_BAD_FILE, def->range, "class %s has the unknown base %s",
+                            qualified, base);
     type *cls = type_class_new(u, kind, qualified);
     if (arena_failed(&u->arena)) return diag_no_memory(d);
     cls->cls->is_module = !strcmp(base, "Module") || !strcmp(base, "ModuleInterface");
@@ -286,7 +299,7 @@ static ctsc_status importer_class(unit *u, diag *d, const class_def *def, const 
     return importer_hooks(u, d, cls, def);
 }
 
-/* ---- resolution ------------------------------------------------------------------------------------------ */
+/* ---- resolution ------------------------------------------------------------------------------ */
 
 static ctsc_status importer_import(unit *u, diag *d, const char *qualified) {
     importer *im = u->import_ctx;
@@ -295,7 +308,8 @@ static ctsc_status importer_import(unit *u, diag *d, const char *qualified) {
     if (im->depth >= IMPORT_MAX_DEPTH)
         return diag_fail(d, CTSC_BAD_FILE, "types nest too deeply at %s", qualified);
     type *native = u->permanent ? NULL : native_class(qualified);
-    if (native) return strmap_put(&u->classes, class_name(native), native) ? CTSC_OK : diag_no_memory(d);
+    if (native)
+        return strmap_put(&u->classes, class_name(native), native) ? CTSC_OK : diag_no_memory(d);
     const char *module = intern_n(&u->names, qualified, (size_t)(dot - qualified));
     im->depth++;
     ctsc_status s = importer_load_file(u, d, im, module);

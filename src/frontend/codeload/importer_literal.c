@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * importer_literal.c - what stands for a value where nothing runs: defaults of parameters, Final attributes, members of enums.
+ * importer_literal.c - what stands for a value where nothing runs: defaults of parameters, Final
+ * attributes, members of enums.
  *
  *     numbers, strings, None, inf, nan, 1.+2.j, -1     [..], (..)
  *     CONSTANTS.c0       the archive's constants: tensors
@@ -57,7 +58,8 @@ static ctsc_status literal_negative(unit *u, diag *d, const expr *x, type *t, va
 /* 1.+2.j, 1.-2.j */
 static ctsc_status literal_sum(unit *u, diag *d, const expr *x, value *out) {
     value re, im;
-    if ((x->op != O_ADD && x->op != O_SUB) || x->b->kind != E_IMAGINARY) return literal_refuse(d, x);
+    if ((x->op != O_ADD && x->op != O_SUB) || x->b->kind != E_IMAGINARY)
+        return literal_refuse(d, x);
     TRY(importer_literal(u, d, x->a, TYPE_FLOAT, &re));
     if (re.tag != V_FLOAT) return value_unref(re), literal_refuse(d, x);
     im = value_float(x->op == O_SUB ? -x->b->f : x->b->f);
@@ -103,7 +105,8 @@ static ctsc_status literal_list(unit *u, diag *d, const expr *x, type *t, value 
 }
 
 /* named: the type of the tuple, where that has names. */
-static ctsc_status literal_tuple(unit *u, diag *d, const expr *x, type *t, type *named, value *out) {
+static ctsc_status literal_tuple(unit *u, diag *d, const expr *x, type *t, type *named,
+                                 value *out) {
     tuple *tp = tuple_new(x->items.len, named);
     if (!tp) return diag_no_memory(d);
     for (size_t i = 0; i < x->items.len; i++) {
@@ -116,7 +119,9 @@ static ctsc_status literal_tuple(unit *u, diag *d, const expr *x, type *t, type 
 
 static ctsc_status literal_table(unit *u, diag *d, const expr *x, value *out) {
     char *end = NULL;
-    unsigned long i = x->name[0] == 'c' && x->name[1] >= '0' && x->name[1] <= '9' ? strtoul(x->name + 1, &end, 10) : 0;
+    unsigned long i = x->name[0] == 'c' && x->name[1] >= '0' && x->name[1] <= '9'
+                          ? strtoul(x->name + 1, &end, 10)
+                          : 0;
     if (!end || *end || u->constants.tag != V_TUPLE || i >= u->constants.u.tuple->len)
         return diag_fail_at(d, CTSC_BAD_FILE, x->range, "the archive has no constant %s", x->name);
     return *out = value_ref(u->constants.u.tuple->items[i]), CTSC_OK;
@@ -127,13 +132,16 @@ static ctsc_status literal_member(unit *u, diag *d, const expr *x, value *out) {
     function *fn = NULL;
     const char *name = literal_dotted(u, x->a);
     TRY(name ? unit_resolve(u, d, name, &cls, &fn) : literal_refuse(d, x));
-    for (size_t i = 0; cls && cls->kind == T_ENUM && cls->cls->enum_members && i < cls->cls->constants.len; i++)
-        if (!strcmp(cls->cls->constants.data[i].name, x->name)) return *out = value_ref(cls->cls->enum_members[i]), CTSC_OK;
+    for (size_t i = 0;
+         cls && cls->kind == T_ENUM && cls->cls->enum_members && i < cls->cls->constants.len; i++)
+        if (!strcmp(cls->cls->constants.data[i].name, x->name))
+            return *out = value_ref(cls->cls->enum_members[i]), CTSC_OK;
     return literal_refuse(d, x);
 }
 
 static ctsc_status literal_attribute(unit *u, diag *d, const expr *x, value *out) {
-    return x->a->kind == E_NAME && !strcmp(x->a->name, "CONSTANTS") ? literal_table(u, d, x, out) : literal_member(u, d, x, out);
+    return x->a->kind == E_NAME && !strcmp(x->a->name, "CONSTANTS") ? literal_table(u, d, x, out)
+                                                                    : literal_member(u, d, x, out);
 }
 
 static ctsc_status literal_call(unit *u, diag *d, const expr *x, type *t, value *out) {
@@ -149,7 +157,8 @@ static ctsc_status literal_call(unit *u, diag *d, const expr *x, type *t, value 
     }
     if (!strchr(name, '.')) return literal_refuse(d, x);
     TRY(unit_resolve(u, d, name, &cls, &fn));
-    if (!cls || cls->kind != T_TUPLE || (size_t)cls->nelems != x->items.len) return literal_refuse(d, x);
+    if (!cls || cls->kind != T_TUPLE || (size_t)cls->nelems != x->items.len)
+        return literal_refuse(d, x);
     return literal_tuple(u, d, x, cls, cls, out);
 }
 
@@ -159,7 +168,9 @@ ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *ou
     case E_NONE: return *out = value_none(), CTSC_OK;
     case E_TRUE: return *out = value_bool(true), CTSC_OK;
     case E_FALSE: return *out = value_bool(false), CTSC_OK;
-    case E_INT: return *out = t && t->kind == T_FLOAT ? value_float((double)x->i) : value_int(x->i), CTSC_OK;
+    case E_INT:
+        return *out = t && t->kind == T_FLOAT ? value_float((double)x->i) : value_int(x->i),
+               CTSC_OK;
     case E_FLOAT: return *out = value_float(x->f), CTSC_OK;
     case E_IMAGINARY: return literal_complex(d, 0, x->f, out);
     case E_NAME: return literal_name(d, x, out);

@@ -2,8 +2,9 @@
 /*
  * upgraders.c - finds the function that stands for an operator of an older archive version.
  *
- * The functions are TorchScript (prelude/upgraders.py, embedded) and are compiled into the program's own unit
- * when first needed. gelu and its like only gained an argument with a default, and need none.
+ * The functions are TorchScript (prelude/upgraders.py, embedded) and are compiled into the
+ * program's own unit when first needed. gelu and its like only gained an argument with a
+ * default, and need none.
  * Tests: group `legacy` of the corpus, tests/corpus
  */
 #include "frontend/codeload/upgraders.h"
@@ -12,9 +13,15 @@
 
 EMBED(upgraders_text, "src/frontend/prelude/upgraders.py")
 
-/*   operator, newest version with the old meaning, which overload: second argument is a tensor (1), a
- *   number (0) or either (-1), has out=: */
-static const struct { const char *op; int last; int tensor; int out; const char *function; } upgraders[] = {
+/*   operator, newest version with the old meaning, which overload: second argument is a tensor (1),
+ *   a number (0) or either (-1), has out=: */
+static const struct {
+    const char *op;
+    int last;
+    int tensor;
+    int out;
+    const char *function;
+} upgraders[] = {
     /* clang-format off */
     {"aten::div",      3, 1,  0, "div_Tensor_3"},
     {"aten::div",      3, 0,  0, "div_Scalar_3"},
@@ -52,18 +59,20 @@ function *upgrader_for(unit *u, diag *d, const char *op_name, int nargs, const a
     int positional = 0, out = 0;
     bool spaced = !strcmp(op_name, "aten::linspace") || !strcmp(op_name, "aten::logspace");
     for (int i = 0; i < nargs; i++) {
-        if (spaced && i < 2 && args[i].value->type->kind == T_TENSOR) return NULL; /* overloads that came later */
+        /* overloads that came later */
+        if (spaced && i < 2 && args[i].value->type->kind == T_TENSOR) return NULL;
         if (!args[i].name) positional++;
         else if (!strcmp(args[i].name, "out")) out = 1;
         else if (!strcmp(args[i].name, "rounding_mode")) return NULL;
     }
     /* on numbers, div never changed */
-    if (positional < 1 || (!strncmp(op_name, "aten::div", 9) && args[0].value->type->kind != T_TENSOR))
+    if (positional < 1 ||
+        (!strncmp(op_name, "aten::div", 9) && args[0].value->type->kind != T_TENSOR))
         return NULL;
     int tensor = positional > 1 && args[1].value->type->kind == T_TENSOR;
     for (size_t i = 0; i < sizeof upgraders / sizeof *upgraders; i++) {
-        if (strcmp(upgraders[i].op, op_name) || version > upgraders[i].last || upgraders[i].out != out ||
-            (upgraders[i].tensor >= 0 && upgraders[i].tensor != tensor))
+        if (strcmp(upgraders[i].op, op_name) || version > upgraders[i].last ||
+            upgraders[i].out != out || (upgraders[i].tensor >= 0 && upgraders[i].tensor != tensor))
             continue;
         char q[64];
         snprintf(q, sizeof q, "__upgraders__.%s", upgraders[i].function);

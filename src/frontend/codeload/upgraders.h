@@ -11,11 +11,12 @@ typedef struct actual { /* an argument of a call */
     const char *name;   /* of a keyword argument, else NULL */
     ir_value *value;
     source_range range;
-    bool is_self; /* what a builtin method was called on: goes to the argument named self, wherever that stands */
+    /* what a builtin method was called on: goes to the argument named self, wherever that stands */
+    bool is_self;
 } actual;
 
-/* The function (of prelude/upgraders.py) that has the meaning the archive's version gave to this call; NULL if
- * today's operator is right. Failures are in d. */
+/* The function (of prelude/upgraders.py) that has the meaning the archive's version gave to this
+ * call; NULL if today's operator is right. Failures are in d. */
 function *upgrader_for(unit *u, diag *d, const char *op_name, int nargs, const actual *args);
 /* The operator version of the archive u came from; INT64_MAX for programs of today. */
 int64_t importer_version(const unit *u);

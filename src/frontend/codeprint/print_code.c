@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print_code.c - functions as TorchScript source: names, and which expressions are written in place.
+ * print_code.c - functions as TorchScript source: names, and which expressions are
+ * written in place.
  *
  *     %3 : Tensor = aten::mul(%x, %y)                    z = torch.add(torch.mul(x, y), 1)
  *     %z : Tensor = aten::add(%3, %2, %2)
  *
- * Method. What PyTorch's printer does, so that code looks as it does there. First a scan backwards finds the
- * values that may be written where they are used: used once, unnamed, and computed just before, in the order
- * in which evaluating the expression computes them. Then nodes are printed in order. An expression that has
- * become too long gets a name; so do all those that are to be evaluated before it in the same expression,
- * because effects must keep their order.
+ * Method. What PyTorch's printer does, so that code looks as it does there. First a scan backwards
+ * finds the values that may be written where they are used: used once, unnamed, and computed just
+ * before, in the order in which evaluating the expression computes them. Then nodes are printed in
+ * order. An expression that has become too long gets a name; so do all those that are to be
+ * evaluated before it in the same expression, because effects must keep their order.
  *
  * Invariant: a value's expression is in p->exprs before anything that uses it is printed.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py
@@ -18,7 +19,7 @@
 
 enum { CODE_LONG_LINE = 40 };
 
-/* ---- failure ------------------------------------------------------------------------------------- */
+/* ---- failure --------------------------------------------------------------------------------- */
 
 ctsc_status code_fail(code_printer *p, ctsc_status s, const char *fmt, ...) {
     if (p->prog->status != CTSC_OK) return p->prog->status;
@@ -31,7 +32,8 @@ ctsc_status code_fail(code_printer *p, ctsc_status s, const char *fmt, ...) {
 
 bool code_failed(const code_printer *p) {
     code_program *g = p->prog;
-    if (g->status == CTSC_OK && (arena_failed(&p->scratch) || arena_failed(&g->arena) || p->out->text.failed))
+    if (g->status == CTSC_OK &&
+        (arena_failed(&p->scratch) || arena_failed(&g->arena) || p->out->text.failed))
         code_program_fail(g, diag_no_memory(g->d));
     return g->status != CTSC_OK;
 }
@@ -40,7 +42,7 @@ void code_no_memory(code_printer *p) {
     if (p->prog->status == CTSC_OK) p->prog->status = diag_no_memory(p->prog->d);
 }
 
-/* ---- text that knows where it comes from --------------------------------------------------------- */
+/* ---- text that knows where it comes from ----------------------------------------------------- */
 
 static bool code_same_range(source_range a, source_range b) {
     return a.src == b.src && a.begin == b.begin && a.end == b.end;
@@ -58,9 +60,7 @@ void code_write(code_printer *p, code_text *t, const char *s, size_t len) {
     sb_write(&t->text, s, len);
 }
 
-void code_puts(code_printer *p, code_text *t, const char *s) {
-    code_write(p, t, s, strlen(s));
-}
+void code_puts(code_printer *p, code_text *t, const char *s) { code_write(p, t, s, strlen(s)); }
 
 static void code_put_expr(code_printer *p, code_text *t, const code_expr *x) {
     size_t base = t->text.len;
@@ -97,15 +97,59 @@ void code_indent(code_printer *p) {
     for (int i = 0; i < p->level; i++) code_puts(p, p->out, "  ");
 }
 
-/* ---- names and uses ------------------------------------------------------------------------------ */
+/* ---- names and uses -------------------------------------------------------------------------- */
 
 /* Names that mean something to the parser of archives. */
 static bool code_is_reserved(const char *name) {
-    static const char *const names[] = {
-        "_", "as", "aten", "attribute", "CONSTANTS", "fork", "getattr", "inf", "nan", "infj", "nanj", "ops", "__torch__",
-        "and", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False",
-        "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "None", "nonlocal", "not", "or", "pass",
-        "raise", "return", "True", "try", "while", "with", "yield", "uninitialized", "unchecked_cast"};
+    static const char *const names[] = {"_",
+                                        "as",
+                                        "aten",
+                                        "attribute",
+                                        "CONSTANTS",
+                                        "fork",
+                                        "getattr",
+                                        "inf",
+                                        "nan",
+                                        "infj",
+                                        "nanj",
+                                        "ops",
+                                        "__torch__",
+                                        "and",
+                                        "assert",
+                                        "async",
+                                        "await",
+                                        "break",
+                                        "class",
+                                        "continue",
+                                        "def",
+                                        "del",
+                                        "elif",
+                                        "else",
+                                        "except",
+                                        "False",
+                                        "finally",
+                                        "for",
+                                        "from",
+                                        "global",
+                                        "if",
+                                        "import",
+                                        "in",
+                                        "is",
+                                        "lambda",
+                                        "None",
+                                        "nonlocal",
+                                        "not",
+                                        "or",
+                                        "pass",
+                                        "raise",
+                                        "return",
+                                        "True",
+                                        "try",
+                                        "while",
+                                        "with",
+                                        "yield",
+                                        "uninitialized",
+                                        "unchecked_cast"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;
@@ -129,7 +173,8 @@ const char *code_unique(code_printer *p, const char *candidate) {
     return name;
 }
 
-/* The variable's name in the source: without the ".1" that tells its values apart, and an identifier. */
+/* The variable's name in the source: without the ".1" that tells its values apart,
+ * and an identifier. */
 const char *code_base_name(code_printer *p, const ir_value *v) {
     if (!value_has_name(v)) return "_";
     size_t n = strlen(v->name), digits = n;
@@ -140,7 +185,8 @@ const char *code_base_name(code_printer *p, const ir_value *v) {
     if (v->name[0] >= '0' && v->name[0] <= '9') *w++ = '_';
     for (size_t i = 0; i < n; i++) {
         char c = v->name[i];
-        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_';
         *w++ = ok ? c : '_';
     }
     return s;
@@ -159,7 +205,8 @@ void code_assign_text(code_printer *p, const ir_value *v, const char *text) {
 }
 
 void code_assign_names(code_printer *p, size_t n, ir_value *const *vs) {
-    for (size_t i = 0; i < n; i++) code_assign_text(p, vs[i], code_unique(p, code_base_name(p, vs[i])));
+    for (size_t i = 0; i < n; i++)
+        code_assign_text(p, vs[i], code_unique(p, code_base_name(p, vs[i])));
 }
 
 const code_expr *code_use(code_printer *p, const ir_value *v) {
@@ -178,7 +225,8 @@ bool code_is_name(code_printer *p, const ir_value *v) {
     return code_is_identifier(code_use(p, v)->s);
 }
 
-void code_put_values(code_printer *p, code_text *t, size_t n, ir_value *const *vs, const char *open, const char *close) {
+void code_put_values(code_printer *p, code_text *t, size_t n, ir_value *const *vs, const char *open,
+                     const char *close) {
     code_puts(p, t, open);
     for (size_t i = 0; i < n; i++) {
         if (i) code_puts(p, t, ", ");
@@ -187,11 +235,9 @@ void code_put_values(code_printer *p, code_text *t, size_t n, ir_value *const *v
     code_puts(p, t, close);
 }
 
-/* ---- which values are written where they are used ------------------------------------------------- */
+/* ---- which values are written where they are used -------------------------------------------- */
 
-bool code_is_constant(const node *n) {
-    return n->kind == N_CONSTANT;
-}
+bool code_is_constant(const node *n) { return n->kind == N_CONSTANT; }
 
 static const node *code_skip_constants(const node *n) {
     while (n && code_is_constant(n)) n = n->prev;
@@ -201,7 +247,11 @@ static const node *code_skip_constants(const node *n) {
 /* Printed as statements whatever becomes of their output. */
 static bool code_is_statement(const node *n) {
     switch (n->kind) {
-    case N_TUPLE_UNPACK: case N_LIST_UNPACK: case N_FORK: case N_ENTER: case N_CONTAINER_INDEX: return true;
+    case N_TUPLE_UNPACK:
+    case N_LIST_UNPACK:
+    case N_FORK:
+    case N_ENTER:
+    case N_CONTAINER_INDEX: return true;
     /* `if isinstance(x, T)` would make the parser refine x once more */
     case N_ISINSTANCE: return true;
     default: return n->blocks.len != 0;
@@ -212,7 +262,8 @@ static bool code_can_inline(const ir_value *v) {
     const node *n = v->def;
     if (n->outputs.len != 1 || v->uses.len != 1 || code_is_statement(n)) return false;
     use u = v->uses.data[0];
-    if (value_has_name(v) && u.user) return false; /* the author's name is kept, except for a name that is only returned */
+    /* the author's name is kept, except for a name that is only returned */
+    if (value_has_name(v) && u.user) return false;
     /* initial values of a loop are assigned before trip count and condition are evaluated */
     if (u.user && u.user->kind == N_LOOP && u.index >= 2) return false;
     return !u.user || u.user->kind != N_FORK; /* its body may mention it more than once */
@@ -220,7 +271,8 @@ static bool code_can_inline(const ir_value *v) {
 
 static const node *code_scan_node(code_printer *p, const node *n);
 
-/* at: the node that would be evaluated last before what uses v. Returns the same for what stands to the left of v. */
+/* at: the node that would be evaluated last before what uses v. Returns the same for what stands
+ * to the left of v. */
 static const node *code_scan_value(code_printer *p, const node *at, const ir_value *v) {
     const node *n = v->def;
     if (!n) return at;
@@ -232,7 +284,8 @@ static const node *code_scan_value(code_printer *p, const node *at, const ir_val
     return at;
 }
 
-static const node *code_scan_values(code_printer *p, const node *at, size_t n, ir_value *const *vs) {
+static const node *code_scan_values(code_printer *p, const node *at, size_t n,
+                                    ir_value *const *vs) {
     at = code_skip_constants(at);
     for (size_t i = n; i-- > 0;) at = code_scan_value(p, at, vs[i]);
     return at;
@@ -246,14 +299,16 @@ void code_scan_block(code_printer *p, const block *b) {
 static const node *code_scan_node(code_printer *p, const node *n) {
     if (ptrmap_get(&p->inlined, n)) return n;
     p->depth++;
-    if (p->depth > 2 * CODE_MAX_DEPTH) code_fail(p, CTSC_LIMIT, "the program nests too deeply to be printed");
-    for (size_t i = 0; i < n->blocks.len && !code_failed(p); i++) code_scan_block(p, n->blocks.data[i]);
+    if (p->depth > 2 * CODE_MAX_DEPTH)
+        code_fail(p, CTSC_LIMIT, "the program nests too deeply to be printed");
+    for (size_t i = 0; i < n->blocks.len && !code_failed(p); i++)
+        code_scan_block(p, n->blocks.data[i]);
     const node *at = code_scan_values(p, n->prev, n->inputs.len, n->inputs.data);
     p->depth--;
     return at;
 }
 
-/* ---- expressions and their names ------------------------------------------------------------------ */
+/* ---- expressions and their names ------------------------------------------------------------- */
 
 static bool code_is_long(const code_printer *p, const code_text *t) {
     return t->text.len + 2 * (size_t)p->level >= CODE_LONG_LINE;
@@ -270,15 +325,18 @@ void code_print_definition(code_printer *p, const node *n, const code_expr *x) {
 
 typedef VEC(const ir_value *) code_parts;
 
-/* Adds the expressions in row[0..upto] that are written in place and were not added before. False: the row (known
- * by key) has been looked at before. */
-static bool code_collect_row(code_printer *p, const void *key, ir_value *const *row, int upto, code_parts *out) {
+/* Adds the expressions in row[0..upto] that are written in place and were not added before. False:
+ * the row (known by key) has been looked at before. */
+static bool code_collect_row(code_printer *p, const void *key, ir_value *const *row, int upto,
+                             code_parts *out) {
     intptr_t seen = (intptr_t)ptrmap_get(&p->split, key);
     for (int i = upto; i >= (int)seen; i--) {
         const node *n = row[i]->def;
-        if (n && !code_is_constant(n) && ptrmap_get(&p->inlined, n) && !vec_push(out, row[i])) code_no_memory(p);
+        if (n && !code_is_constant(n) && ptrmap_get(&p->inlined, n) && !vec_push(out, row[i]))
+            code_no_memory(p);
     }
-    if (upto + 1 > (int)seen && !ptrmap_put(&p->split, key, (void *)(intptr_t)(upto + 1))) code_no_memory(p);
+    if (upto + 1 > (int)seen && !ptrmap_put(&p->split, key, (void *)(intptr_t)(upto + 1)))
+        code_no_memory(p);
     return seen == 0;
 }
 
@@ -296,10 +354,12 @@ static void code_split(code_printer *p, const ir_value *v) {
         }
         bool first = code_collect_row(p, u.user, u.user->inputs.data, u.index, &parts);
         if (!first || !ptrmap_get(&p->inlined, u.user)) break;
-        u = u.user->outputs.data[0]->uses.data[0]; /* what the user is a part of: all to the left of it */
+        /* what the user is a part of: all to the left of it */
+        u = u.user->outputs.data[0]->uses.data[0];
         u.index--;
     }
-    for (size_t i = parts.len; i-- > 0;) code_print_definition(p, parts.data[i]->def, code_use(p, parts.data[i]));
+    for (size_t i = parts.len; i-- > 0;)
+        code_print_definition(p, parts.data[i]->def, code_use(p, parts.data[i]));
     vec_free(&parts);
 }
 
@@ -316,7 +376,7 @@ void code_print_expression(code_printer *p, const node *n) {
     }
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 void code_printer_init(code_printer *p, code_program *prog, code_file *f) {
     *p = (code_printer){.prog = prog, .file = f, .out = &f->text};
@@ -380,7 +440,8 @@ void code_print_function(code_printer *p, function *f, bool self_type) {
     }
     p->range = (source_range){0}; /* a signature has no place, as in PyTorch */
     if (f->graph->root->params.len != (size_t)f->schema->nargs) {
-        code_fail(p, CTSC_INTERNAL, "function '%s': its graph does not have the arguments of its schema", f->name);
+        code_fail(p, CTSC_INTERNAL,
+                  "function '%s': its graph does not have the arguments of its schema", f->name);
         return;
     }
     code_print_signature(p, f, self_type);

@@ -2,25 +2,28 @@
 /*
  * print_code.h - TorchScript source from graphs and classes: the code of an archive.
  *
- * A code_program collects the code files of one program. What is printed mentions other classes and functions;
- * these are noted in the order in which they are met, and printed in that order, each into the file of its
- * qualified name: __torch__.a.b.C goes to the file of module __torch__.a.b. Tensors, objects and strings that
- * source text cannot carry go to a table of constants, CONSTANTS.c0, c1, ...
+ * A code_program collects the code files of one program. What is printed mentions other classes and
+ * functions; these are noted in the order in which they are met, and printed in that order, each
+ * into the file of its qualified name: __torch__.a.b.C goes to the file of module __torch__.a.b.
+ * Tensors, objects and strings that source text cannot carry go to a table of constants,
+ * CONSTANTS.c0, c1, ...
  *
  *   print_code.c        functions: names, which expressions are written in place
  *   print_code_stmt.c   statements
  *   print_code_expr.c   expressions, constants, types
  *   print_code_class.c  classes, files, the table of constants
  *
- * Ownership: a code_program owns its texts and holds references on its constants; it keeps neither graphs nor
- * classes alive: the unit does. Tests: tests/unit/test_export.c, tests/interop/resave.py
+ * Ownership: a code_program owns its texts and holds references on its constants; it keeps neither
+ * graphs nor classes alive: the unit does.
+ * Tests: tests/unit/test_export.c, tests/interop/resave.py
  */
 #ifndef CTSC_FRONTEND_CODEPRINT_PRINT_CODE_H
 #define CTSC_FRONTEND_CODEPRINT_PRINT_CODE_H
 
 #include "ir/unit.h"
 
-/* From `offset` on, up to the next place, text was printed for `range`: the person's source if it is known. */
+/* From `offset` on, up to the next place, text was printed for `range`: the person's
+ * source if it is known. */
 typedef struct code_place {
     size_t offset;
     source_range range;
@@ -34,7 +37,8 @@ typedef struct code_text {
 typedef struct code_file {
     const char *module; /* "__torch__.a.b" */
     code_text text;
-    strmap suffixes; /* name -> last number appended to it (as intptr): numbers go on from function to function */
+    /* name -> last number appended to it (as intptr): numbers go on from function to function */
+    strmap suffixes;
 } code_file;
 
 /* A class, enum, interface or named tuple; or a function. */
@@ -53,13 +57,14 @@ typedef struct code_program {
     arena arena;
     VEC(code_file *) files; /* in the order in which they were begun */
     strmap by_module;
-    VEC(code_named) found;  /* what has been mentioned */
+    VEC(code_named) found; /* what has been mentioned */
     ptrmap found_set, printed;
-    strmap names;           /* qualified name -> type or function: each is taken once */
-    size_t next;            /* of found: not yet looked at */
+    strmap names; /* qualified name -> type or function: each is taken once */
+    size_t next;  /* of found: not yet looked at */
     VEC(code_constant) constants;
-    int64_t version;        /* the lowest file version whose readers understand the operators used */
-    ctsc_status status;     /* the first failure, described in d */
+    /* the lowest file version whose readers understand the operators used */
+    int64_t version;
+    ctsc_status status; /* the first failure, described in d */
 } code_program;
 
 ctsc_status code_program_init(code_program *p, diag *d);

@@ -11,7 +11,8 @@
  *         input: Tensor) -> Tensor:
  *         ...
  *
- * Order within a file is that in which names were first mentioned; readers look names up when they need them.
+ * Order within a file is that in which names were first mentioned; readers look names up
+ * when they need them.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py
  */
 #include "frontend/codeprint/print_code_internal.h"
@@ -51,18 +52,19 @@ void code_program_free(code_program *p) {
     arena_free(&p->arena);
 }
 
-/* ---- what is mentioned ------------------------------------------------------------------------------ */
+/* ---- what is mentioned ----------------------------------------------------------------------- */
 
 static void code_note(code_program *p, const void *key, const char *qualified, code_named named) {
     if (p->status != CTSC_OK || ptrmap_get(&p->found_set, key)) return;
     if (!strncmp(qualified, "__torch__.torch.classes.", 24)) return; /* C++ classes have no code */
     const void *taken = strmap_get(&p->names, qualified);
     if (taken && taken != key) {
-        code_program_fail(p, diag_fail(p->d, CTSC_INTERNAL, "two classes or functions are called %s", qualified));
+        code_program_fail(
+            p, diag_fail(p->d, CTSC_INTERNAL, "two classes or functions are called %s", qualified));
         return;
     }
-    if (!strmap_put(&p->names, qualified, (void *)key) || !ptrmap_put(&p->found_set, key, (void *)key) ||
-        !vec_push(&p->found, named))
+    if (!strmap_put(&p->names, qualified, (void *)key) ||
+        !ptrmap_put(&p->found_set, key, (void *)key) || !vec_push(&p->found, named))
         code_program_no_memory(p);
 }
 
@@ -72,9 +74,9 @@ void code_note_function(code_program *p, function *f) {
 
 void code_note_type(code_program *p, type *t) {
     switch (t->kind) {
-    case T_CLASS: case T_INTERFACE: case T_ENUM:
-        code_note(p, t, class_name(t), (code_named){t, NULL});
-        return;
+    case T_CLASS:
+    case T_INTERFACE:
+    case T_ENUM: code_note(p, t, class_name(t), (code_named){t, NULL}); return;
     case T_TUPLE:
         if (!t->field_names || !t->name) break;
         code_note(p, t, t->name, (code_named){t, NULL});
@@ -84,11 +86,11 @@ void code_note_type(code_program *p, type *t) {
     for (int i = 0; i < t->nelems; i++) code_note_type(p, t->elems[i]);
 }
 
-/* ---- constants ----------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static bool code_same_tensor(const tensor *a, const tensor *b) {
-    return a->dtype == b->dtype && a->requires_grad == b->requires_grad && tensor_same_shape(a, b) &&
-           tensor_is_contiguous(a) && tensor_is_contiguous(b) &&
+    return a->dtype == b->dtype && a->requires_grad == b->requires_grad &&
+           tensor_same_shape(a, b) && tensor_is_contiguous(a) && tensor_is_contiguous(b) &&
            !memcmp(tensor_data(a), tensor_data(b), (size_t)a->numel * dtype_size((dtype)a->dtype));
 }
 
@@ -103,7 +105,8 @@ static bool code_same_constant(const code_constant *c, value v, uint64_t hash) {
 int code_constant_index(code_printer *p, value v) {
     code_program *g = p->prog;
     const tensor *t = v.tag == V_TENSOR && tensor_is_contiguous(v.u.tensor) ? v.u.tensor : NULL;
-    uint64_t hash = t ? hash_bytes(tensor_data(t), (size_t)t->numel * dtype_size((dtype)t->dtype)) : 0;
+    uint64_t hash = t ? hash_bytes(tensor_data(t), (size_t)t->numel * dtype_size((dtype)t->dtype))
+                      : 0;
     for (size_t i = 0; i < g->constants.len; i++)
         if (code_same_constant(&g->constants.data[i], v, hash)) return (int)i;
     code_constant c = {value_ref(v), hash};
@@ -115,7 +118,7 @@ int code_constant_index(code_printer *p, value v) {
     return (int)g->constants.len - 1;
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static const char *code_last_name(const char *qualified) {
     const char *dot = strrchr(qualified, '.');
@@ -216,10 +219,12 @@ static void code_print_class_body(code_printer *p, type *t) {
     if (c->is_module) {
         code_print_names(p, t, "__parameters__", 0);
         code_print_names(p, t, "__buffers__", 1);
-        code_print_hooks(p, "__forward_pre_hooks__", c->forward_pre_hooks.len, c->forward_pre_hooks.data);
+        code_print_hooks(p, "__forward_pre_hooks__", c->forward_pre_hooks.len,
+                         c->forward_pre_hooks.data);
         code_print_hooks(p, "__forward_hooks__", c->forward_hooks.len, c->forward_hooks.data);
     }
-    for (size_t i = 0; i < c->attributes.len; i++) code_print_attribute(p, &c->attributes.data[i], i == 0);
+    for (size_t i = 0; i < c->attributes.len; i++)
+        code_print_attribute(p, &c->attributes.data[i], i == 0);
     for (size_t i = 0; i < c->constants.len; i++) code_print_final(p, &c->constants.data[i]);
     code_print_methods(p, c);
     if (p->out->text.len == begin) code_line(p, "pass\n", NULL);
@@ -258,7 +263,8 @@ static void code_print_class_text(code_printer *p, type *t) {
     else if (t->kind == T_ENUM) base = "(Enum)";
     else if (t->kind == T_INTERFACE) base = t->cls->is_module ? "(ModuleInterface)" : "(Interface)";
     else if (t->cls->is_module) base = "(Module)";
-    code_line(p, "class ", code_last_name(t->kind == T_TUPLE ? t->name : class_name(t)), base, ":\n", NULL);
+    code_line(p, "class ", code_last_name(t->kind == T_TUPLE ? t->name : class_name(t)), base,
+              ":\n", NULL);
     p->level++;
     switch (t->kind) {
     case T_TUPLE:
@@ -272,12 +278,14 @@ static void code_print_class_text(code_printer *p, type *t) {
     p->level--;
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static code_file *code_file_of(code_program *p, const char *qualified) {
     const char *dot = strrchr(qualified, '.');
     if (strncmp(qualified, "__torch__.", 10) || !dot[1]) {
-        code_program_fail(p, diag_fail(p->d, CTSC_INTERNAL, "'%s' cannot be saved: its name belongs to no module", qualified));
+        code_program_fail(p, diag_fail(p->d, CTSC_INTERNAL,
+                                       "'%s' cannot be saved: its name belongs to no module",
+                                       qualified));
         return NULL;
     }
     const char *module = arena_strndup(&p->arena, qualified, (size_t)(dot - qualified));
@@ -285,7 +293,8 @@ static code_file *code_file_of(code_program *p, const char *qualified) {
     if (f) return f;
     f = arena_new(&p->arena, code_file);
     f->module = module;
-    if (!module || arena_failed(&p->arena) || !strmap_put(&p->by_module, module, f) || !vec_push(&p->files, f)) {
+    if (!module || arena_failed(&p->arena) || !strmap_put(&p->by_module, module, f) ||
+        !vec_push(&p->files, f)) {
         code_program_no_memory(p);
         return NULL;
     }
@@ -296,7 +305,9 @@ static ctsc_status code_print_named(code_program *p, code_named n) {
     const void *key = n.t ? (const void *)n.t : n.f;
     if (p->status != CTSC_OK || ptrmap_get(&p->printed, key)) return p->status;
     if (!ptrmap_put(&p->printed, key, (void *)key)) return code_program_no_memory(p);
-    code_file *f = code_file_of(p, n.f ? n.f->qualified : n.t->kind == T_TUPLE ? n.t->name : class_name(n.t));
+    code_file *f = code_file_of(p, n.f                    ? n.f->qualified
+                                   : n.t->kind == T_TUPLE ? n.t->name
+                                                          : class_name(n.t));
     if (!f) return p->status;
     code_printer pr;
     code_printer_init(&pr, p, f);
@@ -315,7 +326,8 @@ ctsc_status code_print_class(code_program *p, type *t) {
 }
 
 ctsc_status code_print_found(code_program *p) {
-    for (; p->next < p->found.len && p->status == CTSC_OK; p->next++) code_print_named(p, p->found.data[p->next]);
+    for (; p->next < p->found.len && p->status == CTSC_OK; p->next++)
+        code_print_named(p, p->found.data[p->next]);
     return p->status;
 }
 

@@ -2,9 +2,10 @@
 /*
  * print_code_expr.c - expressions, constants and types of printed code.
  *
- * Operators are called by name, torch.add(x, y), and the parser finds the overload again from the types of the
- * arguments. What the types do not say is spelled out: empty lists, None of an optional type, lists of
- * optionals are wrapped in annotate(T, ...). Trailing arguments that equal their defaults are left out.
+ * Operators are called by name, torch.add(x, y), and the parser finds the overload again from the
+ * types of the arguments. What the types do not say is spelled out: empty lists, None of an
+ * optional type, lists of optionals are wrapped in annotate(T, ...). Trailing arguments that equal
+ * their defaults are left out.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py
  */
 #include "frontend/codeprint/print_code_internal.h"
@@ -15,21 +16,21 @@ enum { CODE_MAX_NESTING = 200 };
 
 bool code_is_identifier(const char *name) {
     static const char *const keywords[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-        "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-        "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"};
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
     if (!name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
     for (const char *c = name; *c; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+              *c == '_'))
             return false;
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (!strcmp(keywords[i], name)) return false;
     return true;
 }
 
-void code_print_type(const type *t, strbuf *out) {
-    type_print_python(t, out);
-}
+void code_print_type(const type *t, strbuf *out) { type_print_python(t, out); }
 
 void code_put_type(code_printer *p, code_text *t, type *ty) {
     strbuf text = STRBUF_INIT;
@@ -48,7 +49,7 @@ static void code_open_annotate(code_printer *p, code_text *t, const char *form, 
     code_puts(p, t, ", ");
 }
 
-/* ---- constants ----------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static void code_put_quoted(code_printer *p, code_text *t, const char *s, size_t len) {
     static const char codes[] = "\\'\"\n\t\a\b\f\r\v", names[] = "\\'\"ntabfrv";
@@ -108,7 +109,8 @@ static bool code_needs_table(value v, int depth) {
         for (size_t i = 0; i < v.u.dict->used; i++) {
             const dict_entry *e = &v.u.dict->entries[i];
             if (e->key.tag == V_UNINIT) continue;
-            if (code_needs_table(e->key, depth + 1) || code_needs_table(e->val, depth + 1)) return true;
+            if (code_needs_table(e->key, depth + 1) || code_needs_table(e->val, depth + 1))
+                return true;
         }
         return false;
     default: return false;
@@ -118,7 +120,11 @@ static bool code_needs_table(value v, int depth) {
 /* Elements of such a type do not say what it is. */
 static bool code_is_ambiguous(const type *elem) {
     switch (elem->kind) {
-    case T_UNION: case T_OPTIONAL: case T_NUMBER: case T_INTERFACE: case T_ANY: return true;
+    case T_UNION:
+    case T_OPTIONAL:
+    case T_NUMBER:
+    case T_INTERFACE:
+    case T_ANY: return true;
     default: return false;
     }
 }
@@ -132,7 +138,8 @@ static bool code_is_ambiguous_constant(const type *elem) {
 
 static void code_put_value_text(code_printer *p, code_text *t, value v, const type *st, int depth);
 
-static void code_put_list_constant(code_printer *p, code_text *t, const list *l, const type *st, int depth) {
+static void code_put_list_constant(code_printer *p, code_text *t, const list *l, const type *st,
+                                   int depth) {
     type *elem = st && st->kind == T_LIST ? type_elem(st) : l->elem;
     bool annotated = elem && (!l->len || code_is_ambiguous_constant(elem));
     if (annotated) code_open_annotate(p, t, "annotate", type_list(elem));
@@ -146,10 +153,13 @@ static void code_put_list_constant(code_printer *p, code_text *t, const list *l,
     code_puts(p, t, annotated ? "])" : "]");
 }
 
-static void code_put_dict_constant(code_printer *p, code_text *t, const dict *d, const type *st, int depth) {
+static void code_put_dict_constant(code_printer *p, code_text *t, const dict *d, const type *st,
+                                   int depth) {
     type *kt = st && st->kind == T_DICT ? st->elems[0] : d->key_type;
     type *vt = st && st->kind == T_DICT ? st->elems[1] : d->val_type;
-    bool annotated = kt && vt && (!d->len || code_is_ambiguous_constant(kt) || code_is_ambiguous_constant(vt)), first = true;
+    bool annotated = kt && vt &&
+                     (!d->len || code_is_ambiguous_constant(kt) || code_is_ambiguous_constant(vt)),
+         first = true;
     if (annotated) code_open_annotate(p, t, "annotate", type_dict(kt, vt));
     code_puts(p, t, "{");
     for (size_t i = 0; i < d->used; i++) {
@@ -163,7 +173,8 @@ static void code_put_dict_constant(code_printer *p, code_text *t, const dict *d,
     code_puts(p, t, annotated ? "})" : "}");
 }
 
-static void code_put_tuple_constant(code_printer *p, code_text *t, const tuple *tp, const type *st, int depth) {
+static void code_put_tuple_constant(code_printer *p, code_text *t, const tuple *tp, const type *st,
+                                    int depth) {
     if (st && (st->kind != T_TUPLE || (size_t)st->nelems != tp->len)) st = NULL;
     type *named = tp->type ? tp->type : st && st->field_names ? (type *)st : NULL;
     if (named) code_put_type(p, t, named);
@@ -244,7 +255,8 @@ void code_put_constant(code_printer *p, code_text *t, value v, const type *stati
     else code_put_value_text(p, t, v, static_type, 0);
 }
 
-/* None of type Optional[T]: the type matters unless every use is an argument whose type is fixed. */
+/* None of type Optional[T]: the type matters unless every use is an argument
+ * whose type is fixed. */
 static bool code_none_needs_type(const ir_value *v) {
     if (v->type->kind == T_NONE) return false;
     for (size_t i = 0; i < v->uses.len; i++) {
@@ -265,11 +277,9 @@ static void code_put_constant_node(code_printer *p, code_text *t, const node *n)
     if (typed) code_puts(p, t, ")");
 }
 
-/* ---- calls of operators ----------------------------------------------------------------------------- */
+/* ---- calls of operators ---------------------------------------------------------------------- */
 
-static bool code_is_out(const argument *a) {
-    return a->kwarg_only && a->alias && a->alias->write;
-}
+static bool code_is_out(const argument *a) { return a->kwarg_only && a->alias && a->alias->write; }
 
 static bool code_same_value(value a, value b) {
     return a.tag == b.tag && value_equal(a, b); /* 1 is not 1. */
@@ -279,7 +289,8 @@ static bool code_same_value(value a, value b) {
 static bool code_is_default(const argument *a, const ir_value *v) {
     value c;
     if (!a->has_default || !ir_value_constant(v, &c)) return false;
-    if (c.tag != V_LIST || a->default_value.tag == V_LIST) return code_same_value(c, a->default_value);
+    if (c.tag != V_LIST || a->default_value.tag == V_LIST)
+        return code_same_value(c, a->default_value);
     if (c.u.list->len != (size_t)a->fixed_size) return false;
     bool same = a->fixed_size > 0;
     for (size_t i = 0; i < c.u.list->len && same; i++) {
@@ -318,12 +329,15 @@ static void code_put_op_name(code_printer *p, code_text *t, const char *name) {
 
 /* The first file version whose readers give these operators the meaning they have now. */
 static const struct { const char *key; int version; } code_versions[] = {
-    {"aten::div.Tensor", 4},     {"aten::div.Tensor_mode", 4},  {"aten::div.Scalar", 4},
-    {"aten::div.Scalar_mode", 4}, {"aten::div.out", 4},         {"aten::div.out_mode", 4},
-    {"aten::div_.Tensor", 4},    {"aten::div_.Tensor_mode", 4}, {"aten::div_.Scalar", 4},
-    {"aten::div_.Scalar_mode", 4}, {"aten::full", 5},           {"aten::full.names", 5},
-    {"aten::full.out", 5},       {"aten::linspace", 8},         {"aten::linspace.out", 8},
-    {"aten::logspace", 9},       {"aten::logspace.out", 9},     {"aten::gelu", 10},
+    {"aten::div.Tensor", 4},   {"aten::div.Tensor_mode", 4},
+    {"aten::div.Scalar", 4},   {"aten::div.Scalar_mode", 4},
+    {"aten::div.out", 4},      {"aten::div.out_mode", 4},
+    {"aten::div_.Tensor", 4},  {"aten::div_.Tensor_mode", 4},
+    {"aten::div_.Scalar", 4},  {"aten::div_.Scalar_mode", 4},
+    {"aten::full", 5},         {"aten::full.names", 5},
+    {"aten::full.out", 5},     {"aten::linspace", 8},
+    {"aten::linspace.out", 8}, {"aten::logspace", 9},
+    {"aten::logspace.out", 9}, {"aten::gelu", 10},
     {"aten::gelu.out", 10}};
 
 static void code_note_version(code_printer *p, const op *o) {
@@ -388,7 +402,7 @@ static void code_put_call(code_printer *p, code_text *t, const node *n) {
     code_puts(p, t, ")");
 }
 
-/* ---- forms that are no calls -------------------------------------------------------------------------- */
+/* ---- forms that are no calls ----------------------------------------------------------------- */
 
 typedef void code_form(code_printer *p, code_text *t, const node *n, const char *text);
 
@@ -426,9 +440,11 @@ static void form_attribute(code_printer *p, code_text *t, const node *n, const c
 static void form_tuple(code_printer *p, code_text *t, const node *n, const char *text) {
     type *ty = n->outputs.data[0]->type;
     (void)text;
-    bool named = ty->kind == T_TUPLE && ty->field_names && ty->name; /* results of operators have fields, but no class */
+    /* results of operators have fields, but no class */
+    bool named = ty->kind == T_TUPLE && ty->field_names && ty->name;
     if (named) code_put_type(p, t, ty);
-    code_put_values(p, t, n->inputs.len, n->inputs.data, "(", n->inputs.len == 1 && !named ? ",)" : ")");
+    code_put_values(p, t, n->inputs.len, n->inputs.data, "(",
+                    n->inputs.len == 1 && !named ? ",)" : ")");
 }
 
 static void form_tuple_index(code_printer *p, code_text *t, const node *n, const char *text) {
@@ -440,7 +456,8 @@ static void form_tuple_index(code_printer *p, code_text *t, const node *n, const
 static void form_tuple_slice(code_printer *p, code_text *t, const node *n, const char *text) {
     char bounds[64];
     (void)text;
-    snprintf(bounds, sizeof bounds, "[%lld:%lld]", (long long)node_int(n, "beg"), (long long)node_int(n, "end"));
+    snprintf(bounds, sizeof bounds, "[%lld:%lld]", (long long)node_int(n, "beg"),
+             (long long)node_int(n, "end"));
     code_put_values(p, t, 1, n->inputs.data, "(", ")");
     code_puts(p, t, bounds);
 }
@@ -449,14 +466,16 @@ static void form_tuple_slice(code_printer *p, code_text *t, const node *n, const
 static bool code_tells_type(const node *n, size_t from, size_t step, type *elem) {
     if (code_is_ambiguous(elem)) return false;
     for (size_t i = from; i < n->inputs.len; i += step)
-        if (type_without_details(n->inputs.data[i]->type) != type_without_details(elem)) return false;
+        if (type_without_details(n->inputs.data[i]->type) != type_without_details(elem))
+            return false;
     return true;
 }
 
 static void form_list(code_printer *p, code_text *t, const node *n, const char *text) {
     type *ty = n->outputs.data[0]->type;
     (void)text;
-    bool annotated = ty->kind == T_LIST && (!n->inputs.len || !code_tells_type(n, 0, 1, type_elem(ty)));
+    bool annotated = ty->kind == T_LIST &&
+                     (!n->inputs.len || !code_tells_type(n, 0, 1, type_elem(ty)));
     if (annotated) code_open_annotate(p, t, "annotate", ty);
     code_put_values(p, t, n->inputs.len, n->inputs.data, "[", annotated ? "])" : "]");
 }
@@ -464,8 +483,9 @@ static void form_list(code_printer *p, code_text *t, const node *n, const char *
 static void form_dict(code_printer *p, code_text *t, const node *n, const char *text) {
     type *ty = n->outputs.data[0]->type;
     (void)text;
-    bool annotated = ty->kind == T_DICT && (!n->inputs.len || !code_tells_type(n, 0, 2, ty->elems[0]) ||
-                                            !code_tells_type(n, 1, 2, ty->elems[1]));
+    bool annotated = ty->kind == T_DICT &&
+                     (!n->inputs.len || !code_tells_type(n, 0, 2, ty->elems[0]) ||
+                      !code_tells_type(n, 1, 2, ty->elems[1]));
     if (annotated) code_open_annotate(p, t, "annotate", ty);
     code_puts(p, t, "{");
     for (size_t i = 0; i + 1 < n->inputs.len; i += 2) {
@@ -528,7 +548,8 @@ static void form_isinstance(code_printer *p, code_text *t, const node *n, const 
     for (int i = 0; i < count; i++) {
         type *ty = a->u.types.data[i];
         if (i) code_puts(p, t, ", ");
-        if (ty->kind == T_ANY_LIST || ty->kind == T_ANY_TUPLE) code_puts(p, t, ty->kind == T_ANY_LIST ? "list" : "tuple");
+        if (ty->kind == T_ANY_LIST || ty->kind == T_ANY_TUPLE)
+            code_puts(p, t, ty->kind == T_ANY_LIST ? "list" : "tuple");
         else code_put_type(p, t, ty);
     }
     code_puts(p, t, count == 1 ? ")" : "))");
@@ -539,7 +560,8 @@ static void form_tolist(code_printer *p, code_text *t, const node *n, const char
     code_put_values(p, t, 1, n->inputs.data, "", text);
 }
 
-/* A type variable of the schema can only be bound if the argument has a type of its own: None does not. */
+/* A type variable of the schema can only be bound if the argument has a type of its
+ * own: None does not. */
 static void form_unwrap_optional(code_printer *p, code_text *t, const node *n, const char *text) {
     code_puts(p, t, text);
     bool none = n->inputs.data[0]->type->kind == T_NONE;
@@ -548,7 +570,12 @@ static void form_unwrap_optional(code_printer *p, code_text *t, const node *n, c
 }
 
 /*    kind             operator (of N_OP)          form                  its text */
-static const struct { node_kind kind; const char *op; code_form *put; const char *text; } code_forms[] = {
+static const struct {
+    node_kind kind;
+    const char *op;
+    code_form *put;
+    const char *text;
+} code_forms[] = {
     /* clang-format off */
     {N_OP,             "aten::ScalarImplicit",     form_typed,           "annotate"},
     {N_OP,             "aten::FloatImplicit",      form_typed,           "annotate"},
@@ -587,7 +614,8 @@ void code_put_node(code_printer *p, code_text *t, const node *n) {
         return;
     }
     for (size_t i = 0; i < sizeof code_forms / sizeof *code_forms; i++) {
-        if (code_forms[i].kind != n->kind || (n->kind == N_OP && !node_is_op(n, code_forms[i].op))) continue;
+        if (code_forms[i].kind != n->kind || (n->kind == N_OP && !node_is_op(n, code_forms[i].op)))
+            continue;
         if (n->kind == N_OP && n->op) code_note_version(p, n->op);
         code_forms[i].put(p, t, n, code_forms[i].text);
         return;

@@ -36,11 +36,13 @@ void code_no_memory(code_printer *p);
 void code_indent(code_printer *p);
 const code_expr *code_take(code_printer *p, code_text *t); /* finished text; frees t */
 /* names, and how values are written where they are used */
-const char *code_unique(code_printer *p, const char *candidate); /* candidate, candidate0, ...: not used so far */
+/* candidate, candidate0, ...: not used so far */
+const char *code_unique(code_printer *p, const char *candidate);
 const char *code_base_name(code_printer *p, const ir_value *v);
 const code_expr *code_use(code_printer *p, const ir_value *v);
 void code_assign_expr(code_printer *p, const ir_value *v, const code_expr *x);
-void code_assign_text(code_printer *p, const ir_value *v, const char *text); /* text stays where it is */
+/* text stays where it is */
+void code_assign_text(code_printer *p, const ir_value *v, const char *text);
 void code_assign_names(code_printer *p, size_t n, ir_value *const *vs);
 /* which values are written in place */
 bool code_is_constant(const node *n);
@@ -49,13 +51,15 @@ void code_scan_block(code_printer *p, const block *b);
 void code_print_definition(code_printer *p, const node *n, const code_expr *x);
 /* A node that is an expression: kept for where it is used, or given a name here. */
 void code_print_expression(code_printer *p, const node *n);
-ctsc_status code_fail(code_printer *p, ctsc_status s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+ctsc_status code_fail(code_printer *p, ctsc_status s, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 bool code_failed(const code_printer *p);
 void code_write(code_printer *p, code_text *t, const char *s, size_t len);
 void code_puts(code_printer *p, code_text *t, const char *s);
 void code_put_value(code_printer *p, code_text *t, const ir_value *v);
 bool code_is_name(code_printer *p, const ir_value *v); /* written as one name */
-void code_put_values(code_printer *p, code_text *t, size_t n, ir_value *const *vs, const char *open, const char *close);
+void code_put_values(code_printer *p, code_text *t, size_t n, ir_value *const *vs, const char *open,
+                     const char *close);
 void code_printer_init(code_printer *p, code_program *prog, code_file *f);
 void code_printer_free(code_printer *p);
 /* self_type: write the type of the first argument. */

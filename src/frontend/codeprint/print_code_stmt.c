@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print_code_stmt.c - blocks as statements: branches, loops, with, forks, and the nodes that are statements
- * by themselves.
+ * print_code_stmt.c - blocks as statements: branches, loops, with, forks, and the nodes that are
+ * statements by themselves.
  *
- * A loop that has both a trip count and a condition has no form in Python; it is printed as `while`, with a
- * counter.
- * Constants have no order: long ones are named at the top of the function, others are written where they are
- * used. Tests: tests/unit/test_export.c, tests/interop/resave.py
+ * A loop that has both a trip count and a condition has no form in Python; it is printed as
+ * `while`, with a counter.
+ * Constants have no order: long ones are named at the top of the function, others are written
+ * where they are used.
+ * Tests: tests/unit/test_export.c, tests/interop/resave.py
  */
 #include "frontend/codeprint/print_code_internal.h"
 
-/* ---- control flow ---------------------------------------------------------------------------------- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 static void code_print_block(code_printer *p, const block *b);
 
@@ -22,17 +23,19 @@ static void code_end_body(code_printer *p, size_t begin) {
 }
 
 /* a, b = x, y */
-static void code_print_assignment(code_printer *p, size_t n, ir_value *const *to, ir_value *const *from) {
+static void code_print_assignment(code_printer *p, size_t n, ir_value *const *to,
+                                  ir_value *const *from) {
     if (!n) return;
     code_indent(p);
     code_put_values(p, p->out, n, to, "", " = ");
     code_put_values(p, p->out, n, from, "", "\n");
 }
 
-/* Does the parser need to be told the variable's type, which first gets a value of type `from`? As in PyTorch, types with members
- * are always spelled out. */
+/* Does the parser need to be told the variable's type, which first gets a value of type `from`? As
+ * in PyTorch, types with members are always spelled out. */
 static bool code_needs_type(const ir_value *to, type *from) {
-    return to->type->kind == T_OPTIONAL || to->type->kind == T_UNION || type_without_details(to->type) != from;
+    return to->type->kind == T_OPTIONAL || to->type->kind == T_UNION ||
+           type_without_details(to->type) != from;
 }
 
 /* What the parser makes of the two branches' values; NULL: nothing. */
@@ -51,15 +54,16 @@ static void code_put_result(code_printer *p, const ir_value *v, type *want, type
     if (cast) code_puts(p, p->out, ")");
 }
 
-/* A single output gets its type where it is first assigned. Of several, values say it themselves where joining the types
- * of both branches, which the parser does, would not find it. */
+/* A single output gets its type where it is first assigned. Of several, values say it themselves
+ * where joining the types of both branches, which the parser does, would not find it. */
 static void code_print_results(code_printer *p, const node *n, int which) {
     size_t count = n->outputs.len;
     const block *b = n->blocks.data[which], *other = n->blocks.data[!which];
     const ir_value *out = n->outputs.data[0];
     code_indent(p);
     if (count == 1) {
-        bool typed = which == 0 && code_needs_type(out, code_joined_type(b->returns.data[0], other->returns.data[0]));
+        bool typed = which == 0 && code_needs_type(out, code_joined_type(b->returns.data[0],
+                                                                         other->returns.data[0]));
         code_put_value(p, p->out, out);
         if (typed) {
             code_puts(p, p->out, " : ");
@@ -109,13 +113,15 @@ static bool code_is_true(const ir_value *v) {
 static loop_form code_loop_form(const node *n) {
     value trip;
     const block *b = n->blocks.data[0];
-    bool counted = !ir_value_constant(n->inputs.data[0], &trip) || trip.tag != V_INT || trip.u.i != INT64_MAX ||
-                   b->params.data[0]->uses.len > 0;
-    if (code_is_true(n->inputs.data[1]) && code_is_true(b->returns.data[0])) return counted ? LOOP_FOR : LOOP_WHILE;
+    bool counted = !ir_value_constant(n->inputs.data[0], &trip) || trip.tag != V_INT ||
+                   trip.u.i != INT64_MAX || b->params.data[0]->uses.len > 0;
+    if (code_is_true(n->inputs.data[1]) && code_is_true(b->returns.data[0]))
+        return counted ? LOOP_FOR : LOOP_WHILE;
     return counted ? LOOP_BOTH : LOOP_WHILE;
 }
 
-/* x : T = first value, for each carried value; the body's parameters go by the names of the loop's outputs. */
+/* x : T = first value, for each carried value; the body's parameters go by the names of
+ * the loop's outputs. */
 static void code_print_carried(code_printer *p, const node *n) {
     const block *b = n->blocks.data[0];
     code_assign_names(p, n->outputs.len, n->outputs.data);
@@ -167,7 +173,8 @@ static void code_print_while(code_printer *p, const node *n) {
     p->level--;
 }
 
-static void code_print_line(code_printer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void code_print_line(code_printer *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 static void code_print_line(code_printer *p, const char *fmt, ...) {
     va_list ap;
     code_indent(p);
@@ -190,7 +197,8 @@ static void code_print_counted_while(code_printer *p, const node *n) {
     const block *b = n->blocks.data[0];
     const char *limit = code_unique(p, "_"), *go = code_unique(p, "_");
     const char *i = code_unique(p, code_base_name(p, b->params.data[0]));
-    const char *test = arena_printf(&p->scratch, "%s = torch.__and__(torch.lt(%s, %s), %s)", go, i, limit, go);
+    const char *test = arena_printf(&p->scratch, "%s = torch.__and__(torch.lt(%s, %s), %s)", go, i,
+                                    limit, go);
     code_indent(p);
     code_puts(p, p->out, arena_printf(&p->scratch, "%s, %s = ", limit, go));
     code_put_values(p, p->out, 2, n->inputs.data, "", "\n");
@@ -272,7 +280,7 @@ static void code_print_exit(code_printer *p, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++) code_assign_text(p, n->outputs.data[i], "None");
 }
 
-/* ---- statements ------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void code_print_unpack(code_printer *p, const node *n) {
     code_assign_names(p, n->outputs.len, n->outputs.data);
@@ -284,7 +292,9 @@ static void code_print_unpack(code_printer *p, const node *n) {
 static void code_print_set_attr(code_printer *p, const node *n) {
     const char *name = node_str(n, "name");
     if (!code_is_identifier(name)) {
-        code_fail(p, CTSC_UNSUPPORTED, "assigning to attribute '%s', which is no identifier, cannot be written as code", name);
+        code_fail(p, CTSC_UNSUPPORTED,
+                  "assigning to attribute '%s', which is no identifier, cannot be written as code",
+                  name);
         return;
     }
     code_indent(p);
@@ -324,7 +334,13 @@ static void code_print_node(code_printer *p, const node *n) {
     case N_ENTER: code_print_enter(p, n); break;
     case N_EXIT: code_print_exit(p, n); break;
     case N_CONTAINER_INDEX: code_print_container_index(p, n); break;
-    case N_CLOSURE: case N_FUSION_GROUP: case N_LOAD: case N_STORE: case N_RETURN: case N_BREAK: case N_CONTINUE:
+    case N_CLOSURE:
+    case N_FUSION_GROUP:
+    case N_LOAD:
+    case N_STORE:
+    case N_RETURN:
+    case N_BREAK:
+    case N_CONTINUE:
         code_fail(p, CTSC_UNSUPPORTED, "%s cannot be written as code", node_kind_text(n));
         break;
     default: code_print_expression(p, n); break;
@@ -334,7 +350,8 @@ static void code_print_node(code_printer *p, const node *n) {
 
 static void code_print_block(code_printer *p, const block *b) {
     size_t open = p->bodies.len;
-    if (++p->depth > CODE_MAX_DEPTH) code_fail(p, CTSC_LIMIT, "the program nests too deeply to be printed");
+    if (++p->depth > CODE_MAX_DEPTH)
+        code_fail(p, CTSC_LIMIT, "the program nests too deeply to be printed");
     for (const node *n = b->first; n && !code_failed(p); n = n->next)
         if (!code_is_constant(n)) code_print_node(p, n);
     if (!code_failed(p) && p->bodies.len != open)

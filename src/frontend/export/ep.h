@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep.h - programs of torch.export, which are JSON, as a module: an object of a class with a method forward.
+ * ep.h - programs of torch.export, which are JSON, as a module: an object of a class with
+ * a method forward.
  *
  *     {"target": "torch.ops.aten.linear.default", ...}        graph(%self : __torch__.Net, %x : Tensor):
  *      input_specs: parameter p_fc_weight = fc.weight, ...       %fc : __torch__.torch.nn.modules.linear.Linear = prim::GetAttr[name="fc"](%self)
@@ -8,9 +9,11 @@
  *                                                                 %linear : Tensor = aten::linear(%x, %weight, %bias)
  *                                                                 return (%linear)
  *
- * What comes out is a graph like any method's: passes, interpreter and kernels know of no second kind of program. Parameters, buffers and constants become
- * attributes of modules, by their dotted names; writes stay writes, of operators and, where the program lists new values of buffers or
- * inputs among its results, of a copy_ at the end. Sizes are numbers that are asked for when the program runs.
+ * What comes out is a graph like any method's: passes, interpreter and kernels know of no second
+ * kind of program. Parameters, buffers and constants become attributes of modules, by their
+ * dotted names; writes stay writes, of operators and, where the program lists new values of
+ * buffers or inputs among its results, of a copy_ at the end. Sizes are numbers that are asked
+ * for when the program runs.
  *
  * The files, in the order in which a program passes through them:
  *
@@ -29,8 +32,10 @@
  *     ep_number.c     arithmetic on sizes and numbers
  *     ep_hop.c, ep_hop_loop.c, ep_effect.c   higher-order operators: branches and bodies in line; loops; operators that write made functional
  *
- * Invariants: nothing of the text is run; each name has one definition, and is in scope where it is used; what is not understood is either refused when the
- * program is loaded (it is no such program) or when it is reached (nobody knows the operator). Formats: docs/pt2.md. Tests: tests/pt2
+ * Invariants: nothing of the text is run; each name has one definition, and is in scope where it is
+ * used; what is not understood is either refused when the program is loaded (it is no such program)
+ * or when it is reached (nobody knows the operator). Formats: docs/pt2.md.
+ * Tests: tests/pt2
  */
 #ifndef CTSC_FRONTEND_EXPORT_EP_H
 #define CTSC_FRONTEND_EXPORT_EP_H
@@ -50,11 +55,14 @@ typedef enum ep_role { EP_PARAMETER, EP_BUFFER, EP_CONSTANT, EP_OBJECT } ep_role
 typedef struct ep_host {
     void *ctx;
     /* A reference to the tensor of that dotted name. saved: it belongs to the state_dict. */
-    ctsc_status (*state)(void *ctx, diag *d, ep_role role, const char *name, bool saved, value *out);
+    ctsc_status (*state)(void *ctx, diag *d, ep_role role, const char *name, bool saved,
+                         value *out);
 } ep_host;
 
-/* Makes a module of the program in `text`, in unit u. record: what messages call it. *root: a reference to its object. */
-ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, size_t len, const ep_host *host, value *root);
+/* Makes a module of the program in `text`, in unit u. record: what messages call it. *root: a
+ * reference to its object. */
+ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, size_t len,
+                      const ep_host *host, value *root);
 
 /* One row of the table of an archive's weights. */
 typedef struct ep_payload {
@@ -66,6 +74,7 @@ typedef struct ep_payload {
 
 /* Reads such a table. visit stops at a failure. */
 ctsc_status ep_read_payloads(diag *d, const char *record, const void *text, size_t len,
-                             ctsc_status (*visit)(void *ctx, diag *d, const ep_payload *p), void *ctx);
+                             ctsc_status (*visit)(void *ctx, diag *d, const ep_payload *p),
+                             void *ctx);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_args.c - arguments of nodes as values of the graph, of the type that the operator's schema asks for.
+ * ep_args.c - arguments of nodes as values of the graph, of the type that the operator's
+ * schema asks for.
  *
- * An argument says what it is (as_tensor, as_ints, ...), the schema what is wanted. They differ where Python converts: an int for a float, one int for int[2],
- * a list of tensors for a list that may hold None. The numbers of dtypes, layouts and memory formats are not PyTorch's (ep_meta.c).
+ * An argument says what it is (as_tensor, as_ints, ...), the schema what is wanted. They differ
+ * where Python converts: an int for a float, one int for int[2], a list of tensors for a list that
+ * may hold None. The numbers of dtypes, layouts and memory formats are not PyTorch's (ep_meta.c).
  */
 #include "frontend/export/ep_internal.h"
 
@@ -22,7 +24,7 @@ static ir_value *arg_constant(ep_scope *sc, value v_take) {
     return c ? c : (ep_no_memory(sc->p), NULL);
 }
 
-/* ---- scalars ----------------------------------------------------------------------------------------------------- */
+/* ---- scalars --------------------------------------------------------------------------------- */
 
 static ir_value *arg_named(ep_scope *sc, const json_t *v, const char *key) {
     const char *name = json_is_string(v) ? json_string_value(v) : ep_text(sc->p, v, key);
@@ -61,9 +63,12 @@ static ir_value *arg_string(ep_scope *sc, const json_t *v, const argument *forma
 static ir_value *arg_complex(ep_scope *sc, const json_t *v, const argument *formal) {
     double re, im;
     (void)formal;
-    if (!ep_float(sc->p, json_object_get(v, "real"), &re) || !ep_float(sc->p, json_object_get(v, "imag"), &im)) return NULL;
+    if (!ep_float(sc->p, json_object_get(v, "real"), &re) ||
+        !ep_float(sc->p, json_object_get(v, "imag"), &im))
+        return NULL;
     complex_box *c = complex_new(re, im);
-    return c ? arg_constant(sc, (value){.tag = V_COMPLEX, .u.complex = c}) : (ep_no_memory(sc->p), NULL);
+    return c ? arg_constant(sc, (value){.tag = V_COMPLEX, .u.complex = c})
+             : (ep_no_memory(sc->p), NULL);
 }
 
 static ir_value *arg_none(ep_scope *sc, const json_t *v, const argument *formal) {
@@ -83,11 +88,11 @@ static ir_value *arg_symbolic(ep_scope *sc, const json_t *v, const argument *for
     return ep_bad(sc->p, "'%.100s' is no size", kind), NULL;
 }
 
-#define ARG_NUMBER(name, read)                                                       \
-    static ir_value *name(ep_scope *sc, const json_t *v, const argument *formal) {   \
-        int64_t number;                                                              \
-        (void)formal;                                                                \
-        return read(sc->p, v, &number) ? arg_constant(sc, value_int(number)) : NULL; \
+#define ARG_NUMBER(name, read)                                                                     \
+    static ir_value *name(ep_scope *sc, const json_t *v, const argument *formal) {                 \
+        int64_t number;                                                                            \
+        (void)formal;                                                                              \
+        return read(sc->p, v, &number) ? arg_constant(sc, value_int(number)) : NULL;               \
     }
 ARG_NUMBER(arg_dtype, ep_dtype)
 ARG_NUMBER(arg_layout, ep_layout)
@@ -100,7 +105,7 @@ static ir_value *arg_device(ep_scope *sc, const json_t *v, const argument *forma
     return name ? arg_constant(sc, value_device(0)) : NULL;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static ir_value *arg_empty(ep_scope *sc, type *elem) {
     list *l = list_new(type_list_kind(elem), elem, 0);
@@ -110,14 +115,16 @@ static ir_value *arg_empty(ep_scope *sc, type *elem) {
 }
 
 /* A constant list of numbers, as element type elem. */
-static ir_value *arg_numbers(ep_scope *sc, const json_t *v, type *elem, bool (*read)(ep_program *p, const json_t *v, type *elem, value *out)) {
+static ir_value *arg_numbers(ep_scope *sc, const json_t *v, type *elem,
+                             bool (*read)(ep_program *p, const json_t *v, type *elem, value *out)) {
     ep_program *p = sc->p;
     if (!json_is_array(v)) return ep_bad(p, "there is no list where one is expected"), NULL;
     list *l = list_new(type_list_kind(elem), elem, json_array_size(v));
     bool ok = l != NULL || ep_no_memory(p);
     for (size_t i = 0; ok && i < json_array_size(v); i++) {
         value item;
-        ok = read(p, json_array_get(v, i), elem, &item) && (list_append_take(l, item) || ep_no_memory(p));
+        ok = read(p, json_array_get(v, i), elem, &item) &&
+             (list_append_take(l, item) || ep_no_memory(p));
     }
     if (ok) return arg_constant(sc, value_list_take(l));
     if (l) value_unref(value_list_take(l));
@@ -190,7 +197,8 @@ static ir_value *arg_list(ep_scope *sc, const json_t *v, type *elem, arg_fn item
 
 static ir_value *arg_tensors(ep_scope *sc, const json_t *v, const argument *formal) {
     type *want = arg_element(formal);
-    if (json_array_size(v) == 0 && json_is_array(v)) return arg_empty(sc, want ? want : TYPE_TENSOR);
+    if (json_array_size(v) == 0 && json_is_array(v))
+        return arg_empty(sc, want ? want : TYPE_TENSOR);
     return arg_list(sc, v, want && want->kind == T_OPTIONAL ? want : TYPE_TENSOR, arg_tensor);
 }
 
@@ -200,8 +208,10 @@ static ir_value *arg_any(ep_scope *sc, const json_t *v, const argument *formal) 
 
 /* A tensor or None, as a union; in the oldest files the name alone. */
 static ir_value *arg_maybe(ep_scope *sc, const json_t *v, const argument *formal) {
-    return json_is_object(v) && !json_object_get(v, "name") ? ep_argument(sc, v, formal) : json_is_object(v) || json_is_string(v) ? arg_tensor(sc, v, formal)
-                                                            : (ep_bad(sc->p, "there is no tensor where one is expected"), NULL);
+    return json_is_object(v) && !json_object_get(v, "name") ? ep_argument(sc, v, formal)
+           : json_is_object(v) || json_is_string(v)
+               ? arg_tensor(sc, v, formal)
+               : (ep_bad(sc->p, "there is no tensor where one is expected"), NULL);
 }
 
 static ir_value *arg_optional_tensors(ep_scope *sc, const json_t *v, const argument *formal) {
@@ -235,28 +245,45 @@ static ir_value *arg_sym_others(ep_scope *sc, const json_t *v, const argument *f
 
 static ir_value *arg_refused(ep_scope *sc, const json_t *v, const argument *formal) {
     (void)v, (void)formal;
-    return ep_unsupported(sc->p, "arguments that are objects, graphs or operators are not supported here"), NULL;
+    return ep_unsupported(sc->p,
+                          "arguments that are objects, graphs or operators are not supported here"),
+           NULL;
 }
 
-/* ---- all kinds --------------------------------------------------------------------------------------------------- */
+/* ---- all kinds ------------------------------------------------------------------------------- */
 
 enum { ARG_NUMERIC = 1 };
 static const struct { const char *kind; arg_fn read; int flags; } arg_kinds[] = {
-    {"as_tensor", arg_maybe, 0},                   {"as_tensors", arg_tensors, 0},
-    {"as_int", arg_int, ARG_NUMERIC},              {"as_ints", arg_ints, 0},
-    {"as_float", arg_float, ARG_NUMERIC},          {"as_floats", arg_floats, 0},
-    {"as_bool", arg_bool, ARG_NUMERIC},            {"as_bools", arg_bools, 0},
-    {"as_none", arg_none, 0},                      {"as_string", arg_string, 0},
-    {"as_strings", arg_strings, 0},                {"as_sym_int", arg_symbolic, ARG_NUMERIC},
-    {"as_sym_ints", arg_sym_ints, 0},              {"as_sym_float", arg_symbolic, ARG_NUMERIC},
-    {"as_sym_floats", arg_sym_others, 0},          {"as_sym_bool", arg_symbolic, ARG_NUMERIC},
-    {"as_sym_bools", arg_sym_others, 0},           {"as_scalar_type", arg_dtype, 0},
-    {"as_memory_format", arg_memory_format, 0},    {"as_layout", arg_layout, 0},
-    {"as_device", arg_device, 0},                  {"as_complex", arg_complex, ARG_NUMERIC},
-    {"as_optional_tensor", arg_any, 0},            {"as_optional_tensors", arg_optional_tensors, 0},
-    {"as_nested_tensors", arg_nested_tensors, 0},  {"as_int_lists", arg_int_lists, 0},
-    {"as_float_lists", arg_float_lists, 0},        {"as_custom_obj", arg_refused, 0},
-    {"as_graph", arg_refused, 0},                  {"as_operator", arg_refused, 0},
+    {"as_tensor", arg_maybe, 0},
+    {"as_tensors", arg_tensors, 0},
+    {"as_int", arg_int, ARG_NUMERIC},
+    {"as_ints", arg_ints, 0},
+    {"as_float", arg_float, ARG_NUMERIC},
+    {"as_floats", arg_floats, 0},
+    {"as_bool", arg_bool, ARG_NUMERIC},
+    {"as_bools", arg_bools, 0},
+    {"as_none", arg_none, 0},
+    {"as_string", arg_string, 0},
+    {"as_strings", arg_strings, 0},
+    {"as_sym_int", arg_symbolic, ARG_NUMERIC},
+    {"as_sym_ints", arg_sym_ints, 0},
+    {"as_sym_float", arg_symbolic, ARG_NUMERIC},
+    {"as_sym_floats", arg_sym_others, 0},
+    {"as_sym_bool", arg_symbolic, ARG_NUMERIC},
+    {"as_sym_bools", arg_sym_others, 0},
+    {"as_scalar_type", arg_dtype, 0},
+    {"as_memory_format", arg_memory_format, 0},
+    {"as_layout", arg_layout, 0},
+    {"as_device", arg_device, 0},
+    {"as_complex", arg_complex, ARG_NUMERIC},
+    {"as_optional_tensor", arg_any, 0},
+    {"as_optional_tensors", arg_optional_tensors, 0},
+    {"as_nested_tensors", arg_nested_tensors, 0},
+    {"as_int_lists", arg_int_lists, 0},
+    {"as_float_lists", arg_float_lists, 0},
+    {"as_custom_obj", arg_refused, 0},
+    {"as_graph", arg_refused, 0},
+    {"as_operator", arg_refused, 0},
     {"as_string_to_argument", arg_refused, 0},
 };
 
@@ -285,7 +312,7 @@ ir_value *ep_argument(ep_scope *sc, const json_t *arg, const argument *formal) {
     return x && formal ? ep_conform(p, x, formal) : x;
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /* One number for int[2]. */
 static ir_value *conform_spread(ep_program *p, ir_value *v, type *list, int n) {
@@ -303,7 +330,8 @@ static ir_value *conform_constant(ep_program *p, value c, const type *want) {
 }
 
 static const char *conform_by(const type *have, const type *want) {
-    bool number = have->kind == T_INT || have->kind == T_FLOAT || have->kind == T_BOOL || have->kind == T_TENSOR || have->kind == T_NUMBER;
+    bool number = have->kind == T_INT || have->kind == T_FLOAT || have->kind == T_BOOL ||
+                  have->kind == T_TENSOR || have->kind == T_NUMBER;
     if (!number) return NULL;
     if (want->kind == T_FLOAT) return "aten::Float";
     if (want->kind == T_INT && have->kind != T_FLOAT) return "aten::Int";
@@ -316,11 +344,15 @@ ir_value *ep_conform(ep_program *p, ir_value *v, const argument *formal) {
     type *want = formal->type, *inner = want->kind == T_OPTIONAL ? type_elem(want) : want;
     value c;
     if (want->has_var || type_is_subtype(v->type, want) || inner->kind == T_ANY) return v;
-    if (inner->kind == T_NUMBER && v->type->kind == T_BOOL) return ir_value_constant(v, &c) ? v : ep_emit(p, "aten::Int", 1, &v);
-    if (inner->kind == T_LIST && type_is_subtype(v->type, type_elem(inner)) && formal->fixed_size > 0)
+    if (inner->kind == T_NUMBER && v->type->kind == T_BOOL)
+        return ir_value_constant(v, &c) ? v : ep_emit(p, "aten::Int", 1, &v);
+    if (inner->kind == T_LIST && type_is_subtype(v->type, type_elem(inner)) &&
+        formal->fixed_size > 0)
         return conform_spread(p, v, inner, formal->fixed_size);
-    if (inner->kind == T_LIST && type_elem(inner)->kind == T_NUMBER && v->type->kind == T_LIST) return v;
-    bool constant = ir_value_constant(v, &c) && (c.tag == V_INT || c.tag == V_FLOAT || c.tag == V_BOOL);
+    if (inner->kind == T_LIST && type_elem(inner)->kind == T_NUMBER && v->type->kind == T_LIST)
+        return v;
+    bool constant = ir_value_constant(v, &c) &&
+                    (c.tag == V_INT || c.tag == V_FLOAT || c.tag == V_BOOL);
     ir_value *made = constant ? conform_constant(p, c, inner) : NULL;
     if (made) return made;
     const char *by = conform_by(v->type, inner);
@@ -328,7 +360,8 @@ ir_value *ep_conform(ep_program *p, ir_value *v, const argument *formal) {
     strbuf have = STRBUF_INIT, asked = STRBUF_INIT;
     type_print_plain(v->type, &have);
     type_print_plain(want, &asked);
-    ep_bad(p, "argument '%s' is a %s where the operator takes a %s", formal->name, sb_str(&have), sb_str(&asked));
+    ep_bad(p, "argument '%s' is a %s where the operator takes a %s", formal->name, sb_str(&have),
+           sb_str(&asked));
     sb_free(&have);
     sb_free(&asked);
     return NULL;

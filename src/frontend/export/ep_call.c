@@ -4,9 +4,11 @@
  *
  *     {"target": "torch.ops.aten.add.Tensor", "inputs": [self = x, other = 1]}        %add : Tensor = aten::add.Scalar(%x, %1, %1)
  *
- * Arguments come by name; those that were not passed are the schema's defaults. Where a number stands for a tensor, which Python's binding would wrap, the
- * overload for numbers is called; where there is none, a tensor is made. An operator, overload or argument that no table knows becomes a node without an
- * operator, as in archives of TorchScript (irgen_unknown.c): it is refused when it is reached.
+ * Arguments come by name; those that were not passed are the schema's defaults. Where a number
+ * stands for a tensor, which Python's binding would wrap, the overload for numbers is called;
+ * where there is none, a tensor is made. An operator, overload or argument that no table knows
+ * becomes a node without an operator, as in archives of TorchScript (irgen_unknown.c): it is
+ * refused when it is reached.
  */
 #include "frontend/export/ep_internal.h"
 
@@ -17,22 +19,25 @@ const json_t *ep_node_arg(ep_node *n, size_t i) {
     return arg ? arg : (ep_bad(n->sc->p, "input %zu is missing", i), NULL);
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* What kind of value the program takes a result for; values of other types are converted. */
 static ir_value *bind_convert(ep_program *p, const char *kind, ir_value *v) {
     static const struct { const char *kind, *by; type_kind to; } rows[] = {
-        {"as_sym_int", "aten::Int", T_INT}, {"as_sym_float", "aten::Float", T_FLOAT}, {"as_sym_bool", "aten::Bool", T_BOOL},
-        {"as_int", "aten::Int", T_INT}, {"as_float", "aten::Float", T_FLOAT}, {"as_bool", "aten::Bool", T_BOOL},
+        {"as_sym_int", "aten::Int", T_INT},    {"as_sym_float", "aten::Float", T_FLOAT},
+        {"as_sym_bool", "aten::Bool", T_BOOL}, {"as_int", "aten::Int", T_INT},
+        {"as_float", "aten::Float", T_FLOAT},  {"as_bool", "aten::Bool", T_BOOL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].kind, kind)) return v->type->kind == rows[i].to ? v : ep_emit(p, rows[i].by, 1, &v);
+        if (!strcmp(rows[i].kind, kind))
+            return v->type->kind == rows[i].to ? v : ep_emit(p, rows[i].by, 1, &v);
     return v;
 }
 
 static bool bind_list(ep_scope *sc, const json_t *names, ir_value *v) {
     ep_program *p = sc->p;
-    if (!json_is_array(names) || v->type->kind != T_LIST) return ep_bad(p, "a list of results is none");
+    if (!json_is_array(names) || v->type->kind != T_LIST)
+        return ep_bad(p, "a list of results is none");
     node *unpack = ep_insert(p, node_new(p->g, N_LIST_UNPACK, 1, &v, 0));
     for (size_t i = 0; i < json_array_size(names); i++) {
         ir_value *item = node_add_output(unpack, type_elem(v->type));
@@ -50,29 +55,38 @@ bool ep_bind(ep_scope *sc, const json_t *output, ir_value *v) {
     if (!strcmp(kind, "as_tensors")) return bind_list(sc, inner, v);
     if (!strcmp(kind, "as_optional_tensor")) return ep_bind(sc, inner, v);
     bool symbolic = !strncmp(kind, "as_sym_", 7);
-    const char *name = json_is_string(inner) ? json_string_value(inner) : json_string_value(json_object_get(inner, symbolic ? "as_name" : "name"));
-    if (!name) return symbolic ? true : ep_bad(sc->p, "a result has no name"); /* a known number needs none */
+    const char *name = json_is_string(inner) ? json_string_value(inner)
+                                             : json_string_value(json_object_get(
+                                                   inner, symbolic ? "as_name" : "name"));
+    /* a known number needs none */
+    if (!name) return symbolic ? true : ep_bad(sc->p, "a result has no name");
     if (!(v = bind_convert(sc->p, kind, v))) return false;
     return ep_define(sc, name, v);
 }
 
 bool ep_results(ep_node *n, int nvalues, ir_value *const *values, size_t first) {
     size_t count = json_array_size(n->outputs);
-    if (count < first || count - first > (size_t)nvalues) return ep_bad(n->sc->p, "it has %zu results, but %d are made", count - first, nvalues);
+    if (count < first || count - first > (size_t)nvalues)
+        return ep_bad(n->sc->p, "it has %zu results, but %d are made", count - first, nvalues);
     for (size_t i = first; i < count; i++) {
         const json_t *out = json_array_get(n->outputs, i);
-        if (values[i - first] ? !ep_bind(n->sc, out, values[i - first]) : !json_object_get(out, "as_none")) return ep_bad(n->sc->p, "a result is missing");
+        if (values[i - first] ? !ep_bind(n->sc, out, values[i - first])
+                              : !json_object_get(out, "as_none"))
+            return ep_bad(n->sc->p, "a result is missing");
     }
     return true;
 }
 
-/* ---- what nobody knows ------------------------------------------------------------------------------------------- */
+/* ---- what nobody knows ----------------------------------------------------------------------- */
 
 static bool unknown_result(node *made, const json_t *out) {
     void *it = json_object_iter((json_t *)(uintptr_t)out);
     const char *kind = it ? json_object_iter_key(it) : "";
-    type *t = !strcmp(kind, "as_tensors") ? type_list(TYPE_TENSOR) : !strcmp(kind, "as_sym_int") ? TYPE_INT : !strcmp(kind, "as_sym_float") ? TYPE_FLOAT
-              : !strcmp(kind, "as_sym_bool") ? TYPE_BOOL : TYPE_TENSOR;
+    type *t = !strcmp(kind, "as_tensors")     ? type_list(TYPE_TENSOR)
+              : !strcmp(kind, "as_sym_int")   ? TYPE_INT
+              : !strcmp(kind, "as_sym_float") ? TYPE_FLOAT
+              : !strcmp(kind, "as_sym_bool")  ? TYPE_BOOL
+                                              : TYPE_TENSOR;
     return node_add_output(made, t) != NULL;
 }
 
@@ -92,12 +106,13 @@ static bool call_unknown(ep_node *n, const char *key) {
         node_add_input(made, v);
     }
     node_set_str(made, "call", key);
-    for (size_t i = 0; i < json_array_size(n->outputs); i++) unknown_result(made, json_array_get(n->outputs, i));
+    for (size_t i = 0; i < json_array_size(n->outputs); i++)
+        unknown_result(made, json_array_get(n->outputs, i));
     ep_insert(p, made);
     return ep_results(n, (int)made->outputs.len, made->outputs.data, 0);
 }
 
-/* ---- overloads --------------------------------------------------------------------------------------------------- */
+/* ---- overloads ------------------------------------------------------------------------------- */
 
 static const argument *formal_of(const schema *s, const char *name, size_t position) {
     int i = *name ? schema_find_arg(s, name) : position < (size_t)s->nargs ? (int)position : -1;
@@ -105,7 +120,8 @@ static const argument *formal_of(const schema *s, const char *name, size_t posit
 }
 
 static bool formal_is_tensor(const argument *a) {
-    return a->type->kind == T_TENSOR || (a->type->kind == T_OPTIONAL && type_elem(a->type)->kind == T_TENSOR);
+    return a->type->kind == T_TENSOR ||
+           (a->type->kind == T_OPTIONAL && type_elem(a->type)->kind == T_TENSOR);
 }
 
 /* All arguments are o's, and all that o needs are there. exact: numbers for numbers, too. */
@@ -117,9 +133,14 @@ static bool overload_takes(const op *o, size_t n, const ep_actual *actuals, bool
         const argument *a = formal_of(s, actuals[i].name, i);
         if (!a) return false;
         given[a - s->args] = true;
-        bool number = actuals[i].arg ? ep_is_number(actuals[i].arg) : actuals[i].v->type->kind != T_TENSOR && actuals[i].v->type->kind != T_LIST;
-        bool tensor = actuals[i].arg ? json_object_get(actuals[i].arg, "as_tensor") != NULL : actuals[i].v->type->kind == T_TENSOR;
-        if (exact && ((number && formal_is_tensor(a)) || (tensor && !formal_is_tensor(a) && a->type->kind != T_ANY))) return false;
+        bool number = actuals[i].arg ? ep_is_number(actuals[i].arg)
+                                     : actuals[i].v->type->kind != T_TENSOR &&
+                                           actuals[i].v->type->kind != T_LIST;
+        bool tensor = actuals[i].arg ? json_object_get(actuals[i].arg, "as_tensor") != NULL
+                                     : actuals[i].v->type->kind == T_TENSOR;
+        if (exact && ((number && formal_is_tensor(a)) ||
+                      (tensor && !formal_is_tensor(a) && a->type->kind != T_ANY)))
+            return false;
     }
     for (int i = 0; i < s->nargs; i++)
         if (!given[i] && !s->args[i].has_default) return false;
@@ -138,14 +159,18 @@ static const op *overload_for(ep_program *p, const char *key, size_t n, const ep
     return o && overload_takes(o, n, actuals, false) ? o : NULL;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The dtype that the program has for the first result; -1: none. */
 static int64_t call_result_dtype(ep_node *n) {
-    const char *name = json_string_value(json_object_get(json_object_get(json_array_get(n->outputs, 0), "as_tensor"), "name"));
+    const char *name = json_string_value(
+        json_object_get(json_object_get(json_array_get(n->outputs, 0), "as_tensor"), "name"));
     const json_t *meta = name ? ep_meta(n->sc->p, n->sc->graph, name) : NULL;
     int64_t dt;
-    return meta && json_is_integer(json_object_get(meta, "dtype")) && ep_dtype(n->sc->p, json_object_get(meta, "dtype"), &dt) ? dt : -1;
+    return meta && json_is_integer(json_object_get(meta, "dtype")) &&
+                   ep_dtype(n->sc->p, json_object_get(meta, "dtype"), &dt)
+               ? dt
+               : -1;
 }
 
 /* A tensor of no dims of a number, of a dtype that does not change the result's. */
@@ -153,7 +178,9 @@ static ir_value *call_wrap(ep_node *n, ir_value *v) {
     ep_program *p = n->sc->p;
     int64_t dt = call_result_dtype(n);
     if (ep_failed(p)) return NULL;
-    bool floating = v->type->kind == T_FLOAT, fits = dt >= 0 && dtype_valid(dt) && floating == dtype_is_float((dtype)dt) && dt != DT_BOOL;
+    bool floating = v->type->kind == T_FLOAT, fits = dt >= 0 && dtype_valid(dt) &&
+                                                     floating == dtype_is_float((dtype)dt) &&
+                                                     dt != DT_BOOL;
     ir_value *none = graph_constant_none(p->g);
     int64_t other = floating ? DT_FLOAT32 : v->type->kind == T_BOOL ? DT_BOOL : DT_INT64;
     ir_value *in[] = {v, graph_constant_int(p->g, fits ? dt : other), none, none, none};
@@ -167,7 +194,8 @@ static ir_value *call_default(ep_program *p, const argument *a) {
     return ep_conform(p, v, a);
 }
 
-static bool call_given(ep_node *n, const schema *s, size_t i, const ep_actual *actual, ir_value **in) {
+static bool call_given(ep_node *n, const schema *s, size_t i, const ep_actual *actual,
+                       ir_value **in) {
     ep_program *p = n->sc->p;
     const argument *a = formal_of(s, actual->name, i);
     if (in[a - s->args]) return ep_bad(p, "argument '%s' is given twice", a->name);
@@ -189,7 +217,9 @@ static node *call_make(ep_node *n, const op *o, size_t nactuals, const ep_actual
     for (size_t i = 0; i < nactuals; i++)
         if (!call_given(n, s, i, &actuals[i], in)) return NULL;
     for (int i = 0; i < s->nargs; i++)
-        if ((!in[i] && !(in[i] = call_default(p, &s->args[i]))) || !(in[i] = autocast_argument(n, o, in[i]))) return NULL;
+        if ((!in[i] && !(in[i] = call_default(p, &s->args[i]))) ||
+            !(in[i] = autocast_argument(n, o, in[i])))
+            return NULL;
     node *made = node_new_op(p->g, o, s->nargs, in);
     for (size_t i = 0; i < made->outputs.len; i++)
         if (made->outputs.data[i]->type->has_var) made->outputs.data[i]->type = TYPE_TENSOR;
@@ -197,24 +227,123 @@ static node *call_make(ep_node *n, const op *o, size_t nactuals, const ep_actual
     return ep_failed(p) ? (ep_no_memory(p), NULL) : made;
 }
 
-/* ---- autocast ---------------------------------------------------------------------------------------------------- */
+/* ---- autocast -------------------------------------------------------------------------------- */
 
-/* What autocast runs in the lower precision, and what in float32 (the lists of the CPU, which those of CUDA agree with but for what has no function). */
+/* What autocast runs in the lower precision, and what in float32 (the lists of the CPU, which those
+ * of CUDA agree with but for what has no function). */
 static const char *const autocast_lower[] = {
-    "conv1d", "conv2d", "conv3d", "bmm", "mm", "linalg_vecdot", "baddbmm", "addmm", "addbmm", "linear", "_convolution", "matmul", "conv_tbc", "mkldnn_rnn_layer",
-    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "scaled_dot_product_attention", "_native_multi_head_attention", "einsum", "convolution",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "bmm",
+    "mm",
+    "linalg_vecdot",
+    "baddbmm",
+    "addmm",
+    "addbmm",
+    "linear",
+    "_convolution",
+    "matmul",
+    "conv_tbc",
+    "mkldnn_rnn_layer",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "prelu",
+    "scaled_dot_product_attention",
+    "_native_multi_head_attention",
+    "einsum",
+    "convolution",
 };
 static const char *const autocast_higher[] = {
-    "avg_pool3d", "binary_cross_entropy", "grid_sampler", "polar", "prod", "quantile", "nanquantile", "stft", "cdist", "trace", "view_as_complex", "cholesky",
-    "cholesky_inverse", "cholesky_solve", "inverse", "lu_solve", "orgqr", "ormqr", "pinverse", "max_pool3d", "max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d",
-    "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d", "mse_loss", "cosine_embedding_loss", "nll_loss",
-    "nll_loss2d", "hinge_embedding_loss", "poisson_nll_loss", "smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss", "margin_ranking_loss",
-    "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss", "ctc_loss", "kl_div", "multilabel_margin_loss", "binary_cross_entropy_with_logits", "fft_fft",
-    "fft_ifft", "fft_fft2", "fft_ifft2", "fft_fftn", "fft_ifftn", "fft_rfft", "fft_irfft", "fft_rfft2", "fft_irfft2", "fft_rfftn", "fft_irfftn", "fft_hfft",
-    "fft_ihfft", "linalg_cond", "linalg_matrix_rank", "linalg_solve", "linalg_cholesky", "linalg_svdvals", "linalg_eigvals", "linalg_eigvalsh", "linalg_inv",
-    "linalg_householder_product", "linalg_tensorinv", "linalg_tensorsolve", "fake_quantize_per_tensor_affine", "geqrf", "_lu_with_info", "qr", "svd",
-    "triangular_solve", "fractional_max_pool2d", "fractional_max_pool3d", "adaptive_max_pool3d", "multilabel_margin_loss_forward", "linalg_qr",
-    "linalg_cholesky_ex", "linalg_svd", "linalg_eig", "linalg_eigh", "linalg_lstsq", "linalg_inv_ex",
+    "avg_pool3d",
+    "binary_cross_entropy",
+    "grid_sampler",
+    "polar",
+    "prod",
+    "quantile",
+    "nanquantile",
+    "stft",
+    "cdist",
+    "trace",
+    "view_as_complex",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "inverse",
+    "lu_solve",
+    "orgqr",
+    "ormqr",
+    "pinverse",
+    "max_pool3d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "adaptive_avg_pool3d",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "replication_pad1d",
+    "replication_pad2d",
+    "replication_pad3d",
+    "mse_loss",
+    "cosine_embedding_loss",
+    "nll_loss",
+    "nll_loss2d",
+    "hinge_embedding_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "cross_entropy_loss",
+    "l1_loss",
+    "huber_loss",
+    "margin_ranking_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "multi_margin_loss",
+    "ctc_loss",
+    "kl_div",
+    "multilabel_margin_loss",
+    "binary_cross_entropy_with_logits",
+    "fft_fft",
+    "fft_ifft",
+    "fft_fft2",
+    "fft_ifft2",
+    "fft_fftn",
+    "fft_ifftn",
+    "fft_rfft",
+    "fft_irfft",
+    "fft_rfft2",
+    "fft_irfft2",
+    "fft_rfftn",
+    "fft_irfftn",
+    "fft_hfft",
+    "fft_ihfft",
+    "linalg_cond",
+    "linalg_matrix_rank",
+    "linalg_solve",
+    "linalg_cholesky",
+    "linalg_svdvals",
+    "linalg_eigvals",
+    "linalg_eigvalsh",
+    "linalg_inv",
+    "linalg_householder_product",
+    "linalg_tensorinv",
+    "linalg_tensorsolve",
+    "fake_quantize_per_tensor_affine",
+    "geqrf",
+    "_lu_with_info",
+    "qr",
+    "svd",
+    "triangular_solve",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
+    "adaptive_max_pool3d",
+    "multilabel_margin_loss_forward",
+    "linalg_qr",
+    "linalg_cholesky_ex",
+    "linalg_svd",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_lstsq",
+    "linalg_inv_ex",
 };
 
 static bool autocast_lists(const char *const *list, size_t n, const char *name) {
@@ -241,18 +370,25 @@ static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
 static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v) {
     ep_program *p = n->sc->p;
     bool list = v->type->kind == T_LIST && type_elem(v->type)->kind == T_TENSOR;
-    if (!n->sc->cast.on || (v->type->kind != T_TENSOR && !list) || strncmp(o->schema->name, "aten::", 6)) return v;
+    if (!n->sc->cast.on || (v->type->kind != T_TENSOR && !list) ||
+        strncmp(o->schema->name, "aten::", 6))
+        return v;
     const char *name = o->schema->name + 6;
-    bool lower = autocast_lists(autocast_lower, sizeof autocast_lower / sizeof *autocast_lower, name);
-    if (!lower && !autocast_lists(autocast_higher, sizeof autocast_higher / sizeof *autocast_higher, name)) return v;
+    bool lower = autocast_lists(autocast_lower, sizeof autocast_lower / sizeof *autocast_lower,
+                                name);
+    if (!lower &&
+        !autocast_lists(autocast_higher, sizeof autocast_higher / sizeof *autocast_higher, name))
+        return v;
     if (list) return autocast_list(n, o, v);
-    ir_value *in[] = {v, graph_constant_int(p->g, lower ? (int64_t)n->sc->cast.dt : (int64_t)DT_FLOAT32)};
+    ir_value *in[] = {
+        v, graph_constant_int(p->g, lower ? (int64_t)n->sc->cast.dt : (int64_t)DT_FLOAT32)};
     return ep_emit_key(p, "ctsc::autocast", 2, in);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *actuals, int *nouts, ir_value ***outs) {
+bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *actuals, int *nouts,
+                ir_value ***outs) {
     ep_program *p = n->sc->p;
     const op *o = overload_for(p, key, nactuals, actuals);
     node *made = o ? call_make(n, o, nactuals, actuals) : NULL;
@@ -265,9 +401,14 @@ bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *a
 
 /* Operators that tell the compiler something, and those that other ones here stand for. */
 static const struct { const char *key, *as; } call_renamed[] = {
-    {"aten::sym_size.int", "aten::size.int"},  {"aten::sym_stride.int", "aten::stride.int"},      {"aten::sym_numel", "aten::numel"},
-    {"aten::sym_size", "aten::size"},          {"aten::sym_storage_offset", "aten::storage_offset"}, {"aten::sym_stride", "aten::stride"},
-    {"aten::_local_scalar_dense", "aten::item"}, {"aten::_assert_tensor_metadata", NULL},
+    {"aten::sym_size.int", "aten::size.int"},
+    {"aten::sym_stride.int", "aten::stride.int"},
+    {"aten::sym_numel", "aten::numel"},
+    {"aten::sym_size", "aten::size"},
+    {"aten::sym_storage_offset", "aten::storage_offset"},
+    {"aten::sym_stride", "aten::stride"},
+    {"aten::_local_scalar_dense", "aten::item"},
+    {"aten::_assert_tensor_metadata", NULL},
 };
 
 bool ep_call(ep_node *n, const char *key) {
@@ -281,7 +422,9 @@ bool ep_call(ep_node *n, const char *key) {
             break;
         }
     for (size_t i = 0; i < count; i++) {
-        actuals[i] = (ep_actual){.name = json_string_value(json_object_get(json_array_get(n->inputs, i), "name")), .arg = ep_node_arg(n, i)};
+        actuals[i] = (ep_actual){
+            .name = json_string_value(json_object_get(json_array_get(n->inputs, i), "name")),
+            .arg = ep_node_arg(n, i)};
         if (!actuals[i].name) actuals[i].name = "";
         if (!actuals[i].arg) return false;
     }

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_check.c - what a call has to fulfil, in front of the nodes: the program was made for it, and is wrong, or fails somewhere inside, without.
+ * ep_check.c - what a call has to fulfil, in front of the nodes: the program was made for it, and
+ * is wrong, or fails somewhere inside, without.
  *
  *     sizes  x: [s0, 3], y: [s0 + 1]        ctsc::check_input(%x, "*args[0]", [-1, 3], ...)  ctsc::check_input(%y, ..., [%s0 + 1], ...)
  *     range_constraints  s0: [4, 64]        bounds of the dims that are s0
  *     guards_code  L['x'].size()[0] % 2 == 0
  *     constant inputs                       compared
  *
- * A symbol is the size that is it and nothing else; where a size is a*s + b, s follows from it. As in torch, bounds below 3 are not checked. Dtypes are not
- * either. Guards of a form that is not known are left out: they were true of what was exported, and say when torch would have to export anew.
+ * A symbol is the size that is it and nothing else; where a size is a*s + b, s follows from
+ * it. As in torch, bounds below 3 are not checked. Dtypes are not either. Guards of a form
+ * that is not known are left out: they were true of what was exported, and say when torch
+ * would have to export anew.
  */
 #include "frontend/export/ep_internal.h"
 
-typedef struct check_dim { int64_t size; ep_expr *e; } check_dim; /* size -1: see e, which may be NULL */
+/* size -1: see e, which may be NULL */
+typedef struct check_dim { int64_t size; ep_expr *e; } check_dim;
 
 /* One size of an input: a number, or an expression. */
 static bool check_size(ep_program *p, const json_t *size, check_dim *out) {
@@ -29,7 +33,8 @@ static bool check_size(ep_program *p, const json_t *size, check_dim *out) {
 static bool check_sizes(ep_program *p, const json_t *meta, int *n, check_dim *dims) {
     const json_t *sizes = ep_array(p, meta, "sizes");
     if (!sizes) return false;
-    if (json_array_size(sizes) > TENSOR_MAX_DIMS) return ep_bad(p, "an input has %zu dims", json_array_size(sizes));
+    if (json_array_size(sizes) > TENSOR_MAX_DIMS)
+        return ep_bad(p, "an input has %zu dims", json_array_size(sizes));
     *n = (int)json_array_size(sizes);
     for (int i = 0; i < *n; i++)
         if (!check_size(p, json_array_get(sizes, (size_t)i), &dims[i])) return false;
@@ -46,19 +51,23 @@ static ir_value *check_list(ep_program *p, int n, const int64_t *ints) {
 
 /* Bounds of a symbol. */
 static void check_range(ep_program *p, const char *symbol, int64_t *least, int64_t *most) {
-    const json_t *range = json_object_get(json_object_get(p->json, "range_constraints"), symbol), *v;
-    if (json_is_integer(v = json_object_get(range, "min_val")) && json_integer_value(v) > 2) *least = json_integer_value(v);
+    const json_t *range = json_object_get(json_object_get(p->json, "range_constraints"), symbol),
+                 *v;
+    if (json_is_integer(v = json_object_get(range, "min_val")) && json_integer_value(v) > 2)
+        *least = json_integer_value(v);
     if (json_is_integer(v = json_object_get(range, "max_val"))) *most = json_integer_value(v);
 }
 
-static bool check_emit(ep_program *p, const ep_input *in, ir_value *sizes, int n, const int64_t *least, const int64_t *most) {
+static bool check_emit(ep_program *p, const ep_input *in, ir_value *sizes, int n,
+                       const int64_t *least, const int64_t *most) {
     const char *path = in->path ? in->path : in->name;
     int low = 0, high = 0; /* how many of the bounds say something */
     for (int i = 0; i < n; i++) {
         if (least[i] > 0) low = i + 1;
         if (most[i] < INT64_MAX) high = i + 1;
     }
-    ir_value *args[] = {in->ir, graph_constant_str(p->g, path, strlen(path)), sizes, check_list(p, low, least), check_list(p, high, most)};
+    ir_value *args[] = {in->ir, graph_constant_str(p->g, path, strlen(path)), sizes,
+                        check_list(p, low, least), check_list(p, high, most)};
     return sizes && args[3] && args[4] && ep_emit_key(p, "ctsc::check_input", 5, args);
 }
 
@@ -69,7 +78,8 @@ static bool check_fixed(ep_program *p, const ep_input *in, int n, const check_di
         sizes[i] = dims[i].size;
         least[i] = 0;
         most[i] = INT64_MAX;
-        if (dims[i].e && dims[i].e->kind == EP_SYMBOL) check_range(p, dims[i].e->name, &least[i], &most[i]);
+        if (dims[i].e && dims[i].e->kind == EP_SYMBOL)
+            check_range(p, dims[i].e->name, &least[i], &most[i]);
     }
     return check_emit(p, in, check_list(p, n, sizes), n, least, most);
 }
@@ -79,32 +89,41 @@ static ir_value *check_ask(ep_program *p, ir_value *t, int dim) {
     return ep_emit_key(p, "aten::size.int", 2, in);
 }
 
-/* e = a*s + b: s is (size - b) / a, rounded down; what it is not exactly is found when e is compared. */
+/* e = a*s + b: s is (size - b) / a, rounded down; what it is not exactly is found
+ * when e is compared. */
 static bool check_solve(ep_program *p, const ep_expr *e, const char *symbol, ir_value *size) {
     int64_t b, one, two, a;
-    if (!ep_expr_number(e, symbol, 0, &b) || !ep_expr_number(e, symbol, 1, &one) || !ep_expr_number(e, symbol, 2, &two)) return true;
+    if (!ep_expr_number(e, symbol, 0, &b) || !ep_expr_number(e, symbol, 1, &one) ||
+        !ep_expr_number(e, symbol, 2, &two))
+        return true;
     if (__builtin_sub_overflow(one, b, &a) || a <= 0 || two != one + a) return true;
-    ir_value *less[] = {size, graph_constant_int(p->g, b)}, *rest = ep_emit(p, "aten::sub", 2, less);
-    ir_value *by[] = {rest, graph_constant_int(p->g, a)}, *s = rest ? ep_emit(p, "aten::floordiv", 2, by) : NULL;
+    ir_value *less[] = {size, graph_constant_int(p->g, b)},
+             *rest = ep_emit(p, "aten::sub", 2, less);
+    ir_value *by[] = {rest, graph_constant_int(p->g, a)},
+             *s = rest ? ep_emit(p, "aten::floordiv", 2, by) : NULL;
     return s && (strmap_put(&p->symbols, symbol, s) || ep_no_memory(p));
 }
 
-/* Symbols that this input's sizes give. plain: only those that are a size themselves. known: which dims that settles. */
-static bool check_bind(ep_program *p, const ep_input *in, int n, const check_dim *dims, bool plain, bool *known) {
+/* Symbols that this input's sizes give. plain: only those that are a size themselves. known: which
+ * dims that settles. */
+static bool check_bind(ep_program *p, const ep_input *in, int n, const check_dim *dims, bool plain,
+                       bool *known) {
     for (int i = 0; i < n; i++) {
         bool more = false;
         const char *s = dims[i].e ? ep_expr_unknown(p, dims[i].e, &more) : NULL;
         if (!s || more || (dims[i].e->kind == EP_SYMBOL) != plain) continue;
         ir_value *size = check_ask(p, in->ir, i);
         if (!size) return false;
-        if (plain ? !strmap_put(&p->symbols, s, size) : !check_solve(p, dims[i].e, s, size)) return ep_no_memory(p);
+        if (plain ? !strmap_put(&p->symbols, s, size) : !check_solve(p, dims[i].e, s, size))
+            return ep_no_memory(p);
         if (plain) known[i] = true;
     }
     return true;
 }
 
 /* Sizes that follow from others. */
-static bool check_derived(ep_program *p, const ep_input *in, int n, const check_dim *dims, const bool *known) {
+static bool check_derived(ep_program *p, const ep_input *in, int n, const check_dim *dims,
+                          const bool *known) {
     int64_t least[TENSOR_MAX_DIMS], most[TENSOR_MAX_DIMS];
     node *list = node_new(p->g, N_LIST_CONSTRUCT, 0, NULL, 1);
     bool any = false;
@@ -122,16 +141,19 @@ static bool check_derived(ep_program *p, const ep_input *in, int n, const check_
     return check_emit(p, in, ep_insert(p, list)->outputs.data[0], n, least, most);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool check_assert(ep_program *p, ir_value *truth, const char *message) {
-    ir_value *number = ep_emit(p, "aten::Int", 1, &truth), *in[] = {number, graph_constant_str(p->g, message, strlen(message))};
+    ir_value *number = ep_emit(p, "aten::Int", 1, &truth),
+             *in[] = {number, graph_constant_str(p->g, message, strlen(message))};
     return number && ep_emit_key(p, "aten::_assert_scalar", 2, in) != NULL;
 }
 
 static bool check_constant(ep_program *p, const ep_scope *sc, const ep_input *in) {
-    ir_value *want = ep_argument((ep_scope *)(uintptr_t)sc, in->constant, NULL), *args[] = {in->ir, want};
-    if (!want || in->ir->type->kind == T_NONE || in->ir->type->kind == T_COMPLEX) return want != NULL;
+    ir_value *want = ep_argument((ep_scope *)(uintptr_t)sc, in->constant, NULL),
+             *args[] = {in->ir, want};
+    if (!want || in->ir->type->kind == T_NONE || in->ir->type->kind == T_COMPLEX)
+        return want != NULL;
     ir_value *equal = ep_emit(p, "aten::eq", 2, args);
     strbuf sb = STRBUF_INIT;
     value v;
@@ -145,17 +167,27 @@ static bool check_constant(ep_program *p, const ep_scope *sc, const ep_input *in
 
 /* A number that is an argument: a symbol, with bounds. */
 static bool check_number(ep_program *p, const ep_scope *sc, const ep_input *in) {
-    static const char *const tables[][2] = {{"as_sym_int", "sym_int_values"}, {"as_sym_float", "sym_float_values"}, {"as_sym_bool", "sym_bool_values"}};
+    static const char *const tables[][2] = {
+        {"as_sym_int", "sym_int_values"},
+        {"as_sym_float", "sym_float_values"},
+        {"as_sym_bool", "sym_bool_values"},
+    };
     const char *text = NULL;
     for (int i = 0; i < 3; i++)
         if (!strcmp(in->kind, tables[i][0]))
-            text = json_string_value(json_object_get(json_object_get(json_object_get(json_object_get(sc->graph, tables[i][1]), in->name), "as_expr"), "expr_str"));
+            text = json_string_value(json_object_get(
+                json_object_get(json_object_get(json_object_get(sc->graph, tables[i][1]), in->name),
+                                "as_expr"),
+                "expr_str"));
     ep_expr *e = text ? ep_expr_parse(p, text) : NULL;
     if (!e || e->kind != EP_SYMBOL) return p->d->status == CTSC_OK;
     ir_value *known = strmap_get(&p->symbols, e->name), *args[] = {in->ir, known};
     if (known && known->type == in->ir->type) {
         ir_value *equal = ep_emit(p, "aten::eq", 2, args);
-        return equal && check_assert(p, equal, "an argument is not the size that it was when the program was exported");
+        return equal &&
+               check_assert(
+                   p, equal,
+                   "an argument is not the size that it was when the program was exported");
     }
     if (!strmap_put(&p->symbols, e->name, in->ir)) return ep_no_memory(p);
     int64_t least = INT64_MIN, most = INT64_MAX;
@@ -163,8 +195,11 @@ static bool check_number(ep_program *p, const ep_scope *sc, const ep_input *in) 
     for (int i = 0; i < 2 && in->ir->type->kind == T_INT; i++) {
         int64_t bound = i ? most : least;
         if (bound == (i ? INT64_MAX : INT64_MIN)) continue;
-        ir_value *in2[] = {in->ir, graph_constant_int(p->g, bound)}, *fits = ep_emit(p, i ? "aten::le" : "aten::ge", 2, in2);
-        const char *message = arena_printf(&p->scratch, "Expected input at %s to be %s %lld", in->path ? in->path : in->name, i ? "<=" : ">=", (long long)bound);
+        ir_value *in2[] = {in->ir, graph_constant_int(p->g, bound)},
+                 *fits = ep_emit(p, i ? "aten::le" : "aten::ge", 2, in2);
+        const char *message = arena_printf(&p->scratch, "Expected input at %s to be %s %lld",
+                                           in->path ? in->path : in->name,
+                                           i ? "<=" : ">=", (long long)bound);
         if (!fits || !message || !check_assert(p, fits, message)) return false;
     }
     return true;
@@ -199,7 +234,7 @@ static bool check_guards(ep_program *p) {
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 typedef struct check_input { int n; check_dim *dims; bool *known; } check_input;
 
@@ -222,9 +257,14 @@ bool ep_check_inputs(ep_program *p, const ep_scope *sc) {
     check_input *c = arena_array(&p->scratch, check_input, n + 1);
     bool ok = c != NULL || ep_no_memory(p);
     for (size_t i = 0; ok && i < n; i++) ok = check_read(p, sc, &in[i], &c[i]);
-    for (size_t i = 0; ok && i < n; i++) ok = c[i].n < 0 || check_bind(p, &in[i], c[i].n, c[i].dims, true, c[i].known);
-    for (size_t i = 0; ok && i < n; i++) ok = in[i].constant ? check_constant(p, sc, &in[i]) : c[i].n >= 0 || check_number(p, sc, &in[i]);
-    for (size_t i = 0; ok && i < n; i++) ok = c[i].n < 0 || check_bind(p, &in[i], c[i].n, c[i].dims, false, c[i].known);
-    for (size_t i = 0; ok && i < n; i++) ok = c[i].n < 0 || check_derived(p, &in[i], c[i].n, c[i].dims, c[i].known);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = c[i].n < 0 || check_bind(p, &in[i], c[i].n, c[i].dims, true, c[i].known);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = in[i].constant ? check_constant(p, sc, &in[i])
+                            : c[i].n >= 0 || check_number(p, sc, &in[i]);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = c[i].n < 0 || check_bind(p, &in[i], c[i].n, c[i].dims, false, c[i].known);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = c[i].n < 0 || check_derived(p, &in[i], c[i].n, c[i].dims, c[i].known);
     return ok && check_guards(p);
 }

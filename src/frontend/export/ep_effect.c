@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_effect.c - operators that torch.export wraps because they write, have effects, or compute in another dtype.
+ * ep_effect.c - operators that torch.export wraps because they write, have effects, or compute
+ * in another dtype.
  *
  *     auto_functionalized(op, x = x, ...)            copies what op writes, calls it, gives its results and the copies
  *     auto_functionalized_v2(op, _x_base_index = 0, _x_slice_dim = 0, ..., _all_bases = [b])    the same where op writes views: of copies of b
@@ -11,7 +12,8 @@
 
 enum { EFFECT_ARGS = 64 };
 
-/* The operator in input i: "aten::add.Tensor" of "torch.ops.aten.add.Tensor" or "aten.add.Tensor". */
+/* The operator in input i: "aten::add.Tensor" of "torch.ops.aten.add.Tensor" or
+ * "aten.add.Tensor". */
 static const char *effect_operator(ep_node *n, size_t i) {
     ep_program *p = n->sc->p;
     const json_t *arg = ep_node_arg(n, i);
@@ -19,9 +21,12 @@ static const char *effect_operator(ep_node *n, size_t i) {
     if (!text) return NULL;
     if (!strncmp(text, "torch.ops.", 10)) text += 10;
     const char *name = strchr(text, '.'), *overload = name ? strchr(name + 1, '.') : NULL;
-    if (!overload || !strncmp(text, "higher_order.", 13)) return ep_unsupported(p, "operator '%.200s' is not supported here", text), NULL;
+    if (!overload || !strncmp(text, "higher_order.", 13))
+        return ep_unsupported(p, "operator '%.200s' is not supported here", text), NULL;
     bool plain = !strcmp(overload, ".default");
-    const char *key = arena_printf(&p->scratch, "%.*s::%.*s", (int)(name - text), text, plain ? (int)(overload - name - 1) : (int)strlen(name + 1), name + 1);
+    const char *key = arena_printf(&p->scratch, "%.*s::%.*s", (int)(name - text), text,
+                                   plain ? (int)(overload - name - 1) : (int)strlen(name + 1),
+                                   name + 1);
     return key ? key : (ep_no_memory(p), NULL);
 }
 
@@ -32,7 +37,8 @@ static const char *effect_name(ep_node *n, size_t i) {
 
 static const json_t *effect_find(ep_node *n, const char *name) {
     for (size_t i = 0; i < json_array_size(n->inputs); i++)
-        if (!strcmp(effect_name(n, i), name)) return json_object_get(json_array_get(n->inputs, i), "arg");
+        if (!strcmp(effect_name(n, i), name))
+            return json_object_get(json_array_get(n->inputs, i), "arg");
     return NULL;
 }
 
@@ -54,13 +60,16 @@ static bool effect_results(ep_node *n, int nouts, ir_value **outs, int nmore, ir
 }
 
 static bool effect_writes(const op *o, int i) {
-    return o->schema->args[i].alias && (o->schema->args[i].alias->write || (o->schema->args[i].alias->elem && o->schema->args[i].alias->elem->write));
+    return o->schema->args[i].alias &&
+           (o->schema->args[i].alias->write ||
+            (o->schema->args[i].alias->elem && o->schema->args[i].alias->elem->write));
 }
 
 static const op *effect_op(ep_node *n, const char *key) {
     const op *o = key ? op_find(key) : NULL;
     if (key && !o) ep_unsupported(n->sc->p, "operator %.200s is not known", key);
-    if (o && o->schema->nargs > EFFECT_ARGS) return ep_unsupported(n->sc->p, "operator %.200s has too many arguments", key), NULL;
+    if (o && o->schema->nargs > EFFECT_ARGS)
+        return ep_unsupported(n->sc->p, "operator %.200s has too many arguments", key), NULL;
     return o;
 }
 
@@ -85,10 +94,11 @@ bool ep_auto_functionalized(ep_node *n) {
         }
         count++;
     }
-    return o && ep_call_op(n, key, count, actuals, &nouts, &outs) && effect_results(n, nouts, outs, nwritten, written);
+    return o && ep_call_op(n, key, count, actuals, &nouts, &outs) &&
+           effect_results(n, nouts, outs, nwritten, written);
 }
 
-/* ---- views of bases ---------------------------------------------------------------------------------------------- */
+/* ---- views of bases -------------------------------------------------------------------------- */
 
 typedef struct effect_bases { ep_node *n; int count; ir_value **bases; } effect_bases;
 
@@ -99,7 +109,8 @@ static const json_t *base_field(effect_bases *b, const char *name, const char *f
 
 static ir_value *base_value(effect_bases *b, const char *name, const char *field) {
     const json_t *arg = base_field(b, name, field);
-    return arg ? ep_argument(b->n->sc, arg, NULL) : (ep_bad(b->n->sc->p, "'_%s_%s' is missing", name, field), NULL);
+    return arg ? ep_argument(b->n->sc, arg, NULL)
+               : (ep_bad(b->n->sc->p, "'_%s_%s' is missing", name, field), NULL);
 }
 
 /* The view that argument `name` is. */
@@ -108,15 +119,19 @@ static ir_value *base_view(effect_bases *b, const char *name) {
     const json_t *arg = base_field(b, name, "base_index");
     int64_t i;
     if (arg && json_object_get(arg, "as_none")) return graph_constant_none(p->g);
-    if (!arg || !ep_int(p, json_object_get(arg, "as_int"), &i)) return arg ? NULL : (ep_bad(p, "'_%s_base_index' is missing", name), NULL);
+    if (!arg || !ep_int(p, json_object_get(arg, "as_int"), &i))
+        return arg ? NULL : (ep_bad(p, "'_%s_base_index' is missing", name), NULL);
     if (i < 0 || i >= b->count) return ep_bad(p, "there is no base %lld", (long long)i), NULL;
     ir_value *base = b->bases[i];
     if (base_field(b, name, "slice_dim")) {
-        ir_value *in[] = {base, base_value(b, name, "slice_dim"), base_value(b, name, "slice_start"), base_value(b, name, "slice_end"), graph_constant_int(p->g, 1)};
+        ir_value *in[] = {base, base_value(b, name, "slice_dim"),
+                          base_value(b, name, "slice_start"), base_value(b, name, "slice_end"),
+                          graph_constant_int(p->g, 1)};
         return in[1] && in[2] && in[3] ? ep_emit_key(p, "aten::slice.Tensor", 5, in) : NULL;
     }
     if (base_field(b, name, "size")) {
-        ir_value *in[] = {base, base_value(b, name, "size"), base_value(b, name, "stride"), base_value(b, name, "storage_offset")};
+        ir_value *in[] = {base, base_value(b, name, "size"), base_value(b, name, "stride"),
+                          base_value(b, name, "storage_offset")};
         return in[1] && in[2] && in[3] ? ep_emit_key(p, "aten::as_strided", 4, in) : NULL;
     }
     return base;
@@ -127,7 +142,8 @@ static ir_value *base_views(effect_bases *b, const char *name, type *list) {
     ep_program *p = b->n->sc->p;
     int64_t n;
     if (!ep_int(p, json_object_get(base_field(b, name, "length"), "as_int"), &n)) return NULL;
-    if (n < 0 || (size_t)n > json_array_size(b->n->inputs)) return ep_bad(p, "'_%s_length' is %lld", name, (long long)n), NULL;
+    if (n < 0 || (size_t)n > json_array_size(b->n->inputs))
+        return ep_bad(p, "'_%s_length' is %lld", name, (long long)n), NULL;
     node *made = node_new(p->g, N_LIST_CONSTRUCT, 0, NULL, 1);
     for (int64_t i = 0; i < n; i++) {
         char *item = arena_printf(&p->scratch, "%s_%lld", name, (long long)i);
@@ -158,15 +174,17 @@ bool ep_auto_functionalized_v2(ep_node *n) {
         const argument *a = &o->schema->args[i];
         ep_actual actual = {.name = a->name, .arg = effect_find(n, a->name)};
         if (!actual.arg && effect_writes(o, i)) {
-            actual.v = base_field(&b, a->name, "length") ? base_views(&b, a->name, a->type) : base_view(&b, a->name);
+            actual.v = base_field(&b, a->name, "length") ? base_views(&b, a->name, a->type)
+                                                         : base_view(&b, a->name);
             if (!actual.v) return ep_no_memory(p);
         }
         if (actual.arg || actual.v) actuals[count++] = actual;
     }
-    return ep_call_op(n, key, count, actuals, &nouts, &outs) && effect_results(n, nouts, outs, b.count, b.bases);
+    return ep_call_op(n, key, count, actuals, &nouts, &outs) &&
+           effect_results(n, nouts, outs, b.count, b.bases);
 }
 
-/* ---- tokens, dtypes ---------------------------------------------------------------------------------------------- */
+/* ---- tokens, dtypes -------------------------------------------------------------------------- */
 
 /* Inputs from `first` on, as the operator's. */
 static bool effect_actuals(ep_node *n, size_t first, size_t *count, ep_actual *actuals) {
@@ -187,7 +205,9 @@ bool ep_with_effects(ep_node *n) {
     size_t count;
     int nouts;
     ir_value **outs, *none = graph_constant_none(p->g);
-    if (!key || !effect_actuals(n, 2, &count, actuals) || !ep_call_op(n, key, count, actuals, &nouts, &outs)) return false;
+    if (!key || !effect_actuals(n, 2, &count, actuals) ||
+        !ep_call_op(n, key, count, actuals, &nouts, &outs))
+        return false;
     if (json_array_size(n->outputs) == 0) return ep_bad(p, "it has no token");
     if (!ep_bind(n->sc, json_array_get(n->outputs, 0), none)) return false;
     ir_value *nothing[] = {NULL};
@@ -203,9 +223,12 @@ bool ep_out_dtype(ep_node *n) {
     int64_t dt;
     int nouts;
     ir_value **outs;
-    if (!arg || !ep_dtype(p, json_object_get(arg, "as_scalar_type"), &dt) || !effect_actuals(n, 2, &count, actuals)) return false;
+    if (!arg || !ep_dtype(p, json_object_get(arg, "as_scalar_type"), &dt) ||
+        !effect_actuals(n, 2, &count, actuals))
+        return false;
     for (size_t i = 0; i < count; i++) {
-        ir_value *v = ep_argument(n->sc, actuals[i].arg, NULL), *no = graph_constant_bool(p->g, false);
+        ir_value *v = ep_argument(n->sc, actuals[i].arg, NULL),
+                 *no = graph_constant_bool(p->g, false);
         if (!v) return false;
         if (v->type->kind != T_TENSOR) continue;
         ir_value *in[] = {v, graph_constant_int(p->g, dt), no, no, graph_constant_none(p->g)};

@@ -8,8 +8,10 @@
  *     s0 + 1                                                           what it wrote before, and still writes for keys of ranges
  *     L['x'].size()[0] % 2 == 0                                        guards: Python, about the arguments
  *
- * Method. A parser by precedence makes a tree whose calls have canonical names ("floordiv" of //, FloorDiv and CleanDiv); nothing is evaluated by name. Keyword
- * arguments (positive=True) are assumptions, and skipped. What is of no known form gives no tree, which is not an error: whoever asks decides.
+ * Method. A parser by precedence makes a tree whose calls have canonical names ("floordiv" of //,
+ * FloorDiv and CleanDiv); nothing is evaluated by name. Keyword arguments (positive=True) are
+ * assumptions, and skipped. What is of no known form gives no tree, which is not an error:
+ * whoever asks decides.
  */
 #include "base/text.h"
 #include "frontend/export/ep_internal.h"
@@ -24,24 +26,94 @@ typedef struct expr_parser {
 
 /* What is called, and what that is here. */
 static const struct { const char *from, *to; } expr_calls[] = {
-    {"Add", "add"}, {"Mul", "mul"}, {"Pow", "pow"}, {"PowByNatural", "pow"}, {"FloatPow", "fpow"}, {"Max", "max"}, {"Min", "min"}, {"max", "max"}, {"min", "min"},
-    {"sym_max", "max"}, {"sym_min", "min"}, {"FloorDiv", "floordiv"}, {"CleanDiv", "floordiv"}, {"CeilDiv", "ceildiv"}, {"Mod", "mod"}, {"PythonMod", "mod"},
-    {"ModularIndexing", "modidx"}, {"IntTrueDiv", "truediv"}, {"FloatTrueDiv", "truediv"}, {"Rational", "truediv"}, {"ToFloat", "float"}, {"sym_float", "float"},
-    {"float", "float"}, {"TruncToInt", "trunc"}, {"trunc", "trunc"}, {"sym_int", "trunc"}, {"int", "trunc"}, {"FloorToInt", "floor"}, {"floor", "floor"},
-    {"CeilToInt", "ceil"}, {"ceil", "ceil"}, {"ceiling", "ceil"}, {"RoundToInt", "round"}, {"round", "round"}, {"Equality", "eq"}, {"Eq", "eq"},
-    {"Unequality", "ne"}, {"Ne", "ne"}, {"StrictGreaterThan", "gt"}, {"GreaterThan", "ge"}, {"StrictLessThan", "lt"}, {"LessThan", "le"}, {"Gt", "gt"},
-    {"Ge", "ge"}, {"Lt", "lt"}, {"Le", "le"}, {"And", "and"}, {"Or", "or"}, {"Not", "not"}, {"sym_not", "not"}, {"Where", "where"}, {"sym_ite", "where"},
-    {"Piecewise", "piecewise"}, {"ExprCondPair", "pair"}, {"Identity", "same"}, {"LShift", "lshift"}, {"RShift", "rshift"}, {"abs", "abs"}, {"Abs", "abs"},
-    {"OpaqueUnaryFn_sqrt", "sqrt"}, {"sqrt", "sqrt"}, {"_sym_sqrt", "sqrt"}, {"OpaqueUnaryFn_exp", "exp"}, {"OpaqueUnaryFn_log", "log"},
-    {"OpaqueUnaryFn_sin", "sin"}, {"OpaqueUnaryFn_cos", "cos"}, {"OpaqueUnaryFn_tan", "tan"}, {"OpaqueUnaryFn_tanh", "tanh"}, {"OpaqueUnaryFn_asin", "asin"},
-    {"OpaqueUnaryFn_acos", "acos"}, {"OpaqueUnaryFn_atan", "atan"}, {"OpaqueUnaryFn_sinh", "sinh"}, {"OpaqueUnaryFn_cosh", "cosh"},
-    {"BitwiseFn_bitwise_and", "bitand"}, {"BitwiseFn_bitwise_or", "bitor"}, {"BitwiseFn_bitwise_xor", "bitxor"},
-    {"Symbol", "Symbol"}, {"Integer", "same"}, {"Float", "Float"}, {"size", "size"}, {"stride", "stride"}, {"storage_offset", "storage_offset"},
+    {"Add", "add"},
+    {"Mul", "mul"},
+    {"Pow", "pow"},
+    {"PowByNatural", "pow"},
+    {"FloatPow", "fpow"},
+    {"Max", "max"},
+    {"Min", "min"},
+    {"max", "max"},
+    {"min", "min"},
+    {"sym_max", "max"},
+    {"sym_min", "min"},
+    {"FloorDiv", "floordiv"},
+    {"CleanDiv", "floordiv"},
+    {"CeilDiv", "ceildiv"},
+    {"Mod", "mod"},
+    {"PythonMod", "mod"},
+    {"ModularIndexing", "modidx"},
+    {"IntTrueDiv", "truediv"},
+    {"FloatTrueDiv", "truediv"},
+    {"Rational", "truediv"},
+    {"ToFloat", "float"},
+    {"sym_float", "float"},
+    {"float", "float"},
+    {"TruncToInt", "trunc"},
+    {"trunc", "trunc"},
+    {"sym_int", "trunc"},
+    {"int", "trunc"},
+    {"FloorToInt", "floor"},
+    {"floor", "floor"},
+    {"CeilToInt", "ceil"},
+    {"ceil", "ceil"},
+    {"ceiling", "ceil"},
+    {"RoundToInt", "round"},
+    {"round", "round"},
+    {"Equality", "eq"},
+    {"Eq", "eq"},
+    {"Unequality", "ne"},
+    {"Ne", "ne"},
+    {"StrictGreaterThan", "gt"},
+    {"GreaterThan", "ge"},
+    {"StrictLessThan", "lt"},
+    {"LessThan", "le"},
+    {"Gt", "gt"},
+    {"Ge", "ge"},
+    {"Lt", "lt"},
+    {"Le", "le"},
+    {"And", "and"},
+    {"Or", "or"},
+    {"Not", "not"},
+    {"sym_not", "not"},
+    {"Where", "where"},
+    {"sym_ite", "where"},
+    {"Piecewise", "piecewise"},
+    {"ExprCondPair", "pair"},
+    {"Identity", "same"},
+    {"LShift", "lshift"},
+    {"RShift", "rshift"},
+    {"abs", "abs"},
+    {"Abs", "abs"},
+    {"OpaqueUnaryFn_sqrt", "sqrt"},
+    {"sqrt", "sqrt"},
+    {"_sym_sqrt", "sqrt"},
+    {"OpaqueUnaryFn_exp", "exp"},
+    {"OpaqueUnaryFn_log", "log"},
+    {"OpaqueUnaryFn_sin", "sin"},
+    {"OpaqueUnaryFn_cos", "cos"},
+    {"OpaqueUnaryFn_tan", "tan"},
+    {"OpaqueUnaryFn_tanh", "tanh"},
+    {"OpaqueUnaryFn_asin", "asin"},
+    {"OpaqueUnaryFn_acos", "acos"},
+    {"OpaqueUnaryFn_atan", "atan"},
+    {"OpaqueUnaryFn_sinh", "sinh"},
+    {"OpaqueUnaryFn_cosh", "cosh"},
+    {"BitwiseFn_bitwise_and", "bitand"},
+    {"BitwiseFn_bitwise_or", "bitor"},
+    {"BitwiseFn_bitwise_xor", "bitxor"},
+    {"Symbol", "Symbol"},
+    {"Integer", "same"},
+    {"Float", "Float"},
+    {"size", "size"},
+    {"stride", "stride"},
+    {"storage_offset", "storage_offset"},
 };
 
-/* ---- trees ------------------------------------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
-static ep_expr *expr_new(expr_parser *x, ep_expr_kind kind, const char *name, int n, ep_expr *const *args) {
+static ep_expr *expr_new(expr_parser *x, ep_expr_kind kind, const char *name, int n,
+                         ep_expr *const *args) {
     ep_expr *e = arena_new(&x->p->scratch, ep_expr);
     e->kind = kind;
     e->name = name;
@@ -68,21 +140,23 @@ static bool expr_take(expr_parser *x, const char *text) {
     expr_space(x);
     size_t n = strlen(text);
     if (strncmp(x->at, text, n)) return false;
-    if (text_is_alpha(text[0]) && (text_is_alnum(x->at[n]) || x->at[n] == '_')) return false; /* `or` of `origin` */
+    /* `or` of `origin` */
+    if (text_is_alpha(text[0]) && (text_is_alnum(x->at[n]) || x->at[n] == '_')) return false;
     x->at += n;
     return true;
 }
 
 static ep_expr *expr_read(expr_parser *x, int least);
 
-/* ---- operands ---------------------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static ep_expr *expr_number(expr_parser *x) {
     const char *begin = x->at;
     int64_t i = 0;
     bool whole = true, fits = true;
     for (; text_is_digit(*x->at); x->at++)
-        fits = fits && !__builtin_mul_overflow(i, 10, &i) && !__builtin_add_overflow(i, *x->at - '0', &i);
+        fits = fits && !__builtin_mul_overflow(i, 10, &i) &&
+               !__builtin_add_overflow(i, *x->at - '0', &i);
     if (*x->at == '.' || *x->at == 'e' || *x->at == 'E') {
         char *end;
         whole = false;
@@ -125,7 +199,8 @@ static ep_expr *expr_arguments(expr_parser *x, const char *name) {
         if (more && expr_take(x, ")")) break;
         if (ok && !more) ok = expr_take(x, ")");
     }
-    ep_expr *e = ok && args.len < INT32_MAX ? expr_new(x, EP_CALL, name, (int)args.len, args.data) : NULL;
+    ep_expr *e = ok && args.len < INT32_MAX ? expr_new(x, EP_CALL, name, (int)args.len, args.data)
+                                            : NULL;
     vec_free(&args);
     return e;
 }
@@ -158,10 +233,15 @@ static ep_expr *expr_path(expr_parser *x, const char *begin) {
             break;
         }
     }
-    ep_expr *path = expr_new(x, EP_PATH, arena_strndup(&x->p->scratch, begin, (size_t)(x->at - begin)), 0, NULL);
+    ep_expr *path = expr_new(
+        x, EP_PATH, arena_strndup(&x->p->scratch, begin, (size_t)(x->at - begin)), 0, NULL);
     if (!path || *x->at != '.') return path;
-    const char *method = expr_take(x, ".size()") || expr_take(x, ".shape") ? "size" : expr_take(x, ".stride()") ? "stride" : NULL;
-    if (!method) return expr_take(x, ".storage_offset()") ? expr_new(x, EP_CALL, "storage_offset", 1, &path) : NULL;
+    const char *method = expr_take(x, ".size()") || expr_take(x, ".shape") ? "size"
+                         : expr_take(x, ".stride()")                       ? "stride"
+                                                                           : NULL;
+    if (!method)
+        return expr_take(x, ".storage_offset()") ? expr_new(x, EP_CALL, "storage_offset", 1, &path)
+                                                 : NULL;
     if (!expr_take(x, "[")) return NULL;
     ep_expr *dim = expr_number(x);
     return dim && expr_take(x, "]") ? expr_call(x, method, path, dim) : NULL;
@@ -169,7 +249,8 @@ static ep_expr *expr_path(expr_parser *x, const char *begin) {
 
 static ep_expr *expr_word(expr_parser *x) {
     const char *begin = x->at, *last = x->at;
-    while (text_is_alnum(*x->at) || *x->at == '_' || (*x->at == '.' && (text_is_alpha(x->at[1]) || x->at[1] == '_'))) {
+    while (text_is_alnum(*x->at) || *x->at == '_' ||
+           (*x->at == '.' && (text_is_alpha(x->at[1]) || x->at[1] == '_'))) {
         if (*x->at == '.') last = x->at + 1;
         x->at++;
     }
@@ -177,17 +258,22 @@ static ep_expr *expr_word(expr_parser *x) {
     if (*begin == 'L' && *x->at == '[' && x->at == begin + 1) return expr_path(x, begin);
     if (expr_take(x, "(")) {
         for (size_t i = 0; i < sizeof expr_calls / sizeof *expr_calls; i++)
-            if (strlen(expr_calls[i].from) == n && !memcmp(expr_calls[i].from, last, n)) return expr_simple(x, expr_arguments(x, expr_calls[i].to));
+            if (strlen(expr_calls[i].from) == n && !memcmp(expr_calls[i].from, last, n))
+                return expr_simple(x, expr_arguments(x, expr_calls[i].to));
         return NULL;
     }
-    static const struct { const char *word; bool truth; } truths[] = {{"true", true}, {"True", true}, {"false", false}, {"False", false}};
+    static const struct {
+        const char *word;
+        bool truth;
+    } truths[] = {{"true", true}, {"True", true}, {"false", false}, {"False", false}};
     for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
         if (strlen(truths[i].word) == n && !memcmp(truths[i].word, last, n)) {
             ep_expr *e = expr_new(x, EP_BOOL, NULL, 0, NULL);
             if (e) e->i = truths[i].truth;
             return e;
         }
-    return last == begin ? expr_new(x, EP_SYMBOL, arena_strndup(&x->p->scratch, begin, n), 0, NULL) : NULL;
+    return last == begin ? expr_new(x, EP_SYMBOL, arena_strndup(&x->p->scratch, begin, n), 0, NULL)
+                         : NULL;
 }
 
 static ep_expr *expr_unary(expr_parser *x, const char *name, int least) {
@@ -214,12 +300,14 @@ static ep_expr *expr_operand(expr_parser *x) {
     return text_is_alpha(*x->at) || *x->at == '_' ? expr_word(x) : NULL;
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* Those that are a beginning of others stand behind them. */
 static const struct { const char *text, *name; int level; } expr_operators[] = {
-    {"or", "or", 10}, {"and", "and", 20}, {"==", "eq", 40}, {"!=", "ne", 40}, {"<=", "le", 40}, {">=", "ge", 40}, {"<<", "lshift", 65}, {">>", "rshift", 65},
-    {"<", "lt", 40}, {">", "gt", 40}, {"|", "or", 50}, {"&", "and", 60}, {"+", "add", 70}, {"-", "sub", 70}, {"**", "pow", 90}, {"//", "floordiv", 75},
+    {"or", "or", 10}, {"and", "and", 20},   {"==", "eq", 40},     {"!=", "ne", 40},
+    {"<=", "le", 40}, {">=", "ge", 40},     {"<<", "lshift", 65}, {">>", "rshift", 65},
+    {"<", "lt", 40},  {">", "gt", 40},      {"|", "or", 50},      {"&", "and", 60},
+    {"+", "add", 70}, {"-", "sub", 70},     {"**", "pow", 90},    {"//", "floordiv", 75},
     {"*", "mul", 75}, {"/", "truediv", 75}, {"%", "mod", 75},
 };
 
@@ -233,7 +321,8 @@ static ep_expr *expr_operators_behind(expr_parser *x, ep_expr *left, int least) 
             found = true;
             ep_expr *right = expr_read(x, level == 90 ? 80 : level + 1);
             if (!right) return NULL;
-            ep_expr *made = expr_call(x, expr_operators[i].name, level == 40 && compared ? compared : left, right);
+            ep_expr *made = expr_call(x, expr_operators[i].name,
+                                      level == 40 && compared ? compared : left, right);
             left = level == 40 && compared ? expr_call(x, "and", left, made) : made;
             compared = level == 40 ? right : NULL;
         }
@@ -256,7 +345,7 @@ ep_expr *ep_expr_parse(ep_program *p, const char *text) {
     return e && !*x.at ? e : NULL;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool expr_compute(const char *name, int64_t a, int64_t b, int64_t *out) {
     if (!strcmp(name, "add")) return !__builtin_add_overflow(a, b, out);
@@ -266,7 +355,8 @@ static bool expr_compute(const char *name, int64_t a, int64_t b, int64_t *out) {
     if (!strcmp(name, "min")) return *out = a < b ? a : b, true;
     if (b == 0 || (b == -1 && a == INT64_MIN)) return false;
     if (!strcmp(name, "floordiv")) return *out = a / b - (a % b != 0 && (a < 0) != (b < 0)), true;
-    if (!strcmp(name, "mod")) return *out = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0), true;
+    if (!strcmp(name, "mod"))
+        return *out = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0), true;
     return false;
 }
 
@@ -279,7 +369,9 @@ bool ep_expr_number(const ep_expr *e, const char *symbol, int64_t at, int64_t *o
     if (e->n == 1 && !strcmp(e->name, "neg")) return !__builtin_sub_overflow(0, all, out);
     if (e->n < 2) return false;
     for (int i = 1; i < e->n; i++)
-        if (!ep_expr_number(e->args[i], symbol, at, &next) || !expr_compute(e->name, all, next, &all)) return false;
+        if (!ep_expr_number(e->args[i], symbol, at, &next) ||
+            !expr_compute(e->name, all, next, &all))
+            return false;
     *out = all;
     return true;
 }

@@ -96,25 +96,58 @@ static ir_value *emit_same(ep_program *p, const char *name, ir_value *const *arg
 
 /*  the tree's name, arguments (-1: two or more, from the left), how, with which operator */
 static const struct { const char *name; int n; emit_fn emit; const char *op; } emit_rows[] = {
-    {"add", -1, emit_numbers, "aten::add"}, {"sub", 2, emit_numbers, "aten::sub"}, {"mul", -1, emit_numbers, "aten::mul"},
-    {"max", -1, emit_numbers, "prim::max"}, {"min", -1, emit_numbers, "prim::min"}, {"floordiv", 2, emit_numbers, "aten::floordiv"},
-    {"ceildiv", 2, emit_ceildiv, "aten::floordiv"}, {"mod", 2, emit_numbers, "aten::remainder"}, {"modidx", 3, emit_modidx, "aten::remainder"},
-    {"truediv", 2, emit_floats, "aten::div"}, {"pow", 2, emit_pow, "aten::pow"}, {"fpow", 2, emit_floats, "aten::pow"},
-    {"eq", 2, emit_numbers, "aten::eq"}, {"ne", 2, emit_numbers, "aten::ne"}, {"lt", 2, emit_numbers, "aten::lt"}, {"le", 2, emit_numbers, "aten::le"},
-    {"gt", 2, emit_numbers, "aten::gt"}, {"ge", 2, emit_numbers, "aten::ge"}, {"and", -1, emit_bools, "aten::__and__"}, {"or", -1, emit_bools, "aten::__or__"},
-    {"not", 1, emit_not, "aten::__not__"}, {"neg", 1, emit_one, "aten::neg"}, {"abs", 1, emit_one, "prim::abs"}, {"float", 1, emit_to_float, NULL},
-    {"trunc", 1, emit_trunc, NULL}, {"floor", 1, emit_rounded, "aten::floor"}, {"ceil", 1, emit_rounded, "aten::ceil"}, {"round", 1, emit_rounded, "aten::round"},
-    {"lshift", 2, emit_ints, "aten::__lshift__"}, {"rshift", 2, emit_ints, "aten::__rshift__"}, {"bitand", 2, emit_ints, "aten::__and__"},
-    {"bitor", 2, emit_ints, "aten::__or__"}, {"bitxor", 2, emit_ints, "aten::__xor__"}, {"same", 1, emit_same, NULL},
-    {"sqrt", 1, emit_of_float, "aten::sqrt"}, {"exp", 1, emit_of_float, "aten::exp"}, {"log", 1, emit_of_float, "aten::log"},
-    {"sin", 1, emit_of_float, "aten::sin"}, {"cos", 1, emit_of_float, "aten::cos"}, {"tan", 1, emit_of_float, "aten::tan"},
-    {"tanh", 1, emit_of_float, "aten::tanh"}, {"asin", 1, emit_of_float, "aten::asin"}, {"acos", 1, emit_of_float, "aten::acos"},
-    {"atan", 1, emit_of_float, "aten::atan"}, {"sinh", 1, emit_of_float, "aten::sinh"}, {"cosh", 1, emit_of_float, "aten::cosh"},
+    {"add", -1, emit_numbers, "aten::add"},
+    {"sub", 2, emit_numbers, "aten::sub"},
+    {"mul", -1, emit_numbers, "aten::mul"},
+    {"max", -1, emit_numbers, "prim::max"},
+    {"min", -1, emit_numbers, "prim::min"},
+    {"floordiv", 2, emit_numbers, "aten::floordiv"},
+    {"ceildiv", 2, emit_ceildiv, "aten::floordiv"},
+    {"mod", 2, emit_numbers, "aten::remainder"},
+    {"modidx", 3, emit_modidx, "aten::remainder"},
+    {"truediv", 2, emit_floats, "aten::div"},
+    {"pow", 2, emit_pow, "aten::pow"},
+    {"fpow", 2, emit_floats, "aten::pow"},
+    {"eq", 2, emit_numbers, "aten::eq"},
+    {"ne", 2, emit_numbers, "aten::ne"},
+    {"lt", 2, emit_numbers, "aten::lt"},
+    {"le", 2, emit_numbers, "aten::le"},
+    {"gt", 2, emit_numbers, "aten::gt"},
+    {"ge", 2, emit_numbers, "aten::ge"},
+    {"and", -1, emit_bools, "aten::__and__"},
+    {"or", -1, emit_bools, "aten::__or__"},
+    {"not", 1, emit_not, "aten::__not__"},
+    {"neg", 1, emit_one, "aten::neg"},
+    {"abs", 1, emit_one, "prim::abs"},
+    {"float", 1, emit_to_float, NULL},
+    {"trunc", 1, emit_trunc, NULL},
+    {"floor", 1, emit_rounded, "aten::floor"},
+    {"ceil", 1, emit_rounded, "aten::ceil"},
+    {"round", 1, emit_rounded, "aten::round"},
+    {"lshift", 2, emit_ints, "aten::__lshift__"},
+    {"rshift", 2, emit_ints, "aten::__rshift__"},
+    {"bitand", 2, emit_ints, "aten::__and__"},
+    {"bitor", 2, emit_ints, "aten::__or__"},
+    {"bitxor", 2, emit_ints, "aten::__xor__"},
+    {"same", 1, emit_same, NULL},
+    {"sqrt", 1, emit_of_float, "aten::sqrt"},
+    {"exp", 1, emit_of_float, "aten::exp"},
+    {"log", 1, emit_of_float, "aten::log"},
+    {"sin", 1, emit_of_float, "aten::sin"},
+    {"cos", 1, emit_of_float, "aten::cos"},
+    {"tan", 1, emit_of_float, "aten::tan"},
+    {"tanh", 1, emit_of_float, "aten::tanh"},
+    {"asin", 1, emit_of_float, "aten::asin"},
+    {"acos", 1, emit_of_float, "aten::acos"},
+    {"atan", 1, emit_of_float, "aten::atan"},
+    {"sinh", 1, emit_of_float, "aten::sinh"},
+    {"cosh", 1, emit_of_float, "aten::cosh"},
 };
 
 static ir_value *emit_input(ep_program *p, const char *path) {
     for (size_t i = 0; i < p->inputs.len; i++)
-        if (p->inputs.data[i].access && !strcmp(p->inputs.data[i].access, path)) return p->inputs.data[i].ir;
+        if (p->inputs.data[i].access && !strcmp(p->inputs.data[i].access, path))
+            return p->inputs.data[i].ir;
     return NULL;
 }
 
@@ -128,8 +161,10 @@ static ir_value *emit_geometry(ep_program *p, const ep_expr *e) {
 }
 
 /* a if cond else b, both computed: numbers have no effects. */
-static ir_value *emit_where(ep_program *p, const ep_expr *cond, const ep_expr *a, const ep_expr *b) {
-    ir_value *c = ep_expr_emit(p, cond), *x = c ? ep_expr_emit(p, a) : NULL, *y = x ? ep_expr_emit(p, b) : NULL;
+static ir_value *emit_where(ep_program *p, const ep_expr *cond, const ep_expr *a,
+                            const ep_expr *b) {
+    ir_value *c = ep_expr_emit(p, cond), *x = c ? ep_expr_emit(p, a) : NULL,
+             *y = x ? ep_expr_emit(p, b) : NULL;
     if (!y || !(c = emit_bool(p, c))) return NULL;
     if (x->type != y->type && (!(x = emit_float(p, x)) || !(y = emit_float(p, y)))) return NULL;
     node *n = ep_insert(p, node_new(p->g, N_IF, 1, &c, 1));
@@ -143,17 +178,23 @@ static ir_value *emit_where(ep_program *p, const ep_expr *cond, const ep_expr *a
 static ir_value *emit_piecewise(ep_program *p, const ep_expr *e) {
     const ep_expr *last = e->n ? e->args[e->n - 1] : NULL;
     for (int i = 0; i < e->n; i++)
-        if (e->args[i]->kind != EP_CALL || strcmp(e->args[i]->name, "pair") || e->args[i]->n != 2) return NULL;
+        if (e->args[i]->kind != EP_CALL || strcmp(e->args[i]->name, "pair") || e->args[i]->n != 2)
+            return NULL;
     if (e->n == 1) return ep_expr_emit(p, last->args[0]);
-    return e->n == 2 ? emit_where(p, e->args[0]->args[1], e->args[0]->args[0], last->args[0]) : NULL;
+    return e->n == 2 ? emit_where(p, e->args[0]->args[1], e->args[0]->args[0], last->args[0])
+                     : NULL;
 }
 
 static ir_value *emit_call(ep_program *p, const ep_expr *e) {
-    if (!strcmp(e->name, "size") || !strcmp(e->name, "stride") || !strcmp(e->name, "storage_offset")) return emit_geometry(p, e);
-    if (!strcmp(e->name, "where")) return e->n == 3 ? emit_where(p, e->args[0], e->args[1], e->args[2]) : NULL;
+    if (!strcmp(e->name, "size") || !strcmp(e->name, "stride") ||
+        !strcmp(e->name, "storage_offset"))
+        return emit_geometry(p, e);
+    if (!strcmp(e->name, "where"))
+        return e->n == 3 ? emit_where(p, e->args[0], e->args[1], e->args[2]) : NULL;
     if (!strcmp(e->name, "piecewise")) return emit_piecewise(p, e);
     size_t row = 0;
-    while (row < sizeof emit_rows / sizeof *emit_rows && strcmp(emit_rows[row].name, e->name)) row++;
+    while (row < sizeof emit_rows / sizeof *emit_rows && strcmp(emit_rows[row].name, e->name))
+        row++;
     if (row == sizeof emit_rows / sizeof *emit_rows) return NULL;
     bool many = emit_rows[row].n < 0;
     if (many ? e->n < 2 : e->n != emit_rows[row].n) return NULL;

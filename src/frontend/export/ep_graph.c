@@ -2,11 +2,12 @@
 /*
  * ep_graph.c - the nodes of a graph, in order; the names of its values.
  *
- * A graph of a higher-order operator sees its own inputs only: it is a scope of its own, whose nodes go where the operator stands.
+ * A graph of a higher-order operator sees its own inputs only: it is a scope of its own, whose
+ * nodes go where the operator stands.
  */
 #include "frontend/export/ep_internal.h"
 
-/* ---- making nodes ------------------------------------------------------------------------------------------------ */
+/* ---- making nodes ---------------------------------------------------------------------------- */
 
 node *ep_insert(ep_program *p, node *n) {
     p->made++;
@@ -39,7 +40,7 @@ ir_value *ep_emit_key(ep_program *p, const char *key, int n, ir_value *const *ar
     return emit_op(p, o, n, args);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 ir_value *ep_name(ep_scope *sc, const char *name) {
     ir_value *v = strmap_get(&sc->names, name);
@@ -50,22 +51,28 @@ ir_value *ep_name(ep_scope *sc, const char *name) {
 
 bool ep_define(ep_scope *sc, const char *name, ir_value *v) {
     ep_program *p = sc->p;
-    if (strmap_get(&sc->names, name) || (sc->outermost && strmap_get(&p->states, name))) return ep_bad(p, "value '%.200s' is defined twice", name);
+    if (strmap_get(&sc->names, name) || (sc->outermost && strmap_get(&p->states, name)))
+        return ep_bad(p, "value '%.200s' is defined twice", name);
     if (!strmap_put(&sc->names, name, v)) return ep_no_memory(p);
     if (!value_has_name(v) && strlen(name) < 100) value_set_name(v, name);
     return !ep_failed(p) || ep_no_memory(p);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* "torch.ops.aten.add.Tensor" as "aten::add.Tensor", "torch.ops.aten.relu.default" as "aten::relu". NULL: it has no such form. */
+/* "torch.ops.aten.add.Tensor" as "aten::add.Tensor", "torch.ops.aten.relu.default" as "aten::relu".
+ * NULL: it has no such form. */
 static const char *nodes_key(ep_program *p, const char *target) {
     static const char prefix[] = "torch.ops.";
     if (strncmp(target, prefix, sizeof prefix - 1)) return NULL;
-    const char *space = target + sizeof prefix - 1, *name = strchr(space, '.'), *overload = name ? strchr(name + 1, '.') : NULL;
+    const char *space = target + sizeof prefix - 1, *name = strchr(space, '.'),
+               *overload = name ? strchr(name + 1, '.') : NULL;
     if (!overload || overload[1] == '\0' || overload == name + 1) return NULL;
-    if (!strcmp(overload, ".default")) return arena_printf(&p->scratch, "%.*s::%.*s", (int)(name - space), space, (int)(overload - name - 1), name + 1);
-    return arena_printf(&p->scratch, "%.*s::%.*s", (int)(name - space), space, (int)strlen(name + 1), name + 1);
+    if (!strcmp(overload, ".default"))
+        return arena_printf(&p->scratch, "%.*s::%.*s", (int)(name - space), space,
+                            (int)(overload - name - 1), name + 1);
+    return arena_printf(&p->scratch, "%.*s::%.*s", (int)(name - space), space,
+                        (int)strlen(name + 1), name + 1);
 }
 
 static const char *nodes_behind(const char *text, const char *prefix) {
@@ -79,13 +86,16 @@ static bool nodes_import(ep_scope *sc, const json_t *json) {
     ep_node n = {.sc = sc, .json = json};
     if (!(n.target = ep_text(p, json, "target"))) return false;
     p->target = n.target;
-    if (!(n.inputs = ep_array(p, json, "inputs")) || !(n.outputs = ep_array(p, json, "outputs"))) return false;
+    if (!(n.inputs = ep_array(p, json, "inputs")) || !(n.outputs = ep_array(p, json, "outputs")))
+        return false;
     if (p->made > EP_MAX_NODES) return ep_bad(p, "the program is too large");
     ep_place_begin(p, json);
     const char *higher = nodes_behind(n.target, "torch.ops.higher_order.");
     if (higher) return ep_higher_order(&n, higher);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (nodes_behind(n.target, numbers[i])) return ep_number(&n, i < 2 ? nodes_behind(n.target, numbers[i]) : n.target + sizeof "torch." - 1);
+        if (nodes_behind(n.target, numbers[i]))
+            return ep_number(&n, i < 2 ? nodes_behind(n.target, numbers[i])
+                                       : n.target + sizeof "torch." - 1);
     const char *key = nodes_key(p, n.target);
     if (ep_failed(p)) return ep_no_memory(p);
     return key ? ep_call(&n, key) : ep_unsupported(p, "calls of this are not supported");
@@ -106,18 +116,20 @@ bool ep_nodes(ep_scope *sc) {
     return nodes != NULL;
 }
 
-/* ---- graphs in graphs -------------------------------------------------------------------------------------------- */
+/* ---- graphs in graphs ------------------------------------------------------------------------ */
 
 /* The graph's inputs are args. Literals among them need no name. */
 static bool inline_inputs(ep_scope *sc, int nargs, ir_value *const *args) {
     const json_t *inputs = ep_array(sc->p, sc->graph, "inputs");
     if (!inputs) return false;
-    if (json_array_size(inputs) != (size_t)nargs) return ep_bad(sc->p, "a graph of %zu inputs is given %d", json_array_size(inputs), nargs);
+    if (json_array_size(inputs) != (size_t)nargs)
+        return ep_bad(sc->p, "a graph of %zu inputs is given %d", json_array_size(inputs), nargs);
     for (int i = 0; i < nargs; i++) {
         const json_t *v;
         const char *kind = ep_union(sc->p, json_array_get(inputs, (size_t)i), &v);
         if (!kind) return false;
-        const char *name = json_string_value(json_object_get(v, !strncmp(kind, "as_sym_", 7) ? "as_name" : "name"));
+        const char *name = json_string_value(
+            json_object_get(v, !strncmp(kind, "as_sym_", 7) ? "as_name" : "name"));
         if (name && !strmap_put(&sc->names, name, args[i])) return ep_no_memory(sc->p);
     }
     return true;
@@ -128,13 +140,15 @@ static bool inline_outputs(ep_scope *sc, int *n, ir_value ***outs) {
     if (!outputs) return false;
     size_t count = json_array_size(outputs);
     *n = (int)count;
-    if (!(*outs = arena_array(&sc->p->scratch, ir_value *, count ? count : 1))) return ep_no_memory(sc->p);
+    if (!(*outs = arena_array(&sc->p->scratch, ir_value *, count ? count : 1)))
+        return ep_no_memory(sc->p);
     for (size_t i = 0; i < count; i++)
         if (!((*outs)[i] = ep_argument(sc, json_array_get(outputs, i), NULL))) return false;
     return true;
 }
 
-bool ep_inline(ep_scope *outer, const json_t *graph, int nargs, ir_value *const *args, ep_autocast cast, int *n, ir_value ***outs) {
+bool ep_inline(ep_scope *outer, const json_t *graph, int nargs, ir_value *const *args,
+               ep_autocast cast, int *n, ir_value ***outs) {
     ep_program *p = outer->p;
     ep_scope sc = {.p = p, .graph = graph, .cast = cast};
     source_range range = p->g->range;

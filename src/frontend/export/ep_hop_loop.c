@@ -24,12 +24,11 @@ typedef struct hop_loop {
     ir_value *i;
 } hop_loop;
 
-static ir_value *loop_int(ep_program *p, int64_t i) {
-    return graph_constant_int(p->g, i);
-}
+static ir_value *loop_int(ep_program *p, int64_t i) { return graph_constant_int(p->g, i); }
 
 /* A loop whose body is the insertion point from here on. */
-static bool loop_begin(hop_loop *l, ep_node *n, ir_value *trips, ir_value *cond, int ncarried, ir_value **carried) {
+static bool loop_begin(hop_loop *l, ep_node *n, ir_value *trips, ir_value *cond, int ncarried,
+                       ir_value **carried) {
     ep_program *p = n->sc->p;
     *l = (hop_loop){.n = n, .p = p, .outer = p->g->insert_block, .before = p->g->insert_before};
     ir_value *in[] = {trips, cond};
@@ -47,7 +46,8 @@ static bool loop_begin(hop_loop *l, ep_node *n, ir_value *trips, ir_value *cond,
 }
 
 static bool loop_end(hop_loop *l, ir_value *cond, int n, ir_value **next) {
-    if ((size_t)n != l->loop->outputs.len) return ep_bad(l->p, "its body has %d new values for %zu", n, l->loop->outputs.len);
+    if ((size_t)n != l->loop->outputs.len)
+        return ep_bad(l->p, "its body has %d new values for %zu", n, l->loop->outputs.len);
     block_add_return(l->body, cond);
     for (int i = 0; i < n; i++) {
         argument want = {.name = "next", .type = l->loop->outputs.data[i]->type};
@@ -66,7 +66,7 @@ static ir_value **loop_join(ep_program *p, int na, ir_value *const *a, int nb, i
     return all ? all : (ep_no_memory(p), NULL);
 }
 
-/* ---- while_loop -------------------------------------------------------------------------------------------------- */
+/* ---- while_loop ------------------------------------------------------------------------------ */
 
 static ir_value *while_cond(ep_node *n, const json_t *g, int nargs, ir_value **args) {
     int nouts;
@@ -81,18 +81,23 @@ bool ep_while_loop(ep_node *n) {
     const json_t *cond = ep_graph_arg(n, 0), *body = cond ? ep_graph_arg(n, 1) : NULL;
     int nc = 0, na = 0, nouts;
     ir_value **carried, **more = NULL, **outs;
-    if (!body || !ep_operands(n, 2, &nc, &carried) || (json_array_size(n->inputs) > 3 && !ep_operands(n, 3, &na, &more))) return false;
-    ir_value **args = loop_join(p, nc, carried, na, more), *first = args ? while_cond(n, cond, nc + na, args) : NULL;
+    if (!body || !ep_operands(n, 2, &nc, &carried) ||
+        (json_array_size(n->inputs) > 3 && !ep_operands(n, 3, &na, &more)))
+        return false;
+    ir_value **args = loop_join(p, nc, carried, na, more),
+             *first = args ? while_cond(n, cond, nc + na, args) : NULL;
     hop_loop l;
     if (!first || !loop_begin(&l, n, loop_int(p, INT64_MAX), first, nc, carried)) return false;
-    if (!(args = loop_join(p, nc, l.body->params.data + 1, na, more)) || !ep_inline(n->sc, body, nc + na, args, n->sc->cast, &nouts, &outs)) return false;
+    if (!(args = loop_join(p, nc, l.body->params.data + 1, na, more)) ||
+        !ep_inline(n->sc, body, nc + na, args, n->sc->cast, &nouts, &outs))
+        return false;
     if (nouts != nc) return ep_bad(p, "its body has %d new values for %d", nouts, nc);
     if (!(args = loop_join(p, nc, outs, na, more))) return false;
     ir_value *again = while_cond(n, cond, nc + na, args);
     return again && loop_end(&l, again, nc, outs) && ep_results(n, nc, l.loop->outputs.data, 0);
 }
 
-/* ---- along dim 0 ------------------------------------------------------------------------------------------------- */
+/* ---- along dim 0 ----------------------------------------------------------------------------- */
 
 static ir_value *loop_select(ep_program *p, ir_value *x, ir_value *i) {
     ir_value *in[] = {x, loop_int(p, 0), i};
@@ -114,7 +119,8 @@ static ir_value *loop_list(ep_program *p) {
 
 static bool loop_append(ep_program *p, ir_value *list, ir_value *v) {
     ir_value *in[] = {list, v};
-    if (v->type->kind != T_TENSOR) return ep_unsupported(p, "its body has results that are no tensors");
+    if (v->type->kind != T_TENSOR)
+        return ep_unsupported(p, "its body has results that are no tensors");
     return ep_emit_key(p, "aten::append.t", 2, in) != NULL;
 }
 
@@ -129,14 +135,16 @@ static ir_value *loop_trips(ep_node *n, int nxs, ir_value **xs) {
     return ep_emit_key(n->sc->p, "aten::size.int", 2, in);
 }
 
-/* body(carry..., slice..., args...) -> next..., y...: nc carried values; ncarried_out results go to *results, which are the last carried ones and the
- * stacked others. */
-static bool loop_along(ep_node *n, const json_t *g, int nc, ir_value **carried, int nxs, ir_value **xs, int na, ir_value **more) {
+/* body(carry..., slice..., args...) -> next..., y...: nc carried values; ncarried_out results go to
+ * *results, which are the last carried ones and the stacked others. */
+static bool loop_along(ep_node *n, const json_t *g, int nc, ir_value **carried, int nxs,
+                       ir_value **xs, int na, ir_value **more) {
     ep_program *p = n->sc->p;
     ir_value *trips = loop_trips(n, nxs, xs), *forever = graph_constant_bool(p->g, true);
     size_t nys = json_array_size(json_object_get(g, "outputs"));
     if (!trips) return false;
-    if (nys < (size_t)nc) return ep_bad(p, "its body has %zu results where %d are carried", nys, nc);
+    if (nys < (size_t)nc)
+        return ep_bad(p, "its body has %zu results where %d are carried", nys, nc);
     nys -= (size_t)nc;
     ir_value **lists = arena_array(&p->scratch, ir_value *, nys + 1), **outs, **results;
     if (!lists) return ep_no_memory(p);
@@ -144,8 +152,11 @@ static bool loop_along(ep_node *n, const json_t *g, int nc, ir_value **carried, 
     hop_loop l;
     int nouts;
     if (!loop_begin(&l, n, trips, forever, nc, carried)) return false;
-    ir_value **slices = loop_slices(p, nxs, xs, l.i), **args = slices ? loop_join(p, nc, l.body->params.data + 1, nxs, slices) : NULL;
-    if (!args || !(args = loop_join(p, nc + nxs, args, na, more)) || !ep_inline(n->sc, g, nc + nxs + na, args, n->sc->cast, &nouts, &outs)) return false;
+    ir_value **slices = loop_slices(p, nxs, xs, l.i),
+             **args = slices ? loop_join(p, nc, l.body->params.data + 1, nxs, slices) : NULL;
+    if (!args || !(args = loop_join(p, nc + nxs, args, na, more)) ||
+        !ep_inline(n->sc, g, nc + nxs + na, args, n->sc->cast, &nouts, &outs))
+        return false;
     for (size_t i = 0; i < nys; i++)
         if (!loop_append(p, lists[i], outs[(size_t)nc + i])) return false;
     if (!loop_end(&l, forever, nc, outs)) return false;
@@ -159,7 +170,9 @@ bool ep_map(ep_node *n) {
     const json_t *g = ep_graph_arg(n, 0);
     int nxs, na = 0;
     ir_value **xs, **more = NULL;
-    if (!g || !ep_operands(n, 1, &nxs, &xs) || (json_array_size(n->inputs) > 2 && !ep_operands(n, 2, &na, &more))) return false;
+    if (!g || !ep_operands(n, 1, &nxs, &xs) ||
+        (json_array_size(n->inputs) > 2 && !ep_operands(n, 2, &na, &more)))
+        return false;
     return loop_along(n, g, 0, NULL, nxs, xs, na, more);
 }
 
@@ -172,24 +185,32 @@ bool ep_scan(ep_node *n) {
     return loop_along(n, g, nc, carried, nxs, xs, na, more);
 }
 
-/* combine(a..., b..., args...): element 0 is the first carry, the others are combined with it one by one. */
+/* combine(a..., b..., args...): element 0 is the first carry, the others are combined
+ * with it one by one. */
 bool ep_associative_scan(ep_node *n) {
     ep_program *p = n->sc->p;
     const json_t *g = ep_graph_arg(n, 0);
     int nxs, na = 0, nouts;
     ir_value **xs, **more = NULL, **outs;
-    if (!g || !ep_operands(n, 1, &nxs, &xs) || (json_array_size(n->inputs) > 2 && !ep_operands(n, 2, &na, &more))) return false;
-    ir_value *size = loop_trips(n, nxs, xs), *less[] = {size, loop_int(p, 1)}, *trips = size ? ep_emit(p, "aten::sub", 2, less) : NULL;
-    ir_value **carried = trips ? loop_slices(p, nxs, xs, loop_int(p, 0)) : NULL, *forever = graph_constant_bool(p->g, true);
+    if (!g || !ep_operands(n, 1, &nxs, &xs) ||
+        (json_array_size(n->inputs) > 2 && !ep_operands(n, 2, &na, &more)))
+        return false;
+    ir_value *size = loop_trips(n, nxs, xs), *less[] = {size, loop_int(p, 1)},
+             *trips = size ? ep_emit(p, "aten::sub", 2, less) : NULL;
+    ir_value **carried = trips ? loop_slices(p, nxs, xs, loop_int(p, 0)) : NULL,
+             *forever = graph_constant_bool(p->g, true);
     ir_value **lists = arena_array(&p->scratch, ir_value *, nxs + 1);
     if (!carried || !lists) return ep_no_memory(p);
     for (int k = 0; k < nxs; k++)
         if (!(lists[k] = loop_list(p)) || !loop_append(p, lists[k], carried[k])) return false;
     hop_loop l;
     if (!loop_begin(&l, n, trips, forever, nxs, carried)) return false;
-    ir_value *next[] = {l.i, loop_int(p, 1)}, *at = ep_emit(p, "aten::add", 2, next), **slices = at ? loop_slices(p, nxs, xs, at) : NULL;
+    ir_value *next[] = {l.i, loop_int(p, 1)}, *at = ep_emit(p, "aten::add", 2, next),
+             **slices = at ? loop_slices(p, nxs, xs, at) : NULL;
     ir_value **args = slices ? loop_join(p, nxs, l.body->params.data + 1, nxs, slices) : NULL;
-    if (!args || !(args = loop_join(p, 2 * nxs, args, na, more)) || !ep_inline(n->sc, g, 2 * nxs + na, args, n->sc->cast, &nouts, &outs)) return false;
+    if (!args || !(args = loop_join(p, 2 * nxs, args, na, more)) ||
+        !ep_inline(n->sc, g, 2 * nxs + na, args, n->sc->cast, &nouts, &outs))
+        return false;
     if (nouts != nxs) return ep_bad(p, "its body has %d results for %d", nouts, nxs);
     for (int k = 0; k < nxs; k++)
         if (!loop_append(p, lists[k], outs[k])) return false;

@@ -2,8 +2,8 @@
 /*
  * ep_internal.h - what the files of this room share. ep.h is the map.
  *
- * Conventions: functions that give a value give NULL after a failure, which p->d has; those that give a bool give false. Memory that ends with the
- * import lies in p->scratch.
+ * Conventions: functions that give a value give NULL after a failure, which p->d has; those that
+ * give a bool give false. Memory that ends with the import lies in p->scratch.
  */
 #ifndef CTSC_FRONTEND_EXPORT_EP_INTERNAL_H
 #define CTSC_FRONTEND_EXPORT_EP_INTERNAL_H
@@ -13,23 +13,23 @@
 #include <jansson.h>
 
 enum {
-    EP_MAX_JSON = 192 << 20,  /* bytes of text: a tree of it takes up to sixteen times as much */
-    EP_MAX_NESTING = 24,      /* graphs within graphs */
-    EP_MAX_TREE = 64,         /* containers within containers */
-    EP_MAX_NODES = 4000000,   /* of the graph that is made */
+    EP_MAX_JSON = 192 << 20, /* bytes of text: a tree of it takes up to sixteen times as much */
+    EP_MAX_NESTING = 24,     /* graphs within graphs */
+    EP_MAX_TREE = 64,        /* containers within containers */
+    EP_MAX_NODES = 4000000,  /* of the graph that is made */
 };
 
 /* A nested argument or result. */
 typedef enum ep_tree_kind { EP_LEAF, EP_TUPLE, EP_LIST, EP_DICT } ep_tree_kind;
 typedef struct ep_tree {
     ep_tree_kind kind;
-    const char *name;         /* EP_TUPLE: of a named tuple's class; NULL: a plain one */
+    const char *name; /* EP_TUPLE: of a named tuple's class; NULL: a plain one */
     int n;
     struct ep_tree **items;
-    const char **fields;      /* of a named tuple */
-    value *keys;              /* of a dict: held by the program */
-    int leaf;                 /* of a leaf: its number */
-    type *type;               /* once ep_tree_type has been there */
+    const char **fields; /* of a named tuple */
+    value *keys;         /* of a dict: held by the program */
+    int leaf;            /* of a leaf: its number */
+    type *type;          /* once ep_tree_type has been there */
 } ep_tree;
 
 /* A module of the state. Slots are parallel to the attributes of its class. */
@@ -52,11 +52,11 @@ typedef struct ep_state {
 
 /* A leaf of the arguments. */
 typedef struct ep_input {
-    const char *name;        /* of the value; NULL: none */
-    const json_t *constant;  /* constant_input: what it has to be (a union); else NULL */
-    const char *kind;        /* "as_tensor", "as_sym_int", ...: what it is */
-    const char *path;        /* "*args[0]['x']", for messages */
-    const char *access;      /* "L['x'][0]", as guards write it; NULL: not known */
+    const char *name;       /* of the value; NULL: none */
+    const json_t *constant; /* constant_input: what it has to be (a union); else NULL */
+    const char *kind;       /* "as_tensor", "as_sym_int", ...: what it is */
+    const char *path;       /* "*args[0]['x']", for messages */
+    const char *access;     /* "L['x'][0]", as guards write it; NULL: not known */
     ir_value *ir;
 } ep_input;
 
@@ -70,20 +70,21 @@ typedef struct ep_program {
     int major, minor;
     graph *g;
     ir_value *self;
-    node *anchor;          /* attributes are read before it */
+    node *anchor; /* attributes are read before it */
     ep_module root;
     VEC(ep_module *) modules;
-    VEC(value) held;       /* keys of dicts */
-    strmap states;         /* name of a placeholder -> ep_state */
-    strmap by_attribute;   /* dotted name -> ep_state */
-    strmap module_types;   /* path -> "torch.nn.modules.linear.Linear" */
-    strmap symbols;        /* "s77" -> ir_value, an int */
-    strmap sources;        /* a line of a stack trace -> source_range */
+    VEC(value) held;     /* keys of dicts */
+    strmap states;       /* name of a placeholder -> ep_state */
+    strmap by_attribute; /* dotted name -> ep_state */
+    strmap module_types; /* path -> "torch.nn.modules.linear.Linear" */
+    strmap symbols;      /* "s77" -> ir_value, an int */
+    strmap sources;      /* a line of a stack trace -> source_range */
     VEC(ep_input) inputs;
-    const json_t *named;   /* treespec_namedtuple_fields */
-    const call_site *call; /* how nodes that are made came, as if calls of modules had been inlined */
-    const char *target;    /* of the node that is imported, for messages; NULL: none */
-    size_t index;          /* its number */
+    const json_t *named; /* treespec_namedtuple_fields */
+    /* how nodes that are made came, as if calls of modules had been inlined */
+    const call_site *call;
+    const char *target; /* of the node that is imported, for messages; NULL: none */
+    size_t index;       /* its number */
     int nesting;
     size_t made;
 } ep_program;
@@ -102,7 +103,7 @@ typedef struct ep_scope {
     ep_autocast cast;
 } ep_scope;
 
-/* ---- ep_json.c --------------------------------------------------------------------------------------------------- */
+/* ---- ep_json.c ------------------------------------------------------------------------------- */
 
 json_t *ep_parse(diag *d, const char *record, const void *text, size_t len);
 /* The file is not what it should be: with the record, and the node if there is one. */
@@ -111,7 +112,8 @@ bool ep_bad(ep_program *p, const char *fmt, ...) __attribute__((format(printf, 2
 bool ep_unsupported(ep_program *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool ep_no_memory(ep_program *p);
 static inline bool ep_failed(ep_program *p) {
-    return p->d->status != CTSC_OK || arena_failed(&p->scratch) || arena_failed(&p->unit->arena) || (p->g && arena_failed(&p->g->arena));
+    return p->d->status != CTSC_OK || arena_failed(&p->scratch) || arena_failed(&p->unit->arena) ||
+           (p->g && arena_failed(&p->g->arena));
 }
 /* Fields of an object: *out is left as it is where it fails. `what` in messages is the key. */
 const json_t *ep_object(ep_program *p, const json_t *o, const char *key);
@@ -127,14 +129,16 @@ const char *ep_string(ep_program *p, const json_t *v);
 /* An object with exactly one key: that, and its value in *out. */
 const char *ep_union(ep_program *p, const json_t *v, const json_t **out);
 
-/* ---- ep_meta.c --------------------------------------------------------------------------------------------------- */
+/* ---- ep_meta.c ------------------------------------------------------------------------------- */
 
-bool ep_dtype(ep_program *p, const json_t *v, int64_t *out);         /* the schema's number as PyTorch's */
+/* the schema's number as PyTorch's */
+bool ep_dtype(ep_program *p, const json_t *v, int64_t *out);
 bool ep_layout(ep_program *p, const json_t *v, int64_t *out);
 bool ep_memory_format(ep_program *p, const json_t *v, int64_t *out);
-const json_t *ep_meta(ep_program *p, const json_t *graph, const char *name); /* TensorMeta of a value; NULL: none */
+/* TensorMeta of a value; NULL: none */
+const json_t *ep_meta(ep_program *p, const json_t *graph, const char *name);
 
-/* ---- ep_pytree.c ------------------------------------------------------------------------------------------------- */
+/* ---- ep_pytree.c ----------------------------------------------------------------------------- */
 
 /* The tree of a treespec's text; *leaves: how many it has. */
 ep_tree *ep_tree_parse(ep_program *p, const char *spec, int *leaves);
@@ -144,7 +148,7 @@ type *ep_tree_type(ep_program *p, ep_tree *t, type *const *leaves);
 bool ep_tree_take_apart(ep_program *p, const ep_tree *t, ir_value *v, ir_value **leaves);
 ir_value *ep_tree_build(ep_program *p, const ep_tree *t, ir_value *const *leaves);
 
-/* ---- ep_module.c ------------------------------------------------------------------------------------------------- */
+/* ---- ep_module.c ----------------------------------------------------------------------------- */
 
 bool ep_module_begin(ep_program *p);
 /* An attribute of that dotted name. Takes v. */
@@ -153,12 +157,12 @@ ir_value *ep_state_value(ep_program *p, ep_state *s);
 object *ep_module_object(ep_program *p, ep_module *m);
 void ep_module_end(ep_program *p);
 
-/* ---- ep_signature.c, ep_check.c ---------------------------------------------------------------------------------- */
+/* ---- ep_signature.c, ep_check.c -------------------------------------------------------------- */
 
 bool ep_import_program(ep_program *p);
 bool ep_check_inputs(ep_program *p, const ep_scope *sc);
 
-/* ---- ep_expr.c, ep_expr_emit.c ----------------------------------------------------------------------------------- */
+/* ---- ep_expr.c, ep_expr_emit.c --------------------------------------------------------------- */
 
 typedef enum ep_expr_kind { EP_INT, EP_FLOAT, EP_BOOL, EP_SYMBOL, EP_PATH, EP_CALL } ep_expr_kind;
 typedef struct ep_expr {
@@ -169,7 +173,8 @@ typedef struct ep_expr {
     int n, depth;
     struct ep_expr **args;
 } ep_expr;
-ep_expr *ep_expr_parse(ep_program *p, const char *text); /* NULL with p->d clear: it is of no form that is known */
+/* NULL with p->d clear: it is of no form that is known */
+ep_expr *ep_expr_parse(ep_program *p, const char *text);
 /* Its value, if it is a whole number for symbol = at; symbol NULL: there is none. */
 bool ep_expr_number(const ep_expr *e, const char *symbol, int64_t at, int64_t *out);
 /* The only symbol in it that has no value in p->symbols; NULL: none. *more: there are several. */
@@ -177,27 +182,29 @@ const char *ep_expr_unknown(const ep_program *p, const ep_expr *e, bool *more);
 /* As nodes; NULL with p->d clear: something in it has no value. */
 ir_value *ep_expr_emit(ep_program *p, const ep_expr *e);
 
-/* ---- ep_graph.c -------------------------------------------------------------------------------------------------- */
+/* ---- ep_graph.c ------------------------------------------------------------------------------ */
 
 ir_value *ep_name(ep_scope *sc, const char *name);
 bool ep_define(ep_scope *sc, const char *name, ir_value *v);
 /* All nodes of a graph, where the insertion point of p->g is. */
 bool ep_nodes(ep_scope *sc);
-/* The body of a graph of a higher-order operator: its inputs are args; its outputs go to *outs (n of them), in p->scratch. */
-bool ep_inline(ep_scope *outer, const json_t *graph, int nargs, ir_value *const *args, ep_autocast cast, int *n, ir_value ***outs);
+/* The body of a graph of a higher-order operator: its inputs are args; its outputs go to *outs (n
+ * of them), in p->scratch. */
+bool ep_inline(ep_scope *outer, const json_t *graph, int nargs, ir_value *const *args,
+               ep_autocast cast, int *n, ir_value ***outs);
 /* Nodes by name: the overload that takes these values; NULL, with a failure: none does. */
 ir_value *ep_emit(ep_program *p, const char *name, int n, ir_value *const *args);
 /* By key, "aten::select.int", all arguments given. */
 ir_value *ep_emit_key(ep_program *p, const char *key, int n, ir_value *const *args);
 node *ep_insert(ep_program *p, node *n);
 
-/* ---- ep_place.c -------------------------------------------------------------------------------------------------- */
+/* ---- ep_place.c ------------------------------------------------------------------------------ */
 
 /* From here on nodes come from this node of the program. */
 void ep_place_begin(ep_program *p, const json_t *n);
 void ep_note_modules(ep_program *p, const json_t *graph, int depth); /* fills module_types */
 
-/* ---- ep_call.c, ep_args.c, ep_number.c, ep_hop.c, ep_hop_loop.c, ep_effect.c ---------------------------------------- */
+/* ---- ep_call.c, ep_args.c, ep_number.c, ep_hop.c, ep_hop_loop.c, ep_effect.c ----------------- */
 
 typedef struct ep_node {
     ep_scope *sc;
@@ -206,7 +213,8 @@ typedef struct ep_node {
 } ep_node;
 
 bool ep_call(ep_node *n, const char *key);
-/* Names the values after the node's outputs from `first` on; a value that is NULL has to be as_none there. There may be more values than outputs. */
+/* Names the values after the node's outputs from `first` on; a value that is NULL has to be as_none
+ * there. There may be more values than outputs. */
 bool ep_results(ep_node *n, int nvalues, ir_value *const *values, size_t first);
 bool ep_bind(ep_scope *sc, const json_t *output, ir_value *v);
 /* Argument `arg` (a union) as formal asks; formal NULL: as it is. */
@@ -214,9 +222,11 @@ ir_value *ep_argument(ep_scope *sc, const json_t *arg, const argument *formal);
 ir_value *ep_conform(ep_program *p, ir_value *v, const argument *formal);
 bool ep_is_number(const json_t *arg);
 const json_t *ep_node_arg(ep_node *n, size_t i); /* the union of input i */
-/* arguments given by name, and the rest by default, of the overload key; its results in *outs. */
-typedef struct ep_actual { const char *name; const json_t *arg; ir_value *v; } ep_actual; /* name "": by position; v: instead of arg */
-bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *actuals, int *nouts, ir_value ***outs);
+/* arguments given by name, and the rest by default, of the overload key; its results in *outs. name
+ * "": by position; v: instead of arg */
+typedef struct ep_actual { const char *name; const json_t *arg; ir_value *v; } ep_actual;
+bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *actuals, int *nouts,
+                ir_value ***outs);
 /* ep_core.c: calls another operator that computes the same, if there is one (*done). */
 bool ep_core_call(ep_node *n, const char *key, size_t count, const ep_actual *actuals, bool *done);
 bool ep_number(ep_node *n, const char *name);

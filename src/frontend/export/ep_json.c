@@ -2,26 +2,30 @@
 /*
  * ep_json.c - the text of a program as a tree, and its fields with checks.
  *
- * Method. jansson parses (it bounds nesting, refuses what is said twice and integers beyond 64 bits); the size is bounded here. Everything above asks through
- * these functions, so that a field that is missing or of another type has one message, which names the field, and the node it is in.
+ * Method. jansson parses (it bounds nesting, refuses what is said twice and integers beyond 64
+ * bits); the size is bounded here. Everything above asks through these functions, so that a field
+ * that is missing or of another type has one message, which names the field, and the node it is in.
  */
 #include "frontend/export/ep_internal.h"
 
 #include <math.h>
 
 json_t *ep_parse(diag *d, const char *record, const void *text, size_t len) {
-    if (len > EP_MAX_JSON) return diag_fail(d, CTSC_LIMIT, "record %s: %zu bytes of JSON", record, len), NULL;
+    if (len > EP_MAX_JSON)
+        return diag_fail(d, CTSC_LIMIT, "record %s: %zu bytes of JSON", record, len), NULL;
     json_error_t e;
     json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
     if (json && json_is_object(json)) return json;
     if (json) diag_fail(d, CTSC_BAD_FILE, "record %s: no JSON object", record);
     else if (json_error_code(&e) == json_error_out_of_memory) diag_no_memory(d);
-    else diag_fail(d, CTSC_BAD_FILE, "record %s, line %d, column %d: %s", record, e.line, e.column, e.text);
+    else
+        diag_fail(d, CTSC_BAD_FILE, "record %s, line %d, column %d: %s", record, e.line, e.column,
+                  e.text);
     json_decref(json);
     return NULL;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static bool ep_fail_v(ep_program *p, ctsc_status status, const char *fmt, va_list ap) {
     if (p->d->status != CTSC_OK) return false;
@@ -56,7 +60,7 @@ bool ep_no_memory(ep_program *p) {
     return false;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 const json_t *ep_optional(const json_t *o, const char *key) {
     const json_t *v = json_object_get(o, key);
@@ -82,7 +86,8 @@ const char *ep_text(ep_program *p, const json_t *o, const char *key) {
 }
 
 const char *ep_string(ep_program *p, const json_t *v) {
-    return json_is_string(v) ? json_string_value(v) : (ep_bad(p, "there is no text where one is expected"), NULL);
+    return json_is_string(v) ? json_string_value(v)
+                             : (ep_bad(p, "there is no text where one is expected"), NULL);
 }
 
 bool ep_int(ep_program *p, const json_t *v, int64_t *out) {
@@ -92,7 +97,10 @@ bool ep_int(ep_program *p, const json_t *v, int64_t *out) {
 }
 
 bool ep_float(ep_program *p, const json_t *v, double *out) {
-    static const struct { const char *text; double f; } words[] = {{"Infinity", INFINITY}, {"-Infinity", -INFINITY}, {"NaN", NAN}};
+    static const struct {
+        const char *text;
+        double f;
+    } words[] = {{"Infinity", INFINITY}, {"-Infinity", -INFINITY}, {"NaN", NAN}};
     if (json_is_number(v)) return *out = json_number_value(v), true;
     for (size_t i = 0; json_is_string(v) && i < sizeof words / sizeof *words; i++)
         if (!strcmp(json_string_value(v), words[i].text)) return *out = words[i].f, true;
@@ -108,7 +116,8 @@ bool ep_bool(ep_program *p, const json_t *v, bool *out) {
 const char *ep_union(ep_program *p, const json_t *v, const json_t **out) {
     *out = NULL;
     void *it = json_object_size(v) == 1 ? json_object_iter((json_t *)(uintptr_t)v) : NULL;
-    if (!it) return ep_bad(p, "there is no object with exactly one key where one is expected"), NULL;
+    if (!it)
+        return ep_bad(p, "there is no object with exactly one key where one is expected"), NULL;
     *out = json_object_iter_value(it);
     return json_object_iter_key(it);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_module.c - classes and objects for the state of a program: "layers.0.weight" is attribute weight of module 0 of module layers.
+ * ep_module.c - classes and objects for the state of a program: "layers.0.weight" is attribute
+ * weight of module 0 of module layers.
  *
- * Classes are called what the program says its modules were (nn_module_stack), else after their path. A module that shares its class with another one has a
- * class of its own all the same: each has the attributes that the program has for it.
+ * Classes are called what the program says its modules were (nn_module_stack), else after their
+ * path. A module that shares its class with another one has a class of its own all the same: each
+ * has the attributes that the program has for it.
  */
 #include "frontend/export/ep_internal.h"
 
@@ -14,13 +16,16 @@ static type *module_class(ep_program *p, const char *name) {
     unit *u = p->unit;
     char *own = arena_printf(&u->arena, "%.300s", name);
     for (char *c = own; c && *c; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || (*c == '.' && c != own && c[1]))) *c = '_';
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+              *c == '_' || (*c == '.' && c != own && c[1])))
+            *c = '_';
     const char *q = arena_printf(&u->arena, "__torch__.%s", own ? own : "");
     for (int i = 0; !arena_failed(&u->arena) && strmap_get(&u->classes, q); i++)
         q = arena_printf(&u->arena, "__torch__.___torch_mangle_%d.%s", i, own);
     if (arena_failed(&u->arena)) return ep_no_memory(p), NULL;
     type *cls = type_class_new(u, T_CLASS, q);
-    if (arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls)) return ep_no_memory(p), NULL;
+    if (arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls))
+        return ep_no_memory(p), NULL;
     cls->cls->is_module = true;
     return cls;
 }
@@ -43,8 +48,12 @@ void ep_module_end(ep_program *p) {
 }
 
 /* Adds a slot; takes v. */
-static bool module_add(ep_program *p, ep_module *m, const char *name, type *ty, int role, value v, ep_module *sub) {
-    attribute a = {.name = intern(&p->unit->names, name), .type = ty, .is_parameter = role == EP_PARAMETER, .is_buffer = role == EP_BUFFER};
+static bool module_add(ep_program *p, ep_module *m, const char *name, type *ty, int role, value v,
+                       ep_module *sub) {
+    attribute a = {.name = intern(&p->unit->names, name),
+                   .type = ty,
+                   .is_parameter = role == EP_PARAMETER,
+                   .is_buffer = role == EP_BUFFER};
     bool room = vec_reserve(&m->subs, m->subs.len + 1) && vec_reserve(&m->slots, m->slots.len + 1);
     if (!room || !avec_push(&p->unit->arena, &m->cls->cls->attributes, a)) {
         value_unref(v);
@@ -69,11 +78,14 @@ static ep_module *module_of(ep_program *p, const char *name, const char **last) 
     ep_module *m = &p->root;
     const char *at = name, *dot;
     for (int depth = 0; (dot = strchr(at, '.')); at = dot + 1, depth++) {
-        const char *part = arena_strndup(&p->scratch, at, (size_t)(dot - at)), *path = arena_strndup(&p->scratch, name, (size_t)(dot - name));
+        const char *part = arena_strndup(&p->scratch, at, (size_t)(dot - at)),
+                   *path = arena_strndup(&p->scratch, name, (size_t)(dot - name));
         if (!part || !path) return ep_no_memory(p), NULL;
-        if (!*part || depth > MODULE_DEPTH) return ep_bad(p, "'%.200s' cannot be the name of an attribute", name), NULL;
+        if (!*part || depth > MODULE_DEPTH)
+            return ep_bad(p, "'%.200s' cannot be the name of an attribute", name), NULL;
         int slot = class_find_attribute(m->cls, part);
-        if (slot >= 0 && !m->subs.data[slot]) return ep_bad(p, "'%.200s': '%s' is a tensor and a module", name, part), NULL;
+        if (slot >= 0 && !m->subs.data[slot])
+            return ep_bad(p, "'%.200s': '%s' is a tensor and a module", name, part), NULL;
         if (!(m = slot >= 0 ? m->subs.data[slot] : module_new(p, m, part, path))) return NULL;
     }
     *last = at;
@@ -82,9 +94,14 @@ static ep_module *module_of(ep_program *p, const char *name, const char **last) 
 
 ep_state *ep_module_add(ep_program *p, const char *name, ep_role role, value v) {
     const char *last = NULL;
-    ep_module *m = strlen(name) < MODULE_NAME ? module_of(p, name, &last) : (ep_bad(p, "an attribute has a name of %zu bytes", strlen(name)), NULL);
+    ep_module *m = strlen(name) < MODULE_NAME
+                       ? module_of(p, name, &last)
+                       : (ep_bad(p, "an attribute has a name of %zu bytes", strlen(name)), NULL);
     if (m && (!*last || class_find_attribute(m->cls, last) >= 0)) {
-        ep_bad(p, *last ? "there are two attributes '%.200s'" : "'%.200s' cannot be the name of an attribute", name);
+        ep_bad(p,
+               *last ? "there are two attributes '%.200s'"
+                     : "'%.200s' cannot be the name of an attribute",
+               name);
         m = NULL;
     }
     if (!m) return value_unref(v), NULL;
@@ -109,7 +126,8 @@ static ir_value *module_read(ep_program *p, ir_value *self, const char *name, ty
 
 static ir_value *module_value(ep_program *p, ep_module *m) {
     if (!m->outer) return p->self;
-    if (!m->ir) m->ir = module_read(p, module_value(p, m->outer), m->name, m->cls); /* as deep as MODULE_DEPTH */
+    /* as deep as MODULE_DEPTH */
+    if (!m->ir) m->ir = module_read(p, module_value(p, m->outer), m->name, m->cls);
     return m->ir;
 }
 
@@ -119,7 +137,9 @@ ir_value *ep_state_value(ep_program *p, ep_state *s) {
 }
 
 object *ep_module_object(ep_program *p, ep_module *m) {
-    if (class_find_attribute(m->cls, "training") < 0 && !module_add(p, m, "training", TYPE_BOOL, -1, value_bool(false), NULL)) return NULL;
+    if (class_find_attribute(m->cls, "training") < 0 &&
+        !module_add(p, m, "training", TYPE_BOOL, -1, value_bool(false), NULL))
+        return NULL;
     object *o = object_new(m->cls, m->slots.len);
     for (size_t i = 0; o && i < m->slots.len; i++) {
         object *sub = m->subs.data[i] ? ep_module_object(p, m->subs.data[i]) : NULL;

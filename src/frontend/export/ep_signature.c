@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_signature.c - the program as a method: which of its graph's inputs are state, which are arguments; which of its outputs are new values of state.
+ * ep_signature.c - the program as a method: which of its graph's inputs are state, which are
+ * arguments; which of its outputs are new values of state.
  *
  *     input_specs:  parameter p_fc_weight = fc.weight, buffer b_n = n, user_input x        forward(self, x)
  *     output_specs: buffer_mutation add = n, user_output linear                            n.copy_(add); return linear
@@ -14,24 +15,29 @@ enum { SIGNATURE_MAJOR = 8, SIGNATURE_ARGS = 4096 };
 /* What the files of this struct say, found. */
 typedef struct signature {
     ep_program *p;
-    const json_t *module, *graph, *inputs, *outputs, *specs, *out_specs, *old; /* old: schema 1's tables */
-    const json_t *call;                    /* the root's ModuleCallSignature; NULL: none */
+    /* old: schema 1's tables */
+    const json_t *module, *graph, *inputs, *outputs, *specs, *out_specs, *old;
+    const json_t *call; /* the root's ModuleCallSignature; NULL: none */
     ep_scope sc;
     ep_tree *in, *out;
-    VEC(const char *) names;               /* of the parameters */
+    VEC(const char *) names; /* of the parameters */
     VEC(ep_tree *) params;
     VEC(ir_value *) results;
 } signature;
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool signature_version(signature *s) {
     ep_program *p = s->p;
-    const json_t *v = json_object_get(p->json, "schema_version"), *major = json_is_integer(v) ? v : json_object_get(v, "major");
+    const json_t *v = json_object_get(p->json, "schema_version"),
+                 *major = json_is_integer(v) ? v : json_object_get(v, "major");
     int64_t n;
     if (!ep_int(p, major, &n)) return false;
     if (n < 0 || n > SIGNATURE_MAJOR)
-        return ep_unsupported(p, "the program has version %lld of torch.export's schema; versions up to %d are supported", (long long)n, SIGNATURE_MAJOR);
+        return ep_unsupported(p,
+                              "the program has version %lld of torch.export's schema; versions up "
+                              "to %d are supported",
+                              (long long)n, SIGNATURE_MAJOR);
     p->major = n ? (int)n : SIGNATURE_MAJOR;
     return true;
 }
@@ -47,30 +53,41 @@ static const json_t *signature_call(const json_t *module) {
 
 static bool signature_find(signature *s) {
     ep_program *p = s->p;
-    if (!signature_version(s) || !(s->module = ep_object(p, p->json, "graph_module")) || !(s->graph = ep_object(p, s->module, "graph"))) return false;
+    if (!signature_version(s) || !(s->module = ep_object(p, p->json, "graph_module")) ||
+        !(s->graph = ep_object(p, s->module, "graph")))
+        return false;
     const json_t *sig = ep_object(p, s->module, "signature");
-    if (!sig || !(s->inputs = ep_array(p, s->graph, "inputs")) || !(s->outputs = ep_array(p, s->graph, "outputs"))) return false;
+    if (!sig || !(s->inputs = ep_array(p, s->graph, "inputs")) ||
+        !(s->outputs = ep_array(p, s->graph, "outputs")))
+        return false;
     p->named = json_object_get(s->module, "treespec_namedtuple_fields");
     s->call = signature_call(s->module);
     s->sc.graph = s->graph;
     if (p->major == 1) return (s->old = sig) != NULL;
-    if (!(s->specs = ep_array(p, sig, "input_specs")) || !(s->out_specs = ep_array(p, sig, "output_specs"))) return false;
-    if (json_array_size(s->specs) != json_array_size(s->inputs) || json_array_size(s->out_specs) != json_array_size(s->outputs))
-        return ep_bad(p, "the signature has %zu inputs and %zu outputs, the graph %zu and %zu", json_array_size(s->specs), json_array_size(s->out_specs),
+    if (!(s->specs = ep_array(p, sig, "input_specs")) ||
+        !(s->out_specs = ep_array(p, sig, "output_specs")))
+        return false;
+    if (json_array_size(s->specs) != json_array_size(s->inputs) ||
+        json_array_size(s->out_specs) != json_array_size(s->outputs))
+        return ep_bad(p, "the signature has %zu inputs and %zu outputs, the graph %zu and %zu",
+                      json_array_size(s->specs), json_array_size(s->out_specs),
                       json_array_size(s->inputs), json_array_size(s->outputs));
     return true;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
-static bool signature_state(signature *s, ep_role role, const char *input, const char *name, bool saved) {
+static bool signature_state(signature *s, ep_role role, const char *input, const char *name,
+                            bool saved) {
     ep_program *p = s->p;
     value v = value_none();
     if (!input || !name) return false;
     if (p->host->state(p->host->ctx, p->d, role, name, saved, &v) != CTSC_OK) return false;
     ep_state *state = ep_module_add(p, name, role, v);
-    if (!state || strmap_get(&p->states, input)) return state ? ep_bad(p, "input '%.200s' is there twice", input) : false;
-    return (strmap_put(&p->states, input, state) && strmap_put(&p->by_attribute, name, state)) || ep_no_memory(p);
+    if (!state || strmap_get(&p->states, input))
+        return state ? ep_bad(p, "input '%.200s' is there twice", input) : false;
+    return (strmap_put(&p->states, input, state) && strmap_put(&p->by_attribute, name, state)) ||
+           ep_no_memory(p);
 }
 
 /* An argument: arg is what the graph calls it, or the literal that it has to be. */
@@ -79,9 +96,11 @@ static bool signature_input(signature *s, const json_t *arg, const char *literal
     const json_t *v;
     ep_input in = {.kind = ep_union(p, arg, &v)};
     if (!in.kind) return false;
-    if (!strcmp(in.kind, "as_tensor")) in.name = json_is_string(v) ? json_string_value(v) : ep_text(p, v, "name");
+    if (!strcmp(in.kind, "as_tensor"))
+        in.name = json_is_string(v) ? json_string_value(v) : ep_text(p, v, "name");
     else if (!strncmp(in.kind, "as_sym_", 7)) in.name = ep_text(p, v, "as_name");
-    else if (!strcmp(in.kind, "as_custom_obj")) return ep_unsupported(p, "arguments that are objects of C++ classes are not supported");
+    else if (!strcmp(in.kind, "as_custom_obj"))
+        return ep_unsupported(p, "arguments that are objects of C++ classes are not supported");
     else in.constant = arg, in.name = literal_name;
     if (!in.constant && !in.name) return false;
     return vec_push(&p->inputs, in) || ep_no_memory(p);
@@ -95,30 +114,44 @@ static const char *spec_name(ep_program *p, const json_t *spec) {
 static bool signature_spec(signature *s, const char *kind, const json_t *v) {
     ep_program *p = s->p;
     if (!strcmp(kind, "user_input")) return signature_input(s, json_object_get(v, "arg"), NULL);
-    if (!strcmp(kind, "constant_input")) return signature_input(s, json_object_get(v, "value"), json_string_value(json_object_get(v, "name")));
-    if (!strcmp(kind, "parameter")) return signature_state(s, EP_PARAMETER, spec_name(p, v), ep_text(p, v, "parameter_name"), true);
-    if (!strcmp(kind, "tensor_constant")) return signature_state(s, EP_CONSTANT, spec_name(p, v), ep_text(p, v, "tensor_constant_name"), false);
+    if (!strcmp(kind, "constant_input"))
+        return signature_input(s, json_object_get(v, "value"),
+                               json_string_value(json_object_get(v, "name")));
+    if (!strcmp(kind, "parameter"))
+        return signature_state(s, EP_PARAMETER, spec_name(p, v), ep_text(p, v, "parameter_name"),
+                               true);
+    if (!strcmp(kind, "tensor_constant"))
+        return signature_state(s, EP_CONSTANT, spec_name(p, v),
+                               ep_text(p, v, "tensor_constant_name"), false);
     if (!strcmp(kind, "buffer")) {
         const json_t *persistent = ep_optional(v, "persistent");
-        return signature_state(s, EP_BUFFER, spec_name(p, v), ep_text(p, v, "buffer_name"), !persistent || json_is_true(persistent));
+        return signature_state(s, EP_BUFFER, spec_name(p, v), ep_text(p, v, "buffer_name"),
+                               !persistent || json_is_true(persistent));
     }
     if (!strcmp(kind, "token")) {
         const char *name = spec_name(p, v);
         return name && ep_define(&s->sc, name, graph_constant_none(p->g));
     }
-    if (!strcmp(kind, "custom_obj")) return ep_unsupported(p, "the program has a constant that is an object of a C++ class");
+    if (!strcmp(kind, "custom_obj"))
+        return ep_unsupported(p, "the program has a constant that is an object of a C++ class");
     return ep_unsupported(p, "inputs of kind '%.100s' are not supported", kind);
 }
 
 /* Schema 1: what is in no table is an argument. */
 static bool signature_old_input(signature *s, const json_t *arg) {
     const json_t *v;
-    const char *kind = ep_union(s->p, arg, &v), *name = json_string_value(json_object_get(v, "name"));
+    const char *kind = ep_union(s->p, arg, &v),
+               *name = json_string_value(json_object_get(v, "name"));
     if (!kind) return false;
-    const char *parameter = name ? json_string_value(json_object_get(json_object_get(s->old, "inputs_to_parameters"), name)) : NULL;
+    const char *parameter = name ? json_string_value(json_object_get(
+                                       json_object_get(s->old, "inputs_to_parameters"), name))
+                                 : NULL;
     if (parameter) return signature_state(s, EP_PARAMETER, name, parameter, true);
-    const char *buffer = name ? json_string_value(json_object_get(json_object_get(s->old, "inputs_to_buffers"), name)) : NULL;
-    return buffer ? signature_state(s, EP_BUFFER, name, buffer, true) : signature_input(s, arg, NULL);
+    const char *buffer = name ? json_string_value(json_object_get(
+                                    json_object_get(s->old, "inputs_to_buffers"), name))
+                              : NULL;
+    return buffer ? signature_state(s, EP_BUFFER, name, buffer, true)
+                  : signature_input(s, arg, NULL);
 }
 
 static bool signature_inputs(signature *s) {
@@ -126,17 +159,21 @@ static bool signature_inputs(signature *s) {
     for (size_t i = 0; i < json_array_size(s->inputs); i++) {
         const json_t *v = NULL;
         const char *kind = s->old ? "" : ep_union(p, json_array_get(s->specs, i), &v);
-        if (!kind || !(s->old ? signature_old_input(s, json_array_get(s->inputs, i)) : signature_spec(s, kind, v))) return false;
+        if (!kind || !(s->old ? signature_old_input(s, json_array_get(s->inputs, i))
+                              : signature_spec(s, kind, v)))
+            return false;
         if (ep_failed(p)) return ep_no_memory(p);
     }
     return true;
 }
 
-/* ---- parameters of the method ------------------------------------------------------------------------------------ */
+/* ---- parameters of the method ---------------------------------------------------------------- */
 
 static bool signature_name_fits(const char *name) {
     bool ok = name && *name && !(*name >= '0' && *name <= '9') && strlen(name) < 200;
-    for (const char *c = name; ok && *c; c++) ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+    for (const char *c = name; ok && *c; c++)
+        ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+             *c == '_';
     return ok;
 }
 
@@ -145,8 +182,11 @@ static bool signature_param(signature *s, const char *name, ep_tree *t) {
     bool taken = !signature_name_fits(name) || !strcmp(name, "self");
     for (size_t i = 0; i < s->names.len && !taken; i++) taken = !strcmp(s->names.data[i], name);
     const char *own = taken ? arena_printf(&p->unit->arena, "arg_%zu", s->names.len) : name;
-    if (s->names.len >= SIGNATURE_ARGS) return ep_unsupported(p, "programs of more than %d arguments are not supported", SIGNATURE_ARGS);
-    if (!own || !vec_push(&s->names, intern(&p->unit->names, own)) || !vec_push(&s->params, t)) return ep_no_memory(p);
+    if (s->names.len >= SIGNATURE_ARGS)
+        return ep_unsupported(p, "programs of more than %d arguments are not supported",
+                              SIGNATURE_ARGS);
+    if (!own || !vec_push(&s->names, intern(&p->unit->names, own)) || !vec_push(&s->params, t))
+        return ep_no_memory(p);
     return true;
 }
 
@@ -159,10 +199,14 @@ static bool signature_paths(signature *s, const ep_tree *t, const char *path, co
         return true;
     }
     for (int i = 0; i < t->n; i++) {
-        const char *item = t->kind != EP_DICT ? t->fields && t->name ? arena_printf(&p->scratch, ".%s", t->fields[i]) : arena_printf(&p->scratch, "[%d]", i)
-                           : t->keys[i].tag == V_INT ? arena_printf(&p->scratch, "[%lld]", (long long)t->keys[i].u.i)
-                                                     : arena_printf(&p->scratch, "['%s']", t->keys[i].u.str->bytes);
-        const char *to = item ? arena_printf(&p->scratch, "%s%s", path, item) : NULL, *by = item ? arena_printf(&p->scratch, "%s%s", access, item) : NULL;
+        const char *item = t->kind != EP_DICT ? t->fields && t->name
+                                                    ? arena_printf(&p->scratch, ".%s", t->fields[i])
+                                                    : arena_printf(&p->scratch, "[%d]", i)
+                           : t->keys[i].tag == V_INT
+                               ? arena_printf(&p->scratch, "[%lld]", (long long)t->keys[i].u.i)
+                               : arena_printf(&p->scratch, "['%s']", t->keys[i].u.str->bytes);
+        const char *to = item ? arena_printf(&p->scratch, "%s%s", path, item) : NULL,
+                   *by = item ? arena_printf(&p->scratch, "%s%s", access, item) : NULL;
         if (!to || !by) return ep_no_memory(p);
         if (!signature_paths(s, t->items[i], to, by)) return false;
     }
@@ -175,14 +219,21 @@ static bool signature_tree(signature *s) {
     int leaves = (int)p->inputs.len;
     ep_tree *flat[2] = {NULL, NULL};
     if (!spec) {
-        if (!(flat[0] = ep_tree_tuple(p, leaves, NULL)) || !(flat[1] = ep_tree_tuple(p, 0, NULL))) return false;
+        if (!(flat[0] = ep_tree_tuple(p, leaves, NULL)) || !(flat[1] = ep_tree_tuple(p, 0, NULL)))
+            return false;
         flat[1]->kind = EP_DICT;
     }
     s->in = spec ? ep_tree_parse(p, spec, &leaves) : ep_tree_tuple(p, 2, flat);
     if (!s->in) return false;
-    if ((size_t)leaves != p->inputs.len) return ep_bad(p, "the treespec of the arguments has %d leaves, the signature %zu inputs", leaves, p->inputs.len);
-    bool shape = s->in->kind == EP_TUPLE && s->in->n == 2 && s->in->items[0]->kind == EP_TUPLE && (s->in->items[1]->kind == EP_DICT);
-    return shape || ep_bad(p, "the treespec of the arguments is not a tuple of positional and keyword arguments");
+    if ((size_t)leaves != p->inputs.len)
+        return ep_bad(p, "the treespec of the arguments has %d leaves, the signature %zu inputs",
+                      leaves, p->inputs.len);
+    bool shape = s->in->kind == EP_TUPLE && s->in->n == 2 && s->in->items[0]->kind == EP_TUPLE &&
+                 (s->in->items[1]->kind == EP_DICT);
+    return shape ||
+           ep_bad(
+               p,
+               "the treespec of the arguments is not a tuple of positional and keyword arguments");
 }
 
 static bool signature_params(signature *s) {
@@ -194,11 +245,16 @@ static bool signature_params(signature *s) {
     for (int i = 0; i < args->n + kwargs->n; i++) {
         bool keyword = i >= args->n;
         ep_tree *t = keyword ? kwargs->items[i - args->n] : args->items[i];
-        const char *name = keyword ? (kwargs->keys[i - args->n].tag == V_STR ? kwargs->keys[i - args->n].u.str->bytes : NULL)
-                           : named ? json_string_value(json_array_get(names, (size_t)i)) : t->kind == EP_LEAF ? p->inputs.data[t->leaf].name : NULL;
+        const char *name = keyword ? (kwargs->keys[i - args->n].tag == V_STR
+                                          ? kwargs->keys[i - args->n].u.str->bytes
+                                          : NULL)
+                           : named ? json_string_value(json_array_get(names, (size_t)i))
+                           : t->kind == EP_LEAF ? p->inputs.data[t->leaf].name
+                                                : NULL;
         if (!signature_param(s, name, t)) return false;
         const char *own = s->names.data[i];
-        const char *path = keyword ? own : arena_printf(&p->scratch, "*args[%d]", i), *access = arena_printf(&p->scratch, "L['%s']", own);
+        const char *path = keyword ? own : arena_printf(&p->scratch, "*args[%d]", i),
+                   *access = arena_printf(&p->scratch, "L['%s']", own);
         if (!path || !access || !signature_paths(s, t, path, access)) return ep_no_memory(p);
     }
     return true;
@@ -206,8 +262,10 @@ static bool signature_params(signature *s) {
 
 static type *signature_leaf_type(ep_program *p, const ep_input *in) {
     static const struct { const char *kind; type_kind type; } rows[] = {
-        {"as_tensor", T_TENSOR}, {"as_sym_int", T_INT}, {"as_sym_float", T_FLOAT}, {"as_sym_bool", T_BOOL}, {"as_int", T_INT}, {"as_float", T_FLOAT},
-        {"as_bool", T_BOOL}, {"as_string", T_STR}, {"as_none", T_NONE}, {"as_complex", T_COMPLEX},
+        {"as_tensor", T_TENSOR},   {"as_sym_int", T_INT}, {"as_sym_float", T_FLOAT},
+        {"as_sym_bool", T_BOOL},   {"as_int", T_INT},     {"as_float", T_FLOAT},
+        {"as_bool", T_BOOL},       {"as_string", T_STR},  {"as_none", T_NONE},
+        {"as_complex", T_COMPLEX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(rows[i].kind, in->kind)) return type_of_kind(rows[i].type);
@@ -237,7 +295,8 @@ static bool signature_take(signature *s) {
         if (ep_failed(p)) return ep_no_memory(p);
     }
     for (size_t i = 0; i < s->params.len; i++)
-        if (!ep_tree_take_apart(p, s->params.data[i], p->g->root->params.data[i + 1], leaves)) return false;
+        if (!ep_tree_take_apart(p, s->params.data[i], p->g->root->params.data[i + 1], leaves))
+            return false;
     for (size_t i = 0; i < n; i++) {
         ep_input *in = &p->inputs.data[i];
         in->ir = leaves[i];
@@ -246,7 +305,7 @@ static bool signature_take(signature *s) {
     return true;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* into.copy_(v) */
 static bool signature_write(signature *s, ir_value *into, ir_value *v) {
@@ -259,39 +318,51 @@ static bool signature_write(signature *s, ir_value *into, ir_value *v) {
 static bool signature_write_state(signature *s, const char *name, ir_value *v) {
     ep_state *state = name ? strmap_get(&s->p->by_attribute, name) : NULL;
     if (!name) return false;
-    return state ? signature_write(s, ep_state_value(s->p, state), v) : ep_bad(s->p, "'%.200s' is written, but it is no part of the state", name);
+    return state ? signature_write(s, ep_state_value(s->p, state), v)
+                 : ep_bad(s->p, "'%.200s' is written, but it is no part of the state", name);
 }
 
 static bool signature_write_input(signature *s, const char *name, ir_value *v) {
     ep_program *p = s->p;
     if (!name) return false;
     for (size_t i = 0; i < p->inputs.len; i++)
-        if (p->inputs.data[i].name && !p->inputs.data[i].constant && !strcmp(p->inputs.data[i].name, name)) return signature_write(s, p->inputs.data[i].ir, v);
+        if (p->inputs.data[i].name && !p->inputs.data[i].constant &&
+            !strcmp(p->inputs.data[i].name, name))
+            return signature_write(s, p->inputs.data[i].ir, v);
     return ep_bad(p, "'%.200s' is written, but it is no input", name);
 }
 
-static bool signature_output(signature *s, const char *kind, const json_t *spec, const json_t *arg) {
+static bool signature_output(signature *s, const char *kind, const json_t *spec,
+                             const json_t *arg) {
     ep_program *p = s->p;
     if (!strcmp(kind, "token")) return true;
     ir_value *v = ep_argument(&s->sc, arg, NULL);
     if (!v) return false;
-    if (!strcmp(kind, "buffer_mutation")) return signature_write_state(s, ep_text(p, spec, "buffer_name"), v);
-    if (!strcmp(kind, "parameter_mutation")) return signature_write_state(s, ep_text(p, spec, "parameter_name"), v);
-    if (!strcmp(kind, "user_input_mutation")) return signature_write_input(s, ep_text(p, spec, "user_input_name"), v);
+    if (!strcmp(kind, "buffer_mutation"))
+        return signature_write_state(s, ep_text(p, spec, "buffer_name"), v);
+    if (!strcmp(kind, "parameter_mutation"))
+        return signature_write_state(s, ep_text(p, spec, "parameter_name"), v);
+    if (!strcmp(kind, "user_input_mutation"))
+        return signature_write_input(s, ep_text(p, spec, "user_input_name"), v);
     if (strcmp(kind, "user_output") && strcmp(kind, "loss_output"))
-        return ep_unsupported(p, "outputs of kind '%.100s', of graphs of training, are not supported", kind);
+        return ep_unsupported(
+            p, "outputs of kind '%.100s', of graphs of training, are not supported", kind);
     return vec_push(&s->results, v) || ep_no_memory(p);
 }
 
 /* Schema 1: outputs that are new values of buffers stand in a table. */
 static bool signature_old_output(signature *s, const json_t *arg) {
     const json_t *v;
-    const char *kind = ep_union(s->p, arg, &v), *name = json_string_value(json_object_get(v, "name"));
+    const char *kind = ep_union(s->p, arg, &v),
+               *name = json_string_value(json_object_get(v, "name"));
     if (!kind) return false;
-    const char *buffer = name ? json_string_value(json_object_get(json_object_get(s->old, "buffers_to_mutate"), name)) : NULL;
+    const char *buffer = name ? json_string_value(json_object_get(
+                                    json_object_get(s->old, "buffers_to_mutate"), name))
+                              : NULL;
     ir_value *made = ep_argument(&s->sc, arg, NULL);
     if (!made) return false;
-    return buffer ? signature_write_state(s, buffer, made) : vec_push(&s->results, made) || ep_no_memory(s->p);
+    return buffer ? signature_write_state(s, buffer, made)
+                  : vec_push(&s->results, made) || ep_no_memory(s->p);
 }
 
 static bool signature_result(signature *s) {
@@ -301,7 +372,9 @@ static bool signature_result(signature *s) {
     s->out = spec ? ep_tree_parse(p, spec, &leaves) : ep_tree_tuple(p, n, NULL);
     if (s->out && !spec && n == 1) s->out = s->out->items[0];
     if (!s->out) return false;
-    if (leaves != n) return ep_bad(p, "the treespec of the result has %d leaves, the signature %d outputs", leaves, n);
+    if (leaves != n)
+        return ep_bad(p, "the treespec of the result has %d leaves, the signature %d outputs",
+                      leaves, n);
     type **types = arena_array(&p->scratch, type *, n ? n : 1);
     if (!types) return ep_no_memory(p);
     for (int i = 0; i < n; i++) types[i] = s->results.data[i]->type;
@@ -316,13 +389,15 @@ static bool signature_outputs(signature *s) {
     for (size_t i = 0; i < json_array_size(s->outputs); i++) {
         const json_t *spec = NULL, *arg = json_array_get(s->outputs, i);
         const char *kind = s->old ? "" : ep_union(p, json_array_get(s->out_specs, i), &spec);
-        if (!kind || !(s->old ? signature_old_output(s, arg) : signature_output(s, kind, spec, arg))) return false;
+        if (!kind ||
+            !(s->old ? signature_old_output(s, arg) : signature_output(s, kind, spec, arg)))
+            return false;
         if (ep_failed(p)) return ep_no_memory(p);
     }
     return signature_result(s);
 }
 
-/* ---- the method -------------------------------------------------------------------------------------------------- */
+/* ---- the method ------------------------------------------------------------------------------ */
 
 /* Arguments that can only be None, and have no others behind them, may be left out. */
 static void signature_defaults(schema *sc) {
@@ -348,7 +423,8 @@ static bool signature_method(signature *s) {
     if (!f) return ep_no_memory(p);
     sc->name = f->name;
     for (int i = 0; i < sc->nargs; i++)
-        sc->args[i] = (argument){.name = i ? s->names.data[i - 1] : "self", .type = g->root->params.data[i]->type};
+        sc->args[i] = (argument){.name = i ? s->names.data[i - 1] : "self",
+                                 .type = g->root->params.data[i]->type};
     sc->returns[0] = (argument){.name = "", .type = g->root->returns.data[0]->type};
     signature_defaults(sc);
     f->schema = sc;
@@ -356,7 +432,8 @@ static bool signature_method(signature *s) {
     f->graph = g;
     f->state = FUNCTION_READY;
     p->g = NULL;
-    return (avec_push(&u->arena, &p->root.cls->cls->methods, f) && !arena_failed(&u->arena)) || ep_no_memory(p);
+    return (avec_push(&u->arena, &p->root.cls->cls->methods, f) && !arena_failed(&u->arena)) ||
+           ep_no_memory(p);
 }
 
 static bool signature_begin(ep_program *p, const json_t *graph) {
@@ -371,12 +448,15 @@ static bool signature_begin(ep_program *p, const json_t *graph) {
 
 bool ep_import_program(ep_program *p) {
     signature s = {.p = p, .sc = {.p = p, .outermost = true}};
-    bool ok = signature_find(&s) && signature_begin(p, s.graph) && signature_inputs(&s) && signature_params(&s) && signature_take(&s) &&
-              ep_check_inputs(p, &s.sc) && ep_nodes(&s.sc);
+    bool ok = signature_find(&s) && signature_begin(p, s.graph) && signature_inputs(&s) &&
+              signature_params(&s) && signature_take(&s) && ep_check_inputs(p, &s.sc) &&
+              ep_nodes(&s.sc);
     p->target = NULL;
     if (ok) p->g->range = (source_range){0}, p->call = NULL;
     ok = ok && signature_outputs(&s) && !ep_failed(p);
-    if (ok && graph_verify(p->d, p->g) == CTSC_OK && (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK)) ok = signature_method(&s);
+    if (ok && graph_verify(p->d, p->g) == CTSC_OK &&
+        (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK))
+        ok = signature_method(&s);
     strmap_free(&s.sc.names);
     strmap_free(&s.sc.read);
     vec_free(&s.names);
@@ -385,10 +465,12 @@ bool ep_import_program(ep_program *p) {
     return ok && !ep_failed(p);
 }
 
-ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, size_t len, const ep_host *host, value *root) {
+ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, size_t len,
+                      const ep_host *host, value *root) {
     ep_program p = {.d = d, .unit = u, .record = record, .host = host};
     object *o = NULL;
-    bool ok = arena_init(&p.scratch) && (p.json = ep_parse(d, record, text, len)) && ep_import_program(&p) && (o = ep_module_object(&p, &p.root));
+    bool ok = arena_init(&p.scratch) && (p.json = ep_parse(d, record, text, len)) &&
+              ep_import_program(&p) && (o = ep_module_object(&p, &p.root));
     if (!ok && d->status == CTSC_OK) diag_no_memory(d);
     if (ok) *root = value_object_take(o);
     graph_free(p.g);

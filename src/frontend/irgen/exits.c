@@ -2,9 +2,10 @@
 /*
  * exits.c - break, continue and return become values and branches.
  *
- * Method. PyTorch's scheme, so that graphs have its structure. Jumps of loops are removed first, then
- * returns. A block that may have exited yields a bool "has exited" and the values that travel to the exit's
- * target; what follows in the block moves into the other branch of an If on that bool:
+ * Method. PyTorch's scheme, so that graphs have its structure. Jumps of loops are removed
+ * first, then returns. A block that may have exited yields a bool "has exited" and the values
+ * that travel to the exit's target; what follows in the block moves into the other branch of an
+ * If on that bool:
  *     before:                          after:
  *       prim::If(%c)                     %done, %r = prim::If(%c)
  *         block0():                        block0():
@@ -16,18 +17,19 @@
  *                                            -> (%r)
  *                                          block1():
  *                                            rest...
- * A loop whose body may return carries both, and ends. Then an If whose condition is a constant in either
- * branch of the If before it is merged into that one, and a `for` that may end early becomes a `while` with a
- * counter.
+ * A loop whose body may return carries both, and ends. Then an If whose condition is a constant in
+ * either branch of the If before it is merged into that one, and a `for` that may end early becomes
+ * a `while` with a counter.
  *
- * Between Enter and Exit of a `with` statement the nodes stand in the body of a prim::With for the time
- * being, so that an exit from there skips the rest of the body, but not the Exit.
+ * Between Enter and Exit of a `with` statement the nodes stand in the body of a prim::With for the
+ * time being, so that an exit from there skips the rest of the body, but not the Exit.
  *
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/irgen/irgen.h"
 
-enum { EXITS_MAX_DEPTH = 1000, EXITS_MAX_MOVES = 10000000 }; /* each early exit nests what follows it */
+/* each early exit nests what follows it */
+enum { EXITS_MAX_DEPTH = 1000, EXITS_MAX_MOVES = 10000000 };
 
 typedef VEC(ir_value *) value_list;
 
@@ -41,9 +43,9 @@ typedef struct exits {
     diag *d;
     node_kind kind; /* of the statements being removed */
     ir_value *yes, *no, *threw;
-    block *target;  /* where they lead */
+    block *target;         /* where they lead */
     VEC(ir_value *) units; /* Uninitialized values, one per type */
-    int depth, moved; /* nesting; nodes moved in all: depth times length is quadratic */
+    int depth, moved;      /* nesting; nodes moved in all: depth times length is quadratic */
 } exits;
 
 static ir_value *exits_unit(exits *x, type *t) {
@@ -67,9 +69,7 @@ static bool exits_failed(const exits *x) {
     return x->d->status != CTSC_OK || arena_failed(&x->g->arena);
 }
 
-static void exits_push(exits *x, value_list *l, ir_value *v) {
-    avec_push(&x->g->arena, l, v);
-}
+static void exits_push(exits *x, value_list *l, ir_value *v) { avec_push(&x->g->arena, l, v); }
 
 static value_list exits_units_like(exits *x, ir_value *const *values, size_t n) {
     value_list l = {0};
@@ -92,7 +92,7 @@ static node *exits_new_if(exits *x, ir_value *cond) {
     return n;
 }
 
-/* ---- the transform ------------------------------------------------------------------------ */
+/* ---- the transform --------------------------------------------------------------------------- */
 
 static exit_pair exits_block(exits *x, block *b);
 
@@ -126,9 +126,7 @@ static exit_status exits_either(exit_status a, exit_status b) {
     return EXITS_MIGHT;
 }
 
-static bool exits_has_values(exit_status s) {
-    return s == EXITS_WILL || s == EXITS_MIGHT;
-}
+static bool exits_has_values(exit_status s) { return s == EXITS_WILL || s == EXITS_MIGHT; }
 
 static exit_pair exits_if(exits *x, node *n) {
     exit_pair t = exits_block(x, n->blocks.data[0]), f = exits_block(x, n->blocks.data[1]);
@@ -163,7 +161,8 @@ static exit_pair exits_guard(exits *x, block *b, const exit_pair *p, node *first
     return exits_if(x, n);
 }
 
-/* Removes what stands behind an exit; where its values are still named, they are never looked at. */
+/* Removes what stands behind an exit; where its values are still named, they are
+ * never looked at. */
 static void exits_delete_from(exits *x, block *b, node *first) {
     if (!first) return;
     for (node *n = b->last, *prev;; n = prev) {
@@ -221,8 +220,9 @@ static exit_pair exits_nodes(exits *x, block *b) {
 static exit_pair exits_block(exits *x, block *b) {
     exit_pair p = {.done = x->no};
     if (x->depth >= EXITS_MAX_DEPTH || x->moved > EXITS_MAX_MOVES) {
-        diag_fail_at(x->d, CTSC_FAILED, b->parent ? b->parent->range : x->g->range,
-                     "too many statements that leave a loop or a function early follow one another");
+        diag_fail_at(
+            x->d, CTSC_FAILED, b->parent ? b->parent->range : x->g->range,
+            "too many statements that leave a loop or a function early follow one another");
         return p;
     }
     x->depth++;
@@ -330,7 +330,7 @@ static void exits_unfold_withs(graph *g, block *b) {
     }
 }
 
-/* ---- consecutive Ifs --------------------------------------------------------------------------- */
+/* ---- consecutive Ifs ------------------------------------------------------------------------- */
 
 static bool exits_constant_bool(const ir_value *v, bool *out) {
     value c;
@@ -392,7 +392,8 @@ static bool exits_merge_ifs(graph *g, node *first) {
     return true;
 }
 
-/* Merges what can be merged into n. Where two blocks now meet, the node at the seam may go on with it. */
+/* Merges what can be merged into n. Where two blocks now meet, the node at the seam
+ * may go on with it. */
 static void exits_merge_into(graph *g, node *n) {
     while (n->kind == N_IF && !arena_failed(&g->arena)) {
         node *seam[2] = {n->blocks.data[0]->last, n->blocks.data[1]->last};
@@ -408,7 +409,7 @@ static void exits_merge_block(graph *g, block *b) {
     for (node *n = b->first; n; n = n->next) exits_merge_into(g, n);
 }
 
-/* ---- loops that may end early ------------------------------------------------------------------- */
+/* ---- loops that may end early ---------------------------------------------------------------- */
 
 /* A loop with both a trip count and a condition counts by itself. */
 static void exits_count_trips(graph *g, node *n) {
@@ -417,19 +418,21 @@ static void exits_count_trips(graph *g, node *n) {
     bool first, next;
     bool always = exits_constant_bool(n->inputs.data[1], &first) && first;
     bool goes_on = exits_constant_bool(body->returns.data[0], &next) && next;
-    bool counted = !ir_value_constant(n->inputs.data[0], &trip) || trip.tag != V_INT || trip.u.i != INT64_MAX ||
-                   body->params.data[0]->uses.len;
+    bool counted = !ir_value_constant(n->inputs.data[0], &trip) || trip.tag != V_INT ||
+                   trip.u.i != INT64_MAX || body->params.data[0]->uses.len;
     if (!counted || (always && goes_on)) return;
     ir_value *max = n->inputs.data[0];
     graph_set_insert(g, n->owner, n);
     ir_value *zero = graph_constant_int(g, 0), *one = graph_constant_int(g, 1);
     ir_value *gt[] = {max, zero}, *and[2];
-    ir_value *cond = graph_insert(g, node_new_op(g, op_find("aten::gt.int"), 2, gt))->outputs.data[0];
+    ir_value *cond =
+        graph_insert(g, node_new_op(g, op_find("aten::gt.int"), 2, gt))->outputs.data[0];
     node_set_input(n, 0, graph_constant_int(g, INT64_MAX));
     if (!always) {
         and[0] = cond;
         and[1] = n->inputs.data[1];
-        cond = graph_insert(g, node_new_op(g, op_find("aten::__and__.bool"), 2, and))->outputs.data[0];
+        cond =
+            graph_insert(g, node_new_op(g, op_find("aten::__and__.bool"), 2, and))->outputs.data[0];
     }
     node_set_input(n, 1, cond);
     node_add_output(n, TYPE_INT);
@@ -443,8 +446,9 @@ static void exits_count_trips(graph *g, node *n) {
     block_add_return(body, lt[0]);
     and[0] = graph_insert(g, node_new_op(g, op_find("aten::lt.int"), 2, lt))->outputs.data[0];
     and[1] = body->returns.data[0];
-    block_set_return(body, 0,
-                     graph_insert(g, node_new_op(g, op_find("aten::__and__.bool"), 2, and))->outputs.data[0]);
+    block_set_return(
+        body, 0,
+        graph_insert(g, node_new_op(g, op_find("aten::__and__.bool"), 2, and))->outputs.data[0]);
 }
 
 static void exits_count_block(graph *g, block *b) {
@@ -454,7 +458,7 @@ static void exits_count_block(graph *g, block *b) {
     }
 }
 
-/* ---- a graph ------------------------------------------------------------------------------------ */
+/* ---- a graph --------------------------------------------------------------------------------- */
 
 /* Is there any exit but a return at the function's end, or anything behind a raise? */
 static bool exits_exist(const block *b) {

@@ -26,7 +26,7 @@ ir_value *irgen_fail(emitter *e, source_range r, const char *fmt, ...) {
     return NULL;
 }
 
-/* ---- variables -------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 frame *irgen_push_frame(emitter *e, block *b) {
     frame *f = arena_new(e->scratch, frame);
@@ -64,8 +64,8 @@ static bool irgen_put_variable(emitter *e, const char *name, variable v) {
     return true;
 }
 
-/* The variable that an inner block's assignment to `name` is to go on with. A comprehension's names are its
- * own. */
+/* The variable that an inner block's assignment to `name` is to go on with. A comprehension's
+ * names are its own. */
 static variable *irgen_find_outer(const emitter *e, const char *name) {
     int names = e->env->names;
     for (const frame *f = e->env->next; f && f->names == names; f = f->next) {
@@ -75,20 +75,26 @@ static variable *irgen_find_outer(const emitter *e, const char *name) {
     return NULL;
 }
 
-static void irgen_type_clash(emitter *e, source_range r, const char *name, const variable *was, type *is) {
+static void irgen_type_clash(emitter *e, source_range r, const char *name, const variable *was,
+                             type *is) {
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(was->type, &a);
     type_print_python(is, &b);
     bool fresh = e->diag->status == CTSC_OK;
-    irgen_fail(e, r, "Variable '%s' previously had type %s but is now being assigned to a value of type %s%s",
-              name, sb_str(&a), sb_str(&b),
-              was->type->kind == T_LIST && is->kind == T_LIST
-                  ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to "
-                    "create an empty list of another type (torch.jit.annotate(List[T, []]) where T is the "
-                    "type of elements in the list for Python 2)"
-                  : "");
+    irgen_fail(
+        e, r,
+        "Variable '%s' previously had type %s but is now being assigned to a value of type %s%s",
+        name, sb_str(&a), sb_str(&b),
+        was->type->kind == T_LIST && is->kind == T_LIST
+            ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment "
+              "to "
+              "create an empty list of another type (torch.jit.annotate(List[T, []]) where T is "
+              "the "
+              "type of elements in the list for Python 2)"
+            : "");
     if (fresh && was->where.src)
-        diag_note(e->diag, was->where, "'%s' was assigned a value of type %s here", name, sb_str(&a));
+        diag_note(e->diag, was->where, "'%s' was assigned a value of type %s here", name,
+                  sb_str(&a));
     sb_free(&a);
     sb_free(&b);
 }
@@ -132,15 +138,18 @@ bool irgen_set_value(emitter *e, source_range r, const char *name, ir_value *v) 
 }
 
 /* x: T = value */
-static bool irgen_set_annotated(emitter *e, source_range r, const char *name, ir_value *v, type *t) {
+static bool irgen_set_annotated(emitter *e, source_range r, const char *name, ir_value *v,
+                                type *t) {
     const variable *outer = irgen_find_outer(e, name);
     if (outer && outer->type) {
         bool fresh = e->diag->status == CTSC_OK;
         irgen_fail(e, r,
-                  "Attempting to declare and annotate the type of variable '%s' but it is already defined in "
-                  "an outer block",
-                  name);
-        if (fresh && outer->where.src) diag_note(e->diag, outer->where, "'%s' is defined here", name);
+                   "Attempting to declare and annotate the type of variable '%s' but it is already "
+                   "defined in "
+                   "an outer block",
+                   name);
+        if (fresh && outer->where.src)
+            diag_note(e->diag, outer->where, "'%s' is defined here", name);
         return false;
     }
     v = match_convert(e, r, t, v, true);
@@ -149,8 +158,10 @@ static bool irgen_set_annotated(emitter *e, source_range r, const char *name, ir
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(t, &a);
         type_print_python(v->type, &b);
-        irgen_fail(e, r, "Variable '%s' is annotated with type %s but is being assigned to a value of type %s",
-                  name, sb_str(&a), sb_str(&b));
+        irgen_fail(
+            e, r,
+            "Variable '%s' is annotated with type %s but is being assigned to a value of type %s",
+            name, sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return false;
@@ -164,17 +175,19 @@ bool irgen_set_sugar(emitter *e, source_range r, const char *name, sugar *s, typ
     if (s->kind == SUGAR_VALUE || annotated) {
         ir_value *v = irgen_as_value(e, r, s);
         if (!v) return false;
-        return annotated ? irgen_set_annotated(e, r, name, v, annotated) : irgen_set_value(e, r, name, v);
+        return annotated ? irgen_set_annotated(e, r, name, v, annotated)
+                         : irgen_set_value(e, r, name, v);
     }
     const variable *outer = irgen_find_outer(e, name);
     if (outer && !outer->error) {
-        ir_value *v = outer->type ? irgen_as_value(e, r, s) : NULL; /* a function may be a value, too */
+        /* a function may be a value, too */
+        ir_value *v = outer->type ? irgen_as_value(e, r, s) : NULL;
         if (v) return irgen_set_value(e, r, name, v);
-        irgen_fail(
-            e, r,
-            "Cannot re-assign '%s' because it is not a first-class value. Only reassignments to first-class "
-            "values are allowed",
-            name);
+        irgen_fail(e, r,
+                   "Cannot re-assign '%s' because it is not a first-class value. Only "
+                   "reassignments to first-class "
+                   "values are allowed",
+                   name);
         return false;
     }
     return irgen_put_variable(e, name, (variable){.sugar = s, .where = r});
@@ -204,23 +217,29 @@ sugar *irgen_get_variable(emitter *e, source_range r, const char *name) {
     node_set_str(ld, "name", v->slot ? v->slot : name);
     ld->outputs.data[0]->type = v->type;
     graph_insert(e->g, ld);
-    /* the Load goes again; its name makes older values of the variable x.1, x.2, ... as in PyTorch */
+    /* the Load goes again; its name makes older values of the variable x.1, x.2,
+     * ... as in PyTorch */
     if (irgen_meaningful_name(name)) value_set_name(ld->outputs.data[0], name);
     return sugar_of_value(e, ld->outputs.data[0]);
 }
 
-/* ---- functions ------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static bool irgen_is_star(const param *p) { return p->star || p->star_star; }
 
-/* *args and **kwargs are no arguments of the schema. Beyond PyTorch they are what a call gives that has only the others: nothing. */
+/* *args and **kwargs are no arguments of the schema. Beyond PyTorch they are what a call gives that
+ * has only the others: nothing. */
 static bool irgen_stars(emitter *e, const func_def *def) {
     for (size_t i = 0; i < def->params.len; i++) {
         const param *p = &def->params.data[i];
         if (!irgen_is_star(p)) continue;
         if (!e->lenient)
-            return irgen_fail(e, p->range, "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"), false;
-        if (!irgen_put_variable(e, p->name, (variable){.sugar = irgen_new_sequence(e, 0)})) return false;
+            return irgen_fail(e, p->range,
+                              "Compiled functions can't take variable number of arguments or use "
+                              "keyword-only arguments with defaults"),
+                   false;
+        if (!irgen_put_variable(e, p->name, (variable){.sugar = irgen_new_sequence(e, 0)}))
+            return false;
     }
     return true;
 }
@@ -233,7 +252,8 @@ static bool irgen_parameters(emitter *e, const func_def *def, const schema *sc) 
         if (arena_failed(&e->g->arena)) return diag_no_memory(e->diag), false;
         value_set_name(p, sc->args[i].name);
         if (i == 0 && e->scope && e->fn && e->fn->cls && e->fn->cls->cls->is_module) {
-            /* never stored: a module is no value that could be assigned anew, and so keeps its name */
+            /* never stored: a module is no value that could be assigned anew, and
+             * so keeps its name */
             if (!irgen_put_variable(e, sc->args[i].name, (variable){.sugar = sugar_of_value(e, p)}))
                 return false;
             continue;
@@ -243,14 +263,17 @@ static bool irgen_parameters(emitter *e, const func_def *def, const schema *sc) 
     return irgen_stars(e, def);
 }
 
-/* The end of the body, and a return value of the right type until exits.c puts the real one in place. */
+/* The end of the body, and a return value of the right type until exits.c puts the
+ * real one in place. */
 static bool irgen_finish_return(emitter *e, const func_def *def) {
     if (!e->returned) {
         if (e->return_type && e->return_type->kind != T_NONE) {
             irgen_fail(e, def->name_range,
-                      "Function was not annotated as having type None, but does not return along all paths");
+                       "Function was not annotated as having type None, but does not return along "
+                       "all paths");
             if (e->scope && def->returns && def->returns->range.src)
-                diag_note(e->diag, def->returns->range, "the result's type is declared here, and the end of the body has none");
+                diag_note(e->diag, def->returns->range,
+                          "the result's type is declared here, and the end of the body has none");
             return false;
         }
         type *u = e->merged_return ? type_unify(e->merged_return, TYPE_NONE, false) : TYPE_NONE;
@@ -258,11 +281,14 @@ static bool irgen_finish_return(emitter *e, const func_def *def) {
             strbuf sb = STRBUF_INIT;
             bool fresh = e->diag->status == CTSC_OK;
             type_print_python(e->merged_return, &sb);
-            irgen_fail(e, def->name_range,
-                      "Previous return statement returned a value of type %s but this return statement "
-                      "returns a value of type NoneType",
-                      sb_str(&sb));
-            if (fresh) diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&sb));
+            irgen_fail(
+                e, def->name_range,
+                "Previous return statement returned a value of type %s but this return statement "
+                "returns a value of type NoneType",
+                sb_str(&sb));
+            if (fresh)
+                diag_note(e->diag, e->first_return, "a value of type %s is returned here",
+                          sb_str(&sb));
             sb_free(&sb);
             return false;
         }
@@ -282,14 +308,26 @@ static bool irgen_finish_return(emitter *e, const func_def *def) {
 /* Nodes that PyTorch makes without a place of their own. */
 static bool irgen_has_no_place(const node *n) {
     switch (n->kind) {
-    case N_LIST_CONSTRUCT: case N_LIST_UNPACK: case N_TUPLE_CONSTRUCT: case N_TUPLE_UNPACK: case N_TUPLE_INDEX:
-    case N_TUPLE_SLICE: case N_DICT_CONSTRUCT: case N_GET_ATTR: case N_SET_ATTR: case N_UNCHECKED_CAST:
-    case N_UNINITIALIZED: case N_ISINSTANCE: case N_ENTER: case N_EXIT: case N_CONTAINER_INDEX:
-        return true;
+    case N_LIST_CONSTRUCT:
+    case N_LIST_UNPACK:
+    case N_TUPLE_CONSTRUCT:
+    case N_TUPLE_UNPACK:
+    case N_TUPLE_INDEX:
+    case N_TUPLE_SLICE:
+    case N_DICT_CONSTRUCT:
+    case N_GET_ATTR:
+    case N_SET_ATTR:
+    case N_UNCHECKED_CAST:
+    case N_UNINITIALIZED:
+    case N_ISINSTANCE:
+    case N_ENTER:
+    case N_EXIT:
+    case N_CONTAINER_INDEX: return true;
     case N_CONSTANT: return n->outputs.len && n->outputs.data[0]->type->kind == T_NONE;
     case N_OP:
-        return node_is_op(n, "prim::dtype") || node_is_op(n, "prim::device") || node_is_op(n, "prim::type") ||
-               node_is_op(n, "prim::EnumName") || node_is_op(n, "prim::EnumValue");
+        return node_is_op(n, "prim::dtype") || node_is_op(n, "prim::device") ||
+               node_is_op(n, "prim::type") || node_is_op(n, "prim::EnumName") ||
+               node_is_op(n, "prim::EnumValue");
     default: return false;
     }
 }
@@ -324,10 +362,17 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {
         if (g) graph_free(g);
         return diag_no_memory(d);
     }
-    emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch, .scope = f->scope, .lenient = lenient};
+    emitter e = {.unit = f->unit,
+                 .fn = f,
+                 .g = g,
+                 .diag = d,
+                 .scratch = &scratch,
+                 .scope = f->scope,
+                 .lenient = lenient};
     if (f->return_declared) e.return_type = f->schema->returns[0].type;
     g->range = def->name_range;
-    diag **evaluator = e.scope ? e.scope->ops->diag(e.scope) : &e.diag, *outer = diag_redirect(evaluator, d);
+    diag **evaluator = e.scope ? e.scope->ops->diag(e.scope) : &e.diag,
+         *outer = diag_redirect(evaluator, d);
     ctsc_status s = irgen_body(&e, def, f->schema);
     diag_restore(evaluator, outer);
     if (s == CTSC_OK && !f->return_declared) f->schema->returns[0].type = e.merged_return;
@@ -341,8 +386,9 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {
     return CTSC_OK;
 }
 
-/* A function of a source program that PyTorch's front end would refuse is tried again with all that goes beyond it. What that
- * front end takes is compiled as it does; of what neither takes, the first attempt's errors are reported. */
+/* A function of a source program that PyTorch's front end would refuse is tried again with all that
+ * goes beyond it. What that front end takes is compiled as it does; of what neither takes, the
+ * first attempt's errors are reported. */
 ctsc_status irgen_function(function *f, diag *d) {
     if (!f->scope) return irgen_attempt(f, d, false);
     diag first = {0}, second = {0};
@@ -355,7 +401,7 @@ ctsc_status irgen_function(function *f, diag *d) {
     return s;
 }
 
-/* ---- closures ----------------------------------------------------------------------------- */
+/* ---- closures -------------------------------------------------------------------------------- */
 
 static ir_value *irgen_captured(emitter *e, const char *name, ir_value *outer) {
     ir_value *p = block_add_param(e->g->root, outer->type);
@@ -382,8 +428,15 @@ ir_value *irgen_fork(emitter *e, const func_def *def, source_range r) {
     if (!g) return diag_no_memory(e->diag), NULL;
     node *fork = node_new(e->g, N_FORK, 0, NULL, 1);
     schema none = {.name = def->name, .overload = ""};
-    emitter inner = {.unit = e->unit, .g = g, .diag = e->diag, .scratch = e->scratch,
-                     .scope = e->scope, .outer = e, .capture = fork, .depth = e->depth, .lenient = e->lenient};
+    emitter inner = {.unit = e->unit,
+                     .g = g,
+                     .diag = e->diag,
+                     .scratch = e->scratch,
+                     .scope = e->scope,
+                     .outer = e,
+                     .capture = fork,
+                     .depth = e->depth,
+                     .lenient = e->lenient};
     g->range = r;
     if (irgen_body(&inner, def, &none) != CTSC_OK ||
         (e->unit->simplify && e->unit->simplify(g, e->diag) != CTSC_OK)) {

@@ -2,13 +2,15 @@
 /*
  * irgen.h - from the AST of a function to its graph.
  *
- * Method. Expressions are evaluated to sugars: a sugar is an SSA value, or something that exists only while
- * compiling (a namespace, a class, a builtin, a closure). Variables are written and read by prim::Store and
- * prim::Load nodes while emitting; ssa_convert then turns them into block parameters and outputs. This is PyTorch's own
- * scheme; following it yields its graphs, names included. (Building SSA directly would need the set of variables
- * a loop assigns before its body has been typed.)
+ * Method. Expressions are evaluated to sugars: a sugar is an SSA value, or something that exists
+ * only while compiling (a namespace, a class, a builtin, a closure). Variables are written and read
+ * by prim::Store and prim::Load nodes while emitting; ssa_convert then turns them into block
+ * parameters and outputs. This is PyTorch's own scheme; following it yields its graphs, names
+ * included. (Building SSA directly would need the set of variables a loop assigns before its body
+ * has been typed.)
  *
- * Where functions come from: codeload/ has archives' code, program/ Python source. What only the latter knows is asked through scope_ops.
+ * Where functions come from: codeload/ has archives' code, program/ Python source. What only the
+ * latter knows is asked through scope_ops.
  *
  *   irgen.c        functions, variables        irgen_stmt.c    statements
  *   irgen_assign.c assignments                 refine.c       conditions, refined types
@@ -42,8 +44,9 @@ struct py_object;
 
 /* What a name or an expression can be. */
 typedef enum sugar_kind {
-    SUGAR_VALUE,     /* value */
-    SUGAR_NAMESPACE, /* name: "torch", "torch.nn.functional", "ops", "ops.prim", "math": builtins live in it */
+    SUGAR_VALUE, /* value */
+    /* name: "torch", "torch.nn.functional", "ops", "ops.prim", "math": builtins live in it */
+    SUGAR_NAMESPACE,
     SUGAR_QUALIFIED, /* name: "__torch__.a.b", resolved when something of it is needed */
     SUGAR_CONSTANTS, /* the archive's CONSTANTS */
     SUGAR_BUILTIN,   /* name: "aten::add"; self: value or NULL */
@@ -55,7 +58,9 @@ typedef enum sugar_kind {
     SUGAR_CLOSURE,   /* def */
     SUGAR_RANGE,     /* range(...): length, start, step */
     SUGAR_PY,        /* py: a Python object that is no value (source.h) */
-    SUGAR_TUPLE,     /* items: a sequence of known length whose elements may be no values; loops over it are unrolled */
+    /* items: a sequence of known length whose elements may be no values; loops
+     * over it are unrolled */
+    SUGAR_TUPLE,
     SUGAR_ZIP,       /* items: zip(...) */
     SUGAR_ENUMERATE, /* items[0], start */
     SUGAR_REVERSED,  /* items[0] */
@@ -72,8 +77,9 @@ typedef struct sugar {
     const func_def *def;
     ir_value *start, *step, *length; /* RANGE: length is where it stops; start NULL: from 0 by 1 */
     struct py_object *py;
-    bool chain;           /* TUPLE: the elements of a Sequential */
-    struct sugar **items; /* of FUNCTION and METHOD: the overloads, if nitems > 0 (sugars of the same kind) */
+    bool chain; /* TUPLE: the elements of a Sequential */
+    /* of FUNCTION and METHOD: the overloads, if nitems > 0 (sugars of the same kind) */
+    struct sugar **items;
     int nitems;
 } sugar;
 
@@ -81,9 +87,11 @@ typedef struct variable {
     type *type;        /* of a simple variable */
     sugar *sugar;      /* of one that is no value */
     const char *error; /* why it may not be used here (defined in one branch only) */
-    const char *slot;  /* what its Loads and Stores call it: its name, or "x$3" inside a comprehension */
+    /* what its Loads and Stores call it: its name, or "x$3" inside a comprehension */
+    const char *slot;
     source_range where; /* of the assignment */
-    struct { source_range range; const char *text; } notes[3]; /* with `error`: how it came to that */
+    /* with `error`: how it came to that */
+    struct { source_range range; const char *text; } notes[3];
 } variable;
 
 typedef struct frame {
@@ -104,29 +112,34 @@ typedef struct scope {
 
 typedef struct emitter {
     unit *unit;
-    function *fn;      /* being compiled; NULL: a closure's body */
+    function *fn; /* being compiled; NULL: a closure's body */
     graph *g;
     diag *diag;
     arena *scratch;
     frame *env;
-    type *return_type; /* declared, or NULL: inferred from the return statements */
-    type *merged_return; /* of the return statements so far */
+    type *return_type;         /* declared, or NULL: inferred from the return statements */
+    type *merged_return;       /* of the return statements so far */
     source_range first_return; /* the first of them */
-    bool returned;     /* the block being emitted has returned or raised */
-    const scope *scope; /* of source programs: where free names are looked up; NULL: an archive's code */
-    int loops;         /* inside a loop that break and continue can leave */
-    int unrolled;      /* inside an unrolled loop, which they cannot */
-    int steps;         /* iterations unrolled so far: EMIT_MAX_STEPS */
+    bool returned;             /* the block being emitted has returned or raised */
+    /* of source programs: where free names are looked up; NULL: an archive's code */
+    const scope *scope;
+    int loops;          /* inside a loop that break and continue can leave */
+    int unrolled;       /* inside an unrolled loop, which they cannot */
+    int steps;          /* iterations unrolled so far: EMIT_MAX_STEPS */
     int comprehensions; /* so far: numbers their names */
-    int depth;         /* nesting of expressions */
-    struct { type *type; int parts; } wanted; /* of the call being emitted: its type, or how many values it is unpacked to; NULL, 0: unknown */
-    struct emitter *outer;     /* of a closure's body: where free variables come from */
-    node *capture;             /* the fork node that takes captured values as inputs */
-    diag errors;               /* of statements that failed so far (irgen_recover.c) */
-    bool lenient;              /* the second attempt at a function, beyond what PyTorch's front end takes (irgen_function) */
+    int depth;          /* nesting of expressions */
+    /* of the call being emitted: its type, or how many values it is unpacked to;
+     * NULL, 0: unknown */
+    struct { type *type; int parts; } wanted;
+    struct emitter *outer; /* of a closure's body: where free variables come from */
+    node *capture;         /* the fork node that takes captured values as inputs */
+    diag errors;           /* of statements that failed so far (irgen_recover.c) */
+    /* the second attempt at a function, beyond what PyTorch's front end takes (irgen_function) */
+    bool lenient;
 } emitter;
 
-/* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key: names of attributes. */
+/* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key:
+ * names of attributes. */
 typedef struct module_container {
     bool keyed;
     size_t nkeys;
@@ -135,45 +148,58 @@ typedef struct module_container {
 
 /* What the emitter asks about a source program. */
 typedef struct scope_ops {
-    /* Where what the program's evaluator finds wrong is described: in the diagnostic of the emitter that asks. */
+    /* Where what the program's evaluator finds wrong is described: in the diagnostic of the
+     * emitter that asks. */
     diag **(*diag)(const scope *s);
     /* A free name: NULL without an error if it is unknown. */
     sugar *(*name)(emitter *e, source_range r, const char *name);
-    /* The sugar for a Python object: constants become values, functions and classes are declared, the rest is SUGAR_PY. */
+    /* The sugar for a Python object: constants become values, functions and classes are declared,
+     * the rest is SUGAR_PY. */
     sugar *(*object)(emitter *e, source_range r, struct py_object *o);
     /* obj.name where obj is SUGAR_PY. */
     sugar *(*attribute)(emitter *e, source_range r, const sugar *obj, const char *name);
-    /* obj.name where obj is a value of a class made from source, and the class has no attribute, constant or method of that name:
-     * properties, static methods, functions kept as attributes, a container's keys/values/items/children/..., reasons of failed
-     * attributes. NULL without an error: nothing known. */
+    /* obj.name where obj is a value of a class made from source, and the class has no attribute,
+     * constant or method of that name: properties, static methods, functions kept as attributes, a
+     * container's keys/values/items/children/..., reasons of failed attributes. NULL without an
+     * error: nothing known. */
     sugar *(*object_attribute)(emitter *e, source_range r, ir_value *obj, const char *name);
-    /* C.name where C is a class made from source: static methods. NULL without an error: nothing known. */
+    /* C.name where C is a class made from source: static methods. NULL without an
+     * error: nothing known. */
     sugar *(*class_attribute)(emitter *e, source_range r, const type *t, const char *name);
     /* A constant attribute: a tuple is made of its elements' constants, as PyTorch does it. */
     sugar *(*constant)(emitter *e, source_range r, value v, type *t);
-    /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error: it is none. */
+    /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL
+     * without an error: it is none. */
     sugar *(*sequence)(emitter *e, source_range r, ir_value *v);
     /* False: modules of type t are no containers. */
     bool (*container)(const type *t, module_container *out);
     /* A call of SUGAR_PY. */
     sugar *(*call)(emitter *e, const expr *call, const sugar *callee, type *hint);
-    /* f for such arguments, where parameters without annotations are given what is no tensor; NULL without an error: there is none. */
+    /* f for such arguments, where parameters without annotations are given what is no tensor; NULL
+     * without an error: there is none. */
     function *(*specialized)(emitter *e, function *f, int nargs, const actual *args);
-    /* A method of an object's class, declared when first needed (methods that only forward reaches); NULL: none. */
+    /* A method of an object's class, declared when first needed (methods that only forward
+     * reaches); NULL: none. */
     function *(*method)(emitter *e, type *cls, const char *name);
     /* isinstance(module of type t, x), as Python has it: 1, 0, or -1 with the error. */
     int (*isinstance)(emitter *e, const type *t, const expr *x);
-    /* The attribute that the i-th positional pattern of class `cls` looks at; *name = NULL: the subject itself. */
+    /* The attribute that the i-th positional pattern of class `cls` looks at; *name = NULL:
+     * the subject itself. */
     bool (*match_field)(emitter *e, source_range r, const expr *cls, int64_t i, const char **name);
     /* Annotations, evaluated in the scope. */
     ctsc_status (*annotation)(const scope *s, diag *d, const expr *x, type **out);
     /* What attributes that do not change tell, where e->lenient. */
-    int (*static_truth)(emitter *e, const expr *x);    /* 0, 1; -1: not known */
-    sugar *(*static_range)(emitter *e, const expr *x); /* range(...) as a sequence to unroll; NULL: not known */
-    const expr *(*predicate)(emitter *e, const expr *call); /* x is not None, for exists(x) that says so; NULL: another call */
-    /* Notes, for the error just recorded, that the program gives the attribute a value of another type in __init__. */
-    void (*hint_assigned)(emitter *e, const type *cls, const char *name, const type *was, const type *is);
-    bool (*has_member)(const emitter *e, const char *name); /* is there a self.name where a method is compiled? */
+    int (*static_truth)(emitter *e, const expr *x); /* 0, 1; -1: not known */
+    /* range(...) as a sequence to unroll; NULL: not known */
+    sugar *(*static_range)(emitter *e, const expr *x);
+    /* x is not None, for exists(x) that says so; NULL: another call */
+    const expr *(*predicate)(emitter *e, const expr *call);
+    /* Notes, for the error just recorded, that the program gives the attribute a value of another
+     * type in __init__. */
+    void (*hint_assigned)(emitter *e, const type *cls, const char *name, const type *was,
+                          const type *is);
+    /* is there a self.name where a method is compiled? */
+    bool (*has_member)(const emitter *e, const char *name);
 } scope_ops;
 
 /* irgen.c */
@@ -184,18 +210,28 @@ void irgen_pop_frame(emitter *e);
 variable *irgen_find_variable(const emitter *e, const char *name);
 bool irgen_set_value(emitter *e, source_range r, const char *name, ir_value *v);
 bool irgen_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type *annotated);
-sugar *irgen_get_variable(emitter *e, source_range r, const char *name); /* NULL without error: unknown */
-ir_value *irgen_fail(emitter *e, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* NULL without error: unknown */
+sugar *irgen_get_variable(emitter *e, source_range r, const char *name);
+ir_value *irgen_fail(emitter *e, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 bool irgen_failed(const emitter *e);
 ir_value *irgen_fork(emitter *e, const func_def *def, source_range r);
 
 /* irgen_recover.c: further errors after a statement that failed */
-typedef struct irgen_mark { frame *env; block *blk; node *before; int loops, unrolled, depth; bool returned; } irgen_mark;
+typedef struct irgen_mark {
+    frame *env;
+    block *blk;
+    node *before;
+    int loops, unrolled, depth;
+    bool returned;
+} irgen_mark;
 irgen_mark irgen_here(const emitter *e);
-/* Puts the failure aside and goes back to where st began; false: it is no error of the program's, or the last one to show. */
+/* Puts the failure aside and goes back to where st began; false: it is no error of the program's,
+ * or the last one to show. */
 bool irgen_recover(emitter *e, const irgen_mark *at, const stmt *st);
-bool irgen_fail_silently(emitter *e); /* false: the function fails for errors that have been put aside */
-void irgen_report(emitter *e);        /* what was put aside becomes the failure */
+/* false: the function fails for errors that have been put aside */
+bool irgen_fail_silently(emitter *e);
+void irgen_report(emitter *e); /* what was put aside becomes the failure */
 
 /* irgen_stmt.c */
 bool irgen_statements(emitter *e, const stmt_list *body);
@@ -211,9 +247,10 @@ bool irgen_assign_target(emitter *e, const expr *target, sugar *s, type *annotat
 /* irgen_loop.c: for, while, comprehensions; what can be stepped through */
 bool irgen_for(emitter *e, const stmt *st);
 bool irgen_while(emitter *e, const stmt *st);
-ir_value *irgen_comprehension(emitter *e, const expr *x, type *hint); /* LIST_COMP, DICT_COMP, GENERATOR (as a list) */
-/* The elements of s if their number is known while compiling (tuples, SUGAR_TUPLE, module containers, zip and enumerate of
- * those), as a SUGAR_TUPLE; NULL without an error: it is not. */
+/* LIST_COMP, DICT_COMP, GENERATOR (as a list) */
+ir_value *irgen_comprehension(emitter *e, const expr *x, type *hint);
+/* The elements of s if their number is known while compiling (tuples, SUGAR_TUPLE, module
+ * containers, zip and enumerate of those), as a SUGAR_TUPLE; NULL without an error: it is not. */
 sugar *irgen_static_elements(emitter *e, source_range r, sugar *s);
 ir_value *irgen_range_length(emitter *e, source_range r, const sugar *s); /* of a RANGE */
 
@@ -221,12 +258,14 @@ ir_value *irgen_range_length(emitter *e, source_range r, const sugar *s); /* of 
 typedef struct refinement {
     const char *name; /* of a variable */
     type *type;       /* what it has where the condition holds */
-    const variable *assigned; /* the condition has assigned it, where it holds; NULL: its type is narrower */
+    /* the condition has assigned it, where it holds; NULL: its type is narrower */
+    const variable *assigned;
     struct refinement *next;
 } refinement;
 typedef struct condition {
-    ir_value *value;   /* bool; made also where `known` says it all */
-    int known;         /* -1: found out at run time; 0, 1: known while compiling: only one branch exists */
+    ir_value *value; /* bool; made also where `known` says it all */
+    /* -1: found out at run time; 0, 1: known while compiling: only one branch exists */
+    int known;
     refinement *when_true, *when_false;
 } condition;
 bool irgen_condition_parts(emitter *e, const expr *x, condition *out);
@@ -244,14 +283,16 @@ ir_value *irgen_isinstance(emitter *e, const expr *call);
 
 /* irgen_index.c */
 ir_value *irgen_subscript(emitter *e, const expr *x, type *hint); /* x[...] as a value */
-sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint); /* the same, where elements of containers may be no values */
+/* the same, where elements of containers may be no values */
+sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint);
 bool irgen_assign_subscript(emitter *e, const expr *target, sugar *s);
 /* x[...] op= value, for every kind of x. */
 bool irgen_aug_subscript(emitter *e, const stmt *st);
 
 /* irgen_format.c */
 ir_value *irgen_fstring(emitter *e, const expr *x);
-/* "text" % v and "text".format(...): fields that PyTorch's operators cannot fill are resolved while compiling. */
+/* "text" % v and "text".format(...): fields that PyTorch's operators cannot fill are resolved
+ * while compiling. */
 ir_value *irgen_percent(emitter *e, const expr *x, ir_value *text);
 ir_value *irgen_str_format(emitter *e, const expr *call, ir_value *text);
 
@@ -259,29 +300,36 @@ ir_value *irgen_str_format(emitter *e, const expr *call, ir_value *text);
 sugar *irgen_sugar(emitter *e, const expr *x, type *hint);
 ir_value *irgen_expr(emitter *e, const expr *x, type *hint);
 ir_value *irgen_condition(emitter *e, const expr *x); /* a bool value */
-ir_value *irgen_truth(emitter *e, source_range r, ir_value *v); /* v as a condition: bool(v), with a condition's error text */
+/* v as a condition: bool(v), with a condition's error text */
+ir_value *irgen_truth(emitter *e, source_range r, ir_value *v);
 ir_value *irgen_as_value(emitter *e, source_range r, sugar *s);
 sugar *sugar_of_value(emitter *e, ir_value *v);
 sugar *sugar_new(emitter *e, sugar_kind kind);
 sugar *irgen_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
-const char *sugar_kind_text(const sugar *s); /* "builtin", "module": for "... cannot be used as a value" */
+/* "builtin", "module": for "... cannot be used as a value" */
+const char *sugar_kind_text(const sugar *s);
 /* irgen_name.c */
 sugar *irgen_name(emitter *e, const expr *x);
 sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name);
-bool irgen_has_attribute(emitter *e, sugar *base, const char *name); /* would irgen_attribute find it? Emits nothing. */
+/* would irgen_attribute find it? Emits nothing. */
+bool irgen_has_attribute(emitter *e, sugar *base, const char *name);
 /* The type that an expression names: in a source program's scope, or in an archive. */
 static inline ctsc_status irgen_annotation(emitter *e, const expr *x, type **out) {
-    return e->scope ? e->scope->ops->annotation(e->scope, e->diag, x, out) : annotation_type(e->unit, e->diag, x, out);
+    return e->scope ? e->scope->ops->annotation(e->scope, e->diag, x, out)
+                    : annotation_type(e->unit, e->diag, x, out);
 }
 
 /* irgen_expr.c again */
 /* a op b, as an expression */
-ir_value *irgen_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b);
-/* The operator of `a op= b` for a target of type t: in place on tensors and lists. NULL: Python has none. */
+ir_value *irgen_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a,
+                              ir_value *b);
+/* The operator of `a op= b` for a target of type t: in place on tensors and lists. NULL:
+ * Python has none. */
 const char *irgen_augmented_operator(operator_kind op, const type *t);
 ir_value *irgen_list(emitter *e, source_range r, type *elem, int n, ir_value *const *values);
 ir_value *irgen_tuple(emitter *e, source_range r, type *t, int n, ir_value *const *values);
-bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n);
+bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out,
+                  int *n);
 /* In archives constants stand at the top of the graph; pooled afterwards. */
 ir_value *irgen_constant_take(emitter *e, value v, type *t);
 /* An int constant that stands nowhere in the source. */
@@ -289,67 +337,94 @@ ir_value *irgen_hidden_int(emitter *e, int64_t i);
 
 /* irgen_call.c */
 sugar *irgen_call(emitter *e, const expr *call, type *hint);
-bool irgen_arguments(emitter *e, const expr *call, size_t first, actual **out, int *n); /* from the first-th positional one on */
+/* from the first-th positional one on */
+bool irgen_arguments(emitter *e, const expr *call, size_t first, actual **out, int *n);
 /* Calls what a sugar stands for with values. */
-sugar *irgen_call_sugar(emitter *e, source_range r, sugar *callee, int nargs, const actual *args, type *hint);
-ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args);
-ir_value *irgen_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args); /* this one, or an error */
-ir_value *irgen_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *args);
-ir_value *irgen_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args);
-ir_value *irgen_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args);
+sugar *irgen_call_sugar(emitter *e, source_range r, sugar *callee, int nargs, const actual *args,
+                        type *hint);
+ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs,
+                        const actual *args);
+/* this one, or an error */
+ir_value *irgen_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args);
+ir_value *irgen_builtin_values(emitter *e, source_range r, const char *name, int n,
+                               ir_value *const *args);
+ir_value *irgen_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs,
+                       const actual *args);
+ir_value *irgen_function_call(emitter *e, source_range r, function *f, int nargs,
+                              const actual *args);
 /* A method by name, also one that a source class declares only when needed; NULL: none. */
 function *irgen_find_method(emitter *e, type *cls, const char *name);
 /* torch.jit.fork(callee, args...): the call, in a subgraph of its own. */
 ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
 /* irgen_spread.c */
 typedef VEC(ir_value *) value_vector;
-/* The constant that an int is: its own, or the one that a variable was last assigned in a straight line before the Load v; sums of such. depth: 0 */
+/* The constant that an int is: its own, or the one that a variable was last assigned in a straight
+ * line before the Load v; sums of such. depth: 0 */
 bool irgen_known_int(const ir_value *v, int depth, int64_t *out);
 bool irgen_has_starred(const expr_list *xs, size_t first);
-/* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there are so many as only a run will tell,
- * and they are one list, the only value. */
-bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out, bool *joined);
-/* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
+/* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there
+ * are so many as only a run will tell, and they are one list, the only value. */
+bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out,
+                   bool *joined);
+/* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences
+ * known while compiling. */
 bool irgen_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
 /* irgen_unknown.c */
 bool irgen_admits_unknown(const emitter *e); /* in archives alone */
 /* A node that is refused when it is reached. known: the name is, and the arguments are not. */
-ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args);
+ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known, int nargs,
+                        const actual *args);
 
 /* irgen_builtin.c */
-/* Builtins by their dotted Python names: "len", "builtins.zip", "math.floor", "torch.jit.annotate", "typing.cast", "warnings.warn",
- * ... and, in archives, "torch", "ops", "CONSTANTS". NULL without an error: unknown. */
+/* Builtins by their dotted Python names: "len", "builtins.zip", "math.floor", "torch.jit.annotate",
+ * "typing.cast", "warnings.warn", ... and, in archives, "torch", "ops", "CONSTANTS". NULL without
+ * an error: unknown. */
 sugar *irgen_builtin_name(emitter *e, const char *name);
 sugar *irgen_builtin_of_library(emitter *e, const char *name);
-/* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
+/* Behind the error for an operator nobody knows: that a library with its
+ * namespace may be missing. */
 void irgen_note_library(emitter *e, const char *op);
 sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
 /* irgen_special.c */
 sugar *irgen_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
-ir_value *irgen_cast(emitter *e, source_range r, type_kind to, ir_value *v); /* int(x), bool(x), ... */
+/* int(x), bool(x), ... */
+ir_value *irgen_cast(emitter *e, source_range r, type_kind to, ir_value *v);
 ir_value *irgen_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is no value */
 /* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */
 sugar *irgen_tensor_method(emitter *e, ir_value *self, const char *name);
 
 /* match.c */
-/* inputs: one value per argument of the schema, in order (more for varargs), conversions emitted. */
-typedef struct match_result { int ninputs; ir_value **inputs; int nreturns; type **returns; } match_result;
-/* The first of n schemas that fits, tried without conversions and then with; *which: its index. NULL: match_explain's error. */
-match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args, int *which);
-/* Converts v for a destination of type t as assignments and returns do; v itself if nothing helps. */
+/* inputs: one value per argument of the schema, in order (more for varargs),
+ * conversions emitted. */
+typedef struct match_result {
+    int ninputs;
+    ir_value **inputs;
+    int nreturns;
+    type **returns;
+} match_result;
+/* The first of n schemas that fits, tried without conversions and then with; *which: its index.
+ * NULL: match_explain's error. */
+match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs,
+                            const actual *args, int *which);
+/* Converts v for a destination of type t as assignments and returns do; v itself
+ * if nothing helps. */
 ir_value *match_convert(emitter *e, source_range r, type *t, ir_value *v, bool convert);
 
-/* Why args do not fit a schema, appended to why, and which of them is to blame; NULL: one that is missing. */
+/* Why args do not fit a schema, appended to why, and which of them is to blame; NULL: one
+ * that is missing. */
 const actual *match_reason(emitter *e, const schema *s, int nargs, const actual *args, strbuf *why);
-/* How far args are from fitting: 0 is closest. Counts every argument, where match_reason stops at the first. */
+/* How far args are from fitting: 0 is closest. Counts every argument, where match_reason
+ * stops at the first. */
 int match_distance(emitter *e, const schema *s, int nargs, const actual *args);
 
-/* explain.c: the error of a call that fits none of n schemas: the closest ones, each with its reason. */
+/* explain.c: the error of a call that fits none of n schemas: the closest ones, each
+ * with its reason. */
 bool match_knows_keyword(const schema *s, const char *name);
 /* A note, where the value is an Optional: how to check it. r: the expression that it came from. */
 void explain_optional(emitter *e, source_range r, const ir_value *value);
-void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args);
+void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs,
+                   const actual *args);
 
 /* exits.c: break, continue and return become values and branches; after ssa_convert.
  *     before:  prim::If(%c) { prim::ReturnStmt(%x) } {}; ...   after:  %r, %did = prim::If(%c) {...}; prim::If(%did) ... */

@@ -2,17 +2,17 @@
 /*
  * irgen_assign.c - assignment: names, unpacking, attributes, and the augmented forms.
  *
- * A tuple on the right is taken apart without being built where its parts are known. Assigning to a name is
- * irgen.c's (types over several assignments); to x[...], irgen_index.c's.
+ * A tuple on the right is taken apart without being built where its parts are known. Assigning to a
+ * name is irgen.c's (types over several assignments); to x[...], irgen_index.c's.
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/irgen/irgen.h"
 #include "frontend/pyeval/core/py.h"
 
-/* ---- assignment ------------------------------------------------------------------------ */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
-/* What an unpacked value consists of; want: how many parts a list must have, 0: unknown. NULL: the diagnostic
- * is filled. */
+/* What an unpacked value consists of; want: how many parts a list must have, 0: unknown. NULL: the
+ * diagnostic is filled. */
 static sugar *assign_parts(emitter *e, source_range r, sugar *s, size_t want) {
     sugar *fixed = irgen_static_elements(e, r, s);
     if (fixed || irgen_failed(e)) return fixed;
@@ -51,18 +51,26 @@ static sugar *assign_element(emitter *e, source_range r, ir_value *list, int at)
 
 static ir_value *assign_slice(emitter *e, source_range r, ir_value *list, int begin, int end) {
     e->g->range = r;
-    ir_value *in[] = {list, graph_constant_int(e->g, begin), end ? graph_constant_int(e->g, end) : graph_constant_none(e->g), graph_constant_int(e->g, 1)};
+    ir_value *in[] = {list, graph_constant_int(e->g, begin),
+                      end ? graph_constant_int(e->g, end) : graph_constant_none(e->g),
+                      graph_constant_int(e->g, 1)};
     return irgen_builtin_values(e, r, "aten::slice", 4, in);
 }
 
-/* a, *rest, b = list, beyond PyTorch. Elements behind the star are taken from the end of what a leaves, so that a list which is too short is an error. */
+/* a, *rest, b = list, beyond PyTorch. Elements behind the star are taken from the end of what a
+ * leaves, so that a list which is too short is an error. */
 static bool assign_starred_list(emitter *e, const expr *target, ir_value *list, int star) {
     int n = (int)target->items.len, after = n - star - 1;
     ir_value *tail = star ? assign_slice(e, target->range, list, star, 0) : list;
     for (int i = 0; i < n && tail; i++) {
         const expr *t = target->items.data[i];
-        ir_value *rest = i != star ? NULL : after ? assign_slice(e, t->range, tail, 0, -after) : tail;
-        sugar *s = rest ? sugar_of_value(e, rest) : i < star ? assign_element(e, t->range, list, i) : i > star ? assign_element(e, t->range, tail, i - n) : NULL;
+        ir_value *rest = i != star ? NULL
+                         : after   ? assign_slice(e, t->range, tail, 0, -after)
+                                   : tail;
+        sugar *s = rest       ? sugar_of_value(e, rest)
+                   : i < star ? assign_element(e, t->range, list, i)
+                   : i > star ? assign_element(e, t->range, tail, i - n)
+                              : NULL;
         if (!s || !irgen_assign_target(e, i == star ? t->a : t, s, NULL)) return false;
     }
     return tail != NULL;
@@ -74,18 +82,20 @@ static bool assign_items(emitter *e, const expr *target, sugar *s) {
     for (int i = 0; i < n; i++) {
         if (target->items.data[i]->kind != E_STARRED) continue;
         if (star >= 0) {
-            irgen_fail(e, target->items.data[i]->range, "Only one starred expression is allowed on the lhs");
+            irgen_fail(e, target->items.data[i]->range,
+                       "Only one starred expression is allowed on the lhs");
             return false;
         }
         star = i;
     }
-    if (star >= 0 && e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST) return assign_starred_list(e, target, s->value, star);
+    if (star >= 0 && e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST)
+        return assign_starred_list(e, target, s->value, star);
     sugar *parts = assign_parts(e, r, s, star < 0 ? (size_t)n : 0);
     if (!parts) return false;
     int rest = parts->nitems - (n - 1), need = star < 0 ? n : n - 1;
     if (parts->nitems < need) {
-        irgen_fail(e, r, "need %s%d values to unpack but found only %d", star < 0 ? "" : "at least ", need,
-                  parts->nitems);
+        irgen_fail(e, r, "need %s%d values to unpack but found only %d",
+                   star < 0 ? "" : "at least ", need, parts->nitems);
         return false;
     }
     if (star < 0 && parts->nitems > n) {
@@ -104,11 +114,13 @@ static bool assign_items(emitter *e, const expr *target, sugar *s) {
 
 /* Inside __init__ of a class from source an assignment to self.x declares x. */
 static bool assign_declares(const emitter *e, const type *cls) {
-    return e->scope && e->fn && e->fn->cls == cls && !strcmp(e->fn->name, "__init__") && !cls->cls->is_module &&
-           e->g->root->params.len && e->g->root->params.data[0]->type == cls;
+    return e->scope && e->fn && e->fn->cls == cls && !strcmp(e->fn->name, "__init__") &&
+           !cls->cls->is_module && e->g->root->params.len &&
+           e->g->root->params.data[0]->type == cls;
 }
 
-/* Does a value of type t hold a cls? No archive can: its code declares a class before naming it. steps: a bound. */
+/* Does a value of type t hold a cls? No archive can: its code declares a class before naming
+ * it. steps: a bound. */
 static bool assign_holds_class(const type *t, const type *cls, int *steps) {
     if (t == cls) return true;
     if (--*steps < 0) return false;
@@ -122,16 +134,17 @@ static bool assign_holds_class(const type *t, const type *cls, int *steps) {
 static bool assign_declare_attribute(emitter *e, const expr *target, type *cls, type *t) {
     if (e->g->insert_block != e->g->root) {
         irgen_fail(e, target->range,
-                  "First assignment cannot be in a control-flow block. Initialize the field at the top level "
-                  "first.");
+                   "First assignment cannot be in a control-flow block. Initialize the field at "
+                   "the top level "
+                   "first.");
         return false;
     }
     int steps = 10000;
     if (assign_holds_class(t, cls, &steps)) {
         irgen_fail(e, target->range,
-                  "Assignment to attribute '%s' cannot be of a type that contains class '%s'.\n"
-                  "Classes that recursively contain instances of themselves are not yet supported",
-                  target->name, class_name(cls));
+                   "Assignment to attribute '%s' cannot be of a type that contains class '%s'.\n"
+                   "Classes that recursively contain instances of themselves are not yet supported",
+                   target->name, class_name(cls));
         return false;
     }
     attribute a = {.name = target->name, .type = t};
@@ -152,8 +165,9 @@ static bool assign_set_property(emitter *e, const expr *target, ir_value *obj, i
         irgen_fail(e, target->range, "Tried to set read-only attribute: %s", target->name);
     else
         irgen_fail(e, target->range,
-                  "Tried to set nonexistent attribute: %s. Did you forget to initialize it in __init__()?",
-                  target->name);
+                   "Tried to set nonexistent attribute: %s. Did you forget to initialize it in "
+                   "__init__()?",
+                   target->name);
     return false;
 }
 
@@ -161,8 +175,8 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
     if (obj->type->kind != T_CLASS) {
         strbuf sb = STRBUF_INIT;
         type_print_python(obj->type, &sb);
-        irgen_fail(e, target->range, "Tried to set an attribute: %s on a non-class: %s", target->name,
-                  sb_str(&sb));
+        irgen_fail(e, target->range, "Tried to set an attribute: %s on a non-class: %s",
+                   target->name, sb_str(&sb));
         sb_free(&sb);
         return false;
     }
@@ -179,8 +193,8 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(want, &a);
         type_print_python(v->type, &b);
-        irgen_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s", sb_str(&a),
-                  sb_str(&b));
+        irgen_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s",
+                   sb_str(&a), sb_str(&b));
         if (e->scope) e->scope->ops->hint_assigned(e, obj->type, target->name, want, v->type);
         sb_free(&a);
         sb_free(&b);
@@ -198,7 +212,9 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
 static bool assign_attribute(emitter *e, const expr *target, sugar *s, type *annotated) {
     sugar *owner = irgen_sugar(e, target->a, NULL);
     if (owner && owner->kind == SUGAR_PY && owner->py) {
-        irgen_fail(e, target->range, "attribute assignment is not defined on python value of type '%s'", py_type_name(owner->py));
+        irgen_fail(e, target->range,
+                   "attribute assignment is not defined on python value of type '%s'",
+                   py_type_name(owner->py));
         return false;
     }
     ir_value *obj = owner ? irgen_as_value(e, target->a->range, owner) : NULL;
@@ -224,10 +240,12 @@ bool irgen_assign_target(emitter *e, const expr *target, sugar *s, type *annotat
     case E_SUBSCRIPT: return irgen_assign_subscript(e, target, s);
     case E_STARRED:
         irgen_fail(e, target->range,
-                  "A Starred expression may only appear on the lhs within the presence of another "
-                  "non-starred expression");
+                   "A Starred expression may only appear on the lhs within the presence of another "
+                   "non-starred expression");
         return false;
-    default: irgen_fail(e, target->range, "unexpected expression on the left-hand side"); return false;
+    default:
+        irgen_fail(e, target->range, "unexpected expression on the left-hand side");
+        return false;
     }
 }
 
@@ -243,7 +261,8 @@ static bool assign_pairwise(emitter *e, const expr *target, const expr *value) {
     return true;
 }
 
-/* a, b, c = *list, x: the list has as many elements as the other targets leave it; beyond PyTorch. */
+/* a, b, c = *list, x: the list has as many elements as the other targets leave
+ * it; beyond PyTorch. */
 static bool assign_spread(emitter *e, const expr *target, const expr *value) {
     size_t n = target->items.len, m = value->items.len, at = 0;
     VEC(sugar *) vals = {0};
@@ -259,12 +278,20 @@ static bool assign_spread(emitter *e, const expr *target, const expr *value) {
             if (!avec_push(e->scratch, &vals, s)) return diag_no_memory(e->diag), false;
             continue;
         }
-        if (list && n < m) return irgen_fail(e, it->range, "need %d values to unpack but there are more", (int)n), false;
-        if (!(list ? irgen_unpack(e, it->range, s->value, n - (m - 1), &parts, &k) : irgen_spread(e, it->range, s, &parts, &k))) return false;
+        if (list && n < m)
+            return irgen_fail(e, it->range, "need %d values to unpack but there are more", (int)n),
+                   false;
+        if (!(list ? irgen_unpack(e, it->range, s->value, n - (m - 1), &parts, &k)
+                   : irgen_spread(e, it->range, s, &parts, &k)))
+            return false;
         for (int j = 0; j < k; j++)
-            if (!avec_push(e->scratch, &vals, sugar_of_value(e, parts[j]))) return diag_no_memory(e->diag), false;
+            if (!avec_push(e->scratch, &vals, sugar_of_value(e, parts[j])))
+                return diag_no_memory(e->diag), false;
     }
-    if (vals.len != n) return irgen_fail(e, value->range, "need %d values to unpack but found %d", (int)n, (int)vals.len), false;
+    if (vals.len != n)
+        return irgen_fail(e, value->range, "need %d values to unpack but found %d", (int)n,
+                          (int)vals.len),
+               false;
     for (; at < n; at++)
         if (!irgen_assign_target(e, target->items.data[at], vals.data[at], NULL)) return false;
     return true;
@@ -289,18 +316,22 @@ bool irgen_assign(emitter *e, const stmt *st) {
     const expr *target = st->targets.data[0];
     type *t = NULL;
     if (st->type_comment && e->scope && st->targets.len == 1) { /* x = []  # type: List[int] */
-        expr text = {
-            .kind = E_STR, .range = st->range, .s = st->type_comment, .slen = strlen(st->type_comment)};
+        expr text = {.kind = E_STR,
+                     .range = st->range,
+                     .s = st->type_comment,
+                     .slen = strlen(st->type_comment)};
         if (irgen_annotation(e, &text, &t) != CTSC_OK) return false;
     } else if (st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE &&
                target->items.len == st->value->items.len && !assign_count_stars(&target->items) &&
                !assign_count_stars(&st->value->items)) {
         return assign_pairwise(e, target, st->value);
-    } else if (e->lenient && st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE && !assign_count_stars(&target->items) &&
+    } else if (e->lenient && st->targets.len == 1 && target->kind == E_TUPLE &&
+               st->value->kind == E_TUPLE && !assign_count_stars(&target->items) &&
                assign_count_stars(&st->value->items) == 1) {
         return assign_spread(e, target, st->value);
     }
-    if (st->value->kind == E_CALL && (target->kind == E_TUPLE || target->kind == E_LIST)) e->wanted.parts = (int)target->items.len;
+    if (st->value->kind == E_CALL && (target->kind == E_TUPLE || target->kind == E_LIST))
+        e->wanted.parts = (int)target->items.len;
     sugar *s = irgen_sugar(e, st->value, t ? t : assign_target_hint(e, target));
     e->wanted.parts = 0;
     if (!s) return false;
@@ -334,7 +365,7 @@ bool irgen_annotated_assign(emitter *e, const stmt *st) {
     return s && irgen_assign_target(e, st->targets.data[0], s, t);
 }
 
-/* ---- augmented assignment ---------------------------------------------------------------------- */
+/* ---- augmented assignment -------------------------------------------------------------------- */
 
 /* a op= b of an object: __iadd__ and its like, or __add__. */
 static ir_value *assign_augment_object(emitter *e, const stmt *st, ir_value *old, ir_value *rhs) {
@@ -349,8 +380,8 @@ static ir_value *assign_augment_object(emitter *e, const stmt *st, ir_value *old
     if (irgen_failed(e)) return NULL;
     if (name == plain && !irgen_find_method(e, old->type, plain))
         return irgen_fail(e, st->range,
-                         "Cannot emit %s= on an object of type '%s': it defines neither %s nor %s",
-                         operator_text(st->op), class_name(old->type), in_place, plain);
+                          "Cannot emit %s= on an object of type '%s': it defines neither %s nor %s",
+                          operator_text(st->op), class_name(old->type), in_place, plain);
     actual arg = {.value = rhs, .range = st->value->range};
     return irgen_method(e, st->range, old, name, 1, &arg);
 }
@@ -359,13 +390,17 @@ static ir_value *assign_augmented(emitter *e, const stmt *st, ir_value *old) {
     ir_value *rhs = irgen_expr(e, st->value, NULL);
     if (!rhs) return NULL;
     if (old->type->kind == T_CLASS) return assign_augment_object(e, st, old, rhs);
-    static const char *const rebinds[O_COUNT] = { /* `x |= y` gives x a new tensor in PyTorch, as `x = x | y` does */
-        [O_AND] = "aten::bitwise_and", [O_OR] = "aten::bitwise_or", [O_XOR] = "aten::bitwise_xor",
-        [O_LSHIFT] = "aten::__lshift__", [O_POW] = "aten::pow"};
+    /* `x |= y` gives x a new tensor in PyTorch, as `x = x | y` does */
+    static const char *const rebinds[O_COUNT] = {[O_AND] = "aten::bitwise_and",
+                                                 [O_OR] = "aten::bitwise_or",
+                                                 [O_XOR] = "aten::bitwise_xor",
+                                                 [O_LSHIFT] = "aten::__lshift__",
+                                                 [O_POW] = "aten::pow"};
     const char *op = old->type->kind == T_TENSOR ? rebinds[st->op] : NULL;
     if (!op) op = irgen_augmented_operator(st->op, old->type);
     if (!op)
-        return irgen_fail(e, st->range, "unsupported kind of augmented assignment: %s=", operator_text(st->op));
+        return irgen_fail(e, st->range,
+                          "unsupported kind of augmented assignment: %s=", operator_text(st->op));
     ir_value *args[] = {old, rhs};
     return irgen_builtin_values(e, st->range, op, 2, args);
 }
@@ -380,7 +415,8 @@ bool irgen_augmented_assign(emitter *e, const stmt *st) {
     }
     if (target->kind != E_ATTR) {
         irgen_fail(e, st->range,
-                  "left-hand side of augmented assignment must be a variable, an attribute or an element");
+                   "left-hand side of augmented assignment must be a variable, an attribute or an "
+                   "element");
         return false;
     }
     sugar *obj = irgen_sugar(e, target->a, NULL); /* evaluated once */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * irgen_builtin.c - what builtin names stand for: Python's builtins, math, torch, and the names that archives use.
+ * irgen_builtin.c - what builtin names stand for: Python's builtins, math, torch, and the names
+ * that archives use.
  *
- * One table says what each name is: an operator, a cast, a helper written in TorchScript, or a form whose arguments
- * are types, unevaluated, or no values (irgen_special.c). The names are Python's, with dots.
+ * One table says what each name is: an operator, a cast, a helper written in TorchScript, or a
+ * form whose arguments are types, unevaluated, or no values (irgen_special.c). The names are
+ * Python's, with dots.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/irgen/irgen_special.h"
@@ -117,7 +119,7 @@ static const builtin_row builtin_table[] = {
 };
 /* clang-format on */
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static sugar *builtin_namespace(emitter *e, const char *name) {
     sugar *s = sugar_new(e, SUGAR_NAMESPACE);
@@ -152,15 +154,27 @@ static bool builtin_known_operator(const char *op) {
     return n > 0;
 }
 
-/* torch.relu, torch.nn.functional.relu6, torch._C._nn.gelu, torch.linalg.det, torch.special.erf, torch.fft.fft, ... */
+/* torch.relu, torch.nn.functional.relu6, torch._C._nn.gelu, torch.linalg.det, torch.special.erf,
+ * torch.fft.fft, ... */
 static sugar *builtin_torch_function(emitter *e, const char *dotted) {
     static const struct { const char *prefix, *op; } spaces[] = {
-        {"torch._C._nn.", "aten::"},        {"torch._C._linalg.", "aten::"},     {"torch._C._fft.", "aten::"},
-        {"torch._C._special.", "aten::"},   {"torch._C._sparse.", "aten::"},     {"torch._C._nested.", "aten::"},
-        {"torch._C._VariableFunctions.", "aten::"}, {"torch._VF.", "aten::"},
-        {"torch.linalg.", "aten::linalg_"}, {"torch.fft.", "aten::fft_"},        {"torch.special.", "aten::builtin_"},
-        {"torch.nn.functional.", "aten::"}, {"torch.functional.", "aten::"},     {"torch.sparse.", "aten::_sparse_"},
-        {"torch._C.", "aten::"},            {"torch.", "aten::"}};
+        {"torch._C._nn.", "aten::"},
+        {"torch._C._linalg.", "aten::"},
+        {"torch._C._fft.", "aten::"},
+        {"torch._C._special.", "aten::"},
+        {"torch._C._sparse.", "aten::"},
+        {"torch._C._nested.", "aten::"},
+        {"torch._C._VariableFunctions.", "aten::"},
+        {"torch._VF.", "aten::"},
+        {"torch.linalg.", "aten::linalg_"},
+        {"torch.fft.", "aten::fft_"},
+        {"torch.special.", "aten::builtin_"},
+        {"torch.nn.functional.", "aten::"},
+        {"torch.functional.", "aten::"},
+        {"torch.sparse.", "aten::_sparse_"},
+        {"torch._C.", "aten::"},
+        {"torch.", "aten::"},
+    };
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         size_t n = strlen(spaces[i].prefix);
         if (strncmp(dotted, spaces[i].prefix, n) || strchr(dotted + n, '.')) continue;
@@ -189,7 +203,8 @@ static sugar *builtin_archive_name(emitter *e, const char *name) {
     if (!strcmp(name, "infj") || !strcmp(name, "nanj")) {
         complex_box *c = complex_new(0, *name == 'i' ? __builtin_inf() : __builtin_nan(""));
         if (!c) return diag_no_memory(e->diag), NULL;
-        return sugar_of_value(e, irgen_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL));
+        return sugar_of_value(
+            e, irgen_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL));
     }
     return NULL;
 }
@@ -205,7 +220,8 @@ sugar *irgen_builtin_name(emitter *e, const char *name) {
     return strncmp(name, "torch.", 6) ? NULL : builtin_torch_function(e, name);
 }
 
-/* A function of the layer library that compiled code calls as an operator: torch.nn.modules.utils._pair. NULL: none. */
+/* A function of the layer library that compiled code calls as an operator:
+ * torch.nn.modules.utils._pair. NULL: none. */
 sugar *irgen_builtin_of_library(emitter *e, const char *name) {
     if (strncmp(name, "torch.nn.", 9)) return NULL;
     for (size_t i = 0; i < sizeof builtin_table / sizeof *builtin_table; i++)
@@ -213,9 +229,7 @@ sugar *irgen_builtin_of_library(emitter *e, const char *name) {
     return NULL;
 }
 
-void irgen_note_library(emitter *e, const char *op) {
-    op_note_library(e->diag, op);
-}
+void irgen_note_library(emitter *e, const char *op) { op_note_library(e->diag, op); }
 
 /* torch.add -> aten::add; ops.prim.dtype -> prim::dtype */
 sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name) {
@@ -224,9 +238,13 @@ sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const
     if (!strcmp(path, "math")) {
         const char *dotted = arena_printf(e->scratch, "math.%s", name);
         for (size_t i = 0; i < sizeof builtin_table / sizeof *builtin_table; i++)
-            if (!strcmp(builtin_table[i].name, dotted)) return builtin_row_sugar(e, &builtin_table[i]);
+            if (!strcmp(builtin_table[i].name, dotted))
+                return builtin_row_sugar(e, &builtin_table[i]);
         static const struct { const char *name; double f; } constants[] = {
-            {"pi", 3.14159265358979323846}, {"e", 2.71828182845904523536}, {"tau", 6.28318530717958647692}};
+            {"pi", 3.14159265358979323846},
+            {"e", 2.71828182845904523536},
+            {"tau", 6.28318530717958647692},
+        };
         for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
             if (!strcmp(constants[i].name, name)) return builtin_float(e, constants[i].f);
         if (!strcmp(name, "inf") || !strcmp(name, "nan")) return builtin_archive_name(e, name);
@@ -237,10 +255,12 @@ sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const
     static const char *const spaces[] = {"autograd", "jit", "ops", "special", "linalg", "fft"};
     for (size_t i = 0; !strcmp(path, "torch") && i < sizeof spaces / sizeof *spaces; i++)
         if (!strcmp(name, spaces[i]))
-            return builtin_namespace(e, !strcmp(name, "ops") ? "ops" : arena_printf(e->scratch, "torch.%s", name));
+            return builtin_namespace(
+                e, !strcmp(name, "ops") ? "ops" : arena_printf(e->scratch, "torch.%s", name));
     if (irgen_admits_unknown(e)) return builtin_operator(e, op);
     const char *close[1];
-    if (op_similar(op, close, 1) == 1) irgen_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
+    if (op_similar(op, close, 1) == 1)
+        irgen_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
     else irgen_fail(e, r, "Unknown builtin op: %s", op);
     irgen_note_library(e, op);
     return NULL;

@@ -2,16 +2,17 @@
 /*
  * irgen_call.c - calls: arguments, operators, functions, methods, constructors.
  *
- * A call evaluates its callee to a sugar, then its arguments to values; match.c picks the overload. Forms whose arguments
- * are not simply values are in irgen_special.c. Nodes of a call stand at the callee's place, as in PyTorch.
+ * A call evaluates its callee to a sugar, then its arguments to values; match.c picks the overload.
+ * Forms whose arguments are not simply values are in irgen_special.c. Nodes of a call stand at the
+ * callee's place, as in PyTorch.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/irgen.h"
 #include "frontend/codeload/upgraders.h"
+#include "frontend/irgen/irgen.h"
 
 enum { CALL_MAX_FUNCTIONS = 8, CALL_MAX_OVERLOADS = 256 };
 
-/* ---- arguments -------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 typedef VEC(actual) call_actuals;
 
@@ -35,17 +36,23 @@ static bool call_starred_arguments(emitter *e, const expr *x, size_t first, call
     bool joined;
     if (!irgen_starred(e, x->range, &x->items, first, &values, &joined)) return false;
     for (size_t i = 0; i < values.len; i++)
-        if (!call_push_value(e, joined || values.len + first != x->items.len ? x->range : x->items.data[first + i]->range, values.data[i], args))
+        if (!call_push_value(e,
+                             joined || values.len + first != x->items.len
+                                 ? x->range
+                                 : x->items.data[first + i]->range,
+                             values.data[i], args))
             return false;
     return true;
 }
 
 static bool call_positional(emitter *e, const expr *x, size_t first, call_actuals *args) {
-    if (e->lenient && irgen_has_starred(&x->items, first)) return call_starred_arguments(e, x, first, args);
+    if (e->lenient && irgen_has_starred(&x->items, first))
+        return call_starred_arguments(e, x, first, args);
     for (size_t i = first; i < x->items.len; i++) {
         const expr *it = x->items.data[i];
-        bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, irgen_sugar(e, it->a, NULL), args)
-                                        : call_push_value(e, it->range, irgen_expr(e, it, NULL), args);
+        bool ok = it->kind == E_STARRED
+                      ? call_push_spread(e, it->range, irgen_sugar(e, it->a, NULL), args)
+                      : call_push_value(e, it->range, irgen_expr(e, it, NULL), args);
         if (!ok) return false;
     }
     return true;
@@ -57,8 +64,10 @@ bool irgen_arguments(emitter *e, const expr *x, size_t first, actual **out, int 
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
         if (!k->name) {
-            sugar *s = e->lenient && k->value->kind == E_NAME ? irgen_sugar(e, k->value, NULL) : NULL;
-            if (s && s->kind == SUGAR_TUPLE && !s->nitems) continue; /* **kwargs, of which there are none */
+            sugar *s = e->lenient && k->value->kind == E_NAME ? irgen_sugar(e, k->value, NULL)
+                                                              : NULL;
+            /* *kwargs, of which there are none */
+            if (s && s->kind == SUGAR_TUPLE && !s->nitems) continue;
             irgen_fail(e, k->range, "keyword-arg expansion is not supported");
             return false;
         }
@@ -80,7 +89,7 @@ static actual *call_prepend(emitter *e, actual first, int n, const actual *args)
     return all;
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* Several results become a tuple, with the names that the schema gives them. */
 static ir_value *call_pack(emitter *e, source_range r, const schema *s, node *n) {
@@ -96,13 +105,15 @@ static ir_value *call_pack(emitter *e, source_range r, const schema *s, node *n)
         types[i] = n->outputs.data[i]->type;
         named = named && names[i][0];
     }
-    return irgen_tuple(e, r, named ? type_named_tuple(NULL, NULL, k, names, types) : NULL, k, n->outputs.data);
+    return irgen_tuple(e, r, named ? type_named_tuple(NULL, NULL, k, names, types) : NULL, k,
+                       n->outputs.data);
 }
 
 static ir_value *call_insert_op(emitter *e, source_range r, const op *o, const match_result *m) {
     e->g->range = r;
     node *n = node_new_op(e->g, o, m->ninputs, m->inputs);
-    for (int i = 0; i < m->nreturns && i < (int)n->outputs.len; i++) n->outputs.data[i]->type = m->returns[i];
+    for (int i = 0; i < m->nreturns && i < (int)n->outputs.len; i++)
+        n->outputs.data[i]->type = m->returns[i];
     graph_insert(e->g, n);
     return call_pack(e, r, o->schema, n);
 }
@@ -117,7 +128,8 @@ static ir_value *call_inline(emitter *e, source_range r, function *f, const matc
 }
 
 /* An operator of an older archive. */
-static ir_value *call_upgrader(emitter *e, source_range r, function *up, int nargs, const actual *args) {
+static ir_value *call_upgrader(emitter *e, source_range r, function *up, int nargs,
+                               const actual *args) {
     const schema *s = up->schema;
     int which;
     match_result *m = match_schemas(e, r, &s, 1, nargs, args, &which);
@@ -138,8 +150,11 @@ static ir_value *call_unknown(emitter *e, source_range r, const char *name) {
         }
         sb_puts(&sb, "\nThe original call is");
     } else {
-        sb_printf(&sb, "Could not find any similar ops to %s. This op may not exist or may not be currently supported in "
-                       "TorchScript.\n", name);
+        sb_printf(&sb,
+                  "Could not find any similar ops to %s. This op may not exist or may not be "
+                  "currently supported in "
+                  "TorchScript.\n",
+                  name);
     }
     irgen_fail(e, r, "%s", sb_str(&sb));
     sb_free(&sb);
@@ -147,8 +162,10 @@ static ir_value *call_unknown(emitter *e, source_range r, const char *name) {
     return NULL;
 }
 
-ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args) {
-    bool upgrades = e->fn && !strncmp(e->fn->qualified, "__upgraders__.", 14); /* what they call is today's */
+ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs,
+                        const actual *args) {
+    /* what they call is today's */
+    bool upgrades = e->fn && !strncmp(e->fn->qualified, "__upgraders__.", 14);
     function *up = e->scope || upgrades ? NULL : upgrader_for(e->unit, e->diag, name, nargs, args);
     if (e->diag->status != CTSC_OK) return NULL;
     if (up) return call_upgrader(e, r, up, nargs, args);
@@ -158,7 +175,8 @@ ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs,
     int nf = builtin_functions(e->unit, e->diag, name, functions, CALL_MAX_FUNCTIONS);
     if (e->diag->status != CTSC_OK) return NULL;
     bool admitted = irgen_admits_unknown(e);
-    if (n + nf == 0) return admitted ? irgen_unknown(e, r, name, false, nargs, args) : call_unknown(e, r, name);
+    if (n + nf == 0)
+        return admitted ? irgen_unknown(e, r, name, false, nargs, args) : call_unknown(e, r, name);
     if (n > CALL_MAX_OVERLOADS) n = CALL_MAX_OVERLOADS;
     const schema *list[CALL_MAX_OVERLOADS + CALL_MAX_FUNCTIONS];
     for (int i = 0; i < n; i++) list[i] = ops[i]->schema;
@@ -170,7 +188,8 @@ ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs,
         return irgen_unknown(e, r, name, true, nargs, args);
     }
     if (!m) return NULL;
-    return which < n ? call_insert_op(e, r, ops[which], m) : call_inline(e, r, functions[which - n], m);
+    return which < n ? call_insert_op(e, r, ops[which], m)
+                     : call_inline(e, r, functions[which - n], m);
 }
 
 ir_value *irgen_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args) {
@@ -180,22 +199,24 @@ ir_value *irgen_overload(emitter *e, source_range r, const op *o, int nargs, con
     return m ? call_insert_op(e, r, o, m) : NULL;
 }
 
-ir_value *irgen_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *vals) {
+ir_value *irgen_builtin_values(emitter *e, source_range r, const char *name, int n,
+                               ir_value *const *vals) {
     actual args[8] = {{0}};
     for (int i = 0; i < n; i++) args[i] = (actual){NULL, vals[i], r};
     return irgen_builtin(e, r, name, n, args);
 }
 
-/* ---- functions and methods ------------------------------------------------------------------------------------ */
+/* ---- functions and methods ------------------------------------------------------------------- */
 
-/* Programs from source compile what they call at once, so that recursion is found; an archive's functions wait for their
- * first run, unless their result is not declared. */
+/* Programs from source compile what they call at once, so that recursion is found; an archive's
+ * functions wait for their first run, unless their result is not declared. */
 static bool call_compile(emitter *e, source_range r, function *f) {
     bool interface = f->cls && f->cls->kind == T_INTERFACE;
     if (interface || (f->return_declared && !e->scope)) return true;
     if (function_ensure_compiled(f, e->diag) == CTSC_OK) return true;
     if (f->state == FUNCTION_FAILED && e->scope)
-        diag_note(e->diag, r, "'%s' is being compiled since it was called from '%s'", f->name, e->fn ? e->fn->name : "");
+        diag_note(e->diag, r, "'%s' is being compiled since it was called from '%s'", f->name,
+                  e->fn ? e->fn->name : "");
     else diag_locate(e->diag, r);
     return false;
 }
@@ -208,8 +229,8 @@ static void call_note_definition(emitter *e, const function *f) {
 }
 
 /* One of several functions: of a function or method with overloads. */
-static match_result *call_match_once(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
-                                     function **out) {
+static match_result *call_match_once(emitter *e, source_range r, function *const *list, int n,
+                                     int nargs, const actual *args, function **out) {
     const schema *schemas[CALL_MAX_OVERLOADS];
     int which = 0;
     if (n > CALL_MAX_OVERLOADS) n = CALL_MAX_OVERLOADS;
@@ -223,8 +244,8 @@ static match_result *call_match_once(emitter *e, source_range r, function *const
     return m;
 }
 
-static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
-                                function **out) {
+static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs,
+                                const actual *args, function **out) {
     match_result *m = call_match_once(e, r, list, n, nargs, args, out);
     if (m || n != 1 || !e->lenient || !e->scope || e->diag->status != CTSC_FAILED) return m;
     function *other = e->scope->ops->specialized(e, list[0], nargs, args);
@@ -233,9 +254,11 @@ static match_result *call_match(emitter *e, source_range r, function *const *lis
     return call_match_once(e, r, &other, 1, nargs, args, out);
 }
 
-static ir_value *call_function_node(emitter *e, source_range r, function *f, const match_result *m) {
+static ir_value *call_function_node(emitter *e, source_range r, function *f,
+                                    const match_result *m) {
     e->g->range = (source_range){0}; /* the function's name stands for no node of its own */
-    ir_value *fv = irgen_constant_take(e, (value){.tag = V_FUNCTION, .u.function = f}, TYPE_FUNCTION);
+    ir_value *fv = irgen_constant_take(e, (value){.tag = V_FUNCTION, .u.function = f},
+                                       TYPE_FUNCTION);
     e->g->range = r;
     if (!fv) return NULL;
     if (fv->def) node_set_str(fv->def, "name", f->name);
@@ -246,18 +269,20 @@ static ir_value *call_function_node(emitter *e, source_range r, function *f, con
     return n->outputs.data[0];
 }
 
-static ir_value *call_functions(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args) {
+static ir_value *call_functions(emitter *e, source_range r, function *const *list, int n, int nargs,
+                                const actual *args) {
     function *f = NULL;
     match_result *m = call_match(e, r, list, n, nargs, args, &f);
     return m ? call_function_node(e, r, f, m) : NULL;
 }
 
-ir_value *irgen_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args) {
+ir_value *irgen_function_call(emitter *e, source_range r, function *f, int nargs,
+                              const actual *args) {
     return call_functions(e, r, &f, 1, nargs, args);
 }
 
-static ir_value *call_methods(emitter *e, source_range r, ir_value *self, function *const *list, int n, int nargs,
-                              const actual *args) {
+static ir_value *call_methods(emitter *e, source_range r, ir_value *self, function *const *list,
+                              int n, int nargs, const actual *args) {
     function *f = NULL;
     actual *all = call_prepend(e, (actual){NULL, self, r}, nargs, args);
     match_result *m = all ? call_match(e, r, list, n, nargs + 1, all, &f) : NULL;
@@ -276,18 +301,20 @@ function *irgen_find_method(emitter *e, type *cls, const char *name) {
     return f || !e->scope || cls->kind != T_CLASS ? f : e->scope->ops->method(e, cls, name);
 }
 
-ir_value *irgen_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args) {
+ir_value *irgen_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs,
+                       const actual *args) {
     function *f = irgen_find_method(e, self->type, name);
     if (irgen_failed(e)) return NULL;
     if (f) return call_methods(e, r, self, &f, 1, nargs, args);
-    sugar *found = irgen_attribute(e, r, sugar_of_value(e, self), name); /* overloads; or its error */
+    /* overloads; or its error */
+    sugar *found = irgen_attribute(e, r, sugar_of_value(e, self), name);
     if (found && found->kind == SUGAR_METHOD && !found->nitems)
         return irgen_fail(e, r, "'%s' has no method '%s'", class_name(self->type), name);
     sugar *out = found ? irgen_call_sugar(e, r, found, nargs, args, NULL) : NULL;
     return out ? irgen_as_value(e, r, out) : NULL;
 }
 
-/* ---- constructors ---------------------------------------------------------------------------------------------- */
+/* ---- constructors ---------------------------------------------------------------------------- */
 
 static sugar *call_named_tuple(emitter *e, source_range r, type *t, int nargs, const actual *args) {
     schema s = {.name = t->name ? t->name : "", .overload = "", .nargs = t->nelems};
@@ -330,11 +357,12 @@ static sugar *call_class(emitter *e, source_range r, type *t, int nargs, const a
     return sugar_of_value(e, self);
 }
 
-/* ---- objects that are called -------------------------------------------------------------------------------------- */
+/* ---- objects that are called ----------------------------------------------------------------- */
 
 /* A module with hooks: the pre-hooks may replace the arguments, the hooks the result.
  *     before: m(x)    after: a = (x,); a = pre(m, a); y = m.forward(*a); y = hook(m, a, y) */
-static sugar *call_hooked(emitter *e, source_range r, ir_value *self, int nargs, const actual *args) {
+static sugar *call_hooked(emitter *e, source_range r, ir_value *self, int nargs,
+                          const actual *args) {
     const class_info *c = self->type->cls;
     ir_value **in = arena_array(e->scratch, ir_value *, nargs + 1), **parts = NULL;
     actual *pos = arena_array(e->scratch, actual, nargs + 1);
@@ -367,7 +395,8 @@ static sugar *call_hooked(emitter *e, source_range r, ir_value *self, int nargs,
     return sugar_of_value(e, out);
 }
 
-static sugar *call_object(emitter *e, source_range r, ir_value *self, int nargs, const actual *args) {
+static sugar *call_object(emitter *e, source_range r, ir_value *self, int nargs,
+                          const actual *args) {
     type *t = self->type;
     if (t->kind != T_CLASS && t->kind != T_INTERFACE) {
         strbuf sb = STRBUF_INIT;
@@ -376,13 +405,14 @@ static sugar *call_object(emitter *e, source_range r, ir_value *self, int nargs,
         sb_free(&sb);
         return NULL;
     }
-    if (!t->cls->is_module) return sugar_of_value(e, irgen_method(e, r, self, "__call__", nargs, args));
+    if (!t->cls->is_module)
+        return sugar_of_value(e, irgen_method(e, r, self, "__call__", nargs, args));
     if (t->kind == T_CLASS && (t->cls->forward_hooks.len || t->cls->forward_pre_hooks.len))
         return call_hooked(e, r, self, nargs, args);
     return sugar_of_value(e, irgen_method(e, r, self, "forward", nargs, args));
 }
 
-/* ---- fork ------------------------------------------------------------------------------------------------------------ */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* v inside the subgraph: a parameter, fed by an input of the fork. */
 static ir_value *call_fork_capture(emitter *inner, node *fork, ir_value *v) {
@@ -394,7 +424,8 @@ static ir_value *call_fork_capture(emitter *inner, node *fork, ir_value *v) {
     return p;
 }
 
-ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args) {
+ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs,
+                          const actual *args) {
     graph *g = graph_new();
     actual *inside = arena_array(e->scratch, actual, nargs + 1);
     if (!g || !inside) {
@@ -402,7 +433,12 @@ ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, 
         return diag_no_memory(e->diag), NULL;
     }
     node *fork = node_new(e->g, N_FORK, 0, NULL, 1);
-    emitter inner = {.unit = e->unit, .fn = e->fn, .g = g, .diag = e->diag, .scratch = e->scratch, .scope = e->scope,
+    emitter inner = {.unit = e->unit,
+                     .fn = e->fn,
+                     .g = g,
+                     .diag = e->diag,
+                     .scratch = e->scratch,
+                     .scope = e->scope,
                      .depth = e->depth};
     irgen_push_frame(&inner, g->root);
     graph_set_insert(g, g->root, NULL);
@@ -427,7 +463,7 @@ ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, 
     return fork->outputs.data[0];
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 static function **call_overloads(emitter *e, const sugar *s, int *n) {
     *n = s->nitems;
@@ -442,14 +478,18 @@ static sugar *call_callable(emitter *e, source_range r, sugar *s, int nargs, con
     int n = 1;
     function **list = s->nitems ? call_overloads(e, s, &n) : &s->fn;
     if (!list) return NULL;
-    if (s->kind == SUGAR_FUNCTION) return sugar_of_value(e, call_functions(e, r, list, n, nargs, args));
-    if (s->nitems && list[0]) return sugar_of_value(e, call_methods(e, r, s->value, list, n, nargs, args));
+    if (s->kind == SUGAR_FUNCTION)
+        return sugar_of_value(e, call_functions(e, r, list, n, nargs, args));
+    if (s->nitems && list[0])
+        return sugar_of_value(e, call_methods(e, r, s->value, list, n, nargs, args));
     return sugar_of_value(e, irgen_method(e, r, s->value, s->name, nargs, args));
 }
 
 /* A part of a Sequential */
-static sugar *call_chain(emitter *e, source_range r, const sugar *s, int nargs, const actual *args) {
-    if (nargs != 1 || args[0].name) return irgen_fail(e, r, "a part of a Sequential takes one argument"), NULL;
+static sugar *call_chain(emitter *e, source_range r, const sugar *s, int nargs,
+                         const actual *args) {
+    if (nargs != 1 || args[0].name)
+        return irgen_fail(e, r, "a part of a Sequential takes one argument"), NULL;
     actual arg = args[0];
     for (int i = 0; i < s->nitems; i++) {
         sugar *out = irgen_call_sugar(e, r, s->items[i], 1, &arg, NULL);
@@ -459,7 +499,8 @@ static sugar *call_chain(emitter *e, source_range r, const sugar *s, int nargs, 
     return sugar_of_value(e, arg.value);
 }
 
-sugar *irgen_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const actual *args, type *hint) {
+sugar *irgen_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const actual *args,
+                        type *hint) {
     (void)hint;
     switch (s->kind) {
     case SUGAR_BUILTIN: {
@@ -471,7 +512,9 @@ sugar *irgen_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const a
     case SUGAR_METHOD: return call_callable(e, r, s, nargs, args);
     case SUGAR_CLASS: return call_class(e, r, s->type, nargs, args);
     case SUGAR_VALUE: return call_object(e, r, s->value, nargs, args);
-    case SUGAR_QUALIFIED: irgen_fail(e, r, "Unknown type name or function '%s'", s->name); return NULL;
+    case SUGAR_QUALIFIED:
+        irgen_fail(e, r, "Unknown type name or function '%s'", s->name);
+        return NULL;
     case SUGAR_TUPLE:
         if (s->chain) return call_chain(e, r, s, nargs, args);
         /* fallthrough */
@@ -495,7 +538,8 @@ static ir_value *call_raise(emitter *e, const expr *x) {
 }
 
 /* The only calls that ask what is wanted of them. */
-static sugar *call_wanted(emitter *e, const expr *x, sugar *callee, int n, const actual *args, type *hint, int parts) {
+static sugar *call_wanted(emitter *e, const expr *x, sugar *callee, int n, const actual *args,
+                          type *hint, int parts) {
     e->wanted.type = hint;
     e->wanted.parts = parts;
     sugar *out = irgen_call_sugar(e, x->a->range, callee, n, args, hint);
@@ -513,9 +557,12 @@ sugar *irgen_call(emitter *e, const expr *x, type *hint) {
     if (!callee) return NULL;
     if (callee->kind == SUGAR_SPECIAL) return irgen_special_call(e, x, callee, hint);
     if (callee->kind == SUGAR_PY) return e->scope->ops->call(e, x, callee, hint);
-    if (callee->kind == SUGAR_NEW) return sugar_of_value(e, call_create(e, x->a->range, callee->type)); /* C.__new__(C) */
+    /* C.__new__(C) */
+    if (callee->kind == SUGAR_NEW)
+        return sugar_of_value(e, call_create(e, x->a->range, callee->type));
     if (callee->kind == SUGAR_BUILTIN) {
-        if (!strcmp(callee->name, "prim::RaiseException")) return sugar_of_value(e, call_raise(e, x));
+        if (!strcmp(callee->name, "prim::RaiseException"))
+            return sugar_of_value(e, call_raise(e, x));
         if (callee->value && !strcmp(callee->name, "aten::format"))
             return sugar_of_value(e, irgen_str_format(e, x, callee->value));
     }

@@ -2,8 +2,9 @@
 /*
  * irgen_expr.c - expressions: operators, literals, and which file handles what.
  *
- * Every expression evaluates to a sugar (irgen.h); where a value is needed, irgen_as_value makes one of it or explains why
- * there is none. Names, conditions, subscripts, calls and formatted strings have files of their own.
+ * Every expression evaluates to a sugar (irgen.h); where a value is needed, irgen_as_value makes
+ * one of it or explains why there is none. Names, conditions, subscripts, calls and formatted
+ * strings have files of their own.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/irgen/irgen.h"
@@ -34,9 +35,9 @@ sugar *sugar_of_value(emitter *e, ir_value *v) {
 /* What PyTorch calls a builtin that is not called. */
 static const char *expr_special_text(const char *name) {
     static const struct { const char *name, *text; } table[] = {
-        {"aten::len", "__len__"}, {"aten::hex", "__hex__"}, {"aten::oct", "__oct__"}, {"aten::round", "__round__"},
-        {"int", "__int__"},       {"float", "__float__"},   {"bool", "__bool__"},     {"str", "__str__"},
-        {"complex", "__complex__"}};
+        {"aten::len", "__len__"},     {"aten::hex", "__hex__"}, {"aten::oct", "__oct__"},
+        {"aten::round", "__round__"}, {"int", "__int__"},       {"float", "__float__"},
+        {"bool", "__bool__"},         {"str", "__str__"},       {"complex", "__complex__"}};
     if (!name) return "special form";
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(table[i].name, name)) return table[i].text;
@@ -85,7 +86,6 @@ static ir_value *expr_function_value(emitter *e, function *f) {
     return c;
 }
 
-
 ir_value *irgen_as_value(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_VALUE) return s->value;
     if (s->kind == SUGAR_FUNCTION && !s->nitems) return expr_function_value(e, s->fn);
@@ -102,9 +102,12 @@ ir_value *irgen_as_value(emitter *e, source_range r, sugar *s) {
         sugar *made = e->scope->ops->object(e, r, s->py);
         if (irgen_failed(e)) return NULL;
         if (made && made->kind == SUGAR_VALUE) return made->value;
-        return irgen_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? "
-                               "If so, please consider passing it in as an argument or use a local varible instead.",
-                         py_type_name(s->py));
+        return irgen_fail(
+            e, r,
+            "python value of type '%s' cannot be used as a value. Perhaps it is a closed over "
+            "global variable? "
+            "If so, please consider passing it in as an argument or use a local varible instead.",
+            py_type_name(s->py));
     }
     return irgen_fail(e, r, "%s cannot be used as a value", sugar_kind_text(s));
 }
@@ -129,10 +132,12 @@ ir_value *irgen_tuple(emitter *e, source_range r, type *t, int n, ir_value *cons
     return nd->outputs.data[0];
 }
 
-bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n) {
+bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out,
+                  int *n) {
     type *t = v->type;
     e->g->range = r;
-    if (t->kind == T_TUPLE && v->def && v->def->kind == N_TUPLE_CONSTRUCT) { /* just made: its parts are at hand */
+    /* just made: its parts are at hand */
+    if (t->kind == T_TUPLE && v->def && v->def->kind == N_TUPLE_CONSTRUCT) {
         *out = v->def->inputs.data;
         *n = (int)v->def->inputs.len;
         return true;
@@ -158,32 +163,46 @@ bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_v
     return false;
 }
 
-/* ---- operators ---------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static const struct { const char *op, *magic, *reflected; } expr_operators[O_COUNT] = {
-    [O_ADD] = {"aten::add", "__add__", "__radd__"},      [O_SUB] = {"aten::sub", "__sub__", "__rsub__"},
-    [O_MUL] = {"aten::mul", "__mul__", "__rmul__"},      [O_DIV] = {"aten::div", "__truediv__", "__rtruediv__"},
+    [O_ADD] = {"aten::add", "__add__", "__radd__"},
+    [O_SUB] = {"aten::sub", "__sub__", "__rsub__"},
+    [O_MUL] = {"aten::mul", "__mul__", "__rmul__"},
+    [O_DIV] = {"aten::div", "__truediv__", "__rtruediv__"},
     [O_FLOORDIV] = {"aten::floordiv", "__floordiv__", "__rfloordiv__"},
-    [O_MOD] = {"aten::remainder", "__mod__", "__rmod__"}, [O_POW] = {"aten::pow", "__pow__", "__rpow__"},
+    [O_MOD] = {"aten::remainder", "__mod__", "__rmod__"},
+    [O_POW] = {"aten::pow", "__pow__", "__rpow__"},
     [O_MATMUL] = {"aten::matmul", "__matmul__", "__rmatmul__"},
-    [O_AND] = {"aten::__and__", "__and__", "__rand__"},  [O_OR] = {"aten::__or__", "__or__", "__ror__"},
+    [O_AND] = {"aten::__and__", "__and__", "__rand__"},
+    [O_OR] = {"aten::__or__", "__or__", "__ror__"},
     [O_XOR] = {"aten::__xor__", "__xor__", "__rxor__"},
     [O_LSHIFT] = {"aten::__lshift__", "__lshift__", "__rlshift__"},
     [O_RSHIFT] = {"aten::__rshift__", "__rshift__", "__rrshift__"},
-    [O_EQ] = {"aten::eq", "__eq__", "__eq__"},           [O_NE] = {"aten::ne", "__ne__", "__ne__"},
-    [O_LT] = {"aten::lt", "__lt__", "__gt__"},           [O_LE] = {"aten::le", "__le__", "__ge__"},
-    [O_GT] = {"aten::gt", "__gt__", "__lt__"},           [O_GE] = {"aten::ge", "__ge__", "__le__"},
-    [O_IS] = {"aten::__is__"},                           [O_ISNOT] = {"aten::__isnot__"},
-    [O_NEG] = {"aten::neg", "__neg__"},                  [O_INVERT] = {"aten::bitwise_not", "__invert__"},
+    [O_EQ] = {"aten::eq", "__eq__", "__eq__"},
+    [O_NE] = {"aten::ne", "__ne__", "__ne__"},
+    [O_LT] = {"aten::lt", "__lt__", "__gt__"},
+    [O_LE] = {"aten::le", "__le__", "__ge__"},
+    [O_GT] = {"aten::gt", "__gt__", "__lt__"},
+    [O_GE] = {"aten::ge", "__ge__", "__le__"},
+    [O_IS] = {"aten::__is__"},
+    [O_ISNOT] = {"aten::__isnot__"},
+    [O_NEG] = {"aten::neg", "__neg__"},
+    [O_INVERT] = {"aten::bitwise_not", "__invert__"},
 };
 
 /* a op= b: {in place on tensors and lists, otherwise} */
 static const struct { const char *inplace, *plain; } expr_augmented[O_COUNT] = {
-    [O_ADD] = {"aten::add_", "aten::add"},           [O_SUB] = {"aten::sub_", "aten::sub"},
-    [O_MUL] = {"aten::mul_", "aten::mul"},           [O_DIV] = {"aten::div_", "aten::div"},
-    [O_MOD] = {"aten::fmod_", "aten::fmod"},         [O_POW] = {"aten::pow_", "aten::pow"},
-    [O_AND] = {"aten::__iand__", "aten::__and__"},   [O_OR] = {"aten::__ior__", "aten::__or__"},
-    [O_XOR] = {"aten::__ixor__", "aten::__xor__"},   [O_LSHIFT] = {"aten::__ilshift__", "aten::__lshift__"},
+    [O_ADD] = {"aten::add_", "aten::add"},
+    [O_SUB] = {"aten::sub_", "aten::sub"},
+    [O_MUL] = {"aten::mul_", "aten::mul"},
+    [O_DIV] = {"aten::div_", "aten::div"},
+    [O_MOD] = {"aten::fmod_", "aten::fmod"},
+    [O_POW] = {"aten::pow_", "aten::pow"},
+    [O_AND] = {"aten::__iand__", "aten::__and__"},
+    [O_OR] = {"aten::__ior__", "aten::__or__"},
+    [O_XOR] = {"aten::__ixor__", "aten::__xor__"},
+    [O_LSHIFT] = {"aten::__ilshift__", "aten::__lshift__"},
     [O_RSHIFT] = {"aten::__irshift__", "aten::__rshift__"},
     [O_FLOORDIV] = {"aten::floor_divide_", "aten::floordiv"},
     [O_MATMUL] = {NULL, "aten::matmul"},
@@ -195,19 +214,23 @@ const char *irgen_augmented_operator(operator_kind op, const type *t) {
     return mutable && inplace ? inplace : expr_augmented[op].plain;
 }
 
-static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_value *item, ir_value *in) {
+static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_value *item,
+                               ir_value *in) {
     ir_value *args[] = {in, item}, *v;
     actual arg = {NULL, item, r};
     if (in->type->kind == T_CLASS && in->type->cls->is_module && e->scope) {
-        /* A key that a ModuleDict lacks: known, so that a branch that takes it is never looked at. */
+        /* A key that a ModuleDict lacks: known, so that a branch that takes it is
+         * never looked at. */
         sugar *keys = e->scope->ops->sequence(e, r, in);
         value want = value_none(), have = value_none();
         bool found = false;
         if (!keys && irgen_failed(e)) return NULL;
         if (keys && ir_value_constant(item, &want) && want.tag == V_STR) {
             for (int i = 0; i < keys->nitems; i++)
-                found = found || (keys->items[i]->kind == SUGAR_VALUE && ir_value_constant(keys->items[i]->value, &have) &&
-                                  have.tag == V_STR && !strcmp(have.u.str->bytes, want.u.str->bytes));
+                found = found ||
+                        (keys->items[i]->kind == SUGAR_VALUE &&
+                         ir_value_constant(keys->items[i]->value, &have) && have.tag == V_STR &&
+                         !strcmp(have.u.str->bytes, want.u.str->bytes));
             e->g->range = r;
             if (!found || !irgen_find_method(e, in->type, "__contains__"))
                 return irgen_failed(e) ? NULL : graph_constant_bool(e->g, found == (op == O_IN));
@@ -240,7 +263,8 @@ static bool expr_compares_elements(const type *a, const type *b) {
     return false;
 }
 
-static ir_value *expr_compare_elements(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
+static ir_value *expr_compare_elements(emitter *e, source_range r, operator_kind op, ir_value *a,
+                                       ir_value *b) {
     ir_value **pa, **pb, *all = NULL;
     int na, nb;
     e->g->range = r;
@@ -251,7 +275,9 @@ static ir_value *expr_compare_elements(emitter *e, source_range r, operator_kind
         if (one) one = irgen_truth(e, r, one);
         ir_value *two[] = {all, one};
         if (!one) return NULL;
-        all = all ? irgen_builtin_values(e, r, op == O_EQ ? "aten::__and__" : "aten::__or__", 2, two) : one;
+        all = all ? irgen_builtin_values(e, r, op == O_EQ ? "aten::__and__" : "aten::__or__", 2,
+                                         two)
+                  : one;
         if (!all) return NULL;
     }
     return all ? all : graph_constant_bool(e->g, op == O_EQ);
@@ -267,7 +293,8 @@ static ir_value *expr_repeat_string(emitter *e, source_range r, ir_value *s, ir_
     return irgen_builtin_values(e, r, "aten::join", 2, join);
 }
 
-ir_value *irgen_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
+ir_value *irgen_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a,
+                              ir_value *b) {
     ir_value *args[] = {a, b};
     type_kind ka = a->type->kind, kb = b->type->kind;
     if (op == O_IN || op == O_NOTIN) return expr_contains(e, r, op, a, b);
@@ -305,14 +332,17 @@ static bool expr_literal_number(const expr *x) {
 static ir_value *expr_unary(emitter *e, const expr *x) {
     source_range r = x->range;
     e->g->range = r;
-    if (x->op == O_NEG && x->a->kind == E_INT) return irgen_constant_take(e, value_int((int64_t)(0 - (uint64_t)x->a->i)), NULL);
-    if (x->op == O_NEG && x->a->kind == E_FLOAT) return irgen_constant_take(e, value_float(-x->a->f), NULL);
+    if (x->op == O_NEG && x->a->kind == E_INT)
+        return irgen_constant_take(e, value_int((int64_t)(0 - (uint64_t)x->a->i)), NULL);
+    if (x->op == O_NEG && x->a->kind == E_FLOAT)
+        return irgen_constant_take(e, value_float(-x->a->f), NULL);
     ir_value *a = irgen_expr(e, x->a, NULL);
     if (!a || (x->op == O_POS && expr_literal_number(x->a))) return a;
     type_kind k = a->type->kind;
     if (x->op == O_POS) {
         if (k == T_CLASS) return irgen_method(e, r, a, "__pos__", 0, NULL);
-        if (k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_COMPLEX || k == T_NUMBER) return a;
+        if (k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_COMPLEX || k == T_NUMBER)
+            return a;
         return irgen_fail(e, r, "bad operand type for unary +");
     }
     if (k == T_CLASS) return irgen_method(e, r, a, expr_operators[x->op].magic, 0, NULL);
@@ -323,7 +353,7 @@ static ir_value *expr_unary(emitter *e, const expr *x) {
     return irgen_builtin_values(e, r, expr_operators[x->op].op, 1, &a);
 }
 
-/* ---- conditions as values --------------------------------------------------------------------------------------- */
+/* ---- conditions as values -------------------------------------------------------------------- */
 
 ir_value *irgen_truth(emitter *e, source_range r, ir_value *v) {
     type_kind k = v->type->kind;
@@ -357,7 +387,8 @@ static expr *expr_unchain(emitter *e, const expr *x) {
         expr *one = arena_new(e->scratch, expr);
         one->kind = E_COMPARE;
         one->op = x->ops.data[i];
-        one->range = (source_range){x->range.src, x->items.data[i]->range.begin, x->items.data[i + 1]->range.end};
+        one->range = (source_range){x->range.src, x->items.data[i]->range.begin,
+                                    x->items.data[i + 1]->range.end};
         one->a = x->items.data[i];
         one->b = x->items.data[i + 1];
         if (!all) {
@@ -376,7 +407,8 @@ static expr *expr_unchain(emitter *e, const expr *x) {
 }
 
 /* One arm of a conditional expression, with what the condition says of types there. */
-static ir_value *expr_arm(emitter *e, block *b, const expr *x, const refinement *learnt, type *hint) {
+static ir_value *expr_arm(emitter *e, block *b, const expr *x, const refinement *learnt,
+                          type *hint) {
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, b, NULL);
@@ -409,7 +441,9 @@ static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(t->type, &a);
         type_print_python(f->type, &b);
-        irgen_fail(e, x->range, "if-expression's true branch has type %s but false branch has type %s", sb_str(&a), sb_str(&b));
+        irgen_fail(e, x->range,
+                   "if-expression's true branch has type %s but false branch has type %s",
+                   sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return NULL;
@@ -419,10 +453,12 @@ static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
     return node_add_output(n, u);
 }
 
-/* ---- literals ---------------------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
-/* The values of a list's or tuple's elements, starred ones spread out. hint: of each element, by position if it is a tuple's. */
-static ir_value **expr_items(emitter *e, const expr_list *xs, type *hint, bool by_position, int *n) {
+/* The values of a list's or tuple's elements, starred ones spread out. hint: of each element, by
+ * position if it is a tuple's. */
+static ir_value **expr_items(emitter *e, const expr_list *xs, type *hint, bool by_position,
+                             int *n) {
     VEC(ir_value *) vals = {0};
     for (size_t i = 0; i < xs->len; i++) {
         const expr *x = xs->data[i];
@@ -458,7 +494,8 @@ static ir_value *expr_as_hinted(emitter *e, ir_value *v, type *hint) {
     return n->outputs.data[0];
 }
 
-/* The type within a hint that a literal of this kind has: T of Optional[T], the only such member of a Union. */
+/* The type within a hint that a literal of this kind has: T of Optional[T], the only such
+ * member of a Union. */
 static type *expr_literal_hint(type *hint, type_kind kind) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind == T_UNION) {
@@ -473,7 +510,8 @@ static type *expr_literal_hint(type *hint, type_kind kind) {
     return hint && hint->kind == kind ? hint : NULL;
 }
 
-/* A display with starred elements, beyond what PyTorch takes: a list where the number of elements is not known. */
+/* A display with starred elements, beyond what PyTorch takes: a list where the number of
+ * elements is not known. */
 static ir_value *expr_starred_literal(emitter *e, const expr *x) {
     value_vector v = {0};
     bool joined;
@@ -500,8 +538,9 @@ static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
         type_print_python(want, &a);
         type_print_python(expr_unify_list(n, v), &b);
         irgen_fail(e, x->range,
-                  "List type annotation `%s` did not match the types of the given list elements, which were unified to %s",
-                  sb_str(&a), sb_str(&b));
+                   "List type annotation `%s` did not match the types of the given list elements, "
+                   "which were unified to %s",
+                   sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return NULL;
@@ -517,8 +556,8 @@ static ir_value *expr_tuple_literal(emitter *e, const expr *x, type *hint) {
     return v ? irgen_tuple(e, x->range, NULL, n, v) : NULL;
 }
 
-static ir_value *expr_fail_types(emitter *e, source_range r, const char *before, const type *a, const char *between,
-                                 const type *b, const char *after) {
+static ir_value *expr_fail_types(emitter *e, source_range r, const char *before, const type *a,
+                                 const char *between, const type *b, const char *after) {
     strbuf ta = STRBUF_INIT, tb = STRBUF_INIT;
     type_print_python(a, &ta);
     type_print_python(b, &tb);
@@ -535,12 +574,16 @@ static type *expr_dict_type(emitter *e, const expr *x, type *want, size_t n, ir_
     for (size_t i = 0; i < n; i++) {
         source_range at = x->keys.data[i]->range;
         if (!type_is_subtype(in[2 * i]->type, kt))
-            return expr_fail_types(e, at, "Dict keys must contain only a single type. Expected: ", kt, " but found ",
-                                   in[2 * i]->type, " instead"), NULL;
+            return expr_fail_types(e, at,
+                                   "Dict keys must contain only a single type. Expected: ", kt,
+                                   " but found ", in[2 * i]->type, " instead"),
+                   NULL;
         if (!want) vt = type_unify(vt, in[2 * i + 1]->type, true);
         else if (!type_is_subtype(in[2 * i + 1]->type, vt))
             return expr_fail_types(e, x->range, "Type annotation was inferred to be `", want,
-                                   "`, but the type of values given by the dict literal is ", in[2 * i + 1]->type, ""), NULL;
+                                   "`, but the type of values given by the dict literal is ",
+                                   in[2 * i + 1]->type, ""),
+                   NULL;
     }
     return want ? want : type_dict(kt, vt);
 }
@@ -551,7 +594,9 @@ static ir_value *expr_dict_literal(emitter *e, const expr *x, type *hint) {
     ir_value **in = arena_array(e->scratch, ir_value *, 2 * n + 1);
     if (!in) return diag_no_memory(e->diag), NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!x->keys.data[i]) return irgen_fail(e, x->range, "dictionaries cannot be unpacked into a dictionary literal");
+        if (!x->keys.data[i])
+            return irgen_fail(e, x->range,
+                              "dictionaries cannot be unpacked into a dictionary literal");
         ir_value *k = irgen_expr(e, x->keys.data[i], want ? want->elems[0] : NULL);
         ir_value *v = k ? irgen_expr(e, x->items.data[i], want ? want->elems[1] : NULL) : NULL;
         if (v && want) v = match_convert(e, x->range, want->elems[1], v, false);
@@ -573,16 +618,19 @@ static ir_value *expr_walrus(emitter *e, const expr *x, type *hint) {
     return v && irgen_set_value(e, x->range, x->name, v) ? v : NULL;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 static ir_value *expr_refused(emitter *e, const expr *x) {
     static const struct { expr_kind kind; const char *what; } names[] = {
         {E_LAMBDA, "Lambda"}, {E_SET, "Set"},         {E_SET_COMP, "SetComp"},
         {E_YIELD, "Yield"},   {E_STARRED, "Starred"}, {E_YIELD_FROM, "YieldFrom"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].kind == x->kind) return irgen_fail(e, x->range, "%s aren't supported", names[i].what);
-    if (x->kind == E_UNPACK) return irgen_fail(e, x->range, "Dict expansion (e.g. `{**dict}`) is not supported");
-    if (x->kind == E_UNSUPPORTED) return irgen_fail(e, x->range, "%s", x->s); /* no part of the language, as try is none */
+        if (names[i].kind == x->kind)
+            return irgen_fail(e, x->range, "%s aren't supported", names[i].what);
+    if (x->kind == E_UNPACK)
+        return irgen_fail(e, x->range, "Dict expansion (e.g. `{**dict}`) is not supported");
+    /* no part of the language, as try is none */
+    if (x->kind == E_UNSUPPORTED) return irgen_fail(e, x->range, "%s", x->s);
     diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "this expression is not supported");
     return NULL;
 }

@@ -2,15 +2,16 @@
 /*
  * irgen_format.c - text made of values: f-strings, "...".format(...), "..." % ...
  *
- * PyTorch has aten::format, which fills "{}" fields in turn, and aten::percentFormat, whose specifiers have no flags, width or
- * precision. What goes beyond is resolved while compiling: fields are numbered, and a value with a format spec becomes a
- * string by operators and helpers (builtin_functions.c) whose result is Python's to the letter. What they cannot say exactly is
+ * PyTorch has aten::format, which fills "{}" fields in turn, and aten::percentFormat, whose
+ * specifiers have no flags, width or precision. What goes beyond is resolved while compiling:
+ * fields are numbered, and a value with a format spec becomes a string by operators and helpers
+ * (builtin_functions.c) whose result is Python's to the letter. What they cannot say exactly is
  * refused. An archive's code is left as it is: PyTorch has resolved it already.
  * Tests: tests/lang
  */
 #include "frontend/irgen/irgen.h"
 
-/* ---- a text with fields --------------------------------------------------------------------------------------- */
+/* ---- a text with fields ---------------------------------------------------------------------- */
 
 typedef struct format_text {
     strbuf text; /* with {} for each value */
@@ -26,7 +27,8 @@ static void format_add_value(emitter *e, format_text *f, ir_value *v, source_ran
 }
 
 /* A literal part. Where it reads {}, that is a value itself. */
-static void format_add_literal(emitter *e, format_text *f, const char *s, size_t n, source_range r) {
+static void format_add_literal(emitter *e, format_text *f, const char *s, size_t n,
+                               source_range r) {
     for (size_t i = 0; i < n; i++) {
         if (s[i] == '}' && f->open && f->text.len) {
             f->text.len--;
@@ -54,7 +56,7 @@ static ir_value *format_finish(emitter *e, format_text *f, source_range r) {
     return out;
 }
 
-/* ---- format specs ------------------------------------------------------------------------------------------------ */
+/* ---- format specs ---------------------------------------------------------------------------- */
 
 /* [[fill]align][sign][#][0][width][grouping][.precision][type] */
 typedef struct format_spec {
@@ -106,7 +108,8 @@ static bool format_parse_spec(const char *s, size_t n, format_spec *f) {
 static ir_value *format_refuse(emitter *e, source_range r, const char *spec, const type *t) {
     strbuf sb = STRBUF_INIT;
     type_print_python(t, &sb);
-    diag_fail_at(e->diag, CTSC_UNSUPPORTED, r, "the format '%s' of a value of type %s is not supported", spec, sb_str(&sb));
+    diag_fail_at(e->diag, CTSC_UNSUPPORTED, r,
+                 "the format '%s' of a value of type %s is not supported", spec, sb_str(&sb));
     sb_free(&sb);
     return NULL;
 }
@@ -115,7 +118,8 @@ static ir_value *format_str_constant(emitter *e, const char *s) {
     return graph_constant_str(e->g, s, strlen(s));
 }
 
-static ir_value *format_helper(emitter *e, source_range r, const char *name, int n, ir_value *const *vals) {
+static ir_value *format_helper(emitter *e, source_range r, const char *name, int n,
+                               ir_value *const *vals) {
     function *f = builtin_helper(e->unit, e->diag, name);
     actual args[4] = {{0}};
     for (int i = 0; i < n; i++) args[i] = (actual){NULL, vals[i], r};
@@ -139,14 +143,18 @@ static ir_value *format_base(emitter *e, source_range r, const format_spec *f, i
     const char *op = f->type == 'b' ? "aten::bin" : f->type == 'o' ? "aten::oct" : "aten::hex";
     ir_value *text = irgen_builtin_values(e, r, op, 1, &v);
     if (text && !f->alternate) {
-        ir_value *args[] = {text, format_str_constant(e, f->type == 'b' ? "0b" : f->type == 'o' ? "0o" : "0x"),
+        ir_value *args[] = {text,
+                            format_str_constant(e, f->type == 'b'   ? "0b"
+                                                   : f->type == 'o' ? "0o"
+                                                                    : "0x"),
                             format_str_constant(e, "")};
         text = irgen_builtin_values(e, r, "aten::replace", 3, args);
     }
     return text && f->type == 'X' ? irgen_builtin_values(e, r, "aten::upper", 1, &text) : text;
 }
 
-static ir_value *format_float(emitter *e, source_range r, const format_spec *f, const char *spec, ir_value *v) {
+static ir_value *format_float(emitter *e, source_range r, const format_spec *f, const char *spec,
+                              ir_value *v) {
     int precision = f->precision < 0 ? 6 : f->precision;
     char kind = f->type;
     if (f->alternate || precision > 1000) return format_refuse(e, r, spec, v->type);
@@ -158,27 +166,37 @@ static ir_value *format_float(emitter *e, source_range r, const format_spec *f, 
     }
     ir_value *args[] = {v, irgen_constant_take(e, value_int(precision), NULL), NULL}, *text;
     switch (kind) {
-    case '%': case 'f': case 'F': text = format_helper(e, r, "format_fixed", 2, args); break;
-    case 'e': case 'E': text = format_helper(e, r, "format_exponent", 2, args); break;
-    case 'g': case 'G': case '\0':
+    case '%':
+    case 'f':
+    case 'F': text = format_helper(e, r, "format_fixed", 2, args); break;
+    case 'e':
+    case 'E': text = format_helper(e, r, "format_exponent", 2, args); break;
+    case 'g':
+    case 'G':
+    case '\0':
         args[2] = graph_constant_bool(e->g, kind == '\0');
         text = format_helper(e, r, "format_general", 3, args);
         break;
     default: return format_refuse(e, r, spec, v->type);
     }
-    if (text && (kind == 'F' || kind == 'E' || kind == 'G')) text = irgen_builtin_values(e, r, "aten::upper", 1, &text);
+    if (text && (kind == 'F' || kind == 'E' || kind == 'G'))
+        text = irgen_builtin_values(e, r, "aten::upper", 1, &text);
     return kind == '%' ? format_join(e, r, text, "%") : text;
 }
 
 /* A number without its field: digits, sign and grouping. */
-static ir_value *format_digits(emitter *e, source_range r, const format_spec *f, const char *spec, ir_value *v) {
+static ir_value *format_digits(emitter *e, source_range r, const format_spec *f, const char *spec,
+                               ir_value *v) {
     bool real = f->type && strchr("eEfFgG%", f->type), whole = f->type && strchr("bcdoxX", f->type);
-    if (v->type->kind == T_BOOL || (whole && v->type->kind == T_TENSOR)) v = irgen_cast(e, r, T_INT, v);
-    if (v && (real || v->type->kind == T_TENSOR || v->type->kind == T_NUMBER)) v = irgen_cast(e, r, T_FLOAT, v);
+    if (v->type->kind == T_BOOL || (whole && v->type->kind == T_TENSOR))
+        v = irgen_cast(e, r, T_INT, v);
+    if (v && (real || v->type->kind == T_TENSOR || v->type->kind == T_NUMBER))
+        v = irgen_cast(e, r, T_FLOAT, v);
     if (!v) return NULL;
     ir_value *text;
     if (v->type->kind == T_FLOAT) {
-        if (whole) return irgen_fail(e, r, "Unknown format code '%c' for object of type 'float'", f->type);
+        if (whole)
+            return irgen_fail(e, r, "Unknown format code '%c' for object of type 'float'", f->type);
         text = format_float(e, r, f, spec, v);
     } else if (f->precision >= 0) {
         return irgen_fail(e, r, "Precision not allowed in integer format specifier");
@@ -190,7 +208,8 @@ static ir_value *format_digits(emitter *e, source_range r, const format_spec *f,
         text = format_plain(e, r, v);
     }
     if (text && f->group) {
-        if (f->zero || (f->type && strchr("boxXeEgG", f->type)) || (!f->type && v->type->kind == T_FLOAT))
+        if (f->zero || (f->type && strchr("boxXeEgG", f->type)) ||
+            (!f->type && v->type->kind == T_FLOAT))
             return format_refuse(e, r, spec, v->type);
         ir_value *args[] = {text, format_str_constant(e, f->group == ',' ? "," : "_")};
         text = format_helper(e, r, "format_group", 2, args);
@@ -202,7 +221,8 @@ static ir_value *format_digits(emitter *e, source_range r, const format_spec *f,
     return text;
 }
 
-static ir_value *format_field(emitter *e, source_range r, const format_spec *f, ir_value *text, char align) {
+static ir_value *format_field(emitter *e, source_range r, const format_spec *f, ir_value *text,
+                              char align) {
     if (f->width <= 0) return text;
     const char *fill = f->fill[0] ? f->fill : f->zero ? "0" : " ";
     ir_value *width = irgen_constant_take(e, value_int(f->width), NULL);
@@ -210,7 +230,8 @@ static ir_value *format_field(emitter *e, source_range r, const format_spec *f, 
         ir_value *args[] = {text, width, format_str_constant(e, fill)};
         return irgen_builtin_values(e, r, align == '<' ? "aten::ljust" : "aten::rjust", 3, args);
     }
-    ir_value *args[] = {text, width, format_str_constant(e, align == '^' ? "^" : "="), format_str_constant(e, fill)};
+    ir_value *args[] = {text, width, format_str_constant(e, align == '^' ? "^" : "="),
+                        format_str_constant(e, fill)};
     return format_helper(e, r, "format_pad", 4, args);
 }
 
@@ -220,16 +241,19 @@ static ir_value *format_value(emitter *e, source_range r, ir_value *v, const cha
     e->g->range = r;
     if (!n) return v;
     if (memchr(spec, '{', n)) {
-        diag_fail_at(e->diag, CTSC_UNSUPPORTED, r, "a format spec that is made at run time is not supported");
+        diag_fail_at(e->diag, CTSC_UNSUPPORTED, r,
+                     "a format spec that is made at run time is not supported");
         return NULL;
     }
-    if (!format_parse_spec(spec, n, &f)) return irgen_fail(e, r, "Invalid format specifier '%.*s'", (int)n, spec);
+    if (!format_parse_spec(spec, n, &f))
+        return irgen_fail(e, r, "Invalid format specifier '%.*s'", (int)n, spec);
     switch (v->type->kind) {
     case T_STR: {
         if ((f.type && f.type != 's') || f.sign || f.group || f.alternate || f.align == '=')
             return irgen_fail(e, r, "Invalid format specifier '%.*s' for a string", (int)n, spec);
         if (f.precision >= 0) {
-            ir_value *args[] = {v, graph_constant_none(e->g), irgen_constant_take(e, value_int(f.precision), NULL)};
+            ir_value *args[] = {v, graph_constant_none(e->g),
+                                irgen_constant_take(e, value_int(f.precision), NULL)};
             v = irgen_builtin_values(e, r, "aten::slice", 3, args);
         }
         return v ? format_field(e, r, &f, v, f.align ? f.align : '<') : NULL;
@@ -237,7 +261,10 @@ static ir_value *format_value(emitter *e, source_range r, ir_value *v, const cha
     case T_TENSOR:
         if (!f.type) return format_refuse(e, r, spec, v->type);
         break;
-    case T_INT: case T_FLOAT: case T_BOOL: case T_NUMBER: break;
+    case T_INT:
+    case T_FLOAT:
+    case T_BOOL:
+    case T_NUMBER: break;
     default: return format_refuse(e, r, spec, v->type);
     }
     ir_value *text = format_digits(e, r, &f, spec, v);
@@ -246,13 +273,16 @@ static ir_value *format_value(emitter *e, source_range r, ir_value *v, const cha
 
 /* !r, !s, !a */
 static ir_value *format_convert(emitter *e, source_range r, ir_value *v, char conversion) {
-    if (!strchr("rsa", conversion)) return irgen_fail(e, r, "invalid conversion character '%c': expected 's', 'r' or 'a'", conversion);
-    if (conversion == 's') return v->type->kind == T_STR ? v : irgen_builtin_values(e, r, "aten::str", 1, &v);
+    if (!strchr("rsa", conversion))
+        return irgen_fail(e, r, "invalid conversion character '%c': expected 's', 'r' or 'a'",
+                          conversion);
+    if (conversion == 's')
+        return v->type->kind == T_STR ? v : irgen_builtin_values(e, r, "aten::str", 1, &v);
     if (v->type->kind == T_STR) return format_helper(e, r, "repr_str", 1, &v);
     return format_plain(e, r, v);
 }
 
-/* ---- f-strings --------------------------------------------------------------------------------------------------------- */
+/* ---- f-strings ------------------------------------------------------------------------------- */
 
 ir_value *irgen_fstring(emitter *e, const expr *x) {
     format_text f = {.text = STRBUF_INIT};
@@ -274,7 +304,7 @@ ir_value *irgen_fstring(emitter *e, const expr *x) {
     return format_finish(e, &f, x->range);
 }
 
-/* ---- str.format ---------------------------------------------------------------------------------------------------------- */
+/* ---- str.format ------------------------------------------------------------------------------ */
 
 /* Are all fields {} and all other braces absent? Then aten::format says it. */
 static bool format_is_simple(const char *s, size_t n) {
@@ -287,8 +317,8 @@ static bool format_is_simple(const char *s, size_t n) {
 }
 
 /* The argument that a field names: the next one, the n-th, or a keyword. */
-static const actual *format_argument(emitter *e, source_range r, const char *s, size_t n, int nargs, const actual *args,
-                                     int *next) {
+static const actual *format_argument(emitter *e, source_range r, const char *s, size_t n, int nargs,
+                                     const actual *args, int *next) {
     int i = -1;
     const char *p = s;
     if (!n) {
@@ -298,11 +328,13 @@ static const actual *format_argument(emitter *e, source_range r, const char *s, 
     } else {
         for (size_t k = 0; k < n; k++)
             if (s[k] == '.' || s[k] == '[') {
-                diag_fail_at(e->diag, CTSC_UNSUPPORTED, r, "attributes and elements in a format field are not supported");
+                diag_fail_at(e->diag, CTSC_UNSUPPORTED, r,
+                             "attributes and elements in a format field are not supported");
                 return NULL;
             }
         for (int k = 0; k < nargs; k++)
-            if (args[k].name && strlen(args[k].name) == n && !memcmp(args[k].name, s, n)) return &args[k];
+            if (args[k].name && strlen(args[k].name) == n && !memcmp(args[k].name, s, n))
+                return &args[k];
         irgen_fail(e, r, "format has no argument '%.*s'", (int)n, s);
         return NULL;
     }
@@ -314,8 +346,8 @@ static const actual *format_argument(emitter *e, source_range r, const char *s, 
 }
 
 /* One field: s[0..n) is what stands between the braces. */
-static bool format_add_field(emitter *e, source_range r, format_text *f, const char *s, size_t n, int nargs,
-                             const actual *args, int *next) {
+static bool format_add_field(emitter *e, source_range r, format_text *f, const char *s, size_t n,
+                             int nargs, const actual *args, int *next) {
     size_t name = 0;
     while (name < n && s[name] != '!' && s[name] != ':') name++;
     const actual *a = format_argument(e, r, s, name, nargs, args, next);
@@ -326,13 +358,15 @@ static bool format_add_field(emitter *e, source_range r, format_text *f, const c
         v = format_convert(e, r, v, s[at + 1]);
         at += 2;
     }
-    if (v && at < n && s[at] == ':') v = format_value(e, r, v, arena_strndup(e->scratch, s + at + 1, n - at - 1), n - at - 1);
+    if (v && at < n && s[at] == ':')
+        v = format_value(e, r, v, arena_strndup(e->scratch, s + at + 1, n - at - 1), n - at - 1);
     else if (v && at < n) return irgen_fail(e, r, "expected ':' after conversion specifier"), false;
     if (v) format_add_value(e, f, v, r);
     return v != NULL;
 }
 
-static ir_value *format_resolve(emitter *e, source_range r, const char *s, size_t n, int nargs, const actual *args) {
+static ir_value *format_resolve(emitter *e, source_range r, const char *s, size_t n, int nargs,
+                                const actual *args) {
     format_text f = {.text = STRBUF_INIT};
     int next = 0;
     size_t start = 0, i = 0;
@@ -381,7 +415,7 @@ ir_value *irgen_str_format(emitter *e, const expr *x, ir_value *text) {
     return irgen_builtin(e, r, "aten::format", n + 1, all);
 }
 
-/* ---- % ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- % --------------------------------------------------------------------------------------- */
 
 /* Only specifiers that aten::percentFormat knows? */
 static bool format_percent_is_simple(const char *s, size_t n) {
@@ -414,31 +448,36 @@ static size_t format_percent_spec(const char *s, size_t n, format_spec *f) {
     return (size_t)(p + 1 - s);
 }
 
-static ir_value *format_percent_value(emitter *e, source_range r, const char *spec, format_spec *f, ir_value *v) {
+static ir_value *format_percent_value(emitter *e, source_range r, const char *spec, format_spec *f,
+                                      ir_value *v) {
     if (f->type == 's' || f->type == 'r') {
         v = format_convert(e, r, v, f->type);
         if (v && f->precision >= 0) {
-            ir_value *args[] = {v, graph_constant_none(e->g), irgen_constant_take(e, value_int(f->precision), NULL)};
+            ir_value *args[] = {v, graph_constant_none(e->g),
+                                irgen_constant_take(e, value_int(f->precision), NULL)};
             v = irgen_builtin_values(e, r, "aten::slice", 3, args);
         }
         f->zero = false;
         return v ? format_field(e, r, f, v, f->align) : NULL;
     }
     type_kind k = v->type->kind;
-    if (k != T_INT && k != T_FLOAT && k != T_BOOL && k != T_NUMBER && k != T_TENSOR && !(f->type == 'c' && k == T_STR))
+    if (k != T_INT && k != T_FLOAT && k != T_BOOL && k != T_NUMBER && k != T_TENSOR &&
+        !(f->type == 'c' && k == T_STR))
         return irgen_fail(e, r, "%%%c format: a number is required", f->type);
     if (f->type == 'c') {
         ir_value *text = k == T_STR ? v : irgen_builtin_values(e, r, "aten::chr", 1, &v);
         return text ? format_field(e, r, f, text, f->align) : NULL;
     }
-    if (k == T_FLOAT && strchr("xXo", f->type)) return irgen_fail(e, r, "%%%c format: an integer is required, not float", f->type);
+    if (k == T_FLOAT && strchr("xXo", f->type))
+        return irgen_fail(e, r, "%%%c format: an integer is required, not float", f->type);
     if (k == T_FLOAT && f->type == 'd') v = format_helper(e, r, "format_whole", 1, &v);
     else if (strchr("dxXo", f->type)) v = irgen_cast(e, r, T_INT, v);
     ir_value *text = v ? format_digits(e, r, f, spec, v) : NULL;
     return text ? format_field(e, r, f, text, f->zero ? '=' : f->align) : NULL;
 }
 
-static ir_value *format_percent(emitter *e, source_range r, const char *s, size_t n, int nargs, ir_value *const *args) {
+static ir_value *format_percent(emitter *e, source_range r, const char *s, size_t n, int nargs,
+                                ir_value *const *args) {
     format_text f = {.text = STRBUF_INIT};
     int used = 0;
     size_t start = 0;
@@ -456,9 +495,13 @@ static ir_value *format_percent(emitter *e, source_range r, const char *s, size_
         format_spec spec;
         size_t len = format_percent_spec(s + i + 1, n - i - 1, &spec);
         ir_value *v = NULL;
-        if (!len) irgen_fail(e, r, "unsupported format character in '%.*s'", (int)(n - i > 16 ? 16 : n - i), s + i);
+        if (!len)
+            irgen_fail(e, r, "unsupported format character in '%.*s'",
+                       (int)(n - i > 16 ? 16 : n - i), s + i);
         else if (used == nargs) irgen_fail(e, r, "not enough arguments for format string");
-        else v = format_percent_value(e, r, arena_strndup(e->scratch, s + i, len + 1), &spec, args[used++]);
+        else
+            v = format_percent_value(e, r, arena_strndup(e->scratch, s + i, len + 1), &spec,
+                                     args[used++]);
         if (!v) return sb_free(&f.text), NULL;
         format_add_value(e, &f, v, r);
         start = i += len + 1;

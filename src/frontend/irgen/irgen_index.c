@@ -2,9 +2,10 @@
 /*
  * irgen_index.c - subscripts: x[...] read, assigned and augmented.
  *
- * Method. A tensor's index is taken apart first: indices before an ellipsis count dimensions from the start, those behind it
- * from the end (of what the indices to their right leave). Then selects, slices and unsqueezes are emitted from left to right, and
- * index tensors are gathered for one aten::index or aten::index_put_ at the end.
+ * Method. A tensor's index is taken apart first: indices before an ellipsis count dimensions from
+ * the start, those behind it from the end (of what the indices to their right leave). Then selects,
+ * slices and unsqueezes are emitted from left to right, and index tensors are gathered for one
+ * aten::index or aten::index_put_ at the end.
  *     x[i, 1:, None, mask]:  select(x, 0, i); slice(., 0, 1); unsqueeze(., 1); index(., [None, None, mask])
  * Assignments write through the view that reading would make.
  * Tests: tests/corpus, tests/lang
@@ -14,7 +15,13 @@
 enum { INDEX_MAX = 64 };
 
 /* One index of a tensor, evaluated. */
-typedef enum index_kind { INDEX_ELLIPSIS, INDEX_SLICE, INDEX_NONE, INDEX_INT, INDEX_TENSOR } index_kind;
+typedef enum index_kind {
+    INDEX_ELLIPSIS,
+    INDEX_SLICE,
+    INDEX_NONE,
+    INDEX_INT,
+    INDEX_TENSOR
+} index_kind;
 typedef struct index_item {
     index_kind kind;
     ir_value *value;    /* INT, TENSOR */
@@ -25,7 +32,8 @@ typedef struct index_item {
 
 typedef struct index_list { int n; index_item items[INDEX_MAX]; } index_list;
 
-static ir_value *index_fail_type(emitter *e, source_range r, const char *before, const type *t, const char *after) {
+static ir_value *index_fail_type(emitter *e, source_range r, const char *before, const type *t,
+                                 const char *after) {
     strbuf sb = STRBUF_INIT;
     type_print_python(t, &sb);
     irgen_fail(e, r, "%s%s%s", before, sb_str(&sb), after);
@@ -33,7 +41,7 @@ static ir_value *index_fail_type(emitter *e, source_range r, const char *before,
     return NULL;
 }
 
-/* ---- slices ------------------------------------------------------------------------------------------------------ */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static bool index_bounds(emitter *e, const expr *s, ir_value **bound) {
     const expr *parts[] = {s->a, s->b, s->c};
@@ -46,7 +54,8 @@ static bool index_bounds(emitter *e, const expr *s, ir_value **bound) {
 }
 
 /* dim NULL: of a list or string */
-static ir_value *index_slice(emitter *e, source_range r, ir_value *base, ir_value *dim, ir_value *const *bound) {
+static ir_value *index_slice(emitter *e, source_range r, ir_value *base, ir_value *dim,
+                             ir_value *const *bound) {
     ir_value *args[5];
     int n = 0;
     e->g->range = r;
@@ -77,18 +86,25 @@ static ir_value *index_tuple_element(emitter *e, ir_value *tuple, int64_t i) {
     return n->outputs.data[0];
 }
 
-static ir_value *index_tuple_slice(emitter *e, source_range r, ir_value *tuple, ir_value *const *bound) {
+static ir_value *index_tuple_slice(emitter *e, source_range r, ir_value *tuple,
+                                   ir_value *const *bound) {
     int64_t n = tuple->type->nelems, step = 1, start, stop;
     for (int i = 0; i < 3; i++) {
         int64_t ignored;
         if (bound[i] && bound[i]->type->kind != T_NONE && !index_constant(bound[i], &ignored))
-            return irgen_fail(e, r, "a tuple can be sliced by integer literals only, so that the result's type is known");
+            return irgen_fail(e, r,
+                              "a tuple can be sliced by integer literals only, so that the "
+                              "result's type is known");
     }
     if (bound[2]) index_constant(bound[2], &step);
     if (step == 0) return irgen_fail(e, r, "slice step cannot be zero");
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
-    start = bound[0] && index_constant(bound[0], &start) ? index_clamp(start, n, low, high) : step < 0 ? n - 1 : 0;
-    stop = bound[1] && index_constant(bound[1], &stop) ? index_clamp(stop, n, low, high) : step < 0 ? -1 : n;
+    start = bound[0] && index_constant(bound[0], &start) ? index_clamp(start, n, low, high)
+            : step < 0                                   ? n - 1
+                                                         : 0;
+    stop = bound[1] && index_constant(bound[1], &stop) ? index_clamp(stop, n, low, high)
+           : step < 0                                  ? -1
+                                                       : n;
     ir_value **parts = arena_array(e->scratch, ir_value *, n + 1);
     if (!parts) return diag_no_memory(e->diag), NULL;
     int count = 0;
@@ -100,12 +116,13 @@ static ir_value *index_tuple_slice(emitter *e, source_range r, ir_value *tuple, 
     return irgen_tuple(e, r, NULL, count, parts);
 }
 
-static ir_value *index_sequence_slice(emitter *e, source_range r, ir_value *base, ir_value *const *bound) {
+static ir_value *index_sequence_slice(emitter *e, source_range r, ir_value *base,
+                                      ir_value *const *bound) {
     if (base->type->kind == T_TUPLE) return index_tuple_slice(e, r, base, bound);
     return index_slice(e, r, base, NULL, bound);
 }
 
-/* ---- tensors: taking an index apart ------------------------------------------------------------------------------- */
+/* ---- tensors: taking an index apart ---------------------------------------------------------- */
 
 static index_item *index_add(emitter *e, source_range r, index_list *l, index_kind kind) {
     if (l->n == INDEX_MAX) {
@@ -131,7 +148,8 @@ static bool index_add_value(emitter *e, source_range r, index_list *l, ir_value 
     if (t->kind == T_LIST) { /* a list selects as the tensor of it does */
         source_range place = e->g->range;
         e->g->range = (source_range){0};
-        actual args[] = {{NULL, v, {0}}, {"dtype", irgen_constant_take(e, value_int(4), NULL), {0}}};
+        actual args[] = {{NULL, v, {0}},
+                         {"dtype", irgen_constant_take(e, value_int(4), NULL), {0}}};
         v = irgen_builtin(e, (source_range){0}, "aten::tensor", 2, args);
         e->g->range = place;
         if (!v) return diag_locate(e->diag, r), false;
@@ -140,8 +158,10 @@ static bool index_add_value(emitter *e, source_range r, index_list *l, ir_value 
     if (t->kind == T_NONE) return index_add(e, r, l, INDEX_NONE) != NULL;
     bool tensor = t->kind == T_TENSOR || (t->kind == T_OPTIONAL && type_elem(t)->kind == T_TENSOR);
     if (t->kind != T_INT && !tensor)
-        return index_fail_type(e, r, "Unsupported operation: indexing tensor with unsupported index type '", t,
-                               "'. Only ints, slices, lists and tensors are supported"), false;
+        return index_fail_type(
+                   e, r, "Unsupported operation: indexing tensor with unsupported index type '", t,
+                   "'. Only ints, slices, lists and tensors are supported"),
+               false;
     it = index_add(e, r, l, tensor ? INDEX_TENSOR : INDEX_INT);
     if (it) it->value = v;
     return it != NULL;
@@ -179,8 +199,10 @@ static bool index_dimensions(emitter *e, source_range r, index_list *l) {
         index_item *it = &l->items[k];
         it->dim = dim;
         if (it->kind == INDEX_ELLIPSIS || it->kind == INDEX_TENSOR) {
-            irgen_fail(e, r, it->kind == INDEX_TENSOR ? "Ellipses followed by tensor indexing is currently not supported"
-                                                     : "An index can only have a single ellipsis ('...')");
+            irgen_fail(e, r,
+                       it->kind == INDEX_TENSOR
+                           ? "Ellipses followed by tensor indexing is currently not supported"
+                           : "An index can only have a single ellipsis ('...')");
             return false;
         }
         if (it->kind != INDEX_NONE) dim--;
@@ -208,7 +230,8 @@ static ir_value *index_tensor_list(emitter *e, source_range r, index_tensors *t)
 }
 
 /* Emits the part of x[items] that makes views, and gathers index tensors. NULL: failed. */
-static ir_value *index_views(emitter *e, source_range r, ir_value *v, const expr_list *items, index_tensors *tensors) {
+static ir_value *index_views(emitter *e, source_range r, ir_value *v, const expr_list *items,
+                             index_tensors *tensors) {
     index_list *l = arena_new(e->scratch, index_list);
     *tensors = (index_tensors){0};
     for (size_t i = 0; i < items->len; i++)
@@ -237,17 +260,22 @@ static ir_value *index_tensor(emitter *e, source_range r, ir_value *base, const 
     return irgen_builtin_values(e, r, "aten::index", 2, args);
 }
 
-/* ---- modules -------------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
-static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const module_container *m, ir_value *key) {
+static sugar *index_module_key(emitter *e, source_range r, ir_value *base,
+                               const module_container *m, ir_value *key) {
     value c = value_none();
     if (!ir_value_constant(key, &c) || c.tag != V_STR) {
-        irgen_fail(e, r, "Unable to extract string literal index. ModuleDict indexing is only supported with string "
-                        "literals. Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): ...'");
+        irgen_fail(e, r,
+                   "Unable to extract string literal index. ModuleDict indexing is only supported "
+                   "with string "
+                   "literals. Enumeration of ModuleDict is supported, e.g. 'for k, v in "
+                   "self.items(): ...'");
         return NULL;
     }
     for (size_t i = 0; i < m->nkeys; i++)
-        if (!strcmp(m->keys[i], c.u.str->bytes)) return irgen_attribute(e, r, sugar_of_value(e, base), m->keys[i]);
+        if (!strcmp(m->keys[i], c.u.str->bytes))
+            return irgen_attribute(e, r, sugar_of_value(e, base), m->keys[i]);
     irgen_fail(e, r, "Key Error, %s", c.u.str->bytes);
     suggestion close = {.wanted = c.u.str->bytes};
     strbuf keys = STRBUF_INIT;
@@ -256,7 +284,9 @@ static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const
         if (i < 10) sb_printf(&keys, "%s'%s'", i ? ", " : "", m->keys[i]);
     }
     if (close.best) suggest_note(e->diag, &close);
-    else if (m->nkeys) diag_note(e->diag, (source_range){0}, "its keys are %s%s", sb_str(&keys), m->nkeys > 10 ? ", ..." : "");
+    else if (m->nkeys)
+        diag_note(e->diag, (source_range){0}, "its keys are %s%s", sb_str(&keys),
+                  m->nkeys > 10 ? ", ..." : "");
     sb_free(&keys);
     return NULL;
 }
@@ -281,19 +311,24 @@ static bool index_stores(const node *n, const char *name) {
 static bool index_sum(const node *n, int depth, int64_t *out) {
     bool add = node_is_op(n, "aten::add"), sub = node_is_op(n, "aten::sub");
     int64_t a, b;
-    if ((!add && !sub) || n->inputs.len != 2 || !irgen_known_int(n->inputs.data[0], depth + 1, &a) || !irgen_known_int(n->inputs.data[1], depth + 1, &b))
+    if ((!add && !sub) || n->inputs.len != 2 ||
+        !irgen_known_int(n->inputs.data[0], depth + 1, &a) ||
+        !irgen_known_int(n->inputs.data[1], depth + 1, &b))
         return false;
     return add ? !__builtin_add_overflow(a, b, out) : !__builtin_sub_overflow(a, b, out);
 }
 
-/* The constant that a variable was last assigned in a straight line before the Load v: an unrolled loop's counter, and sums of it. */
+/* The constant that a variable was last assigned in a straight line before the Load v: an unrolled
+ * loop's counter, and sums of it. */
 bool irgen_known_int(const ir_value *v, int depth, int64_t *out) {
     if (index_constant(v, out)) return true;
     if (!v->def || depth > PARSE_MAX_DEPTH) return false;
     if (v->def->kind == N_OP) return index_sum(v->def, depth, out);
     if (v->def->kind != N_LOAD) return false;
     const char *name = node_str(v->def, "name");
-    for (const node *at = v->def; at; at = at->owner && at->owner->parent && at->owner->parent->kind == N_IF ? at->owner->parent : NULL)
+    for (const node *at = v->def; at;
+         at = at->owner && at->owner->parent && at->owner->parent->kind == N_IF ? at->owner->parent
+                                                                                : NULL)
         for (const node *n = at->prev; n; n = n->prev) {
             if (!index_stores(n, name)) continue;
             return n->kind == N_STORE && irgen_known_int(n->inputs.data[0], depth + 1, out);
@@ -308,7 +343,8 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     ir_value *index = irgen_expr(e, x, NULL);
     if (!index) return NULL;
     value c = value_none();
-    if (hint && hint->kind == T_INTERFACE && base->type->cls->is_module && (!base->type->cls->source || !ir_value_constant(index, &c))) {
+    if (hint && hint->kind == T_INTERFACE && base->type->cls->is_module &&
+        (!base->type->cls->source || !ir_value_constant(index, &c))) {
         ir_value *in[] = {base, index};
         e->g->range = r;
         node *n = graph_insert(e->g, node_new(e->g, N_CONTAINER_INDEX, 2, in, 1));
@@ -322,8 +358,11 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     if (m.keyed) return index_module_key(e, r, base, &m, index);
     int64_t i, n = (int64_t)m.nkeys;
     if (!(e->lenient ? irgen_known_int(index, 0, &i) : index_constant(index, &i))) {
-        irgen_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
-                        "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
+        irgen_fail(
+            e, r,
+            "Expected integer literal for index. ModuleList/Sequential indexing is only supported "
+            "with integer "
+            "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
         return NULL;
     }
     if (i < -n || i >= n) {
@@ -333,10 +372,11 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     return irgen_attribute(e, r, sugar_of_value(e, base), m.keys[i < 0 ? i + n : i]);
 }
 
-/* ---- sequences known while compiling ------------------------------------------------------------------------------------ */
+/* ---- sequences known while compiling --------------------------------------------------------- */
 
 /* s[a:b:c] of a SUGAR_TUPLE */
-static sugar *index_static_slice(emitter *e, source_range r, const sugar *s, ir_value *const *bound) {
+static sugar *index_static_slice(emitter *e, source_range r, const sugar *s,
+                                 ir_value *const *bound) {
     int64_t n = s->nitems, b[3] = {0, n, 1};
     for (int i = 0; i < 3; i++)
         if (bound[i] && bound[i]->type->kind != T_NONE && !index_constant(bound[i], &b[i])) {
@@ -345,7 +385,8 @@ static sugar *index_static_slice(emitter *e, source_range r, const sugar *s, ir_
         }
     if (b[2] == 0) return irgen_fail(e, r, "slice step cannot be zero"), NULL;
     int64_t low = b[2] < 0 ? -1 : 0, high = b[2] < 0 ? n - 1 : n;
-    bool has_start = bound[0] && bound[0]->type->kind != T_NONE, has_stop = bound[1] && bound[1]->type->kind != T_NONE;
+    bool has_start = bound[0] && bound[0]->type->kind != T_NONE,
+         has_stop = bound[1] && bound[1]->type->kind != T_NONE;
     int64_t start = has_start ? index_clamp(b[0], n, low, high) : b[2] < 0 ? n - 1 : 0;
     int64_t stop = has_stop ? index_clamp(b[1], n, low, high) : b[2] < 0 ? -1 : n;
     sugar *out = sugar_new(e, SUGAR_TUPLE);
@@ -362,13 +403,17 @@ static sugar *index_static_slice(emitter *e, source_range r, const sugar *s, ir_
 static sugar *index_static(emitter *e, const expr *x, const sugar *s) {
     const expr *ix = x->items.data[0];
     ir_value *bound[3];
-    if (ix->kind == E_SLICE) return index_bounds(e, ix, bound) ? index_static_slice(e, x->range, s, bound) : NULL;
+    if (ix->kind == E_SLICE)
+        return index_bounds(e, ix, bound) ? index_static_slice(e, x->range, s, bound) : NULL;
     ir_value *index = irgen_expr(e, ix, NULL);
     int64_t i, n = s->nitems;
     if (!index) return NULL;
     if (!index_constant(index, &i)) {
-        irgen_fail(e, x->range, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with "
-                               "integer literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
+        irgen_fail(e, x->range,
+                   "Expected integer literal for index. ModuleList/Sequential indexing is only "
+                   "supported with "
+                   "integer literals. Enumeration is supported, e.g. 'for index, v in "
+                   "enumerate(self): ...'");
         return NULL;
     }
     if (i >= -n && i < n) return s->items[i < 0 ? i + n : i];
@@ -376,7 +421,7 @@ static sugar *index_static(emitter *e, const expr *x, const sugar *s) {
     return NULL;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static ir_value *index_tuple(emitter *e, source_range r, ir_value *base, ir_value *index) {
     type *t = base->type;
@@ -385,15 +430,18 @@ static ir_value *index_tuple(emitter *e, source_range r, ir_value *base, ir_valu
     if (index->type->kind != T_INT) return irgen_fail(e, r, "tuple index must be an integer");
     if (index_constant(index, &i)) {
         if (i < -t->nelems || i >= t->nelems)
-            return irgen_fail(e, r, "Tuple index out of range. Tuple is length %d and index is %lld", t->nelems, (long long)i);
+            return irgen_fail(e, r,
+                              "Tuple index out of range. Tuple is length %d and index is %lld",
+                              t->nelems, (long long)i);
         out = t->elems[i < 0 ? i + t->nelems : i];
     } else {
         out = t->nelems ? t->elems[0] : NULL;
         for (int k = 1; out && k < t->nelems; k++)
             if (!type_is_subtype(t->elems[k], out)) out = NULL;
         if (!out)
-            return index_fail_type(e, r, "Cannot index into a ", t,
-                                   " with a non-integer literal because we cannot resolve the output type");
+            return index_fail_type(
+                e, r, "Cannot index into a ", t,
+                " with a non-integer literal because we cannot resolve the output type");
     }
     ir_value *in[] = {base, index};
     e->g->range = r;
@@ -402,23 +450,25 @@ static ir_value *index_tuple(emitter *e, source_range r, ir_value *base, ir_valu
     return n->outputs.data[0];
 }
 
-static bool index_is_module(const type *t) {
-    return t->kind == T_CLASS && t->cls->is_module;
-}
+static bool index_is_module(const type *t) { return t->kind == T_CLASS && t->cls->is_module; }
 
 static ir_value *index_one(emitter *e, const expr *x, ir_value *base) {
     const expr *ix = x->items.data[0];
     source_range r = x->range;
     sugar *s = irgen_sugar(e, ix, NULL);
     if (!s) return NULL;
-    if (s->kind == SUGAR_SLICE) return index_sequence_slice(e, r, base, (ir_value *[]){s->start, s->length, s->step});
+    if (s->kind == SUGAR_SLICE)
+        return index_sequence_slice(e, r, base, (ir_value *[]){s->start, s->length, s->step});
     ir_value *index = irgen_as_value(e, ix->range, s);
     if (!index) return NULL;
     ir_value *args[] = {base, index};
     switch (base->type->kind) {
     case T_TUPLE: return index_tuple(e, r, base, index);
-    case T_LIST: case T_STR: case T_DICT: return irgen_builtin_values(e, r, "aten::__getitem__", 2, args);
-    case T_CLASS: case T_INTERFACE: {
+    case T_LIST:
+    case T_STR:
+    case T_DICT: return irgen_builtin_values(e, r, "aten::__getitem__", 2, args);
+    case T_CLASS:
+    case T_INTERFACE: {
         actual arg = {NULL, index, ix->range};
         return irgen_method(e, r, base, "__getitem__", 1, &arg);
     }
@@ -438,7 +488,8 @@ sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint) {
     e->g->range = r;
     if (base->type->kind == T_TENSOR) return sugar_of_value(e, index_tensor(e, r, base, &x->items));
     if (x->items.len != 1) {
-        if (base->type->kind == T_CLASS && !index_is_module(base->type)) { /* c[a, b] passes a tuple */
+        /* c[a, b] passes a tuple */
+        if (base->type->kind == T_CLASS && !index_is_module(base->type)) {
             ir_value **v = arena_array(e->scratch, ir_value *, x->items.len);
             if (!v) return diag_no_memory(e->diag), NULL;
             for (size_t i = 0; i < x->items.len; i++)
@@ -446,7 +497,9 @@ sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint) {
             actual arg = {NULL, irgen_tuple(e, r, NULL, (int)x->items.len, v), r};
             return sugar_of_value(e, irgen_method(e, r, base, "__getitem__", 1, &arg));
         }
-        irgen_fail(e, r, "Unsupported operation: attempted to use multidimensional indexing on a non-tensor type");
+        irgen_fail(e, r,
+                   "Unsupported operation: attempted to use multidimensional indexing on a "
+                   "non-tensor type");
         return NULL;
     }
     if (index_is_module(base->type)) {
@@ -457,7 +510,8 @@ sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint) {
     }
     if (ix->kind != E_SLICE) return sugar_of_value(e, index_one(e, x, base));
     ir_value *bound[3];
-    return index_bounds(e, ix, bound) ? sugar_of_value(e, index_sequence_slice(e, r, base, bound)) : NULL;
+    return index_bounds(e, ix, bound) ? sugar_of_value(e, index_sequence_slice(e, r, base, bound))
+                                      : NULL;
 }
 
 ir_value *irgen_subscript(emitter *e, const expr *x, type *hint) {
@@ -465,7 +519,7 @@ ir_value *irgen_subscript(emitter *e, const expr *x, type *hint) {
     return s ? irgen_as_value(e, x->range, s) : NULL;
 }
 
-/* ---- assigning ---------------------------------------------------------------------------------------------------------- */
+/* ---- assigning ------------------------------------------------------------------------------- */
 
 /* A number to be written into a tensor becomes a tensor of its dtype, on its device. */
 static ir_value *index_as_tensor(emitter *e, source_range r, ir_value *v, ir_value *like) {
@@ -481,13 +535,15 @@ static ir_value *index_as_tensor(emitter *e, source_range r, ir_value *v, ir_val
 
 static bool index_put(emitter *e, source_range r, ir_value *view, ir_value *indices, ir_value *v) {
     ir_value *args[] = {view, indices ? indices : v, v};
-    return irgen_builtin_values(e, r, indices ? "aten::index_put_" : "aten::copy_", indices ? 3 : 2, args) != NULL;
+    return irgen_builtin_values(e, r, indices ? "aten::index_put_" : "aten::copy_", indices ? 3 : 2,
+                                args) != NULL;
 }
 
 /* l[a:b] = m, as PyTorch's operators can say it: the list is rebuilt in place.
  *     before: l[a:b] = m    after: t = l[:a] + m + l[max(a, b):]; l.clear(); l.extend(t)
  * with a and b made absolute as Python does. */
-static bool index_assign_slice(emitter *e, source_range r, ir_value *l, const expr *s, ir_value *v) {
+static bool index_assign_slice(emitter *e, source_range r, ir_value *l, const expr *s,
+                               ir_value *v) {
     ir_value *bound[3], *c;
     if (!index_bounds(e, s, bound)) return false;
     int64_t step = 1;
@@ -498,13 +554,16 @@ static bool index_assign_slice(emitter *e, source_range r, ir_value *l, const ex
     v = match_convert(e, r, l->type, v, true);
     if (!v) return false;
     if (!type_is_subtype(v->type, l->type))
-        return index_fail_type(e, r, "a slice of a list can only be assigned a list of the same type, found ", v->type, ""),
+        return index_fail_type(
+                   e, r, "a slice of a list can only be assigned a list of the same type, found ",
+                   v->type, ""),
                false;
     ir_value *len = irgen_builtin_values(e, r, "aten::len", 1, &l);
     if (!len) return false;
     bool none[2];
     for (int i = 0; i < 2; i++) none[i] = !bound[i] || bound[i]->type->kind == T_NONE;
-    /* how many elements stay in front: those of l[:a]; behind the slice: those of l[b:], but none of the former */
+    /* how many elements stay in front: those of l[:a]; behind the slice: those of l[b:], but
+     * none of the former */
     ir_value *head[3] = {NULL, none[0] ? irgen_hidden_int(e, 0) : bound[0], NULL};
     ir_value *front = index_slice(e, r, l, NULL, head);
     ir_value *tail[3] = {none[1] ? len : bound[1], NULL, NULL};
@@ -534,10 +593,13 @@ static bool index_assign(emitter *e, const expr *target, ir_value *base, ir_valu
         index_tensors tensors;
         ir_value *view = index_views(e, r, base, &target->items, &tensors);
         if (view) v = index_as_tensor(e, r, v, view);
-        return view && v && index_put(e, r, view, tensors.n ? index_tensor_list(e, r, &tensors) : NULL, v);
+        return view && v &&
+               index_put(e, r, view, tensors.n ? index_tensor_list(e, r, &tensors) : NULL, v);
     }
     if (target->items.len != 1) {
-        irgen_fail(e, r, "Sliced expression not yet supported for subscripted assignment. File a bug if you want this");
+        irgen_fail(e, r,
+                   "Sliced expression not yet supported for subscripted assignment. File a bug if "
+                   "you want this");
         return false;
     }
     if (ix->kind == E_SLICE) {
@@ -561,13 +623,16 @@ bool irgen_assign_subscript(emitter *e, const expr *target, sugar *s) {
     return v && target->items.len && index_assign(e, target, base, v);
 }
 
-/* ---- augmented assignment -------------------------------------------------------------------------------------------------- */
+/* ---- augmented assignment -------------------------------------------------------------------- */
 
-static ir_value *index_augmented(emitter *e, const stmt *st, ir_value *old, ir_value *v, const type *like) {
+static ir_value *index_augmented(emitter *e, const stmt *st, ir_value *old, ir_value *v,
+                                 const type *like) {
     if (old->type->kind == T_CLASS) return irgen_binary_values(e, st->range, st->op, old, v);
     const char *op = irgen_augmented_operator(st->op, like);
     ir_value *args[] = {old, v};
-    if (!op) return irgen_fail(e, st->range, "unsupported kind of augmented assignment: %s=", operator_text(st->op));
+    if (!op)
+        return irgen_fail(e, st->range,
+                          "unsupported kind of augmented assignment: %s=", operator_text(st->op));
     return irgen_builtin_values(e, st->range, op, 2, args);
 }
 
@@ -594,7 +659,8 @@ bool irgen_aug_subscript(emitter *e, const stmt *st) {
     if (t->kind == T_TENSOR) return index_augment_tensor(e, st, target, base);
     if (target->items.len != 1 || target->items.data[0]->kind == E_SLICE)
         return index_fail_type(e, r, "Sliced expression not yet supported for ", t,
-                               " augmented assignment. File a bug if you want this"), false;
+                               " augmented assignment. File a bug if you want this"),
+               false;
     if (t->kind != T_LIST && t->kind != T_DICT && t->kind != T_CLASS)
         return index_fail_type(e, r, "", t, " does not support augmented assignment."), false;
     ir_value *index = irgen_expr(e, target->items.data[0], NULL);
@@ -605,7 +671,8 @@ bool irgen_aug_subscript(emitter *e, const stmt *st) {
     ir_value *old = t->kind == T_CLASS ? irgen_method(e, r, base, "__getitem__", 1, item)
                                        : irgen_builtin_values(e, r, "aten::__getitem__", 2, args);
     /* as in PyTorch, an element of a dict is replaced, one of a list may change in place */
-    ir_value *now = old ? index_augmented(e, st, old, v, t->kind == T_LIST ? old->type : TYPE_INT) : NULL;
+    ir_value *now = old ? index_augmented(e, st, old, v, t->kind == T_LIST ? old->type : TYPE_INT)
+                        : NULL;
     if (!now) return false;
     item[1] = (actual){NULL, now, r};
     args[2] = now;

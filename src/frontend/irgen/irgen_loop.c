@@ -2,11 +2,12 @@
 /*
  * irgen_loop.c - for, while and comprehensions, and what can be stepped through.
  *
- * Method. What `for` steps through is brought into one of a few forms (loop_iterable): a range, a list,
- * string or tensor value, a sequence of known length (a tuple, a module container), or a zip, enumerate or
- * reversed of these. Sequences of known length are unrolled, since their elements may differ in type and may
- * be modules; all others become a prim::Loop that asks for the length once and for an element per iteration.
- * A comprehension is a loop that appends; the names it sets are its own (frame.names).
+ * Method. What `for` steps through is brought into one of a few forms (loop_iterable): a range, a
+ * list, string or tensor value, a sequence of known length (a tuple, a module container), or a zip,
+ * enumerate or reversed of these. Sequences of known length are unrolled, since their elements may
+ * differ in type and may be modules; all others become a prim::Loop that asks for the length once
+ * and for an element per iteration. A comprehension is a loop that appends; the names it sets are
+ * its own (frame.names).
  *
  * Tests: tests/lang, tests/corpus
  */
@@ -21,10 +22,11 @@ typedef struct loop_body {
     const stmt_list *stmts; /* of a for statement; NULL: a comprehension */
 } loop_body;
 
-static const char loop_mixed_lengths[] = "Can not iterate over a module list or tuple with a value that does "
-                                         "not have a statically determinable length";
+static const char loop_mixed_lengths[] =
+    "Can not iterate over a module list or tuple with a value that does "
+    "not have a statically determinable length";
 
-/* ---- iterables ------------------------------------------------------------------------------ */
+/* ---- iterables ------------------------------------------------------------------------------- */
 
 static sugar *loop_tuple(emitter *e, int n, sugar **items) {
     sugar *s = sugar_new(e, SUGAR_TUPLE);
@@ -44,11 +46,14 @@ static sugar *loop_value(emitter *e, source_range r, ir_value *v) {
     ir_value **parts = NULL;
     int n = 0;
     switch (v->type->kind) {
-    case T_LIST: case T_STR: case T_TENSOR: return sugar_of_value(e, v);
+    case T_LIST:
+    case T_STR:
+    case T_TENSOR: return sugar_of_value(e, v);
     case T_DICT: return sugar_of_value(e, irgen_builtin_values(e, r, "aten::keys", 1, &v));
     case T_TUPLE:
         return irgen_unpack(e, r, v, 0, &parts, &n) ? loop_tuple_of_values(e, n, parts) : NULL;
-    case T_CLASS: case T_INTERFACE: {
+    case T_CLASS:
+    case T_INTERFACE: {
         sugar *s = e->scope ? e->scope->ops->sequence(e, r, v) : NULL;
         if (s || irgen_failed(e)) return s;
         break;
@@ -79,9 +84,13 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth);
 
 /* The values of a tuple, if they have one type, as a list. */
 static sugar *loop_list_of_tuple(emitter *e, source_range r, sugar *s) {
-    ir_value **v = s->kind == SUGAR_TUPLE && s->nitems ? arena_array(e->scratch, ir_value *, s->nitems) : NULL;
+    ir_value **v = s->kind == SUGAR_TUPLE && s->nitems
+                       ? arena_array(e->scratch, ir_value *, s->nitems)
+                       : NULL;
     for (int i = 0; v && i < s->nitems; i++) {
-        if (s->items[i]->kind != SUGAR_VALUE || s->items[i]->value->type != s->items[0]->value->type) return s;
+        if (s->items[i]->kind != SUGAR_VALUE ||
+            s->items[i]->value->type != s->items[0]->value->type)
+            return s;
         v[i] = s->items[i]->value;
     }
     return v ? sugar_of_value(e, irgen_list(e, r, v[0]->type, s->nitems, v)) : s;
@@ -98,7 +107,8 @@ static sugar *loop_iterable_parts(emitter *e, source_range r, const sugar *s, in
     for (int i = 0; i < s->nitems; i++)
         if (!(out->items[i] = loop_iterable(e, r, s->items[i], depth + 1))) return NULL;
     /* beyond PyTorch: a tuple beside what has as many elements as only a run will tell */
-    bool mixed = e->lenient && s->kind == SUGAR_ZIP && loop_is_unrolled(out) && loop_static_length(out) < 0;
+    bool mixed = e->lenient && s->kind == SUGAR_ZIP && loop_is_unrolled(out) &&
+                 loop_static_length(out) < 0;
     for (int i = 0; mixed && i < s->nitems; i++)
         if (!(out->items[i] = loop_list_of_tuple(e, r, out->items[i]))) return NULL;
     return out;
@@ -108,8 +118,11 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
     if (depth > PARSE_MAX_DEPTH) return irgen_fail(e, r, "expressions nest too deeply"), NULL;
     switch (s->kind) {
     case SUGAR_VALUE: return loop_value(e, r, s->value);
-    case SUGAR_RANGE: case SUGAR_TUPLE: return s;
-    case SUGAR_ZIP: case SUGAR_ENUMERATE: case SUGAR_REVERSED: return loop_iterable_parts(e, r, s, depth);
+    case SUGAR_RANGE:
+    case SUGAR_TUPLE: return s;
+    case SUGAR_ZIP:
+    case SUGAR_ENUMERATE:
+    case SUGAR_REVERSED: return loop_iterable_parts(e, r, s, depth);
     case SUGAR_CLASS:
         if (s->type && s->type->kind == T_ENUM) return loop_enum(e, s->type);
         break;
@@ -124,8 +137,8 @@ static int loop_constant_length(const sugar *s) {
     value c[3] = {value_int(0), value_none(), value_int(1)};
     const ir_value *bounds[3] = {s->start, s->length, s->step};
     for (int i = 0; i < 3; i++)
-        if ((bounds[i] && !ir_value_constant(bounds[i], &c[i])) || c[i].tag != V_INT || c[i].u.i > INT_MAX ||
-            c[i].u.i < -INT_MAX)
+        if ((bounds[i] && !ir_value_constant(bounds[i], &c[i])) || c[i].tag != V_INT ||
+            c[i].u.i > INT_MAX || c[i].u.i < -INT_MAX)
             return -1;
     int64_t lo = c[0].u.i, hi = c[1].u.i, step = c[2].u.i;
     if (step > 0 && hi > lo) lo = (hi - lo + step - 1) / step;
@@ -139,7 +152,8 @@ static int loop_static_length(const sugar *s) {
     int n = -1;
     switch (s->kind) {
     case SUGAR_TUPLE: return s->nitems;
-    case SUGAR_ENUMERATE: case SUGAR_REVERSED: return loop_static_length(s->items[0]);
+    case SUGAR_ENUMERATE:
+    case SUGAR_REVERSED: return loop_static_length(s->items[0]);
     case SUGAR_RANGE: return loop_constant_length(s);
     case SUGAR_ZIP:
         for (int i = 0; i < s->nitems; i++) {
@@ -155,23 +169,26 @@ static int loop_static_length(const sugar *s) {
 /* Does any part have elements that only unrolling can reach? */
 static bool loop_is_unrolled(const sugar *s) {
     if (s->kind == SUGAR_TUPLE) return true;
-    if (s->kind != SUGAR_ZIP && s->kind != SUGAR_ENUMERATE && s->kind != SUGAR_REVERSED) return false;
+    if (s->kind != SUGAR_ZIP && s->kind != SUGAR_ENUMERATE && s->kind != SUGAR_REVERSED)
+        return false;
     for (int i = 0; i < s->nitems; i++)
         if (loop_is_unrolled(s->items[i])) return true;
     return false;
 }
 
-/* ---- lengths and elements at run time ---------------------------------------------------------- */
+/* ---- lengths and elements at run time -------------------------------------------------------- */
 
-/* enumerate counts from start to the largest int: it never is the shorter one, but takes part in the minimum.
- */
+/* enumerate counts from start to the largest int: it never is the shorter one, but takes
+ * part in the minimum.
+ * */
 static ir_value *loop_counter_length(emitter *e, source_range r, ir_value *start) {
     value c;
     e->g->range = r;
     if (!start) return irgen_constant_take(e, value_int(INT64_MAX), NULL);
     if (ir_value_constant(start, &c) && c.tag == V_INT && c.u.i >= 0)
         return irgen_constant_take(e, value_int(INT64_MAX - c.u.i), NULL);
-    ir_value *args[] = {start, irgen_constant_take(e, value_int(INT64_MAX), NULL), graph_constant_int(e->g, 1)};
+    ir_value *args[] = {start, irgen_constant_take(e, value_int(INT64_MAX), NULL),
+                        graph_constant_int(e->g, 1)};
     return irgen_builtin_values(e, r, "aten::__range_length", 3, args);
 }
 
@@ -188,7 +205,8 @@ static ir_value *loop_length(emitter *e, source_range r, sugar *s);
 /* The lengths of what a zip, with those nested in it, runs through. */
 static bool loop_lengths(emitter *e, source_range r, sugar *s, length_list *out) {
     if (s->kind == SUGAR_ZIP || s->kind == SUGAR_ENUMERATE) {
-        if (s->kind == SUGAR_ENUMERATE) avec_push(e->scratch, out, loop_counter_length(e, r, s->start));
+        if (s->kind == SUGAR_ENUMERATE)
+            avec_push(e->scratch, out, loop_counter_length(e, r, s->start));
         for (int i = 0; i < s->nitems; i++)
             if (!loop_lengths(e, r, s->items[i], out)) return false;
         return true;
@@ -202,8 +220,10 @@ static ir_value *loop_length(emitter *e, source_range r, sugar *s) {
     switch (s->kind) {
     case SUGAR_RANGE: return irgen_range_length(e, r, s);
     case SUGAR_VALUE: return irgen_builtin_values(e, r, "aten::len", 1, &s->value);
-    case SUGAR_REVERSED: return s->length = loop_length(e, r, s->items[0]); /* for the elements of the loop that begins here */
-    case SUGAR_ZIP: case SUGAR_ENUMERATE: {
+    /* for the elements of the loop that begins here */
+    case SUGAR_REVERSED: return s->length = loop_length(e, r, s->items[0]);
+    case SUGAR_ZIP:
+    case SUGAR_ENUMERATE: {
         length_list lengths = {0};
         if (!loop_lengths(e, r, s, &lengths)) return NULL;
         if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
@@ -246,7 +266,8 @@ static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i) {
     case SUGAR_ENUMERATE: {
         sugar **pair = arena_array(e->scratch, sugar *, 2);
         ir_value *args[] = {i, s->start, s->start ? graph_constant_int(e->g, 1) : NULL};
-        pair[0] = sugar_of_value(e, s->start ? irgen_builtin_values(e, r, "aten::__derive_index", 3, args) : i);
+        pair[0] = sugar_of_value(
+            e, s->start ? irgen_builtin_values(e, r, "aten::__derive_index", 3, args) : i);
         pair[1] = pair[0] ? loop_element(e, r, s->items[0], i) : NULL;
         return pair[1] ? loop_tuple(e, 2, pair) : NULL;
     }
@@ -261,10 +282,11 @@ static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i) {
     }
 }
 
-/* ---- sequences of known length -------------------------------------------------------------------- */
+/* ---- sequences of known length --------------------------------------------------------------- */
 
 /* start + i, folded where start is a constant. */
-static ir_value *loop_offset(emitter *e, source_range r, ir_value *start, ir_value *step, int64_t i) {
+static ir_value *loop_offset(emitter *e, source_range r, ir_value *start, ir_value *step,
+                             int64_t i) {
     value a = value_int(0), b = value_int(1);
     e->g->range = r;
     bool known = (!start || ir_value_constant(start, &a)) && (!step || ir_value_constant(step, &b));
@@ -280,7 +302,8 @@ static sugar *loop_static_element(emitter *e, source_range r, sugar *s, int i) {
     switch (s->kind) {
     case SUGAR_TUPLE: return s->items[i];
     case SUGAR_RANGE: return sugar_of_value(e, loop_offset(e, r, s->start, s->step, i));
-    case SUGAR_REVERSED: return loop_static_element(e, r, s->items[0], loop_static_length(s->items[0]) - 1 - i);
+    case SUGAR_REVERSED:
+        return loop_static_element(e, r, s->items[0], loop_static_length(s->items[0]) - 1 - i);
     case SUGAR_ENUMERATE: {
         sugar **pair = arena_array(e->scratch, sugar *, 2);
         pair[0] = sugar_of_value(e, loop_offset(e, r, s->start, NULL, i));
@@ -302,7 +325,8 @@ static bool loop_count_step(emitter *e, source_range r) {
     emitter *top = e;
     while (top->outer) top = top->outer;
     if (++top->steps > EMIT_MAX_STEPS) {
-        irgen_fail(e, r, "unrolling the loops of this function takes more than %d steps", EMIT_MAX_STEPS);
+        irgen_fail(e, r, "unrolling the loops of this function takes more than %d steps",
+                   EMIT_MAX_STEPS);
         return false;
     }
     if (irgen_failed(e)) return diag_no_memory(e->diag), false;
@@ -316,7 +340,8 @@ static bool loop_may_be_static(const sugar *s) {
         return k == T_TUPLE || k == T_CLASS || k == T_INTERFACE;
     }
     if (s->kind == SUGAR_TUPLE) return true;
-    if (s->kind != SUGAR_ZIP && s->kind != SUGAR_ENUMERATE && s->kind != SUGAR_REVERSED) return false;
+    if (s->kind != SUGAR_ZIP && s->kind != SUGAR_ENUMERATE && s->kind != SUGAR_REVERSED)
+        return false;
     for (int i = 0; i < s->nitems; i++)
         if (loop_may_be_static(s->items[i])) return true;
     return false;
@@ -325,7 +350,8 @@ static bool loop_may_be_static(const sugar *s) {
 sugar *irgen_static_elements(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_TUPLE) return s;
     if (!loop_may_be_static(s)) return NULL;
-    if (s->kind == SUGAR_VALUE && s->value->type->kind != T_TUPLE) /* NULL for objects that are no containers */
+    /* NULL for objects that are no containers */
+    if (s->kind == SUGAR_VALUE && s->value->type->kind != T_TUPLE)
         return e->scope ? e->scope->ops->sequence(e, r, s->value) : NULL;
     sugar *it = loop_iterable(e, r, s, 0);
     if (!it) return NULL;
@@ -341,7 +367,7 @@ sugar *irgen_static_elements(emitter *e, source_range r, sugar *s) {
     return loop_tuple(e, n, items);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static bool loop_assign(emitter *e, source_range r, const expr *target, sugar *elem) {
     if (elem->kind != SUGAR_VALUE && target->kind != E_TUPLE && target->kind != E_LIST) {
@@ -353,7 +379,8 @@ static bool loop_assign(emitter *e, source_range r, const expr *target, sugar *e
     return irgen_assign_target(e, target, elem, NULL);
 }
 
-static bool loop_unrolled(emitter *e, source_range r, const expr *target, sugar *it, const loop_body *body) {
+static bool loop_unrolled(emitter *e, source_range r, const expr *target, sugar *it,
+                          const loop_body *body) {
     int n = loop_static_length(it), before = e->unrolled;
     if (n < 0) return irgen_fail(e, r, "%s", loop_mixed_lengths), false;
     e->unrolled = 1;
@@ -366,8 +393,8 @@ static bool loop_unrolled(emitter *e, source_range r, const expr *target, sugar 
     return ok;
 }
 
-/* The condition is emitted into a second block, which ssa.c moves in front of the loop and to the end of its
- * body, so that it sees the variables of both places. */
+/* The condition is emitted into a second block, which ssa.c moves in front of the loop and to the
+ * end of its body, so that it sees the variables of both places. */
 static bool loop_condition(emitter *e, source_range r, node *n, block *b, const expr *cond) {
     graph *g = e->g;
     ir_value *v = NULL;
@@ -391,7 +418,8 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
                         const loop_body *body) {
     graph *g = e->g;
     g->range = r;
-    ir_value *trip = it ? loop_length(e, r, it) : irgen_constant_take(e, value_int(INT64_MAX), NULL);
+    ir_value *trip = it ? loop_length(e, r, it)
+                        : irgen_constant_take(e, value_int(INT64_MAX), NULL);
     if (!trip) return false;
     g->range = r;
     node *n = graph_insert(g, node_new(g, N_LOOP, 1, &trip, 0));
@@ -422,11 +450,15 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
 
 static bool loop_indexes(const stmt_list *body, const char *name, int depth);
 
-/* Is something subscripted by that name in it? (self.layers[i], which has to be known while compiling) */
+/* Is something subscripted by that name in it? (self.layers[i], which has to be known
+ * while compiling) */
 static bool loop_indexes_expr(const expr *x, const char *name, int depth) {
     if (!x || depth > PARSE_MAX_DEPTH) return false;
-    if (x->kind == E_SUBSCRIPT && x->items.len == 1 && x->items.data[0]->kind == E_NAME && !strcmp(x->items.data[0]->name, name)) return true;
-    if (loop_indexes_expr(x->a, name, depth + 1) || loop_indexes_expr(x->b, name, depth + 1) || loop_indexes_expr(x->c, name, depth + 1))
+    if (x->kind == E_SUBSCRIPT && x->items.len == 1 && x->items.data[0]->kind == E_NAME &&
+        !strcmp(x->items.data[0]->name, name))
+        return true;
+    if (loop_indexes_expr(x->a, name, depth + 1) || loop_indexes_expr(x->b, name, depth + 1) ||
+        loop_indexes_expr(x->c, name, depth + 1))
         return true;
     for (size_t i = 0; i < x->items.len; i++)
         if (loop_indexes_expr(x->items.data[i], name, depth + 1)) return true;
@@ -438,7 +470,8 @@ static bool loop_indexes_expr(const expr *x, const char *name, int depth) {
 static bool loop_indexes(const stmt_list *body, const char *name, int depth) {
     for (size_t i = 0; i < body->len && depth < PARSE_MAX_DEPTH; i++) {
         const stmt *s = body->data[i];
-        if (loop_indexes_expr(s->value, name, 0) || loop_indexes(&s->body, name, depth + 1) || loop_indexes(&s->orelse, name, depth + 1))
+        if (loop_indexes_expr(s->value, name, 0) || loop_indexes(&s->body, name, depth + 1) ||
+            loop_indexes(&s->orelse, name, depth + 1))
             return true;
     }
     return false;
@@ -446,7 +479,8 @@ static bool loop_indexes(const stmt_list *body, const char *name, int depth) {
 
 static bool loop_over(emitter *e, source_range r, const expr *target, const expr *iterable,
                       const loop_body *body) {
-    sugar *s = e->lenient && e->scope && body->stmts && target->kind == E_NAME && loop_indexes(body->stmts, target->name, 0)
+    sugar *s = e->lenient && e->scope && body->stmts && target->kind == E_NAME &&
+                       loop_indexes(body->stmts, target->name, 0)
                    ? e->scope->ops->static_range(e, iterable)
                    : NULL;
     if (!s) s = irgen_sugar(e, iterable, NULL);
@@ -456,19 +490,19 @@ static bool loop_over(emitter *e, source_range r, const expr *target, const expr
     return loop_looped(e, r, target, it, NULL, body);
 }
 
-static bool loop_statements(emitter *e, void *ctx) {
-    return irgen_statements(e, ctx);
-}
+static bool loop_statements(emitter *e, void *ctx) { return irgen_statements(e, ctx); }
 
 static bool loop_refuses_else(emitter *e, const stmt *st, const char *what) {
     if (st->orelse.len)
-        irgen_fail(e, st->orelse.data[0]->range, "else branches of %s loops aren't supported", what);
+        irgen_fail(e, st->orelse.data[0]->range, "else branches of %s loops aren't supported",
+                   what);
     return st->orelse.len != 0;
 }
 
 bool irgen_for(emitter *e, const stmt *st) {
     loop_body body = {loop_statements, (void *)&st->body, &st->body};
-    return !loop_refuses_else(e, st, "for") && loop_over(e, st->range, st->targets.data[0], st->value, &body);
+    return !loop_refuses_else(e, st, "for") &&
+           loop_over(e, st->range, st->targets.data[0], st->value, &body);
 }
 
 /* while condition: body    ->    while True: { if condition: pass; else: break; body } */
@@ -481,8 +515,11 @@ static bool loop_while_assigning(emitter *e, const stmt *st) {
     s[1] = (stmt){.kind = S_IF, .range = st->value->range, .value = st->value};
     s[2] = (stmt){.kind = S_PASS, .range = st->value->range};
     s[3] = (stmt){.kind = S_BREAK, .range = st->value->range};
-    bool ok = avec_push(e->scratch, &s[1].body, &s[2]) && avec_push(e->scratch, &s[1].orelse, &s[3]) && avec_push(e->scratch, &s[0].body, &s[1]);
-    for (size_t i = 0; ok && i < st->body.len; i++) ok = avec_push(e->scratch, &s[0].body, st->body.data[i]);
+    bool ok = avec_push(e->scratch, &s[1].body, &s[2]) &&
+              avec_push(e->scratch, &s[1].orelse, &s[3]) &&
+              avec_push(e->scratch, &s[0].body, &s[1]);
+    for (size_t i = 0; ok && i < st->body.len; i++)
+        ok = avec_push(e->scratch, &s[0].body, st->body.data[i]);
     return ok ? irgen_while(e, s) : (diag_no_memory(e->diag), false);
 }
 
@@ -491,10 +528,11 @@ bool irgen_while(emitter *e, const stmt *st) {
     name_vector names = {0};
     if (!irgen_assigned_names(e, st->value, &names)) return false;
     if (names.len && !st->orelse.len) return loop_while_assigning(e, st);
-    return !loop_refuses_else(e, st, "while") && loop_looped(e, st->range, NULL, NULL, st->value, &body);
+    return !loop_refuses_else(e, st, "while") &&
+           loop_looped(e, st->range, NULL, NULL, st->value, &body);
 }
 
-/* ---- comprehensions --------------------------------------------------------------------------------------- */
+/* ---- comprehensions -------------------------------------------------------------------------- */
 
 typedef struct comprehension {
     const expr *top;   /* with the element, and the key of a dict */
@@ -508,15 +546,15 @@ static bool loop_no_common_type(emitter *e, source_range r, type *a, type *b) {
     strbuf sa = STRBUF_INIT, sb = STRBUF_INIT;
     type_print_python(a, &sa);
     type_print_python(b, &sb);
-    irgen_fail(e, r, "Elements of a comprehension must be of one type, but found %s and %s", sb_str(&sa),
-              sb_str(&sb));
+    irgen_fail(e, r, "Elements of a comprehension must be of one type, but found %s and %s",
+               sb_str(&sa), sb_str(&sb));
     sb_free(&sa);
     sb_free(&sb);
     return false;
 }
 
-/* An element's value, fitted to the type wanted; with none wanted, *seen (of the elements before) takes it
- * in. */
+/* An element's value, fitted to the type wanted; with none wanted, *seen (of the elements
+ * before) takes it in. */
 static ir_value *loop_fit(emitter *e, const expr *x, type *wanted, type **seen) {
     ir_value *v = irgen_expr(e, x, wanted);
     if (v && wanted) {
@@ -557,12 +595,14 @@ static bool loop_level(emitter *e, comprehension *c, const expr *level);
 
 /* The conditions from the i-th on, then the next generator or the element. */
 static bool loop_conditions(emitter *e, comprehension *c, const expr *level, size_t i) {
-    if (i == level->items.len) return level->c ? loop_level(e, c, level->c) : loop_add_element(e, c);
+    if (i == level->items.len)
+        return level->c ? loop_level(e, c, level->c) : loop_add_element(e, c);
     const expr *x = level->items.data[i];
     condition cond;
     if (!irgen_condition_parts(e, x, &cond)) return false;
     if (cond.known == 0) return true;
-    if (cond.known == 1) return irgen_refine(e, x->range, cond.when_true) && loop_conditions(e, c, level, i + 1);
+    if (cond.known == 1)
+        return irgen_refine(e, x->range, cond.when_true) && loop_conditions(e, c, level, i + 1);
     e->g->range = x->range;
     node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &cond.value, 0));
     block *yes = node_add_block(n);
@@ -600,7 +640,8 @@ ir_value *irgen_comprehension(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != (dict ? T_DICT : T_LIST)) hint = NULL;
     e->g->range = x->range;
-    node *n = graph_insert(e->g, node_new(e->g, dict ? N_DICT_CONSTRUCT : N_LIST_CONSTRUCT, 0, NULL, 1));
+    node *n = graph_insert(e->g,
+                           node_new(e->g, dict ? N_DICT_CONSTRUCT : N_LIST_CONSTRUCT, 0, NULL, 1));
     comprehension c = {.top = x, .out = n->outputs.data[0], .hint = hint};
     c.out->type = hint ? hint : dict ? type_dict(TYPE_STR, TYPE_TENSOR) : type_list(TYPE_TENSOR);
     emitter *top = e;

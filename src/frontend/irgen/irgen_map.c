@@ -5,7 +5,8 @@
  *     map(f, xs)            [f(x) for x in xs]; of a number of elements known while compiling: (f(xs[0]), f(xs[1]), ...)
  *     filter(f, xs)         [x for x in xs if f(x)]; filter(None, xs): [x for x in xs if x]
  *
- * f is a lambda, whose parameters become the targets, or whatever can be called. PyTorch has neither.
+ * f is a lambda, whose parameters become the targets, or whatever can be called.
+ * PyTorch has neither.
  * Tests: tests/lang/accepted_map.py
  */
 #include "frontend/irgen/irgen_special.h"
@@ -29,11 +30,15 @@ static bool map_lambda(emitter *e, const expr *f, size_t n, map_round *out) {
     for (size_t i = 0; i < f->params.len; i++) {
         const param *p = &f->params.data[i];
         if (p->star || p->star_star || p->default_value || f->params.len != n)
-            return irgen_fail(e, f->range, "a lambda of %zu parameter%s without defaults is expected", n, n == 1 ? "" : "s"), false;
+            return irgen_fail(e, f->range,
+                              "a lambda of %zu parameter%s without defaults is expected", n,
+                              n == 1 ? "" : "s"),
+                   false;
         avec_push(e->scratch, &out->targets, map_name(e, p->range, p->name));
     }
     out->body = f->a;
-    return f->params.len == n || (irgen_fail(e, f->range, "a lambda of %zu parameters is expected", n), false);
+    return f->params.len == n ||
+           (irgen_fail(e, f->range, "a lambda of %zu parameters is expected", n), false);
 }
 
 /* f(a, b) for other callables */
@@ -48,7 +53,8 @@ static bool map_called(emitter *e, const expr *f, size_t n, map_round *out) {
     return true;
 }
 
-/* The iterables' elements, if all have a number of them that is known: `sets` of them, the shortest one's. */
+/* The iterables' elements, if all have a number of them that is known: `sets` of them,
+ * the shortest one's. */
 static bool map_static(emitter *e, const expr *x, sugar **iterables, size_t n, int *sets) {
     for (size_t i = 0; i < n; i++) {
         sugar *s = irgen_static_elements(e, x->items.data[i + 1]->range, iterables[i]);
@@ -59,7 +65,8 @@ static bool map_static(emitter *e, const expr *x, sugar **iterables, size_t n, i
     return true;
 }
 
-static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round, sugar *const *iterables, int sets) {
+static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round,
+                           sugar *const *iterables, int sets) {
     sugar *out = irgen_new_sequence(e, sets);
     for (int k = 0; out && k < sets; k++) {
         emitter *top = e;
@@ -68,7 +75,8 @@ static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round, su
         f->names = ++top->comprehensions;
         bool ok = true;
         for (size_t i = 0; ok && i < round->targets.len; i++)
-            ok = irgen_set_sugar(e, x->range, round->targets.data[i]->name, iterables[i]->items[k], NULL);
+            ok = irgen_set_sugar(e, x->range, round->targets.data[i]->name, iterables[i]->items[k],
+                                 NULL);
         sugar *one = ok ? irgen_sugar(e, round->body, NULL) : NULL;
         irgen_pop_frame(e);
         if (!one) return NULL;
@@ -78,7 +86,8 @@ static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round, su
 }
 
 /* A list comprehension over what the sugars stand for. */
-static sugar *map_looped(emitter *e, const expr *x, map_round *round, sugar **iterables, size_t n, expr *condition) {
+static sugar *map_looped(emitter *e, const expr *x, map_round *round, sugar **iterables, size_t n,
+                         expr *condition) {
     expr *c = map_expr(e, E_LIST_COMP, x->range);
     sugar *over = iterables[0];
     if (n > 1) {
@@ -111,7 +120,10 @@ sugar *irgen_map(emitter *e, const expr *x, bool filters) {
     map_round round = {0};
     int sets = 0;
     if (x->kwargs.len || n == 0 || (filters && n > 1) || irgen_has_starred(&x->items, 0))
-        return irgen_fail(e, x->range, filters ? "filter expected a function and an iterable" : "map expected a function and iterables"), NULL;
+        return irgen_fail(e, x->range,
+                          filters ? "filter expected a function and an iterable"
+                                  : "map expected a function and iterables"),
+               NULL;
     const expr *f = x->items.data[0];
     sugar **iterables = arena_array(e->scratch, sugar *, n + 1);
     if (!iterables) return diag_no_memory(e->diag), NULL;

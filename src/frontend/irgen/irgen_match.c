@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * irgen_match.c - the conditions that match statements are made of (parser_match.c), and what conditions assign.
+ * irgen_match.c - the conditions that match statements are made of (parser_match.c), and what
+ * conditions assign.
  *
  * Tests: tests/lang/match.py, tests/lang/accepted_walrus.py
  */
 #include "frontend/irgen/irgen.h"
 
-/* ---- conditions ---------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static bool match_known(emitter *e, source_range r, bool known, condition *out) {
     e->g->range = r;
@@ -17,7 +18,8 @@ static bool match_known(emitter *e, source_range r, bool known, condition *out) 
 
 bool irgen_match_capture(emitter *e, const expr *x, condition *out) {
     sugar *s = irgen_sugar(e, x->a, NULL);
-    return s && irgen_set_sugar(e, x->range, x->name, s, NULL) && match_known(e, x->range, true, out);
+    return s && irgen_set_sugar(e, x->range, x->name, s, NULL) &&
+           match_known(e, x->range, true, out);
 }
 
 bool irgen_match_shape(emitter *e, const expr *x, condition *out) {
@@ -25,11 +27,15 @@ bool irgen_match_shape(emitter *e, const expr *x, condition *out) {
     if (!v) return false;
     type_kind k = v->type->kind;
     if (!strcmp(x->name, "mapping")) return match_known(e, x->range, k == T_DICT, out);
-    if (k == T_TUPLE) return match_known(e, x->range, x->tuple_index ? v->type->nelems >= x->i : v->type->nelems == x->i, out);
+    if (k == T_TUPLE)
+        return match_known(e, x->range,
+                           x->tuple_index ? v->type->nelems >= x->i : v->type->nelems == x->i, out);
     if (k != T_LIST) return match_known(e, x->range, false, out);
     ir_value *n = irgen_builtin_values(e, x->range, "aten::len", 1, &v);
     ir_value *both[] = {n, n ? irgen_hidden_int(e, x->i) : NULL};
-    out->value = n ? irgen_builtin_values(e, x->range, x->tuple_index ? "aten::ge" : "aten::eq", 2, both) : NULL;
+    out->value = n ? irgen_builtin_values(e, x->range, x->tuple_index ? "aten::ge" : "aten::eq", 2,
+                                          both)
+                   : NULL;
     return out->value != NULL;
 }
 
@@ -40,7 +46,7 @@ sugar *irgen_match_field(emitter *e, const expr *x) {
     return name ? irgen_attribute(e, x->range, s, intern(&e->unit->names, name)) : s;
 }
 
-/* ---- assignments in operands ------------------------------------------------------------------------ */
+/* ---- assignments in operands ----------------------------------------------------------------- */
 
 static bool match_collect(const expr *x, name_vector *out, arena *a, int depth) {
     if (!x || depth > PARSE_MAX_DEPTH * 2) return true;
@@ -50,7 +56,8 @@ static bool match_collect(const expr *x, name_vector *out, arena *a, int depth) 
         if (!match_collect(x->items.data[i], out, a, depth + 1)) return false;
     for (size_t i = 0; i < x->kwargs.len; i++)
         if (!match_collect(x->kwargs.data[i].value, out, a, depth + 1)) return false;
-    return match_collect(x->a, out, a, depth + 1) && match_collect(x->b, out, a, depth + 1) && match_collect(x->c, out, a, depth + 1);
+    return match_collect(x->a, out, a, depth + 1) && match_collect(x->b, out, a, depth + 1) &&
+           match_collect(x->c, out, a, depth + 1);
 }
 
 bool irgen_assigned_names(emitter *e, const expr *x, name_vector *out) {

@@ -2,9 +2,10 @@
 /*
  * irgen_name.c - names and attributes: what x and x.name stand for.
  *
- * A name is a variable of the function, else what source.h finds in the scope of a source program, else a builtin. An
- * attribute depends on what it is asked of: a slot or method of an object, a field of a named tuple, an operator in disguise
- * (x.dtype), an operator whose first argument is the value (x.relu), a member of a namespace or class.
+ * A name is a variable of the function, else what source.h finds in the scope of a source program,
+ * else a builtin. An attribute depends on what it is asked of: a slot or method of an object, a
+ * field of a named tuple, an operator in disguise (x.dtype), an operator whose first argument is
+ * the value (x.relu), a member of a namespace or class.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/irgen/irgen.h"
@@ -12,23 +13,27 @@
 
 #include <stdlib.h>
 
-/* ---- names ----------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void name_suggest_name(emitter *e, const char *name) {
     suggestion close = {.wanted = name};
     if (e->scope && e->scope->env && py_suggest_qualified(e->diag, e->scope->env, name)) return;
-    if (e->scope && e->scope->ops->has_member(e, name)) return diag_note(e->diag, (source_range){0}, "did you mean 'self.%s'?", name);
+    if (e->scope && e->scope->ops->has_member(e, name))
+        return diag_note(e->diag, (source_range){0}, "did you mean 'self.%s'?", name);
     for (const frame *f = e->env; f; f = f->next)
         for (size_t i = 0; i < f->vars.cap; i++)
-            if (f->vars.slots[i].key && f->vars.slots[i].key[0] != '$') suggest_try(&close, f->vars.slots[i].key);
+            if (f->vars.slots[i].key && f->vars.slots[i].key[0] != '$')
+                suggest_try(&close, f->vars.slots[i].key);
     if (e->scope && e->scope->env)
         for (const py_env *env = e->scope->env; env; env = env->outer) {
             const py_dict *d = env->vars;
             const py_object *module = env->module;
-            for (int k = 0; k < 2; k++, d = module && module->kind == PY_MODULE ? module->u.mod.globals : NULL)
+            for (int k = 0; k < 2;
+                 k++, d = module && module->kind == PY_MODULE ? module->u.mod.globals : NULL)
                 for (size_t i = 0; d && i < d->entries.len; i++) {
                     const py_object *key = d->entries.data[i].key;
-                    if (key && key->kind == PY_VALUE && key->u.v.tag == V_STR) suggest_try(&close, key->u.v.u.str->bytes);
+                    if (key && key->kind == PY_VALUE && key->u.v.tag == V_STR)
+                        suggest_try(&close, key->u.v.u.str->bytes);
                 }
         }
     suggest_note(e->diag, &close);
@@ -44,21 +49,42 @@ sugar *irgen_name(emitter *e, const expr *x) {
     return NULL;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Attributes of tensors that are operators in disguise. */
 static const struct { const char *name, *op; } name_properties[] = {
-    {"dtype", "prim::dtype"},   {"device", "prim::device"},     {"shape", "aten::size"},
-    {"grad", "prim::grad"},     {"data", "prim::data"},         {"is_cuda", "prim::is_cuda"},
-    {"is_cpu", "prim::is_cpu"}, {"is_sparse", "prim::is_sparse"}, {"layout", "prim::layout"},
-    {"is_quantized", "prim::is_quantized"}, {"requires_grad", "prim::requires_grad"},
-    {"is_leaf", "aten::is_leaf"}, {"ndim", "aten::dim"},        {"T", "aten::numpy_T"},
-    {"H", "aten::matrix_H"},    {"mT", "aten::mT"},             {"mH", "aten::mH"},
-    {"real", "aten::real"},     {"imag", "aten::imag"},         {"is_mkldnn", "prim::is_mkldnn"},
-    {"itemsize", "prim::itemsize"}, {"nbytes", "prim::nbytes"}, {"name", "prim::name"},
-    {"is_meta", "prim::is_meta"}, {"is_nested", "prim::is_nested"}, {"retains_grad", "aten::retains_grad"},
-    {"is_sparse_csr", "prim::is_sparse_csr"}, {"is_xpu", "prim::is_xpu"}, {"is_mps", "prim::is_mps"},
-    {"is_ipu", "prim::is_ipu"}, {"is_vulkan", "prim::is_vulkan"}};
+    {"dtype", "prim::dtype"},
+    {"device", "prim::device"},
+    {"shape", "aten::size"},
+    {"grad", "prim::grad"},
+    {"data", "prim::data"},
+    {"is_cuda", "prim::is_cuda"},
+    {"is_cpu", "prim::is_cpu"},
+    {"is_sparse", "prim::is_sparse"},
+    {"layout", "prim::layout"},
+    {"is_quantized", "prim::is_quantized"},
+    {"requires_grad", "prim::requires_grad"},
+    {"is_leaf", "aten::is_leaf"},
+    {"ndim", "aten::dim"},
+    {"T", "aten::numpy_T"},
+    {"H", "aten::matrix_H"},
+    {"mT", "aten::mT"},
+    {"mH", "aten::mH"},
+    {"real", "aten::real"},
+    {"imag", "aten::imag"},
+    {"is_mkldnn", "prim::is_mkldnn"},
+    {"itemsize", "prim::itemsize"},
+    {"nbytes", "prim::nbytes"},
+    {"name", "prim::name"},
+    {"is_meta", "prim::is_meta"},
+    {"is_nested", "prim::is_nested"},
+    {"retains_grad", "aten::retains_grad"},
+    {"is_sparse_csr", "prim::is_sparse_csr"},
+    {"is_xpu", "prim::is_xpu"},
+    {"is_mps", "prim::is_mps"},
+    {"is_ipu", "prim::is_ipu"},
+    {"is_vulkan", "prim::is_vulkan"},
+};
 
 static const char *name_tensor_property(const char *name) {
     for (size_t i = 0; i < sizeof name_properties / sizeof *name_properties; i++)
@@ -84,11 +110,14 @@ static void name_unknown_member(emitter *e, source_range r, const type *cls, con
     for (size_t i = 0; i < c->constants.len; i++) suggest_try(&close, c->constants.data[i].name);
     for (size_t i = 0; i < c->methods.len; i++) suggest_try(&close, c->methods.data[i]->name);
     r = suggest_word(r, name);
-    const char *short_name = strrchr(class_name(cls), '.') ? strrchr(class_name(cls), '.') + 1 : class_name(cls);
+    const char *short_name = strrchr(class_name(cls), '.') ? strrchr(class_name(cls), '.') + 1
+                                                           : class_name(cls);
     if (c->source) irgen_fail(e, r, "Module '%s' has no attribute '%s'", short_name, name);
     else
         irgen_fail(e, r, "'%s' object has no attribute or method '%s'.%s", class_name(cls), name,
-                  cls->kind == T_CLASS ? " Did you forget to initialize an attribute in __init__()?" : "");
+                   cls->kind == T_CLASS
+                       ? " Did you forget to initialize an attribute in __init__()?"
+                       : "");
     suggest_note(e->diag, &close);
 }
 
@@ -114,7 +143,8 @@ static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, c
     return NULL;
 }
 
-/* Each mention of a member is an object of its own: `is` tells them apart in PyTorch, `==` does not. */
+/* Each mention of a member is an object of its own: `is` tells them apart in
+ * PyTorch, `==` does not. */
 static sugar *name_enum_member(emitter *e, type *t, size_t i) {
     const enum_value *member = t->cls->enum_members[i].u.enumv;
     enum_value *mention = enum_new(t, member->name, value_ref(member->val));
@@ -166,7 +196,9 @@ static sugar *name_qualified(emitter *e, const char *name) {
 static sugar *name_constants_member(emitter *e, source_range r, const char *name) {
     value all = e->unit->constants;
     char *end = NULL;
-    unsigned long i = name[0] == 'c' && name[1] >= '0' && name[1] <= '9' ? strtoul(name + 1, &end, 10) : 0;
+    unsigned long i = name[0] == 'c' && name[1] >= '0' && name[1] <= '9'
+                          ? strtoul(name + 1, &end, 10)
+                          : 0;
     if (!end || *end || all.tag != V_TUPLE || i >= all.u.tuple->len) {
         irgen_fail(e, r, "the archive has no constant %s", name);
         return NULL;
@@ -207,7 +239,9 @@ static sugar *name_builtin_property(emitter *e, source_range r, ir_value *v, con
         else if (!strcmp(name, "index")) op = "prim::index";
         break;
     case T_COMPLEX: { /* no operator has the parts of a number */
-        const char *part = !strcmp(name, "real") ? "complex_real" : !strcmp(name, "imag") ? "complex_imag" : NULL;
+        const char *part = !strcmp(name, "real")   ? "complex_real"
+                           : !strcmp(name, "imag") ? "complex_imag"
+                                                   : NULL;
         function *f = part ? builtin_helper(e->unit, e->diag, part) : NULL;
         actual arg = {NULL, v, r};
         return f ? sugar_of_value(e, irgen_function_call(e, r, f, 1, &arg)) : NULL;
@@ -216,7 +250,8 @@ static sugar *name_builtin_property(emitter *e, source_range r, ir_value *v, con
     }
     if (!op) return NULL;
     ir_value *made = irgen_builtin_values(e, r, op, 1, &v);
-    if (made && !strcmp(op, "prim::EnumValue")) made->type = v->type->cls->enum_value_type; /* overloads differ in that alone */
+    /* overloads differ in that alone */
+    if (made && !strcmp(op, "prim::EnumValue")) made->type = v->type->cls->enum_value_type;
     return sugar_of_value(e, made);
 }
 
@@ -226,9 +261,11 @@ static const char *name_method_operator(emitter *e, const type *t, const char *n
     if (t->kind == T_TENSOR && !strcmp(name, "type")) name = "to";
     const char *op = arena_printf(e->scratch, "aten::%s", name);
     const struct op *const *list = op_overloads(op, &n);
-    bool number = t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_COMPLEX;
+    bool number = t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL ||
+                  t->kind == T_COMPLEX;
     for (int i = 0; i < n; i++)
-        if (!number || (list[i]->schema->nargs && list[i]->schema->args[0].type->kind != T_TENSOR)) return op;
+        if (!number || (list[i]->schema->nargs && list[i]->schema->args[0].type->kind != T_TENSOR))
+            return op;
     return NULL; /* none, or of tensors only */
 }
 
@@ -237,12 +274,15 @@ static void name_unknown_method(emitter *e, source_range r, const ir_value *v, c
     strbuf sb = STRBUF_INIT;
     suggestion best = {.wanted = name};
     type_print_python(t, &sb);
-    irgen_fail(e, suggest_word(r, name), "'%s' object has no attribute or method '%s'.", sb_str(&sb), name);
+    irgen_fail(e, suggest_word(r, name), "'%s' object has no attribute or method '%s'.",
+               sb_str(&sb), name);
     sb_free(&sb);
-    for (size_t i = 0; t->kind == T_TENSOR && i < sizeof name_properties / sizeof *name_properties; i++)
+    for (size_t i = 0; t->kind == T_TENSOR && i < sizeof name_properties / sizeof *name_properties;
+         i++)
         suggest_try(&best, name_properties[i].name);
     for (int i = 0; t->field_names && i < t->nelems; i++) suggest_try(&best, t->field_names[i]);
-    if (t->kind == T_TENSOR || t->kind == T_STR || t->kind == T_LIST || t->kind == T_DICT) suggest_operators(&best, (int)t->kind);
+    if (t->kind == T_TENSOR || t->kind == T_STR || t->kind == T_LIST || t->kind == T_DICT)
+        suggest_operators(&best, (int)t->kind);
     suggest_note(e->diag, &best);
     source_range of = {r.src, r.begin, suggest_word(r, name).begin};
     if (of.end > of.begin) of.end--; /* the dot */
@@ -266,17 +306,21 @@ static sugar *name_value_attribute(emitter *e, source_range r, ir_value *v, cons
 
 sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name) {
     switch (base->kind) {
-    case SUGAR_QUALIFIED: return name_qualified(e, arena_printf(e->scratch, "%s.%s", base->name, name));
+    case SUGAR_QUALIFIED:
+        return name_qualified(e, arena_printf(e->scratch, "%s.%s", base->name, name));
     case SUGAR_NAMESPACE: return irgen_namespace_member(e, r, base, name);
     case SUGAR_CONSTANTS: return name_constants_member(e, r, name);
     case SUGAR_CLASS: return name_class_attribute(e, r, base->type, name);
     case SUGAR_PY: return e->scope->ops->attribute(e, r, base, name);
     case SUGAR_VALUE: return name_value_attribute(e, r, base->value, name);
-    default: irgen_fail(e, r, "attribute lookup is not defined on %s", sugar_kind_text(base)); return NULL;
+    default:
+        irgen_fail(e, r, "attribute lookup is not defined on %s", sugar_kind_text(base));
+        return NULL;
     }
 }
 
-/* Asks by trying, in a place that is thrown away: attributes of Python objects can be found in many ways. */
+/* Asks by trying, in a place that is thrown away: attributes of Python objects can be
+ * found in many ways. */
 static bool name_try_attribute(emitter *e, sugar *base, const char *name) {
     graph *g = e->g;
     diag ours = {0}, **evaluator = e->scope ? e->scope->ops->diag(e->scope) : &e->diag;

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * irgen_special.c - forms of call with rules of their own: casts, types as arguments, sequences, print, fork, ...
+ * irgen_special.c - forms of call with rules of their own: casts, types as arguments, sequences,
+ * print, fork, ...
  *
  * irgen_builtin.c gives them their names.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/irgen/irgen_special.h"
 
-/* ---- casts ---------------------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 ir_value *irgen_cast(emitter *e, source_range r, type_kind to, ir_value *v) {
     static const struct { type_kind kind; const char *op, *magic; } casts[] = {
-        {T_INT, "aten::Int", "__int__"},   {T_FLOAT, "aten::Float", "__float__"},
-        {T_BOOL, "aten::Bool", "__bool__"}, {T_STR, "aten::str", "__str__"},
-        {T_COMPLEX, "aten::Complex", "__complex__"}};
+        {T_INT, "aten::Int", "__int__"},
+        {T_FLOAT, "aten::Float", "__float__"},
+        {T_BOOL, "aten::Bool", "__bool__"},
+        {T_STR, "aten::str", "__str__"},
+        {T_COMPLEX, "aten::Complex", "__complex__"},
+    };
     type_kind from = v->type->kind;
     if (from == to) return v;
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
         if (casts[i].kind != to) continue;
         if (from == T_CLASS) return irgen_method(e, r, v, casts[i].magic, 0, NULL);
-        if (to == T_BOOL && (from == T_LIST || from == T_STR || from == T_DICT || from == T_TUPLE)) {
+        if (to == T_BOOL &&
+            (from == T_LIST || from == T_STR || from == T_DICT || from == T_TUPLE)) {
             ir_value *zero = irgen_hidden_int(e, 0); /* containers are true unless empty */
-            ir_value *n = from == T_TUPLE ? irgen_hidden_int(e, v->type->nelems) : irgen_builtin_values(e, r, "aten::len", 1, &v);
+            ir_value *n = from == T_TUPLE ? irgen_hidden_int(e, v->type->nelems)
+                                          : irgen_builtin_values(e, r, "aten::len", 1, &v);
             ir_value *args[] = {n, zero};
             return n ? irgen_builtin_values(e, r, "aten::gt", 2, args) : NULL;
         }
@@ -48,7 +54,9 @@ static ir_value *special_helper(emitter *e, source_range r, const char *name, in
         int at = args[i].name ? schema_find_arg(f->schema, args[i].name) : i;
         type_kind have = args[i].value->type->kind;
         bool number = have == T_INT || have == T_NUMBER || have == T_TENSOR;
-        if (at < 0 || at >= f->schema->nargs || f->schema->args[at].type->kind != T_FLOAT || !number) continue;
+        if (at < 0 || at >= f->schema->nargs || f->schema->args[at].type->kind != T_FLOAT ||
+            !number)
+            continue;
         if (!(args[i].value = irgen_cast(e, args[i].range, T_FLOAT, args[i].value))) return NULL;
     }
     return irgen_function_call(e, r, f, n, args);
@@ -63,8 +71,13 @@ static ir_value *special_cast(emitter *e, const expr *x, int form) {
     e->g->range = r;
     if (n == 0) { /* Python's int() is 0 */
         if (to == T_STR) return graph_constant_str(e->g, "", 0);
-        if (to == T_COMPLEX) return irgen_fail(e, r, "complex() without arguments is not supported");
-        return irgen_constant_take(e, to == T_INT ? value_int(0) : to == T_BOOL ? value_bool(false) : value_float(0), NULL);
+        if (to == T_COMPLEX)
+            return irgen_fail(e, r, "complex() without arguments is not supported");
+        return irgen_constant_take(e,
+                                   to == T_INT    ? value_int(0)
+                                   : to == T_BOOL ? value_bool(false)
+                                                  : value_float(0),
+                                   NULL);
     }
     if (n == 1 && !a[0].name) return irgen_cast(e, r, to, a[0].value);
     if (n == 2 && to == T_INT && a[0].value->type->kind == T_STR) {
@@ -78,7 +91,7 @@ static ir_value *special_cast(emitter *e, const expr *x, int form) {
     return irgen_fail(e, r, "a cast takes one argument");
 }
 
-/* ---- forms about types -------------------------------------------------------------------------------------------- */
+/* ---- forms about types ----------------------------------------------------------------------- */
 
 /* What an archive says of a value's type is not believed but checked (ir/graph/graph.h). */
 static ir_value *special_node(emitter *e, node_kind kind, ir_value *in, type *t) {
@@ -101,7 +114,8 @@ static ir_value *special_annotate(emitter *e, const expr *x, type *t, ir_value *
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(t, &a);
     type_print_python(v->type, &b);
-    irgen_fail(e, x->range, "expected an expression of type %s but found %s", sb_str(&a), sb_str(&b));
+    irgen_fail(e, x->range, "expected an expression of type %s but found %s", sb_str(&a),
+               sb_str(&b));
     sb_free(&a);
     sb_free(&b);
     return NULL;
@@ -111,7 +125,8 @@ static ir_value *special_typed(emitter *e, const expr *x, int form) {
     type *t = NULL;
     size_t want = form == SPECIAL_UNINITIALIZED ? 1 : 2;
     if (x->items.len + x->kwargs.len != want || !x->items.len)
-        return irgen_fail(e, x->range, "expected %zu arguments: a type%s", want, want == 2 ? " and a value" : "");
+        return irgen_fail(e, x->range, "expected %zu arguments: a type%s", want,
+                          want == 2 ? " and a value" : "");
     if (irgen_annotation(e, x->items.data[0], &t) != CTSC_OK) return NULL;
     if (form == SPECIAL_UNINITIALIZED) return special_node(e, N_UNINITIALIZED, NULL, t);
     ir_value *v = irgen_expr(e, x->items.len == 2 ? x->items.data[1] : x->kwargs.data[0].value, t);
@@ -119,7 +134,8 @@ static ir_value *special_typed(emitter *e, const expr *x, int form) {
     e->g->range = x->range;
     if (form == SPECIAL_ANNOTATE) return special_annotate(e, x, t, v);
     if (form == SPECIAL_CAST_TYPE && type_is_subtype(v->type, t)) return v;
-    if (v->def && v->def->kind == N_UNCHECKED_CAST && v->type == t) return v; /* archives have them already */
+    /* archives have them already */
+    if (v->def && v->def->kind == N_UNCHECKED_CAST && v->type == t) return v;
     return special_node(e, N_UNCHECKED_CAST, v, t);
 }
 
@@ -129,8 +145,11 @@ static ir_value *special_tolist(emitter *e, source_range r, ir_value *self, type
     type *base = hint;
     int dims = 0;
     while (base->kind == T_LIST) base = type_elem(base), dims++;
-    if (base->kind != T_INT && base->kind != T_FLOAT && base->kind != T_BOOL && base->kind != T_COMPLEX)
-        return irgen_fail(e, r, "Only bool, int, float and complex are supported as the elements of a list made by tolist()");
+    if (base->kind != T_INT && base->kind != T_FLOAT && base->kind != T_BOOL &&
+        base->kind != T_COMPLEX)
+        return irgen_fail(e, r,
+                          "Only bool, int, float and complex are supported as the elements of a "
+                          "list made by tolist()");
     ir_value *v = special_node(e, N_TOLIST, self, hint);
     node_set_int(v->def, "dim", dims);
     return v;
@@ -139,10 +158,12 @@ static ir_value *special_tolist(emitter *e, source_range r, ir_value *self, type
 /* x.float(), x.long(), ...: aten::to with a dtype */
 static ir_value *special_tensor_cast(emitter *e, const expr *x, const sugar *s) {
     static const struct { const char *name; int dtype; } casts[] = {
-        {"byte", 0}, {"char", 1}, {"short", 2}, {"int", 3}, {"long", 4}, {"half", 5}, {"float", 6}, {"double", 7},
+        {"byte", 0},   {"char", 1},     {"short", 2}, {"int", 3},
+        {"long", 4},   {"half", 5},     {"float", 6}, {"double", 7},
         {"cfloat", 9}, {"cdouble", 10}, {"bool", 11}, {"bfloat16", 15}};
     source_range r = x->a->range;
-    if (x->items.len || x->kwargs.len) return irgen_fail(e, r, "Tensor.%s() takes no arguments here", s->name);
+    if (x->items.len || x->kwargs.len)
+        return irgen_fail(e, r, "Tensor.%s() takes no arguments here", s->name);
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
         if (strcmp(casts[i].name, s->name)) continue;
         e->g->range = r;
@@ -153,10 +174,11 @@ static ir_value *special_tensor_cast(emitter *e, const expr *x, const sugar *s) 
     return irgen_fail(e, r, "Tensor has no method '%s'", s->name);
 }
 
-/* ---- attributes by name -------------------------------------------------------------------------------------------- */
+/* ---- attributes by name ---------------------------------------------------------------------- */
 
 static const char *special_attribute_name(emitter *e, const expr *x, const char *form, size_t max) {
-    if (x->items.len < 2 || x->items.len > max || x->kwargs.len || x->items.data[1]->kind != E_STR) {
+    if (x->items.len < 2 || x->items.len > max || x->kwargs.len ||
+        x->items.data[1]->kind != E_STR) {
         irgen_fail(e, x->range, "%s's second argument must be a string literal", form);
         return NULL;
     }
@@ -181,7 +203,7 @@ static ir_value *special_hasattr(emitter *e, const expr *x) {
     return irgen_failed(e) ? NULL : graph_constant_bool(e->g, has);
 }
 
-/* ---- sequences -------------------------------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* i: which argument of range it is. */
 static bool special_int(emitter *e, source_range r, int i, actual *a) {
@@ -191,7 +213,8 @@ static bool special_int(emitter *e, source_range r, int i, actual *a) {
     if (a->value && a->value->type->kind == T_INT) return true;
     strbuf name = STRBUF_INIT;
     type_print_python(given, &name);
-    irgen_fail(e, a->range, "all inputs of range must be ints, found %s in argument %d", sb_str(&name), i);
+    irgen_fail(e, a->range, "all inputs of range must be ints, found %s in argument %d",
+               sb_str(&name), i);
     sb_free(&name);
     return false;
 }
@@ -201,13 +224,18 @@ static sugar *special_range(emitter *e, const expr *x) {
     int n;
     if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     if (n < 1 || n > 3 || x->kwargs.len) {
-        irgen_fail(e, x->range, n < 1 ? "range expected at least 1 arguments, got 0" : "range expected at most 3 arguments, got %d", n);
+        irgen_fail(e, x->range,
+                   n < 1 ? "range expected at least 1 arguments, got 0"
+                         : "range expected at most 3 arguments, got %d",
+                   n);
         return NULL;
     }
     for (int i = 0; i < n; i++) {
         int64_t known;
         if (!special_int(e, x->range, i, &a[i])) return NULL;
-        if (e->lenient && irgen_known_int(a[i].value, 0, &known)) a[i].value = graph_constant_int(e->g, known); /* n = len(self.layers) */
+        /* n = len(self.layers) */
+        if (e->lenient && irgen_known_int(a[i].value, 0, &known))
+            a[i].value = graph_constant_int(e->g, known);
     }
     sugar *s = sugar_new(e, SUGAR_RANGE);
     if (n == 1) {
@@ -223,11 +251,18 @@ static sugar *special_range(emitter *e, const expr *x) {
 
 /* zip(a, b), enumerate(a, start), reversed(a): sugars that for and comprehensions step through */
 static sugar *special_iterable(emitter *e, const expr *x, int form) {
-    const char *name = form == SPECIAL_ZIP ? "zip" : form == SPECIAL_ENUMERATE ? "enumerate" : "reversed";
-    sugar *s = sugar_new(e, form == SPECIAL_ZIP ? SUGAR_ZIP : form == SPECIAL_ENUMERATE ? SUGAR_ENUMERATE : SUGAR_REVERSED);
-    size_t n = x->items.len, max = form == SPECIAL_ZIP ? SIZE_MAX : form == SPECIAL_ENUMERATE ? 2 : 1;
+    const char *name = form == SPECIAL_ZIP         ? "zip"
+                       : form == SPECIAL_ENUMERATE ? "enumerate"
+                                                   : "reversed";
+    sugar *s = sugar_new(e, form == SPECIAL_ZIP         ? SUGAR_ZIP
+                            : form == SPECIAL_ENUMERATE ? SUGAR_ENUMERATE
+                                                        : SUGAR_REVERSED);
+    size_t n = x->items.len, max = form == SPECIAL_ZIP         ? SIZE_MAX
+                                   : form == SPECIAL_ENUMERATE ? 2
+                                                               : 1;
     if (n < 1 || n > max) {
-        irgen_fail(e, x->range, "%s expected at %s %d arguments, got %zu", name, n < 1 ? "least" : "most", n < 1 ? 1 : (int)max, n);
+        irgen_fail(e, x->range, "%s expected at %s %d arguments, got %zu", name,
+                   n < 1 ? "least" : "most", n < 1 ? 1 : (int)max, n);
         return NULL;
     }
     size_t count = form == SPECIAL_ZIP ? n : 1;
@@ -280,7 +315,8 @@ static expr *special_variable(emitter *e, source_range r, const char *name) {
 }
 
 /* list(x) is [elem for elem in x]; dict(x) is {key: item for key, item in x}. */
-static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, bool dict, type *hint) {
+static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, bool dict,
+                                       type *hint) {
     const char *iter = arena_printf(e->scratch, "$_iter%d", e->comprehensions);
     if (!irgen_set_sugar(e, r, iter, from, NULL)) return NULL;
     expr *c = special_expr(e, dict ? E_DICT_COMP : E_LIST_COMP, r);
@@ -297,13 +333,17 @@ static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, 
     return irgen_failed(e) ? NULL : irgen_comprehension(e, c, hint);
 }
 
-ir_value *irgen_list_of(emitter *e, source_range r, sugar *s) { return special_comprehension(e, r, s, false, NULL); }
+ir_value *irgen_list_of(emitter *e, source_range r, sugar *s) {
+    return special_comprehension(e, r, s, false, NULL);
+}
 
 static ir_value *special_list(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != T_LIST) hint = NULL;
-    if (x->kwargs.len || x->items.len > 1) return irgen_fail(e, x->range, "list expected at most 1 argument");
-    if (!x->items.len) return irgen_list(e, x->range, hint ? type_elem(hint) : TYPE_TENSOR, 0, NULL);
+    if (x->kwargs.len || x->items.len > 1)
+        return irgen_fail(e, x->range, "list expected at most 1 argument");
+    if (!x->items.len)
+        return irgen_list(e, x->range, hint ? type_elem(hint) : TYPE_TENSOR, 0, NULL);
     sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     if (!s) return NULL;
     if (s->kind == SUGAR_VALUE && (s->value->type->kind == T_LIST || s->value->type->kind == T_STR))
@@ -314,11 +354,13 @@ static ir_value *special_list(emitter *e, const expr *x, type *hint) {
 static ir_value *special_tuple(emitter *e, const expr *x) {
     ir_value **v = NULL;
     int n = 0;
-    if (x->kwargs.len || x->items.len > 1) return irgen_fail(e, x->range, "tuple expected at most 1 argument");
+    if (x->kwargs.len || x->items.len > 1)
+        return irgen_fail(e, x->range, "tuple expected at most 1 argument");
     if (!x->items.len) return irgen_tuple(e, x->range, NULL, 0, NULL);
     sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     if (!s) return NULL;
-    if (e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST) /* so many that only a run will tell */
+    /* so many that only a run will tell */
+    if (e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST)
         return irgen_builtin_values(e, x->range, "aten::list", 1, &s->value);
     if (e->lenient && s->kind == SUGAR_RANGE) return irgen_list_of(e, x->range, s);
     if (!irgen_spread(e, x->range, s, &v, &n)) return NULL;
@@ -330,7 +372,8 @@ static expr *special_pairs(emitter *e, const expr *x) {
     expr *list = special_expr(e, E_LIST, x->range);
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
-        if (!k->name) return irgen_fail(e, k->range, "keyword-arg expansion is not supported"), NULL;
+        if (!k->name)
+            return irgen_fail(e, k->range, "keyword-arg expansion is not supported"), NULL;
         expr *key = special_expr(e, E_STR, k->range), *pair = special_expr(e, E_TUPLE, k->range);
         key->s = k->name;
         key->slen = strlen(k->name);
@@ -344,9 +387,11 @@ static expr *special_pairs(emitter *e, const expr *x) {
 static ir_value *special_dict(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != T_DICT) hint = NULL;
-    if (x->items.len > 1) return irgen_fail(e, x->range, "dict expected at most 1 positional argument");
+    if (x->items.len > 1)
+        return irgen_fail(e, x->range, "dict expected at most 1 positional argument");
     const expr *from = x->items.len ? x->items.data[0] : NULL;
-    bool empty = from && (from->kind == E_LIST || from->kind == E_DICT || from->kind == E_TUPLE) && !from->items.len;
+    bool empty = from && (from->kind == E_LIST || from->kind == E_DICT || from->kind == E_TUPLE) &&
+                 !from->items.len;
     ir_value *d = NULL, *more = NULL;
     if (from && !empty && from->kind == E_DICT_COMP) {
         d = irgen_expr(e, from, hint);
@@ -375,7 +420,7 @@ static ir_value *special_dict(emitter *e, const expr *x, type *hint) {
     return n->outputs.data[0];
 }
 
-/* ---- builtins with a rule of their own ------------------------------------------------------------------------------------ */
+/* ---- builtins with a rule of their own ------------------------------------------------------- */
 
 /* Elements of one type: operators on lists take such tuples. */
 static bool special_is_list_like(const type *t) {
@@ -387,28 +432,33 @@ static bool special_is_list_like(const type *t) {
 /* len and its kin: classes define them by methods. */
 static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
     static const struct { const char *op, *magic; } table[] = {
-        {"aten::len", "__len__"}, {"aten::hex", "__hex__"}, {"aten::oct", "__oct__"}, {"aten::round", "__round__"},
-        {"prim::abs", "__abs__"}, {"aten::hash", "__hash__"}, {"aten::bin", "__index__"}};
+        {"aten::len", "__len__"},     {"aten::hex", "__hex__"}, {"aten::oct", "__oct__"},
+        {"aten::round", "__round__"}, {"prim::abs", "__abs__"}, {"aten::hash", "__hash__"},
+        {"aten::bin", "__index__"}};
     source_range r = x->a->range;
     if (x->items.len == 1 && !x->kwargs.len && x->items.data[0]->kind != E_STARRED) {
         sugar *arg = irgen_sugar(e, x->items.data[0], NULL);
         if (!arg) return NULL;
         if (!strcmp(s->name, "aten::len")) { /* of a module container: known */
             bool value = arg->kind == SUGAR_VALUE;
-            bool module = value && arg->value->type->kind == T_CLASS && arg->value->type->cls->is_module &&
-                          (e->lenient || !class_find_method(arg->value->type, "__len__")); /* containers of modules have one: a call, as in PyTorch */
+            /* containers of modules have one: a call, as in PyTorch */
+            bool module = value && arg->value->type->kind == T_CLASS &&
+                          arg->value->type->cls->is_module &&
+                          (e->lenient || !class_find_method(arg->value->type, "__len__"));
             sugar *items = value && !module ? NULL : irgen_static_elements(e, r, arg);
             e->g->range = r;
             if (items) return graph_constant_int(e->g, items->nitems);
             if (irgen_failed(e)) return NULL;
             if (arg->kind == SUGAR_RANGE) return irgen_range_length(e, r, arg);
-            if (value && arg->value->type->kind == T_TUPLE && !special_is_list_like(arg->value->type))
+            if (value && arg->value->type->kind == T_TUPLE &&
+                !special_is_list_like(arg->value->type))
                 return graph_constant_int(e->g, arg->value->type->nelems);
         }
         ir_value *v = irgen_as_value(e, x->items.data[0]->range, arg);
         if (!v) return NULL;
         for (size_t i = 0; v->type->kind == T_CLASS && i < sizeof table / sizeof *table; i++)
-            if (!strcmp(table[i].op, s->name)) return irgen_method(e, r, v, table[i].magic, 0, NULL);
+            if (!strcmp(table[i].op, s->name))
+                return irgen_method(e, r, v, table[i].magic, 0, NULL);
         return irgen_builtin_values(e, r, s->name, 1, &v);
     }
     actual *a;
@@ -471,7 +521,8 @@ static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
 }
 
 /* sum(lists, []): [item for part in lists for item in part] */
-static ir_value *special_sum_lists(emitter *e, source_range r, const actual *lists, ir_value *start) {
+static ir_value *special_sum_lists(emitter *e, source_range r, const actual *lists,
+                                   ir_value *start) {
     const char *name = arena_printf(e->scratch, "$_lists%d", e->comprehensions);
     expr *c = special_expr(e, E_LIST_COMP, r), *inner = special_expr(e, E_LIST_COMP, r);
     if (!irgen_set_value(e, r, name, lists->value)) return NULL;
@@ -483,7 +534,8 @@ static ir_value *special_sum_lists(emitter *e, source_range r, const actual *lis
     ir_value *all = irgen_comprehension(e, c, type_elem(lists->value->type));
     value v;
     bool empty = start->def && start->def->kind == N_LIST_CONSTRUCT && !start->def->inputs.len;
-    if (!all || empty || (ir_value_constant(start, &v) && v.tag == V_LIST && !v.u.list->len)) return all;
+    if (!all || empty || (ir_value_constant(start, &v) && v.tag == V_LIST && !v.u.list->len))
+        return all;
     return irgen_binary_values(e, r, O_ADD, start, all);
 }
 
@@ -495,7 +547,8 @@ static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     source_range r = x->a->range;
     bool list = n && a[0].value->type->kind == T_LIST;
     bool start = n == 2 && list && (!a[1].name || !strcmp(a[1].name, "start"));
-    if (start && type_elem(a[0].value->type)->kind == T_LIST && a[1].value->type->kind == T_LIST) return special_sum_lists(e, r, a, a[1].value);
+    if (start && type_elem(a[0].value->type)->kind == T_LIST && a[1].value->type->kind == T_LIST)
+        return special_sum_lists(e, r, a, a[1].value);
     ir_value *v = irgen_builtin(e, r, s->name, start ? 1 : n, a);
     return v && start ? irgen_binary_values(e, r, O_ADD, a[1].value, v) : v;
 }
@@ -506,7 +559,8 @@ static ir_value *special_sorted(emitter *e, const expr *x, const sugar *s) {
     int n;
     if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
-    if (n != 2 || !a[1].name || strcmp(a[1].name, "reverse")) return irgen_builtin(e, r, s->name, n, a);
+    if (n != 2 || !a[1].name || strcmp(a[1].name, "reverse"))
+        return irgen_builtin(e, r, s->name, n, a);
     ir_value *copy = irgen_builtin(e, r, s->name, 1, a);
     if (!copy) return NULL;
     actual sort[] = {{NULL, copy, r, true}, a[1]};
@@ -516,7 +570,8 @@ static ir_value *special_sorted(emitter *e, const expr *x, const sugar *s) {
 static ir_value *special_print(emitter *e, const expr *x) {
     actual *a;
     int n;
-    if (x->kwargs.len) return irgen_fail(e, x->a->range, "print doesn't accept any keyword arguments");
+    if (x->kwargs.len)
+        return irgen_fail(e, x->a->range, "print doesn't accept any keyword arguments");
     if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     e->g->range = x->a->range;
     node *nd = node_new(e->g, N_PRINT, 0, NULL, 0);
@@ -532,9 +587,10 @@ static ir_value *special_device(emitter *e, const expr *x) {
     if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
     value type = value_none(), index = value_none();
-    if (n == 2 && ir_value_constant(a[0].value, &type) && type.tag == V_STR && ir_value_constant(a[1].value, &index) &&
-        index.tag == V_INT) {
-        const char *text = arena_printf(e->scratch, "%s:%lld", type.u.str->bytes, (long long)index.u.i);
+    if (n == 2 && ir_value_constant(a[0].value, &type) && type.tag == V_STR &&
+        ir_value_constant(a[1].value, &index) && index.tag == V_INT) {
+        const char *text = arena_printf(e->scratch, "%s:%lld", type.u.str->bytes,
+                                        (long long)index.u.i);
         e->g->range = r;
         a[0] = (actual){NULL, graph_constant_str(e->g, text, strlen(text)), r};
         n = 1;
@@ -562,7 +618,8 @@ static ir_value *special_warn(emitter *e, const expr *x) {
 }
 
 static ir_value *special_fork(emitter *e, const expr *x) {
-    if (x->items.len < 1) return irgen_fail(e, x->range, "Expected at least one argument to fork()");
+    if (x->items.len < 1)
+        return irgen_fail(e, x->range, "Expected at least one argument to fork()");
     sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     actual *args;
     int n;
@@ -633,9 +690,11 @@ sugar *irgen_special_call(emitter *e, const expr *x, const sugar *s, type *hint)
 }
 
 sugar *irgen_tensor_method(emitter *e, ir_value *self, const char *name) {
-    static const char *const casts[] = {"byte", "char", "short", "int", "long", "half", "float", "double",
-                                        "cfloat", "cdouble", "bool", "bfloat16"};
-    int form = !strcmp(name, "tolist") ? SPECIAL_TOLIST : !strcmp(name, "__getitem__") ? SPECIAL_TENSOR_GETITEM : SPECIAL_NONE;
+    static const char *const casts[] = {"byte",  "char",   "short",  "int",     "long", "half",
+                                        "float", "double", "cfloat", "cdouble", "bool", "bfloat16"};
+    int form = !strcmp(name, "tolist")        ? SPECIAL_TOLIST
+               : !strcmp(name, "__getitem__") ? SPECIAL_TENSOR_GETITEM
+                                              : SPECIAL_NONE;
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++)
         if (!strcmp(casts[i], name)) form = SPECIAL_TENSOR_CAST;
     if (form == SPECIAL_NONE) return NULL;

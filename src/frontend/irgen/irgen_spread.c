@@ -2,8 +2,9 @@
 /*
  * irgen_spread.c - *s in calls and displays: f(2, *sizes, -1), [*xs, x], (*x.shape, 1).
  *
- * PyTorch spreads what has a length that is known while compiling. Beyond that (emitter.lenient) all positional elements become one
- * list, [2] + sizes + [-1]: for operators that take a list there, and as the value of a display.
+ * PyTorch spreads what has a length that is known while compiling. Beyond that (emitter.lenient)
+ * all positional elements become one list, [2] + sizes + [-1]: for operators that take a list
+ * there, and as the value of a display.
  * Tests: tests/lang/accepted_spread.py, tests/lang/errors_spread.py
  */
 #include "frontend/irgen/irgen.h"
@@ -38,7 +39,9 @@ typedef struct spread_joined {
 
 /* list = list + last + more; each but one may be missing. */
 static bool spread_join(emitter *e, source_range r, spread_joined *j, ir_value *more) {
-    ir_value *parts[] = {j->list, j->last.len ? irgen_list(e, r, j->elem, (int)j->last.len, j->last.data) : NULL, more};
+    ir_value *parts[] = {
+        j->list, j->last.len ? irgen_list(e, r, j->elem, (int)j->last.len, j->last.data) : NULL,
+        more};
     j->last.len = 0;
     for (int i = 1; i < 3; i++) {
         if (!parts[i]) continue;
@@ -56,10 +59,13 @@ static bool spread_element(emitter *e, source_range r, spread_joined *j, ir_valu
     return avec_push(e->scratch, &j->last, v) || (diag_no_memory(e->diag), false);
 }
 
-static bool spread_is_list(const sugar *s) { return s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST; }
+static bool spread_is_list(const sugar *s) {
+    return s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST;
+}
 
 /* xs, evaluated to `sugars`, as one list of elem. */
-static ir_value *spread_join_all(emitter *e, source_range r, const expr_list *xs, size_t first, sugar *const *sugars, type *elem) {
+static ir_value *spread_join_all(emitter *e, source_range r, const expr_list *xs, size_t first,
+                                 sugar *const *sugars, type *elem) {
     spread_joined j = {.elem = elem};
     for (size_t i = first; i < xs->len; i++) {
         const expr *it = xs->data[i];
@@ -83,7 +89,8 @@ static bool spread_push(emitter *e, const expr *it, sugar *s, value_vector *out)
     if (it->kind != E_STARRED) one = irgen_as_value(e, it->range, s);
     else if (!irgen_spread(e, it->range, s, &parts, &n)) return false;
     for (int i = 0; i < n; i++)
-        if (!parts[i] || !avec_push(e->scratch, out, parts[i])) return irgen_failed(e) ? false : (diag_no_memory(e->diag), false);
+        if (!parts[i] || !avec_push(e->scratch, out, parts[i]))
+            return irgen_failed(e) ? false : (diag_no_memory(e->diag), false);
     return true;
 }
 
@@ -93,7 +100,8 @@ bool irgen_has_starred(const expr_list *xs, size_t first) {
     return false;
 }
 
-bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out, bool *joined) {
+bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out,
+                   bool *joined) {
     sugar **sugars = arena_array(e->scratch, sugar *, xs->len + 1);
     type *elem = NULL;
     if (!sugars) return diag_no_memory(e->diag), false;
@@ -101,7 +109,8 @@ bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first
         const expr *it = xs->data[i];
         bool starred = it->kind == E_STARRED;
         sugars[i] = irgen_sugar(e, starred ? it->a : it, NULL);
-        if (sugars[i] && starred && sugars[i]->kind == SUGAR_RANGE) sugars[i] = sugar_of_value(e, irgen_list_of(e, it->range, sugars[i]));
+        if (sugars[i] && starred && sugars[i]->kind == SUGAR_RANGE)
+            sugars[i] = sugar_of_value(e, irgen_list_of(e, it->range, sugars[i]));
         if (!sugars[i]) return false;
         if (starred && spread_is_list(sugars[i]) && !elem) elem = type_elem(sugars[i]->value->type);
     }

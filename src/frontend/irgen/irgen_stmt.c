@@ -2,9 +2,9 @@
 /*
  * irgen_stmt.c - statements, except assignments and loops.
  *
- * A prim::If gets its outputs only in ssa.c, from the Loads and Stores in its blocks. What is decided here is
- * which variables stay visible after the statement, and with which type. return, break and
- * continue are nodes of their own until exits.c.
+ * A prim::If gets its outputs only in ssa.c, from the Loads and Stores in its blocks. What is
+ * decided here is which variables stay visible after the statement, and with which type. return,
+ * break and continue are nodes of their own until exits.c.
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/irgen/irgen.h"
@@ -12,19 +12,17 @@
 
 #include <stdlib.h>
 
-/* ---- if ----------------------------------------------------------------------------------- */
+/* ---- if -------------------------------------------------------------------------------------- */
 
 typedef struct branch { block *blk; strmap vars; bool exits; } branch;
 
 /* What a branch runs: statements, or the failure of an assertion. */
 typedef bool (*branch_fn)(emitter *e, const void *ctx);
 
-static bool stmt_branch_statements(emitter *e, const void *ctx) {
-    return irgen_statements(e, ctx);
-}
+static bool stmt_branch_statements(emitter *e, const void *ctx) { return irgen_statements(e, ctx); }
 
-static bool stmt_branch(emitter *e, source_range r, const refinement *learnt, branch_fn body, const void *ctx,
-                        branch *out) {
+static bool stmt_branch(emitter *e, source_range r, const refinement *learnt, branch_fn body,
+                        const void *ctx, branch *out) {
     bool before = e->returned;
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
@@ -56,15 +54,16 @@ void irgen_store_nothing(emitter *e, block *b, const variable *like, const char 
 static const char *stmt_assigned_here(emitter *e, const char *name, const type *t) {
     strbuf sb = STRBUF_INIT;
     if (t) type_print_python(t, &sb);
-    const char *text =
-        t ? arena_printf(e->scratch, "'%s' is assigned a value of type %s here", name, sb_str(&sb))
-          : arena_printf(e->scratch, "'%s' is assigned here", name);
+    const char *text = t ? arena_printf(e->scratch, "'%s' is assigned a value of type %s here",
+                                        name, sb_str(&sb))
+                         : arena_printf(e->scratch, "'%s' is assigned here", name);
     sb_free(&sb);
     return text;
 }
 
 /* A variable that cannot be used behind the If at r, and why. */
-static void stmt_disagree(emitter *e, source_range r, const char *name, variable *const v[2], variable *out) {
+static void stmt_disagree(emitter *e, source_range r, const char *name, variable *const v[2],
+                          variable *out) {
     int n = 0;
     for (int k = 0; k < 2; k++)
         if (v[k] && v[k]->error) {
@@ -80,18 +79,18 @@ static void stmt_disagree(emitter *e, source_range r, const char *name, variable
         out->notes[n++].text = stmt_assigned_here(e, name, v[k]->type);
     }
     if (!v[0] || !v[1]) {
-        out->error =
-            arena_printf(e->scratch, "%s is not defined in the %s branch", name, v[0] ? "false" : "true");
+        out->error = arena_printf(e->scratch, "%s is not defined in the %s branch", name,
+                                  v[0] ? "false" : "true");
     } else if (v[0]->sugar || v[1]->sugar) {
         out->error = arena_printf(e->scratch, "%s is not a first-class value", name);
     } else {
         strbuf t = STRBUF_INIT, f = STRBUF_INIT;
         type_print_python(v[0]->type, &t);
         type_print_python(v[1]->type, &f);
-        out->error = arena_printf(
-            e->scratch,
-            "Type mismatch: %s is set to type %s in the true branch and type %s in the false branch", name,
-            sb_str(&t), sb_str(&f));
+        out->error = arena_printf(e->scratch,
+                                  "Type mismatch: %s is set to type %s in the true branch and type "
+                                  "%s in the false branch",
+                                  name, sb_str(&t), sb_str(&f));
         sb_free(&t);
         sb_free(&f);
     }
@@ -99,7 +98,8 @@ static void stmt_disagree(emitter *e, source_range r, const char *name, variable
 
 /* The variable `name` after an If whose branches do not both leave. */
 static bool stmt_join_variable(emitter *e, source_range r, branch *b, const char *name) {
-    variable *v[2], *outer = irgen_find_variable(e, name), *joined = arena_new(e->scratch, variable);
+    variable *v[2], *outer = irgen_find_variable(e, name),
+                    *joined = arena_new(e->scratch, variable);
     for (int k = 0; k < 2; k++) {
         v[k] = strmap_get(&b[k].vars, name);
         if (!v[k]) v[k] = outer;
@@ -113,13 +113,15 @@ static bool stmt_join_variable(emitter *e, source_range r, branch *b, const char
     bool simple = v[0] && v[1] && v[0]->type && v[1]->type && !v[0]->error && !v[1]->error;
     type *t = simple ? type_unify(v[0]->type, v[1]->type, false) : NULL;
     if (simple && !t && outer) t = outer->type; /* both are subtypes of what it is annotated as */
-    if (t) *joined = (variable){.type = t, .slot = v[0]->slot, .where = v[b[0].exits ? 1 : 0]->where};
+    if (t)
+        *joined = (variable){.type = t, .slot = v[0]->slot, .where = v[b[0].exits ? 1 : 0]->where};
     else if (v[0] && v[0] == v[1]) *joined = *v[0];
     else stmt_disagree(e, r, name, v, joined);
     return strmap_put(&e->env->vars, name, joined) || (diag_no_memory(e->diag), false);
 }
 
-/* Makes variables set in the branches visible after the If, where both define them (or one leaves). */
+/* Makes variables set in the branches visible after the If, where both define them
+ * (or one leaves). */
 static bool stmt_join_branches(emitter *e, source_range r, branch *b) {
     VEC(const char *) names = {0};
     if (b[0].exits && b[1].exits) return true;
@@ -148,7 +150,8 @@ static bool stmt_branches(emitter *e, source_range r, const condition *c, branch
     node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &cond, 0));
     branch b[2] = {{.blk = node_add_block(n)}, {.blk = node_add_block(n)}};
     bool ok = stmt_branch(e, r, c->when_true, then_body, then_ctx, &b[0]) &&
-              stmt_branch(e, r, c->when_false, else_body, else_ctx, &b[1]) && stmt_join_branches(e, r, b);
+              stmt_branch(e, r, c->when_false, else_body, else_ctx, &b[1]) &&
+              stmt_join_branches(e, r, b);
     strmap_free(&b[0].vars);
     strmap_free(&b[1].vars);
     if (b[0].exits && b[1].exits) e->returned = true;
@@ -158,11 +161,11 @@ static bool stmt_branches(emitter *e, source_range r, const condition *c, branch
 static bool stmt_if(emitter *e, const stmt *st) {
     condition c;
     return irgen_condition_parts(e, st->value, &c) &&
-           stmt_branches(e, st->range, &c, stmt_branch_statements, &st->body, stmt_branch_statements,
-                         &st->orelse);
+           stmt_branches(e, st->range, &c, stmt_branch_statements, &st->body,
+                         stmt_branch_statements, &st->orelse);
 }
 
-/* ---- leaving -------------------------------------------------------------------------------------- */
+/* ---- leaving --------------------------------------------------------------------------------- */
 
 /* A value returned where the return type is declared. */
 static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
@@ -172,8 +175,9 @@ static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(t, &a);
     type_print_python(v->type, &b);
-    irgen_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s",
-              sb_str(&a), sb_str(&b));
+    irgen_fail(e, st->range,
+               "Return value was annotated as having type %s but is actually of type %s",
+               sb_str(&a), sb_str(&b));
     const func_def *def = e->fn ? e->fn->def : NULL;
     if (e->scope && def && def->returns && def->returns->range.src)
         diag_note(e->diag, def->returns->range, "the result's type is declared here");
@@ -190,11 +194,13 @@ static type *stmt_merged_return(emitter *e, const stmt *st, type *t) {
     bool fresh = e->diag->status == CTSC_OK;
     type_print_python(before, &a);
     type_print_python(t, &b);
-    irgen_fail(e, st->range,
-              "Previous return statement returned a value of type %s but this return statement returns a "
-              "value of type %s",
-              sb_str(&a), sb_str(&b));
-    if (fresh) diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&a));
+    irgen_fail(
+        e, st->range,
+        "Previous return statement returned a value of type %s but this return statement returns a "
+        "value of type %s",
+        sb_str(&a), sb_str(&b));
+    if (fresh)
+        diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&a));
     sb_free(&a);
     sb_free(&b);
     return NULL;
@@ -212,7 +218,8 @@ static bool stmt_return(emitter *e, const stmt *st) {
         if (!e->merged_return) return false;
     }
     e->g->range = st->range;
-    if (e->merged_return->kind == T_ANY && v->type->kind != T_ANY) { /* so that all returns have one type */
+    /* so that all returns have one type */
+    if (e->merged_return->kind == T_ANY && v->type->kind != T_ANY) {
         node *n = graph_insert(e->g, node_new(e->g, N_UNCHECKED_CAST, 1, &v, 1));
         v = n->outputs.data[0];
         v->type = TYPE_ANY;
@@ -226,8 +233,9 @@ static bool stmt_jump(emitter *e, const stmt *st) {
     const char *what = st->kind == S_BREAK ? "break" : "continue";
     if (e->unrolled) {
         irgen_fail(e, st->range,
-                  "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
-                  "break or continue inside the body of these loops");
+                   "Because we emit iteration over modulelists or tuples as unrolled loops, we do "
+                   "not support "
+                   "break or continue inside the body of these loops");
         return false;
     }
     if (!e->loops) {
@@ -247,10 +255,12 @@ static bool stmt_exception(emitter *e, const expr *x, const char **out) {
     }
     if (x->kind != E_NAME && x->kind != E_ATTR) return false;
     const sugar *s = irgen_sugar(e, x, NULL);
-    if (!s || s->kind != SUGAR_PY || !s->py || s->py->kind != PY_CLASS || s->py->u.cls->kind != PYC_EXCEPTION)
+    if (!s || s->kind != SUGAR_PY || !s->py || s->py->kind != PY_CLASS ||
+        s->py->u.cls->kind != PYC_EXCEPTION)
         return false;
     const py_class *c = s->py->u.cls;
-    *out = arena_printf(e->scratch, "%s.%s", c->module ? c->module->u.mod.name : "builtins", c->name);
+    *out = arena_printf(e->scratch, "%s.%s", c->module ? c->module->u.mod.name : "builtins",
+                        c->name);
     return true;
 }
 
@@ -268,7 +278,8 @@ static ir_value *stmt_exception_message(emitter *e, const expr *call) {
 }
 
 static bool stmt_insert_raise(emitter *e, source_range r, ir_value *message, ir_value *cls) {
-    if (message->type->kind != T_STR) message = irgen_builtin_values(e, r, "aten::str", 1, &message);
+    if (message->type->kind != T_STR)
+        message = irgen_builtin_values(e, r, "aten::str", 1, &message);
     if (!message) return false;
     ir_value *in[] = {message, cls};
     e->g->range = r;
@@ -280,7 +291,8 @@ static bool stmt_insert_raise(emitter *e, source_range r, ir_value *message, ir_
 /* "AssertionError: " in front of a message: PyTorch 1.13 raises that one without a class. */
 static ir_value *stmt_assertion_message(emitter *e, source_range r, ir_value *message) {
     static const char prefix[] = "AssertionError: ";
-    if (message->type->kind != T_STR) message = irgen_builtin_values(e, r, "aten::str", 1, &message);
+    if (message->type->kind != T_STR)
+        message = irgen_builtin_values(e, r, "aten::str", 1, &message);
     if (!message) return NULL;
     e->g->range = r;
     ir_value *both[] = {graph_constant_str(e->g, prefix, sizeof prefix - 1), message};
@@ -309,7 +321,8 @@ static bool stmt_raise(emitter *e, const stmt *st) {
 static bool stmt_assertion_fails(emitter *e, const void *ctx) {
     const stmt *st = ctx;
     e->g->range = st->range;
-    ir_value *message = st->message ? irgen_expr(e, st->message, NULL) : graph_constant_str(e->g, "", 0);
+    ir_value *message = st->message ? irgen_expr(e, st->message, NULL)
+                                    : graph_constant_str(e->g, "", 0);
     if (message) message = stmt_assertion_message(e, st->range, message);
     return message && stmt_insert_raise(e, st->range, message, graph_constant_none(e->g));
 }
@@ -320,12 +333,13 @@ static bool stmt_assert(emitter *e, const stmt *st) {
            stmt_branches(e, st->range, &c, NULL, NULL, stmt_assertion_fails, st);
 }
 
-/* ---- the others ---------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 static bool stmt_delete_element(emitter *e, const expr *t) {
     if (t->items.len != 1 || t->items.data[0]->kind == E_SLICE) {
-        irgen_fail(e, t->range,
-                  "del statements only support deletion at a single index, slicing is not supported");
+        irgen_fail(
+            e, t->range,
+            "del statements only support deletion at a single index, slicing is not supported");
         return false;
     }
     ir_value *args[2];
@@ -350,8 +364,9 @@ static bool stmt_delete_target(emitter *e, const expr *t) {
     }
     if (t->kind == E_SUBSCRIPT) return stmt_delete_element(e, t);
     if (t->kind != E_NAME) {
-        irgen_fail(e, t->range,
-                  "del statements are only supported for deleting list and dict items and variables");
+        irgen_fail(
+            e, t->range,
+            "del statements are only supported for deleting list and dict items and variables");
         return false;
     }
     if (!irgen_find_variable(e, t->name)) {
@@ -374,24 +389,27 @@ static bool stmt_delete(emitter *e, const stmt *st) {
 /* __enter__ of an object that can stand in a with statement. */
 static function *stmt_enter_method(emitter *e, source_range r, type *t) {
     function *enter = NULL, *leave = NULL;
-    if (t->kind != T_CLASS) return irgen_fail(e, r, "With item expression must return an object"), NULL;
+    if (t->kind != T_CLASS)
+        return irgen_fail(e, r, "With item expression must return an object"), NULL;
     enter = irgen_find_method(e, t, "__enter__");
     leave = enter ? irgen_find_method(e, t, "__exit__") : NULL;
     if (irgen_failed(e)) return NULL;
     if (!enter || !leave)
-        return irgen_fail(
-                   e, r,
-                   "Object returned by with item expression does not define __enter__ and __exit__ methods"),
+        return irgen_fail(e, r,
+                          "Object returned by with item expression does not define __enter__ and "
+                          "__exit__ methods"),
                NULL;
     if (enter->schema->nargs != 1)
         return irgen_fail(e, r, "__enter__ must have only one argument and one return value"), NULL;
-    if (leave->schema->nargs != 4) return irgen_fail(e, r, "__exit__ must have four arguments"), NULL;
+    if (leave->schema->nargs != 4)
+        return irgen_fail(e, r, "__exit__ must have four arguments"), NULL;
     for (int i = 1; i < 4; i++)
         if (leave->schema->args[i].type->kind != T_ANY)
-            return irgen_fail(e, r,
-                             "argument %d of __exit__ must have Any type; TorchScript does not support "
-                             "passing exception type, value, or traceback to the __exit__ function.",
-                             i),
+            return irgen_fail(
+                       e, r,
+                       "argument %d of __exit__ must have Any type; TorchScript does not support "
+                       "passing exception type, value, or traceback to the __exit__ function.",
+                       i),
                    NULL;
     if (function_ensure_compiled(enter, e->diag) != CTSC_OK ||
         function_ensure_compiled(leave, e->diag) != CTSC_OK)
@@ -417,7 +435,8 @@ static bool stmt_with(emitter *e, const stmt *st) {
     if (irgen_failed(e)) return diag_no_memory(e->diag), false;
     if (!irgen_statements(e, &st->body)) return false;
     e->g->range = st->range;
-    for (size_t i = entered.len; i-- > 0;) graph_insert(e->g, node_new(e->g, N_EXIT, 1, &entered.data[i], 1));
+    for (size_t i = entered.len; i-- > 0;)
+        graph_insert(e->g, node_new(e->g, N_EXIT, 1, &entered.data[i], 1));
     return true;
 }
 
@@ -441,8 +460,10 @@ static bool stmt_pass(emitter *e, const stmt *st) {
 /* Statements of Python that TorchScript does not have. */
 static bool stmt_refused(emitter *e, const stmt *st) {
     static const char *const names[S_KIND_COUNT] = {
-        [S_CLASS] = "class definitions", [S_IMPORT] = "import statements",
-        [S_GLOBAL] = "global variables", [S_TRY] = "try blocks",
+        [S_CLASS] = "class definitions",
+        [S_IMPORT] = "import statements",
+        [S_GLOBAL] = "global variables",
+        [S_TRY] = "try blocks",
     };
     const char *name = st->nonlocal ? "nonlocal variables" : names[st->kind];
     irgen_fail(e, st->range, "%s aren't supported", name ? name : "these statements");
@@ -451,11 +472,21 @@ static bool stmt_refused(emitter *e, const stmt *st) {
 
 static bool irgen_statement(emitter *e, const stmt *st) {
     static bool (*const table[S_KIND_COUNT])(emitter *, const stmt *) = {
-        [S_EXPR] = stmt_expr,     [S_ASSIGN] = irgen_assign,   [S_ANN_ASSIGN] = irgen_annotated_assign,
-        [S_IF] = stmt_if,         [S_WHILE] = irgen_while,     [S_AUG_ASSIGN] = irgen_augmented_assign,
-        [S_FOR] = irgen_for,       [S_RETURN] = stmt_return,   [S_RAISE] = stmt_raise,
-        [S_ASSERT] = stmt_assert, [S_PASS] = stmt_pass,       [S_BREAK] = stmt_jump,
-        [S_WITH] = stmt_with,     [S_DELETE] = stmt_delete,   [S_CONTINUE] = stmt_jump,
+        [S_EXPR] = stmt_expr,
+        [S_ASSIGN] = irgen_assign,
+        [S_ANN_ASSIGN] = irgen_annotated_assign,
+        [S_IF] = stmt_if,
+        [S_WHILE] = irgen_while,
+        [S_AUG_ASSIGN] = irgen_augmented_assign,
+        [S_FOR] = irgen_for,
+        [S_RETURN] = stmt_return,
+        [S_RAISE] = stmt_raise,
+        [S_ASSERT] = stmt_assert,
+        [S_PASS] = stmt_pass,
+        [S_BREAK] = stmt_jump,
+        [S_WITH] = stmt_with,
+        [S_DELETE] = stmt_delete,
+        [S_CONTINUE] = stmt_jump,
         [S_DEF] = stmt_def,
     };
     e->g->range = st->range;

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * irgen_unknown.c - calls in archives of an operator, an overload or an argument that no table knows.
+ * irgen_unknown.c - calls in archives of an operator, an overload or an argument
+ * that no table knows.
  *
- * Libraries bring operators of their own, and later versions of PyTorch new ones; scripted code mentions them in branches that
- * are never taken. Such a call becomes a node without an operator (node.op is NULL): it is refused when it is reached, and by
- * `ctsc inspect` and --strict before. Its schema is inferred from the call: as many results as the code unpacks, of the types it
- * annotates, else one tensor. Programs from source are told at once, where a misspelt name is likelier.
+ * Libraries bring operators of their own, and later versions of PyTorch new ones; scripted code
+ * mentions them in branches that are never taken. Such a call becomes a node without an operator
+ * (node.op is NULL): it is refused when it is reached, and by `ctsc inspect` and --strict
+ * before. Its schema is inferred from the call: as many results as the code unpacks, of the
+ * types it annotates, else one tensor. Programs from source are told at once, where a misspelt
+ * name is likelier.
  *
  *     a, b, = ops.mine.split(x, parts=3)        %a : Tensor, %b : Tensor = mine::split[keywords="parts"](%x, %3)
  *     y = torch.relu(x, depth=3)                %y : Tensor = ctsc::unknown[call="aten::relu(Tensor, int depth)", keywords="depth"](%x, %3)
  *
- * Where the name is known and the arguments are not, the node has another name, which no pass takes for the operator's; `call` is what the
- * refusal says. `keywords` are the names of the last arguments, for writing the call again (print_code_expr.c).
+ * Where the name is known and the arguments are not, the node has another name, which no pass takes
+ * for the operator's; `call` is what the refusal says. `keywords` are the names of the last
+ * arguments, for writing the call again (print_code_expr.c).
  * Tests: tests/cli/unknown-operators.test
  */
-#include "frontend/irgen/irgen.h"
 #include "frontend/codeload/upgraders.h"
+#include "frontend/irgen/irgen.h"
 
 bool irgen_admits_unknown(const emitter *e) {
-    return !e->scope && importer_version(e->unit) != INT64_MAX; /* which functions of our own have */
+    /* which functions of our own have */
+    return !e->scope && importer_version(e->unit) != INT64_MAX;
 }
 
 static const char *unknown_call_text(emitter *e, const char *name, int nargs, const actual *args) {
@@ -58,10 +63,12 @@ static ir_value *unknown_results(emitter *e, source_range r, node *n) {
     return irgen_tuple(e, r, want, parts, n->outputs.data);
 }
 
-ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args) {
+ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known, int nargs,
+                        const actual *args) {
     e->g->range = r;
     node *n = node_new(e->g, N_OP, 0, NULL, 0);
-    const char *call = known ? unknown_call_text(e, name, nargs, args) : NULL, *keywords = unknown_keywords(e, nargs, args);
+    const char *call = known ? unknown_call_text(e, name, nargs, args) : NULL,
+               *keywords = unknown_keywords(e, nargs, args);
     n->op_name = intern(&e->g->names, known ? "ctsc::unknown" : name);
     for (int i = 0; i < nargs; i++) node_add_input(n, args[i].value);
     if (call) node_set_str(n, "call", call);

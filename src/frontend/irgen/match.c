@@ -3,19 +3,26 @@
  * match.c - overload resolution: does a list of arguments fit a schema, and with which conversions.
  *
  * Method. Matching is tried on types alone first, so that a schema that does not fit leaves nothing
- * behind in the graph; only the one that fits emits its conversions. The conversions are
- * PyTorch's: a 0-dim tensor or a number for an int or float, one int for int[N], a tuple for a list, a string for a
- * device, T for Optional[T], an empty list literal for any list, and trailing arguments collected into a last list argument.
+ * behind in the graph; only the one that fits emits its conversions. The conversions are PyTorch's:
+ * a 0-dim tensor or a number for an int or float, one int for int[N], a tuple for a list, a string
+ * for a device, T for Optional[T], an empty list literal for any list, and trailing arguments
+ * collected into a last list argument.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/irgen/irgen.h"
 
 enum { MATCH_MAX_ARGS = 512, MATCH_MAX_VARS = 8 };
 
-typedef struct match_vars { int n; const char *names[MATCH_MAX_VARS]; type *types[MATCH_MAX_VARS]; } match_vars;
+typedef struct match_vars {
+    int n;
+    const char *names[MATCH_MAX_VARS];
+    type *types[MATCH_MAX_VARS];
+} match_vars;
 
 static bool match_is_empty_list(const ir_value *v) {
-    return v->def && v->def->kind == N_LIST_CONSTRUCT && v->def->inputs.len == 0 && v->uses.len == 0; /* a comprehension's list is appended to */
+    /* a comprehension's list is appended to */
+    return v->def && v->def->kind == N_LIST_CONSTRUCT && v->def->inputs.len == 0 &&
+           v->uses.len == 0;
 }
 
 static void match_put_type(strbuf *sb, const char *before, const type *t, const char *after) {
@@ -24,7 +31,7 @@ static void match_put_type(strbuf *sb, const char *before, const type *t, const 
     sb_puts(sb, after);
 }
 
-/* ---- type variables ------------------------------------------------------------------------------- */
+/* ---- type variables -------------------------------------------------------------------------- */
 
 static bool match_bind(match_vars *vars, const type *formal, type *actual, strbuf *why);
 
@@ -72,11 +79,13 @@ static bool match_bind(match_vars *vars, const type *formal, type *actual, strbu
         if (actual->kind == T_OPTIONAL) actual = type_elem(actual);
         if (actual->kind != T_NONE) return match_bind(vars, type_elem(formal), actual, why);
         if (why)
-            sb_puts(why, "Cannot match an Optional[T] to None, because there is no way to determine T from None");
+            sb_puts(why, "Cannot match an Optional[T] to None, because there is no way to "
+                         "determine T from None");
         return false;
     }
     size_t before = why ? why->len : 0;
-    if (formal->kind == T_LIST ? match_bind_list(vars, formal, actual, why) : match_bind_parts(vars, formal, actual, why))
+    if (formal->kind == T_LIST ? match_bind_list(vars, formal, actual, why)
+                               : match_bind_parts(vars, formal, actual, why))
         return true;
     if (!why || why->len != before) return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -109,12 +118,13 @@ static type *match_substitute(const match_vars *vars, type *formal) {
     }
 }
 
-/* ---- conversions --------------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /* The operator that turns a value of type `from` into `to` implicitly; NULL: none. */
 static const char *match_implicit(const emitter *e, const type *to, const type *from) {
     bool tensor = from->kind == T_TENSOR, number = from->kind == T_NUMBER;
-    if (e->lenient && to->kind == T_FLOAT && from->kind == T_INT) return "aten::Float"; /* PyTorch refuses an int there */
+    /* PyTorch refuses an int there */
+    if (e->lenient && to->kind == T_FLOAT && from->kind == T_INT) return "aten::Float";
     switch (to->kind) {
     case T_FLOAT: return tensor ? "aten::FloatImplicit" : number ? "aten::Float" : NULL;
     case T_INT: return tensor ? "aten::IntImplicit" : number ? "aten::Int" : NULL;
@@ -134,7 +144,8 @@ static bool match_tuple_as_list(const type *to, const type *from) {
 }
 
 static bool match_tuple_parts(const type *to, const type *from) {
-    return to->kind == T_TUPLE && from->kind == T_TUPLE && to->nelems == from->nelems && !type_is_subtype(from, to);
+    return to->kind == T_TUPLE && from->kind == T_TUPLE && to->nelems == from->nelems &&
+           !type_is_subtype(from, to);
 }
 
 /* The i-th element of v, which is a tuple, if it is known without a node. */
@@ -142,17 +153,21 @@ static ir_value *match_literal_part(const ir_value *v, int i) {
     return v && v->def && v->def->kind == N_TUPLE_CONSTRUCT ? v->def->inputs.data[i] : NULL;
 }
 
-/* Type of a value of type `from` after the conversions towards `to`. v: the value, NULL where there is none yet. */
-static type *match_converted_type(emitter *e, type *to, type *from, const ir_value *v, bool convert) {
+/* Type of a value of type `from` after the conversions towards `to`. v: the value, NULL where
+ * there is none yet. */
+static type *match_converted_type(emitter *e, type *to, type *from, const ir_value *v,
+                                  bool convert) {
     if (to->kind == T_OPTIONAL && from->kind != T_OPTIONAL && from->kind != T_NONE)
         return match_converted_type(e, type_elem(to), from, v, convert);
-    if (to->kind == T_LIST && from->kind == T_LIST && from != to && v && match_is_empty_list(v)) return to;
+    if (to->kind == T_LIST && from->kind == T_LIST && from != to && v && match_is_empty_list(v))
+        return to;
     if (match_tuple_as_list(to, from)) return to;
     if (match_tuple_parts(to, from)) {
         type **parts = arena_array(e->scratch, type *, to->nelems + 1);
         if (!parts) return from;
         for (int i = 0; i < to->nelems; i++)
-            parts[i] = match_converted_type(e, to->elems[i], from->elems[i], match_literal_part(v, i), convert);
+            parts[i] = match_converted_type(e, to->elems[i], from->elems[i],
+                                            match_literal_part(v, i), convert);
         return type_tuple(to->nelems, parts);
     }
     if (convert && match_implicit(e, to, from)) return to;
@@ -181,7 +196,7 @@ ir_value *match_convert(emitter *e, source_range r, type *to, ir_value *v, bool 
     return op ? irgen_builtin_values(e, r, op, 1, &v) : v;
 }
 
-/* ---- one argument ----------------------------------------------------------------------------------------- */
+/* ---- one argument ---------------------------------------------------------------------------- */
 
 static bool match_broadcasts(const argument *arg, const type *from) {
     const type *to = arg->type;
@@ -192,20 +207,25 @@ static bool match_broadcasts(const argument *arg, const type *from) {
 
 static void match_complain(strbuf *why, const argument *arg, const type *got) {
     if (!why) return;
-    match_put_type(why, "Expected a value of type '", arg->type, arg->inferred ? " (inferred)'" : "'");
+    match_put_type(why, "Expected a value of type '", arg->type,
+                   arg->inferred ? " (inferred)'" : "'");
     sb_printf(why, " for argument '%s' but instead found type '", arg->name);
     match_put_type(why, "", got, "'.\n");
     if (arg->inferred)
-        sb_printf(why, "Inferred '%s' to be of type 'Tensor' because it was not annotated with an explicit type.\n",
+        sb_printf(why,
+                  "Inferred '%s' to be of type 'Tensor' because it was not annotated with an "
+                  "explicit type.\n",
                   arg->name);
     if (got->kind == T_LIST && type_elem(got)->kind == T_TENSOR)
-        sb_puts(why, "Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create an "
-                     "empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in "
+        sb_puts(why, "Empty lists default to List[Tensor]. Add a variable annotation to the "
+                     "assignment to create an "
+                     "empty list of another type (torch.jit.annotate(List[T, []]) where T is the "
+                     "type of elements in "
                      "the list for Python 2)\n");
 }
 
-static bool match_argument(emitter *e, const argument *arg, const ir_value *v, bool convert, match_vars *vars,
-                           strbuf *why) {
+static bool match_argument(emitter *e, const argument *arg, const ir_value *v, bool convert,
+                           match_vars *vars, strbuf *why) {
     type *from = v->type, *to = arg->type;
     if (match_broadcasts(arg, from)) return true;
     if (to->has_var) {
@@ -221,7 +241,8 @@ static bool match_argument(emitter *e, const argument *arg, const ir_value *v, b
         to = match_substitute(vars, to);
         if (!to) {
             if (why) {
-                match_put_type(why, "Type variables in type ", arg->type, " could not be inferred from actual type ");
+                match_put_type(why, "Type variables in type ", arg->type,
+                               " could not be inferred from actual type ");
                 match_put_type(why, "", from, "\n");
             }
             return false;
@@ -232,8 +253,8 @@ static bool match_argument(emitter *e, const argument *arg, const ir_value *v, b
     return false;
 }
 
-static ir_value *match_emit_argument(emitter *e, source_range r, const argument *arg, ir_value *v, bool convert,
-                                     const match_vars *vars) {
+static ir_value *match_emit_argument(emitter *e, source_range r, const argument *arg, ir_value *v,
+                                     bool convert, const match_vars *vars) {
     if (match_broadcasts(arg, v->type)) {
         ir_value **rep = arena_array(e->scratch, ir_value *, arg->fixed_size);
         if (!rep) return diag_no_memory(e->diag), NULL;
@@ -244,21 +265,23 @@ static ir_value *match_emit_argument(emitter *e, source_range r, const argument 
     return to ? match_convert(e, r, to, v, convert) : v;
 }
 
-/* ---- a whole call -------------------------------------------------------------------------------------------- */
+/* ---- a whole call ---------------------------------------------------------------------------- */
 
 /* f(1, 2, 3) for f(int[] size): the rest of the positional arguments is the list. */
 static bool match_collects(const schema *s, int i) {
     const argument *arg = &s->args[i];
     bool last = i + 1 == s->nargs || s->args[i + 1].kwarg_only;
-    return last && arg->type->kind == T_LIST && type_elem(arg->type)->kind != T_VAR && !arg->fixed_size;
+    return last && arg->type->kind == T_LIST && type_elem(arg->type)->kind != T_VAR &&
+           !arg->fixed_size;
 }
 
 typedef struct match_plan {
     const actual *of[MATCH_MAX_ARGS]; /* per schema argument; NULL: default */
     int collect;                      /* schema argument that takes the rest as a list, -1: none */
     int first_extra;                  /* index of the first positional argument not bound singly */
-    int positional;                   /* positional arguments given, what the method was called on included */
-    const actual *blamed;             /* the one that does not fit; NULL: one is missing */
+    /* positional arguments given, what the method was called on included */
+    int positional;
+    const actual *blamed; /* the one that does not fit; NULL: one is missing */
     uint64_t used_keywords;
 } match_plan;
 
@@ -268,8 +291,8 @@ static bool match_keyword(const schema *s, const char *formal, const char *given
            (!strcmp(given, "input") && !strcmp(formal, "self") && !strncmp(s->name, "aten::", 6));
 }
 
-static const actual *match_find_keyword(const schema *s, const argument *arg, int nargs, const actual *args,
-                                        match_plan *p) {
+static const actual *match_find_keyword(const schema *s, const argument *arg, int nargs,
+                                        const actual *args, match_plan *p) {
     const actual *found = NULL;
     for (int k = p->positional; k < nargs; k++)
         if (match_keyword(s, arg->name, args[k].name)) {
@@ -280,8 +303,8 @@ static const actual *match_find_keyword(const schema *s, const argument *arg, in
 }
 
 /* Do all positional arguments from `used` on fit as elements of the list that argument i takes? */
-static bool match_collect(emitter *e, const schema *s, int i, int used, const actual *args, bool convert, match_plan *p,
-                          strbuf *why) {
+static bool match_collect(emitter *e, const schema *s, int i, int used, const actual *args,
+                          bool convert, match_plan *p, strbuf *why) {
     argument elem = {.name = "<varargs>", .type = type_elem(s->args[i].type)};
     match_vars none = {0};
     p->collect = i;
@@ -310,20 +333,24 @@ static void match_unknown_keyword(const schema *s, const actual *a, match_plan *
 }
 
 /* A misspelt keyword is the likelier reason for a missing argument. */
-static void match_missing(const schema *s, const argument *arg, int nargs, const actual *args, match_plan *p, strbuf *why) {
+static void match_missing(const schema *s, const argument *arg, int nargs, const actual *args,
+                          match_plan *p, strbuf *why) {
     p->blamed = NULL;
     for (int k = p->positional; k < nargs; k++)
-        if (!match_knows_keyword(s, args[k].name)) return match_unknown_keyword(s, &args[k], p, why);
+        if (!match_knows_keyword(s, args[k].name))
+            return match_unknown_keyword(s, &args[k], p, why);
     if (why) sb_printf(why, "Argument %s not provided.\n", arg->name);
 }
 
-static bool match_unused(const schema *s, int used, int nargs, const actual *args, match_plan *p, strbuf *why) {
+static bool match_unused(const schema *s, int used, int nargs, const actual *args, match_plan *p,
+                         strbuf *why) {
     int given = p->positional;
     if (used < given && !s->vararg) {
         int self = given && args[0].is_self;
         p->blamed = &args[used];
         if (why)
-            sb_printf(why, "Expected at most %d arguments but found %d positional arguments.\n", used - self, given - self);
+            sb_printf(why, "Expected at most %d arguments but found %d positional arguments.\n",
+                      used - self, given - self);
         return false;
     }
     for (int k = given; k < nargs; k++) {
@@ -334,8 +361,8 @@ static bool match_unused(const schema *s, int used, int nargs, const actual *arg
     return true;
 }
 
-static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual *args, bool convert, match_plan *p,
-                            match_vars *vars, strbuf *why) {
+static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual *args,
+                            bool convert, match_plan *p, match_vars *vars, strbuf *why) {
     int npos = 0, used = 0;
     while (npos < nargs && !args[npos].name) npos++;
     p->collect = -1;
@@ -351,7 +378,8 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
             self_pending = false;
         } else if (!arg->kwarg_only && used < npos) {
             type *from = args[used].value->type;
-            if (convert && match_collects(s, i) && from->kind != T_LIST && !match_tuple_as_list(arg->type, from)) {
+            if (convert && match_collects(s, i) && from->kind != T_LIST &&
+                !match_tuple_as_list(arg->type, from)) {
                 if (!match_collect(e, s, i, used, args, convert, p, why)) return false;
                 used = npos;
                 continue;
@@ -361,8 +389,11 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
             p->of[i] = match_find_keyword(s, arg, nargs, args, p);
         }
         if (!p->of[i]) {
-            /* A Tensor's None is an undefined tensor, which PyTorch does not let a program pass either. */
-            if (arg->has_default && (arg->default_value.tag != V_NONE || arg->type->kind != T_TENSOR)) continue;
+            /* A Tensor's None is an undefined tensor, which PyTorch does not let a
+             * program pass either. */
+            if (arg->has_default &&
+                (arg->default_value.tag != V_NONE || arg->type->kind != T_TENSOR))
+                continue;
             match_missing(s, arg, nargs, args, p, why);
             return false;
         }
@@ -378,7 +409,8 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
     return match_unused(s, used, nargs, args, p, why);
 }
 
-/* Operators do not change their arguments' defaults, so a list may be one constant; functions may. */
+/* Operators do not change their arguments' defaults, so a list may be one
+ * constant; functions may. */
 static ir_value *match_emit_default(emitter *e, const schema *s, const argument *arg) {
     type *t = arg->type;
     value v = arg->default_value;
@@ -391,8 +423,10 @@ static ir_value *match_emit_default(emitter *e, const schema *s, const argument 
     } else if (v.tag == V_LIST && !strstr(s->name, "::")) {
         ir_value **in = arena_array(e->scratch, ir_value *, v.u.list->len + 1);
         if (!in) return diag_no_memory(e->diag), NULL;
-        for (size_t i = 0; i < v.u.list->len; i++) in[i] = irgen_constant_take(e, list_get(v.u.list, i), NULL);
-        out = irgen_list(e, e->g->range, t->kind == T_LIST ? type_elem(t) : TYPE_INT, (int)v.u.list->len, in);
+        for (size_t i = 0; i < v.u.list->len; i++)
+            in[i] = irgen_constant_take(e, list_get(v.u.list, i), NULL);
+        out = irgen_list(e, e->g->range, t->kind == T_LIST ? type_elem(t) : TYPE_INT,
+                         (int)v.u.list->len, in);
     } else {
         out = irgen_constant_take(e, value_ref(v), t->kind == T_NUMBER ? NULL : t);
     }
@@ -400,19 +434,20 @@ static ir_value *match_emit_default(emitter *e, const schema *s, const argument 
     return out;
 }
 
-static ir_value *match_emit_collected(emitter *e, source_range r, const argument *arg, const match_plan *p,
-                                      const actual *args, bool convert) {
+static ir_value *match_emit_collected(emitter *e, source_range r, const argument *arg,
+                                      const match_plan *p, const actual *args, bool convert) {
     int n = p->positional - p->first_extra;
     ir_value **rest = arena_array(e->scratch, ir_value *, n + 1);
     if (!rest) return diag_no_memory(e->diag), NULL;
     type *elem = type_elem(arg->type);
     for (int k = 0; k < n; k++)
-        if (!(rest[k] = match_convert(e, r, elem, args[p->first_extra + k].value, convert))) return NULL;
+        if (!(rest[k] = match_convert(e, r, elem, args[p->first_extra + k].value, convert)))
+            return NULL;
     return irgen_list(e, r, elem, n, rest);
 }
 
-static match_result *match_emit(emitter *e, source_range r, const schema *s, const actual *args, bool convert,
-                                const match_plan *p, const match_vars *vars) {
+static match_result *match_emit(emitter *e, source_range r, const schema *s, const actual *args,
+                                bool convert, const match_plan *p, const match_vars *vars) {
     match_result *m = arena_new(e->scratch, match_result);
     int extra = p->collect < 0 ? p->positional - p->first_extra : 0;
     m->inputs = arena_array(e->scratch, ir_value *, s->nargs + extra + 1);
@@ -420,8 +455,9 @@ static match_result *match_emit(emitter *e, source_range r, const schema *s, con
     if (!m->inputs || !m->returns) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < s->nargs; i++) {
         ir_value *v = i == p->collect ? match_emit_collected(e, r, &s->args[i], p, args, convert)
-                      : p->of[i]      ? match_emit_argument(e, r, &s->args[i], p->of[i]->value, convert, vars)
-                                      : match_emit_default(e, s, &s->args[i]);
+                      : p->of[i]
+                          ? match_emit_argument(e, r, &s->args[i], p->of[i]->value, convert, vars)
+                          : match_emit_default(e, s, &s->args[i]);
         if (!v) return NULL;
         m->inputs[m->ninputs++] = v;
     }
@@ -434,7 +470,8 @@ static match_result *match_emit(emitter *e, source_range r, const schema *s, con
     return m;
 }
 
-static match_result *match_schema(emitter *e, source_range r, const schema *s, int nargs, const actual *args, bool convert) {
+static match_result *match_schema(emitter *e, source_range r, const schema *s, int nargs,
+                                  const actual *args, bool convert) {
     match_plan p;
     match_vars vars = {0};
     p.used_keywords = 0;
@@ -442,7 +479,8 @@ static match_result *match_schema(emitter *e, source_range r, const schema *s, i
     return match_emit(e, r, s, args, convert, &p, &vars);
 }
 
-const actual *match_reason(emitter *e, const schema *s, int nargs, const actual *args, strbuf *why) {
+const actual *match_reason(emitter *e, const schema *s, int nargs, const actual *args,
+                           strbuf *why) {
     match_plan p;
     match_vars vars = {0};
     p.used_keywords = 0;
@@ -458,7 +496,8 @@ static bool match_is_near(const type *to, type *from) {
            (from->kind == T_LIST && to->kind == T_LIST);
 }
 
-/* What a wrong argument costs: MATCH_FAR; what it is called on, or an operator's left side, says most of what is meant. */
+/* What a wrong argument costs: MATCH_FAR; what it is called on, or an operator's left side, says
+ * most of what is meant. */
 enum { MATCH_NEAR = 1, MATCH_MISSING = 2, MATCH_FAR = 3, MATCH_FIRST = 6, MATCH_OUT = 12 };
 
 static int match_argument_cost(emitter *e, const argument *arg, const actual *a, bool first) {
@@ -479,12 +518,13 @@ int match_distance(emitter *e, const schema *s, int nargs, const actual *args) {
         for (int k = npos; k < nargs && !given; k++)
             if (match_keyword(s, arg->name, args[k].name)) given = &args[k];
         if (given)
-            cost += match_collects(s, i) && at < npos ? 0 : match_argument_cost(e, arg, given, i == 0);
-        else if (!arg->has_default)
-            cost += arg->kwarg_only ? MATCH_OUT : MATCH_MISSING;
+            cost += match_collects(s, i) && at < npos ? 0
+                                                      : match_argument_cost(e, arg, given, i == 0);
+        else if (!arg->has_default) cost += arg->kwarg_only ? MATCH_OUT : MATCH_MISSING;
         if (match_collects(s, i)) at = npos;
     }
-    for (int k = npos; k < nargs; k++) cost += match_knows_keyword(s, args[k].name) ? 0 : MATCH_NEAR;
+    for (int k = npos; k < nargs; k++)
+        cost += match_knows_keyword(s, args[k].name) ? 0 : MATCH_NEAR;
     return cost + MATCH_FAR * (s->vararg ? 0 : npos - at);
 }
 
@@ -493,11 +533,13 @@ static bool match_never(const schema *s) {
     return s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view");
 }
 
-match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args,
-                            int *which) {
+match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs,
+                            const actual *args, int *which) {
     for (int pass = n == 1; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
-            match_result *m = n > 1 && match_never(list[i]) ? NULL : match_schema(e, r, list[i], nargs, args, pass == 1);
+            match_result *m = n > 1 && match_never(list[i])
+                                  ? NULL
+                                  : match_schema(e, r, list[i], nargs, args, pass == 1);
             if (m) return *which = i, m;
             if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
         }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refine.c - conditions: what is known of them while compiling, and what a branch learns about the types of
- * variables.
+ * refine.c - conditions: what is known of them while compiling, and what a branch learns about the
+ * types of variables.
  *
- * Method. A condition is a bool value and three facts: whether it is known already (then the branch not taken
- * is never looked at, so it may hold code that has no type here), and which variables have narrower types
- * where it is true and where it is false. `x is None` and isinstance are the sources of facts; `and`, `or`
- * and `not` combine them. Only variables are refined: an attribute or an element may be another object at the
- * next look. Known are constants: literals, Final attributes, hasattr, is_scripting(), `is None` of what
- * always or never is None, isinstance that the static types decide.
+ * Method. A condition is a bool value and three facts: whether it is known already (then the branch
+ * not taken is never looked at, so it may hold code that has no type here), and which variables
+ * have narrower types where it is true and where it is false. `x is None` and isinstance are the
+ * sources of facts; `and`, `or` and `not` combine them. Only variables are refined: an attribute or
+ * an element may be another object at the next look. Known are constants: literals, Final
+ * attributes, hasattr, is_scripting(), `is None` of what always or never is None, isinstance that
+ * the static types decide.
  *
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/irgen/irgen.h"
 
-/* ---- sets of refinements ------------------------------------------------------------------ */
+/* ---- sets of refinements --------------------------------------------------------------------- */
 
 static const refinement *refine_find(const refinement *l, const char *name) {
     for (; l; l = l->next)
@@ -34,7 +35,8 @@ static refinement **refine_append(emitter *e, refinement **end, const refinement
     return &(*end)->next;
 }
 
-/* What holds where both a and b do, those of a first; a variable refined in two ways is not refined. */
+/* What holds where both a and b do, those of a first; a variable refined in two ways
+ * is not refined. */
 static refinement *refine_both(emitter *e, const refinement *a, const refinement *b) {
     refinement *out = NULL, **end = &out;
     for (const refinement *r = a; r; r = r->next) {
@@ -59,7 +61,8 @@ static refinement *refine_either(emitter *e, const refinement *a, const refineme
 bool irgen_refine(emitter *e, source_range r, const refinement *list) {
     for (; list; list = list->next) {
         if (list->assigned) {
-            if (!strmap_put(&e->env->vars, list->name, (void *)list->assigned)) return diag_no_memory(e->diag), false;
+            if (!strmap_put(&e->env->vars, list->name, (void *)list->assigned))
+                return diag_no_memory(e->diag), false;
             continue;
         }
         const sugar *s = irgen_get_variable(e, r, list->name);
@@ -108,7 +111,8 @@ static bool refine_is(emitter *e, const expr *x, condition *out) {
         return true;
     }
     ir_value *args[] = {a, b};
-    out->value = irgen_builtin_values(e, x->range, is ? "aten::__is__" : "aten::__isnot__", 2, args);
+    out->value = irgen_builtin_values(e, x->range, is ? "aten::__is__" : "aten::__isnot__", 2,
+                                      args);
     if (!out->value) return false;
     const expr *var = bn == NONE_ALWAYS ? x->a : an == NONE_ALWAYS ? x->b : NULL;
     const ir_value *v = bn == NONE_ALWAYS ? a : b;
@@ -119,7 +123,7 @@ static bool refine_is(emitter *e, const expr *x, condition *out) {
     return true;
 }
 
-/* ---- isinstance --------------------------------------------------------------------------------- */
+/* ---- isinstance ------------------------------------------------------------------------------ */
 
 typedef VEC(type *) type_vector;
 
@@ -147,7 +151,8 @@ static void refine_flatten(emitter *e, type *t, type_vector *out) {
 
 /* isinstance(x, (A, (B, C))) */
 static bool refine_gather(emitter *e, const expr *x, type_vector *out, int depth) {
-    if (depth > PARSE_MAX_DEPTH) return irgen_fail(e, x->range, "expressions nest too deeply"), false;
+    if (depth > PARSE_MAX_DEPTH)
+        return irgen_fail(e, x->range, "expressions nest too deeply"), false;
     if (x->kind == E_TUPLE) {
         for (size_t i = 0; i < x->items.len; i++)
             if (!refine_gather(e, x->items.data[i], out, depth + 1)) return false;
@@ -173,8 +178,8 @@ static type *refine_united(const type_vector *v) {
 }
 
 /* Splits what x may be into what passes the test and what fails it; true if no member can fail. */
-static bool refine_split(emitter *e, const type_vector *is, const type_vector *asked, type_vector *pass,
-                         type_vector *fail) {
+static bool refine_split(emitter *e, const type_vector *is, const type_vector *asked,
+                         type_vector *pass, type_vector *fail) {
     bool all = true;
     for (size_t i = 0; i < is->len; i++) {
         type *t = is->data[i];
@@ -195,7 +200,8 @@ static bool refine_split(emitter *e, const type_vector *is, const type_vector *a
     return all;
 }
 
-/* Modules are what their Python classes say, which is known; nothing more is learnt of their types. */
+/* Modules are what their Python classes say, which is known; nothing more is
+ * learnt of their types. */
 static bool refine_module(emitter *e, const expr *call, const ir_value *v, condition *out) {
     int is = e->scope->ops->isinstance(e, v->type, call->items.data[1]);
     if (is >= 0) refine_known(e, call->range, is == 1, out);
@@ -205,7 +211,7 @@ static bool refine_module(emitter *e, const expr *call, const ir_value *v, condi
 static bool refine_isinstance(emitter *e, const expr *call, condition *out) {
     if (call->items.len != 2 || call->kwargs.len) {
         irgen_fail(e, call->range, "isinstance expected exactly 2 arguments but found %zu",
-                  call->items.len + call->kwargs.len);
+                   call->items.len + call->kwargs.len);
         return false;
     }
     const expr *x = call->items.data[0];
@@ -245,17 +251,20 @@ ir_value *irgen_isinstance(emitter *e, const expr *call) {
 static bool refine_calls_isinstance(emitter *e, const expr *x) {
     if (x->kind != E_CALL) return false;
     const expr *f = x->a;
-    if ((f->kind != E_NAME && f->kind != E_ATTR) || strcmp(f->name, "isinstance") != 0) return false;
+    if ((f->kind != E_NAME && f->kind != E_ATTR) || strcmp(f->name, "isinstance") != 0)
+        return false;
     if (f->kind == E_NAME) return !irgen_find_variable(e, f->name);
     const sugar *s = irgen_sugar(e, f, NULL);
     return s && s->kind == SUGAR_SPECIAL;
 }
 
-/* ---- and, or, not -------------------------------------------------------------------------------- */
+/* ---- and, or, not ---------------------------------------------------------------------------- */
 
-/* A variable that the right operand assigns, behind the whole: as a refinement of where that operand has been evaluated. Where
- * it has not (block `decided`), a variable that was there keeps its value. */
-static bool refine_assigned(emitter *e, block *decided, const char *name, source_range r, const variable *v, refinement **learnt) {
+/* A variable that the right operand assigns, behind the whole: as a refinement of where that
+ * operand has been evaluated. Where it has not (block `decided`), a variable that was there
+ * keeps its value. */
+static bool refine_assigned(emitter *e, block *decided, const char *name, source_range r,
+                            const variable *v, refinement **learnt) {
     variable *before = irgen_find_variable(e, name), *after = arena_new(e->scratch, variable);
     if (before && !before->error && before->type && v->type) {
         *after = *v;
@@ -264,13 +273,17 @@ static bool refine_assigned(emitter *e, block *decided, const char *name, source
         return strmap_put(&e->env->vars, name, after) || (diag_no_memory(e->diag), false);
     }
     if (v->type) irgen_store_nothing(e, decided, v, name);
-    *after = (variable){.error = arena_printf(e->scratch, "%s is assigned in an operand that may not be evaluated", name), .where = r};
+    *after = (variable){
+        .error = arena_printf(e->scratch, "%s is assigned in an operand that may not be evaluated",
+                              name),
+        .where = r};
     *learnt = refine_add(e, *learnt, name, v->type);
     (*learnt)->assigned = v;
     return strmap_put(&e->env->vars, name, after) || (diag_no_memory(e->diag), false);
 }
 
-static bool refine_all_assigned(emitter *e, block *decided, const expr *x, const frame *own, refinement **learnt) {
+static bool refine_all_assigned(emitter *e, block *decided, const expr *x, const frame *own,
+                                refinement **learnt) {
     name_vector names = {0};
     if (!irgen_assigned_names(e, x, &names)) return false;
     for (size_t i = 0; i < names.len; i++) {
@@ -281,20 +294,26 @@ static bool refine_all_assigned(emitter *e, block *decided, const expr *x, const
     return true;
 }
 
-/* What the right operand assigns within operands of its own needs a value in block `decided` too, unless the left one has assigned
- * it there (learnt): (n == 1 and (y := a)) or (n == 2 and (y := b)). */
-static void refine_nested(emitter *e, block *decided, const refinement *list, const refinement *learnt) {
+/* What the right operand assigns within operands of its own needs a value in block
+ * `decided` too, unless the left one has assigned it there (learnt): (n == 1 and (y := a))
+ * or (n == 2 and (y := b)). */
+static void refine_nested(emitter *e, block *decided, const refinement *list,
+                          const refinement *learnt) {
     for (; list; list = list->next) {
         const refinement *left = refine_find(learnt, list->name);
-        if (!list->assigned || !list->type || (left && left->assigned && left->type == list->type)) continue;
+        if (!list->assigned || !list->type || (left && left->assigned && left->type == list->type))
+            continue;
         irgen_store_nothing(e, decided, list->assigned, list->name);
     }
 }
 
-/* The right operand, in block `open`, where the left one (a) did not decide. *assigned: what it assigns. */
-static bool refine_right(emitter *e, block *open, block *decided, const expr *x, const condition *a, condition *out, refinement **assigned) {
+/* The right operand, in block `open`, where the left one (a) did not decide. *assigned:
+ * what it assigns. */
+static bool refine_right(emitter *e, block *open, block *decided, const expr *x, const condition *a,
+                         condition *out, refinement **assigned) {
     bool is_or = x->op == O_BOOL_OR;
-    const refinement *learnt = is_or ? a->when_false : a->when_true, *there = is_or ? a->when_true : a->when_false;
+    const refinement *learnt = is_or ? a->when_false : a->when_true,
+                     *there = is_or ? a->when_true : a->when_false;
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, open, NULL);
@@ -330,7 +349,8 @@ static bool refine_boolop(emitter *e, const expr *x, condition *out) {
     node *in = e->g->insert_before;
     graph_set_insert(e->g, decided, NULL);
     irgen_push_frame(e, decided);
-    bool ok = irgen_refine(e, x->range, is_or ? a.when_true : a.when_false); /* PyTorch's graphs have it, though nothing uses it */
+    /* PyTorch's graphs have it, though nothing uses it */
+    bool ok = irgen_refine(e, x->range, is_or ? a.when_true : a.when_false);
     irgen_pop_frame(e);
     block_add_return(decided, graph_constant_bool(e->g, is_or));
     graph_set_insert(e->g, ib, in);
@@ -358,7 +378,7 @@ static bool refine_not(emitter *e, const expr *x, condition *out) {
     return out->value != NULL;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 static bool refine_value(emitter *e, const expr *x, condition *out) {
     ir_value *v = irgen_expr(e, x, NULL);
@@ -379,7 +399,8 @@ bool irgen_condition_parts(emitter *e, const expr *x, condition *out) {
         e->depth--;
         return false;
     }
-    const expr *test = e->lenient && e->scope && x->kind == E_CALL ? e->scope->ops->predicate(e, x) : NULL;
+    const expr *test = e->lenient && e->scope && x->kind == E_CALL ? e->scope->ops->predicate(e, x)
+                                                                   : NULL;
     if (test) x = test;
     bool ok;
     int known = e->lenient && e->scope ? e->scope->ops->static_truth(e, x) : -1;

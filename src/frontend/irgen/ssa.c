@@ -3,25 +3,30 @@
  * ssa.c - from prim::Load and prim::Store of variables to SSA.
  *
  * Four steps, each over the whole graph:
- *   1. control flow gets explicit Loads and Stores: a variable assigned in a branch, and known after both,
+ *   1. control flow gets explicit Loads and Stores: a variable assigned in a branch, and
+ *      known after both,
  *      becomes a return of both blocks, an output of the If, and a Store behind it; a variable assigned in a
  *      loop's body and known before it becomes a carried value
  *          before:  y = Store; If { y = Store }        after:  %y = If { -> (%1) } { -> (%y.1) }
- *   2. break and continue say what they carry: both become ContinueStmt(condition, carried values...), which
+ *   2. break and continue say what they carry: both become ContinueStmt(condition, carried
+ *      values...), which
  *      exits.c turns into the returns of the loop's body
- *   3. loop conditions move: a copy in front of the loop gives the initial condition, the block itself goes
+ *   3. loop conditions move: a copy in front of the loop gives the initial condition, the
+ *      block itself goes
  *      to the end of the body
  *   4. every Load is replaced by the value of the Store it sees
- * The block with a loop's condition takes no part in the first two: nothing assigned there outlives it.
+ * The block with a loop's condition takes no part in the first two: nothing assigned
+ * there outlives it.
  *
- * Variables are handled in order of their names, as PyTorch does, so that the result is deterministic.
+ * Variables are handled in order of their names, as PyTorch does, so that the result
+ * is deterministic.
  * Tests: tests/corpus
  */
 #include "frontend/irgen/irgen.h"
 
 #include <stdlib.h>
 
-/* ---- 1: control flow --------------------------------------------------------------------------- */
+/* ---- 1: control flow ------------------------------------------------------------------------- */
 
 typedef struct ssa_env { strmap vars; struct ssa_env *next; } ssa_env; /* name -> type */
 
@@ -147,7 +152,7 @@ static void ssa_flow_block(ssa_state *s, block *b, ssa_env *outer, ssa_env *env)
     }
 }
 
-/* ---- 2: break and continue ----------------------------------------------------------------------- */
+/* ---- 2: break and continue ------------------------------------------------------------------- */
 
 static bool ssa_copy_block(graph *g, const block *from, node *at, ir_value *v, ir_value **out);
 
@@ -190,7 +195,7 @@ static bool ssa_jumps(graph *g, block *b, const node *loop) {
     return true;
 }
 
-/* ---- 3: loop conditions ------------------------------------------------------------------- */
+/* ---- 3: loop conditions ---------------------------------------------------------------------- */
 
 static ir_value *ssa_mapped(void *ctx, ir_value *v) {
     ir_value *to = ptrmap_get(ctx, v);
@@ -235,7 +240,7 @@ static bool ssa_inline_conditions(graph *g, block *b) {
     return true;
 }
 
-/* ---- 4: Loads and Stores go ---------------------------------------------------------------------- */
+/* ---- 4: Loads and Stores go ------------------------------------------------------------------ */
 
 static ir_value *ssa_value_of(const ssa_env *env, const char *name) {
     for (; env; env = env->next) {
@@ -274,7 +279,8 @@ ctsc_status ssa_convert(graph *g, diag *d) {
     ssa_env env;
     ssa_flow_block(&s, g->root, NULL, &env);
     strmap_free(&env.vars);
-    if (!s.failed && (!ssa_jumps(g, g->root, NULL) || !ssa_inline_conditions(g, g->root))) s.failed = true;
+    if (!s.failed && (!ssa_jumps(g, g->root, NULL) || !ssa_inline_conditions(g, g->root)))
+        s.failed = true;
     if (!s.failed) ssa_erase_block(&s, g->root, NULL);
     if (d->status != CTSC_OK) return d->status;
     return s.failed || arena_failed(&g->arena) ? diag_no_memory(d) : CTSC_OK;

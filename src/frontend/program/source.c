@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.c - compiles a Python file: runs it, finds its entry, builds the module, compiles all that the
- * entry can reach.
+ * source.c - compiles a Python file: runs it, finds its entry, builds the module, compiles all that
+ * the entry can reach.
  *
- * Every function is compiled on its own, so that one run reports every independent error; a function that
- * fails because one it calls fails brings the same error again, which is dropped.
+ * Every function is compiled on its own, so that one run reports every independent error; a
+ * function that fails because one it calls fails brings the same error again, which is dropped.
  *
- * Ownership: the program is the unit's import_ctx and dies with it. Objects made while compiling are held
- * until the end, then only the root keeps them.
+ * Ownership: the program is the unit's import_ctx and dies with it. Objects made while compiling
+ * are held until the end, then only the root keeps them.
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/program/source.h"
+#include "frontend/pyeval/torch/py_torch.h"
 #include "ir/unit_copy.h"
 
 void *source_fail(program *g, source_range r, const char *fmt, ...) {
@@ -25,7 +25,8 @@ void *source_fail(program *g, source_range r, const char *fmt, ...) {
 /* What the compiler holds of the program while it compiles. */
 static void source_release(program *g) {
     for (size_t i = 0; i < g->held.len; i++) value_unref(g->held.data[i]);
-    for (size_t i = 0; i < g->class_types.cap; i++) { /* defaults could keep the unit alive for ever */
+    /* defaults could keep the unit alive for ever */
+    for (size_t i = 0; i < g->class_types.cap; i++) {
         class_source *c = g->class_types.slots[i].value;
         if (c && c->type->field_defaults) c->type->field_defaults = NULL;
     }
@@ -121,15 +122,18 @@ typedef enum source_offer {
 } source_offer;
 
 static source_offer source_offers(const program *g, const py_object *o) {
-    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_MODULE && o->u.cls->def && o->u.cls->module == g->main)
+    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_MODULE && o->u.cls->def &&
+        o->u.cls->module == g->main)
         return OFFER_MODULE;
     if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE) return OFFER_INSTANCE;
     if (o->kind != PY_FUNCTION || !o->u.fn->def || o->u.fn->module != g->main) return OFFER_NONE;
     return o->u.fn->mode == PY_SCRIPT ? OFFER_SCRIPTED : OFFER_FUNCTION;
 }
 
-/* Is it used by another class of the file, or by a function that is itself used? (One that is not makes modules for others.) */
-static bool source_used(const program *g, const char *name, const py_object *self, bool by_any, int depth) {
+/* Is it used by another class of the file, or by a function that is itself used? (One that is not
+ * makes modules for others.) */
+static bool source_used(const program *g, const char *name, const py_object *self, bool by_any,
+                        int depth) {
     const py_dict *d = g->main->u.mod.globals;
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
@@ -154,7 +158,9 @@ static py_object *source_only(const program *g, source_offer kind, int *n) {
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
         const char *name = py_as_text(en->key);
-        if (!name || source_offers(g, en->val) != kind || source_used(g, name, en->val, kind != OFFER_MODULE, 0)) continue;
+        if (!name || source_offers(g, en->val) != kind ||
+            source_used(g, name, en->val, kind != OFFER_MODULE, 0))
+            continue;
         if (en->val != found) ++*n;
         found = en->val;
     }
@@ -174,10 +180,12 @@ static void source_list_candidates(program *g, strbuf *out) {
     if (!n) sb_puts(out, "none");
 }
 
-static py_object *source_no_entry(program *g, const char *name, const char *wanted, const char *why) {
+static py_object *source_no_entry(program *g, const char *name, const char *wanted,
+                                  const char *why) {
     strbuf sb = STRBUF_INIT;
     source_list_candidates(g, &sb);
-    diag_fail(g->py.diag, wanted ? CTSC_USAGE : CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
+    diag_fail(g->py.diag, wanted ? CTSC_USAGE : CTSC_FAILED, "%s: %s; candidates: %s", name, why,
+              sb_str(&sb));
     sb_free(&sb);
     const py_dict *d = g->main->u.mod.globals;
     suggestion s = {.wanted = wanted};
@@ -190,13 +198,17 @@ static py_object *source_no_entry(program *g, const char *name, const char *want
 
 static py_object *source_named_entry(program *g, const char *wanted, const char *name) {
     py_object *e = py_dict_get(g->main->u.mod.globals, wanted);
-    bool module_class = e && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE; /* imported ones too */
-    if (e && (module_class || e->kind == PY_FUNCTION || source_offers(g, e) != OFFER_NONE)) return e;
+    /* imported ones too */
+    bool module_class = e && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE;
+    if (e && (module_class || e->kind == PY_FUNCTION || source_offers(g, e) != OFFER_NONE))
+        return e;
     bool callable = e && !py_is_missing(e) && py_find(&g->py, (source_range){0}, e, "__call__");
     if (callable || g->py.diag->status != CTSC_OK) return callable ? e : NULL;
     char text[256];
     if (py_is_missing(e)) return py_fail_missing(&g->py, e->u.mod.wanted, e);
-    snprintf(text, sizeof text, e ? "'%.100s' is no function, module class or module" : "there is no function or module class '%.100s'",
+    snprintf(text, sizeof text,
+             e ? "'%.100s' is no function, module class or module"
+               : "there is no function or module class '%.100s'",
              wanted);
     return source_no_entry(g, name, wanted, text);
 }
@@ -212,11 +224,12 @@ static bool source_needs_arguments(const func_def *def, bool method) {
 
 static bool source_class_needs_arguments(const py_object *cls) {
     const py_object *init = py_class_find(cls, "__init__");
-    return init && init->kind == PY_FUNCTION && init->u.fn->def && source_needs_arguments(init->u.fn->def, true);
+    return init && init->kind == PY_FUNCTION && init->u.fn->def &&
+           source_needs_arguments(init->u.fn->def, true);
 }
 
-/* Classes come before functions, which are mostly what they are made of. A module that the file has built itself stands for
- * its class where that takes arguments, or where there are several. */
+/* Classes come before functions, which are mostly what they are made of. A module that the file has
+ * built itself stands for its class where that takes arguments, or where there are several. */
 static py_object *source_entry(program *g, const source_options *o, const char *name) {
     const py_dict *globals = g->main->u.mod.globals;
     if (o->entry) return source_named_entry(g, o->entry, name);
@@ -224,7 +237,9 @@ static py_object *source_entry(program *g, const source_options *o, const char *
     for (size_t i = 0; i < globals->entries.len; i++) {
         py_object *v = globals->entries.data[i].key ? globals->entries.data[i].val : NULL;
         if (!v || v == traced || !ptrmap_get(&g->py.traced, v)) continue;
-        if (traced) return source_no_entry(g, name, NULL, "several things are traced, name one with --entry NAME");
+        if (traced)
+            return source_no_entry(g, name, NULL,
+                                   "several things are traced, name one with --entry NAME");
         traced = v;
     }
     if (traced) return traced;
@@ -233,19 +248,27 @@ static py_object *source_entry(program *g, const source_options *o, const char *
     e = py_dict_get(globals, "Main");
     if (e && source_offers(g, e) == OFFER_MODULE) return e;
     int scripted, modules, functions, instances;
-    py_object *module = source_only(g, OFFER_MODULE, &modules), *instance = source_only(g, OFFER_INSTANCE, &instances);
+    py_object *module = source_only(g, OFFER_MODULE, &modules),
+              *instance = source_only(g, OFFER_INSTANCE, &instances);
     if (instance && (modules != 1 || source_class_needs_arguments(module))) return instance;
     if (module && source_class_needs_arguments(module)) { /* a function of the file may know them */
         py_object *factory = source_only(g, OFFER_FUNCTION, &functions);
         if (factory && !source_needs_arguments(factory->u.fn->def, false)) return factory;
-        if (functions > 1) return source_no_entry(g, name, NULL, "the module's class takes arguments; name what is to be built with --entry NAME");
+        if (functions > 1)
+            return source_no_entry(
+                g, name, NULL,
+                "the module's class takes arguments; name what is to be built with --entry NAME");
     }
     if (module) return module;
-    if (modules + instances > 1) return source_no_entry(g, name, NULL, "several modules could be the entry, name one with --entry NAME");
+    if (modules + instances > 1)
+        return source_no_entry(g, name, NULL,
+                               "several modules could be the entry, name one with --entry NAME");
     if ((e = source_only(g, OFFER_SCRIPTED, &scripted))) return e;
     if (scripted == 0 && (e = source_only(g, OFFER_FUNCTION, &functions))) return e;
     return source_no_entry(g, name, NULL,
-                           scripted == 0 && functions == 0 ? "nothing to compile was found" : "several entries are possible, name one (--entry NAME)");
+                           scripted == 0 && functions == 0
+                               ? "nothing to compile was found"
+                               : "several entries are possible, name one (--entry NAME)");
 }
 
 /* ---- building the entry ---------------------------------------------------------------------- */
@@ -254,12 +277,17 @@ static void source_seed(program *g, const source_options *o) {
     if (g->py.host.seed) g->py.host.seed(g->py.host.ctx, o->seed);
 }
 
-static bool source_is_module_instance(const py_object *o) { return o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE; }
+static bool source_is_module_instance(const py_object *o) {
+    return o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE;
+}
 
-/* Could a call without arguments give a module? A function that is to be compiled takes arguments, or says what it returns. */
+/* Could a call without arguments give a module? A function that is to be compiled takes arguments,
+ * or says what it returns. */
 static bool source_may_be_factory(program *g, const py_object *entry, bool *ok) {
     const py_function *fn = entry->u.fn;
-    if (fn->mode != PY_DEFAULT || !fn->def || source_needs_arguments(fn->def, false) || !strcmp(fn->def->name, "forward")) return false;
+    if (fn->mode != PY_DEFAULT || !fn->def || source_needs_arguments(fn->def, false) ||
+        !strcmp(fn->def->name, "forward"))
+        return false;
     const expr *returns = fn->def->returns;
     if (!returns) return true;
     py_env env = {.outer = fn->closure, .module = fn->module};
@@ -310,8 +338,8 @@ static void source_declare_called(program *g, const scope *s, const expr *x) {
     if (o && o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main &&
         o->u.fn->mode <= PY_SCRIPT && !o->u.fn->overloads.len)
         source_function(g, x->range, o);
-    if (f && f->kind == E_ATTR && f->a->kind == E_NAME && s->module && s->fn->u.fn->def->params.len &&
-        !strcmp(f->a->name, s->fn->u.fn->def->params.data[0].name))
+    if (f && f->kind == E_ATTR && f->a->kind == E_NAME && s->module &&
+        s->fn->u.fn->def->params.len && !strcmp(f->a->name, s->fn->u.fn->def->params.data[0].name))
         source_module_method(g, s->module, f->name);
     source_declare_called(g, s, x->a);
     source_declare_called(g, s, x->b);
@@ -343,18 +371,22 @@ static void source_after_failure(program *g, const function *f, diag *all) {
 
 /* Is it a method of a class whose attributes are unknown, because __init__ failed? */
 static bool source_is_orphan(const function *f) {
-    const function *init = f->cls && !f->cls->cls->is_module ? class_find_method(f->cls, "__init__") : NULL;
+    const function *init = f->cls && !f->cls->cls->is_module ? class_find_method(f->cls, "__init__")
+                                                             : NULL;
     return init && init != f && init->state == FUNCTION_FAILED;
 }
 
 typedef struct source_failure { function *f; diag why; } source_failure;
 typedef VEC(source_failure) failure_list;
 
-/* Compiles the functions from the *at-th on that have not been compiled, with those that are declared on the way. */
+/* Compiles the functions from the *at-th on that have not been compiled, with those that are
+ * declared on the way. */
 static bool source_compile_from(program *g, size_t *at, failure_list *failures) {
     for (; *at < g->unit->all_functions.len; ++*at) {
         function *f = g->unit->all_functions.data[*at];
-        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f)) continue;
+        if (f->state == FUNCTION_READY || !f->scope || !f->schema ||
+            (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f))
+            continue;
         source_failure one = {.f = f};
         if (function_ensure_compiled(f, &one.why) == CTSC_OK) continue;
         bool limit = one.why.status == CTSC_LIMIT;
@@ -396,7 +428,8 @@ bool source_placeholder(program *g, value *root) {
     type *t = type_class_new(u, T_CLASS, "__torch__.PlaceholderModule");
     t->cls->is_module = true;
     attribute training = {.name = intern(&u->names, "training"), .type = TYPE_BOOL};
-    bool ok = strmap_put(&u->classes, class_name(t), t) && avec_push(&u->arena, &t->cls->attributes, training);
+    bool ok = strmap_put(&u->classes, class_name(t), t) &&
+              avec_push(&u->arena, &t->cls->attributes, training);
     object *o = ok ? object_new(t, 1) : NULL;
     if (!o) return diag_no_memory(g->py.diag), false;
     o->slots[0] = value_bool(true);
@@ -438,8 +471,8 @@ static bool source_function_module(program *g, function *f, value *root) {
 }
 
 /* module.name(args) */
-static bool source_call_method(program *g, source_range r, py_object *module, const char *name, int nargs,
-                               py_object **args) {
+static bool source_call_method(program *g, source_range r, py_object *module, const char *name,
+                               int nargs, py_object **args) {
     py_object *method = py_getattr(&g->py, r, module, name);
     return method && py_call(&g->py, r, method, nargs, args, 0, NULL, NULL);
 }
@@ -447,16 +480,19 @@ static bool source_call_method(program *g, source_range r, py_object *module, co
 static bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
     if (!source_module_initialized(g, r, module)) return false;
     if (o->state) {
-        py_object *state = py_from_value(&g->py, value_ref(*o->state)), *file = py_text(&g->py, o->state_file);
-        py_object *home = py_import(&g->py, r, "torch._weights"), *load = home ? py_getattr(&g->py, r, home, "load") : NULL;
+        py_object *state = py_from_value(&g->py, value_ref(*o->state)),
+                  *file = py_text(&g->py, o->state_file);
+        py_object *home = py_import(&g->py, r, "torch._weights"),
+                  *load = home ? py_getattr(&g->py, r, home, "load") : NULL;
         py_object *args[] = {module, state, file};
-        if (!load || !state || !file || !py_call(&g->py, r, load, 3, args, 0, NULL, NULL)) return false;
+        if (!load || !state || !file || !py_call(&g->py, r, load, 3, args, 0, NULL, NULL))
+            return false;
     }
     return !o->eval || source_call_method(g, r, module, "eval", 0, NULL);
 }
 
-/* What the file marks with @torch.jit.script is compiled whether or not the entry uses it: PyTorch does so
- * when it meets the mark. */
+/* What the file marks with @torch.jit.script is compiled whether or not the entry uses it: PyTorch
+ * does so when it meets the mark. */
 static void source_declare_scripted(program *g) {
     const py_dict *globals = g->main->u.mod.globals;
     for (size_t i = 0; i < globals->entries.len; i++) {
@@ -465,19 +501,24 @@ static void source_declare_scripted(program *g) {
         if (!e->key) continue;
         if (o->kind == PY_FUNCTION && o->u.fn->mode == PY_SCRIPT && o->u.fn->module == g->main)
             source_function(g, o->u.fn->def->range, o);
-        else if (o->kind == PY_CLASS && o->u.cls->is_script && o->u.cls->module == g->main && o->u.cls->def)
+        else if (o->kind == PY_CLASS && o->u.cls->is_script && o->u.cls->module == g->main &&
+                 o->u.cls->def)
             source_class(g, o->u.cls->def->range, o);
     }
 }
 
-/* That the class is called at its own place is no part of the program: the note says what happened. */
+/* That the class is called at its own place is no part of the program: the note
+ * says what happened. */
 static void source_drop_frame(diag *d, source_range r) {
     diag_item *last = d->items.len ? &d->items.data[d->items.len - 1] : NULL;
-    if (last && last->kind == DIAG_FRAME && last->range.src == r.src && last->range.begin == r.begin) last->kind = DIAG_DROPPED;
+    if (last && last->kind == DIAG_FRAME && last->range.src == r.src &&
+        last->range.begin == r.begin)
+        last->kind = DIAG_DROPPED;
 }
 
 /* Calls a class, or another callable, without arguments. */
-static py_object *source_construct(program *g, const source_options *o, py_object *entry, source_range *r) {
+static py_object *source_construct(program *g, const source_options *o, py_object *entry,
+                                   source_range *r) {
     diag *d = g->py.diag;
     const char *name = entry->kind == PY_CLASS ? entry->u.cls->name : py_type_name(entry);
     if (entry->kind == PY_CLASS && entry->u.cls->def) *r = entry->u.cls->def->range;
@@ -487,12 +528,15 @@ static py_object *source_construct(program *g, const source_options *o, py_objec
         source_drop_frame(d, *r);
         diag_note(d, *r, "'%s' was built as the program's entry, without arguments", name);
     } else if (!source_is_module_instance(made)) {
-        return source_fail(g, *r, "the entry gives an object of type '%s' when it is called, and no module", py_type_name(made));
+        return source_fail(
+            g, *r, "the entry gives an object of type '%s' when it is called, and no module",
+            py_type_name(made));
     }
     return made;
 }
 
-static bool source_compile_once(program *g, source_range r, py_object *module, diag *d, value *root) {
+static bool source_compile_once(program *g, source_range r, py_object *module, diag *d,
+                                value *root) {
     diag *outer = diag_redirect(&g->py.diag, d);
     bool ok = source_module_object(g, r, module, root);
     if (ok) source_declare_scripted(g);
@@ -501,14 +545,18 @@ static bool source_compile_once(program *g, source_range r, py_object *module, d
     return ok;
 }
 
-/* Instances share types as in PyTorch, and objects of plain classes have none, unless the program compiles only with types of their
- * own. If it does not compile then either, the errors are those of the first attempt. */
-static bool source_compile_module(program *g, source_range r, py_object *module, diag *d, value *root) {
+/* Instances share types as in PyTorch, and objects of plain classes have none, unless the program
+ * compiles only with types of their own. If it does not compile then either, the errors are those
+ * of the first attempt. */
+static bool source_compile_module(program *g, source_range r, py_object *module, diag *d,
+                                  value *root) {
     enum { MOST_ATTEMPTS = 16 };
     diag first = {0}, again = {0};
     size_t known = g->distinctions.len + g->wanted.len;
     bool ok = source_compile_once(g, r, module, &first, root);
-    for (int i = 1; !ok && g->distinctions.len + g->wanted.len > known && i < MOST_ATTEMPTS && first.status == CTSC_FAILED; i++) {
+    for (int i = 1; !ok && g->distinctions.len + g->wanted.len > known && i < MOST_ATTEMPTS &&
+                    first.status == CTSC_FAILED;
+         i++) {
         known = g->distinctions.len + g->wanted.len;
         diag_clear(&again);
         value_set(root, value_none());
@@ -524,7 +572,8 @@ static bool source_compile_module(program *g, source_range r, py_object *module,
 }
 
 /* The entry as torch.jit.trace has been asked to trace it. */
-static bool source_build_traced(program *g, const source_options *o, py_object *entry, const py_object *note, source_result *out) {
+static bool source_build_traced(program *g, const source_options *o, py_object *entry,
+                                const py_object *note, source_result *out) {
     py_object *const *row = note->u.seq.items.data;
     const py_dict *named = row[1]->kind == PY_DICT ? row[1]->u.dict : NULL;
     size_t n = row[0]->u.seq.items.len, room = n + (named ? named->entries.len : 0);
@@ -537,17 +586,20 @@ static bool source_build_traced(program *g, const source_options *o, py_object *
         const py_dict_entry *e = i < n ? NULL : &named->entries.data[i - n];
         if (e && !e->key) continue;
         names[trace.n] = e ? py_as_text(e->key) : NULL;
-        ok = py_to_value(&g->py, (source_range){0}, e ? e->val : row[0]->u.seq.items.data[i], NULL, &inputs[trace.n]);
+        ok = py_to_value(&g->py, (source_range){0}, e ? e->val : row[0]->u.seq.items.data[i], NULL,
+                         &inputs[trace.n]);
         trace.n += ok;
     }
     with.trace = &trace;
     source_range r = entry->kind == PY_FUNCTION ? entry->u.fn->def->range : (source_range){0};
-    ok = ok && (entry->kind == PY_FUNCTION || source_prepare(g, r, entry, o)) && source_trace(g, r, entry, &with, out);
+    ok = ok && (entry->kind == PY_FUNCTION || source_prepare(g, r, entry, o)) &&
+         source_trace(g, r, entry, &with, out);
     while (trace.n) value_unref(inputs[--trace.n]);
     return ok;
 }
 
-static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
+static bool source_build(program *g, const source_options *o, const char *name,
+                         source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
     bool ok = entry != NULL;
@@ -560,7 +612,8 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     if (!ok) return false;
     const py_object *traced = o->trace ? NULL : ptrmap_get(&g->py.traced, entry);
     if (traced) return source_build_traced(g, o, entry, traced, out);
-    if (entry->kind == PY_FUNCTION && o->trace) return source_trace(g, entry->u.fn->def->range, entry, o, out);
+    if (entry->kind == PY_FUNCTION && o->trace)
+        return source_trace(g, entry->u.fn->def->range, entry, o, out);
     if (entry->kind == PY_FUNCTION) {
         function *f = source_function(g, entry->u.fn->def->range, entry);
         if (f) source_declare_scripted(g);
@@ -570,13 +623,15 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         return true;
     }
     source_range r = {0};
-    if (!source_is_module_instance(entry) && !(entry = source_construct(g, o, entry, &r))) return false;
+    if (!source_is_module_instance(entry) && !(entry = source_construct(g, o, entry, &r)))
+        return false;
     if (!source_prepare(g, r, entry, o)) return false;
-    return o->trace ? source_trace(g, r, entry, o, out) : source_compile_module(g, r, entry, d, &out->root);
+    return o->trace ? source_trace(g, r, entry, o, out)
+                    : source_compile_module(g, r, entry, d, &out->root);
 }
 
-ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
-                           source *src, source_result *out) {
+ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o,
+                           const char *name, source *src, source_result *out) {
     program *g = mem_zalloc(sizeof *g);
     if (!g) return diag_no_memory(d);
     g->unit = u;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - programs from Python source: between the evaluator's objects (py.h) and the emitter (irgen.h).
+ * source.h - programs from Python source: between the evaluator's objects (py.h) and the
+ * emitter (irgen.h).
  *
- * The evaluator leaves Python objects: functions, classes, instances of nn.Module. This file's functions
- * make functions, class types and runtime objects of them, the way torch.jit.script does:
+ * The evaluator leaves Python objects: functions, classes, instances of nn.Module. This file's
+ * functions make functions, class types and runtime objects of them, the way torch.jit.script does:
  *
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
@@ -19,9 +20,10 @@
  *   source_archive.c   modules of archives that the program has loaded
  *   source_trace.c     instead of all that: the entry's forward is run by the evaluator, and traced (py_trace.h)
  *
- * Names: "__torch__." + the module's dotted name + the class's or function's; the program's own file is
- * named by its stem.
- * Ownership: everything lives in the unit's arena; the evaluator lives as long as the unit can compile.
+ * Names: "__torch__." + the module's dotted name + the class's or function's; the program's own
+ * file is named by its stem.
+ * Ownership: everything lives in the unit's arena; the evaluator lives as long as the
+ * unit can compile.
  * Tests: tests/lang, tests/corpus
  */
 #ifndef CTSC_FRONTEND_PROGRAM_SOURCE_H
@@ -39,7 +41,8 @@ typedef struct class_source {
     source_range where;
 } class_source;
 
-/* An attribute that tells instances of a class apart: they share a type only where it has equal values. */
+/* An attribute that tells instances of a class apart: they share a type only where it
+ * has equal values. */
 typedef struct distinction {
     const py_object *cls;
     const char *name;
@@ -63,9 +66,11 @@ typedef struct program {
     VEC(struct module_type *) module_types;
     VEC(value) held;     /* released when the program is compiled */
     VEC(value) defaults; /* of named tuples: released with the program */
-    VEC(distinction) distinctions; /* found so far (source_static.c); the program is compiled anew for them */
-    VEC(const py_class *) wanted; /* plain classes whose instances have to be script objects; found so, too */
-    strmap expansions;   /* text -> the Python function made of it (source_expand.c) */
+    /* found so far (source_static.c); the program is compiled anew for them */
+    VEC(distinction) distinctions;
+    /* plain classes whose instances have to be script objects; found so, too */
+    VEC(const py_class *) wanted;
+    strmap expansions; /* text -> the Python function made of it (source_expand.c) */
     VEC(specialization) specializations;
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
@@ -73,7 +78,8 @@ typedef struct program {
     bool tracing;        /* modules are made for a trace: forward and its hooks are not compiled */
     VEC(type *) pending; /* script classes in order of declaration; ... */
     size_t finished;     /* ... the first ones have their attributes */
-    struct unit_copy *archives; /* what came from archives; NULL: nothing so far, or everything is compiled */
+    /* what came from archives; NULL: nothing so far, or everything is compiled */
+    struct unit_copy *archives;
 } program;
 enum { SOURCE_MAX_DEPTH = 150 };
 
@@ -97,9 +103,10 @@ typedef struct module_failed {
     const char *why; /* PyTorch's hint, in parentheses */
 } module_failed;
 
-/* The Python side of a module's class type: class_info->source points at it. Two instances of one Python
- * class share it if everything here that a method could notice is equal. A module of an archive has one of its own, of which only
- * the first four members are set; its class does not point back. */
+/* The Python side of a module's class type: class_info->source points at it. Two instances of
+ * one Python class share it if everything here that a method could notice is equal. A module
+ * of an archive has one of its own, of which only the first four members are set; its class
+ * does not point back. */
 typedef struct module_type {
     program *prog;
     type *cls;
@@ -111,43 +118,48 @@ typedef struct module_type {
     VEC(attribute) children;   /* submodules: module class types or interfaces */
     VEC(constant_attribute) constants;
     VEC(module_member) functions; /* attributes that are functions */
-    VEC(module_member) bound;     /* attributes that are methods of the module: self.forward = self.forward_fast */
-    VEC(module_failed) failed;    /* attributes without a TorchScript type */
+    /* attributes that are methods of the module: self.forward = self.forward_fast */
+    VEC(module_member) bound;
+    VEC(module_failed) failed; /* attributes without a TorchScript type */
     VEC(py_object *) hooks, pre_hooks;
     VEC(function *) overloads; /* forward__0, ... */
-    bool traced; /* has no forward of its own: it was made while prog->tracing */
+    bool traced;               /* has no forward of its own: it was made while prog->tracing */
 } module_type;
 
 typedef struct source_trace_options {
     size_t n;
     const value *inputs;
-    const char *const *names; /* names[i] of an argument given by name; NULL where it is positional */
+    /* names[i] of an argument given by name; NULL where it is positional */
+    const char *const *names;
     bool skip_check;
 } source_trace_options;
 
 typedef struct source_options {
-    const char *entry;  /* function or class; NULL: chosen (see below) */
-    uint64_t seed;      /* torch.manual_seed before the entry's module is built */
-    bool eval;          /* module.eval() before it is converted */
-    const value *state; /* a state_dict for the module built (its load_state_dict is called), or NULL */
+    const char *entry; /* function or class; NULL: chosen (see below) */
+    uint64_t seed;     /* torch.manual_seed before the entry's module is built */
+    bool eval;         /* module.eval() before it is converted */
+    /* a state_dict for the module built (its load_state_dict is called), or NULL */
+    const value *state;
     const char *state_file; /* where it is from, for messages */
-    const source_trace_options *trace; /* trace the entry instead of compiling it (source_trace.c); NULL: compile it */
+    /* trace the entry instead of compiling it (source_trace.c); NULL: compile it */
+    const source_trace_options *trace;
 } source_options;
 
 typedef struct source_result {
-    value root;      /* the module's object: a reference */
-    function *entry; /* of a function program: the function, which its module has as `forward`; else NULL */
+    value root; /* the module's object: a reference */
+    /* of a function program: the function, which its module has as `forward`; else NULL */
+    function *entry;
 } source_result;
 
-/* Runs src and compiles its entry: `entry`, else the function `forward`, else the class `Main` (built
- * without arguments), else the only module class that no other one uses, else the only scripted function.
- * name: dotted module name ("net"). A function becomes the method `forward` of a module of class
- * __torch__.PlaceholderModule, as torch.jit.save does it. All functions and methods that the result can
- * reach are compiled; independent errors are all reported (diag_append). */
-ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
-                           source *src, source_result *out);
+/* Runs src and compiles its entry: `entry`, else the function `forward`, else the class `Main`
+ * (built without arguments), else the only module class that no other one uses, else the only
+ * scripted function. name: dotted module name ("net"). A function becomes the method `forward` of a
+ * module of class __torch__.PlaceholderModule, as torch.jit.save does it. All functions and methods
+ * that the result can reach are compiled; independent errors are all reported (diag_append). */
+ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o,
+                           const char *name, source *src, source_result *out);
 
-/* ---- what the emitter asks (scope_ops in irgen.h), and the files of this part ask each other ---------------- */
+/* ---- what the emitter asks (scope_ops in irgen.h), and the files of this part ask each other - */
 
 /* For functions of source programs. */
 extern const scope_ops source_scope_ops;
@@ -168,46 +180,52 @@ int source_static_truth(emitter *e, const expr *x);
 const expr *source_predicate(emitter *e, const expr *call);
 sugar *source_static_range(emitter *e, const expr *x);
 bool source_has_member(const emitter *e, const char *name);
-void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is);
+void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was,
+                          const type *is);
 
-/* Is f, which does not compile, one that such a function has taken the place of, or such a one, whose caller has the error? Its class
- * then does without it. */
+/* Is f, which does not compile, one that such a function has taken the place of, or such a one,
+ * whose caller has the error? Its class then does without it. */
 bool source_given_up(program *g, function *f);
 /* Is it a function whose calls are expanded? Such a call. */
 bool source_is_expanded(const py_object *o);
 sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn);
 
-/* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ---- */
+/* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ----- */
 /* Have the attributes that tell instances apart equal values? */
 bool source_static_same(program *g, py_object *a, py_object *b);
-/* The plain object (of no type in TorchScript) that all instances have as that attribute; NULL: none. */
+/* The plain object (of no type in TorchScript) that all instances have as that
+ * attribute; NULL: none. */
 py_object *source_static_object(emitter *e, const module_type *m, const char *name);
 
-/* Notes, for the error just recorded, why an attribute that the program gives a value in __init__ has no type (source_hint.c). */
+/* Notes, for the error just recorded, why an attribute that the program gives a value in __init__
+ * has no type (source_hint.c). */
 void source_hint_untyped(emitter *e, const module_type *m, const char *name);
 
-/* ---- source_trace.c: the entry (a module or a function) as a traced module ---- */
-bool source_trace(program *g, source_range r, py_object *entry, const source_options *o, source_result *out);
+/* ---- source_trace.c: the entry (a module or a function) as a traced module ------------------- */
+bool source_trace(program *g, source_range r, py_object *entry, const source_options *o,
+                  source_result *out);
 
-/* ---- between the files of this part; failures are described in g->py.diag --------------------------------- */
+/* ---- between the files of this part; failures are described in g->py.diag -------------------- */
 
 /* Records a failure. Always NULL, and false where a bool is returned. */
-void *source_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-bool source_dropped(const py_object *fn);         /* marked with torch.jit.unused or ignore */
+void *source_fail(program *g, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+bool source_dropped(const py_object *fn); /* marked with torch.jit.unused or ignore */
 sugar *source_string(emitter *e, const char *text);
 /* Always NULL, with the error for a module that is a global variable. */
 void *source_fail_global(emitter *e, source_range r, const py_object *o);
 sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key); /* v.key */
 /* The IR type that an annotation means in env. */
 type *source_type_of_expr(program *g, py_env *env, const expr *x);
-/* Text (a string annotation, a type comment) as an expression. If it is found at r, it has its ranges there. */
+/* Text (a string annotation, a type comment) as an expression. If it is found at r, it has
+ * its ranges there. */
 expr *source_parse_text(program *g, source_range r, const char *text);
 /* Notes the plain classes of instances in o, a container that as an attribute has no type. */
 bool source_want_classes(program *g, const py_object *o);
 /* The IR type that a Python object names when used as a type; NULL with the reason in the diag. */
 type *source_type_of_object(program *g, source_range r, py_object *o);
-/* The type of a Python object used as a value (attributes, constants); NULL without an error, and the
- * reason in why: it has none. */
+/* The type of a Python object used as a value (attributes, constants); NULL without an error, and
+ * the reason in why: it has none. */
 type *source_infer_type(program *g, py_object *o, strbuf *why);
 /* The object as a runtime value of type t: a reference. */
 bool source_value(program *g, source_range r, py_object *o, type *t, value *out);
@@ -215,7 +233,8 @@ bool source_value(program *g, source_range r, py_object *o, type *t, value *out)
 bool source_is_final(program *g, py_env *env, const expr *annotation);
 /* An object of the class that torch.jit.save gives a function as its module; it has no methods. */
 bool source_placeholder(program *g, value *root);
-ctsc_status source_compile_all(program *g, diag *d); /* what has been declared, and what that declares on the way */
+/* what has been declared, and what that declares on the way */
+ctsc_status source_compile_all(program *g, diag *d);
 /* "__torch__." + module + "." + name, unused so far (else mangled as PyTorch does). */
 const char *source_qualify(program *g, const py_object *module, const char *name);
 /* The function for a Python function, declared (not compiled). */
@@ -229,7 +248,8 @@ function *source_class_method(program *g, class_source *c, const char *name);
 module_type *source_plan(program *g, source_range r, py_object *instance);
 /* torch.jit.Attribute(value, type): is o one? Its parts. */
 bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
-bool source_untraced(program *g, source_range r, const py_object *o); /* false with an error: torch.jit.trace was given o */
+/* false with an error: torch.jit.trace was given o */
+bool source_untraced(program *g, source_range r, const py_object *o);
 bool source_is_module(const py_object *o); /* an instance of nn.Module */
 /* instance._parameters and its like */
 const py_dict *source_module_dict(const py_object *instance, const char *name);
@@ -245,12 +265,16 @@ module_type *source_archive_module(program *g, const object *o, py_object *insta
 function *source_module_method(program *g, module_type *m, const char *name);
 function *source_module_super(program *g, module_type *m, const py_object *behind,
                               const char *name);
-/* Declares a function from an AST definition: parameters from annotations, type comment or defaults;
- * unannotated ones are Tensor, `self` is cls. name: of the method; qualified: full name. fn: PY_FUNCTION.
- */
-function *source_declare(program *g, py_object *fn, const char *qualified, type *cls, module_type *module);
+/* Declares a function from an AST definition: parameters from annotations, type
+ * comment or defaults;
+ * * unannotated ones are Tensor, `self` is cls. name: of the method; qualified: full name.
+ *   fn: PY_FUNCTION.
+ * */
+function *source_declare(program *g, py_object *fn, const char *qualified, type *cls,
+                         module_type *module);
 /* A PY_FUNCTION from the text of one `def`; file: what messages call its source. */
-py_object *source_synthesize(program *g, const char *file, const strbuf *text, py_object *module, py_env *env);
+py_object *source_synthesize(program *g, const char *file, const strbuf *text, py_object *module,
+                             py_env *env);
 /* Declares what an interface's method, or a dropped one, needs: the signature only. */
 bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out,
                       bool *return_declared);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_call.c - calls of what is no value: functions that are not compiled, boolean_dispatch, super(),
- * and the methods of modules that are unrolled while compiling (children(), items(), ...).
+ * source_call.c - calls of what is no value: functions that are not compiled, boolean_dispatch,
+ * super(), and the methods of modules that are unrolled while compiling (children(), items(), ...).
  *
  * Tests: tests/lang
  */
@@ -9,9 +9,10 @@
 
 #define CALL_IGNORED "This Python function is annotated to be ignored and cannot be run"
 
-static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args, type *hint);
+static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs,
+                          const actual *args, type *hint);
 
-/* ---- children(), modules(), items(), ... ------------------------------------------------------ */
+/* ---- children(), modules(), items(), ... ----------------------------------------------------- */
 
 typedef struct call_walk {
     emitter *e;
@@ -40,21 +41,22 @@ static const char *call_join(emitter *e, const char *prefix, const char *name) {
     return *prefix ? arena_printf(e->scratch, "%s.%s", prefix, name) : name;
 }
 
-static bool call_is_module(const type *t) {
-    return t->kind == T_CLASS && t->cls->is_module;
-}
+static bool call_is_module(const type *t) { return t->kind == T_CLASS && t->cls->is_module; }
 
-/* modules and named_modules: itself, then everything below; parameters and buffers of all of these. */
+/* modules and named_modules: itself, then everything below; parameters and buffers
+ * of all of these. */
 static bool call_walk_all(call_walk *w, ir_value *v, const char *prefix, int depth) {
     emitter *e = w->e;
     if (depth > SOURCE_MAX_DEPTH) return irgen_fail(e, w->r, "modules nest too deeply"), false;
-    bool modules = strstr(w->what, "modules") != NULL, parameters = strstr(w->what, "parameters") != NULL;
+    bool modules = strstr(w->what, "modules") != NULL,
+         parameters = strstr(w->what, "parameters") != NULL;
     if (modules && !call_add(w, prefix, sugar_of_value(e, v))) return false;
     const class_info *c = v->type->cls;
     for (size_t i = 0; i < c->attributes.len; i++) {
         const attribute *a = &c->attributes.data[i];
         const char *name = call_join(e, prefix, a->name);
-        bool data = !modules && (parameters ? a->is_parameter : a->is_buffer) && a->type->kind != T_NONE;
+        bool data = !modules && (parameters ? a->is_parameter : a->is_buffer) &&
+                    a->type->kind != T_NONE;
         if (data && !call_add(w, name, source_element(e, w->r, v, a->name))) return false;
         if (!call_is_module(a->type)) continue;
         sugar *child = source_element(e, w->r, v, a->name);
@@ -67,8 +69,8 @@ static sugar *call_unroll(emitter *e, source_range r, ir_value *v, const char *n
     call_walk w = {.e = e, .r = r, .what = name};
     w.named = !strncmp(name, "named_", 6) || !strcmp(name, "items");
     const module_type *m = v->type->cls->source;
-    bool keys = !strcmp(name, "keys"), of_dict = keys || !strcmp(name, "items") || !strcmp(name, "values"),
-         ok = true;
+    bool keys = !strcmp(name, "keys"),
+         of_dict = keys || !strcmp(name, "items") || !strcmp(name, "values"), ok = true;
     if (of_dict) {
         for (size_t i = 0; i < m->keys.len && ok; i++) {
             const char *k = m->keys.data[i];
@@ -91,11 +93,13 @@ static sugar *call_unroll(emitter *e, source_range r, ir_value *v, const char *n
     return s;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-/* A function marked with torch.jit.unused or ignore: the call raises, its result has the declared type.
- * (PyTorch keeps calls of ignored functions as calls back into Python, which no archive can hold.) */
-static sugar *call_dropped(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args) {
+/* A function marked with torch.jit.unused or ignore: the call raises, its result has the
+ * declared type. (PyTorch keeps calls of ignored functions as calls back into Python, which no
+ * archive can hold.) */
+static sugar *call_dropped(emitter *e, source_range r, const sugar *callee, int nargs,
+                           const actual *args) {
     program *g = e->scope->prog;
     py_object *fn = callee->py;
     type *result = TYPE_TENSOR;
@@ -104,8 +108,8 @@ static sugar *call_dropped(emitter *e, source_range r, const sugar *callee, int 
         varargs |= fn->u.fn->def->params.data[i].star || fn->u.fn->def->params.data[i].star_star;
     if (!varargs) {
         schema *sc = NULL;
-        if (!source_signature(g, fn, fn->u.fn->closure, callee->value ? callee->value->type : NULL, &sc,
-                              &declared))
+        if (!source_signature(g, fn, fn->u.fn->closure, callee->value ? callee->value->type : NULL,
+                              &sc, &declared))
             return NULL;
         if (declared) result = sc->returns[0].type;
         const schema *one = sc;
@@ -132,9 +136,10 @@ static bool call_is_dispatch(const py_object *o) {
            call_member(o, "if_true") && call_member(o, "if_false") && call_member(o, "arg_name");
 }
 
-/* max_pool2d and its kin: which of two functions is called depends on a constant bool among the arguments. */
-static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int nargs, const actual *args,
-                            type *hint) {
+/* max_pool2d and its kin: which of two functions is called depends on a constant bool
+ * among the arguments. */
+static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int nargs,
+                            const actual *args, type *hint) {
     const py_object *name = call_member(o, "arg_name"), *index = call_member(o, "arg_index"),
                     *def = call_member(o, "default");
     const char *wanted = py_as_text(name);
@@ -146,10 +151,12 @@ static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int 
         if (!here) continue;
         if (!ir_value_constant(args[i].value, &v) || v.tag != V_BOOL) {
             if (args[i].name)
-                irgen_fail(e, r, "Keyword argument '%s' for boolean dispatch at position was not constant",
-                          wanted);
+                irgen_fail(
+                    e, r, "Keyword argument '%s' for boolean dispatch at position was not constant",
+                    wanted);
             else
-                irgen_fail(e, r, "Argument for boolean dispatch at position %d was not constant", (int)at);
+                irgen_fail(e, r, "Argument for boolean dispatch at position %d was not constant",
+                           (int)at);
             return NULL;
         }
         flag = v.u.b;
@@ -173,19 +180,22 @@ static sugar *call_super_of(emitter *e, py_object *cls, const sugar *self) {
 static sugar *call_super(emitter *e, source_range r, int nargs) {
     const py_object *fn = e->scope->fn;
     if (nargs || !e->scope->module || !fn->u.fn->cls || !fn->u.fn->def->params.len) {
-        irgen_fail(e, r,
-                  nargs ? "super() takes no arguments, or a class and the object, in a script function"
-                        : "super() can only be used in methods of modules");
+        irgen_fail(
+            e, r,
+            nargs ? "super() takes no arguments, or a class and the object, in a script function"
+                  : "super() can only be used in methods of modules");
         return NULL;
     }
-    return call_super_of(e, fn->u.fn->cls, irgen_get_variable(e, r, fn->u.fn->def->params.data[0].name));
+    return call_super_of(e, fn->u.fn->cls,
+                         irgen_get_variable(e, r, fn->u.fn->def->params.data[0].name));
 }
 
 static sugar *call_super_explicit(emitter *e, const expr *call) {
     const module_type *m = e->scope->module;
     const expr *first = call->items.data[0], *second = call->items.data[1];
     if (!m) return call_super(e, call->range, 0);
-    const sugar *cls = irgen_sugar(e, first, NULL), *self = cls ? irgen_sugar(e, second, NULL) : NULL;
+    const sugar *cls = irgen_sugar(e, first, NULL),
+                *self = cls ? irgen_sugar(e, second, NULL) : NULL;
     if (!self) return NULL;
     if (cls->kind != SUGAR_PY || !cls->py || cls->py->kind != PY_CLASS) {
         irgen_fail(e, first->range, "super() argument 1 must be a class");
@@ -194,7 +204,8 @@ static sugar *call_super_explicit(emitter *e, const expr *call) {
     const py_class *c = m->py_class->u.cls;
     bool found = false;
     for (size_t i = 0; i < c->mro.len; i++) found |= c->mro.data[i] == cls->py;
-    if (found && self->kind == SUGAR_VALUE && self->value->type == m->cls) return call_super_of(e, cls->py, self);
+    if (found && self->kind == SUGAR_VALUE && self->value->type == m->cls)
+        return call_super_of(e, cls->py, self);
     irgen_fail(e, second->range, "super(type, obj): obj must be an instance or subtype of type");
     return NULL;
 }
@@ -203,8 +214,8 @@ static bool call_is_super(const py_object *o) {
     return o && o->kind == PY_CLASS && !strcmp(o->u.cls->name, "super");
 }
 
-static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args,
-                          type *hint) {
+static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs,
+                          const actual *args, type *hint) {
     py_object *o = callee->py;
     if (!o) return call_unroll(e, r, callee->value, callee->name);
     if (o->kind == PY_FUNCTION && source_dropped(o)) {
@@ -219,22 +230,21 @@ static sugar *call_values(emitter *e, source_range r, const sugar *callee, int n
     if (call_is_super(o)) return call_super(e, r, nargs);
     if (o->kind == PY_CLASS)
         irgen_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
-    else if (py_is_missing(o))
-        py_fail_missing(&e->scope->prog->py, r, o);
-    else if (o->kind == PY_MODULE)
-        irgen_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
+    else if (py_is_missing(o)) py_fail_missing(&e->scope->prog->py, r, o);
+    else if (o->kind == PY_MODULE) irgen_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
     else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)
         source_fail_global(e, r, o);
-    else
-        irgen_fail(e, r, "'%s' object is not callable in a script function", py_type_name(o));
+    else irgen_fail(e, r, "'%s' object is not callable in a script function", py_type_name(o));
     return NULL;
 }
 
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint) {
     actual *args = NULL;
     int n = 0;
-    if (call_is_super(callee->py) && call->items.len == 2 && !call->kwargs.len) return call_super_explicit(e, call);
-    if (callee->py && source_is_expanded(callee->py)) return source_expand_call(e, call, callee->py);
+    if (call_is_super(callee->py) && call->items.len == 2 && !call->kwargs.len)
+        return call_super_explicit(e, call);
+    if (callee->py && source_is_expanded(callee->py))
+        return source_expand_call(e, call, callee->py);
     if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
     return call_values(e, call->range, callee, n, args, hint);
 }

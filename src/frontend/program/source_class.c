@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_class.c - Python classes as types: script classes, dataclasses, named tuples, enums, interfaces.
+ * source_class.c - Python classes as types: script classes, dataclasses, named tuples,
+ * enums, interfaces.
  *
- * A script class is entered in the unit before its methods are declared, so that classes may mention each
- * other. Its attributes are what __init__ assigns to self, and known once that is compiled (the emitter
- * makes them). All classes that one declaration drags in are declared first, then their __init__s are
- * compiled, inner ones first.
+ * A script class is entered in the unit before its methods are declared, so that classes may
+ * mention each other. Its attributes are what __init__ assigns to self, and known once that is
+ * compiled (the emitter makes them). All classes that one declaration drags in are declared first,
+ * then their __init__s are compiled, inner ones first.
  * Tests: tests/lang
  */
 #include "frontend/program/source.h"
 
-class_source *source_class_of(program *g, const type *t) {
-    return ptrmap_get(&g->class_types, t);
-}
+class_source *source_class_of(program *g, const type *t) { return ptrmap_get(&g->class_types, t); }
 
 static source_range class_place(const py_class *c, source_range r) {
     return c->def ? c->def->range : r;
@@ -39,13 +38,15 @@ static py_object *class_member_value(const py_object *member) {
 }
 
 /* The members in order; a second name of a member is none. */
-static int class_enum_members(const py_object *o, int max, const char **names, py_object **members) {
+static int class_enum_members(const py_object *o, int max, const char **names,
+                              py_object **members) {
     const py_dict *attrs = o->u.cls->attrs;
     int n = 0;
     for (size_t i = 0; i < attrs->entries.len; i++) {
         const py_dict_entry *en = &attrs->entries.data[i];
         const char *name = py_as_text(en->key);
-        if (!name || en->val->kind != PY_INSTANCE || en->val->u.inst.cls->u.cls != o->u.cls) continue;
+        if (!name || en->val->kind != PY_INSTANCE || en->val->u.inst.cls->u.cls != o->u.cls)
+            continue;
         bool seen = false;
         for (int k = 0; k < n && k < max; k++) seen |= members[k] == en->val;
         if (seen) continue;
@@ -66,16 +67,18 @@ static type *class_enum_value_type(program *g, source_range r, int n, py_object 
         type *vt = v ? source_infer_type(g, v, &why) : NULL;
         sb_free(&why);
         if (!vt || (vt->kind != T_INT && vt->kind != T_FLOAT && vt->kind != T_STR))
-            return source_fail(
-                g, r, "Cannot create Enum with value type 'Any', only int, float and string are supported");
+            return source_fail(g, r,
+                               "Cannot create Enum with value type 'Any', only int, float and "
+                               "string are supported");
         if (t && t != vt) {
             strbuf a = STRBUF_INIT, b = STRBUF_INIT;
             type_print_python(vt, &a);
             type_print_python(t, &b);
-            source_fail(g, r,
-                       "Could not unify type list since element %d of type %s did not match the types "
-                       "before it (%s)",
-                       i, sb_str(&a), sb_str(&b));
+            source_fail(
+                g, r,
+                "Could not unify type list since element %d of type %s did not match the types "
+                "before it (%s)",
+                i, sb_str(&a), sb_str(&b));
             sb_free(&a);
             sb_free(&b);
             return NULL;
@@ -104,7 +107,8 @@ static type *class_enum(program *g, source_range r, py_object *o) {
     for (int i = 0; i < n; i++) {
         value v;
         if (!source_value(g, r, class_member_value(members[i]), vt, &v)) return NULL;
-        if (!class_add_constant(t, intern(&u->names, names[i]), v, t)) return diag_no_memory(g->py.diag), NULL;
+        if (!class_add_constant(t, intern(&u->names, names[i]), v, t))
+            return diag_no_memory(g->py.diag), NULL;
     }
     return class_add_members(t) ? t : (diag_no_memory(g->py.diag), NULL);
 }
@@ -154,8 +158,8 @@ static type *class_named_tuple(program *g, source_range r, py_object *o) {
 static bool class_interface_body(const func_def *def) {
     for (size_t i = 0; i < def->body.len; i++) {
         const stmt *st = def->body.data[i];
-        bool docstring =
-            st->kind == S_EXPR && st->value && (st->value->kind == E_STR || st->value->kind == E_ELLIPSIS);
+        bool docstring = st->kind == S_EXPR && st->value &&
+                         (st->value->kind == E_STR || st->value->kind == E_ELLIPSIS);
         if (st->kind != S_PASS && !docstring) return false;
     }
     return true;
@@ -165,15 +169,19 @@ static bool class_interface_method(program *g, type *t, py_object *fn) {
     const func_def *def = fn->u.fn->def;
     unit *u = g->unit;
     if (!class_interface_body(def))
-        return source_fail(g, def->range,
-                          "interfaces declarations should only contain a single 'pass' statement."),
+        return source_fail(
+                   g, def->range,
+                   "interfaces declarations should only contain a single 'pass' statement."),
                false;
-    function *f = unit_add_function(u, arena_printf(&u->arena, "%s.%s", class_name(t), def->name), t);
+    function *f = unit_add_function(u, arena_printf(&u->arena, "%s.%s", class_name(t), def->name),
+                                    t);
     if (!f) return diag_no_memory(g->py.diag), false;
     f->range = def->name_range;
-    if (!source_signature(g, fn, fn->u.fn->closure, t, &f->schema, &f->return_declared)) return false;
+    if (!source_signature(g, fn, fn->u.fn->closure, t, &f->schema, &f->return_declared))
+        return false;
     if (!f->return_declared)
-        return source_fail(g, def->range, "interface declarations must have a return type annotated."),
+        return source_fail(g, def->range,
+                           "interface declarations must have a return type annotated."),
                false;
     return avec_push(&u->arena, &t->cls->methods, f) || (diag_no_memory(g->py.diag), false);
 }
@@ -204,7 +212,8 @@ static function *class_add_method(program *g, class_source *cs, py_object *fn, c
     return f;
 }
 
-static bool class_property(program *g, class_source *cs, const char *name, const py_object *property) {
+static bool class_property(program *g, class_source *cs, const char *name,
+                           const py_object *property) {
     unit *u = g->unit;
     py_object *get = property->u.property.getter, *set = property->u.property.setter;
     if (get && get->kind == PY_FUNCTION &&
@@ -236,14 +245,14 @@ static bool class_dataclass_option(const py_class *c, const char *option, bool o
 }
 
 /* Parses `text` as one function of the class and declares it as a method. */
-static function *class_synthesize(program *g, class_source *cs, const char *name, const strbuf *text,
-                                  bool fields) {
+static function *class_synthesize(program *g, class_source *cs, const char *name,
+                                  const strbuf *text, bool fields) {
     unit *u = g->unit;
     py_class *c = cs->cls->u.cls;
     py_object *fn = source_synthesize(g, "<dataclass>", text, c->module, c->env);
     if (!fn) return NULL;
     func_def *def = (func_def *)fn->u.fn->def; /* made just now */
-    def->name_range.src->library = true; /* nobody has written it */
+    def->name_range.src->library = true;       /* nobody has written it */
     fn->u.fn->cls = cs->cls;
     fn->u.fn->defaults = arena_array(&u->arena, py_object *, def->params.len);
     if (!fn->u.fn->defaults) return diag_no_memory(g->py.diag), NULL;
@@ -264,38 +273,37 @@ static function *class_dataclass_init(program *g, class_source *cs) {
     sb_puts(&sb, ") -> None:\n");
     for (size_t i = 0; i < c->fields.len; i++)
         sb_printf(&sb, "    self.%s = %s\n", c->fields.data[i], c->fields.data[i]);
-    if (py_dict_get(c->attrs, "__post_init__"))
-        sb_puts(&sb, "    self.__post_init__()\n");
-    else if (!c->fields.len)
-        sb_puts(&sb, "    pass\n");
+    if (py_dict_get(c->attrs, "__post_init__")) sb_puts(&sb, "    self.__post_init__()\n");
+    else if (!c->fields.len) sb_puts(&sb, "    pass\n");
     function *f = class_synthesize(g, cs, "__init__", &sb, true);
     sb_free(&sb);
     return f;
 }
 
 /* One comparison, field by field. An Optional field is refined before its values are compared. */
-static function *class_dataclass_compare(program *g, class_source *cs, const char *name, const char *op,
-                                         bool ordering, bool equal) {
+static function *class_dataclass_compare(program *g, class_source *cs, const char *name,
+                                         const char *op, bool ordering, bool equal) {
     const py_class *c = cs->cls->u.cls;
     strbuf sb = STRBUF_INIT;
     sb_printf(&sb, "def %s(self, other) -> bool:\n", name);
     for (size_t i = 0; i < c->fields.len; i++) {
-        type *t = c->field_types[i] ? source_type_of_expr(g, c->env, c->field_types[i]) : TYPE_TENSOR;
+        type *t = c->field_types[i] ? source_type_of_expr(g, c->env, c->field_types[i])
+                                    : TYPE_TENSOR;
         if (!t) break;
         bool optional = t->kind == T_OPTIONAL;
         const char *in = optional ? "    " : "";
-        sb_printf(&sb, "    val1 = self.%s\n    val2 = other.%s\n", c->fields.data[i], c->fields.data[i]);
+        sb_printf(&sb, "    val1 = self.%s\n    val2 = other.%s\n", c->fields.data[i],
+                  c->fields.data[i]);
         if (optional) sb_puts(&sb, "    if val1 is not None and val2 is not None:\n");
         if (ordering)
-            sb_printf(&sb, "    %sif val1 %s val2: return True\n    %selif val2 %s val1: return False\n",
+            sb_printf(&sb,
+                      "    %sif val1 %s val2: return True\n    %selif val2 %s val1: return False\n",
                       in, op, in, op);
-        else
-            sb_printf(&sb, "    %sif val1 %s val2: return False\n", in, op);
+        else sb_printf(&sb, "    %sif val1 %s val2: return False\n", in, op);
         if (optional) sb_puts(&sb, "    elif (val1 is None) != (val2 is None):\n");
         if (optional && ordering)
             sb_printf(&sb, "        raise TypeError('Cannot compare %s with None')\n", c->name);
-        else if (optional)
-            sb_puts(&sb, "        return False\n");
+        else if (optional) sb_puts(&sb, "        return False\n");
     }
     sb_printf(&sb, "    return %s\n", equal ? "True" : "False");
     function *f = g->py.diag->status == CTSC_OK ? class_synthesize(g, cs, name, &sb, false) : NULL;
@@ -313,7 +321,8 @@ static bool class_dataclass(program *g, class_source *cs) {
     };
     const py_class *c = cs->cls->u.cls;
     bool has_init = class_find_method(cs->type, "__init__") != NULL;
-    if (!has_init && class_dataclass_option(c, "init", true) && !class_dataclass_init(g, cs)) return false;
+    if (!has_init && class_dataclass_option(c, "init", true) && !class_dataclass_init(g, cs))
+        return false;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         bool wanted = methods[i].ordering ? class_dataclass_option(c, "order", false)
                                           : class_dataclass_option(c, "eq", true);
@@ -327,8 +336,8 @@ static bool class_dataclass(program *g, class_source *cs) {
 
 /* ---- declaring ------------------------------------------------------------------------------- */
 
-/* Classes that are only used, not marked with torch.jit.script, may have bases: what they inherit is
- * declared when it is called. */
+/* Classes that are only used, not marked with torch.jit.script, may have bases: what they inherit
+ * is declared when it is called. */
 function *source_class_method(program *g, class_source *cs, const char *name) {
     if (cs->type->kind != T_CLASS) return NULL;
     function *f = class_find_method(cs->type, name);
@@ -347,9 +356,9 @@ static bool class_inherits(const py_class *c) {
 static type *class_plain(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->is_script && class_inherits(c))
-        return source_fail(
-            g, class_place(c, r),
-            "TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.");
+        return source_fail(g, class_place(c, r),
+                           "TorchScript classes does not support inheritance yet. Please directly "
+                           "inherit from 'object'.");
     const char *q = source_qualify(g, c->module, c->name);
     type *t = type_class_new(g->unit, T_CLASS, q);
     class_source *cs = class_enter(g, o, t, q);
@@ -374,7 +383,8 @@ static bool class_finish(program *g) {
     while (ok && g->finished < g->pending.len) {
         type *t = g->pending.data[g->finished++];
         function *init = class_find_method(t, "__init__");
-        ok = !init || init->state == FUNCTION_COMPILING || function_ensure_compiled(init, g->py.diag) == CTSC_OK;
+        ok = !init || init->state == FUNCTION_COMPILING ||
+             function_ensure_compiled(init, g->py.diag) == CTSC_OK;
     }
     return ok;
 }
@@ -382,7 +392,8 @@ static bool class_finish(program *g) {
 static type *class_declare(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->kind == PYC_INTERFACE) return class_interface(g, o);
-    if (!c->def && c->kind != PYC_NAMED_TUPLE) return source_fail(g, r, "Unknown type name '%s'", c->name);
+    if (!c->def && c->kind != PYC_NAMED_TUPLE)
+        return source_fail(g, r, "Unknown type name '%s'", c->name);
     switch (c->kind) {
     case PYC_ENUM: return class_enum(g, r, o);
     case PYC_NAMED_TUPLE: return class_named_tuple(g, r, o);
@@ -394,7 +405,8 @@ static type *class_declare(program *g, source_range r, py_object *o) {
 /* A module class as a type: that of the modules made of it. */
 static type *class_of_modules(program *g, source_range r, const py_object *o) {
     for (size_t i = 0; i < g->module_types.len; i++)
-        if (g->module_types.data[i]->py_class->u.cls == o->u.cls) return g->module_types.data[i]->cls;
+        if (g->module_types.data[i]->py_class->u.cls == o->u.cls)
+            return g->module_types.data[i]->cls;
     return source_fail(g, r, "Unknown type name '%s'", o->u.cls->name);
 }
 

@@ -2,13 +2,13 @@
 /*
  * source_function.c - declares functions: names, signatures, default values.
  *
- * A parameter's type comes from its annotation, else from the type comment, else it is Tensor; a default
- * value is what the evaluator computed when the definition ran. Bodies are compiled later, in the scope
- * that is made here.
+ * A parameter's type comes from its annotation, else from the type comment, else it is Tensor; a
+ * default value is what the evaluator computed when the definition ran. Bodies are compiled later,
+ * in the scope that is made here.
  * Tests: tests/lang
  */
-#include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/program/source.h"
+#include "frontend/pyeval/torch/py_torch.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -34,8 +34,8 @@ const char *source_qualify(program *g, const py_object *module, const char *name
     name = function_identifier(g, name);
     const char *q = intern(&u->names, arena_printf(&u->arena, "__torch__.%s.%s", in, name));
     while (function_name_taken(u, q) && !arena_failed(&u->arena))
-        q = intern(&u->names,
-                   arena_printf(&u->arena, "__torch__.%s.___torch_mangle_%d.%s", in, g->mangled++, name));
+        q = intern(&u->names, arena_printf(&u->arena, "__torch__.%s.___torch_mangle_%d.%s", in,
+                                           g->mangled++, name));
     return q;
 }
 
@@ -53,8 +53,10 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
     const char *text = def->type_comment, *arrow = NULL;
     for (const char *p = strstr(text, "->"); p; p = strstr(p + 2, "->")) arrow = p;
     if (!arrow)
-        return source_fail(g, def->name_range, "Syntax error in type annotation (couldn't find `->`)");
-    char *left = arena_strndup(a, text, (size_t)(arrow - text)), *right = arena_strdup(a, arrow + 2);
+        return source_fail(g, def->name_range,
+                           "Syntax error in type annotation (couldn't find `->`)");
+    char *left = arena_strndup(a, text, (size_t)(arrow - text)),
+         *right = arena_strdup(a, arrow + 2);
     if (!left || !right) return diag_no_memory(g->py.diag), false;
     while (*left == ' ') left++;
     while (*right == ' ') right++;
@@ -66,8 +68,8 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
     if (!empty) {
         expr *params = source_parse_text(g, def->range, left);
         if (!params) return false;
-        /* (Tensor) is one parameter, (Tensor, int) a tuple of two; List[int] without parentheses is one as
-         * well */
+        /* (Tensor) is one parameter, (Tensor, int) a tuple of two; List[int] without
+         * parentheses is one as well */
         bool tuple = params->kind == E_TUPLE;
         out->n = tuple ? (int)params->items.len : 1;
         out->params = tuple ? params->items.data : arena_array(a, expr *, 1);
@@ -81,23 +83,28 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
 
 /* BroadcastingList2[int]: a list, for which a single int stands as well. */
 static int function_fixed_size(const expr *x) {
-    if (x && x->kind == E_SUBSCRIPT && x->a->name && !strcmp(x->a->name, "Optional") && x->items.len)
+    if (x && x->kind == E_SUBSCRIPT && x->a->name && !strcmp(x->a->name, "Optional") &&
+        x->items.len)
         x = x->items.data[0];
     static const char prefix[] = "BroadcastingList";
     if (!x || x->kind != E_SUBSCRIPT || (x->a->kind != E_NAME && x->a->kind != E_ATTR)) return 0;
     const char *name = x->a->name;
     size_t n = sizeof prefix - 1;
-    return !strncmp(name, prefix, n) && name[n] >= '1' && name[n] <= '9' && !name[n + 1] ? name[n] - '0'
-                                                                                         : 0;
+    return !strncmp(name, prefix, n) && name[n] >= '1' && name[n] <= '9' && !name[n + 1]
+               ? name[n] - '0'
+               : 0;
 }
 
-/* Of an overload, a default that is of another type is none: it is meant for the other signatures. */
+/* Of an overload, a default that is of another type is none: it is meant for the
+ * other signatures. */
 static bool function_default(program *g, const param *p, py_object *o, bool overload, argument *a) {
     if (o->kind == PY_LIST || o->kind == PY_DICT || o->kind == PY_SET)
         return source_fail(
             g, p->range,
-            "Mutable default parameters are not supported because Python binds them to the function and "
-            "they persist across function calls.\nAs a workaround, make the default None and instantiate the "
+            "Mutable default parameters are not supported because Python binds them to the "
+            "function and "
+            "they persist across function calls.\nAs a workaround, make the default None and "
+            "instantiate the "
             "default parameter within the body of the function. Found <class '%s'> on parameter %s",
             py_type_name(o), p->name);
     if (py_is_none(o) && a->type->kind == T_TENSOR) { /* PyTorch: a tensor that is not defined */
@@ -119,19 +126,21 @@ static bool function_default(program *g, const param *p, py_object *o, bool over
     if (memory) return diag_no_memory(g->py.diag), false;
     strbuf t = STRBUF_INIT;
     type_print_python(a->type, &t);
-    source_fail(g, p->range, "Expected a default value of type %s%s on parameter \"%s\".%s%s%s",
-                  sb_str(&t), p->annotation ? "" : " (inferred)", p->name,
-                  p->annotation ? "" : "Because \"", p->annotation ? "" : p->name,
-                  p->annotation
-                      ? ""
-                      : "\" was not annotated with an explicit type it is assumed to be type 'Tensor'.");
+    source_fail(
+        g, p->range, "Expected a default value of type %s%s on parameter \"%s\".%s%s%s", sb_str(&t),
+        p->annotation ? "" : " (inferred)", p->name, p->annotation ? "" : "Because \"",
+        p->annotation ? "" : p->name,
+        p->annotation
+            ? ""
+            : "\" was not annotated with an explicit type it is assumed to be type 'Tensor'.");
     sb_free(&t);
     return false;
 }
 
-/* ---- functions that nobody wrote ---------------------------------------------------------------- */
+/* ---- functions that nobody wrote ------------------------------------------------------------- */
 
-py_object *source_synthesize(program *g, const char *file, const strbuf *text, py_object *module, py_env *env) {
+py_object *source_synthesize(program *g, const char *file, const strbuf *text, py_object *module,
+                             py_env *env) {
     unit *u = g->unit;
     stmt_list body = {0};
     source *src = text->failed ? NULL : source_new(file, sb_str(text), text->len);
@@ -139,7 +148,8 @@ py_object *source_synthesize(program *g, const char *file, const strbuf *text, p
         source_unref(src);
         return diag_no_memory(g->py.diag), NULL;
     }
-    if (parse_module(g->py.diag, &u->arena, &u->names, src, &body) != CTSC_OK || body.len != 1) return NULL;
+    if (parse_module(g->py.diag, &u->arena, &u->names, src, &body) != CTSC_OK || body.len != 1)
+        return NULL;
     py_object *fn = py_new(&g->py, PY_FUNCTION);
     py_function *pf = fn->u.fn = arena_new(&u->arena, py_function);
     *pf = (py_function){.def = body.data[0]->def, .closure = env, .module = module};
@@ -149,7 +159,8 @@ py_object *source_synthesize(program *g, const char *file, const strbuf *text, p
 
 /* ---- signatures ------------------------------------------------------------------------------ */
 
-/* Of an unannotated parameter: PyTorch takes it for a Tensor, whatever its default is, and then refuses the default. */
+/* Of an unannotated parameter: PyTorch takes it for a Tensor, whatever its default is, and then
+ * refuses the default. */
 static type *function_type_of_default(const py_object *o) {
     if (o->kind != PY_VALUE) return TYPE_TENSOR;
     switch (o->u.v.tag) {
@@ -196,10 +207,11 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
     if (def->type_comment && !annotated) {
         if (!function_parse_comment(g, def, &comment)) return false;
         if (comment.n != n - first && comment.n != n)
-            return source_fail(g, def->name_range,
-                               "Number of type annotations for function parameters (%d) does not match "
-                               "the number of parameters on the function (%d)!",
-                               comment.n, n - first);
+            return source_fail(
+                g, def->name_range,
+                "Number of type annotations for function parameters (%d) does not match "
+                "the number of parameters on the function (%d)!",
+                comment.n, n - first);
     }
     schema *sc = arena_new(a, schema);
     sc->name = def->name;
@@ -219,7 +231,9 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
         const param *p = &def->params.data[i];
         bool star = p->star || p->star_star;
         if (star && ((!i && self) || (def->src && def->src->library)))
-            return source_fail(g, p->range, "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults");
+            return source_fail(g, p->range,
+                               "Compiled functions can't take variable number of arguments or use "
+                               "keyword-only arguments with defaults");
         if (star) continue; /* irgen_parameters refuses it, or has it empty */
         if (!function_parameter(g, fn, env, i, self, c, &sc->args[sc->nargs++])) return false;
     }
@@ -238,7 +252,8 @@ function *source_declare(program *g, py_object *fn, const char *qualified, type 
     function *f = unit_add_function(u, qualified, cls);
     if (!f) return diag_no_memory(g->py.diag), NULL;
     scope *s = arena_new(&u->arena, scope);
-    *s = (scope){.ops = &source_scope_ops, .prog = g, .env = fn->u.fn->closure, .module = module, .fn = fn};
+    *s = (scope){
+        .ops = &source_scope_ops, .prog = g, .env = fn->u.fn->closure, .module = module, .fn = fn};
     f->def = fn->u.fn->def;
     f->scope = s;
     f->range = fn->u.fn->def->name_range;
@@ -253,7 +268,8 @@ function *source_function(program *g, source_range r, py_object *fn) {
     function *f = ptrmap_get(&g->functions, pf);
     if (f) return f;
     if (!g->tracing && !source_untraced(g, r, fn)) return NULL;
-    if (g->depth >= SOURCE_MAX_DEPTH) return source_fail(g, r, "declarations nest too deeply"), NULL;
+    if (g->depth >= SOURCE_MAX_DEPTH)
+        return source_fail(g, r, "declarations nest too deeply"), NULL;
     g->depth++;
     f = source_declare(g, fn, source_qualify(g, pf->module, pf->def->name), NULL, NULL);
     g->depth--;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_hint.c - notes about attributes: where a class gives one its value, and what would give it another type.
+ * source_hint.c - notes about attributes: where a class gives one its value, and what would give
+ * it another type.
  *
- * The type of a module's attribute comes from the value that __init__ left in it, unless the class body declares it: the note is
- * what a reader of an error about it needs.
+ * The type of a module's attribute comes from the value that __init__ left in it, unless the class
+ * body declares it: the note is what a reader of an error about it needs.
  * Tests: tests/lang/errors_attributes.py
  */
 #include "frontend/program/source.h"
@@ -14,7 +15,8 @@ static bool hint_is_target(const expr *x, const char *name) {
             if (hint_is_target(x->items.data[i], name)) return true;
         return false;
     }
-    return x->kind == E_ATTR && x->a->kind == E_NAME && !strcmp(x->a->name, "self") && !strcmp(x->name, name);
+    return x->kind == E_ATTR && x->a->kind == E_NAME && !strcmp(x->a->name, "self") &&
+           !strcmp(x->name, name);
 }
 
 /* The first `self.name = ...` in body. */
@@ -33,7 +35,9 @@ static const stmt *hint_assignment(const stmt_list *body, const char *name) {
 
 static const stmt *hint_in_class(const py_object *cls, const char *name) {
     const py_object *init = py_dict_get(cls->u.cls->attrs, "__init__");
-    return init && init->kind == PY_FUNCTION && init->u.fn->def ? hint_assignment(&init->u.fn->def->body, name) : NULL;
+    return init && init->kind == PY_FUNCTION && init->u.fn->def
+               ? hint_assignment(&init->u.fn->def->body, name)
+               : NULL;
 }
 
 static const stmt *hint_find(const py_object *cls, const char *name) {
@@ -51,17 +55,19 @@ static const py_object *hint_class(const emitter *e, const type *cls) {
     return cs ? cs->cls : NULL;
 }
 
-void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is) {
+void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was,
+                          const type *is) {
     const stmt *st = e->scope ? hint_find(hint_class(e, cls), name) : NULL;
     if (!st) return;
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(was, &a);
     type_print_python(is, &b);
     if (was->kind == T_NONE)
-        diag_note(e->diag, st->range, "'%s' is None here, so that its type is NoneType: declare %s: Optional[%s] in the class body",
+        diag_note(e->diag, st->range,
+                  "'%s' is None here, so that its type is NoneType: declare %s: Optional[%s] in "
+                  "the class body",
                   name, name, sb_str(&b));
-    else
-        diag_note(e->diag, st->range, "'%s' gets its type, %s, here", name, sb_str(&a));
+    else diag_note(e->diag, st->range, "'%s' gets its type, %s, here", name, sb_str(&a));
     sb_free(&a);
     sb_free(&b);
 }
@@ -74,7 +80,8 @@ static bool hint_all_modules(const py_object *o) {
     }
     if (o->kind != PY_DICT) return false;
     for (size_t i = 0; i < o->u.dict->entries.len; i++)
-        if (o->u.dict->entries.data[i].key && !source_is_module(o->u.dict->entries.data[i].val)) return false;
+        if (o->u.dict->entries.data[i].key && !source_is_module(o->u.dict->entries.data[i].val))
+            return false;
     return o->u.dict->len > 0;
 }
 
@@ -89,13 +96,13 @@ void source_hint_untyped(emitter *e, const module_type *m, const char *name) {
     bool dict = o && o->kind == PY_DICT;
     if (!o) return;
     if (hint_all_modules(o))
-        diag_note(e->diag, at, "a %s of modules is no part of the model: make it an nn.Module%s", dict ? "dict" : "list",
-                  dict ? "Dict" : "List");
+        diag_note(e->diag, at, "a %s of modules is no part of the model: make it an nn.Module%s",
+                  dict ? "dict" : "list", dict ? "Dict" : "List");
     else if (hint_empty(o))
-        diag_note(e->diag, at, "it is empty here: declare its type in the class body, as in '%s: %s'", name,
+        diag_note(e->diag, at,
+                  "it is empty here: declare its type in the class body, as in '%s: %s'", name,
                   dict ? "Dict[str, Tensor]" : "List[Tensor]");
-    else if (st)
-        diag_note(e->diag, at, "'%s' gets its value here", name);
+    else if (st) diag_note(e->diag, at, "'%s' gets its value here", name);
 }
 
 bool source_has_member(const emitter *e, const char *name) {

@@ -2,10 +2,10 @@
 /*
  * source_module.c - instances of nn.Module as class types and objects.
  *
- * Method. A plan is drawn up from the instance (source_plan.c). Two instances of one Python class whose
- * plans are equal share a class type, as in PyTorch; a different plan gets a class of its own under a
- * mangled name. Which methods start compilation: forward, what is marked with torch.jit.export, overloads;
- * the rest is declared when something calls it.
+ * Method. A plan is drawn up from the instance (source_plan.c). Two instances of one Python class
+ * whose plans are equal share a class type, as in PyTorch; a different plan gets a class of its own
+ * under a mangled name. Which methods start compilation: forward, what is marked with
+ * torch.jit.export, overloads; the rest is declared when something calls it.
  * Ownership: types live in the unit's arena.
  * Tests: tests/lang
  */
@@ -31,7 +31,8 @@ static bool module_same_children(const module_type *a, const module_type *b) {
     for (size_t i = 0; i < a->children.len; i++) {
         size_t k = 0; /* their order does not count */
         while (k < b->children.len && b->children.data[k].name != a->children.data[i].name) k++;
-        if (k == b->children.len || b->children.data[k].type != a->children.data[i].type) return false;
+        if (k == b->children.len || b->children.data[k].type != a->children.data[i].type)
+            return false;
         if (a->container != CONTAINER_NONE && k != i) return false;
     }
     return true;
@@ -47,16 +48,18 @@ static bool module_same_constants(const module_type *a, const module_type *b) {
 }
 
 static bool module_same_functions(const module_type *a, const module_type *b) {
-    if (a->functions.len != b->functions.len || a->bound.len != b->bound.len || a->hooks.len != b->hooks.len ||
-        a->pre_hooks.len != b->pre_hooks.len)
+    if (a->functions.len != b->functions.len || a->bound.len != b->bound.len ||
+        a->hooks.len != b->hooks.len || a->pre_hooks.len != b->pre_hooks.len)
         return false;
     for (size_t i = 0; i < a->bound.len; i++)
-        if (a->bound.data[i].name != b->bound.data[i].name || a->bound.data[i].object != b->bound.data[i].object) return false;
+        if (a->bound.data[i].name != b->bound.data[i].name ||
+            a->bound.data[i].object != b->bound.data[i].object)
+            return false;
     for (size_t i = 0; i < a->functions.len; i++) {
         const module_member *x = &a->functions.data[i], *y = &b->functions.data[i];
-        bool same =
-            x->object == y->object || (x->object->kind == PY_OPERATOR && y->object->kind == PY_OPERATOR &&
-                                       !strcmp(x->object->u.op_name, y->object->u.op_name));
+        bool same = x->object == y->object ||
+                    (x->object->kind == PY_OPERATOR && y->object->kind == PY_OPERATOR &&
+                     !strcmp(x->object->u.op_name, y->object->u.op_name));
         if (x->name != y->name || !same) return false;
     }
     for (size_t i = 0; i < a->hooks.len; i++)
@@ -69,8 +72,9 @@ static bool module_same_functions(const module_type *a, const module_type *b) {
 static module_type *module_known(program *g, const module_type *m) {
     for (size_t i = 0; i < g->module_types.len; i++) {
         module_type *k = g->module_types.data[i];
-        if (k->py_class->u.cls == m->py_class->u.cls && k->traced == m->traced && module_same_attributes(k, m) &&
-            module_same_children(k, m) && module_same_constants(k, m) && module_same_functions(k, m) &&
+        if (k->py_class->u.cls == m->py_class->u.cls && k->traced == m->traced &&
+            module_same_attributes(k, m) && module_same_children(k, m) &&
+            module_same_constants(k, m) && module_same_functions(k, m) &&
             source_static_same(g, k->instance, m->instance))
             return k;
     }
@@ -83,12 +87,14 @@ static function *module_add_method(program *g, module_type *m, py_object *fn, co
     unit *u = g->unit;
     function *f = class_find_method(m->cls, name);
     if (f) return f;
-    f = source_declare(g, fn, arena_printf(&u->arena, "%s.%s", class_name(m->cls), name), m->cls, m);
+    f = source_declare(g, fn, arena_printf(&u->arena, "%s.%s", class_name(m->cls), name), m->cls,
+                       m);
     if (!f) return NULL;
     return avec_push(&u->arena, &m->cls->cls->methods, f) ? f : (diag_no_memory(g->py.diag), NULL);
 }
 
-static const char *module_between(program *g, const char *name, const char *prefix, const char *suffix) {
+static const char *module_between(program *g, const char *name, const char *prefix,
+                                  const char *suffix) {
     size_t n = strlen(name), a = strlen(prefix), b = strlen(suffix);
     if (n <= a + b || strncmp(name, prefix, a) || strcmp(name + n - b, suffix)) return NULL;
     return intern_n(&g->unit->names, name + a, n - a - b);
@@ -106,7 +112,8 @@ function *source_module_method(program *g, module_type *m, const char *name) {
     if (known || !m->cls->cls->source) return known;
     py_object *o = module_find(m, name);
     if (o && o->kind == PY_CLASSMETHOD) o = o->u.fn_object; /* cls is the module, as in PyTorch */
-    if (o && o->kind == PY_FUNCTION && o->u.fn->def && !source_dropped(o) && !o->u.fn->overloads.len)
+    if (o && o->kind == PY_FUNCTION && o->u.fn->def && !source_dropped(o) &&
+        !o->u.fn->overloads.len)
         return module_add_method(g, m, o, name);
     const char *property = module_between(g, name, "__", "_getter");
     bool get = property != NULL;
@@ -130,7 +137,8 @@ function *source_module_super(program *g, module_type *m, const py_object *behin
         if (o->kind != PY_FUNCTION || !o->u.fn->def || source_dropped(o)) return NULL;
         return module_add_method(
             g, m, o,
-            intern(&g->unit->names, arena_printf(&g->unit->arena, "__super_%s_%s", base->name, name)));
+            intern(&g->unit->names,
+                   arena_printf(&g->unit->arena, "__super_%s_%s", base->name, name)));
     }
     return NULL;
 }
@@ -172,7 +180,8 @@ static bool module_exported(program *g, const module_type *m, const char ***out,
         for (size_t k = 0; attrs && k < attrs->entries.len; k++) {
             const py_dict_entry *en = &attrs->entries.data[k];
             const char *name = py_as_text(en->key);
-            if (!name || en->val->kind != PY_FUNCTION || py_class_find(m->py_class, name) != en->val)
+            if (!name || en->val->kind != PY_FUNCTION ||
+                py_class_find(m->py_class, name) != en->val)
                 continue;
             if (en->val->u.fn->mode != PY_EXPORT && !en->val->u.fn->overloads.len) continue;
             if (!avec_push(&g->unit->arena, &names, name)) return diag_no_memory(g->py.diag), false;
@@ -188,20 +197,23 @@ static bool module_exported(program *g, const module_type *m, const char ***out,
 static bool module_has_forward(const module_type *m) {
     const py_class *c = m->py_class->u.cls;
     py_object *f = module_find(m, "forward");
-    if (!f || f->kind != PY_FUNCTION || !f->u.fn->def || source_dropped(f) || f->u.fn->overloads.len)
+    if (!f || f->kind != PY_FUNCTION || !f->u.fn->def || source_dropped(f) ||
+        f->u.fn->overloads.len)
         return false;
     for (size_t i = c->mro.len; i-- > 0;)
-        if (c->mro.data[i]->u.cls->kind == PYC_MODULE) return py_class_find(c->mro.data[i], "forward") != f;
+        if (c->mro.data[i]->u.cls->kind == PYC_MODULE)
+            return py_class_find(c->mro.data[i], "forward") != f;
     return true;
 }
 
 static bool module_same_hook(program *g, const module_type *m, const py_object *fn) {
     const function *f = class_find_method(m->cls, fn->u.fn->def->name);
     if (!f || ((const scope *)f->scope)->fn == fn) return true;
-    source_fail(g, fn->u.fn->def->range,
-                "Hook '%s' on %s has at least two different python definitions. Please use unique names "
-                "for all hooks.",
-                fn->u.fn->def->name, m->py_class->u.cls->name);
+    source_fail(
+        g, fn->u.fn->def->range,
+        "Hook '%s' on %s has at least two different python definitions. Please use unique names "
+        "for all hooks.",
+        fn->u.fn->def->name, m->py_class->u.cls->name);
     return false;
 }
 
@@ -231,7 +243,8 @@ static bool module_add_text(program *g, module_type *m, strbuf *text, const char
     return fn && module_add_method(g, m, fn, name);
 }
 
-/* def __len__(self): return n, and "key in [keys]" for dictionaries, as PyTorch gives it to containers. */
+/* def __len__(self): return n, and "key in [keys]" for dictionaries, as PyTorch gives
+ * it to containers. */
 static bool module_add_container_methods(program *g, module_type *m) {
     if (m->container != CONTAINER_LIST && m->container != CONTAINER_DICT) return true;
     strbuf text = STRBUF_INIT;
@@ -242,7 +255,8 @@ static bool module_add_container_methods(program *g, module_type *m) {
     sb_puts(&text, "def __contains__(self, key: str):\n    return ");
     for (size_t i = 0; i < m->keys.len; i++) {
         sb_puts(&text, i ? ", " : "key in [");
-        if (!py_str(&g->py, (source_range){0}, py_text(&g->py, m->keys.data[i]), true, &text)) return sb_free(&text), false;
+        if (!py_str(&g->py, (source_range){0}, py_text(&g->py, m->keys.data[i]), true, &text))
+            return sb_free(&text), false;
     }
     sb_puts(&text, m->keys.len ? "]\n" : "False\n");
     return module_add_text(g, m, &text, "__contains__");
@@ -259,7 +273,8 @@ static bool module_methods(program *g, module_type *m) {
     if (!m->traced && module_has_forward(m) && !source_module_method(g, m, "forward")) return false;
     for (size_t i = 0; i < n; i++) {
         py_object *fn = py_class_find(m->py_class, names[i]);
-        if (!fn->u.fn->overloads.len && !source_module_method(g, m, intern(&g->unit->names, names[i])))
+        if (!fn->u.fn->overloads.len &&
+            !source_module_method(g, m, intern(&g->unit->names, names[i])))
             return false;
     }
     return m->traced || (module_add_hooks(g, m) && module_add_container_methods(g, m));
@@ -290,7 +305,10 @@ static module_type *module_make(program *g, module_type *m) {
 
 bool source_untraced(program *g, source_range r, const py_object *o) {
     if (!ptrmap_get(&g->py.traced, o)) return true;
-    return source_fail(g, r, "what torch.jit.trace has traced can be the entry of a program, and no part of one that is compiled: trace it in a file of its own, and load that archive");
+    return source_fail(
+        g, r,
+        "what torch.jit.trace has traced can be the entry of a program, and no part of one that is "
+        "compiled: trace it in a file of its own, and load that archive");
 }
 
 static module_type *module_plan_type(program *g, source_range r, py_object *instance) {
@@ -332,36 +350,46 @@ static bool module_fits_interface(program *g, source_range r, module_type *m, co
     if (type_is_subtype(m->cls, interface)) return true;
     strbuf why = STRBUF_INIT;
     for (size_t i = 0; i < interface->cls->methods.len; i++) {
-        const function *want = interface->cls->methods.data[i], *have = class_find_method(m->cls, want->name);
+        const function *want = interface->cls->methods.data[i],
+                       *have = class_find_method(m->cls, want->name);
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         if (have) schema_print(have->schema, &a);
         if (want->schema) schema_print(want->schema, &b);
         if (!have) sb_printf(&why, "\nThe module has no method '%s'", want->name);
         else if (want->schema)
-            sb_printf(&why, "\nMethod on class '%s' (1) may not be compatible with interface '%s' (2)\n  (1) %s\n  (2) %s",
+            sb_printf(&why,
+                      "\nMethod on class '%s' (1) may not be compatible with interface '%s' (2)\n  "
+                      "(1) %s\n  (2) %s",
                       class_name(m->cls), class_name(interface), sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
     }
-    source_fail(g, r, "Could not cast attribute '%s' to type %s: Object of type %s is not compatible with interface %s%s", name,
-                class_name(interface), class_name(m->cls), class_name(interface), sb_str(&why));
+    source_fail(g, r,
+                "Could not cast attribute '%s' to type %s: Object of type %s is not compatible "
+                "with interface %s%s",
+                name, class_name(interface), class_name(m->cls), class_name(interface),
+                sb_str(&why));
     sb_free(&why);
     return false;
 }
 
-static bool module_slot(program *g, source_range r, py_object *instance, const attribute *a, value *slot) {
+static bool module_slot(program *g, source_range r, py_object *instance, const attribute *a,
+                        value *slot) {
     py_object *o = py_module_data(instance, a->name);
     if (!o) {
-        source_fail(g, r, "module '%s' has no attribute '%s'", instance->u.inst.cls->u.cls->name, a->name);
+        source_fail(g, r, "module '%s' has no attribute '%s'", instance->u.inst.cls->u.cls->name,
+                    a->name);
         return false;
     }
     if (source_is_module(o)) {
         module_type *m = source_module_type(g, r, o);
-        if (!m || (a->type->kind == T_INTERFACE && !module_fits_interface(g, r, m, a->type, a->name)))
+        if (!m ||
+            (a->type->kind == T_INTERFACE && !module_fits_interface(g, r, m, a->type, a->name)))
             return false;
         if (!type_is_subtype(m->cls, a->type)) /* an archive's module has kept its class */
             return source_fail(g, r,
-                               "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace existing module '%s'",
+                               "Cannot re-assign modules in a ScriptModule with non-scripted "
+                               "module, tried to replace existing module '%s'",
                                a->name);
         return source_module_object(g, r, o, slot);
     }

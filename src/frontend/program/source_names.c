@@ -2,10 +2,10 @@
 /*
  * source_names.c - what names and attributes of a source program are to the emitter.
  *
- * A free name is looked up among the evaluator's objects, in the scopes around the function's definition.
- * Immutable objects become constants, functions and classes are declared, operators and builtins are the
- * emitter's own; the rest stays a Python object (SUGAR_PY) of which attributes can be taken or which has a
- * way of being called that is known here.
+ * A free name is looked up among the evaluator's objects, in the scopes around the function's
+ * definition. Immutable objects become constants, functions and classes are declared, operators and
+ * builtins are the emitter's own; the rest stays a Python object (SUGAR_PY) of which attributes can
+ * be taken or which has a way of being called that is known here.
  * Tests: tests/lang
  */
 #include "frontend/program/source.h"
@@ -24,7 +24,7 @@ static bool names_listed(const char *const *list, size_t n, const char *name) {
     return false;
 }
 
-/* ---- objects ---------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     int n = (int)o->u.seq.items.len;
@@ -61,7 +61,9 @@ static sugar *names_value(emitter *e, source_range r, py_object *o) {
     case V_FLOAT:
     case V_STR:
     case V_COMPLEX:
-    case V_DEVICE: e->g->range = r; return sugar_of_value(e, irgen_constant_take(e, value_ref(v), NULL));
+    case V_DEVICE:
+        e->g->range = r;
+        return sugar_of_value(e, irgen_constant_take(e, value_ref(v), NULL));
     default: return names_python(e, o);
     }
 }
@@ -117,7 +119,8 @@ static sugar *names_overloads(emitter *e, source_range r, py_object *o) {
     for (size_t i = 0; i < n; i++) {
         py_object *over = o->u.fn->overloads.data[i];
         if (over->kind != PY_FUNCTION || !over->u.fn->def) continue;
-        if (over->u.fn->def->body.data != o->u.fn->def->body.data) { /* once: it takes on the body */
+        /* once: it takes on the body */
+        if (over->u.fn->def->body.data != o->u.fn->def->body.data) {
             func_def *def = arena_new(a, func_def);
             *def = *over->u.fn->def;
             def->body = o->u.fn->def->body;
@@ -142,15 +145,17 @@ static sugar *names_library_function(emitter *e, const py_object *o) {
 
 static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
     const char *dot = strrchr(name, '.');
-    return irgen_fail(e, r,
-                     "Python builtin <built-in function %s> is currently not supported in Torchscript",
-                     dot ? dot + 1 : name),
+    return irgen_fail(
+               e, r,
+               "Python builtin <built-in function %s> is currently not supported in Torchscript",
+               dot ? dot + 1 : name),
            NULL;
 }
 
 static sugar *names_function(emitter *e, source_range r, py_object *o) {
     if (source_dropped(o) || !o->u.fn->def || source_is_expanded(o)) return names_python(e, o);
-    if (o->u.fn->module && !strcmp(o->u.fn->module->u.mod.name, "numpy")) return names_no_builtin(e, r, o->u.fn->def->name);
+    if (o->u.fn->module && !strcmp(o->u.fn->module->u.mod.name, "numpy"))
+        return names_no_builtin(e, r, o->u.fn->def->name);
     if (o->u.fn->overloads.len) return names_overloads(e, r, o);
     sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
     if (s) return s;
@@ -166,11 +171,12 @@ static sugar *names_builtin(emitter *e, source_range r, py_object *o) {
     return s || irgen_failed(e) ? s : names_no_builtin(e, r, name);
 }
 
-/* A builtin bound to something. Modules that the evaluator lacks have functions bound to their names
- * ("os.getcwd"). */
+/* A builtin bound to something. Modules that the evaluator lacks have functions bound to their
+ * names ("os.getcwd"). */
 static sugar *names_builtin_method(emitter *e, source_range r, py_object *o) {
     const py_object *self = o->u.method.self;
-    const char *name = strcmp(o->u.method.fn->u.builtin.name, "unavailable") ? NULL : py_as_text(self);
+    const char *name = strcmp(o->u.method.fn->u.builtin.name, "unavailable") ? NULL
+                                                                             : py_as_text(self);
     return name ? names_no_builtin(e, r, name) : names_builtin(e, r, o->u.method.fn);
 }
 
@@ -181,8 +187,8 @@ static sugar *names_instance(emitter *e, source_range r, py_object *o) {
     type *t = source_class(g, r, cls);
     value v = value_none();
     if (!t || !source_value(g, r, o, t, &v)) return NULL;
-    enum_value *mention =
-        enum_new(t, v.u.enumv->name, value_ref(v.u.enumv->val)); /* each mention is an object of its own */
+    /* each mention is an object of its own */
+    enum_value *mention = enum_new(t, v.u.enumv->name, value_ref(v.u.enumv->val));
     value_unref(v);
     if (!mention) return diag_no_memory(e->diag), NULL;
     e->g->range = r;
@@ -220,12 +226,15 @@ sugar *source_name(emitter *e, source_range r, const char *name) {
     if (irgen_failed(e)) return NULL;
     /* Python's builtins that the evaluator does without */
     sugar *s = irgen_builtin_name(e, arena_printf(e->scratch, "builtins.%s", name));
-    static const char *const others[] = {"open", "input", "eval", "exec", "compile", "breakpoint", "memoryview", "help",
-                                         "anext", "aiter", "__import__"};
-    return s || irgen_failed(e) || !names_listed(others, sizeof others / sizeof *others, name) ? s : names_no_builtin(e, r, name);
+    static const char *const others[] = {"open",    "input",      "eval",       "exec",
+                                         "compile", "breakpoint", "memoryview", "help",
+                                         "anext",   "aiter",      "__import__"};
+    return s || irgen_failed(e) || !names_listed(others, sizeof others / sizeof *others, name)
+               ? s
+               : names_no_builtin(e, r, name);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Names close to the one that a module lacks. */
 static void names_suggest(emitter *e, const py_object *o, const char *name) {
@@ -235,7 +244,8 @@ static void names_suggest(emitter *e, const py_object *o, const char *name) {
 }
 
 /* super().name */
-static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
+static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj,
+                                    const char *name) {
     function *f = source_module_super(e->scope->prog, e->scope->module, obj->py->u.super.cls, name);
     if (!f && !irgen_failed(e)) irgen_fail(e, r, "'super' object has no attribute '%s'", name);
     if (!f) return NULL;
@@ -246,14 +256,16 @@ static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj
 }
 
 void *source_fail_global(emitter *e, source_range r, const py_object *o) {
-    return irgen_fail(e, r,
-                     "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
-                     "variable? If so, please consider passing it in as an argument or use a local varible "
-                     "instead.",
-                     py_type_name(o));
+    return irgen_fail(
+        e, r,
+        "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
+        "variable? If so, please consider passing it in as an argument or use a local varible "
+        "instead.",
+        py_type_name(o));
 }
 
-/* apply of a torch.autograd.Function: the evaluator calls its forward; PyTorch's compiler refuses it. */
+/* apply of a torch.autograd.Function: the evaluator calls its forward; PyTorch's
+ * compiler refuses it. */
 static bool names_is_autograd(const py_object *o, const char *name) {
     if (o->kind != PY_CLASS || strcmp(name, "apply")) return false;
     for (size_t i = 0; i < o->u.cls->mro.len; i++) {
@@ -264,7 +276,10 @@ static bool names_is_autograd(const py_object *o, const char *name) {
 }
 
 static sugar *names_fail_autograd(emitter *e, source_range r, const py_object *cls) {
-    irgen_fail(e, r, "Python builtin <built-in method apply of class '%s'> is currently not supported in Torchscript", cls->u.cls->name);
+    irgen_fail(e, r,
+               "Python builtin <built-in method apply of class '%s'> is currently not supported in "
+               "Torchscript",
+               cls->u.cls->name);
     return NULL;
 }
 
@@ -273,7 +288,8 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
     py_object *o = obj->py;
     if (o && o->kind == PY_SUPER && obj->value) return names_super_attribute(e, r, obj, name);
     if (!o)
-        return irgen_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
+        return irgen_fail(e, r, "attribute lookup is not defined on %s",
+                          obj->name ? obj->name : "this"),
                NULL;
     if (source_is_module(o)) return source_fail_global(e, r, o);
     if (names_is_autograd(o, name)) return names_fail_autograd(e, r, o);
@@ -283,15 +299,15 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
     r = suggest_word(r, name);
     if (o->kind == PY_MODULE)
         irgen_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
-    else
-        irgen_fail(e, r, "object has no attribute %s", name);
+    else irgen_fail(e, r, "object has no attribute %s", name);
     names_suggest(e, o, name);
     return NULL;
 }
 
 /* Methods of modules that are unrolled while compiling. */
-static const char *const names_unrolled[] = {"children",   "named_children",   "modules", "named_modules",
-                                             "parameters", "named_parameters", "buffers", "named_buffers"};
+static const char *const names_unrolled[] = {"children",      "named_children", "modules",
+                                             "named_modules", "parameters",     "named_parameters",
+                                             "buffers",       "named_buffers"};
 static const char *const names_of_dicts[] = {"keys", "values", "items"};
 
 static bool names_is_dict(const module_type *m) {
@@ -302,7 +318,8 @@ static bool names_is_dict(const module_type *m) {
 static bool names_immutable(const py_object *o) {
     if (o->kind == PY_SYMBOL) return true;
     if (o->kind != PY_VALUE)
-        return o->kind == PY_TUPLE || (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_ENUM);
+        return o->kind == PY_TUPLE ||
+               (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_ENUM);
     return o->u.v.tag <= V_DEVICE || o->u.v.tag == V_STR || o->u.v.tag == V_COMPLEX;
 }
 
@@ -320,7 +337,8 @@ static sugar *names_property(emitter *e, source_range r, ir_value *obj, const ch
     return sugar_of_value(e, irgen_method(e, r, obj, getter, 0, NULL));
 }
 
-static sugar *names_method_overloads(emitter *e, const module_type *m, ir_value *obj, const char *name) {
+static sugar *names_method_overloads(emitter *e, const module_type *m, ir_value *obj,
+                                     const char *name) {
     sugar *s = sugar_new(e, SUGAR_METHOD);
     size_t n = strlen(name);
     s->value = obj;
@@ -375,8 +393,11 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
     if (plain) return names_python(e, plain);
     if (f) {
         const py_object *value = py_dict_get(m->instance->u.inst.attrs, name);
-        if (e->lenient && value && value->kind != PY_INSTANCE && !source_want_classes(e->scope->prog, value)) return NULL;
-        irgen_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
+        if (e->lenient && value && value->kind != PY_INSTANCE &&
+            !source_want_classes(e->scope->prog, value))
+            return NULL;
+        irgen_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s",
+                   m->py_class->u.cls->name, name, f->why);
         source_hint_untyped(e, m, name);
         return NULL;
     }
@@ -391,10 +412,11 @@ static sugar *names_script_attribute(emitter *e, source_range r, class_source *c
     if (o->kind == PY_STATICMETHOD) return source_sugar(e, r, o->u.fn_object);
     if (o->kind == PY_FUNCTION && source_dropped(o)) return names_bound(e, obj, o, name);
     if (o->kind == PY_FUNCTION || o->kind == PY_CLASSMETHOD) return NULL;
-    irgen_fail(e, r,
-              "'%s' object has no attribute or method '%s'. '%s' is defined as a class attribute which "
-              "currently is not supported. Consider converting this to an instance attribute.",
-              class_name(cs->type), name, name);
+    irgen_fail(
+        e, r,
+        "'%s' object has no attribute or method '%s'. '%s' is defined as a class attribute which "
+        "currently is not supported. Consider converting this to an instance attribute.",
+        class_name(cs->type), name, name);
     return NULL;
 }
 
@@ -455,7 +477,7 @@ function *source_method(emitter *e, type *cls, const char *name) {
     return cs ? source_class_method(g, cs, name) : NULL;
 }
 
-/* ---- containers ------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 sugar *source_string(emitter *e, const char *text) {
     return sugar_of_value(e, graph_constant_str(e->g, text, strlen(text)));
@@ -473,7 +495,8 @@ static module_type *names_container(const ir_value *v) {
 
 /* Calling it calls its elements in turn, so that a part of it can be called as well. */
 static bool names_is_chain(const module_type *m) {
-    const py_object *fn = m->container == CONTAINER_LIST ? py_class_find(m->py_class, "forward") : NULL;
+    const py_object *fn = m->container == CONTAINER_LIST ? py_class_find(m->py_class, "forward")
+                                                         : NULL;
     return fn && fn->kind == PY_FUNCTION && fn->u.fn->module &&
            !strcmp(fn->u.fn->module->u.mod.name, "torch.nn.modules.container");
 }
@@ -483,15 +506,15 @@ sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
     sugar *s = m ? irgen_new_sequence(e, (int)m->keys.len) : NULL;
     if (s) s->chain = names_is_chain(m);
     for (size_t i = 0; s && i < m->keys.len; i++) {
-        sugar *item =
-            names_is_dict(m) ? source_string(e, m->keys.data[i]) : source_element(e, r, v, m->keys.data[i]);
+        sugar *item = names_is_dict(m) ? source_string(e, m->keys.data[i])
+                                       : source_element(e, r, v, m->keys.data[i]);
         if (!item) return NULL;
         s->items[s->nitems++] = item;
     }
     return s;
 }
 
-/* ---- the emitter's questions ---------------------------------------------------------------- */
+/* ---- the emitter's questions ----------------------------------------------------------------- */
 
 bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, const char **name) {
     program *g = e->scope->prog;
@@ -506,9 +529,7 @@ static bool source_container(const type *t, module_container *out) {
     return true;
 }
 
-static diag **source_diag(const scope *s) {
-    return &s->prog->py.diag;
-}
+static diag **source_diag(const scope *s) { return &s->prog->py.diag; }
 
 const scope_ops source_scope_ops = {
     .diag = source_diag,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_plan.c - what an instance of nn.Module has, as torch.jit.script sees it: the plan of its class
- * type.
+ * source_plan.c - what an instance of nn.Module has, as torch.jit.script sees it: the plan
+ * of its class type.
  *
- * Order and rules are PyTorch's: parameters, buffers, submodules, constants (__constants__, Final), then
- * everything else the instance holds. A type comes from the class's annotations or from the value.
- * Attributes whose values have no TorchScript type are no error until they are used: the reason is kept.
+ * Order and rules are PyTorch's: parameters, buffers, submodules, constants (__constants__,
+ * Final), then everything else the instance holds. A type comes from the class's annotations or
+ * from the value. Attributes whose values have no TorchScript type are no error until they are
+ * used: the reason is kept.
  *
  * Ownership: a plan lives in the unit's arena, its constants are held by the unit.
  *
@@ -29,15 +30,17 @@ static const py_class *plan_annotated(const py_class *c) {
 
 static const expr *plan_annotation(const py_class *annotated, const char *name) {
     for (size_t i = 0; annotated && i < annotated->annotations.len; i++)
-        if (!strcmp(annotated->annotations.data[i].name, name)) return annotated->annotations.data[i].type;
+        if (!strcmp(annotated->annotations.data[i].name, name))
+            return annotated->annotations.data[i].type;
     return NULL;
 }
 
-static bool plan_names(program *g, source_range r, py_object *o, const char *attribute, py_object ***items,
-                       int *n) {
+static bool plan_names(program *g, source_range r, py_object *o, const char *attribute,
+                       py_object ***items, int *n) {
     *n = 0;
     py_object *list = py_find(&g->py, r, o, attribute);
-    if (!list || list->kind == PY_METHOD || list->kind == PY_FUNCTION) return g->py.diag->status == CTSC_OK;
+    if (!list || list->kind == PY_METHOD || list->kind == PY_FUNCTION)
+        return g->py.diag->status == CTSC_OK;
     return py_iterate(&g->py, r, list, items, n);
 }
 
@@ -74,8 +77,10 @@ static const char *plan_name(module_plan *p, const char *name) {
 }
 
 static bool plan_attribute(module_plan *p, const char *name, type *t, bool parameter, bool buffer) {
-    attribute a = {.name = plan_name(p, name), .type = t, .is_parameter = parameter, .is_buffer = buffer};
-    return (avec_push(&p->g->unit->arena, &p->m->attributes, a) && strmap_put(&p->added, a.name, p->m)) ||
+    attribute a = {
+        .name = plan_name(p, name), .type = t, .is_parameter = parameter, .is_buffer = buffer};
+    return (avec_push(&p->g->unit->arena, &p->m->attributes, a) &&
+            strmap_put(&p->added, a.name, p->m)) ||
            plan_no_memory(p);
 }
 
@@ -86,17 +91,17 @@ static bool plan_failed(module_plan *p, const char *name, const py_object *o, co
     const py_object *cls = py_class_of(&p->g->py, o); /* torch.memory_format, net.Config, list */
     const py_object *home = cls && cls->kind == PY_CLASS ? cls->u.cls->module : NULL;
     bool dotted = home && strcmp(home->u.mod.name, "builtins") != 0;
-    f.why = arena_printf(a,
-                         "(This attribute exists on the Python module, but we failed to convert Python "
-                         "type: '%s%s%s' to a TorchScript type. %s. %s)",
-                         dotted ? home->u.mod.name : "", dotted ? "." : "", py_type_name(o), reason,
-                         inferred ? "Its type was inferred; try adding a type annotation for the attribute."
-                                  : "");
+    f.why = arena_printf(
+        a,
+        "(This attribute exists on the Python module, but we failed to convert Python "
+        "type: '%s%s%s' to a TorchScript type. %s. %s)",
+        dotted ? home->u.mod.name : "", dotted ? "." : "", py_type_name(o), reason,
+        inferred ? "Its type was inferred; try adding a type annotation for the attribute." : "");
     return avec_push(a, &p->m->failed, f) || plan_no_memory(p);
 }
 
-/* The type that the class declares for an attribute. *out NULL: none is declared, or it cannot be had; then
- * why says so. */
+/* The type that the class declares for an attribute. *out NULL: none is declared, or it cannot be
+ * had; then why says so. */
 static bool plan_declared_type(module_plan *p, const char *name, type **out, strbuf *why) {
     const expr *x = plan_annotation(p->annotated, name);
     program *g = p->g;
@@ -112,12 +117,15 @@ static bool plan_declared_type(module_plan *p, const char *name, type **out, str
     return ok;
 }
 
-/* The declared type, else the one the value has; NULL with the reason in why, or with a failed diag. */
-static type *plan_type(module_plan *p, const char *name, py_object *o, bool *inferred, strbuf *why) {
+/* The declared type, else the one the value has; NULL with the reason in why, or
+ * with a failed diag. */
+static type *plan_type(module_plan *p, const char *name, py_object *o, bool *inferred,
+                       strbuf *why) {
     type *t = NULL;
     const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
     *inferred = false;
-    if (p->g->tracing && c && c->kind == PYC_PLAIN && !c->is_script) /* no trace asks for a method of such a class */
+    /* no trace asks for a method of such a class */
+    if (p->g->tracing && c && c->kind == PYC_PLAIN && !c->is_script)
         return sb_puts(why, "Its class is no script class"), NULL;
     if (!plan_declared_type(p, name, &t, why) || t || why->len) return t;
     *inferred = true;
@@ -138,12 +146,9 @@ static bool plan_tensors(module_plan *p, const char *dict, bool parameters) {
         strbuf why = STRBUF_INIT;
         bool inferred;
         type *t = plan_type(p, name, en->val, &inferred, &why);
-        if (t)
-            ok = plan_attribute(p, name, t, parameters, !parameters);
-        else if (p->g->py.diag->status != CTSC_OK)
-            ok = false;
-        else
-            ok = plan_failed(p, name, en->val, sb_str(&why), inferred);
+        if (t) ok = plan_attribute(p, name, t, parameters, !parameters);
+        else if (p->g->py.diag->status != CTSC_OK) ok = false;
+        else ok = plan_failed(p, name, en->val, sb_str(&why), inferred);
         sb_free(&why);
     }
     return ok;
@@ -163,7 +168,8 @@ static bool plan_child(module_plan *p, const char *name, py_object *o) {
     module_type *child = source_module_type(p->g, p->r, o);
     if (!child) return false;
     attribute a = {.name = plan_name(p, name), .type = interface ? t : child->cls};
-    return (avec_push(&p->g->unit->arena, &p->m->children, a) && strmap_put(&p->added, a.name, p->m)) ||
+    return (avec_push(&p->g->unit->arena, &p->m->children, a) &&
+            strmap_put(&p->added, a.name, p->m)) ||
            plan_no_memory(p);
 }
 
@@ -209,27 +215,32 @@ static py_object *plan_constant_object(py *p, py_object *o) {
     int n = (int)o->u.seq.items.len;
     py_object *t = py_tuple(p, n, o->u.seq.items.data);
     for (int i = 0; t && i < n; i++)
-        if (!(t->u.seq.items.data[i] = plan_constant_object(p, t->u.seq.items.data[i]))) return NULL;
+        if (!(t->u.seq.items.data[i] = plan_constant_object(p, t->u.seq.items.data[i])))
+            return NULL;
     return t;
 }
 
 static bool plan_constant(module_plan *p, const char *name) {
     program *g = p->g;
-    if (strmap_get(&p->added, name)) return true; /* a parameter, buffer or submodule: stays what it is */
+    /* a parameter, buffer or submodule: stays what it is */
+    if (strmap_get(&p->added, name)) return true;
     py_object *o = py_find(&g->py, p->r, p->instance, name);
     if (!o) return g->py.diag->status == CTSC_OK; /* listed, but never set */
     if (!plan_valid_constant(o, 0))
-        return source_fail(g, p->r,
-                           "'%s' object in attribute '%s.%s' is not a valid constant.\nValid constants are:\n"
-                           "1. a nn.ModuleList\n2. a value of type {bool, float, int, str, NoneType, "
-                           "torch.device, torch.layout, torch.dtype}\n3. a list or tuple of (2)",
-                           py_type_name(o), p->cls->name, name);
+        return source_fail(
+            g, p->r,
+            "'%s' object in attribute '%s.%s' is not a valid constant.\nValid constants are:\n"
+            "1. a nn.ModuleList\n2. a value of type {bool, float, int, str, NoneType, "
+            "torch.device, torch.layout, torch.dtype}\n3. a list or tuple of (2)",
+            py_type_name(o), p->cls->name, name);
     o = plan_constant_object(&g->py, o);
     strbuf why = STRBUF_INIT;
-    constant_attribute c = {.name = plan_name(p, name), .type = o ? source_infer_type(g, o, &why) : NULL};
+    constant_attribute c = {.name = plan_name(p, name),
+                            .type = o ? source_infer_type(g, o, &why) : NULL};
     sb_free(&why);
     if (!c.type || !source_value(g, p->r, o, c.type, &c.val)) return false;
-    if (!unit_hold(g->unit, c.val) || !avec_push(&g->unit->arena, &p->m->constants, c)) return plan_no_memory(p);
+    if (!unit_hold(g->unit, c.val) || !avec_push(&g->unit->arena, &p->m->constants, c))
+        return plan_no_memory(p);
     return strmap_put(&p->added, c.name, p->m) || plan_no_memory(p);
 }
 
@@ -304,7 +315,8 @@ static bool plan_other(module_plan *p, const char *name, py_object *o) {
         module_member f = {plan_name(p, name), o};
         return avec_push(a, &p->m->functions, f) || plan_no_memory(p);
     }
-    if (o->kind == PY_METHOD && o->u.method.self == p->instance && o->u.method.fn->kind == PY_FUNCTION) {
+    if (o->kind == PY_METHOD && o->u.method.self == p->instance &&
+        o->u.method.fn->kind == PY_FUNCTION) {
         module_member f = {plan_name(p, name), o->u.method.fn};
         return avec_push(a, &p->m->bound, f) || plan_no_memory(p);
     }
@@ -314,12 +326,10 @@ static bool plan_other(module_plan *p, const char *name, py_object *o) {
     py_object *v = plan_value(p, o, &t);
     if (v && !t) t = plan_type(p, name, v, &inferred, &why);
     bool ok = v != NULL;
-    if (ok && t)
-        ok = plan_attribute(p, name, t, false, false);
+    if (ok && t) ok = plan_attribute(p, name, t, false, false);
     else if (ok && g->py.diag->status == CTSC_OK)
         ok = plan_failed(p, name, o, sb_str(&why), inferred);
-    else
-        ok = false;
+    else ok = false;
     sb_free(&why);
     return ok;
 }
@@ -329,7 +339,8 @@ static bool plan_others(module_plan *p) {
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
         const char *name = py_as_text(en->key);
-        if (!name || plan_internal_name(name) || plan_ignored(p, name) || strmap_get(&p->added, name))
+        if (!name || plan_internal_name(name) || plan_ignored(p, name) ||
+            strmap_get(&p->added, name))
             continue;
         if (!plan_other(p, name, en->val)) return false;
     }
@@ -338,12 +349,15 @@ static bool plan_others(module_plan *p) {
 
 static bool plan_hooks(module_plan *p) {
     for (int pre = 0; pre < 2; pre++) {
-        const py_dict *d = source_module_dict(p->instance, pre ? "_forward_pre_hooks" : "_forward_hooks");
+        const py_dict *d = source_module_dict(p->instance,
+                                              pre ? "_forward_pre_hooks" : "_forward_hooks");
         for (size_t i = 0; d && i < d->entries.len; i++) {
             const py_dict_entry *en = &d->entries.data[i];
             if (!en->key || p->g->tracing) continue;
             if (en->val->kind != PY_FUNCTION)
-                return source_fail(p->g, p->r, "a forward hook of module '%s' is no function but a %s: it cannot be compiled. Remove it first, or trace the module",
+                return source_fail(p->g, p->r,
+                                   "a forward hook of module '%s' is no function but a %s: it "
+                                   "cannot be compiled. Remove it first, or trace the module",
                                    p->cls->name, py_type_name(en->val));
             if (!(pre ? avec_push(&p->g->unit->arena, &p->m->pre_hooks, en->val)
                       : avec_push(&p->g->unit->arena, &p->m->hooks, en->val)))
@@ -373,16 +387,19 @@ static container_kind plan_container(const py_class *c) {
     return CONTAINER_NONE;
 }
 
-/* Is this attribute an element of the container? A ParameterList names its elements by numbers: parameters, and what else it was given. */
+/* Is this attribute an element of the container? A ParameterList names its elements by numbers:
+ * parameters, and what else it was given. */
 static bool plan_is_element(const module_type *m, const char *name, bool is_parameter) {
     return m->container == CONTAINER_PARAMETERS ? *name >= '0' && *name <= '9' : is_parameter;
 }
 
-/* Parameters and lists of them may both be in a ParameterList: their order is that of their numbers. */
+/* Parameters and lists of them may both be in a ParameterList: their order is that
+ * of their numbers. */
 static bool plan_count_keys(module_plan *p, size_t n) {
     arena *a = &p->g->unit->arena;
     for (size_t i = 0; i < n; i++)
-        if (!avec_push(a, &p->m->keys, intern(&p->g->unit->names, arena_printf(a, "%zu", i)))) return plan_no_memory(p);
+        if (!avec_push(a, &p->m->keys, intern(&p->g->unit->names, arena_printf(a, "%zu", i))))
+            return plan_no_memory(p);
     return true;
 }
 
@@ -391,7 +408,8 @@ static bool plan_keys(module_plan *p) {
     arena *a = &p->g->unit->arena;
     m->container = plan_container(p->cls);
     bool of_modules = m->container == CONTAINER_LIST || m->container == CONTAINER_DICT;
-    bool of_parameters = m->container == CONTAINER_PARAMETERS || m->container == CONTAINER_PARAMETER_DICT;
+    bool of_parameters = m->container == CONTAINER_PARAMETERS ||
+                         m->container == CONTAINER_PARAMETER_DICT;
     for (size_t i = 0; of_parameters && i < m->attributes.len; i++)
         if (plan_is_element(m, m->attributes.data[i].name, m->attributes.data[i].is_parameter) &&
             !avec_push(a, &m->keys, m->attributes.data[i].name))
@@ -413,14 +431,16 @@ bool source_module_initialized(program *g, source_range r, const py_object *inst
 
 static bool plan_fill(module_plan *p) {
     return source_module_initialized(p->g, p->r, p->instance) &&
-           plan_names(p->g, p->r, p->instance, "__jit_ignored_attributes__", &p->ignored, &p->nignored) &&
-           plan_tensors(p, "_parameters", true) && plan_tensors(p, "_buffers", false) && plan_children(p) &&
-           plan_constants(p) && plan_others(p) && plan_hooks(p) && plan_keys(p);
+           plan_names(p->g, p->r, p->instance, "__jit_ignored_attributes__", &p->ignored,
+                      &p->nignored) &&
+           plan_tensors(p, "_parameters", true) && plan_tensors(p, "_buffers", false) &&
+           plan_children(p) && plan_constants(p) && plan_others(p) && plan_hooks(p) && plan_keys(p);
 }
 
 module_type *source_plan(program *g, source_range r, py_object *instance) {
     const py_class *c = instance->u.inst.cls->u.cls;
-    module_plan p = {.g = g, .r = r, .instance = instance, .cls = c, .annotated = plan_annotated(c)};
+    module_plan p = {
+        .g = g, .r = r, .instance = instance, .cls = c, .annotated = plan_annotated(c)};
     py_env *empty = arena_new(&g->unit->arena, py_env);
     empty->module = c->module ? c->module : g->main;
     p.env = p.annotated && p.annotated->env ? p.annotated->env : empty;

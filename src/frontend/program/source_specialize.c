@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_specialize.c - functions whose parameters have no annotations, for arguments that are no tensors.
+ * source_specialize.c - functions whose parameters have no annotations, for arguments
+ * that are no tensors.
  *
- * PyTorch takes such a parameter for a Tensor. Where a call gives something else (a list of features, an int), and the function cannot
- * be compiled as PyTorch would, it is declared once more with the types of the call's arguments (emitter.lenient). The one for tensors
- * is given up if it does not compile: nobody calls it.
+ * PyTorch takes such a parameter for a Tensor. Where a call gives something else (a list of
+ * features, an int), and the function cannot be compiled as PyTorch would, it is declared once more
+ * with the types of the call's arguments (emitter.lenient). The one for tensors is given up if it
+ * does not compile: nobody calls it.
  * Tests: tests/lang/accepted_parameters.py
  */
 #include "frontend/program/source.h"
@@ -13,7 +15,8 @@
 static const actual *special_argument(const function *f, int i, int nargs, const actual *args) {
     int at = 0;
     for (int k = 0; k < nargs; k++) {
-        if (args[k].name ? !strcmp(args[k].name, f->schema->args[i].name) : at == i) return &args[k];
+        if (args[k].name ? !strcmp(args[k].name, f->schema->args[i].name) : at == i)
+            return &args[k];
         at += !args[k].name;
     }
     return NULL;
@@ -26,7 +29,8 @@ static type **special_types(emitter *e, const function *f, int nargs, const actu
     if (!types) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < f->schema->nargs; i++) {
         const argument *p = &f->schema->args[i];
-        const actual *a = p->inferred && !p->has_default ? special_argument(f, i, nargs, args) : NULL;
+        const actual *a = p->inferred && !p->has_default ? special_argument(f, i, nargs, args)
+                                                         : NULL;
         types[i] = a ? a->value->type : p->type;
         other |= types[i] != p->type && types[i]->kind != T_TENSOR;
     }
@@ -37,7 +41,8 @@ static function *special_known(const program *g, const function *f, type *const 
     for (size_t i = 0; i < g->specializations.len; i++) {
         const specialization *s = &g->specializations.data[i];
         bool same = s->of == f;
-        for (int k = 0; same && k < f->schema->nargs; k++) same = s->made->schema->args[k].type == types[k];
+        for (int k = 0; same && k < f->schema->nargs; k++)
+            same = s->made->schema->args[k].type == types[k];
         if (same) return s->made;
     }
     return NULL;
@@ -47,8 +52,10 @@ static function *special_declare(program *g, function *f, type *const *types) {
     enum { MOST = 1000 };
     const scope *s = f->scope;
     unit *u = g->unit;
-    if (g->specializations.len >= MOST) return source_fail(g, f->range, "'%s' is called with too many kinds of arguments", f->name);
-    const char *name = f->cls ? arena_printf(&u->arena, "%s__typed_%zu", f->qualified, g->specializations.len)
+    if (g->specializations.len >= MOST)
+        return source_fail(g, f->range, "'%s' is called with too many kinds of arguments", f->name);
+    const char *name = f->cls ? arena_printf(&u->arena, "%s__typed_%zu", f->qualified,
+                                             g->specializations.len)
                               : source_qualify(g, s->fn->u.fn->module, f->name);
     function *made = source_declare(g, s->fn, name, f->cls, s->module);
     if (!made) return NULL;
@@ -57,7 +64,8 @@ static function *special_declare(program *g, function *f, type *const *types) {
         made->schema->args[i].inferred = false;
     }
     specialization one = {f, made};
-    if ((f->cls && !avec_push(&u->arena, &f->cls->cls->methods, made)) || !avec_push(&u->arena, &g->specializations, one))
+    if ((f->cls && !avec_push(&u->arena, &f->cls->cls->methods, made)) ||
+        !avec_push(&u->arena, &g->specializations, one))
         return diag_no_memory(g->py.diag), NULL;
     return made;
 }
@@ -86,7 +94,8 @@ bool source_given_up(program *g, function *f) {
     for (size_t k = 0; f->cls && k < f->cls->cls->methods.len; k++) {
         if (f->cls->cls->methods.data[k] != f) continue;
         f->cls->cls->methods.len--;
-        memmove(f->cls->cls->methods.data + k, f->cls->cls->methods.data + k + 1, (f->cls->cls->methods.len - k) * sizeof(function *));
+        memmove(f->cls->cls->methods.data + k, f->cls->cls->methods.data + k + 1,
+                (f->cls->cls->methods.len - k) * sizeof(function *));
     }
     return true;
 }

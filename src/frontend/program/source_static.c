@@ -2,14 +2,16 @@
 /*
  * source_static.c - what is known of expressions because attributes of modules do not change.
  *
- * PyTorch's own front end takes `self.stride == 2` for a value like any other, compiles both branches, and refuses a module
- * whose other branch mentions what this instance does not have. People write such modules all the same. So where a function
- * cannot be compiled as PyTorch would compile it, the emitter tries again (emitter.lenient), and then asks here: an expression of
+ * PyTorch's own front end takes `self.stride == 2` for a value like any other, compiles both
+ * branches, and refuses a module whose other branch mentions what this instance does not have.
+ * People write such modules all the same. So where a function cannot be compiled as PyTorch would
+ * compile it, the emitter tries again (emitter.lenient), and then asks here: an expression of
  * literals, globals and attributes that no method assigns has the value that Python gives it now.
  *
- * Method. Instances with equal plans share a type, and so the function: all of them have to agree. Where they do not, the attributes
- * that were looked at tell them apart (program.distinctions), and if the program cannot be compiled it is tried again with types of
- * their own. The evaluator computes; here is decided whether it may. `training` and tensors can change, and are never known.
+ * Method. Instances with equal plans share a type, and so the function: all of them have to agree.
+ * Where they do not, the attributes that were looked at tell them apart (program.distinctions), and
+ * if the program cannot be compiled it is tried again with types of their own. The evaluator
+ * computes; here is decided whether it may. `training` and tensors can change, and are never known.
  * Tests: tests/lang/accepted_static.py, tests/lang/accepted_config.py
  */
 #include "frontend/program/source.h"
@@ -28,8 +30,10 @@ static bool static_is_target(const expr *t, const char *self, const char *name) 
             if (static_is_target(t->items.data[i], self, name)) return true;
         return false;
     }
-    if (t->kind == E_STARRED || t->kind == E_SUBSCRIPT) return static_is_target(t->a, self, name); /* of what it holds */
-    return t->kind == E_ATTR && !strcmp(t->name, name) && t->a->kind == E_NAME && !strcmp(t->a->name, self);
+    /* of what it holds */
+    if (t->kind == E_STARRED || t->kind == E_SUBSCRIPT) return static_is_target(t->a, self, name);
+    return t->kind == E_ATTR && !strcmp(t->name, name) && t->a->kind == E_NAME &&
+           !strcmp(t->a->name, self);
 }
 
 static bool static_assigns(const stmt_list *body, const char *self, const char *name, int depth) {
@@ -40,12 +44,15 @@ static bool static_assigns(const stmt_list *body, const char *self, const char *
             if (static_is_target(s->targets.data[k], self, name)) return true;
         for (size_t k = 0; k < s->items.len; k++)
             if (static_is_target(s->items.data[k].target, self, name)) return true;
-        if (static_assigns(&s->body, self, name, depth + 1) || static_assigns(&s->orelse, self, name, depth + 1)) return true;
+        if (static_assigns(&s->body, self, name, depth + 1) ||
+            static_assigns(&s->orelse, self, name, depth + 1))
+            return true;
     }
     return false;
 }
 
-/* Does a method of the class other than __init__ assign self.name? Those of torch.nn do not count: what they assign is theirs. */
+/* Does a method of the class other than __init__ assign self.name? Those of torch.nn do not count:
+ * what they assign is theirs. */
 static bool static_changes(const py_object *cls, const char *name) {
     const py_class *c = cls->u.cls;
     if (!strcmp(name, "training")) return true;
@@ -53,8 +60,10 @@ static bool static_changes(const py_object *cls, const char *name) {
         const py_dict *attrs = c->mro.data[i]->u.cls->attrs;
         for (size_t k = 0; k < attrs->entries.len; k++) {
             const py_dict_entry *en = &attrs->entries.data[k];
-            const func_def *def = en->key && en->val->kind == PY_FUNCTION ? en->val->u.fn->def : NULL;
-            if (!def || !def->params.len || !strcmp(def->name, "__init__") || def->src->library) continue;
+            const func_def *def = en->key && en->val->kind == PY_FUNCTION ? en->val->u.fn->def
+                                                                          : NULL;
+            if (!def || !def->params.len || !strcmp(def->name, "__init__") || def->src->library)
+                continue;
             if (static_assigns(&def->body, def->params.data[0].name, name, 0)) return true;
         }
     }
@@ -66,8 +75,8 @@ static bool static_changes(const py_object *cls, const char *name) {
 typedef struct static_eval {
     emitter *e;
     program *g;
-    py_env env;      /* of the method, with self */
-    const char *self; /* its name; NULL: a function */
+    py_env env;             /* of the method, with self */
+    const char *self;       /* its name; NULL: a function */
     VEC(distinction) reads; /* attributes of modules */
 } static_eval;
 
@@ -83,39 +92,55 @@ static bool static_all(static_eval *s, const expr_list *xs, int depth) {
 
 /* Calls that only look. */
 static bool static_may_call(static_eval *s, const expr *x, int depth) {
-    static const char *const names[] = {"len", "isinstance", "hasattr", "range", "min", "max", "bool", "int", "abs", "any", "all", "type"};
-    if (x->a->kind != E_NAME || x->kwargs.len || irgen_find_variable(s->e, x->a->name)) return false;
+    static const char *const names[] = {"len",  "isinstance", "hasattr", "range", "min", "max",
+                                        "bool", "int",        "abs",     "any",   "all", "type"};
+    if (x->a->kind != E_NAME || x->kwargs.len || irgen_find_variable(s->e, x->a->name))
+        return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], x->a->name))
-            return py_lookup(&s->g->py, &s->env, names[i]) == py_builtin_named(&s->g->py, names[i]) && static_all(s, &x->items, depth);
+            return py_lookup(&s->g->py, &s->env, names[i]) ==
+                       py_builtin_named(&s->g->py, names[i]) &&
+                   static_all(s, &x->items, depth);
     return false;
 }
 
 static bool static_known(static_eval *s, const expr *x, int depth) {
     switch (x->kind) {
-    case E_INT: case E_FLOAT: case E_STR: case E_TRUE: case E_FALSE: case E_NONE: return true;
+    case E_INT:
+    case E_FLOAT:
+    case E_STR:
+    case E_TRUE:
+    case E_FALSE:
+    case E_NONE: return true;
     case E_NAME: {
         if (s->self && !strcmp(x->name, s->self)) return true;
-        py_object *o = irgen_find_variable(s->e, x->name) ? NULL : py_lookup(&s->g->py, &s->env, x->name);
+        py_object *o = irgen_find_variable(s->e, x->name) ? NULL
+                                                          : py_lookup(&s->g->py, &s->env, x->name);
         return o && static_holds(o) && !source_is_module(o);
     }
     case E_ATTR: {
         py_object *base = static_value(s, x->a, depth);
-        if (!base || (base->kind == PY_INSTANCE && static_changes(base->u.inst.cls, x->name))) return false;
-        if (source_is_module(base)) (void)avec_push(s->e->scratch, &s->reads, ((distinction){base->u.inst.cls, x->name}));
+        if (!base || (base->kind == PY_INSTANCE && static_changes(base->u.inst.cls, x->name)))
+            return false;
+        if (source_is_module(base))
+            (void)avec_push(s->e->scratch, &s->reads, ((distinction){base->u.inst.cls, x->name}));
         py_object *o = py_find(&s->g->py, x->range, base, x->name);
         return o && static_holds(o) && o->kind != PY_METHOD;
     }
     case E_UNARY: return static_value(s, x->a, depth) != NULL;
-    case E_BINARY: case E_COMPARE: return static_value(s, x->a, depth) && static_value(s, x->b, depth);
+    case E_BINARY:
+    case E_COMPARE: return static_value(s, x->a, depth) && static_value(s, x->b, depth);
     case E_BOOLOP: { /* the right operand may not be reached */
         py_object *a = static_value(s, x->a, depth);
         bool truth;
         if (!a || !py_truth(&s->g->py, x->range, a, &truth)) return false;
         return truth == (x->op == O_BOOL_OR) || static_value(s, x->b, depth);
     }
-    case E_TUPLE: case E_LIST: return static_all(s, &x->items, depth);
-    case E_SUBSCRIPT: return x->items.data[0]->kind != E_SLICE && static_value(s, x->a, depth) && static_all(s, &x->items, depth);
+    case E_TUPLE:
+    case E_LIST: return static_all(s, &x->items, depth);
+    case E_SUBSCRIPT:
+        return x->items.data[0]->kind != E_SLICE && static_value(s, x->a, depth) &&
+               static_all(s, &x->items, depth);
     case E_CALL: return static_may_call(s, x, depth);
     default: return false;
     }
@@ -132,8 +157,11 @@ static py_object *static_value(static_eval *s, const expr *x, int depth) {
 static bool static_distinguish(program *g, const distinction *list, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
-        while (k < g->distinctions.len && (g->distinctions.data[k].cls != list[i].cls || strcmp(g->distinctions.data[k].name, list[i].name))) k++;
-        if (k == g->distinctions.len && !avec_push(&g->unit->arena, &g->distinctions, list[i])) return diag_no_memory(g->py.diag), false;
+        while (k < g->distinctions.len && (g->distinctions.data[k].cls != list[i].cls ||
+                                           strcmp(g->distinctions.data[k].name, list[i].name)))
+            k++;
+        if (k == g->distinctions.len && !avec_push(&g->unit->arena, &g->distinctions, list[i]))
+            return diag_no_memory(g->py.diag), false;
     }
     return true;
 }
@@ -142,18 +170,26 @@ bool source_static_same(program *g, py_object *a, py_object *b) {
     for (size_t i = 0; i < g->distinctions.len; i++) {
         const distinction *d = &g->distinctions.data[i];
         if (a->u.inst.cls != d->cls) continue;
-        py_object *x = py_find(&g->py, (source_range){0}, a, d->name), *y = py_find(&g->py, (source_range){0}, b, d->name);
-        if (x != y && (!x || !y || !static_holds(x) || !static_holds(y) || (!source_is_module(x) && !py_equal(&g->py, x, y)))) return false;
+        py_object *x = py_find(&g->py, (source_range){0}, a, d->name),
+                  *y = py_find(&g->py, (source_range){0}, b, d->name);
+        if (x != y && (!x || !y || !static_holds(x) || !static_holds(y) ||
+                       (!source_is_module(x) && !py_equal(&g->py, x, y))))
+            return false;
     }
     return true;
 }
 
-/* The value for one instance (NULL: a function's), without leaving an error behind; how it went into *out. */
+/* The value for one instance (NULL: a function's), without leaving an error behind; how
+ * it went into *out. */
 static py_object *static_for(emitter *e, py_object *instance, const expr *x, static_eval *out) {
     program *g = e->scope->prog;
     diag why = {0};
     const func_def *def = e->fn ? e->fn->def : NULL;
-    static_eval s = {.e = e, .g = g, .env = {.vars = py_dict_new(&g->py), .outer = e->scope->env, .module = e->scope->env->module}};
+    static_eval s = {.e = e,
+                     .g = g,
+                     .env = {.vars = py_dict_new(&g->py),
+                             .outer = e->scope->env,
+                             .module = e->scope->env->module}};
     if (instance && def && def->params.len) {
         s.self = def->params.data[0].name;
         if (!py_dict_set(&g->py, s.env.vars, s.self, instance)) return NULL;
@@ -168,8 +204,10 @@ static py_object *static_for(emitter *e, py_object *instance, const expr *x, sta
     return o;
 }
 
-/* Calls `agrees` for the values of all instances that share the function; the first of them, or NULL. */
-static py_object *static_agreed(emitter *e, const expr *x, bool (*agrees)(program *g, py_object *a, py_object *b)) {
+/* Calls `agrees` for the values of all instances that share the function; the first
+ * of them, or NULL. */
+static py_object *static_agreed(emitter *e, const expr *x,
+                                bool (*agrees)(program *g, py_object *a, py_object *b)) {
     program *g = e->scope->prog;
     module_type *m = e->scope->module;
     if (!e->lenient) return NULL;
@@ -179,10 +217,13 @@ static py_object *static_agreed(emitter *e, const expr *x, bool (*agrees)(progra
     int n = 0;
     for (size_t i = 0; i < g->modules.cap; i++) {
         if (!g->modules.slots[i].key || g->modules.slots[i].value != m) continue;
-        py_object *o = n++ < STATIC_MAX_INSTANCES ? static_for(e, (py_object *)g->modules.slots[i].key, x, &s) : NULL;
+        py_object *o = n++ < STATIC_MAX_INSTANCES
+                           ? static_for(e, (py_object *)g->modules.slots[i].key, x, &s)
+                           : NULL;
         if (!o) return NULL;
         if (first && !agrees(g, first, o)) {
-            if (static_distinguish(g, s.reads.data, s.reads.len)) static_distinguish(g, first_eval.reads.data, first_eval.reads.len);
+            if (static_distinguish(g, s.reads.data, s.reads.len))
+                static_distinguish(g, first_eval.reads.data, first_eval.reads.len);
             return NULL;
         }
         if (!first) first_eval = s;
@@ -193,12 +234,14 @@ static py_object *static_agreed(emitter *e, const expr *x, bool (*agrees)(progra
 
 static bool static_same_truth(program *g, py_object *a, py_object *b) {
     bool x, y;
-    return py_truth(&g->py, (source_range){0}, a, &x) && py_truth(&g->py, (source_range){0}, b, &y) && x == y;
+    return py_truth(&g->py, (source_range){0}, a, &x) &&
+           py_truth(&g->py, (source_range){0}, b, &y) && x == y;
 }
 
 static bool static_same_range(program *g, py_object *a, py_object *b) {
     (void)g;
-    return a->kind == PY_RANGE && b->kind == PY_RANGE && !memcmp(&a->u.range, &b->u.range, sizeof a->u.range);
+    return a->kind == PY_RANGE && b->kind == PY_RANGE &&
+           !memcmp(&a->u.range, &b->u.range, sizeof a->u.range);
 }
 
 int source_static_truth(emitter *e, const expr *x) {
@@ -211,21 +254,25 @@ int source_static_truth(emitter *e, const expr *x) {
 static const expr *static_only_value(const func_def *def) {
     const stmt_list *body = &def->body;
     size_t last = body->len - 1;
-    if (!body->len || last > 1 || body->data[last]->kind != S_RETURN || def->params.len != 1 || def->params.data[0].star || def->params.data[0].star_star) return NULL;
+    if (!body->len || last > 1 || body->data[last]->kind != S_RETURN || def->params.len != 1 ||
+        def->params.data[0].star || def->params.data[0].star_star)
+        return NULL;
     if (last && (body->data[0]->kind != S_EXPR || body->data[0]->value->kind != E_STR)) return NULL;
     return body->data[last]->value;
 }
 
-/* exists(x) where the program has `def exists(x): return x is not None`: what x is known to be, and of which type it is then, is known
- * only if the test stands where the call does. */
+/* exists(x) where the program has `def exists(x): return x is not None`: what x is known to be, and
+ * of which type it is then, is known only if the test stands where the call does. */
 const expr *source_predicate(emitter *e, const expr *call) {
-    if (call->a->kind != E_NAME || call->items.len != 1 || call->kwargs.len || call->items.data[0]->kind == E_STARRED ||
-        irgen_find_variable(e, call->a->name))
+    if (call->a->kind != E_NAME || call->items.len != 1 || call->kwargs.len ||
+        call->items.data[0]->kind == E_STARRED || irgen_find_variable(e, call->a->name))
         return NULL;
     py_object *fn = py_lookup(&e->scope->prog->py, e->scope->env, call->a->name);
-    const func_def *def = fn && fn->kind == PY_FUNCTION && !py_is_overload(fn) ? fn->u.fn->def : NULL;
+    const func_def *def = fn && fn->kind == PY_FUNCTION && !py_is_overload(fn) ? fn->u.fn->def
+                                                                               : NULL;
     const expr *value = def ? static_only_value(def) : NULL;
-    if (!value || value->kind != E_COMPARE || (value->op != O_IS && value->op != O_ISNOT) || value->b->kind != E_NONE || value->a->kind != E_NAME ||
+    if (!value || value->kind != E_COMPARE || (value->op != O_IS && value->op != O_ISNOT) ||
+        value->b->kind != E_NONE || value->a->kind != E_NAME ||
         strcmp(value->a->name, def->params.data[0].name))
         return NULL;
     expr *test = arena_new(e->scratch, expr);
@@ -255,10 +302,13 @@ py_object *source_static_object(emitter *e, const module_type *m, const char *na
     if (!e->lenient || static_changes(m->py_class, name)) return NULL;
     for (size_t i = 0; i < g->modules.cap; i++) {
         if (!g->modules.slots[i].key || g->modules.slots[i].value != m) continue;
-        py_object *o = py_dict_get(((const py_object *)g->modules.slots[i].key)->u.inst.attrs, name);
-        bool fields = o && o->kind == PY_TUPLE && o->u.seq.seq_cls; /* a named tuple that holds no tensors where it says so */
+        py_object *o = py_dict_get(((const py_object *)g->modules.slots[i].key)->u.inst.attrs,
+                                   name);
+        /* a named tuple that holds no tensors where it says so */
+        bool fields = o && o->kind == PY_TUPLE && o->u.seq.seq_cls;
         if (!o || (o->kind != PY_INSTANCE && !fields) || source_is_module(o)) return NULL;
-        if (first && first != o) return static_distinguish(g, &(distinction){m->py_class, name}, 1), NULL;
+        if (first && first != o)
+            return static_distinguish(g, &(distinction){m->py_class, name}, 1), NULL;
         first = o;
     }
     return first;

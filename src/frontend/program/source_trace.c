@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_trace.c - the entry of a program as a traced module: its forward is run by the evaluator with example inputs, Python and all, and what
- * it computes is recorded (py_trace.h).
+ * source_trace.c - the entry of a program as a traced module: its forward is run by the evaluator
+ * with example inputs, Python and all, and what it computes is recorded (py_trace.h).
  *
- * Method. The module's object and its classes are made as for compiling, but without methods (program.tracing), so that the result has all
- * parameters, buffers and submodules of the program's module under their names. forward becomes one method of the root, with everything
- * that Python code calls inlined. What torch.jit.script was given, and modules of archives, keep their methods and are called.
- * The program is then run again, and the graph too, and the two are compared (py_host.check_trace).
+ * Method. The module's object and its classes are made as for compiling, but without methods
+ * (program.tracing), so that the result has all parameters, buffers and submodules of the program's
+ * module under their names. forward becomes one method of the root, with everything that Python
+ * code calls inlined. What torch.jit.script was given, and modules of archives, keep their methods
+ * and are called. The program is then run again, and the graph too, and the two are compared
+ * (py_host.check_trace).
  *
- * State. The program may write to its module's tensors. Buffers are copied before the first run, since batch norm and scripted code write to them unseen,
- * and parameters before the first operator that writes to them. They are put back before each run and at the end, so the archive has them as the program
- * built them.
+ * State. The program may write to its module's tensors. Buffers are copied before the first run,
+ * since batch norm and scripted code write to them unseen, and parameters before the first operator
+ * that writes to them. They are put back before each run and at the end, so the archive has them as
+ * the program built them.
  * Ownership: inputs of each run are copies, held by the evaluator.
  * Tests: tests/cli/trace.test, tests/interop/traces.py
  */
+#include "frontend/program/source.h"
 #include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/pyeval/torch/py_trace.h"
-#include "frontend/program/source.h"
 
-typedef struct tracing_saved { tensor *now, *then; } tracing_saved; /* then NULL: a parameter that nothing has written to */
+/* then NULL: a parameter that nothing has written to */
+typedef struct tracing_saved { tensor *now, *then; } tracing_saved;
 
 typedef struct tracing {
     program *g;
@@ -32,23 +36,28 @@ typedef struct tracing {
 
 enum { TRACING_MAX_INPUTS = 256, TRACING_MAX_DEPTH = 200 };
 
-/* ---- the module's state ------------------------------------------------------------------------------------ */
+/* ---- the module's state ---------------------------------------------------------------------- */
 
 static bool tracing_write(void *ctx, const tensor *written) {
     tracing *t = ctx;
     for (size_t i = 0; i < t->saved.len; i++) {
         tracing_saved *s = &t->saved.data[i];
-        if (!s->then && s->now->storage == written->storage && tensor_clone(t->g->py.diag, s->now, &s->then) != CTSC_OK) return false;
+        if (!s->then && s->now->storage == written->storage &&
+            tensor_clone(t->g->py.diag, s->now, &s->then) != CTSC_OK)
+            return false;
     }
     return true;
 }
 
 static bool tracing_save(tracing *t, const object *o, int depth) {
     diag *d = t->g->py.diag;
-    if (depth > TRACING_MAX_DEPTH) return diag_fail(d, CTSC_LIMIT, "modules nest too deeply"), false;
+    if (depth > TRACING_MAX_DEPTH)
+        return diag_fail(d, CTSC_LIMIT, "modules nest too deeply"), false;
     for (size_t i = 0; i < o->nslots; i++) {
         value v = o->slots[i];
-        if (v.tag == V_OBJECT && v.u.object->cls->cls->is_module && !tracing_save(t, v.u.object, depth + 1)) return false;
+        if (v.tag == V_OBJECT && v.u.object->cls->cls->is_module &&
+            !tracing_save(t, v.u.object, depth + 1))
+            return false;
         if (v.tag != V_TENSOR) continue;
         tracing_saved s = {tensor_ref(v.u.tensor), NULL};
         if (!vec_push(&t->saved, s)) return tensor_unref(s.now), diag_no_memory(d), false;
@@ -58,18 +67,22 @@ static bool tracing_save(tracing *t, const object *o, int depth) {
 }
 
 static bool tracing_is_as_saved(const tracing_saved *s) {
-    return tensor_is_contiguous(s->now) && !memcmp(tensor_data(s->now), tensor_data(s->then), (size_t)s->then->numel * dtype_size((dtype)s->then->dtype));
+    return tensor_is_contiguous(s->now) &&
+           !memcmp(tensor_data(s->now), tensor_data(s->then),
+                   (size_t)s->then->numel * dtype_size((dtype)s->then->dtype));
 }
 
 static bool tracing_restore(const tracing *t) {
     for (size_t i = 0; i < t->saved.len; i++) {
         const tracing_saved *s = &t->saved.data[i];
-        if (s->then && !tracing_is_as_saved(s) && tensor_copy(t->g->py.diag, s->now, s->then) != CTSC_OK) return false;
+        if (s->then && !tracing_is_as_saved(s) &&
+            tensor_copy(t->g->py.diag, s->now, s->then) != CTSC_OK)
+            return false;
     }
     return true;
 }
 
-/* ---- inputs -------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 typedef struct tracing_call {
     int nargs, nkw;
@@ -79,7 +92,9 @@ typedef struct tracing_call {
 
 /* What is called, and which of its parameters is the first for an input. */
 static const func_def *tracing_def(const tracing *t, size_t *first) {
-    const py_object *f = t->entry->kind == PY_FUNCTION ? t->entry : py_class_find(t->entry->u.inst.cls, "forward");
+    const py_object *f = t->entry->kind == PY_FUNCTION
+                             ? t->entry
+                             : py_class_find(t->entry->u.inst.cls, "forward");
     *first = t->entry->kind != PY_FUNCTION;
     return f && f->kind == PY_FUNCTION ? f->u.fn->def : NULL;
 }
@@ -98,9 +113,11 @@ static const char *tracing_input_name(const tracing *t, size_t i) {
 static bool tracing_input_fits(const value v) {
     if (v.tag == V_TENSOR || v.tag == V_INT || v.tag == V_FLOAT) return true;
     bool ok = v.tag == V_LIST || v.tag == V_TUPLE || v.tag == V_DICT;
-    for (size_t i = 0; v.tag == V_TUPLE && ok && i < v.u.tuple->len; i++) ok = tracing_input_fits(v.u.tuple->items[i]);
+    for (size_t i = 0; v.tag == V_TUPLE && ok && i < v.u.tuple->len; i++)
+        ok = tracing_input_fits(v.u.tuple->items[i]);
     for (size_t i = 0; v.tag == V_DICT && ok && i < v.u.dict->used; i++)
-        ok = v.u.dict->entries[i].key.tag == V_UNINIT || tracing_input_fits(v.u.dict->entries[i].val);
+        ok = v.u.dict->entries[i].key.tag == V_UNINIT ||
+             tracing_input_fits(v.u.dict->entries[i].val);
     return ok && (v.tag != V_LIST || v.u.list->kind == LIST_TENSOR);
 }
 
@@ -108,17 +125,24 @@ static bool tracing_input_fits(const value v) {
 static bool tracing_inputs(tracing *t, trace *into, tracing_call *c) {
     const source_trace_options *o = t->o->trace;
     diag *d = t->g->py.diag;
-    if (o->n > TRACING_MAX_INPUTS) return diag_fail(d, CTSC_LIMIT, "a trace has more than %d inputs", TRACING_MAX_INPUTS), false;
+    if (o->n > TRACING_MAX_INPUTS)
+        return diag_fail(d, CTSC_LIMIT, "a trace has more than %d inputs", TRACING_MAX_INPUTS),
+               false;
     for (size_t i = 0; i < o->n; i++) {
         value copy = value_none();
         const char *name = tracing_input_name(t, i);
         if (!tracing_input_fits(o->inputs[i]))
-            return diag_fail(d, CTSC_USAGE, "input '%s': inputs of a trace are tensors, numbers, and tuples, lists and dicts of tensors; leave others out, "
-                                            "so that they have their defaults", name), false;
+            return diag_fail(d, CTSC_USAGE,
+                             "input '%s': inputs of a trace are tensors, numbers, and tuples, "
+                             "lists and dicts of tensors; leave others out, "
+                             "so that they have their defaults",
+                             name),
+                   false;
         if (value_clone(d, o->inputs[i], &copy) != CTSC_OK) return false;
         bool tracked = copy.tag == V_INT || copy.tag == V_FLOAT;
         py_object *x = py_from_value(&t->g->py, value_ref(copy));
-        ctsc_status s = x ? trace_input(into, d, name, (trace_operand){tracked ? x : NULL, copy}) : d->status;
+        ctsc_status s = x ? trace_input(into, d, name, (trace_operand){tracked ? x : NULL, copy})
+                          : d->status;
         value_unref(copy);
         if (s != CTSC_OK) return false;
         bool named = o->names && o->names[i];
@@ -129,11 +153,12 @@ static bool tracing_inputs(tracing *t, trace *into, tracing_call *c) {
     return true;
 }
 
-/* ---- the result ------------------------------------------------------------------------------------------------ */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static ir_value *tracing_output(tracing *t, trace *into, py_object *o, int depth);
 
-static ir_value *tracing_output_items(tracing *t, trace *into, size_t n, py_object **items, py_kind kind, int depth) {
+static ir_value *tracing_output_items(tracing *t, trace *into, size_t n, py_object **items,
+                                      py_kind kind, int depth) {
     ir_value **in = arena_array(t->g->py.a, ir_value *, n + 1);
     type **types = arena_array(t->g->py.a, type *, n + 1);
     if (!in || !types) return diag_no_memory(t->g->py.diag), NULL;
@@ -141,11 +166,15 @@ static ir_value *tracing_output_items(tracing *t, trace *into, size_t n, py_obje
         if (!(in[i] = tracing_output(t, into, items[i], depth + 1))) return NULL;
         types[i] = in[i]->type;
         bool value = kind == PY_TUPLE || (kind == PY_DICT && i % 2 == 0);
-        if (!value && types[i] != types[kind == PY_DICT]) return source_fail(t->g, t->r, "the items of a %s at the output of a trace have several types",
-                                                                               kind == PY_DICT ? "dict" : "list");
+        if (!value && types[i] != types[kind == PY_DICT])
+            return source_fail(t->g, t->r,
+                               "the items of a %s at the output of a trace have several types",
+                               kind == PY_DICT ? "dict" : "list");
     }
     graph *g = trace_target(into);
-    node_kind made = kind == PY_TUPLE ? N_TUPLE_CONSTRUCT : kind == PY_LIST ? N_LIST_CONSTRUCT : N_DICT_CONSTRUCT;
+    node_kind made = kind == PY_TUPLE  ? N_TUPLE_CONSTRUCT
+                     : kind == PY_LIST ? N_LIST_CONSTRUCT
+                                       : N_DICT_CONSTRUCT;
     ir_value *out = graph_insert(g, node_new(g, made, (int)n, in, 1))->outputs.data[0];
     if (kind == PY_TUPLE) out->type = type_tuple((int)n, types);
     else if (kind == PY_LIST) out->type = type_list(n ? types[0] : TYPE_TENSOR);
@@ -159,7 +188,8 @@ static ir_value *tracing_output_dict(tracing *t, trace *into, const py_dict *d, 
     for (size_t i = 0; i < d->entries.len && ok; i++) {
         if (!d->entries.data[i].key) continue;
         ok = vec_push(&items, d->entries.data[i].key) && vec_push(&items, d->entries.data[i].val);
-        if (ok && !py_as_text(d->entries.data[i].key)) ok = source_fail(t->g, t->r, "the keys of a dict at the output of a trace are strings");
+        if (ok && !py_as_text(d->entries.data[i].key))
+            ok = source_fail(t->g, t->r, "the keys of a dict at the output of a trace are strings");
     }
     ir_value *v = ok ? tracing_output_items(t, into, items.len, items.data, PY_DICT, depth) : NULL;
     vec_free(&items);
@@ -169,12 +199,19 @@ static ir_value *tracing_output_dict(tracing *t, trace *into, const py_dict *d, 
 static ir_value *tracing_output(tracing *t, trace *into, py_object *o, int depth) {
     py *p = &t->g->py;
     bool key = depth && o->kind == PY_VALUE && o->u.v.tag == V_STR;
-    if (py_is_tensor(o) || key) return trace_value(into, p->diag, (trace_operand){NULL, o->u.v}, NULL, "the result");
-    if (depth && py_is_none(o)) return graph_constant_none(trace_target(into)); /* PyTorch refuses it */
-    if (o->kind == PY_TUPLE || o->kind == PY_LIST) return tracing_output_items(t, into, o->u.seq.items.len, o->u.seq.items.data, o->kind, depth);
+    if (py_is_tensor(o) || key)
+        return trace_value(into, p->diag, (trace_operand){NULL, o->u.v}, NULL, "the result");
+    /* PyTorch refuses it */
+    if (depth && py_is_none(o)) return graph_constant_none(trace_target(into));
+    if (o->kind == PY_TUPLE || o->kind == PY_LIST)
+        return tracing_output_items(t, into, o->u.seq.items.len, o->u.seq.items.data, o->kind,
+                                    depth);
     if (o->kind == PY_DICT) return tracing_output_dict(t, into, o->u.dict, depth);
-    return source_fail(t->g, t->r, "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions: the result has an object "
-                                   "of type '%s'", py_type_name(o));
+    return source_fail(t->g, t->r,
+                       "Only tensors, lists, tuples of tensors, or dictionary of tensors can be "
+                       "output from traced functions: the result has an object "
+                       "of type '%s'",
+                       py_type_name(o));
 }
 
 static py_object *tracing_plain(tracing *t, py_object *given, int depth);
@@ -192,15 +229,16 @@ static py_object *tracing_plain_dict(tracing *t, const py_dict *from, int depth)
     return o;
 }
 
-/* The result without classes: objects derived from dict and list are such, named tuples are tuples. Numbers that the trace follows are 0-dim tensors, as they are in
- * PyTorch. */
+/* The result without classes: objects derived from dict and list are such, named tuples are tuples.
+ * Numbers that the trace follows are 0-dim tensors, as they are in PyTorch. */
 static py_object *tracing_plain(tracing *t, py_object *given, int depth) {
     py *p = &t->g->py;
     py_object *o = py_derived_plain(p, t->r, given);
     if (!o) return NULL;
     if (depth > TRACING_MAX_DEPTH) return source_fail(t->g, t->r, "the result nests too deeply");
     if (o->kind == PY_DICT) return tracing_plain_dict(t, o->u.dict, depth);
-    bool number = o->kind == PY_VALUE && trace_follows(t->recorder.t, (trace_operand){o, value_none()});
+    bool number = o->kind == PY_VALUE &&
+                  trace_follows(t->recorder.t, (trace_operand){o, value_none()});
     if (number) return py_call_operator(p, t->r, "prim::NumToTensor", 1, &o, 0, NULL, NULL);
     if (o->kind != PY_TUPLE && o->kind != PY_LIST) return o;
     py_object *made = py_new(p, o->kind);
@@ -211,7 +249,7 @@ static py_object *tracing_plain(tracing *t, py_object *given, int depth) {
     return made;
 }
 
-/* ---- calls of what is scripted ------------------------------------------------------------------------------------ */
+/* ---- calls of what is scripted --------------------------------------------------------------- */
 
 typedef struct tracing_scripted {
     function *f;
@@ -222,23 +260,29 @@ typedef struct tracing_scripted {
 } tracing_scripted;
 
 /* The function or method, compiled. */
-static bool tracing_find(tracing *t, source_range r, py_object *fn, py_object *instance, const char *name, tracing_scripted *c) {
+static bool tracing_find(tracing *t, source_range r, py_object *fn, py_object *instance,
+                         const char *name, tracing_scripted *c) {
     program *g = t->g;
     diag *d = g->py.diag;
     value self = value_none();
     bool tracing = g->tracing;
     g->tracing = false;
     if (fn) c->f = source_function(g, r, fn);
-    else if (source_module_object(g, r, instance, &self)) c->f = class_find_method(self.u.object->cls, name);
-    if (!fn && !c->f && d->status == CTSC_OK) source_fail(g, r, "module '%s' has no method '%s'", instance->u.inst.cls->u.cls->name, name);
+    else if (source_module_object(g, r, instance, &self))
+        c->f = class_find_method(self.u.object->cls, name);
+    if (!fn && !c->f && d->status == CTSC_OK)
+        source_fail(g, r, "module '%s' has no method '%s'", instance->u.inst.cls->u.cls->name,
+                    name);
     if (c->f && function_ensure_compiled(c->f, d) != CTSC_OK) c->f = NULL;
     g->tracing = tracing;
-    if (c->f && !fn && (c->self = trace_object(t->recorder.t, d, self.u.object))) c->given[c->n++] = value_ref(self);
+    if (c->f && !fn && (c->self = trace_object(t->recorder.t, d, self.u.object)))
+        c->given[c->n++] = value_ref(self);
     value_unref(self);
     return c->f && (fn || c->self);
 }
 
-static py_object *tracing_argument(const schema *s, int i, int first, int nargs, py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+static py_object *tracing_argument(const schema *s, int i, int first, int nargs, py_object **args,
+                                   int nkw, const char *const *names, py_object **kwargs) {
     if (i - first < nargs) return args[i - first];
     for (int k = 0; k < nkw; k++)
         if (!strcmp(names[k], s->args[i].name)) return kwargs[k];
@@ -255,22 +299,32 @@ static bool tracing_arguments(tracing *t, PY_ARGS, tracing_scripted *c) {
         py_object *o = tracing_argument(s, i, first, nargs, args, nkw, names, kwargs);
         const argument *a = &s->args[i];
         used += o != NULL;
-        if (!o && !a->has_default) return py_fail(p, r, "RuntimeError", "%s() is missing value for argument '%s'", c->f->name, a->name), false;
+        if (!o && !a->has_default)
+            return py_fail(p, r, "RuntimeError", "%s() is missing value for argument '%s'",
+                           c->f->name, a->name),
+                   false;
         if (!o) c->given[c->n] = value_ref(a->default_value);
         else if (!py_to_value(p, r, o, a->type, &c->given[c->n])) return false;
         value v = c->given[c->n++];
-        c->in[i] = o ? py_trace_value(p, o, a->type, v) : trace_value(t->recorder.t, p->diag, (trace_operand){NULL, v}, a->type, c->f->name);
+        c->in[i] = o ? py_trace_value(p, o, a->type, v)
+                     : trace_value(t->recorder.t, p->diag, (trace_operand){NULL, v}, a->type,
+                                   c->f->name);
         if (!c->in[i]) return false;
     }
-    if (used != nargs + nkw) py_fail(p, r, "RuntimeError", "%s() got arguments that it does not have", c->f->name);
+    if (used != nargs + nkw)
+        py_fail(p, r, "RuntimeError", "%s() got arguments that it does not have", c->f->name);
     return used == nargs + nkw;
 }
 
-static bool tracing_record_call(tracing *t, source_range r, const tracing_scripted *c, py_object *result) {
+static bool tracing_record_call(tracing *t, source_range r, const tracing_scripted *c,
+                                py_object *result) {
     graph *g = trace_target(t->recorder.t);
     g->range = r;
-    ir_value *fv = c->self ? NULL : graph_constant_take(g, (value){.tag = V_FUNCTION, .u.function = c->f}, TYPE_FUNCTION);
-    node *n = c->self ? node_new(g, N_CALL_METHOD, (int)c->n, c->in, 1) : node_new(g, N_CALL_FUNCTION, fv ? 1 : 0, &fv, 1);
+    ir_value *fv = c->self ? NULL
+                           : graph_constant_take(g, (value){.tag = V_FUNCTION, .u.function = c->f},
+                                                 TYPE_FUNCTION);
+    node *n = c->self ? node_new(g, N_CALL_METHOD, (int)c->n, c->in, 1)
+                      : node_new(g, N_CALL_FUNCTION, fv ? 1 : 0, &fv, 1);
     for (size_t i = 0; !c->self && i < c->n; i++) node_add_input(n, c->in[i]);
     if (fv && fv->def) node_set_str(fv->def, "name", c->f->name);
     if (c->self) node_set_str(n, "name", c->f->name);
@@ -280,7 +334,8 @@ static bool tracing_record_call(tracing *t, source_range r, const tracing_script
 }
 
 /* A call whose control flow stays: the callee runs as TorchScript. */
-static py_object *tracing_script(void *ctx, source_range r, py_object *fn, py_object *instance, const char *name, int nargs, py_object **args, int nkw,
+static py_object *tracing_script(void *ctx, source_range r, py_object *fn, py_object *instance,
+                                 const char *name, int nargs, py_object **args, int nkw,
                                  const char *const *names, py_object **kwargs) {
     tracing *t = ctx;
     py *p = &t->g->py;
@@ -291,19 +346,22 @@ static py_object *tracing_script(void *ctx, source_range r, py_object *fn, py_ob
     c.given = arena_array(p->a, value, room);
     c.in = arena_array(p->a, ir_value *, room);
     if (!c.given || !c.in) return diag_no_memory(p->diag), NULL;
-    if (!p->host.call_method) return py_unsupported(p, r, "scripted code cannot be called while this program is traced");
+    if (!p->host.call_method)
+        return py_unsupported(p, r, "scripted code cannot be called while this program is traced");
     t->recorder.paused++; /* compiling evaluates, too */
     bool ok = tracing_find(t, r, fn, instance, name, &c);
     t->recorder.paused--;
-    if (ok && c.f->schema->nargs > (int)room) ok = source_fail(t->g, r, "%s has too many parameters", c.f->name);
+    if (ok && c.f->schema->nargs > (int)room)
+        ok = source_fail(t->g, r, "%s has too many parameters", c.f->name);
     ok = ok && tracing_arguments(t, p, r, NULL, nargs, args, nkw, names, kwargs, &c);
-    if (ok && p->host.call_method(p->host.ctx, p->diag, c.f, c.n, c.given, &result) != CTSC_OK) ok = py_kernel_failed(p, r);
+    if (ok && p->host.call_method(p->host.ctx, p->diag, c.f, c.n, c.given, &result) != CTSC_OK)
+        ok = py_kernel_failed(p, r);
     if (ok && (o = py_from_value(p, result)) && !tracing_record_call(t, r, &c, o)) o = NULL;
     for (size_t i = 0; i < c.n; i++) value_unref(c.given[i]);
     return o;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Runs the program while `into` records; what it returns. */
 static py_object *tracing_call_entry(tracing *t, trace *into) {
@@ -319,7 +377,8 @@ static py_object *tracing_call_entry(tracing *t, trace *into) {
     p->recorder = NULL;
     if (!v) return NULL;
     trace_bind_handle(into, result, v);
-    return trace_return(into, p->diag, (trace_operand){result, value_none()}) == CTSC_OK ? result : NULL;
+    return trace_return(into, p->diag, (trace_operand){result, value_none()}) == CTSC_OK ? result
+                                                                                         : NULL;
 }
 
 static bool tracing_check(tracing *t, const trace *recorded) {
@@ -332,11 +391,17 @@ static bool tracing_check(tracing *t, const trace *recorded) {
     t->recorder.quiet = true;
     py_object *result = tracing_call_entry(t, again);
     value args[TRACING_MAX_INPUTS + 1] = {value_object_take(t->root)};
-    py_trace_check c = {.recorded = recorded, .again = again, .forward = class_find_method(t->root->cls, "forward"), .args = args, .n = o->n + 1,
-                        .seed = t->o->seed, .result = value_none()};
+    py_trace_check c = {.recorded = recorded,
+                        .again = again,
+                        .forward = class_find_method(t->root->cls, "forward"),
+                        .args = args,
+                        .n = o->n + 1,
+                        .seed = t->o->seed,
+                        .result = value_none()};
     bool ok = result && py_to_value(p, t->r, result, NULL, &c.result) && tracing_restore(t);
     size_t made = 0;
-    while (ok && made < o->n && (ok = value_clone(d, o->inputs[made], &args[made + 1]) == CTSC_OK)) made++;
+    while (ok && made < o->n && (ok = value_clone(d, o->inputs[made], &args[made + 1]) == CTSC_OK))
+        made++;
     if (ok) ok = p->host.check_trace(p->host.ctx, d, &c) == CTSC_OK;
     while (made) value_unref(args[made--]);
     value_unref(c.result);
@@ -352,7 +417,9 @@ static bool tracing_run(tracing *t, value *root) {
     if (check) trace_keep_graph(recorded);
     bool ok = tracing_save(t, t->root, 0) && tracing_call_entry(t, recorded);
     if (ok && class_find_method(t->root->cls, "forward"))
-        ok = source_fail(t->g, t->r, "the module has an exported method that calls forward: it cannot be traced");
+        ok = source_fail(
+            t->g, t->r,
+            "the module has an exported method that calls forward: it cannot be traced");
     ok = ok && trace_finish(recorded, d, root) == CTSC_OK;
     if (ok && check) ok = tracing_check(t, recorded);
     ok = ok && tracing_restore(t);
@@ -360,13 +427,15 @@ static bool tracing_run(tracing *t, value *root) {
     return ok;
 }
 
-bool source_trace(program *g, source_range r, py_object *entry, const source_options *o, source_result *out) {
+bool source_trace(program *g, source_range r, py_object *entry, const source_options *o,
+                  source_result *out) {
     tracing t = {.g = g, .r = r, .entry = entry, .o = o};
     t.recorder = (py_recorder){.ctx = &t, .script = tracing_script, .write = tracing_write};
     value root = value_none(), traced = value_none();
     g->tracing = true;
     g->py.host.skip_init = false; /* forward's random numbers are its own */
-    bool ok = entry->kind == PY_FUNCTION ? source_placeholder(g, &root) : source_module_object(g, r, entry, &root);
+    bool ok = entry->kind == PY_FUNCTION ? source_placeholder(g, &root)
+                                         : source_module_object(g, r, entry, &root);
     if (ok) t.root = root.u.object;
     ok = ok && tracing_run(&t, &traced) && source_compile_all(g, g->py.diag) == CTSC_OK;
     for (size_t i = 0; i < t.saved.len; i++) {

@@ -2,10 +2,10 @@
 /*
  * source_types.c - Python's types and annotations as types of the IR, types inferred from objects.
  *
- * Method: an annotation is read as an expression, not evaluated: names in it are looked up, constructors
- * (List[...]) are applied to the types of their arguments. So a forward reference resolves wherever it
- * stands, and a message points at the part that is wrong. Aliases (Pair = Tuple[int, int]) are objects of
- * the evaluator and are taken apart as such.
+ * Method: an annotation is read as an expression, not evaluated: names in it are looked up,
+ * constructors (List[...]) are applied to the types of their arguments. So a forward reference
+ * resolves wherever it stands, and a message points at the part that is wrong. Aliases (Pair =
+ * Tuple[int, int]) are objects of the evaluator and are taken apart as such.
  *
  * Tests: tests/lang
  */
@@ -30,8 +30,9 @@ typedef enum types_constructor {
 static const struct types_row {
     const char *name;
     types_constructor constructor;
-    int nargs;           /* -1: any number */
-    const char *example; /* in PyTorch's message for its use without parameters; NULL: there is none */
+    int nargs; /* -1: any number */
+    /* in PyTorch's message for its use without parameters; NULL: there is none */
+    const char *example;
 } types_constructors[] = {
     {"List", TYPES_LIST, 1, "List[int]"},
     {"list", TYPES_LIST, 1, "list[int]"},
@@ -77,8 +78,9 @@ static bool types_dict_key(const type *t) {
     }
 }
 
-#define TYPES_DICT_KEYS                                                                              \
-    "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys " \
+#define TYPES_DICT_KEYS                                                                            \
+    "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "   \
+    "keys "                                                                                        \
     "are supported"
 
 static type *types_dict(program *g, source_range r, type *key, type *val) {
@@ -94,15 +96,16 @@ static type *types_construct(program *g, source_range r, const char *name, int n
     const struct types_row *row = types_row_of(name);
     if (!row) return source_fail(g, r, "Unknown type constructor %s", name);
     if (row->nargs >= 0 && n != row->nargs)
-        return source_fail(g, r, "%s expects exactly %d element type%s but got %d", name, row->nargs,
-                           row->nargs == 1 ? "" : "s", n);
+        return source_fail(g, r, "%s expects exactly %d element type%s but got %d", name,
+                           row->nargs, row->nargs == 1 ? "" : "s", n);
     switch (row->constructor) {
     case TYPES_LIST: return type_list(args[0]);
     case TYPES_DICT: return types_dict(g, r, args[0], args[1]);
     case TYPES_TUPLE: return type_tuple(n, args);
     case TYPES_OPTIONAL: return type_optional(args[0]);
     case TYPES_UNION:
-        return n ? type_union(n, args) : source_fail(g, r, "Union expects at least one element type");
+        return n ? type_union(n, args)
+                 : source_fail(g, r, "Union expects at least one element type");
     case TYPES_FUTURE: return type_future(args[0]);
     case TYPES_RREF: return type_rref(args[0]);
     default: return args[0];
@@ -113,9 +116,9 @@ static type *types_construct(program *g, source_range r, const char *name, int n
 static type *types_bare(program *g, source_range r, const char *name) {
     const struct types_row *row = types_row_of(name);
     if (!row || !row->example) return source_fail(g, r, "Unknown type name '%s'", name);
-    return source_fail(g, r,
-                       "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
-                       name, row->example);
+    return source_fail(
+        g, r, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
+        name, row->example);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -164,11 +167,13 @@ static type *types_of_class(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->kind == PYC_BUILTIN) {
         type *t = types_builtin(c->name);
-        if (!t && c->module && strncmp(c->module->u.mod.name, "typing", 6) && strcmp(c->module->u.mod.name, "builtins"))
+        if (!t && c->module && strncmp(c->module->u.mod.name, "typing", 6) &&
+            strcmp(c->module->u.mod.name, "builtins"))
             return source_fail(g, r, "Unknown type name '%s.%s'", c->module->u.mod.name, c->name);
         return t ? t : types_bare(g, r, c->name);
     }
-    if (c->kind == PYC_MODULE && !c->def) return source_fail(g, r, "Unknown type name '%s'", c->name);
+    if (c->kind == PYC_MODULE && !c->def)
+        return source_fail(g, r, "Unknown type name '%s'", c->name);
     return source_class(g, r, o);
 }
 
@@ -235,14 +240,18 @@ static bool types_dotted(const expr *x, strbuf *out) {
 }
 
 static void types_suggest(program *g, const py_env *env, const expr *x) {
-    static const char *const known[] = {"Tensor", "int", "float", "bool", "str", "complex", "List", "Dict", "Tuple", "Optional",
-                                        "Union", "Any", "list", "dict", "tuple"};
+    static const char *const known[] = {"Tensor",  "int",  "float", "bool",  "str",
+                                        "complex", "List", "Dict",  "Tuple", "Optional",
+                                        "Union",   "Any",  "list",  "dict",  "tuple"};
     suggestion s = {.wanted = x->name};
     const expr *root = x;
     while (root->kind == E_ATTR) root = root->a;
-    if (root != x && root->kind == E_NAME && !py_lookup(&g->py, env, root->name) && py_suggest_qualified(g->py.diag, env, root->name)) return;
+    if (root != x && root->kind == E_NAME && !py_lookup(&g->py, env, root->name) &&
+        py_suggest_qualified(g->py.diag, env, root->name))
+        return;
     const py_object *base = x->kind == E_ATTR ? types_lookup(g, env, x->a) : env->module;
-    for (size_t i = 0; x->kind == E_NAME && i < sizeof known / sizeof *known; i++) suggest_try(&s, known[i]);
+    for (size_t i = 0; x->kind == E_NAME && i < sizeof known / sizeof *known; i++)
+        suggest_try(&s, known[i]);
     if (base) py_suggest_members(&s, base);
     suggest_note(g->py.diag, &s);
 }
@@ -250,8 +259,8 @@ static void types_suggest(program *g, const py_env *env, const expr *x) {
 static type *types_unknown(program *g, const py_env *env, const expr *x, const char *what) {
     strbuf sb = STRBUF_INIT;
     types_dotted(x, &sb);
-    source_fail(g, suggest_word(x->range, x->name), "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb),
-               *what == 'n' ? "'" : "");
+    source_fail(g, suggest_word(x->range, x->name), "Unknown type %s%s%s%s", what,
+                *what == 'n' ? " '" : " ", sb_str(&sb), *what == 'n' ? "'" : "");
     sb_free(&sb);
     types_suggest(g, env, x);
     return NULL;
@@ -281,7 +290,8 @@ static type *types_of_subscript(program *g, py_env *env, const expr *x, int dept
     if (!types_row_of(name)) return types_unknown(g, env, x->a, "constructor");
     type *args[TYPES_MAX_ARGS];
     size_t n = x->items.len;
-    if (n == 1 && x->items.data[0]->kind == E_TUPLE && !x->items.data[0]->items.len) n = 0; /* Tuple[()] */
+    /* Tuple[()] */
+    if (n == 1 && x->items.data[0]->kind == E_TUPLE && !x->items.data[0]->items.len) n = 0;
     if (n > TYPES_MAX_ARGS) return source_fail(g, x->range, "too many parameters of a type");
     for (size_t i = 0; i < n; i++)
         if (!(args[i] = types_of_expr(g, env, x->items.data[i], depth + 1))) return NULL;
@@ -307,7 +317,8 @@ static type *types_of_expr(program *g, py_env *env, const expr *x, int depth) {
         }
         break;
     case E_ELLIPSIS:
-        return source_fail(g, x->range, "Expression of type dots cannot be used in a type expression");
+        return source_fail(g, x->range,
+                           "Expression of type dots cannot be used in a type expression");
     default: break;
     }
     return source_fail(g, x->range, "this expression cannot be used in a type expression");
@@ -327,7 +338,9 @@ ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out
     diag *outer = diag_redirect(&s->prog->py.diag, d);
     type *t = source_type_of_expr(s->prog, s->env, x);
     diag_restore(&s->prog->py.diag, outer);
-    if (!t) return d->status != CTSC_OK ? d->status : diag_fail_at(d, CTSC_FAILED, x->range, "not a type");
+    if (!t)
+        return d->status != CTSC_OK ? d->status
+                                    : diag_fail_at(d, CTSC_FAILED, x->range, "not a type");
     *out = t;
     return CTSC_OK;
 }
@@ -337,12 +350,13 @@ expr *source_parse_text(program *g, source_range r, const char *text) {
     expr *x = NULL;
     size_t n = strlen(text);
     source *src = r.src;
-    const char *at =
-        src && r.begin <= r.end && r.end <= src->len && n ? strstr(src->text + r.begin, text) : NULL;
+    const char *at = src && r.begin <= r.end && r.end <= src->len && n
+                         ? strstr(src->text + r.begin, text)
+                         : NULL;
     if (at && at + n <= src->text + r.end) { /* errors then point into the file */
         uint32_t begin = (uint32_t)(at - src->text);
-        return parse_expression(g->py.diag, &u->arena, &u->names, src, begin, begin + (uint32_t)n, &x) ==
-                       CTSC_OK
+        return parse_expression(g->py.diag, &u->arena, &u->names, src, begin, begin + (uint32_t)n,
+                                &x) == CTSC_OK
                    ? x
                    : NULL;
     }
@@ -352,8 +366,9 @@ expr *source_parse_text(program *g, source_range r, const char *text) {
         diag_no_memory(g->py.diag);
         return NULL;
     }
-    return parse_expression(g->py.diag, &u->arena, &u->names, src, 0, (uint32_t)n, &x) == CTSC_OK ? x
-                                                                                                  : NULL;
+    return parse_expression(g->py.diag, &u->arena, &u->names, src, 0, (uint32_t)n, &x) == CTSC_OK
+               ? x
+               : NULL;
 }
 
 bool source_is_final(program *g, py_env *env, const expr *x) {
@@ -393,13 +408,15 @@ static type *types_infer_list(program *g, py_object *o, strbuf *why, int depth) 
         type *both = elem ? type_unify(elem, t, false) : t;
         if (!both)
             return types_mismatch(
-                why, "List inputs to traced functions must have consistent element type. Found ", elem, t);
+                why, "List inputs to traced functions must have consistent element type. Found ",
+                elem, t);
         elem = both;
     }
     return type_list(elem);
 }
 
-/* Fields of a named tuple that says no types are tensors: an instance that holds something else has no type. */
+/* Fields of a named tuple that says no types are tensors: an instance that holds something
+ * else has no type. */
 static type *types_infer_named_tuple(program *g, py_object *o, strbuf *why) {
     type *t = source_class(g, (source_range){0}, o->u.seq.seq_cls);
     if (!t) return NULL;
@@ -432,7 +449,8 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
         type *k = types_infer(g, en->key, why, depth + 1),
              *v = k ? types_infer(g, en->val, why, depth + 1) : NULL;
         if (!v) return NULL;
-        type *keys = key ? type_unify(key, k, false) : k, *vals = val ? type_unify(val, v, false) : v;
+        type *keys = key ? type_unify(key, k, false) : k,
+             *vals = val ? type_unify(val, v, false) : v;
         static const char text[] =
             "Dictionary inputs to traced functions must have consistent type. Found ";
         if (!keys) return types_mismatch(why, text, key, k);
@@ -451,7 +469,8 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
     return type_dict(key, val);
 }
 
-/* PyTorch compiles the class of every object that is an attribute. Here that is done for those that a program cannot do without. */
+/* PyTorch compiles the class of every object that is an attribute. Here that is done for those that
+ * a program cannot do without. */
 static bool types_wanted(const program *g, const py_class *c) {
     for (size_t i = 0; i < g->wanted.len; i++)
         if (g->wanted.data[i] == c) return true;
@@ -465,7 +484,9 @@ static bool types_want(program *g, const py_object *o, int depth) {
             if (!types_want(g, o->u.seq.items.data[i], depth + 1)) return false;
     if (o->kind == PY_DICT)
         for (size_t i = 0; i < o->u.dict->entries.len; i++)
-            if (o->u.dict->entries.data[i].key && !types_want(g, o->u.dict->entries.data[i].val, depth + 1)) return false;
+            if (o->u.dict->entries.data[i].key &&
+                !types_want(g, o->u.dict->entries.data[i].val, depth + 1))
+                return false;
     const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
     if (!c || c->kind != PYC_PLAIN || !c->def || types_wanted(g, c)) return true;
     return avec_push(&g->unit->arena, &g->wanted, c) || (diag_no_memory(g->py.diag), false);
@@ -479,7 +500,8 @@ static type *types_infer_instance(program *g, py_object *o, strbuf *why) {
     if (c->kind == PYC_MODULE || c->is_module)
         return sb_puts(why, "Cannot infer concrete type of torch.nn.Module"), NULL;
     if (c->kind == PYC_ENUM) return source_class(g, (source_range){0}, cls);
-    if (c->is_script || types_wanted(g, c) || ptrmap_get(&g->classes, c)) return source_class(g, (source_range){0}, cls);
+    if (c->is_script || types_wanted(g, c) || ptrmap_get(&g->classes, c))
+        return source_class(g, (source_range){0}, cls);
     return NULL;
 }
 
@@ -496,13 +518,12 @@ static type *types_infer(program *g, py_object *o, strbuf *why, int depth) {
     default: break;
     }
     if (!t && !why->len && g->py.diag->status == CTSC_OK)
-        sb_printf(why,
-                  "Only tensors and (possibly nested) tuples of tensors, lists, or dictsare supported as "
-                  "inputs or outputs of traced functions, but instead got value of type %s.",
-                  py_type_name(o));
+        sb_printf(
+            why,
+            "Only tensors and (possibly nested) tuples of tensors, lists, or dictsare supported as "
+            "inputs or outputs of traced functions, but instead got value of type %s.",
+            py_type_name(o));
     return t;
 }
 
-type *source_infer_type(program *g, py_object *o, strbuf *why) {
-    return types_infer(g, o, why, 0);
-}
+type *source_infer_type(program *g, py_object *o, strbuf *why) { return types_infer(g, o, why, 0); }

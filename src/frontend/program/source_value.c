@@ -2,8 +2,8 @@
 /*
  * source_value.c - the evaluator's objects as runtime values of a given type.
  *
- * Ownership: results are references. One instance of a script class or a module makes one object, however
- * often it is mentioned.
+ * Ownership: results are references. One instance of a script class or a module makes one object,
+ * however often it is mentioned.
  * Tests: tests/lang
  */
 #include "frontend/program/source.h"
@@ -16,7 +16,7 @@ static bool value_mismatch(program *g, source_range r, const py_object *o, const
     strbuf sb = STRBUF_INIT;
     type_print_python(t, &sb);
     source_fail(g, r, "Expected a value of type '%s' but got an object of type '%s'", sb_str(&sb),
-                 py_type_name(o));
+                py_type_name(o));
     sb_free(&sb);
     return false;
 }
@@ -26,7 +26,8 @@ static bool value_no_memory(program *g) {
     return false;
 }
 
-static bool value_of_list(program *g, source_range r, py_object *o, type *elem, value *out, int depth) {
+static bool value_of_list(program *g, source_range r, py_object *o, type *elem, value *out,
+                          int depth) {
     size_t n = o->u.seq.items.len;
     list *l = list_new(type_list_kind(elem), elem, n);
     if (!l) return value_no_memory(g);
@@ -45,7 +46,8 @@ static bool value_of_list(program *g, source_range r, py_object *o, type *elem, 
     return true;
 }
 
-static bool value_of_tuple(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+static bool value_of_tuple(program *g, source_range r, py_object *o, type *t, value *out,
+                           int depth) {
     size_t n = o->u.seq.items.len;
     if ((size_t)t->nelems != n) return value_mismatch(g, r, o, t);
     tuple *tp = tuple_new(n, t->field_names ? t : NULL);
@@ -57,7 +59,8 @@ static bool value_of_tuple(program *g, source_range r, py_object *o, type *t, va
     return true;
 }
 
-static bool value_of_dict(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+static bool value_of_dict(program *g, source_range r, py_object *o, type *t, value *out,
+                          int depth) {
     dict *d = dict_new(t->elems[0], t->elems[1]);
     if (!d) return value_no_memory(g);
     for (size_t i = 0; i < o->u.dict->entries.len; i++) {
@@ -78,7 +81,8 @@ static bool value_of_dict(program *g, source_range r, py_object *o, type *t, val
 }
 
 static bool value_of_enum(program *g, source_range r, py_object *o, type *t, value *out) {
-    const py_object *member = o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, "_name_") : NULL;
+    const py_object *member = o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, "_name_")
+                                                     : NULL;
     if (!member && o->kind == PY_INSTANCE) member = py_dict_get(o->u.inst.attrs, "name");
     const char *name = py_as_text(member);
     for (size_t i = 0; name && i < t->cls->constants.len; i++)
@@ -90,7 +94,8 @@ static bool value_of_enum(program *g, source_range r, py_object *o, type *t, val
 }
 
 /* An instance of a script class: its attributes, as they are now. One instance makes one object. */
-static bool value_of_object(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+static bool value_of_object(program *g, source_range r, py_object *o, type *t, value *out,
+                            int depth) {
     if (o->kind != PY_INSTANCE) return value_mismatch(g, r, o, t);
     if (t->cls->is_module) return source_module_object(g, r, o, out);
     object *known = ptrmap_get(&g->objects, o);
@@ -141,9 +146,11 @@ static bool value_of_archive(program *g, source_range r, py_object *o, type *t, 
     return true;
 }
 
-static bool value_convert(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+static bool value_convert(program *g, source_range r, py_object *o, type *t, value *out,
+                          int depth) {
     if (depth > VALUE_MAX_DEPTH) return source_fail(g, r, "the value nests too deeply");
-    if (t->kind != T_OPTIONAL && o->kind == PY_VALUE && (o->u.v.tag == V_OBJECT || o->u.v.tag == V_ENUM))
+    if (t->kind != T_OPTIONAL && o->kind == PY_VALUE &&
+        (o->u.v.tag == V_OBJECT || o->u.v.tag == V_ENUM))
         return value_of_archive(g, r, o, t, out);
     switch (t->kind) {
     case T_ANY:
@@ -152,7 +159,8 @@ static bool value_convert(program *g, source_range r, py_object *o, type *t, val
         strbuf why = STRBUF_INIT;
         type *own = py_is_none(o) ? TYPE_NONE : source_infer_type(g, o, &why);
         sb_free(&why);
-        if (!own || own->kind == T_UNION || !type_is_subtype(own, t)) return value_mismatch(g, r, o, t);
+        if (!own || own->kind == T_UNION || !type_is_subtype(own, t))
+            return value_mismatch(g, r, o, t);
         return value_convert(g, r, o, own, out, depth + 1);
     }
     case T_OPTIONAL:

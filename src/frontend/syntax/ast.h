@@ -6,7 +6,8 @@
  * (f-strings, decorators, comprehension conditions, ...) is parsed all the same, and it
  * is the typing that accepts or refuses. Every node knows its source range.
  *
- * Ownership: the tree lives in the arena given to the parser, strings included; sources are held by the unit.
+ * Ownership: the tree lives in the arena given to the parser, strings included; sources are
+ * held by the unit.
  * Tests: tests/unit/test_parser.c
  */
 #ifndef CTSC_FRONTEND_SYNTAX_AST_H
@@ -27,39 +28,39 @@ typedef struct stmt stmt;
     X(INT)          /* i */                                                                        \
     X(FLOAT)        /* f */                                                                        \
     X(IMAGINARY)    /* f: the literal 2j */                                                        \
-    X(STR)          /* s, slen: adjacent literals joined, escapes resolved */                       \
-    X(FSTRING)      /* items: STR and FORMAT parts in turn */                                       \
+    X(STR)          /* s, slen: adjacent literals joined, escapes resolved */                      \
+    X(FSTRING)      /* items: STR and FORMAT parts in turn */                                      \
     X(FORMAT)       /* a: the expression; name: conversion "r"/"s" or NULL; s: format spec or NULL */ \
-    X(TRUE) X(FALSE) X(NONE) X(ELLIPSIS)                                                            \
+    X(TRUE) X(FALSE) X(NONE) X(ELLIPSIS)                                                           \
     X(UNARY)        /* op, a: - + ~ not */                                                         \
     X(BINARY)       /* op, a, b */                                                                 \
-    X(BOOLOP)       /* op: and / or; a, b */                                                        \
-    X(COMPARE)      /* op, a, b; one comparison */                                                  \
-    X(CHAIN)        /* a < b < c: items = operands, ops = operators (n-1) */                         \
-    X(TERNARY)      /* a if b else c */                                                             \
-    X(ATTR)         /* a.name */                                                                    \
-    X(SUBSCRIPT)    /* a[items...]; a tuple index is spread over items (`tuple_index` set) */         \
-    X(SLICE)        /* a:b:c inside a subscript; each may be NULL */                                  \
-    X(CALL)         /* a(items..., kwargs...) */                                                    \
-    X(STARRED)      /* *a */                                                                        \
-    X(TUPLE)        /* items */                                                                     \
-    X(LIST)         /* items */                                                                     \
-    X(DICT)         /* keys, items (values) */                                                      \
-    X(SET)          /* items; refused by typing */                                                   \
-    X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions; c: the \
-                     * next clause (target, b, items, c), or NULL */                                \
-    X(DICT_COMP)    /* {keys[0]: a for target in b if ...} */                                        \
-    X(SET_COMP)     /* {a for target in b if ...}; refused by typing, as are the next three */        \
-    X(YIELD)        /* a or NULL */                                                                 \
-    X(YIELD_FROM)   /* a */                                                                         \
-    X(UNPACK)       /* **a in a dictionary: key and item */                                         \
-    X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                             \
-    X(LAMBDA)       /* params, a; i: it yields */                                                                 \
-    X(WALRUS)       /* (name := a) */                                                               \
-    /* of match statements (parser_match.c), in conditions: */                                      \
-    X(CAPTURE)      /* name = a; always true */                                                     \
+    X(BOOLOP)       /* op: and / or; a, b */                                                       \
+    X(COMPARE)      /* op, a, b; one comparison */                                                 \
+    X(CHAIN)        /* a < b < c: items = operands, ops = operators (n-1) */                       \
+    X(TERNARY)      /* a if b else c */                                                            \
+    X(ATTR)         /* a.name */                                                                   \
+    X(SUBSCRIPT)    /* a[items...]; a tuple index is spread over items (`tuple_index` set) */      \
+    X(SLICE)        /* a:b:c inside a subscript; each may be NULL */                               \
+    X(CALL)         /* a(items..., kwargs...) */                                                   \
+    X(STARRED)      /* *a */                                                                       \
+    X(TUPLE)        /* items */                                                                    \
+    X(LIST)         /* items */                                                                    \
+    X(DICT)         /* keys, items (values) */                                                     \
+    X(SET)          /* items; refused by typing */                                                 \
+    X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions; c: the   \
+                     * next clause (target, b, items, c), or NULL */                               \
+    X(DICT_COMP)    /* {keys[0]: a for target in b if ...} */                                      \
+    X(SET_COMP)     /* {a for target in b if ...}; refused by typing, as are the next three */     \
+    X(YIELD)        /* a or NULL */                                                                \
+    X(YIELD_FROM)   /* a */                                                                        \
+    X(UNPACK)       /* **a in a dictionary: key and item */                                        \
+    X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                          \
+    X(LAMBDA)       /* params, a; i: it yields */                                                  \
+    X(WALRUS)       /* (name := a) */                                                              \
+    /* of match statements (parser_match.c), in conditions: */                                     \
+    X(CAPTURE)      /* name = a; always true */                                                    \
     X(SHAPE)        /* is a a "sequence" of i elements (tuple_index: or more), or a "mapping" (name)? */ \
-    X(FIELD)        /* the i-th positional field of a, an instance of class b */                     \
+    X(FIELD)        /* the i-th positional field of a, an instance of class b */                   \
     X(UNSUPPORTED)  /* s: why. Python that nothing here runs */
 /* clang-format on */
 
@@ -73,10 +74,10 @@ typedef enum expr_kind {
 /* Operators; the text is Python's. */
 /* clang-format off */
 #define OPERATORS(X)                                                                               \
-    X(ADD, "+") X(SUB, "-") X(MUL, "*") X(DIV, "/") X(FLOORDIV, "//") X(MOD, "%") X(POW, "**")       \
-    X(MATMUL, "@") X(AND, "&") X(OR, "|") X(XOR, "^") X(LSHIFT, "<<") X(RSHIFT, ">>")                \
-    X(EQ, "==") X(NE, "!=") X(LT, "<") X(LE, "<=") X(GT, ">") X(GE, ">=")                            \
-    X(IS, "is") X(ISNOT, "is not") X(IN, "in") X(NOTIN, "not in")                                    \
+    X(ADD, "+") X(SUB, "-") X(MUL, "*") X(DIV, "/") X(FLOORDIV, "//") X(MOD, "%") X(POW, "**")     \
+    X(MATMUL, "@") X(AND, "&") X(OR, "|") X(XOR, "^") X(LSHIFT, "<<") X(RSHIFT, ">>")              \
+    X(EQ, "==") X(NE, "!=") X(LT, "<") X(LE, "<=") X(GT, ">") X(GE, ">=")                          \
+    X(IS, "is") X(ISNOT, "is not") X(IN, "in") X(NOTIN, "not in")                                  \
     X(BOOL_AND, "and") X(BOOL_OR, "or") X(NOT, "not") X(NEG, "-") X(POS, "+") X(INVERT, "~")
 /* clang-format on */
 
@@ -97,9 +98,9 @@ typedef struct keyword {
 
 typedef struct param {
     const char *name;
-    expr *annotation;    /* or NULL */
-    expr *default_value; /* or NULL */
-    bool kwarg_only;     /* after `*` */
+    expr *annotation;     /* or NULL */
+    expr *default_value;  /* or NULL */
+    bool kwarg_only;      /* after `*` */
     bool star, star_star; /* *args, **kwargs */
     source_range range;
 } param;
@@ -127,23 +128,23 @@ struct expr {
 
 /* clang-format off */
 #define STMT_KINDS(X)                                                                              \
-    X(EXPR)         /* value */                                                                     \
-    X(ASSIGN)       /* targets (several: a = b = v), value */                                        \
-    X(ANN_ASSIGN)   /* targets[0] : annotation = value (value may be NULL) */                         \
-    X(AUG_ASSIGN)   /* targets[0] op= value */                                                       \
-    X(IF)           /* value (condition), body, orelse */                                            \
-    X(WHILE)        /* value, body, orelse */                                                        \
-    X(FOR)          /* targets[0] in value, body, orelse */                                          \
-    X(RETURN)       /* value or NULL */                                                             \
-    X(RAISE)        /* value or NULL, cause */                                                       \
-    X(ASSERT)       /* value, message or NULL */                                                     \
-    X(PASS) X(BREAK) X(CONTINUE)                                                                     \
-    X(DELETE)       /* targets */                                                                   \
-    X(WITH)         /* items: with_items, body */                                                    \
-    X(DEF)          /* def */                                                                       \
-    X(CLASS)        /* cls */                                                                       \
-    X(IMPORT)       /* imports */                                                                    \
-    X(GLOBAL)       /* names in targets */                                                           \
+    X(EXPR)         /* value */                                                                    \
+    X(ASSIGN)       /* targets (several: a = b = v), value */                                      \
+    X(ANN_ASSIGN)   /* targets[0] : annotation = value (value may be NULL) */                      \
+    X(AUG_ASSIGN)   /* targets[0] op= value */                                                     \
+    X(IF)           /* value (condition), body, orelse */                                          \
+    X(WHILE)        /* value, body, orelse */                                                      \
+    X(FOR)          /* targets[0] in value, body, orelse */                                        \
+    X(RETURN)       /* value or NULL */                                                            \
+    X(RAISE)        /* value or NULL, cause */                                                     \
+    X(ASSERT)       /* value, message or NULL */                                                   \
+    X(PASS) X(BREAK) X(CONTINUE)                                                                   \
+    X(DELETE)       /* targets */                                                                  \
+    X(WITH)         /* items: with_items, body */                                                  \
+    X(DEF)          /* def */                                                                      \
+    X(CLASS)        /* cls */                                                                      \
+    X(IMPORT)       /* imports */                                                                  \
+    X(GLOBAL)       /* names in targets */                                                         \
     X(TRY)          /* body, handlers, orelse, final; refused by typing */
 /* clang-format on */
 
@@ -162,9 +163,10 @@ typedef struct func_def {
     expr *returns; /* annotation or NULL */
     stmt_list body;
     expr_list decorators;
-    const char *type_comment; /* "(Tensor, int) -> Tensor" of "# type: ..." under the def line, or NULL */
+    /* "(Tensor, int) -> Tensor" of "# type: ..." under the def line, or NULL */
+    const char *type_comment;
     const char *docstring;
-    source_range range;      /* of the whole definition */
+    source_range range; /* of the whole definition */
     source_range name_range;
     source *src;
     bool is_generator; /* it yields */
@@ -208,7 +210,8 @@ struct stmt {
     class_def *cls;
 };
 
-/* Parses a whole file. Nesting is capped (PARSE_MAX_DEPTH): deeper text is an error, not a stack overflow.
+/* Parses a whole file. Nesting is capped (PARSE_MAX_DEPTH): deeper text is an error, not
+ * a stack overflow.
  * Errors: CTSC_FAILED with the range. */
 enum { PARSE_MAX_DEPTH = 200 };
 ctsc_status parse_module(diag *d, arena *a, interner *names, source *src, stmt_list *out);

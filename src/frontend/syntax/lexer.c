@@ -111,8 +111,8 @@ static ctsc_status lex_skip(lexer *lx) {
     }
 }
 
-/* The column a line starts at, over blank and comment lines; tabs reach to the next multiple of 8, for *plain to the next column.
- * false at the end of the text. */
+/* The column a line starts at, over blank and comment lines; tabs reach to the next multiple of 8,
+ * for *plain to the next column. false at the end of the text. */
 static bool lex_line_column(lexer *lx, uint32_t *column, uint32_t *plain) {
     uint32_t col = 0, ones = 0;
     while (lx->pos < lx->end) {
@@ -145,8 +145,9 @@ static ctsc_status lex_tabs(lexer *lx) {
     return lex_error(lx, begin, lx->pos, "inconsistent use of tabs and spaces in indentation");
 }
 
-/* Compares a line's indentation with the open ones. *indent: an INDENT is due. How deep a line is must not depend on the width of a tab: as in Python,
- * tabs of 8 columns and of one have to agree. */
+/* Compares a line's indentation with the open ones. *indent: an INDENT is due. How deep a
+ * line is must not depend on the width of a tab: as in Python, tabs of 8 columns and of
+ * one have to agree. */
 static ctsc_status lex_indentation(lexer *lx, bool *indent) {
     uint32_t column = 0, plain = 0;
     lx->line_start = false;
@@ -171,15 +172,34 @@ static ctsc_status lex_indentation(lexer *lx, bool *indent) {
     return lx->plain_indents[lx->nindents - 1] == plain ? CTSC_OK : lex_tabs(lx);
 }
 
-/* The first spelling in `punctuation` that begins with a byte; what begins alike stands together. 0: none does. */
+/* The first spelling in `punctuation` that begins with a byte; what begins alike stands
+ * together. 0: none does. */
 static token_kind lex_punctuation_first(char c) {
     static const uint8_t first[128] = {
-        ['.'] = TK_ELLIPSIS,  ['*'] = TK_POW_ASSIGN, ['/'] = TK_FLOORDIV_ASSIGN, ['<'] = TK_LSHIFT_ASSIGN,
-        ['>'] = TK_RSHIFT_ASSIGN, ['='] = TK_EQ,     ['!'] = TK_NE,        ['-'] = TK_ARROW,
-        ['+'] = TK_ADD_ASSIGN, ['%'] = TK_MOD_ASSIGN, ['@'] = TK_AT_ASSIGN, ['&'] = TK_AND_ASSIGN,
-        ['|'] = TK_OR_ASSIGN, ['^'] = TK_XOR_ASSIGN, ['~'] = TK_TILDE,     [':'] = TK_COLON_ASSIGN,
-        [','] = TK_COMMA,     [';'] = TK_SEMICOLON,  ['('] = TK_LPAREN,    [')'] = TK_RPAREN,
-        ['['] = TK_LBRACKET,  [']'] = TK_RBRACKET,   ['{'] = TK_LBRACE,    ['}'] = TK_RBRACE,
+        ['.'] = TK_ELLIPSIS,
+        ['*'] = TK_POW_ASSIGN,
+        ['/'] = TK_FLOORDIV_ASSIGN,
+        ['<'] = TK_LSHIFT_ASSIGN,
+        ['>'] = TK_RSHIFT_ASSIGN,
+        ['='] = TK_EQ,
+        ['!'] = TK_NE,
+        ['-'] = TK_ARROW,
+        ['+'] = TK_ADD_ASSIGN,
+        ['%'] = TK_MOD_ASSIGN,
+        ['@'] = TK_AT_ASSIGN,
+        ['&'] = TK_AND_ASSIGN,
+        ['|'] = TK_OR_ASSIGN,
+        ['^'] = TK_XOR_ASSIGN,
+        ['~'] = TK_TILDE,
+        [':'] = TK_COLON_ASSIGN,
+        [','] = TK_COMMA,
+        [';'] = TK_SEMICOLON,
+        ['('] = TK_LPAREN,
+        [')'] = TK_RPAREN,
+        ['['] = TK_LBRACKET,
+        [']'] = TK_RBRACKET,
+        ['{'] = TK_LBRACE,
+        ['}'] = TK_RBRACE,
     };
     return (unsigned char)c < sizeof first ? (token_kind)first[(unsigned char)c] : TK_EOF;
 }
@@ -187,7 +207,8 @@ static token_kind lex_punctuation_first(char c) {
 static token_kind lex_keyword(const char *s, size_t len) {
     if (len > sizeof "continue" - 1) return TK_NAME;
     for (int i = 0; i < KEYWORD_COUNT; i++)
-        if (keywords[i].text[0] == *s && keywords[i].len == len && memcmp(keywords[i].text, s, len) == 0)
+        if (keywords[i].text[0] == *s && keywords[i].len == len &&
+            memcmp(keywords[i].text, s, len) == 0)
             return (token_kind)(TK_FALSE + i);
     return TK_NAME;
 }
@@ -214,7 +235,8 @@ static ctsc_status lex_punctuation(lexer *lx, token *t) {
     const char *at = lx->src->text + lx->pos;
     size_t left = lx->end - lx->pos;
     token_kind first = lex_punctuation_first(*at);
-    for (int i = (int)first - TK_ELLIPSIS; first && i < PUNCTUATION_COUNT && punctuation[i].text[0] == *at; i++) {
+    for (int i = (int)first - TK_ELLIPSIS;
+         first && i < PUNCTUATION_COUNT && punctuation[i].text[0] == *at; i++) {
         const token_spelling *s = &punctuation[i];
         if (s->len > left || memcmp(s->text, at, s->len) != 0) continue;
         t->kind = (token_kind)(TK_ELLIPSIS + i);
@@ -282,8 +304,10 @@ ctsc_status lex_next(lexer *lx, token *t) {
         s = lex_number(lx, t);
     } else if (c == '"' || c == '\'') {
         s = lex_string(lx, lx->pos, false, t);
-    } else if ((c == '\xc2' && !strchr("\xaa\xb5\xb7\xba", lex_at(lx, lx->pos + 1))) || (c == '\xe2' && (lex_at(lx, lx->pos + 1) & ~1) == '\x80')) {
-        s = lex_error(lx, lx->pos, lx->pos + (c == '\xc2' ? 2 : 3), "invalid character"); /* typographic quotes, dashes and spaces: U+00A0.., U+2000.. */
+    } else if ((c == '\xc2' && !strchr("\xaa\xb5\xb7\xba", lex_at(lx, lx->pos + 1))) ||
+               (c == '\xe2' && (lex_at(lx, lx->pos + 1) & ~1) == '\x80')) {
+        /* typographic quotes, dashes and spaces: U+00A0.., U+2000.. */
+        s = lex_error(lx, lx->pos, lx->pos + (c == '\xc2' ? 2 : 3), "invalid character");
     } else if (lex_is_name(c)) {
         s = lex_word(lx, t);
     } else {

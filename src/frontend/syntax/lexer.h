@@ -93,7 +93,7 @@ typedef struct lexer {
     int nindents, dedents; /* open indentations; DEDENT tokens still to be given */
     uint32_t indents[LEX_MAX_INDENT];
     uint32_t plain_indents[LEX_MAX_INDENT]; /* the same with tabs of one column */
-    const char *comment; /* waits for the next token */
+    const char *comment;                    /* waits for the next token */
 } lexer;
 
 /* Reads src from begin to end; expression: see above. */
@@ -102,9 +102,7 @@ void lex_init(lexer *lx, diag *d, arena *a, interner *names, source *src, uint32
 ctsc_status lex_next(lexer *lx, token *out);
 /* "':'", "'class'", "end of line": for messages. */
 const char *token_text(token_kind k);
-static inline bool token_is_keyword(token_kind k) {
-    return k >= TK_FALSE && k <= TK_YIELD;
-}
+static inline bool token_is_keyword(token_kind k) { return k >= TK_FALSE && k <= TK_YIELD; }
 /* Resolves the escapes of text[begin, end) of the source into an arena string (NULL without memory
  * or after an error, which is in d). doubled_braces: {{ and }} stand for one brace (f-strings). */
 ctsc_status lex_unescape(diag *d, arena *a, source *src, uint32_t begin, uint32_t end, bool raw,

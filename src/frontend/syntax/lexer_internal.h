@@ -9,9 +9,7 @@
 static inline char lex_at(const lexer *lx, uint32_t p) {
     return p < lx->end ? lx->src->text[p] : '\0';
 }
-static inline bool lex_is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+static inline bool lex_is_digit(char c) { return c >= '0' && c <= '9'; }
 static inline bool lex_is_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || lex_is_digit(c) || c == '_' ||
            (unsigned char)c >= 0x80;

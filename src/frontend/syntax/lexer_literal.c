@@ -5,8 +5,8 @@
  * Octal escapes give bytes, because the code in archives writes the bytes of UTF-8 that way
  * ("\303\251"); \x, \u and \U give characters, as in Python. Tests: tests/unit/test_parser.c
  */
-#include "frontend/syntax/lexer_internal.h"
 #include "base/text.h"
+#include "frontend/syntax/lexer_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

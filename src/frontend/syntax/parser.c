@@ -39,8 +39,8 @@ token_kind parser_peek(parser *p) {
     return p->status == CTSC_OK ? t.kind : TK_EOF;
 }
 
-/* After an error: a bracket before it that nothing closes, in all of the text, is what is wrong where it stands on an earlier line, and worth a note
- * on the same one. */
+/* After an error: a bracket before it that nothing closes, in all of the text, is what is wrong
+ * where it stands on an earlier line, and worth a note on the same one. */
 static void parser_blame_bracket(parser *p) {
     enum { MOST = 64 };
     source_range open[MOST];
@@ -57,7 +57,9 @@ static void parser_blame_bracket(parser *p) {
         bool closes = t.kind == TK_RPAREN || t.kind == TK_RBRACKET || t.kind == TK_RBRACE;
         if (opens && n < MOST) open[n] = (source_range){p->src, t.begin, t.end};
         /* A closing one of another kind? Those of a kind are one or two apart in ASCII. */
-        if (closes && n > 0 && n <= MOST && (unsigned)(p->src->text[t.begin] - p->src->text[open[n - 1].begin] - 1) > 1) break;
+        if (closes && n > 0 && n <= MOST &&
+            (unsigned)(p->src->text[t.begin] - p->src->text[open[n - 1].begin] - 1) > 1)
+            break;
         n += opens - (closes && n > 0);
     }
     diag_clear(&unused);
@@ -75,11 +77,12 @@ static void parser_blame_bracket(parser *p) {
 bool parser_expect(parser *p, token_kind k, const char *after) {
     if (parser_is(p, k)) return parser_advance(p);
     bool fresh = p->status == CTSC_OK;
-    parser_error_at(p, parser_here(p), "expected %s after %s, but found %s", token_text(k),
-                           after, token_text(p->cur.kind));
+    parser_error_at(p, parser_here(p), "expected %s after %s, but found %s", token_text(k), after,
+                    token_text(p->cur.kind));
     token_kind found = p->cur.kind;
     bool item = found == TK_NAME || found == TK_INT || found == TK_FLOAT || found == TK_STRING;
-    if (fresh && item && (k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE) && !memchr(p->src->text + p->last_end, '\n', p->cur.begin - p->last_end))
+    if (fresh && item && (k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE) &&
+        !memchr(p->src->text + p->last_end, '\n', p->cur.begin - p->last_end))
         diag_note(p->d, (source_range){0}, "did you forget a comma?");
     return false;
 }
@@ -298,11 +301,11 @@ typedef struct simple_statement {
 } simple_statement;
 
 static const simple_statement simple_statements[] = {
-    {TK_RETURN, S_RETURN, parser_return},   {TK_RAISE, S_RAISE, parser_raise},
-    {TK_ASSERT, S_ASSERT, parser_assert},   {TK_PASS, S_PASS, parser_nothing},
-    {TK_BREAK, S_BREAK, parser_nothing},    {TK_CONTINUE, S_CONTINUE, parser_nothing},
-    {TK_DEL, S_DELETE, parser_delete},      {TK_IMPORT, S_IMPORT, parser_import},
-    {TK_FROM, S_IMPORT, parser_from},       {TK_GLOBAL, S_GLOBAL, parser_global},
+    {TK_RETURN, S_RETURN, parser_return},     {TK_RAISE, S_RAISE, parser_raise},
+    {TK_ASSERT, S_ASSERT, parser_assert},     {TK_PASS, S_PASS, parser_nothing},
+    {TK_BREAK, S_BREAK, parser_nothing},      {TK_CONTINUE, S_CONTINUE, parser_nothing},
+    {TK_DEL, S_DELETE, parser_delete},        {TK_IMPORT, S_IMPORT, parser_import},
+    {TK_FROM, S_IMPORT, parser_from},         {TK_GLOBAL, S_GLOBAL, parser_global},
     {TK_NONLOCAL, S_GLOBAL, parser_nonlocal},
 };
 
@@ -330,8 +333,11 @@ static bool parser_line(parser *p, stmt_list *out) {
             if (s->kind == S_ASSIGN) s->type_comment = p->cur.comment;
             return parser_is(p, TK_EOF) || parser_advance(p);
         }
-        if (s->kind == S_EXPR && s->value && s->value->kind == E_NAME && !parser_is(p, TK_SEMICOLON) && !strcmp(s->value->name, "print"))
-            return parser_error_at(p, s->value->range, "missing parentheses in call to 'print': did you mean print(...)?");
+        if (s->kind == S_EXPR && s->value && s->value->kind == E_NAME &&
+            !parser_is(p, TK_SEMICOLON) && !strcmp(s->value->name, "print"))
+            return parser_error_at(
+                p, s->value->range,
+                "missing parentheses in call to 'print': did you mean print(...)?");
         if (parser_is(p, TK_RPAREN) || parser_is(p, TK_RBRACKET) || parser_is(p, TK_RBRACE))
             return parser_error_at(p, parser_here(p), "unmatched %s", token_text(p->cur.kind));
         if (!parser_is(p, TK_SEMICOLON))
@@ -559,7 +565,8 @@ static bool parser_def_body(parser *p, func_def *f) {
     if (!parser_expect(p, TK_COLON, "the head of the function")) return false;
     if (!parser_is(p, TK_NEWLINE)) return parser_line(p, &f->body);
     f->type_comment = p->cur.comment;
-    if (!parser_advance(p) || !parser_is_indented(p, colon, "the head of the function")) return false;
+    if (!parser_advance(p) || !parser_is_indented(p, colon, "the head of the function"))
+        return false;
     if (!f->type_comment) f->type_comment = p->cur.comment;
     if (!parser_enter(p) || !parser_advance(p)) return false;
     while (!parser_is(p, TK_DEDENT) && !parser_is(p, TK_EOF)) {

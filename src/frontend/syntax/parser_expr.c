@@ -95,9 +95,7 @@ static expr *parser_binary(parser *p, int level) {
     return left;
 }
 
-expr *parser_operand(parser *p) {
-    return parser_binary(p, 1);
-}
+expr *parser_operand(parser *p) { return parser_binary(p, 1); }
 
 expr *parser_sum(parser *p) { return parser_binary(p, 5); }
 
@@ -225,7 +223,8 @@ static bool parser_may_follow(const parser *p, char c) {
 }
 
 expr *parser_named_expr(parser *p) {
-    if (!parser_is(p, TK_NAME) || !parser_may_follow(p, ':') || parser_peek(p) != TK_COLON_ASSIGN) return parser_expr(p);
+    if (!parser_is(p, TK_NAME) || !parser_may_follow(p, ':') || parser_peek(p) != TK_COLON_ASSIGN)
+        return parser_expr(p);
     uint32_t begin = p->cur.begin;
     const char *name = p->cur.name;
     if (!parser_advance(p) || !parser_advance(p)) return NULL;
@@ -291,13 +290,9 @@ static expr *parser_list_of(parser *p, expr *(*inner)(parser *)) {
     return p->status == CTSC_OK ? e : NULL;
 }
 
-expr *parser_expr_list(parser *p) {
-    return parser_list_of(p, parser_expr);
-}
+expr *parser_expr_list(parser *p) { return parser_list_of(p, parser_expr); }
 
-expr *parser_target_list(parser *p) {
-    return parser_list_of(p, parser_operand);
-}
+expr *parser_target_list(parser *p) { return parser_list_of(p, parser_operand); }
 
 /* ---- unary, power ---------------------------------------------------------------------------- */
 
@@ -373,7 +368,8 @@ static bool parser_keyword_argument(parser *p, expr *call) {
     if (!k.value) return false;
     k.range = parser_range(p, k.range.begin);
     for (size_t i = 0; k.name && i < call->kwargs.len && i < PARSE_MAX_DEPTH; i++)
-        if (call->kwargs.data[i].name == k.name) return parser_error_at(p, k.range, "keyword argument repeated: %s", k.name);
+        if (call->kwargs.data[i].name == k.name)
+            return parser_error_at(p, k.range, "keyword argument repeated: %s", k.name);
     (void)avec_push(p->a, &call->kwargs, k);
     return true;
 }
@@ -558,7 +554,8 @@ static bool parser_brace_item(parser *p, expr *e, uint32_t begin, expr **compreh
     expr *item = key;
     if (pair && (!parser_advance(p) || !(item = parser_expr(p)))) return false;
     if (parser_is(p, TK_FOR) && e->items.len == 0) {
-        *comprehension = parser_comprehension(p, pair ? E_DICT_COMP : E_SET_COMP, pair ? key : NULL, item, begin);
+        *comprehension = parser_comprehension(p, pair ? E_DICT_COMP : E_SET_COMP, pair ? key : NULL,
+                                              item, begin);
         return *comprehension != NULL;
     }
     return (!pair || parser_push(p, &e->keys, key)) && parser_push(p, &e->items, item);

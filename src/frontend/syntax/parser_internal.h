@@ -34,9 +34,7 @@ bool parser_error_at(parser *p, source_range r, const char *fmt, ...)
     __attribute__((format(printf, 3, 4))); /* always false */
 /* "expected ':' after the condition, but found end of line" */
 bool parser_expect(parser *p, token_kind k, const char *after);
-static inline bool parser_is(const parser *p, token_kind k) {
-    return p->cur.kind == k;
-}
+static inline bool parser_is(const parser *p, token_kind k) { return p->cur.kind == k; }
 /* Takes the token if it is a k. A lexical error behind it shows at the next step, through status.
  */
 static inline bool parser_accept(parser *p, token_kind k) {
@@ -49,9 +47,7 @@ static inline source_range parser_here(const parser *p) {
     return (source_range){p->src, p->cur.begin, p->cur.end};
 }
 bool parser_enter(parser *p); /* one level deeper; false: too deep */
-static inline void parser_leave(parser *p) {
-    p->depth--;
-}
+static inline void parser_leave(parser *p) { p->depth--; }
 /* The token after cur. */
 token_kind parser_peek(parser *p);
 

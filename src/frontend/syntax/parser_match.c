@@ -8,8 +8,8 @@
  *         case _: C                        B
  *                                      else: C
  *
- * A subject that is no name is assigned to one that no program can write. A subject a, b against patterns of two parts is
- * compared part by part, so that the parts keep their types.
+ * A subject that is no name is assigned to one that no program can write. A subject a, b against
+ * patterns of two parts is compared part by part, so that the parts keep their types.
  * Tests: tests/lang/match.py, tests/lang/errors_match.py, tests/unit/test_parser.c
  */
 #include "frontend/syntax/parser_internal.h"
@@ -18,7 +18,7 @@
 
 static expr *match_pattern(parser *p, expr *subject);
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static expr *match_node(parser *p, expr_kind k, source_range r) {
     expr *x = parser_node(p, k, r.begin);
@@ -67,7 +67,8 @@ static expr *match_capture(parser *p, source_range r, const char *name, expr *a)
 
 static expr *match_call(parser *p, source_range r, const char *fn, expr *first, expr *second) {
     expr *x = match_node(p, E_CALL, r);
-    if (!x || !first || !(x->a = match_name(p, r, fn)) || !avec_push(p->a, &x->items, first)) return NULL;
+    if (!x || !first || !(x->a = match_name(p, r, fn)) || !avec_push(p->a, &x->items, first))
+        return NULL;
     return !second || avec_push(p->a, &x->items, second) ? x : NULL;
 }
 
@@ -79,7 +80,8 @@ static expr *match_element(parser *p, source_range r, expr *subject, expr *index
     return avec_push(p->a, &x->items, index) ? x : NULL;
 }
 
-static expr *match_shape(parser *p, source_range r, expr *subject, const char *what, size_t n, bool more) {
+static expr *match_shape(parser *p, source_range r, expr *subject, const char *what, size_t n,
+                         bool more) {
     expr *x = match_node(p, E_SHAPE, r);
     if (!x) return NULL;
     x->a = subject;
@@ -89,7 +91,7 @@ static expr *match_shape(parser *p, source_range r, expr *subject, const char *w
     return x;
 }
 
-/* ---- sequences --------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* The rest between `before` and `after` elements: list(subject[before:-after]). */
 static expr *match_rest(parser *p, source_range r, expr *subject, size_t before, size_t after) {
@@ -99,8 +101,8 @@ static expr *match_rest(parser *p, source_range r, expr *subject, size_t before,
     return match_call(p, r, "list", match_element(p, r, subject, slice), NULL);
 }
 
-/* A pattern of a sequence whose tokens have been passed: patterns behind a star count from the end, which is known only when
- * all have been read, so the parts are read twice. */
+/* A pattern of a sequence whose tokens have been passed: patterns behind a star count from the end,
+ * which is known only when all have been read, so the parts are read twice. */
 typedef struct match_parts { size_t n, star; bool starred; } match_parts;
 
 /* Where the part that begins here ends: its "," or what closes the sequence. */
@@ -122,7 +124,9 @@ static bool match_count(parser *p, token_kind close, match_parts *out) {
     *out = (match_parts){0};
     while (!parser_is(&ahead, close) && !parser_is(&ahead, TK_IF) && !parser_is(&ahead, TK_COLON)) {
         if (parser_is(&ahead, TK_STAR)) {
-            if (out->starred) return parser_error_at(p, parser_here(&ahead), "multiple starred expressions in sequence pattern");
+            if (out->starred)
+                return parser_error_at(p, parser_here(&ahead),
+                                       "multiple starred expressions in sequence pattern");
             out->starred = true;
             out->star = out->n;
         }
@@ -135,7 +139,8 @@ static bool match_count(parser *p, token_kind close, match_parts *out) {
 }
 
 /* One part: of a subject that is a display, its own; else subject[i]. */
-static expr *match_part(parser *p, expr *subject, const match_parts *parts, size_t i, bool by_part) {
+static expr *match_part(parser *p, expr *subject, const match_parts *parts, size_t i,
+                        bool by_part) {
     source_range r = parser_here(p);
     if (parser_accept(p, TK_STAR)) {
         const char *name = p->cur.name;
@@ -155,7 +160,9 @@ static expr *match_sequence(parser *p, expr *subject, token_kind close) {
     match_parts parts;
     if (!match_count(p, close, &parts)) return NULL;
     bool by_part = subject->kind == E_TUPLE && !parts.starred && parts.n == subject->items.len;
-    expr *all = by_part ? match_always(p, r) : match_shape(p, r, subject, "sequence", parts.n - parts.starred, parts.starred);
+    expr *all = by_part ? match_always(p, r)
+                        : match_shape(p, r, subject, "sequence", parts.n - parts.starred,
+                                      parts.starred);
     for (size_t i = 0; all && i < parts.n; i++) {
         all = match_and(p, all, match_part(p, subject, &parts, i, by_part));
         if (all && i + 1 < parts.n && !parser_expect(p, TK_COMMA, "the pattern")) return NULL;
@@ -164,14 +171,15 @@ static expr *match_sequence(parser *p, expr *subject, token_kind close) {
     return p->status == CTSC_OK ? all : NULL;
 }
 
-/* ---- mappings, classes ------------------------------------------------------------------------- */
+/* ---- mappings, classes ----------------------------------------------------------------------- */
 
 static expr *match_mapping(parser *p, expr *subject) {
     expr *all = match_shape(p, parser_here(p), subject, "mapping", 0, true);
     parser_advance(p);
     while (all && !parser_is(p, TK_RBRACE)) {
         source_range r = parser_here(p);
-        if (parser_is(p, TK_POW)) return parser_error_at(p, r, "patterns with ** are not supported"), NULL;
+        if (parser_is(p, TK_POW))
+            return parser_error_at(p, r, "patterns with ** are not supported"), NULL;
         expr *key = parser_operand(p);
         if (!key || !parser_expect(p, TK_COLON, "the key")) return NULL;
         all = match_and(p, all, match_two(p, E_COMPARE, O_IN, key, subject));
@@ -182,7 +190,8 @@ static expr *match_mapping(parser *p, expr *subject) {
 }
 
 /* subject.name, or its i-th positional field */
-static expr *match_member(parser *p, source_range r, expr *subject, expr *cls, const char *name, int64_t i) {
+static expr *match_member(parser *p, source_range r, expr *subject, expr *cls, const char *name,
+                          int64_t i) {
     expr *x = match_node(p, name ? E_ATTR : E_FIELD, r);
     if (!x) return NULL;
     x->a = subject;
@@ -213,7 +222,7 @@ static expr *match_class(parser *p, expr *subject, expr *cls) {
     return all && parser_expect(p, TK_RPAREN, "the pattern") ? all : NULL;
 }
 
-/* ---- patterns ------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 /* name, a.b, or Class(...) */
 static expr *match_named(parser *p, expr *subject) {
@@ -226,12 +235,14 @@ static expr *match_named(parser *p, expr *subject) {
     while (x && parser_accept(p, TK_DOT)) {
         expr *a = x;
         name = p->cur.name;
-        if (!parser_expect(p, TK_NAME, "'.'") || !(x = parser_node(p, E_ATTR, r.begin))) return NULL;
+        if (!parser_expect(p, TK_NAME, "'.'") || !(x = parser_node(p, E_ATTR, r.begin)))
+            return NULL;
         x->a = a;
         x->name = name;
     }
     if (!x) return NULL;
-    return parser_accept(p, TK_LPAREN) ? match_class(p, subject, x) : match_two(p, E_COMPARE, O_EQ, subject, x);
+    return parser_accept(p, TK_LPAREN) ? match_class(p, subject, x)
+                                       : match_two(p, E_COMPARE, O_EQ, subject, x);
 }
 
 static expr *match_bracketed(parser *p, expr *subject) {
@@ -259,18 +270,23 @@ static expr *match_closed(parser *p, expr *subject) {
     case TK_FLOAT:
     case TK_MINUS:
     case TK_STRING: return match_two(p, E_COMPARE, O_EQ, subject, parser_sum(p));
-    default: return parser_error_at(p, parser_here(p), "expected a pattern, but found %s", token_text(p->cur.kind)), NULL;
+    default:
+        return parser_error_at(p, parser_here(p), "expected a pattern, but found %s",
+                               token_text(p->cur.kind)),
+               NULL;
     }
 }
 
 /* p | q | r as name */
 static expr *match_alternatives(parser *p, expr *subject) {
     expr *x = match_closed(p, subject);
-    while (x && parser_accept(p, TK_BAR)) x = match_two(p, E_BOOLOP, O_BOOL_OR, x, match_closed(p, subject));
+    while (x && parser_accept(p, TK_BAR))
+        x = match_two(p, E_BOOLOP, O_BOOL_OR, x, match_closed(p, subject));
     if (!x || !parser_accept(p, TK_AS)) return x;
     source_range r = parser_here(p);
     const char *name = p->cur.name;
-    return parser_expect(p, TK_NAME, "'as'") ? match_and(p, x, match_capture(p, r, name, subject)) : NULL;
+    return parser_expect(p, TK_NAME, "'as'") ? match_and(p, x, match_capture(p, r, name, subject))
+                                             : NULL;
 }
 
 static expr *match_pattern(parser *p, expr *subject) {
@@ -285,19 +301,25 @@ static expr *match_open_pattern(parser *p, expr *subject) {
     match_parts parts;
     if (!match_count(p, TK_COLON, &parts)) return NULL;
     parser ahead = *p;
-    bool comma = parts.n > 1 || parts.starred || (match_skip_part(&ahead, TK_COLON) && parser_is(&ahead, TK_COMMA));
+    bool comma = parts.n > 1 || parts.starred ||
+                 (match_skip_part(&ahead, TK_COLON) && parser_is(&ahead, TK_COMMA));
     return comma ? match_sequence(p, subject, TK_COLON) : match_pattern(p, subject);
 }
 
-/* ---- the statement ------------------------------------------------------------------------------- */
+/* ---- the statement --------------------------------------------------------------------------- */
 
-static bool match_at_case(const parser *p) { return parser_is(p, TK_NAME) && !strcmp(p->cur.name, "case"); }
+static bool match_at_case(const parser *p) {
+    return parser_is(p, TK_NAME) && !strcmp(p->cur.name, "case");
+}
 
 /* At a `case`; the cases behind it are its `else`. */
 static bool match_case(parser *p, expr *subject, stmt_list *out) {
     stmt *s = parser_stmt_node(p, S_IF);
-    if (!s || !parser_enter(p) || !parser_advance(p) || !(s->value = match_open_pattern(p, subject))) return false;
-    if (parser_accept(p, TK_IF) && !(s->value = match_and(p, s->value, parser_named_expr(p)))) return false;
+    if (!s || !parser_enter(p) || !parser_advance(p) ||
+        !(s->value = match_open_pattern(p, subject)))
+        return false;
+    if (parser_accept(p, TK_IF) && !(s->value = match_and(p, s->value, parser_named_expr(p))))
+        return false;
     if (!parser_block(p, "the pattern", &s->body)) return false;
     if (match_at_case(p) && !match_case(p, subject, &s->orelse)) return false;
     parser_leave(p);
@@ -310,7 +332,10 @@ static expr *match_subject(parser *p, expr *x, stmt_list *out) {
     if (x->kind == E_TUPLE && x->items.len) {
         expr *parts = match_node(p, E_TUPLE, x->range);
         for (size_t i = 0; parts && i < x->items.len; i++) {
-            if (x->items.data[i]->kind == E_STARRED) return parser_error_at(p, x->items.data[i]->range, "a starred subject is not supported"), NULL;
+            if (x->items.data[i]->kind == E_STARRED)
+                return parser_error_at(p, x->items.data[i]->range,
+                                       "a starred subject is not supported"),
+                       NULL;
             expr *part = match_subject(p, x->items.data[i], out);
             if (!part || !avec_push(p->a, &parts->items, part)) return NULL;
         }
@@ -334,7 +359,8 @@ bool parser_is_match(parser *p) {
         colon = n > 0 && parser_is(&ahead, TK_COLON);
         is = parser_advance(&ahead);
     }
-    is = is && colon && parser_advance(&ahead) && parser_is(&ahead, TK_INDENT) && parser_advance(&ahead) && match_at_case(&ahead);
+    is = is && colon && parser_advance(&ahead) && parser_is(&ahead, TK_INDENT) &&
+         parser_advance(&ahead) && match_at_case(&ahead);
     diag_clear(&unused);
     return is;
 }
@@ -342,10 +368,13 @@ bool parser_is_match(parser *p) {
 bool parser_match(parser *p, stmt_list *out) {
     if (!parser_advance(p)) return false;
     expr *x = parser_expr_list(p), *subject = x ? match_subject(p, x, out) : NULL;
-    if (!subject || !parser_expect(p, TK_COLON, "the subject") || !parser_advance(p) || !parser_enter(p) || !parser_advance(p)) return false;
+    if (!subject || !parser_expect(p, TK_COLON, "the subject") || !parser_advance(p) ||
+        !parser_enter(p) || !parser_advance(p))
+        return false;
     if (!match_case(p, subject, out)) return false;
     parser_leave(p);
     if (!parser_is(p, TK_DEDENT) && !parser_is(p, TK_EOF))
-        return parser_error_at(p, parser_here(p), "expected 'case', but found %s", token_text(p->cur.kind));
+        return parser_error_at(p, parser_here(p), "expected 'case', but found %s",
+                               token_text(p->cur.kind));
     return parser_is(p, TK_EOF) || parser_advance(p);
 }

@@ -2,8 +2,8 @@
 /*
  * suggest.c - "did you mean": the name closest to one that is unknown.
  *
- * Closeness is the number of letters inserted, removed, replaced or swapped with their neighbour, up to a third of the
- * name's length, and one for names of up to four letters.
+ * Closeness is the number of letters inserted, removed, replaced or swapped with their neighbour,
+ * up to a third of the name's length, and one for names of up to four letters.
  * Tests: tests/lang
  */
 #include "frontend/syntax/suggest.h"
@@ -14,9 +14,7 @@
 
 enum { SUGGEST_MAX_LENGTH = 64 };
 
-static int suggest_least(int a, int b) {
-    return a < b ? a : b;
-}
+static int suggest_least(int a, int b) { return a < b ? a : b; }
 
 static int suggest_distance(const char *a, const char *b) {
     int rows[3][SUGGEST_MAX_LENGTH + 1];
@@ -54,8 +52,10 @@ void suggest_try(suggestion *s, const char *candidate) {
 static void suggest_try_operator(void *ctx, const op *o) {
     suggestion *s = ctx;
     const char *name = o->schema->name;
-    bool takes = s->kind < 0 || (o->schema->nargs > 0 && (int)o->schema->args[0].type->kind == s->kind);
-    if (takes && !strncmp(name, "aten::", 6) && (name[6] != '_' || s->wanted[0] == '_')) suggest_try(s, name + 6);
+    bool takes = s->kind < 0 ||
+                 (o->schema->nargs > 0 && (int)o->schema->args[0].type->kind == s->kind);
+    if (takes && !strncmp(name, "aten::", 6) && (name[6] != '_' || s->wanted[0] == '_'))
+        suggest_try(s, name + 6);
 }
 
 void suggest_operators(suggestion *s, int kind) {
@@ -72,7 +72,8 @@ source_range suggest_word(source_range r, const char *word) {
     if (!r.src || !n || r.end > r.src->len || r.end < r.begin + n) return r;
     const char *text = r.src->text;
     for (uint32_t at = r.end - (uint32_t)n; at + 1 > r.begin; at--) {
-        bool whole = !memcmp(text + at, word, n) && (at == 0 || !suggest_is_word(text[at - 1])) && !suggest_is_word(text[at + n]);
+        bool whole = !memcmp(text + at, word, n) && (at == 0 || !suggest_is_word(text[at - 1])) &&
+                     !suggest_is_word(text[at + n]);
         if (whole) return (source_range){r.src, at, at + (uint32_t)n};
         if (at == 0) break;
     }

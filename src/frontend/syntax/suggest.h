@@ -13,9 +13,11 @@ typedef struct suggestion {
 } suggestion;
 
 void suggest_try(suggestion *s, const char *candidate);
-void suggest_operators(suggestion *s, int kind); /* tries the names of aten operators whose first argument is of this kind of type; -1: any */
+/* tries the names of aten operators whose first argument is of this kind of type; -1: any */
+void suggest_operators(suggestion *s, int kind);
 void suggest_note(diag *d, const suggestion *s); /* "did you mean 'relu'?" */
-/* The last place inside r where `word` stands as a word of its own: where a caret belongs; r if there is none. */
+/* The last place inside r where `word` stands as a word of its own: where a caret belongs; r
+ * if there is none. */
 source_range suggest_word(source_range r, const char *word);
 
 #endif

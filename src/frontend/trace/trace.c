@@ -2,9 +2,10 @@
 /*
  * trace.c - records what a program computes, call by call: which value of the graph is what.
  *
- * Method. Handles are looked up first, since they also tell numbers apart; then tensors by identity. When a call gives a list or a
- * tuple of tensors, its elements are unpacked at once, so that each is known by itself; what nobody uses is removed at the end.
- * The modules and classes of the result are made in trace_module.c.
+ * Method. Handles are looked up first, since they also tell numbers apart; then tensors by
+ * identity. When a call gives a list or a tuple of tensors, its elements are unpacked at once, so
+ * that each is known by itself; what nobody uses is removed at the end. The modules and classes of
+ * the result are made in trace_module.c.
  * Tests: tests/unit/test_trace.c
  */
 #include "frontend/trace/trace_internal.h"
@@ -13,7 +14,7 @@
 
 enum { TRACE_MAX_DEPTH = 60 };
 
-/* ---- life -------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* root NULL: a class called class_name is made. */
 static trace *trace_begin(unit *u, diag *d, object *root, const char *class_name, trace_sink sink) {
@@ -64,25 +65,13 @@ void trace_free(trace *t) {
     mem_free(t);
 }
 
-void trace_keep_graph(trace *t) {
-    t->keep_graph = true;
-}
-void trace_keep_results(trace *t) {
-    t->keep_results = true;
-}
+void trace_keep_graph(trace *t) { t->keep_graph = true; }
+void trace_keep_results(trace *t) { t->keep_results = true; }
 
-const graph *trace_graph(const trace *t) {
-    return t->g;
-}
-graph *trace_target(trace *t) {
-    return t->g;
-}
-size_t trace_call_count(const trace *t) {
-    return t->calls.len;
-}
-const trace_call *trace_call_at(const trace *t, size_t i) {
-    return &t->calls.data[i];
-}
+const graph *trace_graph(const trace *t) { return t->g; }
+graph *trace_target(trace *t) { return t->g; }
+size_t trace_call_count(const trace *t) { return t->calls.len; }
+const trace_call *trace_call_at(const trace *t, size_t i) { return &t->calls.data[i]; }
 
 void trace_warn(const trace *t, const char *fmt, ...) {
     if (!t->sink.warn) return;
@@ -95,7 +84,8 @@ void trace_warn(const trace *t, const char *fmt, ...) {
     sb_free(&sb);
 }
 
-/* A reference kept until the end: what is known by its address must not go and come back as something else. */
+/* A reference kept until the end: what is known by its address must not go and come back
+ * as something else. */
 static bool trace_hold(trace *t, value v) {
     value ref = value_ref(v);
     if (vec_push(&t->held, ref)) return true;
@@ -105,10 +95,12 @@ static bool trace_hold(trace *t, value v) {
 
 ctsc_status trace_status(const trace *t, diag *d) {
     if (d->status != CTSC_OK) return d->status;
-    return arena_failed(&t->g->arena) || arena_failed(&t->arena) || arena_failed(&t->unit->arena) ? diag_no_memory(d) : CTSC_OK;
+    return arena_failed(&t->g->arena) || arena_failed(&t->arena) || arena_failed(&t->unit->arena)
+               ? diag_no_memory(d)
+               : CTSC_OK;
 }
 
-/* ---- what is known ------------------------------------------------------------------------------------------ */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 static ir_value *trace_node1(trace *t, node *n, type *ty) {
     graph_insert(t->g, n);
@@ -126,7 +118,9 @@ static bool trace_learn_dict(trace *t, const dict *dict, ir_value *ir, int depth
         const dict_entry *e = &dict->entries[i];
         if (e->key.tag == V_UNINIT) continue;
         ir_value *in[] = {ir, graph_constant_take(t->g, value_ref(e->key), TYPE_STR)};
-        ok = in[1] && trace_learn(t, e->val, trace_node1(t, node_new_op(t->g, get, 2, in), ir->type->elems[1]), depth + 1);
+        ok = in[1] && trace_learn(t, e->val,
+                                  trace_node1(t, node_new_op(t->g, get, 2, in), ir->type->elems[1]),
+                                  depth + 1);
     }
     return ok;
 }
@@ -134,10 +128,12 @@ static bool trace_learn_dict(trace *t, const dict *dict, ir_value *ir, int depth
 /* Tensors in v, which the graph calls ir, are known by themselves. */
 static bool trace_learn(trace *t, value v, ir_value *ir, int depth) {
     if (v.tag == V_TENSOR) return ptrmap_put(&t->tensors, v.u.tensor, ir) && trace_hold(t, v);
-    if (v.tag == V_DICT && ir->type->kind == T_DICT && ir->type->elems[0]->kind == T_STR && depth <= TRACE_MAX_DEPTH)
+    if (v.tag == V_DICT && ir->type->kind == T_DICT && ir->type->elems[0]->kind == T_STR &&
+        depth <= TRACE_MAX_DEPTH)
         return trace_learn_dict(t, v.u.dict, ir, depth);
     bool tensors = v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && ir->type->kind == T_LIST;
-    bool items = v.tag == V_TUPLE && ir->type->kind == T_TUPLE && (size_t)ir->type->nelems == v.u.tuple->len;
+    bool items = v.tag == V_TUPLE && ir->type->kind == T_TUPLE &&
+                 (size_t)ir->type->nelems == v.u.tuple->len;
     size_t n = tensors ? v.u.list->len : items ? v.u.tuple->len : 0;
     if (!n || depth > TRACE_MAX_DEPTH) return true;
     node *unpack = node_new(t->g, tensors ? N_LIST_UNPACK : N_TUPLE_UNPACK, 1, &ir, 0);
@@ -166,11 +162,16 @@ bool trace_follows(const trace *t, trace_operand x) {
 }
 
 bool trace_knows(const trace *t, trace_operand x) {
-    if (x.handle && (ptrmap_get(&t->handles, x.handle) || ptrmap_get(&t->attribute_handles, x.handle))) return true;
-    if (x.v.tag == V_TENSOR) return ptrmap_get(&t->tensors, x.v.u.tensor) || ptrmap_get(&t->attribute_tensors, x.v.u.tensor);
+    if (x.handle &&
+        (ptrmap_get(&t->handles, x.handle) || ptrmap_get(&t->attribute_handles, x.handle)))
+        return true;
+    if (x.v.tag == V_TENSOR)
+        return ptrmap_get(&t->tensors, x.v.u.tensor) ||
+               ptrmap_get(&t->attribute_tensors, x.v.u.tensor);
     if (x.v.tag == V_LIST && x.v.u.list->kind == LIST_TENSOR) {
         for (size_t i = 0; i < x.v.u.list->len; i++)
-            if (trace_knows(t, (trace_operand){NULL, value_tensor_take(x.v.u.list->u.tensors[i])})) return true;
+            if (trace_knows(t, (trace_operand){NULL, value_tensor_take(x.v.u.list->u.tensors[i])}))
+                return true;
     }
     if (x.v.tag == V_TUPLE)
         for (size_t i = 0; i < x.v.u.tuple->len; i++)
@@ -178,16 +179,20 @@ bool trace_knows(const trace *t, trace_operand x) {
     return false;
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static ir_value *trace_tensor_constant(trace *t, diag *d, value v, const char *where) {
     ir_value *known = ptrmap_get(&t->constants, v.u.tensor);
     if (known) return known;
     strbuf sb = STRBUF_INIT;
     const tensor *x = v.u.tensor;
-    for (int i = 0; i < x->ndim; i++) sb_printf(&sb, "%s%lld", i ? ", " : "", (long long)x->sizes[i]);
-    trace_warn(t, "%s: a tensor that is no input, no parameter and no result of a recorded call becomes a constant of the trace "
-                  "(%s, sizes [%s])", where, dtype_table[x->dtype].ir_name, sb_str(&sb));
+    for (int i = 0; i < x->ndim; i++)
+        sb_printf(&sb, "%s%lld", i ? ", " : "", (long long)x->sizes[i]);
+    trace_warn(t,
+               "%s: a tensor that is no input, no parameter and no result of a recorded call "
+               "becomes a constant of the trace "
+               "(%s, sizes [%s])",
+               where, dtype_table[x->dtype].ir_name, sb_str(&sb));
     sb_free(&sb);
     tensor *copy = NULL;
     if (tensor_clone(d, v.u.tensor, &copy) != CTSC_OK) return NULL;
@@ -197,21 +202,27 @@ static ir_value *trace_tensor_constant(trace *t, diag *d, value v, const char *w
     return c;
 }
 
-static ir_value *trace_resolve(trace *t, diag *d, trace_operand x, type *want, const char *where, int depth);
+static ir_value *trace_resolve(trace *t, diag *d, trace_operand x, type *want, const char *where,
+                               int depth);
 
 static value trace_element(value v, size_t i) {
     return v.tag == V_LIST ? list_get(v.u.list, i) : value_ref(v.u.tuple->items[i]);
 }
 
 /* A list or tuple whose items are looked up one by one. */
-static ir_value *trace_sequence(trace *t, diag *d, value v, type *want, const char *where, int depth) {
+static ir_value *trace_sequence(trace *t, diag *d, value v, type *want, const char *where,
+                                int depth) {
     size_t n = v.tag == V_LIST ? v.u.list->len : v.u.tuple->len;
-    type *ty = want && want->kind == (v.tag == V_LIST ? T_LIST : T_TUPLE) ? want : type_without_details(type_of_value(v));
+    type *ty = want && want->kind == (v.tag == V_LIST ? T_LIST : T_TUPLE)
+                   ? want
+                   : type_without_details(type_of_value(v));
     if (v.tag == V_TUPLE && ((size_t)ty->nelems != n || ty->kind != T_TUPLE)) ty = type_of_value(v);
     node *made = node_new(t->g, v.tag == V_LIST ? N_LIST_CONSTRUCT : N_TUPLE_CONSTRUCT, 0, NULL, 1);
     for (size_t i = 0; i < n; i++) {
         value item = trace_element(v, i);
-        ir_value *ir = trace_resolve(t, d, (trace_operand){NULL, item}, v.tag == V_LIST ? type_elem(ty) : ty->elems[i], where, depth + 1);
+        ir_value *ir = trace_resolve(t, d, (trace_operand){NULL, item},
+                                     v.tag == V_LIST ? type_elem(ty) : ty->elems[i], where,
+                                     depth + 1);
         value_unref(item);
         if (!ir || trace_status(t, d) != CTSC_OK) return NULL;
         node_add_input(made, ir);
@@ -225,8 +236,11 @@ static ir_value *trace_dict(trace *t, diag *d, value v, type *want, const char *
     for (size_t i = 0; i < v.u.dict->used; i++) {
         const dict_entry *e = &v.u.dict->entries[i];
         if (e->key.tag == V_UNINIT) continue;
-        ir_value *key = trace_resolve(t, d, (trace_operand){NULL, e->key}, ty->elems[0], where, depth + 1);
-        ir_value *val = key ? trace_resolve(t, d, (trace_operand){NULL, e->val}, ty->elems[1], where, depth + 1) : NULL;
+        ir_value *key = trace_resolve(t, d, (trace_operand){NULL, e->key}, ty->elems[0], where,
+                                      depth + 1);
+        ir_value *val = key ? trace_resolve(t, d, (trace_operand){NULL, e->val}, ty->elems[1],
+                                            where, depth + 1)
+                            : NULL;
         if (!val) return NULL;
         node_add_input(made, key);
         node_add_input(made, val);
@@ -234,32 +248,44 @@ static ir_value *trace_dict(trace *t, diag *d, value v, type *want, const char *
     return trace_node1(t, made, ty);
 }
 
-static ir_value *trace_constant(trace *t, diag *d, value v, type *want, const char *where, int depth) {
+static ir_value *trace_constant(trace *t, diag *d, value v, type *want, const char *where,
+                                int depth) {
     if (want && want->kind == T_OPTIONAL && v.tag != V_NONE) want = type_elem(want);
-    if (depth > TRACE_MAX_DEPTH) return diag_fail(d, CTSC_LIMIT, "%s: a value nests too deeply", where), NULL;
+    if (depth > TRACE_MAX_DEPTH)
+        return diag_fail(d, CTSC_LIMIT, "%s: a value nests too deeply", where), NULL;
     switch (v.tag) {
     case V_TENSOR: return trace_tensor_constant(t, d, v, where);
-    case V_LIST: case V_TUPLE: return trace_sequence(t, d, v, want, where, depth);
+    case V_LIST:
+    case V_TUPLE: return trace_sequence(t, d, v, want, where, depth);
     case V_DICT: return trace_dict(t, d, v, want, where, depth);
     case V_NONE: return graph_constant_none(t->g);
-    case V_BOOL: case V_INT: case V_FLOAT: case V_COMPLEX: case V_STR: case V_DEVICE: {
+    case V_BOOL:
+    case V_INT:
+    case V_FLOAT:
+    case V_COMPLEX:
+    case V_STR:
+    case V_DEVICE: {
         ir_value *c = graph_constant_take(t->g, value_ref(v), NULL);
         return c ? c : (diag_no_memory(d), NULL);
     }
     default: {
         strbuf sb = STRBUF_INIT;
         type_print_python(type_of_value(v), &sb);
-        diag_fail(d, CTSC_UNSUPPORTED, "%s: a value of type %s cannot be a constant of a trace", where, sb_str(&sb));
+        diag_fail(d, CTSC_UNSUPPORTED, "%s: a value of type %s cannot be a constant of a trace",
+                  where, sb_str(&sb));
         sb_free(&sb);
         return NULL;
     }
     }
 }
 
-/* The graph's value for an operand. want: the type that is asked for, which decides between types of lists; NULL: any. */
-static ir_value *trace_resolve(trace *t, diag *d, trace_operand x, type *want, const char *where, int depth) {
+/* The graph's value for an operand. want: the type that is asked for, which decides between types
+ * of lists; NULL: any. */
+static ir_value *trace_resolve(trace *t, diag *d, trace_operand x, type *want, const char *where,
+                               int depth) {
     ir_value *v = x.handle ? ptrmap_get(&t->handles, x.handle) : NULL;
-    bool other_list = v && want && v->type->kind == T_LIST && want->kind == T_LIST && v->type != want && x.v.tag == V_LIST;
+    bool other_list = v && want && v->type->kind == T_LIST && want->kind == T_LIST &&
+                      v->type != want && x.v.tag == V_LIST;
     if (v && !other_list) return v;
     if (!v && x.handle) v = trace_attribute_of(t, d, x);
     if (!v && x.v.tag == V_TENSOR) v = ptrmap_get(&t->tensors, x.v.u.tensor);
@@ -268,19 +294,22 @@ static ir_value *trace_resolve(trace *t, diag *d, trace_operand x, type *want, c
     return trace_constant(t, d, x.v, want, where, depth);
 }
 
-/* ---- recording ------------------------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 bool trace_name_fits(const char *name, size_t n, bool number) {
     static const char *const keywords[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
-        "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try",
-        "while", "with", "yield"};
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
     bool ok = n && (number || !(name[0] >= '0' && name[0] <= '9'));
     for (size_t i = 0; i < n; i++) {
         char c = name[i];
-        ok = ok && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
+        ok = ok && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_');
     }
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords && ok; i++) ok = strlen(keywords[i]) != n || memcmp(keywords[i], name, n);
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords && ok; i++)
+        ok = strlen(keywords[i]) != n || memcmp(keywords[i], name, n);
     return ok;
 }
 
@@ -288,7 +317,8 @@ static ctsc_status trace_check_name(const trace *t, diag *d, const char *name) {
     if (!trace_name_fits(name, strlen(name), false) || !strcmp(name, "self"))
         return diag_fail(d, CTSC_USAGE, "'%s' cannot be the name of an input", name);
     for (size_t i = 0; i < t->inputs.len; i++)
-        if (!strcmp(t->inputs.data[i], name)) return diag_fail(d, CTSC_USAGE, "there are two inputs called '%s'", name);
+        if (!strcmp(t->inputs.data[i], name))
+            return diag_fail(d, CTSC_USAGE, "there are two inputs called '%s'", name);
     return CTSC_OK;
 }
 
@@ -297,7 +327,8 @@ ctsc_status trace_input(trace *t, diag *d, const char *name, trace_operand x) {
     if (s != CTSC_OK) return s;
     type *ty = type_without_details(type_of_value(x.v));
     if (ty->of_class || ty->kind == T_ANY)
-        return diag_fail(d, CTSC_UNSUPPORTED, "input '%s': objects cannot be inputs of a trace", name);
+        return diag_fail(d, CTSC_UNSUPPORTED, "input '%s': objects cannot be inputs of a trace",
+                         name);
     const char *own = arena_strdup(&t->arena, name);
     ir_value *p = block_add_param(t->g->root, ty);
     value_set_name(p, name);
@@ -307,7 +338,8 @@ ctsc_status trace_input(trace *t, diag *d, const char *name, trace_operand x) {
 }
 
 static bool trace_keeps(const trace *t, value v) {
-    return t->keep_results && (v.tag == V_TENSOR || v.tag == V_LIST || v.tag == V_TUPLE || v.tag < V_COMPLEX);
+    return t->keep_results &&
+           (v.tag == V_TENSOR || v.tag == V_LIST || v.tag == V_TUPLE || v.tag < V_COMPLEX);
 }
 
 /* What v is now: tensors are written in place later. */
@@ -340,13 +372,15 @@ static ctsc_status trace_note_call(trace *t, diag *d, const char *op, ir_value *
     return diag_no_memory(d);
 }
 
-ctsc_status trace_arguments(trace *t, diag *d, const char *op, const graph *g, size_t n, const trace_operand *args, ir_value **in) {
+ctsc_status trace_arguments(trace *t, diag *d, const char *op, const graph *g, size_t n,
+                            const trace_operand *args, ir_value **in) {
     for (size_t i = 0; i < n && trace_status(t, d) == CTSC_OK; i++)
         in[i] = trace_resolve(t, d, args[i], g->root->params.data[i]->type, op, 0);
     return trace_status(t, d);
 }
 
-ctsc_status trace_record(trace *t, diag *d, const char *op, const graph *g, ir_value *const *in, trace_operand result) {
+ctsc_status trace_record(trace *t, diag *d, const char *op, const graph *g, ir_value *const *in,
+                         trace_operand result) {
     ir_value *out = NULL;
     graph_inline(t->g, t->g->root, NULL, g, in, &out);
     ctsc_status s = trace_status(t, d);
@@ -360,20 +394,27 @@ ir_value *trace_value(trace *t, diag *d, trace_operand x, type *want, const char
     return trace_resolve(t, d, x, want, op, 0);
 }
 
-ctsc_status trace_record_node(trace *t, diag *d, const char *op, const node *n, const trace_operand *results) {
+ctsc_status trace_record_node(trace *t, diag *d, const char *op, const node *n,
+                              const trace_operand *results) {
     for (size_t i = 0; i < n->outputs.len; i++) trace_bind(t, results[i], n->outputs.data[i]);
     ctsc_status s = trace_status(t, d);
-    return s == CTSC_OK && n->outputs.len ? trace_note_call(t, d, op, n->outputs.data[0], results[0].v) : s;
+    return s == CTSC_OK && n->outputs.len
+               ? trace_note_call(t, d, op, n->outputs.data[0], results[0].v)
+               : s;
 }
 
-ctsc_status trace_container(trace *t, diag *d, trace_operand container, size_t n, const trace_operand *items) {
+ctsc_status trace_container(trace *t, diag *d, trace_operand container, size_t n,
+                            const trace_operand *items) {
     bool known = false;
     for (size_t i = 0; i < n; i++) known |= trace_knows(t, items[i]);
     if (!known) return CTSC_OK;
     type *ty = type_without_details(type_of_value(container.v));
-    node *made = node_new(t->g, container.v.tag == V_LIST ? N_LIST_CONSTRUCT : N_TUPLE_CONSTRUCT, 0, NULL, 1);
+    node *made = node_new(t->g, container.v.tag == V_LIST ? N_LIST_CONSTRUCT : N_TUPLE_CONSTRUCT, 0,
+                          NULL, 1);
     for (size_t i = 0; i < n; i++) {
-        ir_value *v = trace_resolve(t, d, items[i], container.v.tag == V_LIST ? type_elem(ty) : ty->elems[i], "an item of a container", 0);
+        ir_value *v = trace_resolve(t, d, items[i],
+                                    container.v.tag == V_LIST ? type_elem(ty) : ty->elems[i],
+                                    "an item of a container", 0);
         if (!v) return d->status;
         node_add_input(made, v);
     }
@@ -393,15 +434,17 @@ ctsc_status trace_item(trace *t, diag *d, trace_operand container, size_t i, tra
         if (!o) return diag_fail(d, CTSC_INTERNAL, "no operator takes items of lists");
         out = trace_node1(t, node_new_op(t->g, o, 2, in), type_elem(c->type));
     }
-    if (item.v.tag == V_TENSOR && ptrmap_get(&t->tensors, item.v.u.tensor)) trace_bind_handle(t, item.handle, out);
+    if (item.v.tag == V_TENSOR && ptrmap_get(&t->tensors, item.v.u.tensor))
+        trace_bind_handle(t, item.handle, out);
     else trace_bind(t, item, out);
     return trace_status(t, d);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 ctsc_status trace_return(trace *t, diag *d, trace_operand result) {
-    if (!trace_knows(t, result)) trace_warn(t, "the result was not computed from an input or a parameter: it is a constant");
+    if (!trace_knows(t, result))
+        trace_warn(t, "the result was not computed from an input or a parameter: it is a constant");
     ir_value *v = trace_resolve(t, d, result, NULL, "the result", 0);
     if (!v) return d->status;
     block_add_return(t->g->root, v);

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_internal.h - what trace.c (values) and trace_module.c (attributes, classes, the finished module) share.
+ * trace_internal.h - what trace.c (values) and trace_module.c (attributes, classes, the
+ * finished module) share.
  */
 #ifndef CTSC_FRONTEND_TRACE_TRACE_INTERNAL_H
 #define CTSC_FRONTEND_TRACE_TRACE_INTERNAL_H
 
 #include "frontend/trace/trace.h"
 
-/* A module of the result: the root, or what a dotted name lies in. Its slots are parallel to its class's attributes. */
+/* A module of the result: the root, or what a dotted name lies in. Its slots are parallel to its
+ * class's attributes. */
 typedef struct trace_module {
     const char *path; /* "layer1.0"; "" of the root; NULL in a given root */
     type *cls;
-    ir_value *ir;     /* NULL: not read so far */
-    struct trace_module *outer; /* in a given root: which module it lies in, ... */
-    const char *name;           /* ... and as what */
-    VEC(value) slots; /* references; V_UNINIT where a submodule goes */
+    ir_value *ir;                    /* NULL: not read so far */
+    struct trace_module *outer;      /* in a given root: which module it lies in, ... */
+    const char *name;                /* ... and as what */
+    VEC(value) slots;                /* references; V_UNINIT where a submodule goes */
     VEC(struct trace_module *) subs; /* parallel to slots; NULL: a value */
 } trace_module;
 
@@ -22,8 +24,8 @@ typedef struct trace_module {
 typedef struct trace_declared {
     const char *name; /* the last one given before the first use */
     trace_role role;
-    value v;      /* a reference */
-    ir_value *ir; /* NULL: not used so far */
+    value v;          /* a reference */
+    ir_value *ir;     /* NULL: not used so far */
     trace_module *in; /* of a given root: the module that has it; else NULL */
 } trace_declared;
 
@@ -37,12 +39,12 @@ struct trace {
     trace_module root;
     VEC(trace_module *) modules; /* all but the root; in the arena */
     ir_value *self;
-    node *anchor;      /* attributes are read before it, everything else comes behind it */
-    object *given;     /* the root's object, a reference; NULL: the trace makes it */
-    ptrmap objects;    /* object in it -> trace_module */
-    ptrmap handles;    /* handle -> ir_value */
-    ptrmap tensors;    /* tensor -> ir_value */
-    ptrmap constants;  /* tensor -> ir_value: those that became constants */
+    node *anchor;     /* attributes are read before it, everything else comes behind it */
+    object *given;    /* the root's object, a reference; NULL: the trace makes it */
+    ptrmap objects;   /* object in it -> trace_module */
+    ptrmap handles;   /* handle -> ir_value */
+    ptrmap tensors;   /* tensor -> ir_value */
+    ptrmap constants; /* tensor -> ir_value: those that became constants */
     VEC(value) held;
     VEC(const char *) inputs;
     VEC(trace_call) calls;
@@ -63,7 +65,8 @@ bool trace_name_fits(const char *name, size_t n, bool number);
 bool trace_begin_modules(trace *t, diag *d, const char *class_name);
 bool trace_begin_given(trace *t, diag *d, object *root);
 void trace_free_modules(trace *t);
-/* The value of a declared operand, read from the module where it first is; NULL with d clear: it is none. */
+/* The value of a declared operand, read from the module where it first is; NULL with d
+ * clear: it is none. */
 ir_value *trace_attribute_of(trace *t, diag *d, trace_operand x);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { MODULE_MAX_NESTING = 64 };
 
-/* ---- classes --------------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 /* A class name that is free in the unit: __torch__.Net, __torch__.___torch_mangle_0.Net, ... */
 static type *module_class(trace *t, const char *name) {
@@ -46,10 +46,12 @@ static bool module_adopt(trace *t, trace_module *m, object *o, int depth) {
     for (size_t i = 0; i < o->nslots && ok; i++) {
         const attribute *a = &o->cls->cls->attributes.data[i];
         value v = o->slots[i];
-        if (v.tag == V_OBJECT && v.u.object->cls->cls->is_module && !ptrmap_get(&t->objects, v.u.object)) {
+        if (v.tag == V_OBJECT && v.u.object->cls->cls->is_module &&
+            !ptrmap_get(&t->objects, v.u.object)) {
             trace_module *sub = arena_new(&t->arena, trace_module);
             *sub = (trace_module){.outer = m, .name = a->name};
-            ok = !arena_failed(&t->arena) && vec_push(&t->modules, sub) && module_adopt(t, sub, v.u.object, depth + 1);
+            ok = !arena_failed(&t->arena) && vec_push(&t->modules, sub) &&
+                 module_adopt(t, sub, v.u.object, depth + 1);
         } else if (v.tag == V_TENSOR && !ptrmap_get(&t->attribute_tensors, v.u.tensor)) {
             trace_declared *known = arena_new(&t->arena, trace_declared);
             *known = (trace_declared){.name = a->name, .v = v, .in = m};
@@ -76,7 +78,8 @@ void trace_free_modules(trace *t) {
     module_free_slots(&t->root);
     for (size_t i = 0; i < t->modules.len; i++) module_free_slots(t->modules.data[i]);
     for (size_t i = 0; i < t->declared.len; i++) value_unref(t->declared.data[i]->v);
-    for (size_t i = 0; i < t->scripts.len; i++) value_unref((value){.tag = V_OBJECT, .u.object = t->scripts.data[i].o});
+    for (size_t i = 0; i < t->scripts.len; i++)
+        value_unref((value){.tag = V_OBJECT, .u.object = t->scripts.data[i].o});
     if (t->given) value_unref(value_object_take(t->given));
     vec_free(&t->modules);
     vec_free(&t->declared);
@@ -87,8 +90,12 @@ void trace_free_modules(trace *t) {
 }
 
 /* Adds a slot; takes v. */
-static bool module_add(trace *t, trace_module *m, const char *name, type *ty, int role, value v, trace_module *sub) {
-    attribute a = {.name = intern(&t->unit->names, name), .type = ty, .is_parameter = role == TRACE_PARAMETER, .is_buffer = role == TRACE_BUFFER};
+static bool module_add(trace *t, trace_module *m, const char *name, type *ty, int role, value v,
+                       trace_module *sub) {
+    attribute a = {.name = intern(&t->unit->names, name),
+                   .type = ty,
+                   .is_parameter = role == TRACE_PARAMETER,
+                   .is_buffer = role == TRACE_BUFFER};
     bool room = vec_reserve(&m->subs, m->subs.len + 1) && vec_reserve(&m->slots, m->slots.len + 1);
     if (!room || !avec_push(&t->unit->arena, &m->cls->cls->attributes, a)) {
         value_unref(v);
@@ -115,7 +122,9 @@ static ir_value *module_value(trace *t, trace_module *m) {
     VEC(trace_module *) unread = {0};
     bool ok = true;
     for (; !m->ir && ok; m = m->outer) ok = vec_push(&unread, m);
-    for (size_t i = unread.len; i-- && ok;) unread.data[i]->ir = module_read(t, unread.data[i]->outer->ir, unread.data[i]->name, unread.data[i]->cls);
+    for (size_t i = unread.len; i-- && ok;)
+        unread.data[i]->ir = module_read(t, unread.data[i]->outer->ir, unread.data[i]->name,
+                                         unread.data[i]->cls);
     ir_value *v = !ok ? NULL : unread.len ? unread.data[0]->ir : m->ir;
     vec_free(&unread);
     return v;
@@ -124,7 +133,10 @@ static ir_value *module_value(trace *t, trace_module *m) {
 ir_value *trace_object(trace *t, diag *d, const object *o) {
     trace_module *m = ptrmap_get(&t->objects, o);
     ir_value *v = m ? module_value(t, m) : NULL;
-    if (!m) diag_fail(d, CTSC_UNSUPPORTED, "a scripted module that is called while tracing has to be a part of the module that is traced");
+    if (!m)
+        diag_fail(d, CTSC_UNSUPPORTED,
+                  "a scripted module that is called while tracing has to be a part of the module "
+                  "that is traced");
     else if (!v) diag_no_memory(d);
     return v;
 }
@@ -144,7 +156,8 @@ static ir_value *module_read_tensor(trace *t, diag *d, trace_declared *a) {
 }
 
 /* Module `part` of m, with a class called class_name. NULL without memory. */
-static trace_module *module_new(trace *t, trace_module *m, const char *part, const char *class_name) {
+static trace_module *module_new(trace *t, trace_module *m, const char *part,
+                                const char *class_name) {
     trace_module *sub = arena_new(&t->arena, trace_module);
     type *cls = arena_failed(&t->arena) ? NULL : module_class(t, class_name);
     if (!cls || !vec_push(&t->modules, sub)) return NULL;
@@ -154,7 +167,8 @@ static trace_module *module_new(trace *t, trace_module *m, const char *part, con
     return module_add(t, m, part, cls, -1, value_uninit(), sub) ? sub : NULL;
 }
 
-/* The module that `name`, up to its last dot, lies in, made if need be; *last: what is behind the dot. */
+/* The module that `name`, up to its last dot, lies in, made if need be; *last: what
+ * is behind the dot. */
 static trace_module *module_for(trace *t, diag *d, const char *name, const char **last) {
     trace_module *m = &t->root;
     const char *at = name, *dot;
@@ -163,8 +177,12 @@ static trace_module *module_for(trace *t, diag *d, const char *name, const char 
         if (!part) return diag_no_memory(d), NULL;
         int slot = class_find_attribute(m->cls, part);
         trace_module *sub = slot >= 0 ? m->subs.data[slot] : NULL;
-        if (slot >= 0 && !sub) return diag_fail(d, CTSC_USAGE, "attribute '%s': '%s' is a value, not a module", name, part), NULL;
-        if (depth > MODULE_MAX_NESTING) return diag_fail(d, CTSC_LIMIT, "attribute '%s' lies too deep", name), NULL;
+        if (slot >= 0 && !sub)
+            return diag_fail(d, CTSC_USAGE, "attribute '%s': '%s' is a value, not a module", name,
+                             part),
+                   NULL;
+        if (depth > MODULE_MAX_NESTING)
+            return diag_fail(d, CTSC_LIMIT, "attribute '%s' lies too deep", name), NULL;
         if (!sub) {
             const char *root = strrchr(t->root.cls->cls->name, '.') + 1;
             char *text = arena_printf(&t->arena, "%s_%.*s", root, (int)(dot - name), name);
@@ -179,23 +197,28 @@ static trace_module *module_for(trace *t, diag *d, const char *name, const char 
     return m;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static bool module_name_fits(const char *name) {
     for (const char *at = name, *dot; at; at = dot ? dot + 1 : NULL) {
         dot = strchr(at, '.');
         size_t n = dot ? (size_t)(dot - at) : strlen(at);
-        bool taken = (n == 8 && !memcmp(at, "training", n)) || (n == 7 && !memcmp(at, "forward", n));
+        bool taken = (n == 8 && !memcmp(at, "training", n)) ||
+                     (n == 7 && !memcmp(at, "forward", n));
         if (taken || !trace_name_fits(at, n, true)) return false;
     }
     return strlen(name) < 1000;
 }
 
-static ctsc_status trace_declare(trace *t, diag *d, const char *name, value v, trace_declared **out) {
+static ctsc_status trace_declare(trace *t, diag *d, const char *name, value v,
+                                 trace_declared **out) {
     type *ty = type_of_value(v);
     if (ty->of_class || v.tag == V_NONE)
-        return diag_fail(d, CTSC_UNSUPPORTED, "attribute '%s': only tensors, numbers, strings and containers of them can be attributes of a "
-                                              "trace", name);
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "attribute '%s': only tensors, numbers, strings and containers of them "
+                         "can be attributes of a "
+                         "trace",
+                         name);
     trace_declared *a = arena_new(&t->arena, trace_declared);
     *a = (trace_declared){.v = value_ref(v)};
     if (arena_failed(&t->arena) || !vec_push(&t->declared, a)) {
@@ -209,9 +232,14 @@ static ctsc_status trace_declare(trace *t, diag *d, const char *name, value v, t
 ctsc_status trace_attribute(trace *t, diag *d, const char *name, trace_role role, trace_operand x) {
     bool tensor = x.v.tag == V_TENSOR;
     trace_declared *a = tensor ? ptrmap_get(&t->attribute_tensors, x.v.u.tensor) : NULL;
-    if (!module_name_fits(name)) return diag_fail(d, CTSC_USAGE, "'%s' cannot be the name of an attribute", name);
-    if (tensor && !a && (ptrmap_get(&t->tensors, x.v.u.tensor) || ptrmap_get(&t->constants, x.v.u.tensor)))
-        return diag_fail(d, CTSC_USAGE, "attribute '%s' is an input, was computed by the trace, or has been used as a constant", name);
+    if (!module_name_fits(name))
+        return diag_fail(d, CTSC_USAGE, "'%s' cannot be the name of an attribute", name);
+    if (tensor && !a &&
+        (ptrmap_get(&t->tensors, x.v.u.tensor) || ptrmap_get(&t->constants, x.v.u.tensor)))
+        return diag_fail(
+            d, CTSC_USAGE,
+            "attribute '%s' is an input, was computed by the trace, or has been used as a constant",
+            name);
     if (!a) TRY(trace_declare(t, d, name, x.v, &a));
     if (!a->ir) {
         a->name = arena_strdup(&t->arena, name);
@@ -225,7 +253,9 @@ ctsc_status trace_attribute(trace *t, diag *d, const char *name, trace_role role
 /* Numbers may be declared each time they are read. */
 static ir_value *attribute_again(const trace *t, const trace_declared *a) {
     const trace_declared *other = strmap_get(&t->attribute_names, a->name);
-    return other && a->v.tag != V_TENSOR && other->v.tag == a->v.tag && value_equal(other->v, a->v) ? other->ir : NULL;
+    return other && a->v.tag != V_TENSOR && other->v.tag == a->v.tag && value_equal(other->v, a->v)
+               ? other->ir
+               : NULL;
 }
 
 ir_value *trace_attribute_of(trace *t, diag *d, trace_operand x) {
@@ -238,7 +268,11 @@ ir_value *trace_attribute_of(trace *t, diag *d, trace_operand x) {
     trace_module *m = module_for(t, d, a->name, &last);
     if (!m) return NULL;
     if (class_find_attribute(m->cls, last) >= 0)
-        return diag_fail(d, CTSC_USAGE, "two different values are used as attribute '%s': declare one of them with another name", a->name), NULL;
+        return diag_fail(d, CTSC_USAGE,
+                         "two different values are used as attribute '%s': declare one of them "
+                         "with another name",
+                         a->name),
+               NULL;
     type *ty = type_without_details(type_of_value(a->v));
     int role = ty->kind == T_TENSOR ? (int)a->role : -1;
     if (!module_add(t, m, last, ty, role, value_ref(a->v), NULL)) return diag_no_memory(d), NULL;
@@ -246,17 +280,20 @@ ir_value *trace_attribute_of(trace *t, diag *d, trace_operand x) {
     return a->ir = module_read(t, m->ir, last, ty);
 }
 
-/* ---- scripts -------------------------------------------------------------------------------------------------------- */
+/* ---- scripts --------------------------------------------------------------------------------- */
 
 object *trace_find_submodule(const trace *t, const void *key, ir_value **self) {
     for (size_t i = 0; i < t->scripts.len; i++)
-        if (t->scripts.data[i].key == key) return *self = t->scripts.data[i].ir, t->scripts.data[i].o;
+        if (t->scripts.data[i].key == key)
+            return *self = t->scripts.data[i].ir, t->scripts.data[i].o;
     return NULL;
 }
 
-ctsc_status trace_submodule(trace *t, diag *d, const void *key, const char *name, object *o, ir_value **self) {
+ctsc_status trace_submodule(trace *t, diag *d, const void *key, const char *name, object *o,
+                            ir_value **self) {
     const char *own = arena_strdup(&t->arena, name);
-    for (int i = 1; own && class_find_attribute(t->root.cls, own) >= 0; i++) own = arena_printf(&t->arena, "%s_%d", name, i);
+    for (int i = 1; own && class_find_attribute(t->root.cls, own) >= 0; i++)
+        own = arena_printf(&t->arena, "%s_%d", name, i);
     if (!own) return diag_no_memory(d);
     value v = value_ref((value){.tag = V_OBJECT, .u.object = o});
     if (!module_add(t, &t->root, own, o->cls, -1, v, NULL)) return diag_no_memory(d);
@@ -267,7 +304,7 @@ ctsc_status trace_submodule(trace *t, diag *d, const void *key, const char *name
     return trace_status(t, d);
 }
 
-/* ---- the module ------------------------------------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 /* Each run begins with what a constant was:  %c = prim::Constant; aten::add_(%c, ...)  ->  %c = ...; %d = aten::clone(%c); aten::add_(%d, ...) */
 static bool module_copy_constants(trace *t) {
@@ -296,7 +333,9 @@ static bool module_copy_constants(trace *t) {
 
 static object *module_object(trace *t, trace_module *m, int depth) {
     if (depth > MODULE_MAX_NESTING + 1) return NULL;
-    if (class_find_attribute(m->cls, "training") < 0 && !module_add(t, m, "training", TYPE_BOOL, -1, value_bool(false), NULL)) return NULL;
+    if (class_find_attribute(m->cls, "training") < 0 &&
+        !module_add(t, m, "training", TYPE_BOOL, -1, value_bool(false), NULL))
+        return NULL;
     object *o = object_new(m->cls, m->slots.len);
     for (size_t i = 0; o && i < m->slots.len; i++) {
         object *sub = m->subs.data[i] ? module_object(t, m->subs.data[i], depth + 1) : NULL;
@@ -323,7 +362,8 @@ static function *module_forward(trace *t, graph *g) {
     if (!f) return NULL;
     s->name = f->name;
     for (int i = 0; i < s->nargs; i++)
-        s->args[i] = (argument){.name = i ? intern(&u->names, t->inputs.data[i - 1]) : "self", .type = g->root->params.data[i]->type};
+        s->args[i] = (argument){.name = i ? intern(&u->names, t->inputs.data[i - 1]) : "self",
+                                .type = g->root->params.data[i]->type};
     s->returns[0] = (argument){.name = "", .type = g->root->returns.data[0]->type};
     f->schema = s;
     f->return_declared = true;
@@ -340,7 +380,9 @@ ctsc_status trace_finish(trace *t, diag *d, value *out) {
     ctsc_status s = trace_status(t, d);
     if (s == CTSC_OK) s = graph_verify(d, g);
     if (s == CTSC_OK && t->unit->simplify) s = t->unit->simplify(g, d);
-    object *o = s != CTSC_OK ? NULL : t->given ? value_ref(value_object_take(t->given)).u.object : module_object(t, &t->root, 0);
+    object *o = s != CTSC_OK ? NULL
+                : t->given   ? value_ref(value_object_take(t->given)).u.object
+                             : module_object(t, &t->root, 0);
     if (!o || !module_forward(t, g)) {
         if (g != t->g) graph_free(g);
         if (o) value_unref(value_object_take(o));

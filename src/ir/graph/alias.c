@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alias.c - answers questions about memory from the locations that alias_build.c found (ir/graph/alias.h).
+ * alias.c - answers questions about memory from the locations that alias_build.c found
+ * (ir/graph/alias.h).
  *
- * Method. Once the walk is over, every location points at its root, and the writes are sorted by location and by place in the graph, so that
- * "is v written between a and b" is a binary search for each location that v's memory consists of. Those are few:
- * sets larger than ALIAS_SET count as everything.
+ * Method. Once the walk is over, every location points at its root, and the writes are sorted
+ * by location and by place in the graph, so that "is v written between a and b" is a binary
+ * search for each location that v's memory consists of. Those are few: sets larger than
+ * ALIAS_SET count as everything.
  * Tests: tests/unit/test_alias.c
  */
 #include "ir/graph/alias_internal.h"
@@ -19,7 +21,7 @@ enum { AT_NONE = -1, AT_ANY = -2 }; /* instead of a location: immutable; unknown
 /* Locations; `all` once there are too many to list, or one is not known. */
 typedef struct alias_set { int n, at[ALIAS_SET]; bool all; } alias_set;
 
-/* ---- making -------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static int alias_compare_writes(const void *a, const void *b) {
     const alias_write *x = a, *y = b;
@@ -43,11 +45,14 @@ static bool alias_spread_world(alias_db *db) {
 
 static bool alias_finish(alias_db *db) {
     if (db->failed) return false;
-    for (size_t i = 0; i < db->locations.len; i++) db->locations.data[i].parent = alias_find(db, (int)i);
+    for (size_t i = 0; i < db->locations.len; i++)
+        db->locations.data[i].parent = alias_find(db, (int)i);
     for (int f = 0; f < FAMILY_COUNT; f++) db->world[f] = alias_find(db, db->world[f]);
     if (!alias_spread_world(db)) return false;
-    for (size_t i = 0; i < db->writes.len; i++) db->writes.data[i].location = alias_find(db, db->writes.data[i].location);
-    if (db->writes.len) qsort(db->writes.data, db->writes.len, sizeof *db->writes.data, alias_compare_writes);
+    for (size_t i = 0; i < db->writes.len; i++)
+        db->writes.data[i].location = alias_find(db, db->writes.data[i].location);
+    if (db->writes.len)
+        qsort(db->writes.data, db->writes.len, sizeof *db->writes.data, alias_compare_writes);
     db->first_write = mem_zalloc((db->locations.len + 1) * sizeof *db->first_write);
     if (!db->first_write) return false;
     for (size_t l = 0, k = 0; l <= db->locations.len; l++) {
@@ -79,7 +84,7 @@ void alias_free(alias_db *db) {
     mem_free(db);
 }
 
-/* ---- sets of locations ------------------------------------------------------------------------------------ */
+/* ---- sets of locations ----------------------------------------------------------------------- */
 
 static int alias_at(const alias_db *db, const ir_value *v) {
     if (!alias_type_mutable(v->type)) return AT_NONE;
@@ -121,7 +126,7 @@ static bool alias_sets_meet(const alias_set *a, const alias_set *b) {
     return false;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool alias_may_share(const alias_db *db, const ir_value *a, const ir_value *b) {
     int x = alias_at(db, a), y = alias_at(db, b);
@@ -149,11 +154,14 @@ static bool alias_may_hold_of(const alias_db *db, const ir_value *a, const ir_va
     return alias_sets_meet(&from, &to);
 }
 
-/* Uses that give the value itself, its storage, or what it holds to another name; pushed if new. False: it is gone. */
-static bool alias_flow_use(const alias_db *db, const ir_value *v, const use *u, const ir_value **todo, int *n) {
+/* Uses that give the value itself, its storage, or what it holds to another name; pushed if new.
+ * False: it is gone. */
+static bool alias_flow_use(const alias_db *db, const ir_value *v, const use *u,
+                           const ir_value **todo, int *n) {
     const node *by = u->user;
     if (!by || by->blocks.len || (by->kind != N_OP && by->kind != N_UNCHECKED_CAST)) {
-        bool looks = by && (by->kind == N_ISINSTANCE || by->kind == N_PRINT || by->kind == N_GET_ATTR || (by->kind == N_SET_ATTR && u->index == 0));
+        bool looks = by && (by->kind == N_ISINSTANCE || by->kind == N_PRINT ||
+                            by->kind == N_GET_ATTR || (by->kind == N_SET_ATTR && u->index == 0));
         return looks;
     }
     if (by->kind == N_OP && !by->op) return false;
@@ -163,8 +171,9 @@ static bool alias_flow_use(const alias_db *db, const ir_value *v, const use *u, 
         todo[(*n)++] = by->outputs.data[i];
     }
     for (size_t i = 0; i < by->inputs.len; i++) /* append(list, v) */
-        if ((int)i != u->index && by->op && by->op->schema->has_alias_write && node_writes_input(by, (int)i) &&
-            alias_may_hold_of(db, by->inputs.data[i], v) && by->inputs.data[i]->type->kind != T_TENSOR)
+        if ((int)i != u->index && by->op && by->op->schema->has_alias_write &&
+            node_writes_input(by, (int)i) && alias_may_hold_of(db, by->inputs.data[i], v) &&
+            by->inputs.data[i]->type->kind != T_TENSOR)
             return false;
     return true;
 }
@@ -182,18 +191,17 @@ bool alias_flows_out(const alias_db *db, const ir_value *v) {
     return false;
 }
 
-int alias_location_count(const alias_db *db) {
-    return (int)db->locations.len;
-}
+int alias_location_count(const alias_db *db) { return (int)db->locations.len; }
 
-bool alias_visit_locations(const alias_db *db, const ir_value *v, bool deep, void (*visit)(void *ctx, int location), void *ctx) {
+bool alias_visit_locations(const alias_db *db, const ir_value *v, bool deep,
+                           void (*visit)(void *ctx, int location), void *ctx) {
     alias_set s = {0};
     alias_set_value(db, &s, v, deep);
     for (int i = 0; i < s.n; i++) visit(ctx, s.at[i]);
     return !s.all;
 }
 
-/* ---- writes ---------------------------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 static int alias_order(const alias_db *db, const node *n) {
     return (int)(intptr_t)ptrmap_get(&db->orders, n);
@@ -212,7 +220,8 @@ static bool alias_write_matters(const alias_write *w, node_read how, const node 
 }
 
 /* A write of location l by a node numbered lo..hi. */
-static bool alias_location_written(const alias_db *db, int l, int lo, int hi, node_read how, const node *reader) {
+static bool alias_location_written(const alias_db *db, int l, int lo, int hi, node_read how,
+                                   const node *reader) {
     int at = db->first_write[l], end = db->first_write[l + 1];
     for (int top = end; at < top;) {
         int mid = at + (top - at) / 2;
@@ -230,7 +239,8 @@ static bool alias_any_write(const alias_db *db, int lo, int hi) {
     return false;
 }
 
-static bool alias_written(const alias_db *db, const ir_value *v, int lo, int hi, node_read how, const node *reader) {
+static bool alias_written(const alias_db *db, const ir_value *v, int lo, int hi, node_read how,
+                          const node *reader) {
     alias_set s = {0};
     if (how == READ_NONE || lo > hi) return false;
     alias_set_value(db, &s, v, how == READ_DEEP);
@@ -242,14 +252,16 @@ static bool alias_written(const alias_db *db, const ir_value *v, int lo, int hi,
 
 static bool alias_node_unknown(const node *n) {
     return n->kind == N_OP ? !n->op || !strcmp(n->op_name, "aten::wait")
-                           : n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD || n->kind == N_FORK || n->kind == N_ENTER ||
-                                 n->kind == N_EXIT || (n->kind >= N_LOAD && n->kind <= N_CLOSURE);
+                           : n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD ||
+                                 n->kind == N_FORK || n->kind == N_ENTER || n->kind == N_EXIT ||
+                                 (n->kind >= N_LOAD && n->kind <= N_CLOSURE);
 }
 
 bool alias_writes(const alias_db *db, const node *n) {
     if (alias_node_unknown(n)) return true;
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (node_writes_input(n, (int)i) && alias_type_mutable(n->inputs.data[i]->type)) return true;
+        if (node_writes_input(n, (int)i) && alias_type_mutable(n->inputs.data[i]->type))
+            return true;
     for (size_t i = 0; i < n->blocks.len; i++)
         for (const node *m = n->blocks.data[i]->first; m; m = m->next)
             if (alias_writes(db, m)) return true;
@@ -263,8 +275,11 @@ bool alias_writes_value(const alias_db *db, const node *n, const ir_value *v) {
 
 /* Where n writes through input i; Tensor(a!)[] writes the elements. */
 static void alias_set_written(const alias_db *db, const node *n, size_t i, alias_set *s) {
-    const argument *a = n->kind == N_OP && n->op && i < (size_t)n->op->schema->nargs ? &n->op->schema->args[i] : NULL;
-    if (node_writes_input(n, (int)i)) alias_set_value(db, s, n->inputs.data[i], a && a->alias && a->alias->elem);
+    const argument *a = n->kind == N_OP && n->op && i < (size_t)n->op->schema->nargs
+                            ? &n->op->schema->args[i]
+                            : NULL;
+    if (node_writes_input(n, (int)i))
+        alias_set_value(db, s, n->inputs.data[i], a && a->alias && a->alias->elem);
 }
 
 static bool alias_is_world(const alias_db *db, int l) {
@@ -278,9 +293,11 @@ static bool alias_writes_seen(const alias_db *db, const node *n, bool returned) 
     alias_set s = {0};
     if (alias_node_unknown(n)) return true;
     for (size_t i = 0; i < n->inputs.len; i++) alias_set_written(db, n, i, &s);
-    for (int i = 0; i < s.n; i++) s.all |= returned ? db->locations.data[s.at[i]].escapes : alias_is_world(db, s.at[i]);
+    for (int i = 0; i < s.n; i++)
+        s.all |= returned ? db->locations.data[s.at[i]].escapes : alias_is_world(db, s.at[i]);
     for (size_t i = 0; i < n->blocks.len && !s.all; i++)
-        for (const node *m = n->blocks.data[i]->first; m && !s.all; m = m->next) s.all = alias_writes_seen(db, m, returned);
+        for (const node *m = n->blocks.data[i]->first; m && !s.all; m = m->next)
+            s.all = alias_writes_seen(db, m, returned);
     return s.all;
 }
 
@@ -305,7 +322,9 @@ static const node *alias_loop_around(const node *n, const node *outside) {
     const node *loop = NULL;
     for (const block *b = n->owner; b && b->parent; b = b->parent->owner) {
         bool both = false;
-        for (const block *o = outside ? outside->owner : NULL; o; o = o->parent ? o->parent->owner : NULL) both |= o == b;
+        for (const block *o = outside ? outside->owner : NULL; o;
+             o = o->parent ? o->parent->owner : NULL)
+            both |= o == b;
         if (both) break;
         if (b->parent->kind != N_IF) loop = b->parent;
     }
@@ -314,14 +333,17 @@ static const node *alias_loop_around(const node *n, const node *outside) {
 
 bool alias_written_after(const alias_db *db, const ir_value *v, const node *n) {
     const node *loop = alias_loop_around(n, NULL);
-    if (loop && alias_written(db, v, alias_order(db, loop), alias_end(db, n), READ_DEEP, NULL)) return true;
+    if (loop && alias_written(db, v, alias_order(db, loop), alias_end(db, n), READ_DEEP, NULL))
+        return true;
     return alias_written(db, v, alias_end(db, n) + 1, INT_MAX - 1, READ_DEEP, NULL);
 }
 
-static bool alias_written_reading(const alias_db *db, const ir_value *v, const node *a, const node *b, node_read how, const node *reader) {
+static bool alias_written_reading(const alias_db *db, const ir_value *v, const node *a,
+                                  const node *b, node_read how, const node *reader) {
     if (!alias_order(db, a) || !alias_order(db, b)) return alias_type_mutable(v->type);
     const node *loop = alias_loop_around(b, a);
-    return alias_written(db, v, alias_end(db, a) + 1, loop ? alias_end(db, loop) : alias_order(db, b) - 1, how, reader);
+    return alias_written(db, v, alias_end(db, a) + 1,
+                         loop ? alias_end(db, loop) : alias_order(db, b) - 1, how, reader);
 }
 
 bool alias_written_between(const alias_db *db, const ir_value *v, const node *a, const node *b) {
@@ -330,17 +352,20 @@ bool alias_written_between(const alias_db *db, const ir_value *v, const node *a,
 
 bool alias_inputs_same(const alias_db *db, const node *a, const node *b) {
     for (size_t i = 0; i < b->inputs.len; i++)
-        if (alias_written_reading(db, b->inputs.data[i], a, b, node_reads_input(b, (int)i), b)) return false;
+        if (alias_written_reading(db, b->inputs.data[i], a, b, node_reads_input(b, (int)i), b))
+            return false;
     return true;
 }
 
 bool alias_inputs_kept(const alias_db *db, const node *n, const node *around) {
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (alias_written(db, n->inputs.data[i], alias_order(db, around), alias_end(db, around), node_reads_input(n, (int)i), n)) return false;
+        if (alias_written(db, n->inputs.data[i], alias_order(db, around), alias_end(db, around),
+                          node_reads_input(n, (int)i), n))
+            return false;
     return alias_order(db, around) != 0;
 }
 
-/* ---- moving ------------------------------------------------------------------------------------------------------ */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 typedef struct alias_footprint { alias_set reads, shapes, writes, reshapes; } alias_footprint;
 
@@ -350,7 +375,8 @@ static void alias_footprint_of(const alias_db *db, const node *n, alias_footprin
     for (size_t i = 0; i < n->inputs.len; i++) {
         const ir_value *v = n->inputs.data[i];
         node_read how = node_reads_input(n, (int)i);
-        if (how != READ_NONE) alias_set_value(db, how == READ_SHAPE ? &f->shapes : &f->reads, v, how == READ_DEEP);
+        if (how != READ_NONE)
+            alias_set_value(db, how == READ_SHAPE ? &f->shapes : &f->reads, v, how == READ_DEEP);
         alias_set_written(db, n, i, &f->writes);
         if (reshapes) alias_set_written(db, n, i, &f->reshapes);
     }
@@ -359,8 +385,9 @@ static void alias_footprint_of(const alias_db *db, const node *n, alias_footprin
 }
 
 static bool alias_footprints_clash(const alias_footprint *a, const alias_footprint *b) {
-    return alias_sets_meet(&a->writes, &b->writes) || alias_sets_meet(&a->writes, &b->reads) || alias_sets_meet(&b->writes, &a->reads) ||
-           alias_sets_meet(&a->reshapes, &b->shapes) || alias_sets_meet(&b->reshapes, &a->shapes);
+    return alias_sets_meet(&a->writes, &b->writes) || alias_sets_meet(&a->writes, &b->reads) ||
+           alias_sets_meet(&b->writes, &a->reads) || alias_sets_meet(&a->reshapes, &b->shapes) ||
+           alias_sets_meet(&b->reshapes, &a->shapes);
 }
 
 /* Does `user`, or something in its blocks, use an output of `maker`? */
@@ -368,7 +395,8 @@ static bool alias_depends(const node *user, const node *maker) {
     for (size_t i = 0; i < maker->outputs.len; i++)
         for (size_t k = 0; k < maker->outputs.data[i]->uses.len; k++) {
             const use *u = &maker->outputs.data[i]->uses.data[k];
-            for (const node *n = u->user ? u->user : u->blk->parent; n; n = n->owner ? n->owner->parent : NULL)
+            for (const node *n = u->user ? u->user : u->blk->parent; n;
+                 n = n->owner ? n->owner->parent : NULL)
                 if (n == user) return true;
         }
     return false;

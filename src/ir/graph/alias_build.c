@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alias_build.c - gives every value its location: one walk over the graph (ir/graph/alias.h tells the method).
+ * alias_build.c - gives every value its location: one walk over the graph (ir/graph/alias.h
+ * tells the method).
  *
  *     %l = prim::ListConstruct(%x)              held(l) = x
  *     %y = aten::__getitem__(%l, %i)            y = held(l), by the type variable t in "t[] list -> t"
  *     %y = prim::If(%c) (-> %a) (-> %b)         y = a = b
  *     %y = prim::Loop(..., %a) (%p -> %r)       y = a = p = r
  *
- * "=" joins two locations, and with them what they hold. Nothing depends on the order of the walk, which only numbers the nodes.
- * Joins that follow from a join go to a list of work, so that types nested in a file's own classes cannot exhaust the stack.
+ * "=" joins two locations, and with them what they hold. Nothing depends on the order of the walk,
+ * which only numbers the nodes. Joins that follow from a join go to a list of work, so that types
+ * nested in a file's own classes cannot exhaust the stack.
  * Tests: tests/unit/test_alias.c
  */
 #include "ir/graph/alias_internal.h"
 
 #include <string.h>
 
-/* ---- families ------------------------------------------------------------------------------------------------ */
+/* ---- families -------------------------------------------------------------------------------- */
 
 static const uint8_t alias_families[T_KIND_COUNT] = {
-    [T_TENSOR] = FAMILY_TENSOR, [T_LIST] = FAMILY_LIST, [T_ANY_LIST] = FAMILY_LIST, [T_DICT] = FAMILY_DICT, [T_TUPLE] = FAMILY_TUPLE,
-    [T_ANY_TUPLE] = FAMILY_TUPLE, [T_CLASS] = FAMILY_OBJECT, [T_INTERFACE] = FAMILY_OBJECT, [T_ANY_CLASS] = FAMILY_OBJECT,
-    [T_ANY] = FAMILY_MIXED, [T_VAR] = FAMILY_MIXED, [T_STORAGE] = FAMILY_OTHER, [T_GENERATOR] = FAMILY_OTHER, [T_STREAM] = FAMILY_OTHER,
-    [T_CAPSULE] = FAMILY_OTHER, [T_FUTURE] = FAMILY_OTHER, [T_RREF] = FAMILY_OTHER,
-    [T_INT] = FAMILY_NONE, [T_FLOAT] = FAMILY_NONE, [T_BOOL] = FAMILY_NONE, [T_STR] = FAMILY_NONE, [T_COMPLEX] = FAMILY_NONE,
-    [T_NONE] = FAMILY_NONE, [T_NUMBER] = FAMILY_NONE, [T_DEVICE] = FAMILY_NONE, [T_QSCHEME] = FAMILY_NONE, [T_FUNCTION] = FAMILY_NONE,
-    [T_ANY_ENUM] = FAMILY_NONE, [T_ENUM] = FAMILY_NONE,
+    [T_TENSOR] = FAMILY_TENSOR,   [T_LIST] = FAMILY_LIST,        [T_ANY_LIST] = FAMILY_LIST,
+    [T_DICT] = FAMILY_DICT,       [T_TUPLE] = FAMILY_TUPLE,      [T_ANY_TUPLE] = FAMILY_TUPLE,
+    [T_CLASS] = FAMILY_OBJECT,    [T_INTERFACE] = FAMILY_OBJECT, [T_ANY_CLASS] = FAMILY_OBJECT,
+    [T_ANY] = FAMILY_MIXED,       [T_VAR] = FAMILY_MIXED,        [T_STORAGE] = FAMILY_OTHER,
+    [T_GENERATOR] = FAMILY_OTHER, [T_STREAM] = FAMILY_OTHER,     [T_CAPSULE] = FAMILY_OTHER,
+    [T_FUTURE] = FAMILY_OTHER,    [T_RREF] = FAMILY_OTHER,       [T_INT] = FAMILY_NONE,
+    [T_FLOAT] = FAMILY_NONE,      [T_BOOL] = FAMILY_NONE,        [T_STR] = FAMILY_NONE,
+    [T_COMPLEX] = FAMILY_NONE,    [T_NONE] = FAMILY_NONE,        [T_NUMBER] = FAMILY_NONE,
+    [T_DEVICE] = FAMILY_NONE,     [T_QSCHEME] = FAMILY_NONE,     [T_FUNCTION] = FAMILY_NONE,
+    [T_ANY_ENUM] = FAMILY_NONE,   [T_ENUM] = FAMILY_NONE,
 };
 
 alias_family alias_family_of(const type *t) {
@@ -41,11 +46,9 @@ alias_family alias_family_of(const type *t) {
     return f;
 }
 
-bool alias_type_mutable(const type *t) {
-    return alias_family_of(t) != FAMILY_NONE;
-}
+bool alias_type_mutable(const type *t) { return alias_family_of(t) != FAMILY_NONE; }
 
-/* ---- union-find ----------------------------------------------------------------------------------------------- */
+/* ---- union-find ------------------------------------------------------------------------------ */
 
 int alias_find(const alias_db *db, int l) {
     while (db->locations.data[l].parent != l) l = db->locations.data[l].parent;
@@ -121,7 +124,7 @@ static int build_held(alias_db *db, int l, alias_family f) {
     return db->locations.data[l].held[f];
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* -1: immutable */
 static int build_value(alias_db *db, const ir_value *v) {
@@ -138,7 +141,8 @@ static void build_same(alias_db *db, const ir_value *a, const ir_value *b) {
     build_join(db, build_value(db, a), build_value(db, b));
 }
 
-/* An element of another type than the container says (None into Tensor?) does not matter: its family is its own. */
+/* An element of another type than the container says (None into Tensor?) does not matter: its
+ * family is its own. */
 static void build_hold(alias_db *db, const ir_value *holder, const ir_value *v) {
     int h = build_value(db, holder), l = build_value(db, v);
     if (h >= 0 && l >= 0) build_join(db, build_held(db, h, alias_family_of(v->type)), l);
@@ -156,11 +160,14 @@ static void build_outside(alias_db *db, const ir_value *v) {
 }
 
 static void build_write(alias_db *db, const node *n, int location) {
-    alias_write w = {.order = (int)db->places.len - 1, .location = location, .reshapes = node_write_reshapes(n), .by = n};
+    alias_write w = {.order = (int)db->places.len - 1,
+                     .location = location,
+                     .reshapes = node_write_reshapes(n),
+                     .by = n};
     if (!vec_push(&db->writes, w)) db->failed = true;
 }
 
-/* ---- operators ----------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 enum { BUILD_LETTERS = 26 };
 
@@ -168,13 +175,15 @@ typedef struct build_call {
     alias_db *db;
     const node *n;
     int letters[BUILD_LETTERS]; /* alias sets of the schema, -1: not met */
-    int elements;               /* a location that holds what type variables stand for; -1: none yet */
+    /* a location that holds what type variables stand for; -1: none yet */
+    int elements;
 } build_call;
 
 /* "a", "b|a", "*" */
 static void build_sets(build_call *c, const char *sets, int l, alias_family f, bool has_var) {
     for (const char *s = sets ? sets : ""; *s; s++) {
-        if (*s == '*' && !has_var) build_outside_location(c->db, l, f); /* with a variable: the holder knows better */
+        /* with a variable: the holder knows better */
+        if (*s == '*' && !has_var) build_outside_location(c->db, l, f);
         if (*s < 'a' || *s > 'z') continue;
         int *at = &c->letters[*s - 'a'];
         if (*at < 0) *at = l;
@@ -186,16 +195,19 @@ static const type *build_element(const type *t) {
     return t->kind == T_LIST || t->kind == T_OPTIONAL ? t->elems[0] : NULL;
 }
 
-static void build_annotation(build_call *c, const alias_info *a, int l, const type *t, bool has_var) {
+static void build_annotation(build_call *c, const alias_info *a, int l, const type *t,
+                             bool has_var) {
     if (!a || l < 0) return;
     build_sets(c, a->before, l, alias_family_of(t), has_var);
     if (a->write && (a->before || !a->elem)) build_write(c->db, c->n, l);
     const type *e = build_element(t);
     alias_family f = e ? alias_family_of(e) : FAMILY_MIXED;
-    if (a->elem && f != FAMILY_NONE) build_annotation(c, a->elem, build_held(c->db, l, f), e ? e : t, has_var);
+    if (a->elem && f != FAMILY_NONE)
+        build_annotation(c, a->elem, build_held(c->db, l, f), e ? e : t, has_var);
 }
 
-/* Elements travel where a type variable stands: "t[] self", "t el", "Dict(str, t)", "(str, t)[]". */
+/* Elements travel where a type variable stands: "t[] self", "t el", "Dict(str,
+ * t)", "(str, t)[]". */
 static void build_variables(build_call *c, const type *declared, const type *actual, int l) {
     if (!declared->has_var || l < 0) return;
     if (c->elements < 0) c->elements = build_new(c->db);
@@ -203,11 +215,13 @@ static void build_variables(build_call *c, const type *declared, const type *act
         build_join(c->db, build_held(c->db, c->elements, alias_family_of(actual)), l);
         return;
     }
-    bool optional = declared->kind == T_OPTIONAL, match = actual->kind == declared->kind && actual->nelems == declared->nelems;
+    bool optional = declared->kind == T_OPTIONAL,
+         match = actual->kind == declared->kind && actual->nelems == declared->nelems;
     for (int i = 0; i < declared->nelems; i++) {
         const type *e = match ? actual->elems[i] : optional ? actual : TYPE_ANY;
         alias_family f = alias_family_of(e);
-        if (f != FAMILY_NONE) build_variables(c, declared->elems[i], e, optional ? l : build_held(c->db, l, f));
+        if (f != FAMILY_NONE)
+            build_variables(c, declared->elems[i], e, optional ? l : build_held(c->db, l, f));
     }
 }
 
@@ -230,21 +244,24 @@ static void build_unknown(alias_db *db, const node *n) {
     for (size_t i = 0; i < n->inputs.len; i++) build_outside(db, n->inputs.data[i]);
     for (size_t i = 0; i < n->outputs.len; i++) build_outside(db, n->outputs.data[i]);
     for (size_t b = 0; b < n->blocks.len; b++) {
-        for (size_t i = 0; i < n->blocks.data[b]->params.len; i++) build_outside(db, n->blocks.data[b]->params.data[i]);
-        for (size_t i = 0; i < n->blocks.data[b]->returns.len; i++) build_outside(db, n->blocks.data[b]->returns.data[i]);
+        for (size_t i = 0; i < n->blocks.data[b]->params.len; i++)
+            build_outside(db, n->blocks.data[b]->params.data[i]);
+        for (size_t i = 0; i < n->blocks.data[b]->returns.len; i++)
+            build_outside(db, n->blocks.data[b]->returns.data[i]);
     }
     build_write(db, n, ALIAS_WORLD);
 }
 
-/* aten::set_ and others that give their first argument the storage of another; in-place operators whose schema
- * forgets to say that they return it. */
+/* aten::set_ and others that give their first argument the storage of another; in-place operators
+ * whose schema forgets to say that they return it. */
 static bool build_shares_arguments(const node *n) {
     return !strcmp(n->op_name, "aten::set_") || !strcmp(n->op_name, "aten::set_data");
 }
 
 static bool build_returns_first(const node *n) {
     size_t len = strlen(n->op_name);
-    return n->op->schema->nargs && len > 1 && n->op_name[len - 1] == '_' && n->op_name[len - 2] != '_';
+    return n->op->schema->nargs && len > 1 && n->op_name[len - 1] == '_' &&
+           n->op_name[len - 2] != '_';
 }
 
 static void build_op_result(build_call *c, int i) {
@@ -260,8 +277,7 @@ static void build_op_result(build_call *c, int i) {
     bool unsaid = !r || (!r->alias && !r->type->has_var && (r->type->kind == T_ANY || s->vararg));
     if (unsaid || node_returns_unmarked(n))
         for (size_t k = 0; k < n->inputs.len; k++) build_related(db, out, n->inputs.data[k]);
-    else if (build_returns_first(n) && n->inputs.len)
-        build_related(db, out, n->inputs.data[0]);
+    else if (build_returns_first(n) && n->inputs.len) build_related(db, out, n->inputs.data[0]);
 }
 
 static void build_op(alias_db *db, const node *n) {
@@ -283,25 +299,26 @@ static void build_op(alias_db *db, const node *n) {
         if (i && build_shares_arguments(n)) build_related(db, n->inputs.data[0], v);
     }
     for (size_t i = 0; i < n->outputs.len; i++) build_op_result(&c, (int)i);
-    if (!strcmp(n->op_name, "aten::wait")) build_write(db, n, ALIAS_WORLD); /* the forked function may end only now */
+    /* the forked function may end only now */
+    if (!strcmp(n->op_name, "aten::wait")) build_write(db, n, ALIAS_WORLD);
 }
 
-/* ---- other nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- other nodes ----------------------------------------------------------------------------- */
 
-static void build_fresh(alias_db *db, const node *n) {
-    (void)db, (void)n;
-}
+static void build_fresh(alias_db *db, const node *n) { (void)db, (void)n; }
 
 static void build_constant(alias_db *db, const node *n) {
     build_outside(db, n->outputs.data[0]); /* one object for all runs */
 }
 
 static void build_construct(alias_db *db, const node *n) {
-    for (size_t i = 0; i < n->inputs.len; i++) build_hold(db, n->outputs.data[0], n->inputs.data[i]);
+    for (size_t i = 0; i < n->inputs.len; i++)
+        build_hold(db, n->outputs.data[0], n->inputs.data[i]);
 }
 
 static void build_take(alias_db *db, const node *n) {
-    for (size_t i = 0; i < n->outputs.len && n->inputs.len; i++) build_hold(db, n->inputs.data[0], n->outputs.data[i]);
+    for (size_t i = 0; i < n->outputs.len && n->inputs.len; i++)
+        build_hold(db, n->inputs.data[0], n->outputs.data[i]);
 }
 
 static void build_pass(alias_db *db, const node *n) {
@@ -315,7 +332,8 @@ static void build_set_attr(alias_db *db, const node *n) {
 
 static void build_if(alias_db *db, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++)
-        for (size_t b = 0; b < n->blocks.len; b++) build_same(db, n->outputs.data[i], n->blocks.data[b]->returns.data[i]);
+        for (size_t b = 0; b < n->blocks.len; b++)
+            build_same(db, n->outputs.data[i], n->blocks.data[b]->returns.data[i]);
 }
 
 static void build_loop(alias_db *db, const node *n) {
@@ -328,21 +346,39 @@ static void build_loop(alias_db *db, const node *n) {
     }
 }
 
-/* Groups compute; what they return may be a view of what they were given. Those made of loops write to tensors. */
+/* Groups compute; what they return may be a view of what they were given. Those made of loops
+ * write to tensors. */
 static void build_group(alias_db *db, const node *n) {
     for (size_t k = 0; k < n->inputs.len; k++)
         if (node_writes_input(n, (int)k)) build_write(db, n, build_value(db, n->inputs.data[k]));
     for (size_t i = 0; i < n->outputs.len; i++)
-        for (size_t k = 0; k < n->inputs.len; k++) build_related(db, n->outputs.data[i], n->inputs.data[k]);
+        for (size_t k = 0; k < n->inputs.len; k++)
+            build_related(db, n->outputs.data[i], n->inputs.data[k]);
 }
 
 static void (*const build_kinds[N_KIND_COUNT])(alias_db *, const node *) = {
-    [N_OP] = build_op, [N_CONSTANT] = build_constant, [N_IF] = build_if, [N_LOOP] = build_loop, [N_LIST_CONSTRUCT] = build_construct,
-    [N_TUPLE_CONSTRUCT] = build_construct, [N_DICT_CONSTRUCT] = build_construct, [N_LIST_UNPACK] = build_take,
-    [N_TUPLE_UNPACK] = build_take, [N_TUPLE_INDEX] = build_take, [N_CONTAINER_INDEX] = build_take, [N_TUPLE_SLICE] = build_pass,
-    [N_GET_ATTR] = build_take, [N_SET_ATTR] = build_set_attr, [N_CREATE_OBJECT] = build_fresh, [N_UNCHECKED_CAST] = build_pass,
-    [N_UNINITIALIZED] = build_fresh, [N_ISINSTANCE] = build_fresh, [N_RAISE] = build_fresh, [N_PRINT] = build_fresh,
-    [N_TOLIST] = build_fresh, [N_FUSION_GROUP] = build_group,
+    [N_OP] = build_op,
+    [N_CONSTANT] = build_constant,
+    [N_IF] = build_if,
+    [N_LOOP] = build_loop,
+    [N_LIST_CONSTRUCT] = build_construct,
+    [N_TUPLE_CONSTRUCT] = build_construct,
+    [N_DICT_CONSTRUCT] = build_construct,
+    [N_LIST_UNPACK] = build_take,
+    [N_TUPLE_UNPACK] = build_take,
+    [N_TUPLE_INDEX] = build_take,
+    [N_CONTAINER_INDEX] = build_take,
+    [N_TUPLE_SLICE] = build_pass,
+    [N_GET_ATTR] = build_take,
+    [N_SET_ATTR] = build_set_attr,
+    [N_CREATE_OBJECT] = build_fresh,
+    [N_UNCHECKED_CAST] = build_pass,
+    [N_UNINITIALIZED] = build_fresh,
+    [N_ISINSTANCE] = build_fresh,
+    [N_RAISE] = build_fresh,
+    [N_PRINT] = build_fresh,
+    [N_TOLIST] = build_fresh,
+    [N_FUSION_GROUP] = build_group,
 };
 
 static void build_node(alias_db *db, const node *n) {
@@ -353,7 +389,8 @@ static void build_block(alias_db *db, const block *b) {
     for (const node *n = b->first; n && !db->failed; n = n->next) {
         size_t order = db->places.len;
         alias_place p = {.n = n};
-        if (!vec_push(&db->places, p) || !ptrmap_put(&db->orders, n, (void *)(intptr_t)order)) db->failed = true;
+        if (!vec_push(&db->places, p) || !ptrmap_put(&db->orders, n, (void *)(intptr_t)order))
+            db->failed = true;
         if (db->failed) return;
         for (size_t i = 0; i < n->outputs.len; i++) build_value(db, n->outputs.data[i]);
         /* build_write takes the newest number: the node's own, before its blocks */
@@ -382,8 +419,10 @@ void alias_build(alias_db *db) {
     if (!vec_push(&db->places, none)) db->failed = true; /* numbers begin at 1 */
     for (int f = 0; f < FAMILY_COUNT; f++) db->world[f] = build_new(db);
     for (int f = 0; f < FAMILY_COUNT && !db->failed; f++)
-        for (int h = 0; h < FAMILY_COUNT; h++) db->locations.data[db->world[f]].held[h] = db->world[h];
-    for (size_t i = 0; i < g->root->params.len && !db->failed; i++) build_outside(db, g->root->params.data[i]);
+        for (int h = 0; h < FAMILY_COUNT; h++)
+            db->locations.data[db->world[f]].held[h] = db->world[h];
+    for (size_t i = 0; i < g->root->params.len && !db->failed; i++)
+        build_outside(db, g->root->params.data[i]);
     if (!db->failed) build_block(db, g->root);
     for (int f = 0; f < FAMILY_COUNT && !db->failed; f++) build_escape(db, db->world[f]);
     for (size_t i = 0; i < g->root->returns.len && !db->failed; i++) {

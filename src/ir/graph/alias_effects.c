@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alias_effects.c - what single nodes do: effects, writes, failures, and what they read of their inputs.
+ * alias_effects.c - what single nodes do: effects, writes, failures, and what they read
+ * of their inputs.
  *
- * Method. An operator's schema says most (Tensor(a!) is written, Tensor(a) -> Tensor(a) shares); its row says whether it prints, raises or
- * draws random numbers, and the traits at the end of ir/op/op_traits.h what neither says. A missing permission (MAKES_VIEW, NEVER_FAILS) costs an
- * optimisation, a missing warning (WRITES, MAY_RETURN_ARGUMENT) would be a bug. The warnings were found by running every program of the corpus
- * and comparing storages, and by reading the kernels.
+ * Method. An operator's schema says most (Tensor(a!) is written, Tensor(a) -> Tensor(a) shares);
+ * its row says whether it prints, raises or draws random numbers, and the traits at the end of
+ * ir/op/op_traits.h what neither says. A missing permission (MAKES_VIEW, NEVER_FAILS) costs an
+ * optimisation, a missing warning (WRITES, MAY_RETURN_ARGUMENT) would be a bug. The warnings were
+ * found by running every program of the corpus and comparing storages, and by reading the kernels.
  * Tests: tests/unit/test_alias.c
  */
 #include "ir/graph/alias.h"
@@ -19,7 +21,8 @@ static op_traits effects_traits(const node *n) {
 
 static bool effects_known_false(const node *n, int i) {
     value v;
-    return i >= 0 && i < (int)n->inputs.len && ir_value_constant(n->inputs.data[i], &v) && v.tag == V_BOOL && !v.u.b;
+    return i >= 0 && i < (int)n->inputs.len && ir_value_constant(n->inputs.data[i], &v) &&
+           v.tag == V_BOOL && !v.u.b;
 }
 
 /* dropout(x, p, train=False), lstm(..., train=False): nothing random about them. */
@@ -35,9 +38,10 @@ bool node_is_random(const node *n) {
 }
 
 static const bool effects_of_kind[N_KIND_COUNT] = {
-    [N_CALL_FUNCTION] = true, [N_CALL_METHOD] = true, [N_RAISE] = true, [N_PRINT] = true, [N_FORK] = true, [N_ENTER] = true,
-    [N_EXIT] = true, [N_LOAD] = true, [N_STORE] = true, [N_LOOP_CONDITION] = true, [N_RETURN] = true, [N_BREAK] = true,
-    [N_CONTINUE] = true, [N_WITH] = true, [N_CLOSURE] = true,
+    [N_CALL_FUNCTION] = true, [N_CALL_METHOD] = true,    [N_RAISE] = true,   [N_PRINT] = true,
+    [N_FORK] = true,          [N_ENTER] = true,          [N_EXIT] = true,    [N_LOAD] = true,
+    [N_STORE] = true,         [N_LOOP_CONDITION] = true, [N_RETURN] = true,  [N_BREAK] = true,
+    [N_CONTINUE] = true,      [N_WITH] = true,           [N_CLOSURE] = true,
 };
 
 static bool effects_own(const node *n) {
@@ -55,7 +59,7 @@ bool node_has_visible_effects(const node *n) {
     return false;
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static bool effects_simple(const type *t) {
     return t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NONE;
@@ -70,9 +74,11 @@ static bool effects_never_fails(const node *n) {
 }
 
 static const bool effects_kind_total[N_KIND_COUNT] = {
-    [N_CONSTANT] = true, [N_LIST_CONSTRUCT] = true, [N_TUPLE_CONSTRUCT] = true, [N_TUPLE_UNPACK] = true, [N_TUPLE_INDEX] = true,
-    [N_TUPLE_SLICE] = true, [N_GET_ATTR] = true, [N_SET_ATTR] = true, [N_UNCHECKED_CAST] = true, [N_UNINITIALIZED] = true,
-    [N_ISINSTANCE] = true, [N_IF] = true, [N_LOOP] = true, [N_CREATE_OBJECT] = true,
+    [N_CONSTANT] = true,      [N_LIST_CONSTRUCT] = true, [N_TUPLE_CONSTRUCT] = true,
+    [N_TUPLE_UNPACK] = true,  [N_TUPLE_INDEX] = true,    [N_TUPLE_SLICE] = true,
+    [N_GET_ATTR] = true,      [N_SET_ATTR] = true,       [N_UNCHECKED_CAST] = true,
+    [N_UNINITIALIZED] = true, [N_ISINSTANCE] = true,     [N_IF] = true,
+    [N_LOOP] = true,          [N_CREATE_OBJECT] = true,
 };
 
 bool node_may_raise(const node *n) {
@@ -83,23 +89,21 @@ bool node_may_raise(const node *n) {
     return false;
 }
 
-/* ---- writes ---------------------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
-/* Arguments `first` to `last` are written, unless the argument `unless_false` is known to be False (-1: always). */
+/* Arguments `first` to `last` are written, unless the argument `unless_false` is known to be
+ * False (-1: always). */
 static const struct { int first, last, unless_false; } effects_unmarked_writes[WRITES_COUNT] = {
-    [WRITES_STATISTICS] = {3, 4, 5},
-    [WRITES_GATHERED] = {3, 4, -1},
-    [WRITES_UPDATED] = {1, 2, -1},
-    [WRITES_NOISE] = {1, 1, 4},
-    [WRITES_SELF] = {0, 0, -1},
+    [WRITES_STATISTICS] = {3, 4, 5}, [WRITES_GATHERED] = {3, 4, -1}, [WRITES_UPDATED] = {1, 2, -1},
+    [WRITES_NOISE] = {1, 1, 4},      [WRITES_SELF] = {0, 0, -1},
 };
 
 static bool effects_alias_writes(const alias_info *a) {
     return a && (a->write || effects_alias_writes(a->elem));
 }
 
-/* Does a group with loops write the elements of parameter i? Its graph holds views that loop_viewed knows; a write to anything else that is not
- * new counts for all. */
+/* Does a group with loops write the elements of parameter i? Its graph holds views that loop_viewed
+ * knows; a write to anything else that is not new counts for all. */
 static bool effects_block_writes_param(const block *b, const ir_value *param) {
     for (const node *n = b->first; n; n = n->next) {
         for (size_t k = 0; k < n->blocks.len; k++)
@@ -126,7 +130,8 @@ bool node_writes_input(const node *n, int i) {
     if (n->kind != N_OP || !n->op) return false; /* what may do anything is asked of the database */
     if (i < n->op->schema->nargs && effects_alias_writes(n->op->schema->args[i].alias)) return true;
     unmarked_writes set = OP_WRITES(n->op->traits);
-    return set != WRITES_NOTHING && i >= effects_unmarked_writes[set].first && i <= effects_unmarked_writes[set].last &&
+    return set != WRITES_NOTHING && i >= effects_unmarked_writes[set].first &&
+           i <= effects_unmarked_writes[set].last &&
            !effects_known_false(n, effects_unmarked_writes[set].unless_false);
 }
 
@@ -139,12 +144,14 @@ bool node_write_reshapes(const node *n) {
     if (n->kind == N_FUSION_GROUP) return false;
     if (n->kind != N_OP || !n->op) return true;
     for (int i = 0; i < n->op->schema->nargs && i < (int)n->inputs.len; i++)
-        if (node_writes_input(n, i) && (n->op->schema->args[i].type->kind != T_TENSOR || n->op->schema->args[i].kwarg_only))
-            return n->op->schema->args[i].type->kind != T_OPTIONAL; /* lists grow, out= is resized; statistics are not */
+        if (node_writes_input(n, i) &&
+            (n->op->schema->args[i].type->kind != T_TENSOR || n->op->schema->args[i].kwarg_only))
+            /* lists grow, out= is resized; statistics are not */
+            return n->op->schema->args[i].type->kind != T_OPTIONAL;
     return !effects_are_known(n) || (n->op->traits & RESHAPES);
 }
 
-/* ---- reads ----------------------------------------------------------------------------------------------- */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
 static node_read effects_op_reads(const node *n, int i) {
     const schema *s = n->op->schema;
@@ -154,13 +161,18 @@ static node_read effects_op_reads(const node *n, int i) {
     const type *t = s->args[i].type;
     if (!t->has_var || (traits & READS_DEEPLY)) return READ_DEEP;
     if (t->kind == T_LIST || t->kind == T_DICT) return READ_SELF;
-    return t->kind == T_VAR && s->nargs && (s->args[0].type->kind == T_LIST || s->args[0].type->kind == T_DICT) ? READ_NONE : READ_DEEP;
+    return t->kind == T_VAR && s->nargs &&
+                   (s->args[0].type->kind == T_LIST || s->args[0].type->kind == T_DICT)
+               ? READ_NONE
+               : READ_DEEP;
 }
 
 static const node_read effects_kind_reads[N_KIND_COUNT] = {
-    [N_GET_ATTR] = READ_SELF, [N_LIST_UNPACK] = READ_SELF, [N_CONTAINER_INDEX] = READ_SELF, [N_PRINT] = READ_DEEP,
-    [N_CALL_FUNCTION] = READ_DEEP, [N_CALL_METHOD] = READ_DEEP, [N_FORK] = READ_DEEP, [N_ENTER] = READ_DEEP, [N_EXIT] = READ_DEEP,
-    [N_TOLIST] = READ_DEEP, [N_CLOSURE] = READ_DEEP, [N_FUSION_GROUP] = READ_DEEP, [N_RAISE] = READ_DEEP,
+    [N_GET_ATTR] = READ_SELF, [N_LIST_UNPACK] = READ_SELF,   [N_CONTAINER_INDEX] = READ_SELF,
+    [N_PRINT] = READ_DEEP,    [N_CALL_FUNCTION] = READ_DEEP, [N_CALL_METHOD] = READ_DEEP,
+    [N_FORK] = READ_DEEP,     [N_ENTER] = READ_DEEP,         [N_EXIT] = READ_DEEP,
+    [N_TOLIST] = READ_DEEP,   [N_CLOSURE] = READ_DEEP,       [N_FUSION_GROUP] = READ_DEEP,
+    [N_RAISE] = READ_DEEP,
 };
 
 node_read node_reads_input(const node *n, int i) {
@@ -168,29 +180,37 @@ node_read node_reads_input(const node *n, int i) {
     return n->op ? effects_op_reads(n, i) : READ_DEEP;
 }
 
-/* ---- results --------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
-bool node_returns_unmarked(const node *n) {
-    return effects_traits(n) & MAY_RETURN_ARGUMENT;
-}
+bool node_returns_unmarked(const node *n) { return effects_traits(n) & MAY_RETURN_ARGUMENT; }
 
 node_result node_makes(const node *n) {
     switch (n->kind) {
-    case N_GET_ATTR: case N_TUPLE_INDEX: case N_TUPLE_UNPACK: case N_LIST_UNPACK: case N_UNCHECKED_CAST: return RESULT_SAME;
+    case N_GET_ATTR:
+    case N_TUPLE_INDEX:
+    case N_TUPLE_UNPACK:
+    case N_LIST_UNPACK:
+    case N_UNCHECKED_CAST: return RESULT_SAME;
     case N_OP: break;
     default: return RESULT_NEW;
     }
-    if (effects_traits(n) & MAKES_VIEW) return n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR ? RESULT_VIEW : RESULT_NEW;
+    if (effects_traits(n) & MAKES_VIEW)
+        return n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR ? RESULT_VIEW
+                                                                                 : RESULT_NEW;
     bool element = node_is_op(n, "aten::__getitem__") || node_is_op(n, "aten::select");
     return element && n->inputs.data[0]->type->kind != T_TENSOR ? RESULT_SAME : RESULT_NEW;
 }
 
 bool node_makes_fresh(const node *n) {
-    if (n->kind == N_LIST_CONSTRUCT || n->kind == N_DICT_CONSTRUCT || n->kind == N_CREATE_OBJECT) return true;
-    if (n->kind != N_OP || !n->op || n->op->schema->vararg || n->op->schema->varret || node_returns_unmarked(n)) return false;
+    if (n->kind == N_LIST_CONSTRUCT || n->kind == N_DICT_CONSTRUCT || n->kind == N_CREATE_OBJECT)
+        return true;
+    if (n->kind != N_OP || !n->op || n->op->schema->vararg || n->op->schema->varret ||
+        node_returns_unmarked(n))
+        return false;
     const schema *s = n->op->schema;
     if (s->has_alias_write) return false;
     for (int i = 0; i < s->nreturns; i++)
-        if (s->returns[i].alias || s->returns[i].type->has_var || s->returns[i].type->kind == T_ANY) return false;
+        if (s->returns[i].alias || s->returns[i].type->has_var || s->returns[i].type->kind == T_ANY)
+            return false;
     return true;
 }

@@ -5,44 +5,50 @@
 
 #include "ir/graph/alias.h"
 
-/* Families of types: what a location holds is kept apart by family. A type that may be several (Any, unions) is MIXED and makes
- * a location hold one thing for all of them. */
+/* Families of types: what a location holds is kept apart by family. A type that may be several
+ * (Any, unions) is MIXED and makes a location hold one thing for all of them. */
 typedef enum alias_family {
-    FAMILY_TENSOR, FAMILY_LIST, FAMILY_DICT, FAMILY_OBJECT, FAMILY_TUPLE, FAMILY_OTHER,
+    FAMILY_TENSOR,
+    FAMILY_LIST,
+    FAMILY_DICT,
+    FAMILY_OBJECT,
+    FAMILY_TUPLE,
+    FAMILY_OTHER,
     FAMILY_COUNT,
     FAMILY_MIXED = FAMILY_COUNT,
     FAMILY_NONE, /* immutable: no location */
 } alias_family;
 
 typedef struct alias_location {
-    int parent;                   /* union-find; itself: a root */
-    int held[FAMILY_COUNT];       /* locations held, -1: none so far */
-    bool mixed;                   /* all of held are one */
+    int parent;             /* union-find; itself: a root */
+    int held[FAMILY_COUNT]; /* locations held, -1: none so far */
+    bool mixed;             /* all of held are one */
     bool escapes;
 } alias_location;
 
 typedef struct alias_write {
-    int order;     /* of the node */
+    int order; /* of the node */
     int location;
     bool reshapes;
     const node *by;
 } alias_write;
 
-/* Nodes are numbered from 1 in the order of the text, a node before what its blocks hold. */
-typedef struct alias_place { const node *n; int end; } alias_place; /* end: the last number inside n */
+/* Nodes are numbered from 1 in the order of the text, a node before what its blocks hold. end: the
+ * last number inside n */
+typedef struct alias_place { const node *n; int end; } alias_place;
 
 typedef struct alias_pair { int a, b; } alias_pair;
 
 struct alias_db {
     graph *g;
     VEC(alias_location) locations;
-    VEC(alias_pair) pending;      /* still to be joined */
-    ptrmap values;                /* ir_value -> location + 1 */
-    ptrmap orders;                /* node -> order */
-    VEC(alias_place) places;      /* by order */
-    VEC(alias_write) writes;      /* sorted by order; in alias.c by location, then order */
+    VEC(alias_pair) pending; /* still to be joined */
+    ptrmap values;           /* ir_value -> location + 1 */
+    ptrmap orders;           /* node -> order */
+    VEC(alias_place) places; /* by order */
+    VEC(alias_write) writes; /* sorted by order; in alias.c by location, then order */
     int world[FAMILY_COUNT];
-    int *first_write;             /* per location: where its writes begin; one more at the end */
+    int *first_write; /* per location: where its writes begin; one more at the end */
     bool failed;
 };
 

@@ -69,13 +69,12 @@ void graph_hold_source(graph *g, source *src) {
 void graph_hold_unit(graph *g, struct unit *u) {
     for (size_t i = 0; i < g->units.len; i++)
         if (g->units.data[i] == u) return;
-    if (vec_push(&g->units, u))
-        unit_ref(u);
-    else
-        g->arena.failed = true;
+    if (vec_push(&g->units, u)) unit_ref(u);
+    else g->arena.failed = true;
 }
 
-const call_site *graph_call_site(graph *g, source_range r, const char *callee, const call_site *caller) {
+const call_site *graph_call_site(graph *g, source_range r, const char *callee,
+                                 const call_site *caller) {
     call_site key = {.range = r, .callee = intern(&g->names, callee), .caller = caller};
     const call_site *found = strmap_getn(&g->call_sites, (const char *)&key, sizeof key);
     if (found) return found;
@@ -83,15 +82,14 @@ const call_site *graph_call_site(graph *g, source_range r, const char *callee, c
     *made = key;
     graph_hold_source(g, r.src);
     if (arena_failed(&g->arena)) return NULL;
-    if (!strmap_putn(&g->call_sites, (const char *)made, sizeof *made, made)) g->arena.failed = true;
+    if (!strmap_putn(&g->call_sites, (const char *)made, sizeof *made, made))
+        g->arena.failed = true;
     return made;
 }
 
 /* ---- values and uses ------------------------------------------------------------------------- */
 
-static graph *value_graph(const ir_value *v) {
-    return v->def ? v->def->g : v->owner->g;
-}
+static graph *value_graph(const ir_value *v) { return v->def ? v->def->g : v->owner->g; }
 
 static ir_value *value_new(graph *g, type *t) {
     ir_value *v = arena_new(&g->arena, ir_value);
@@ -110,7 +108,8 @@ static bool use_is(const use *u, const node *user, const block *blk, int index) 
     return u->user == user && u->blk == blk && u->index == index;
 }
 
-/* From both ends: passes that walk a graph either way find the uses of its constants, of which there are thousands, near one. */
+/* From both ends: passes that walk a graph either way find the uses of its constants, of which
+ * there are thousands, near one. */
 static use *use_find(ir_value *v, const node *user, const block *blk, int index) {
     use *low = v->uses.data, *high = low + v->uses.len;
     while (low < high) {
@@ -181,9 +180,9 @@ static void defs_remove(value_list *l, size_t at) {
     for (size_t i = at; i < l->len; i++) l->data[i]->index = (int)i;
 }
 
-#define INPUTS(n)  ((value_list *)(void *)&(n)->inputs)
+#define INPUTS(n) ((value_list *)(void *)&(n)->inputs)
 #define OUTPUTS(n) ((value_list *)(void *)&(n)->outputs)
-#define PARAMS(b)  ((value_list *)(void *)&(b)->params)
+#define PARAMS(b) ((value_list *)(void *)&(b)->params)
 #define RETURNS(b) ((value_list *)(void *)&(b)->returns)
 
 void node_add_input(node *n, ir_value *v) {
@@ -194,13 +193,9 @@ void node_insert_input(node *n, int at, ir_value *v) {
     values_insert(n->g, INPUTS(n), (size_t)at, v, n, NULL);
 }
 
-void node_set_input(node *n, int i, ir_value *v) {
-    values_set(INPUTS(n), (size_t)i, v, n, NULL);
-}
+void node_set_input(node *n, int i, ir_value *v) { values_set(INPUTS(n), (size_t)i, v, n, NULL); }
 
-void node_remove_input(node *n, int i) {
-    values_remove(INPUTS(n), (size_t)i, n, NULL);
-}
+void node_remove_input(node *n, int i) { values_remove(INPUTS(n), (size_t)i, n, NULL); }
 
 void node_clear_inputs(node *n) {
     for (size_t i = n->inputs.len; i-- > 0;) use_remove(n->inputs.data[i], n, NULL, (int)i);
@@ -219,9 +214,7 @@ ir_value *node_add_output(node *n, type *t) {
     return node_insert_output(n, (int)n->outputs.len, t);
 }
 
-void node_remove_output(node *n, int i) {
-    defs_remove(OUTPUTS(n), (size_t)i);
-}
+void node_remove_output(node *n, int i) { defs_remove(OUTPUTS(n), (size_t)i); }
 
 ir_value *block_insert_param(block *b, int at, type *t) {
     ir_value *v = value_new(b->g, t);
@@ -234,9 +227,7 @@ ir_value *block_add_param(block *b, type *t) {
     return block_insert_param(b, (int)b->params.len, t);
 }
 
-void block_remove_param(block *b, int i) {
-    defs_remove(PARAMS(b), (size_t)i);
-}
+void block_remove_param(block *b, int i) { defs_remove(PARAMS(b), (size_t)i); }
 
 void block_add_return(block *b, ir_value *v) {
     values_insert(b->g, RETURNS(b), b->returns.len, v, NULL, b);
@@ -250,18 +241,14 @@ void block_insert_return(block *b, int at, ir_value *v) {
     values_insert(b->g, RETURNS(b), (size_t)at, v, NULL, b);
 }
 
-void block_remove_return(block *b, int i) {
-    values_remove(RETURNS(b), (size_t)i, NULL, b);
-}
+void block_remove_return(block *b, int i) { values_remove(RETURNS(b), (size_t)i, NULL, b); }
 
 void value_replace_uses(ir_value *old, ir_value *with) {
     if (old == with) return;
     for (size_t i = 0; i < old->uses.len; i++) {
         use *u = &old->uses.data[i];
-        if (u->user)
-            u->user->inputs.data[u->index] = with;
-        else
-            u->blk->returns.data[u->index] = with;
+        if (u->user) u->user->inputs.data[u->index] = with;
+        else u->blk->returns.data[u->index] = with;
         use_add(with, u->user, u->blk, u->index);
     }
     old->uses.len = 0;
@@ -307,14 +294,10 @@ static void node_link(block *b, node *n, node *at) {
     n->owner = b;
     n->next = at;
     n->prev = at ? at->prev : b->last;
-    if (n->prev)
-        n->prev->next = n;
-    else
-        b->first = n;
-    if (at)
-        at->prev = n;
-    else
-        b->last = n;
+    if (n->prev) n->prev->next = n;
+    else b->first = n;
+    if (at) at->prev = n;
+    else b->last = n;
     for (size_t i = 0; i < n->outputs.len; i++) n->outputs.data[i]->owner = b;
 }
 
@@ -322,33 +305,21 @@ static void node_unlink(node *n) {
     block *b = n->owner;
     if (!b) return;
     if (b->g->insert_before == n) b->g->insert_before = n->next;
-    if (n->prev)
-        n->prev->next = n->next;
-    else
-        b->first = n->next;
-    if (n->next)
-        n->next->prev = n->prev;
-    else
-        b->last = n->prev;
+    if (n->prev) n->prev->next = n->next;
+    else b->first = n->next;
+    if (n->next) n->next->prev = n->prev;
+    else b->last = n->prev;
     n->prev = n->next = NULL;
     n->owner = NULL;
 }
 
-void node_insert_before(node *n, node *at) {
-    node_link(at->owner, n, at);
-}
+void node_insert_before(node *n, node *at) { node_link(at->owner, n, at); }
 
-void node_insert_after(node *n, node *at) {
-    node_link(at->owner, n, at->next);
-}
+void node_insert_after(node *n, node *at) { node_link(at->owner, n, at->next); }
 
-void block_append(block *b, node *n) {
-    node_link(b, n, NULL);
-}
+void block_append(block *b, node *n) { node_link(b, n, NULL); }
 
-void block_prepend(block *b, node *n) {
-    node_link(b, n, b->first);
-}
+void block_prepend(block *b, node *n) { node_link(b, n, b->first); }
 
 node *graph_insert(graph *g, node *n) {
     node_link(g->insert_block, n, g->insert_before);
@@ -451,10 +422,8 @@ void value_set_name(ir_value *v, const char *name) {
     if (arena_failed(&g->arena)) return;
     ir_value *old = ptrmap_get(&g->named, name);
     if (old) name_replace(g, old, name);
-    if (ptrmap_put(&g->named, name, v))
-        v->name = name;
-    else
-        g->arena.failed = true;
+    if (ptrmap_put(&g->named, name, v)) v->name = name;
+    else g->arena.failed = true;
 }
 
 void value_copy_name(ir_value *to, const ir_value *from) {

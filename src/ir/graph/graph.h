@@ -7,18 +7,18 @@
  *       %y : Tensor = aten::add(%x.1, %x.1, %2)
  *       return (%y)
  *
- * A graph owns a root block; a block has parameters, a list of nodes in execution order, and returns; a node has a
- * kind, inputs, outputs, attributes and nested blocks. A value has one definition (a node's output or a
- * block's parameter) and the list of its uses. prim::If has two blocks without parameters whose returns are the
- * node's outputs. prim::Loop(max_trip, cond, carried...) has one block (i, carried...) that returns
- * (cond, carried...).
+ * A graph owns a root block; a block has parameters, a list of nodes in execution order, and
+ * returns; a node has a kind, inputs, outputs, attributes and nested blocks. A value has one
+ * definition (a node's output or a block's parameter) and the list of its uses. prim::If has two
+ * blocks without parameters whose returns are the node's outputs. prim::Loop(max_trip, cond,
+ * carried...) has one block (i, carried...) that returns (cond, carried...).
  *
  * Invariants (graph_verify checks them): every use is dominated by its definition, where blocks see
- * the values of enclosing blocks; use lists match inputs; If and Loop have the shapes above; a node with an
- * operator has the operator's argument count.
+ * the values of enclosing blocks; use lists match inputs; If and Loop have the shapes above; a node
+ * with an operator has the operator's argument count.
  *
- * Ownership: everything lives in the graph's arena and dies with graph_free; removed nodes
- * are unlinked, their memory stays until then. Constant values are counted and released by graph_free.
+ * Ownership: everything lives in the graph's arena and dies with graph_free; removed nodes are
+ * unlinked, their memory stays until then. Constant values are counted and released by graph_free.
  * Names follow PyTorch: see value_set_name.
  * Tests: tests/unit/test_graph.c, tests/ir/
  */
@@ -38,41 +38,41 @@ typedef struct ir_value ir_value;
  *    kind               text                        effect: may be removed when unused */
 /* clang-format off */
 #define NODE_KINDS(X)                                                                              \
-    X(OP,                "",                         0)                                              \
-    X(CONSTANT,          "prim::Constant",           1)                                              \
-    X(IF,                "prim::If",                 0)                                              \
-    X(LOOP,              "prim::Loop",               0)                                              \
-    X(LIST_CONSTRUCT,    "prim::ListConstruct",      1)                                              \
-    X(LIST_UNPACK,       "prim::ListUnpack",         1)                                              \
-    X(TUPLE_CONSTRUCT,   "prim::TupleConstruct",     1)                                              \
-    X(TUPLE_UNPACK,      "prim::TupleUnpack",        1)                                              \
-    X(TUPLE_INDEX,       "prim::TupleIndex",         1)                                              \
-    X(TUPLE_SLICE,       "prim::TupleSlice",         1)                                              \
-    X(DICT_CONSTRUCT,    "prim::DictConstruct",      1)                                              \
-    X(GET_ATTR,          "prim::GetAttr",            1)                                              \
-    X(SET_ATTR,          "prim::SetAttr",            0)                                              \
-    X(CALL_FUNCTION,     "prim::CallFunction",       0)                                              \
-    X(CALL_METHOD,       "prim::CallMethod",         0)                                              \
-    X(CREATE_OBJECT,     "prim::CreateObject",       1)                                              \
-    X(UNCHECKED_CAST,    "prim::unchecked_cast",     1)                                              \
-    X(UNINITIALIZED,     "prim::Uninitialized",      1)                                              \
-    X(ISINSTANCE,        "prim::isinstance",         1)                                              \
-    X(RAISE,             "prim::RaiseException",     0)                                              \
-    X(PRINT,             "prim::Print",              0)                                              \
-    X(FORK,              "prim::fork",               0)                                              \
-    X(ENTER,             "prim::Enter",              0)                                              \
-    X(EXIT,              "prim::Exit",               0)                                              \
-    X(TOLIST,            "prim::tolist",             1)                                              \
-    X(CONTAINER_INDEX,   "prim::ModuleContainerIndex", 1)                                            \
+    X(OP,                "",                         0)                                            \
+    X(CONSTANT,          "prim::Constant",           1)                                            \
+    X(IF,                "prim::If",                 0)                                            \
+    X(LOOP,              "prim::Loop",               0)                                            \
+    X(LIST_CONSTRUCT,    "prim::ListConstruct",      1)                                            \
+    X(LIST_UNPACK,       "prim::ListUnpack",         1)                                            \
+    X(TUPLE_CONSTRUCT,   "prim::TupleConstruct",     1)                                            \
+    X(TUPLE_UNPACK,      "prim::TupleUnpack",        1)                                            \
+    X(TUPLE_INDEX,       "prim::TupleIndex",         1)                                            \
+    X(TUPLE_SLICE,       "prim::TupleSlice",         1)                                            \
+    X(DICT_CONSTRUCT,    "prim::DictConstruct",      1)                                            \
+    X(GET_ATTR,          "prim::GetAttr",            1)                                            \
+    X(SET_ATTR,          "prim::SetAttr",            0)                                            \
+    X(CALL_FUNCTION,     "prim::CallFunction",       0)                                            \
+    X(CALL_METHOD,       "prim::CallMethod",         0)                                            \
+    X(CREATE_OBJECT,     "prim::CreateObject",       1)                                            \
+    X(UNCHECKED_CAST,    "prim::unchecked_cast",     1)                                            \
+    X(UNINITIALIZED,     "prim::Uninitialized",      1)                                            \
+    X(ISINSTANCE,        "prim::isinstance",         1)                                            \
+    X(RAISE,             "prim::RaiseException",     0)                                            \
+    X(PRINT,             "prim::Print",              0)                                            \
+    X(FORK,              "prim::fork",               0)                                            \
+    X(ENTER,             "prim::Enter",              0)                                            \
+    X(EXIT,              "prim::Exit",               0)                                            \
+    X(TOLIST,            "prim::tolist",             1)                                            \
+    X(CONTAINER_INDEX,   "prim::ModuleContainerIndex", 1)                                          \
     X(LOAD,              "prim::Load",               1) /* of a variable, before conversion to SSA */ \
-    X(STORE,             "prim::Store",              0)                                              \
-    X(LOOP_CONDITION,    "prim::LoopCondition",      0) /* before conversion to SSA */                \
-    X(RETURN,            "prim::ReturnStmt",         0) /* return, break, continue: before exits      \
-                                                           are transformed */                         \
-    X(BREAK,             "prim::BreakStmt",          0)                                              \
-    X(CONTINUE,          "prim::ContinueStmt",       0)                                              \
-    X(WITH,              "prim::With",               0) /* while exits are transformed */            \
-    X(CLOSURE,           "prim::Closure",            1)                                              \
+    X(STORE,             "prim::Store",              0)                                            \
+    X(LOOP_CONDITION,    "prim::LoopCondition",      0) /* before conversion to SSA */             \
+    X(RETURN,            "prim::ReturnStmt",         0) /* return, break, continue: before exits   \
+                                                           are transformed */                      \
+    X(BREAK,             "prim::BreakStmt",          0)                                            \
+    X(CONTINUE,          "prim::ContinueStmt",       0)                                            \
+    X(WITH,              "prim::With",               0) /* while exits are transformed */          \
+    X(CLOSURE,           "prim::Closure",            1)                                            \
     X(FUSION_GROUP,      "prim::FusionGroup",        0)
 /* clang-format on */
 
@@ -84,23 +84,32 @@ typedef enum node_kind {
 } node_kind;
 
 typedef struct use {
-    node *user;   /* NULL: a return of `blk` */
+    node *user; /* NULL: a return of `blk` */
     block *blk;
-    int index;    /* which input / which return */
+    int index; /* which input / which return */
 } use;
 
 struct ir_value {
     type *type;
-    node *def;      /* NULL: a parameter of `owner` */
-    block *owner;   /* block whose parameter this is; else the block of def */
-    int index;      /* among the outputs / parameters */
-    int id;         /* number printed when there is no name */
+    node *def;        /* NULL: a parameter of `owner` */
+    block *owner;     /* block whose parameter this is; else the block of def */
+    int index;        /* among the outputs / parameters */
+    int id;           /* number printed when there is no name */
     const char *name; /* interned, "" if none */
     VEC(use) uses;
-    void *scratch;  /* of the running pass */
+    void *scratch; /* of the running pass */
 };
 
-typedef enum attr_kind { ATTR_INT, ATTR_FLOAT, ATTR_STR, ATTR_INTS, ATTR_TYPE, ATTR_TYPES, ATTR_VALUE, ATTR_GRAPH } attr_kind;
+typedef enum attr_kind {
+    ATTR_INT,
+    ATTR_FLOAT,
+    ATTR_STR,
+    ATTR_INTS,
+    ATTR_TYPE,
+    ATTR_TYPES,
+    ATTR_VALUE,
+    ATTR_GRAPH
+} attr_kind;
 
 typedef struct attr {
     const char *name; /* interned: "value", "name", "beg", ... */
@@ -118,11 +127,13 @@ typedef struct attr {
     struct attr *next;
 } attr;
 
-/* How nodes came into a graph: the call whose place the callee's body took. Chains lead outwards. Equal ones are the same pointer. */
+/* How nodes came into a graph: the call whose place the callee's body took. Chains lead outwards.
+ * Equal ones are the same pointer. */
 typedef struct call_site {
-    source_range range;             /* of the call */
-    const char *callee;             /* interned */
-    const struct call_site *caller; /* how the call itself came; NULL: it stood in the graph's own function */
+    source_range range; /* of the call */
+    const char *callee; /* interned */
+    /* how the call itself came; NULL: it stood in the graph's own function */
+    const struct call_site *caller;
 } call_site;
 
 struct node {
@@ -130,16 +141,19 @@ struct node {
     const op *op;        /* of N_OP, once resolved; also of kinds whose text is an operator's */
     const char *op_name; /* of N_OP: "aten::add" */
     graph *g;
-    block *owner;        /* NULL while not inserted */
+    block *owner; /* NULL while not inserted */
     node *prev, *next;
     VEC(ir_value *) inputs, outputs;
     VEC(block *) blocks;
     attr *attrs;
     source_range range;
     const call_site *call; /* of inlined nodes, for messages; NULL: the graph's own */
-    bool range_hidden;   /* for messages only: PyTorch's graph text shows no place for this node */
-    bool doubtful;       /* prim::Uninitialized and prim::unchecked_cast that an archive's code asks for: who reads the result checks it */
-    const char *scope;   /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
+    bool range_hidden; /* for messages only: PyTorch's graph text shows no place for this node */
+    /* prim::Uninitialized and prim::unchecked_cast that an archive's code asks for: who reads the
+     * result checks it */
+    bool doubtful;
+    /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
+    const char *scope;
     void *scratch;
     int mark;
 };
@@ -153,15 +167,15 @@ struct block {
 
 struct graph {
     arena arena;
-    interner names;   /* attribute names, value names */
+    interner names; /* attribute names, value names */
     block *root;
     int next_id;
-    ptrmap named;         /* debug name (interned) -> ir_value */
-    ptrmap name_suffix;   /* base name (interned) -> last suffix used (as intptr) */
-    VEC(value) held;      /* references of constants, released by graph_free */
-    VEC(graph *) subgraphs; /* of attributes, and what is left of bodies whose nodes were taken */
-    VEC(source *) sources; /* references of ranges */
-    ptrmap source_set;     /* the same, for looking up */
+    ptrmap named;             /* debug name (interned) -> ir_value */
+    ptrmap name_suffix;       /* base name (interned) -> last suffix used (as intptr) */
+    VEC(value) held;          /* references of constants, released by graph_free */
+    VEC(graph *) subgraphs;   /* of attributes, and what is left of bodies whose nodes were taken */
+    VEC(source *) sources;    /* references of ranges */
+    ptrmap source_set;        /* the same, for looking up */
     VEC(struct unit *) units; /* references: of a parsed graph's class types */
     /* Where new nodes go: before `insert_before` in insert_block, at its end if NULL. */
     block *insert_block;
@@ -178,12 +192,13 @@ void graph_free(graph *g);
 void graph_hold_source(graph *g, source *src);
 void graph_hold_unit(graph *g, struct unit *u);
 
-/* ---- building: new nodes are placed at the insertion point and get g->range --------------------- */
+/* ---- building: new nodes are placed at the insertion point and get g->range ------------------ */
 
-node *node_new(graph *g, node_kind kind, int ninputs, ir_value *const *inputs, int noutputs); /* not inserted;
-                                                                                              * outputs of type Tensor */
-node *node_new_op(graph *g, const op *o, int ninputs, ir_value *const *inputs); /* outputs from the schema's returns */
-node *graph_insert(graph *g, node *n);                 /* at the insertion point; returns n */
+/* not inserted; outputs of type Tensor */
+node *node_new(graph *g, node_kind kind, int ninputs, ir_value *const *inputs, int noutputs);
+/* outputs from the schema's returns */
+node *node_new_op(graph *g, const op *o, int ninputs, ir_value *const *inputs);
+node *graph_insert(graph *g, node *n); /* at the insertion point; returns n */
 void node_insert_before(node *n, node *at);
 void node_insert_after(node *n, node *at);
 void block_append(block *b, node *n);
@@ -208,7 +223,8 @@ void block_remove_return(block *b, int i);
 
 /* Constants. Takes v's reference. The output's type is t, or type_of_value(v) when NULL. */
 ir_value *graph_constant_take(graph *g, value v, type *t);
-/* The same in front of `at`, wherever the insertion point is, and without a place: it stands in no source line. */
+/* The same in front of `at`, wherever the insertion point is, and without a place: it stands
+ * in no source line. */
 ir_value *graph_constant_before_take(node *at, value v, type *t);
 ir_value *graph_constant_int(graph *g, int64_t i);
 ir_value *graph_constant_bool(graph *g, bool b);
@@ -217,23 +233,27 @@ ir_value *graph_constant_str(graph *g, const char *s, size_t len);
 /* The constant v is, if v is one: borrowed in *out. None is prim::Constant without a value. */
 bool ir_value_constant(const ir_value *v, value *out);
 
-/* ---- changing -------------------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 void value_replace_uses(ir_value *old, ir_value *with);
-void node_remove(node *n);           /* unlinks; its outputs have no uses left; its inputs lose theirs;
-                                      * nested blocks go with it */
+/* unlinks; its outputs have no uses left; its inputs lose theirs; nested blocks go with it */
+void node_remove(node *n);
 void node_move_before(node *n, node *at);
 void node_move_after(node *n, node *at);
-/* Copies the nodes of src's root before `at` (at the end of blk if NULL), its parameters replaced by
- * args; outs receives the copies of its returns.
+/* Copies the nodes of src's root before `at` (at the end of blk if NULL), its parameters replaced
+ * by args; outs receives the copies of its returns.
  *     before:  %y = prim::CallFunction(%f, %x)        after:  ...body of f with %x..., */
 void graph_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *const *args,
                   ir_value **outs);
-/* The same for a call of `callee`, whose arguments are args: its body's nodes come with the call in their chains. take: body is given up, its
- * nodes are moved instead of copied. The result is the same, down to names and numbers. */
-void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take, ir_value *const *args, ir_value **outs);
-const call_site *graph_call_site(graph *g, source_range r, const char *callee, const call_site *caller);
-node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value *v), void *ctx); /* not inserted */
+/* The same for a call of `callee`, whose arguments are args: its body's nodes come with the call in
+ * their chains. take: body is given up, its nodes are moved instead of copied. The result is the
+ * same, down to names and numbers. */
+void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take,
+                       ir_value *const *args, ir_value **outs);
+const call_site *graph_call_site(graph *g, source_range r, const char *callee,
+                                 const call_site *caller);
+/* not inserted */
+node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value *v), void *ctx);
 graph *graph_clone(const graph *g); /* NULL without memory */
 
 /* Names a value. If another value has the name, that one is renamed name.1, name.2, ... (PyTorch's
@@ -242,7 +262,7 @@ void value_set_name(ir_value *v, const char *name);
 static inline bool value_has_name(const ir_value *v) { return v->name[0] != '\0'; }
 void value_copy_name(ir_value *to, const ir_value *from); /* type and name */
 
-/* ---- attributes --------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 attr *node_attr(const node *n, const char *name); /* NULL: none */
 void node_set_int(node *n, const char *name, int64_t i);
@@ -257,20 +277,22 @@ void node_remove_attr(node *n, const char *name);
 const char *node_str(const node *n, const char *name); /* "" if absent */
 int64_t node_int(const node *n, const char *name);
 
-/* ---- asking ---------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
-const char *node_kind_text(const node *n); /* "aten::add", "prim::If" */
+const char *node_kind_text(const node *n);        /* "aten::add", "prim::If" */
 bool node_is_op(const node *n, const char *name); /* name like "aten::add" */
-bool node_has_side_effects(const node *n); /* itself or anything nested; writes to arguments count */
+/* itself or anything nested; writes to arguments count */
+bool node_has_side_effects(const node *n);
 bool node_dominates(const node *a, const node *b); /* a's outputs are visible at b */
 bool node_before(const node *a, const node *b);    /* same block */
 int block_depth(const block *b);
 bool block_holds(const block *b, node_kind kind); /* a node of this kind, at any depth? */
 
-/* The first overload of "aten::add" that takes inputs of these types, all given by position; NULL: none. */
+/* The first overload of "aten::add" that takes inputs of these types, all given by
+ * position; NULL: none. */
 const op *op_match(const char *name, int ninputs, ir_value *const *inputs);
 
-/* ---- text --------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 typedef struct graph_print_options {
     bool locations; /* "# file:line:col" */

@@ -37,9 +37,7 @@ static attr *attr_make(node *n, const char *name, attr_kind kind) {
     return a;
 }
 
-void node_set_int(node *n, const char *name, int64_t i) {
-    attr_make(n, name, ATTR_INT)->u.i = i;
-}
+void node_set_int(node *n, const char *name, int64_t i) { attr_make(n, name, ATTR_INT)->u.i = i; }
 
 void node_set_float(node *n, const char *name, double f) {
     attr_make(n, name, ATTR_FLOAT)->u.f = f;
@@ -50,9 +48,7 @@ void node_set_str(node *n, const char *name, const char *s) {
     attr_make(n, name, ATTR_STR)->u.s = s;
 }
 
-void node_set_type(node *n, const char *name, type *t) {
-    attr_make(n, name, ATTR_TYPE)->u.t = t;
-}
+void node_set_type(node *n, const char *name, type *t) { attr_make(n, name, ATTR_TYPE)->u.t = t; }
 
 void node_set_types(node *n, const char *name, int count, type *const *types) {
     type **copy = arena_array(&n->g->arena, type *, count ? count : 1);
@@ -129,9 +125,7 @@ ir_value *graph_constant_bool(graph *g, bool b) {
     return graph_constant_take(g, value_bool(b), TYPE_BOOL);
 }
 
-ir_value *graph_constant_none(graph *g) {
-    return graph_constant_take(g, value_none(), TYPE_NONE);
-}
+ir_value *graph_constant_none(graph *g) { return graph_constant_take(g, value_none(), TYPE_NONE); }
 
 ir_value *graph_constant_str(graph *g, const char *s, size_t len) {
     str *st = str_new(s, len);
@@ -169,17 +163,17 @@ const char *node_kind_text(const node *n) {
     return n->kind == N_OP ? n->op_name : node_texts[n->kind];
 }
 
-bool node_is_op(const node *n, const char *name) {
-    return !strcmp(node_kind_text(n), name);
-}
+bool node_is_op(const node *n, const char *name) { return !strcmp(node_kind_text(n), name); }
 
 static bool op_has_effects(const op *o) {
     if (!o) return true;
-    bool returns = o->schema->nreturns > 0 || o->schema->varret; /* one without results is there for something else */
+    /* one without results is there for something else */
+    bool returns = o->schema->nreturns > 0 || o->schema->varret;
     return !returns || (o->traits & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
 }
 
-/* Writes that the schema does not mark, which only the node's constants decide (batch norm's statistics). */
+/* Writes that the schema does not mark, which only the node's constants decide (batch
+ * norm's statistics). */
 static bool node_writes_unmarked(const node *n) {
     for (size_t i = 0; i < n->inputs.len; i++)
         if (node_writes_input(n, (int)i)) return true;
@@ -194,7 +188,9 @@ static bool block_has_effects(const block *b) {
 
 bool node_has_side_effects(const node *n) {
     bool nested = n->kind == N_IF || n->kind == N_LOOP || n->kind == N_FUSION_GROUP;
-    if (n->kind == N_OP ? op_has_effects(n->op) || node_writes_unmarked(n) : !node_pure[n->kind] && !nested) return true;
+    if (n->kind == N_OP ? op_has_effects(n->op) || node_writes_unmarked(n)
+                        : !node_pure[n->kind] && !nested)
+        return true;
     const attr *group = n->kind == N_FUSION_GROUP ? node_attr(n, "Subgraph") : NULL;
     if (group && block_has_effects(group->u.g->root)) return true;
     for (size_t i = 0; i < n->blocks.len; i++)

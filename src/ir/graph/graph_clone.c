@@ -3,8 +3,9 @@
  * graph_clone.c - copies nodes, bodies and whole graphs.
  *
  * Method: values are created in the order in which PyTorch creates them (a node's outputs before
- * what is in its blocks), so that unnamed values get the numbers PyTorch would print. A body that is inlined once is moved instead:
- * calls nest deeply, and copying each level again would cost the depth times the size.
+ * what is in its blocks), so that unnamed values get the numbers PyTorch would print. A body that
+ * is inlined once is moved instead: calls nest deeply, and copying each level again would cost the
+ * depth times the size.
  * Tests: tests/unit/test_graph.c
  */
 #include "ir/graph/graph.h"
@@ -18,11 +19,13 @@ typedef struct clone_map {
     bool failed;
 } clone_map;
 
-_Static_assert(sizeof(call_site) == sizeof(source_range) + 2 * sizeof(void *), "no bytes between: they are compared");
+_Static_assert(sizeof(call_site) == sizeof(source_range) + 2 * sizeof(void *),
+               "no bytes between: they are compared");
 
 /* The chain of calls `from`, of another graph perhaps, continued outwards by `end`. */
 static const call_site *clone_chain(graph *g, const call_site *from, const call_site *end) {
-    return from ? graph_call_site(g, from->range, from->callee, clone_chain(g, from->caller, end)) : end;
+    return from ? graph_call_site(g, from->range, from->callee, clone_chain(g, from->caller, end))
+                : end;
 }
 
 static const call_site *clone_call(graph *g, clone_map *m, const call_site *from) {
@@ -57,10 +60,8 @@ static void clone_attrs(node *to, const node *from) {
         case ATTR_VALUE: node_set_value_take(to, a->name, value_ref(a->u.v)); break;
         case ATTR_GRAPH: {
             graph *g = graph_clone(a->u.g);
-            if (g)
-                node_set_graph(to, a->name, g);
-            else
-                to->g->arena.failed = true;
+            if (g) node_set_graph(to, a->name, g);
+            else to->g->arena.failed = true;
             break;
         }
         }
@@ -128,8 +129,8 @@ node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value
     return c;
 }
 
-static void clone_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *const *args, ir_value **outs,
-                         const call_site *call) {
+static void clone_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *const *args,
+                         ir_value **outs, const call_site *call) {
     clone_map m = {.call = call};
     clone_units(dst, src);
     for (size_t i = 0; i < src->root->params.len; i++)
@@ -137,10 +138,8 @@ static void clone_inline(graph *dst, block *blk, node *at, const graph *src, ir_
     for (const node *n = src->root->first; n && !m.failed && !arena_failed(&dst->arena);
          n = n->next) {
         node *c = clone_node(dst, n, &m);
-        if (at)
-            node_insert_before(c, at);
-        else
-            block_append(blk, c);
+        if (at) node_insert_before(c, at);
+        else block_append(blk, c);
     }
     for (size_t i = 0; i < src->root->returns.len; i++) {
         outs[i] = ptrmap_get(&m.values, src->root->returns.data[i]);
@@ -158,7 +157,7 @@ void graph_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *
     clone_inline(dst, blk, at, src, args, outs, NULL);
 }
 
-/* ---- moving a body ----------------------------------------------------------------------------------- */
+/* ---- moving a body --------------------------------------------------------------------------- */
 
 typedef struct clone_take {
     graph *dst;
@@ -173,7 +172,8 @@ static ir_value *take_value(const clone_take *t, ir_value *v) {
     return !v->def && v->owner == t->from ? v->scratch : v;
 }
 
-/* v becomes a value of dst: numbered, named and without uses, as a copy made at this point would be. */
+/* v becomes a value of dst: numbered, named and without uses, as a copy made at this
+ * point would be. */
 static void take_define(graph *dst, ir_value *v) {
     const char *name = v->name;
     v->id = dst->next_id++;
@@ -202,7 +202,8 @@ static void take_block(clone_take *t, block *b) {
 }
 
 /* The emptied body stays with dst: it owns the memory of its nodes. */
-static void inline_take(graph *dst, node *at, graph *body, ir_value *const *args, ir_value **outs, const call_site *call) {
+static void inline_take(graph *dst, node *at, graph *body, ir_value *const *args, ir_value **outs,
+                        const call_site *call) {
     block *from = body->root;
     clone_take t = {.dst = dst, .from = from, .call = call};
     clone_units(dst, body);
@@ -228,12 +229,11 @@ static void inline_take(graph *dst, node *at, graph *body, ir_value *const *args
     if (arena_failed(&body->arena)) dst->arena.failed = true;
 }
 
-void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take, ir_value *const *args, ir_value **outs) {
+void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take,
+                       ir_value *const *args, ir_value **outs) {
     const call_site *site = graph_call_site(dst, call->range, callee, call->call);
-    if (take)
-        inline_take(dst, call, body, args, outs, site);
-    else
-        clone_inline(dst, call->owner, call, body, args, outs, site);
+    if (take) inline_take(dst, call, body, args, outs, site);
+    else clone_inline(dst, call->owner, call, body, args, outs, site);
 }
 
 graph *graph_clone(const graph *g) {

@@ -2,11 +2,12 @@
 /*
  * graph_dot.c - a graph as a drawing: what Graphviz's dot reads.
  *
- * Nodes are boxes named by the address-free number of their visit, so equal graphs give equal text. A value is an
- * arrow from the box that makes it to each box that takes it, with its name and type (of tensors without strides).
- * Constants are written into the boxes that take them, "_" standing for what arrives by arrow. A block is a frame
- * inside the picture with a box for its parameters and one for its returns; the node that owns blocks is the frame's
- * label and a box of its own, from which its outputs go. A fusion group is a coloured frame around what it computes.
+ * Nodes are boxes named by the address-free number of their visit, so equal graphs give equal text.
+ * A value is an arrow from the box that makes it to each box that takes it, with its name and type
+ * (of tensors without strides). Constants are written into the boxes that take them, "_" standing
+ * for what arrives by arrow. A block is a frame inside the picture with a box for its parameters
+ * and one for its returns; the node that owns blocks is the frame's label and a box of its own,
+ * from which its outputs go. A fusion group is a coloured frame around what it computes.
  * Tests: tests/cli/graph-for.test
  */
 #include "ir/graph/graph_dot.h"
@@ -23,7 +24,7 @@ typedef struct dot_printer {
     int depth;
 } dot_printer;
 
-/* ---- text --------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void dot_escape(const char *s, size_t len, strbuf *out) {
     for (size_t i = 0; i < len; i++) {
@@ -38,12 +39,17 @@ static void dot_name(const ir_value *v, strbuf *out) {
     else sb_printf(out, "%d", v->id);
 }
 
-/* Of what is known of a tensor only dtype and sizes: the rest would make arrows longer than boxes. */
+/* Of what is known of a tensor only dtype and sizes: the rest would make arrows
+ * longer than boxes. */
 static void dot_type(const type *t, strbuf *out) {
     strbuf text = STRBUF_INIT;
     const tensor_info *known = t->kind == T_TENSOR ? t->tensor : NULL;
     if (known && known->dtype >= 0 && known->ndim >= 0) {
-        tensor_info shape = {.dtype = known->dtype, .ndim = known->ndim, .requires_grad = -1, .device = -1, .sizes = known->sizes};
+        tensor_info shape = {.dtype = known->dtype,
+                             .ndim = known->ndim,
+                             .requires_grad = -1,
+                             .device = -1,
+                             .sizes = known->sizes};
         t = type_tensor_details(&shape);
     }
     type_print(t, &text);
@@ -73,7 +79,7 @@ static void dot_kind(const node *n, strbuf *out) {
     sb_putc(out, ']');
 }
 
-/* ---- boxes and arrows ------------------------------------------------------------------------------------ */
+/* ---- boxes and arrows ------------------------------------------------------------------------ */
 
 static void dot_from(dot_printer *p, size_t n, ir_value *const *values, int box) {
     for (size_t i = 0; i < n; i++)
@@ -94,7 +100,8 @@ static void dot_arrow(dot_printer *p, const ir_value *v, int to) {
 /* The values that a box takes, if constants are among them. */
 static void dot_constants(size_t n, ir_value *const *values, strbuf *out) {
     size_t constants = 0;
-    for (size_t i = 0; i < n; i++) constants += values[i]->def && values[i]->def->kind == N_CONSTANT;
+    for (size_t i = 0; i < n; i++)
+        constants += values[i]->def && values[i]->def->kind == N_CONSTANT;
     for (size_t i = 0; i < n && constants; i++) {
         sb_puts(out, i ? ", " : "\\n(");
         if (values[i]->def && values[i]->def->kind == N_CONSTANT) dot_constant(values[i], out);
@@ -141,7 +148,8 @@ static void dot_nested(dot_printer *p, const node *n, size_t i) {
     char label[80];
     snprintf(label, sizeof label, "%s, block %zu", node_kind_text(n), i);
     dot_frame(p, label, "color=gray;");
-    if (b->params.len) dot_from(p, b->params.len, b->params.data, dot_box(p, "parameters", 0, NULL));
+    if (b->params.len)
+        dot_from(p, b->params.len, b->params.data, dot_box(p, "parameters", 0, NULL));
     dot_block(p, b);
     if (b->returns.len) dot_box(p, "returns", b->returns.len, b->returns.data);
     sb_puts(p->out, "  }\n");
@@ -174,7 +182,8 @@ static void dot_block(dot_printer *p, const block *b) {
 
 void graph_dot(const graph *g, strbuf *out) {
     dot_printer p = {.out = out};
-    sb_puts(out, "digraph graph_for {\n  node [shape=box, style=filled, fillcolor=white, fontname=\"sans-serif\"];\n"
+    sb_puts(out, "digraph graph_for {\n  node [shape=box, style=filled, fillcolor=white, "
+                 "fontname=\"sans-serif\"];\n"
                  "  edge [fontsize=9, fontname=\"sans-serif\"];\n  fontname=\"sans-serif\";\n");
     for (size_t i = 0; i < g->root->params.len; i++) {
         sb_printf(out, "  n%d [shape=ellipse, label=\"%%", p.next);

@@ -5,8 +5,8 @@
 
 #include "ir/graph/graph.h"
 
-/* A whole file for dot. Boxes are nodes, arrows are values with their types; blocks and the graphs of fusion groups
- * are frames around theirs. */
+/* A whole file for dot. Boxes are nodes, arrows are values with their types; blocks and the graphs
+ * of fusion groups are frames around theirs. */
 void graph_dot(const graph *g, strbuf *out);
 
 #endif

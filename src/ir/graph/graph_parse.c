@@ -105,7 +105,8 @@ bool parse_int(graph_parser *p, int64_t *out) {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static bool parse_name_char(char c) {
-    return text_is_alnum((unsigned char)c) || c == '_' || c == '.' || c == '-' || (unsigned char)c >= 128;
+    return text_is_alnum((unsigned char)c) || c == '_' || c == '.' || c == '-' ||
+           (unsigned char)c >= 128;
 }
 
 static size_t parse_name(graph_parser *p, const char **out) {
@@ -166,10 +167,8 @@ static ctsc_status parse_uses(graph_parser *p, graph_scope *sc, node *n, block *
         if (!len) return parse_error(p, "expected a name");
         ir_value *v = strmap_getn(&sc->values, name, len);
         if (!v) return parse_error(p, "an unknown name");
-        if (n)
-            node_add_input(n, v);
-        else
-            block_add_return(b, v);
+        if (n) node_add_input(n, v);
+        else block_add_return(b, v);
         if (arena_failed(&sc->g->arena)) return diag_no_memory(p->diag);
     }
     return s;
@@ -222,8 +221,8 @@ static source *parse_location_source(const char *file, size_t len, uint32_t line
     strbuf name = STRBUF_INIT, blank = STRBUF_INIT;
     sb_write(&name, file, len);
     sb_fill(&blank, ' ', column);
-    source *s =
-        name.failed || blank.failed ? NULL : source_new(sb_str(&name), sb_str(&blank), column);
+    source *s = name.failed || blank.failed ? NULL
+                                            : source_new(sb_str(&name), sb_str(&blank), column);
     if (s) s->first_line = line;
     sb_free(&name);
     sb_free(&blank);
@@ -388,10 +387,8 @@ static ctsc_status parse_graph(graph_parser *p, graph **out) {
     strmap_free(&sc.values);
     vec_free(&sc.defs);
     vec_free(&sc.groups);
-    if (s == CTSC_OK)
-        *out = sc.g;
-    else
-        graph_free(sc.g);
+    if (s == CTSC_OK) *out = sc.g;
+    else graph_free(sc.g);
     return s;
 }
 
@@ -401,8 +398,7 @@ static ctsc_status parse_verify(graph_parser *p, const graph *g) {
     ctsc_status s = graph_verify(&why, g);
     if (s == CTSC_INTERNAL)
         s = diag_fail(p->diag, CTSC_BAD_FILE, "%s: %s", p->src->name, diag_message(&why));
-    else if (s != CTSC_OK)
-        s = diag_no_memory(p->diag);
+    else if (s != CTSC_OK) s = diag_no_memory(p->diag);
     diag_clear(&why);
     return s;
 }
@@ -435,9 +431,7 @@ ctsc_status graph_parse(diag *d, const char *name, const char *text, size_t len,
     }
     parse_release(&p);
     diag_clear(&own);
-    if (s == CTSC_OK)
-        *out = g;
-    else
-        graph_free(g);
+    if (s == CTSC_OK) *out = g;
+    else graph_free(g);
     return s;
 }

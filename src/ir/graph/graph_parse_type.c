@@ -45,10 +45,8 @@ static ctsc_status parse_strides(graph_parser *p, int64_t *strides, int *n) {
     for (*n = 0; s == CTSC_OK && !parse_accept(p, "]");) {
         if (*n && (s = parse_expect(p, ",")) != CTSC_OK) break;
         if (*n == TENSOR_MAX_DIMS) return parse_error(p, "too many dimensions");
-        if (parse_accept(p, "*"))
-            strides[*n] = -1;
-        else if (!parse_int(p, &strides[*n]))
-            return parse_error(p, "expected a stride");
+        if (parse_accept(p, "*")) strides[*n] = -1;
+        else if (!parse_int(p, &strides[*n])) return parse_error(p, "expected a stride");
         (*n)++;
     }
     return s;
@@ -59,7 +57,8 @@ static ctsc_status parse_device(graph_parser *p, tensor_info *ti) {
     parse_skip(p);
     const char *begin = p->at;
     while (p->at < p->end && (text_is_alnum(*p->at) || *p->at == ':')) p->at++;
-    if (device_parse(NULL, begin, (size_t)(p->at - begin), &device) != CTSC_OK || device > INT8_MAX) return parse_error(p, "unknown device");
+    if (device_parse(NULL, begin, (size_t)(p->at - begin), &device) != CTSC_OK || device > INT8_MAX)
+        return parse_error(p, "unknown device");
     ti->device = device == VALUE_DEVICE_CUDA ? 1 : (int8_t)device;
     return CTSC_OK;
 }
@@ -231,14 +230,11 @@ ctsc_status graph_parse_type(graph_parser *p, type **out) {
         s = len ? parse_named(p, word, len, &t) : parse_error(p, "expected a type");
     }
     for (int suffixes = 0; s == CTSC_OK && p->at < p->end; suffixes++) {
-        if (suffixes >= GRAPH_PARSE_DEPTH)
-            s = parse_error(p, "types nest too deeply");
+        if (suffixes >= GRAPH_PARSE_DEPTH) s = parse_error(p, "types nest too deeply");
         else if (p->end - p->at >= 2 && p->at[0] == '[' && p->at[1] == ']')
             t = type_list(t), p->at += 2;
-        else if (*p->at == '?')
-            t = type_optional(t), p->at++;
-        else
-            break;
+        else if (*p->at == '?') t = type_optional(t), p->at++;
+        else break;
     }
     p->depth--;
     if (s == CTSC_OK && (type_table_failed() || arena_failed(&p->unit->arena)))

@@ -84,10 +84,8 @@ static ctsc_status parse_string(graph_parser *p, strbuf *sb) {
         if (p->at >= p->end || *p->at == '\n') return parse_error(p, "unterminated string");
         char c = *p->at++;
         if (c == '"') break;
-        if (c == '\\')
-            s = parse_escape(p, sb);
-        else
-            sb_putc(sb, c);
+        if (c == '\\') s = parse_escape(p, sb);
+        else sb_putc(sb, c);
     }
     return s == CTSC_OK && sb->failed ? diag_no_memory(p->diag) : s;
 }
@@ -97,14 +95,13 @@ static ctsc_status parse_string_value(graph_parser *p, const type *t, value *out
     ctsc_status s = parse_string(p, &sb);
     if (s == CTSC_OK && t->kind == T_DEVICE) {
         int64_t device;
-        if (device_parse(NULL, sb_str(&sb), sb.len, &device) == CTSC_OK) *out = value_device(device);
+        if (device_parse(NULL, sb_str(&sb), sb.len, &device) == CTSC_OK)
+            *out = value_device(device);
         else s = parse_error(p, "unknown device");
     } else if (s == CTSC_OK) {
         str *st = str_new(sb_str(&sb), sb.len);
-        if (st)
-            *out = value_str_take(st);
-        else
-            s = diag_no_memory(p->diag);
+        if (st) *out = value_str_take(st);
+        else s = diag_no_memory(p->diag);
     }
     sb_free(&sb);
     return s;
@@ -138,10 +135,8 @@ typedef struct tensor_cursor {
 static void tensor_store(tensor *t, int64_t at, double f) {
     char *data = tensor_data(t);
     char *p = data + (size_t)at * dtype_size((dtype)t->dtype);
-    if (dtype_is_float((dtype)t->dtype))
-        dtype_store_float((dtype)t->dtype, p, f);
-    else
-        dtype_store_int((dtype)t->dtype, p, fabs(f) < 9e18 ? (int64_t)f : 0);
+    if (dtype_is_float((dtype)t->dtype)) dtype_store_float((dtype)t->dtype, p, f);
+    else dtype_store_int((dtype)t->dtype, p, fabs(f) < 9e18 ? (int64_t)f : 0);
 }
 
 static bool parse_tensor_header(graph_parser *p, const tensor *t, tensor_cursor *c) {
@@ -266,10 +261,8 @@ static ctsc_status parse_value(graph_parser *p, const type *t, value *out);
 
 /* Hands over what was built, or releases it after a failure. */
 static ctsc_status parse_keep(ctsc_status s, value v, value *out) {
-    if (s == CTSC_OK)
-        *out = v;
-    else
-        value_unref(v);
+    if (s == CTSC_OK) *out = v;
+    else value_unref(v);
     return s;
 }
 
@@ -321,10 +314,8 @@ static ctsc_status parse_dict(graph_parser *p, const type *t, value *out) {
         if (s != CTSC_OK) break;
         s = parse_expect(p, ":");
         if (s == CTSC_OK) s = parse_value(p, t->elems[1], &v);
-        if (s != CTSC_OK)
-            value_unref(k);
-        else if (!dict_set_take(d, k, v))
-            s = diag_no_memory(p->diag);
+        if (s != CTSC_OK) value_unref(k);
+        else if (!dict_set_take(d, k, v)) s = diag_no_memory(p->diag);
     }
     return parse_keep(s, value_dict_take(d), out);
 }
@@ -461,10 +452,8 @@ static ctsc_status parse_attr(graph_parser *p, node *n) {
     if (*p->at == '[') return parse_attr_list(p, n, name);
     if (isdigit((unsigned char)*p->at) || *p->at == '-') {
         TRY(parse_number(p, TYPE_ANY, &v));
-        if (v.tag == V_INT)
-            node_set_int(n, name, v.u.i);
-        else
-            node_set_float(n, name, v.u.f);
+        if (v.tag == V_INT) node_set_int(n, name, v.u.i);
+        else node_set_float(n, name, v.u.f);
         return CTSC_OK;
     }
     type *t;

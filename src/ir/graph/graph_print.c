@@ -34,10 +34,8 @@ typedef struct graph_printer {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static void print_name(const ir_value *v, strbuf *out) {
-    if (value_has_name(v))
-        sb_printf(out, "%%%s", v->name);
-    else
-        sb_printf(out, "%%%d", v->id);
+    if (value_has_name(v)) sb_printf(out, "%%%s", v->name);
+    else sb_printf(out, "%%%d", v->id);
 }
 
 static void print_names(size_t n, ir_value *const *vs, strbuf *out) {
@@ -71,22 +69,17 @@ static void print_quoted(const char *s, size_t len, strbuf *out) {
     sb_putc(out, '"');
     for (size_t i = 0; i < len; i++) {
         const char *k = s[i] ? strchr(codes, s[i]) : NULL;
-        if (k)
-            sb_printf(out, "\\%c", names[k - codes]);
-        else if (s[i] >= ' ' && s[i] < 127)
-            sb_putc(out, s[i]);
-        else
-            print_octal((signed char)s[i], out);
+        if (k) sb_printf(out, "\\%c", names[k - codes]);
+        else if (s[i] >= ' ' && s[i] < 127) sb_putc(out, s[i]);
+        else print_octal((signed char)s[i], out);
     }
     sb_putc(out, '"');
 }
 
 static void print_one_element(const tensor *t, strbuf *out) {
     dtype dt = (dtype)t->dtype;
-    if (dtype_is_float(dt))
-        sb_printf(out, "{%g}", tensor_item_float(t));
-    else
-        sb_printf(out, "{%lld}", (long long)tensor_item_int(t));
+    if (dtype_is_float(dt)) sb_printf(out, "{%g}", tensor_item_float(t));
+    else sb_printf(out, "{%lld}", (long long)tensor_item_int(t));
 }
 
 static void print_tensor(const tensor *t, strbuf *out) {
@@ -176,10 +169,8 @@ static void print_dict(graph_printer *p, const dict *d) {
 }
 
 static void print_object(const object *o, strbuf *out) {
-    if (o->cls->cls && o->cls->cls->is_module)
-        sb_puts(out, o->cls->cls->name);
-    else
-        sb_printf(out, "object(%p)", (const void *)o);
+    if (o->cls->cls && o->cls->cls->is_module) sb_puts(out, o->cls->cls->name);
+    else sb_printf(out, "object(%p)", (const void *)o);
 }
 
 /* Python's repr, as far as constants need it. */

@@ -2,21 +2,21 @@
 /*
  * fusible.c - judges single nodes.
  *
- * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions may also be numbers
- * known when the group runs; real numbers may be anything.
+ * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions
+ * may also be numbers known when the group runs; real numbers may be anything.
  * Tests: tests/unit/test_group.c, tests/ir/fuse/
  */
 #include "ir/op/fusible.h"
 
 #include <string.h>
 
-/* ---- nodes ------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Ints that may be numbers of the program: sizes, positions, lengths. */
 static bool fusible_is_free(const char *name) {
-    static const char *const names[] = {"size",  "shape",  "start",      "end",   "step",
-                                        "index", "length", "split_size", "sizes", "split_sizes",
-                                        "normalized_shape"};
+    static const char *const names[] = {"size",  "shape",       "start",           "end",
+                                        "step",  "index",       "length",          "split_size",
+                                        "sizes", "split_sizes", "normalized_shape"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;
@@ -40,7 +40,9 @@ static bool fusible_is_number(const type *t) {
 static bool fusible_defined_fits(const node *n) {
     for (size_t i = 0; i < n->inputs.len; i++) {
         const type *want = n->op->schema->args[i].type, *is = n->inputs.data[i]->type;
-        if (want->kind == T_TENSOR ? is->kind != T_TENSOR : !fusible_is_number(is) && !fusible_is_known(n->inputs.data[i], false))
+        if (want->kind == T_TENSOR
+                ? is->kind != T_TENSOR
+                : !fusible_is_number(is) && !fusible_is_known(n->inputs.data[i], false))
             return false;
     }
     return true;
@@ -52,7 +54,8 @@ static bool fusible_argument_fits(const argument *a, const ir_value *v, fusible_
     if (t->kind == T_FLOAT || t->kind == T_NUMBER)
         return v->type->kind == T_FLOAT || v->type->kind == T_INT || v->type->kind == T_BOOL ||
                fusible_is_known(v, false);
-    return fusible_is_known(v, (kind == FUSIBLE_VIEW || kind == FUSIBLE_ROWS) && fusible_is_free(a->name));
+    return fusible_is_known(v, (kind == FUSIBLE_VIEW || kind == FUSIBLE_ROWS) &&
+                                   fusible_is_free(a->name));
 }
 
 static const ir_value *fusible_input(const node *n, const char *name) {
@@ -63,7 +66,8 @@ static const ir_value *fusible_input(const node *n, const char *name) {
 static bool fusible_input_is(const node *n, const char *name, bool want) {
     const ir_value *v = fusible_input(n, name);
     value constant;
-    return !v || (ir_value_constant(v, &constant) && constant.tag == V_BOOL && constant.u.b == want);
+    return !v ||
+           (ir_value_constant(v, &constant) && constant.tag == V_BOOL && constant.u.b == want);
 }
 
 /* The order of a norm shapes the code. */
@@ -81,9 +85,11 @@ static bool fusible_mode_fits(const node *n) {
 
 fusible_kind fusible_node(const node *n) {
     fusible_kind kind = n->kind == N_OP ? op_fusible(n->op) : FUSIBLE_NONE;
-    if (!kind || n->blocks.len || n->inputs.len != (size_t)n->op->schema->nargs) return FUSIBLE_NONE;
+    if (!kind || n->blocks.len || n->inputs.len != (size_t)n->op->schema->nargs)
+        return FUSIBLE_NONE;
     if (n->op->scalar) return fusible_defined_fits(n) ? kind : FUSIBLE_NONE;
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (!fusible_argument_fits(&n->op->schema->args[i], n->inputs.data[i], kind)) return FUSIBLE_NONE;
+        if (!fusible_argument_fits(&n->op->schema->args[i], n->inputs.data[i], kind))
+            return FUSIBLE_NONE;
     return fusible_mode_fits(n) ? kind : FUSIBLE_NONE;
 }

@@ -2,9 +2,10 @@
 /*
  * loop_ops.h - which operators a native loop can hold.
  *
- * The table (loop_ops.def) is shared by the pass that puts loops into groups and by the code that lowers them. It names what is done with
- * Python numbers, and the operators that ask, index or write tensors; operators that compute elements of tensors are those of
- * FUSE of ops.def, and their in-place forms (add_) are derived from them.
+ * The table (loop_ops.def) is shared by the pass that puts loops into groups and by the code that
+ * lowers them. It names what is done with Python numbers, and the operators that ask, index or
+ * write tensors; operators that compute elements of tensors are those of FUSE of ops.def, and their
+ * in-place forms (add_) are derived from them.
  *
  *     LOOP_OP("aten::sin", NUMBERS, REAL1, "sin")
  */
@@ -15,13 +16,13 @@
 
 /* What an operator does; text is an operator or function of the class. */
 /* clang-format off */
-#define LOOP_CLASSES(X)                                                                              \
-    X(ARITH) X(COMPARE) X(LOGIC) X(DIVIDE) X(FLOORDIV) X(REMAINDER) X(TRUNCDIV) X(POW) X(INTPOW)       \
-    X(REAL1) X(REAL2) X(TEST) X(ROUND) X(LEAST) X(ABS) X(NEG) X(NOT) X(SHIFT) X(GCD)                   \
-    X(CONVERT) X(RANGE_LENGTH) X(DERIVE_INDEX)                                                        \
-    X(ITEM) X(QUERY) X(SIZES) X(LIST_GET) X(LIST_LEN)                                                 \
-    X(SELECT) X(SLICE) X(TRANSPOSE) X(UNSQUEEZE)                                                      \
-    X(NEW) X(FILL_NEW) X(COPY) X(FILL) X(REDUCE) X(DOT)                                               \
+#define LOOP_CLASSES(X)                                                                            \
+    X(ARITH) X(COMPARE) X(LOGIC) X(DIVIDE) X(FLOORDIV) X(REMAINDER) X(TRUNCDIV) X(POW) X(INTPOW)   \
+    X(REAL1) X(REAL2) X(TEST) X(ROUND) X(LEAST) X(ABS) X(NEG) X(NOT) X(SHIFT) X(GCD)               \
+    X(CONVERT) X(RANGE_LENGTH) X(DERIVE_INDEX)                                                     \
+    X(ITEM) X(QUERY) X(SIZES) X(LIST_GET) X(LIST_LEN)                                              \
+    X(SELECT) X(SLICE) X(TRANSPOSE) X(UNSQUEEZE)                                                   \
+    X(NEW) X(FILL_NEW) X(COPY) X(FILL) X(REDUCE) X(DOT)                                            \
     X(POINTWISE) X(IN_PLACE) X(VIEW) /* fusible ones */
 /* clang-format on */
 
@@ -39,7 +40,8 @@ loop_class loop_op_class(const node *n, const char **text);
 const op *loop_functional(const op *o);
 /* Is t the type of a Python number (int, float, bool, Scalar)? */
 bool loop_is_number(const type *t);
-/* The object that v is, looked for through in-place operators, branches and rounds that pass it on unchanged:
+/* The object that v is, looked for through in-place operators, branches and rounds that pass
+ * it on unchanged:
  *     %s = prim::Loop(%n, %true, %t)
  *       block0(%i, %u):
  *         %v = aten::add_(%u, %x, %one)               %s, %u, %v: all are %t

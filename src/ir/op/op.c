@@ -69,7 +69,8 @@ static struct type *op_no_class(const char *qualified) {
     return NULL;
 }
 
-static const op_host op_no_host = {.builtin = {"", NULL}, .quantised = {"", NULL}, .native_class = op_no_class};
+static const op_host op_no_host = {
+    .builtin = {"", NULL}, .quantised = {"", NULL}, .native_class = op_no_class};
 const op_host *op_host_installed = &op_no_host;
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -94,10 +95,8 @@ static bool op_index_line(op_index *x, const char *text, size_t len, bool recent
     op_line *l = arena_new(&x->arena, op_line);
     *l = (op_line){text, len, recent, NULL};
     if (arena_failed(&x->arena)) return false;
-    if (g->last)
-        g->last->next = l;
-    else
-        g->first = l;
+    if (g->last) g->last->next = l;
+    else g->first = l;
     g->last = l;
     return true;
 }
@@ -144,7 +143,8 @@ static bool op_index_lowered(strmap *map, const op_bindings *table) {
 static op_index *op_index_new(void) {
     op_index *x = mem_zalloc(sizeof *x);
     if (!x) return NULL;
-    bool ok = arena_init(&x->arena) && op_index_text(x, &op_schemas, false) && op_index_text(x, &op_schemas_2, true);
+    bool ok = arena_init(&x->arena) && op_index_text(x, &op_schemas, false) &&
+              op_index_text(x, &op_schemas_2, true);
     ok = ok && op_index_bindings(&x->bindings, &op_host_installed->builtin) &&
          op_index_bindings(&x->quantised, &op_host_installed->quantised) &&
          op_index_lowered(&x->lowered, &op_host_installed->builtin);
@@ -268,12 +268,15 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     else if (how != DERIVED_NAME) op_bind_base(o, a, &base);
     if (how != DERIVED_NAME) o->traits &= OP_TRAITS_OF_WRITES;
     if (o->fn && how != DERIVED_NAME && !into) {
-        o->fn = how == DERIVED_COPY ? op_host_installed->derived_copy : op_host_installed->derived_write;
+        o->fn = how == DERIVED_COPY ? op_host_installed->derived_copy
+                                    : op_host_installed->derived_write;
         o->traits &= ~(OP_COMPOSITE | OP_INTO);
     } else if (into && o->quantised) { /* OP_INTO is a matter of o->fn alone */
         o->quantised = op_host_installed->derived_write;
     }
-    if (how != DERIVED_NAME && o->fn != op_host_installed->derived_write && o->quantised != op_host_installed->derived_write) o->quantised = NULL;
+    if (how != DERIVED_NAME && o->fn != op_host_installed->derived_write &&
+        o->quantised != op_host_installed->derived_write)
+        o->quantised = NULL;
     if (q) o->quantised = q->fn;
 }
 
@@ -288,7 +291,9 @@ bool op_twin_of(const op *o, char key[OP_KEY_LENGTH]) {
     if (!x) return false;
     for (int i = 0; op_overload_text((void *)x, o->schema->name, i, &t); i++) {
         if (!op_text_key(&t, key) || strcmp(key, o->key)) continue;
-        return op_derive(&(op_derive_host){(void *)x, op_overload_text}, &t, &base) != DERIVED_NOT && op_text_key(&base, key);
+        return op_derive(&(op_derive_host){(void *)x, op_overload_text}, &t, &base) !=
+                   DERIVED_NOT &&
+               op_text_key(&base, key);
     }
     return false;
 }
@@ -372,9 +377,11 @@ bool op_space_known(const char *space) {
     size_t n = strlen(space);
     bool known = false;
 #define IN_SPACE(name) (!strncmp(name, space, n) && !strncmp((name) + n, "::", 2))
-    for (size_t i = 0; x && i < x->order.len && !known; i++) known = IN_SPACE(x->order.data[i]->name);
+    for (size_t i = 0; x && i < x->order.len && !known; i++)
+        known = IN_SPACE(x->order.data[i]->name);
     pthread_rwlock_rdlock(&op_user_lock);
-    for (size_t i = 0; i < op_user_order.len && !known; i++) known = IN_SPACE(op_user_order.data[i]->name);
+    for (size_t i = 0; i < op_user_order.len && !known; i++)
+        known = IN_SPACE(op_user_order.data[i]->name);
     pthread_rwlock_unlock(&op_user_lock);
 #undef IN_SPACE
     return known;
@@ -385,8 +392,11 @@ void op_note_library(diag *d, const char *name) {
     char space[64];
     snprintf(space, sizeof space, "%.*s", colons ? (int)(colons - name) : (int)strlen(name), name);
     if (!op_space_known(space))
-        diag_note(d, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
-                  "ctsc --load-library FILE, or ctsc_load_library in a program", space);
+        diag_note(
+            d, (source_range){0},
+            "operators of '%s' come from a library of their own, which has to be loaded first: "
+            "ctsc --load-library FILE, or ctsc_load_library in a program",
+            space);
 }
 
 bool op_is_pure(const op *o) {
@@ -437,11 +447,13 @@ static bool op_group_add(op_group *g, const op *o) {
     return true;
 }
 
-ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits) {
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx,
+                        op_traits traits) {
     return op_register_scalar(d, schema_text, fn, fn_ctx, traits, NULL);
 }
 
-ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits, const struct scalar_text *scalar) {
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx,
+                               op_traits traits, const struct scalar_text *scalar) {
     if (!op_index_get()) return diag_no_memory(d);
     ctsc_status s = CTSC_OK;
     pthread_mutex_lock(&op_lock);
@@ -507,7 +519,8 @@ int op_similar(const char *name, const char **out, int max) {
 /* ---- quantised arguments, and those on devices ----------------------------------------------- */
 
 static unsigned op_tensor_kinds(const tensor *t) {
-    return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) | (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
+    return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) |
+           (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
 }
 
 static unsigned op_value_kinds(value v) {
@@ -515,7 +528,8 @@ static unsigned op_value_kinds(value v) {
     return v.tag == V_DEVICE && v.u.device != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0;
 }
 
-/* Kinds of the arguments that the schema calls tensors, lists of tensors or devices. Containers of anything do not count. */
+/* Kinds of the arguments that the schema calls tensors, lists of tensors or devices. Containers of
+ * anything do not count. */
 static unsigned op_kinds(const schema *s, int nargs, const value *args) {
     unsigned kinds = 0;
     for (int i = 0; i < nargs && i < s->nargs; i++) {
@@ -535,8 +549,10 @@ static unsigned op_kinds(const schema *s, int nargs, const value *args) {
 static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *results) {
     (void)args, (void)results;
     return diag_fail(cx->diag, CTSC_FAILED,
-                     "Could not run '%s' with arguments from the 'QuantizedCPU' backend. This could be because the operator "
-                     "doesn't exist for this backend, or was omitted during the selective/custom build process (if using "
+                     "Could not run '%s' with arguments from the 'QuantizedCPU' backend. This "
+                     "could be because the operator "
+                     "doesn't exist for this backend, or was omitted during the selective/custom "
+                     "build process (if using "
                      "custom build).",
                      cx->op->key);
 }
@@ -547,7 +563,8 @@ op_fn op_function_special(const op *o, int nargs, const value *args) {
     if (!kinds) return o->fn;
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     if (o->quantised) return o->quantised;
-    bool calls = (o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy;
+    bool calls = (o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write ||
+                 o->fn == op_host_installed->derived_copy;
     return calls ? o->fn : op_refuse_quantised;
 }
 
@@ -589,7 +606,8 @@ ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, v
         inner.op = o;
         inner.nargs = nargs;
         inner.out_types = NULL;
-        s = op_function(o, nargs > o->schema->nargs ? nargs : o->schema->nargs, full)(&inner, full, results);
+        s = op_function(o, nargs > o->schema->nargs ? nargs : o->schema->nargs, full)(&inner, full,
+                                                                                      results);
     }
     if (s != CTSC_OK)
         for (int i = 0; i < o->schema->nreturns; i++) value_set(&results[i], value_none());

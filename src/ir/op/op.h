@@ -2,16 +2,19 @@
 /*
  * op.h - the operator registry: every overload PyTorch knows, and what ctsc can do with it.
  *
- * Two sources feed it. ir/op/schemas.txt holds the schema of every overload of PyTorch 1.13 (with the arguments
- * that overloads gained since), in overload-resolution order within a name, and ir/op/schemas_2.txt those that came
- * later, which are tried after them; they are embedded in the library, indexed by name at start and parsed on demand, so that a program using an operator ctsc lacks still compiles and is refused
- * only when that operator is reached. ops.def (and ops/NAME.def, one per family) holds one row per
- * implemented overload: its name, its function and all that is known of it (op_traits.h).
+ * Two sources feed it. ir/op/schemas.txt holds the schema of every overload of PyTorch 1.13 (with
+ * the arguments that overloads gained since), in overload-resolution order within a name, and
+ * ir/op/schemas_2.txt those that came later, which are tried after them; they are embedded in the
+ * library, indexed by name at start and parsed on demand, so that a program using an operator ctsc
+ * lacks still compiles and is refused only when that operator is reached. ops.def (and
+ * ops/NAME.def, one per family) holds one row per implemented overload: its name, its function and
+ * all that is known of it (op_traits.h).
  *
  *     OP("aten::relu", op_relu, 0)
  *
- * In-place and out= overloads, copies of views (`*_copy`) and other names of the same operator have no rows: they are derived
- * (op_derive.c) from the overload that computes the same. Operators that are made of others are written in TorchScript.
+ * In-place and out= overloads, copies of views (`*_copy`) and other names of the same operator have
+ * no rows: they are derived (op_derive.c) from the overload that computes the same. Operators that
+ * are made of others are written in TorchScript.
  *
  * Adding an operator is adding a row and a function (docs/architecture.md shows it).
  * User-registered operators go through op_register as well.
@@ -30,31 +33,40 @@ struct interp; /* runtime/interp/interp.h */
 
 /* What an operator function may use besides its arguments. One per running thread of a program. */
 typedef struct op_ctx {
-    diag *diag;             /* where failures are described */
-    const struct op *op;    /* the operator being run */
-    struct runtime *rt;     /* random generator, output sinks, limits (runtime/context/runtime.h) */
-    struct interp *interp;  /* to call back into the program: methods of script classes; may be NULL */
+    diag *diag;          /* where failures are described */
+    const struct op *op; /* the operator being run */
+    struct runtime *rt;  /* random generator, output sinks, limits (runtime/context/runtime.h) */
+    /* to call back into the program: methods of script classes; may be NULL */
+    struct interp *interp;
     int nargs;              /* of a vararg operator: arguments given */
     type *const *out_types; /* static types of the results, where the node knows them; else NULL */
 } op_ctx;
 
 /* args: one value per schema argument (defaults filled in), borrowed. results: one slot per return,
- * None on entry; on success each holds a reference for the caller. On failure results are left None.
- * In-place operators return a new reference to their mutated argument. */
+ * None on entry; on success each holds a reference for the caller. On failure results are left
+ * None. In-place operators return a new reference to their mutated argument. */
 typedef ctsc_status (*op_fn)(op_ctx *cx, const value *args, value *results);
 
 typedef struct op {
     const schema *schema;
     const char *key; /* "aten::add.Tensor" */
     op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
-    op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
-    void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
-    _Atomic(const struct grad_rule *) gradient; /* its derivative (runtime/autograd/grad_rules.h); NULL: nobody asked yet */
-    _Atomic(const struct device_route *) route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
+    /* what runs instead where a tensor argument is quantised (op_function); NULL: such
+     * arguments are refused */
+    op_fn quantised;
+    /* of user-registered operators; of overloads derived as copies or writes: the key of the one
+     * they follow from */
+    void *fn_ctx;
+    /* its derivative (runtime/autograd/grad_rules.h); NULL: nobody asked yet */
+    _Atomic(const struct grad_rule *) gradient;
+    /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL:
+     * nobody asked yet */
+    _Atomic(const struct device_route *) route;
     op_traits traits;
     const char *lowered; /* what the lowering of kernels calls it; NULL unless it is fusible */
-    bool recent; /* PyTorch 1.13 has no such overload */
-    const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar/scalar_text.h); else NULL */
+    bool recent;         /* PyTorch 1.13 has no such overload */
+    /* what it does to one element, if that is known (ir/scalar/scalar_text.h); else NULL */
+    const struct scalar_text *scalar;
 } op;
 
 /* All overloads of "aten::add" in resolution order; parsed at first use. *n = 0 if there are none.
@@ -62,7 +74,8 @@ typedef struct op {
 const op *const *op_overloads(const char *name, int *n);
 /* Whether there are operators of that namespace: "aten". */
 bool op_space_known(const char *space);
-/* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
+/* Behind the error for an operator nobody knows: that a library with its
+ * namespace may be missing. */
 void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
@@ -71,36 +84,45 @@ const op *op_of_row(const char *key);
 /* Adds or replaces an overload. */
 ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits);
 /* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
-ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits, const struct scalar_text *scalar);
-/* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends them all: pointers to two thousand keys would
- * weigh as much as the keys. Behind a key there may be LOWERED's name. */
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx,
+                               op_traits traits, const struct scalar_text *scalar);
+/* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends
+ * them all: pointers to two thousand keys would weigh as much as the keys. Behind a key there may
+ * be LOWERED's name. */
 typedef struct op_binding { op_fn fn; op_traits traits; } op_binding;
 typedef struct op_bindings { const char *keys; const op_binding *rows; } op_bindings;
 /* The next one, behind what LOWERED adds. */
-static inline const char *op_next_key(const char *key) {
-    return key + strlen(key) + 1;
-}
-/* What a layer above provides, once, before an operator is looked up (runtime/ops/registry.c). Without it every operator is known and none implemented. */
+static inline const char *op_next_key(const char *key) { return key + strlen(key) + 1; }
+/* What a layer above provides, once, before an operator is looked up (runtime/ops/registry.c).
+ * Without it every operator is known and none implemented. */
 typedef struct op_host {
-    op_bindings builtin;   /* the rows of ops.def, sorted by nothing */
-    op_bindings quantised; /* the rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then */
-    op_fn derived_write, derived_copy; /* functions of derived overloads: they call the one that fn_ctx names */
-    op_fn composite;                   /* the function of OP_COMPOSITE overloads */
-    op_fn on_device;                   /* runs operators of which a tensor argument is on a device */
-    /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL says why in d. Thread-safe. */
+    op_bindings builtin; /* the rows of ops.def, sorted by nothing */
+    /* the rows of ops/quantised_tensors.def: overloads that take quantised tensors, with
+     * what they do then */
+    op_bindings quantised;
+    /* functions of derived overloads: they call the one that fn_ctx names */
+    op_fn derived_write, derived_copy;
+    op_fn composite; /* the function of OP_COMPOSITE overloads */
+    /* runs operators of which a tensor argument is on a device */
+    op_fn on_device;
+    /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL
+     * says why in d. Thread-safe. */
     struct function *(*composite_body)(const op *o, diag *d);
     /* Calls a function of the program back. */
     ctsc_status (*call)(op_ctx *cx, struct function *f, int nargs, const value *args, value *out);
     struct type *(*native_class)(const char *qualified); /* ir/native.h */
-    /* The i-th function of frontend/prelude/derivatives for the overload `key`; NULL: there are no more. */
+    /* The i-th function of frontend/prelude/derivatives for the overload `key`; NULL:
+     * there are no more. */
     const char *(*derivative)(const char *key, int i);
-    /* A function of the operators' TorchScript by name, compiled as composite_body is; NULL says why in d. */
+    /* A function of the operators' TorchScript by name, compiled as composite_body is;
+     * NULL says why in d. */
     struct function *(*library_function)(const char *name, diag *d);
 } op_host;
 extern const op_host *op_host_installed;
-/* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's function asks here: the one place
- * where operators that know nothing of quantised tensors refuse them, and where those for tensors of another device are found.
- * Costs programs without any nothing but a look at a flag. */
+/* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's
+ * function asks here: the one place where operators that know nothing of quantised tensors refuse
+ * them, and where those for tensors of another device are found. Costs programs without any nothing
+ * but a look at a flag. */
 op_fn op_function_special(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {
     return tensor_kinds() ? op_function_special(o, nargs, args) : o->fn;
@@ -110,7 +132,8 @@ void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */
 int op_similar(const char *name, const char **out, int max);
 enum { OP_KEY_LENGTH = 160 };
-/* The overload that computes what o does (op_derive.h), whether or not o has a row of its own: mul.Tensor for mul_.Tensor, mul.out and multiply.Tensor. */
+/* The overload that computes what o does (op_derive.h), whether or not o has a row of its own:
+ * mul.Tensor for mul_.Tensor, mul.out and multiply.Tensor. */
 bool op_twin_of(const op *o, char key[OP_KEY_LENGTH]);
 /* Implemented and free of effects: may be folded, merged, removed. */
 bool op_is_pure(const op *o);

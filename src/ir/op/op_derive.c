@@ -7,9 +7,10 @@
  *     aten::multiply.Tensor(Tensor self, Tensor other)                    another name: mul.Tensor
  *     aten::diagonal_copy(Tensor self, int offset=0, ...)                 a copy of what diagonal returns
  *
- * Method. Schemas are compared as text, by the types of their arguments: no schema has to be parsed to look for a base. The base is
- * found among the overloads of the same name, or of the name without `_` or `_copy`, or of the name that another one stands for.
- * A derived overload's base may be derived itself (multiply_ -> mul_ -> mul).
+ * Method. Schemas are compared as text, by the types of their arguments: no schema has to be parsed
+ * to look for a base. The base is found among the overloads of the same name, or of the name
+ * without `_` or `_copy`, or of the name that another one stands for. A derived overload's base may
+ * be derived itself (multiply_ -> mul_ -> mul).
  * Tests: tests/unit/test_ops.c
  */
 #include "ir/op/op_derive.h"
@@ -20,7 +21,7 @@
 enum { DERIVE_SIGNATURE = 512, DERIVE_NAME = 96 };
 
 static const struct { const char *name, *base; } derive_names[] = {
-#define ALIAS(name, of)          {name, of},
+#define ALIAS(name, of) {name, of},
 #define ALIAS_COMPUTED(name, of) {name, of},
 #define ALIAS_SHOWN(name, of)
 #include "ir/ops/aliases.def"
@@ -29,7 +30,7 @@ static const struct { const char *name, *base; } derive_names[] = {
 #undef ALIAS_SHOWN
 };
 
-/* ---- text of schemas --------------------------------------------------------------------------------- */
+/* ---- text of schemas ------------------------------------------------------------------------- */
 
 static bool derive_writes(const char *begin, const char *end) {
     return memchr(begin, '!', (size_t)(end - begin)) != NULL;
@@ -57,7 +58,8 @@ static bool derive_put_type(const char *p, const char *end, char *out, size_t *n
     return true;
 }
 
-/* The types of the arguments that are read: without those that are written, unless it is the first one and `self_too`. False: too long. */
+/* The types of the arguments that are read: without those that are written, unless it is the first
+ * one and `self_too`. False: too long. */
 static bool derive_signature(const op_text *t, bool self_too, char *out) {
     const char *p = memchr(t->text, '(', t->len), *end = t->text + t->len;
     size_t n = 0;
@@ -91,14 +93,18 @@ static bool derive_mutates(const op_text *t) {
 
 static bool derive_same_overload(const op_text *a, const op_text *b) {
     size_t n = derive_name_length(a), m = derive_name_length(b), i = 0;
-    while (n + i < a->len && m + i < b->len && a->text[n + i] == b->text[m + i] && a->text[n + i] != '(') i++;
+    while (n + i < a->len && m + i < b->len && a->text[n + i] == b->text[m + i] &&
+           a->text[n + i] != '(')
+        i++;
     return n + i < a->len && m + i < b->len && a->text[n + i] == '(' && b->text[m + i] == '(';
 }
 
-/* ---- looking for the base ------------------------------------------------------------------------------- */
+/* ---- looking for the base -------------------------------------------------------------------- */
 
-/* The overload of `name` that reads what `of` reads; of several, the one with the same overload name. */
-static bool derive_find(const op_derive_host *h, const char *name, const op_text *of, bool self_too, bool mutates, op_text *base) {
+/* The overload of `name` that reads what `of` reads; of several, the one with the
+ * same overload name. */
+static bool derive_find(const op_derive_host *h, const char *name, const op_text *of, bool self_too,
+                        bool mutates, op_text *base) {
     char want[DERIVE_SIGNATURE], have[DERIVE_SIGNATURE];
     bool found = false;
     op_text t;
@@ -132,10 +138,12 @@ op_derivation op_derive(const op_derive_host *h, const op_text *t, op_text *base
     if (stands_for) {
         snprintf(other, sizeof other, "aten::%s%s", stands_for, in_place ? "_" : "");
         if (derive_find(h, other, t, true, mutates, base)) return DERIVED_NAME;
-        snprintf(other, sizeof other, "aten::%s", stands_for); /* one that has no such overload itself */
+        /* one that has no such overload itself */
+        snprintf(other, sizeof other, "aten::%s", stands_for);
         if (mutates && derive_find(h, other, t, in_place, false, base)) return DERIVED_WRITE;
     }
-    if (in_place) return mutates && derive_find(h, name, t, true, false, base) ? DERIVED_WRITE : DERIVED_NOT;
+    if (in_place)
+        return mutates && derive_find(h, name, t, true, false, base) ? DERIVED_WRITE : DERIVED_NOT;
     if (mutates) return derive_find(h, name, t, false, false, base) ? DERIVED_WRITE : DERIVED_NOT;
     if (n > 11 && !strcmp(name + n - 5, "_copy")) {
         name[n - 5] = 0;

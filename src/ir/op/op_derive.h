@@ -15,7 +15,8 @@ typedef struct op_text {
 
 typedef struct op_derive_host {
     void *ctx;
-    bool (*overload)(void *ctx, const char *name, int i, op_text *out); /* the i-th of that name; false: there is none */
+    /* the i-th of that name; false: there is none */
+    bool (*overload)(void *ctx, const char *name, int i, op_text *out);
 } op_derive_host;
 
 typedef enum op_derivation {

@@ -2,8 +2,9 @@
 /*
  * op_family.c - finds an operator's family by the rules of op_family.def.
  *
- * Method. Where the tables of src/ir/ops put an operator is known from the name of the file that the compiler sees there (__FILE__). Asked
- * for documents only, so rules are tried one after the other.
+ * Method. Where the tables of src/ir/ops put an operator is known from the name of the file
+ * that the compiler sees there (__FILE__). Asked for documents only, so rules are tried one
+ * after the other.
  * Tests: tests/unit/test_ops.c, tests/cli/ops.test
  */
 #include "ir/op/op_family.h"
@@ -56,7 +57,7 @@ const char *op_row_file(const char *key) {
     return NULL;
 }
 
-/* ---- what the rules look at ------------------------------------------------------------------------------ */
+/* ---- what the rules look at ------------------------------------------------------------------ */
 
 /* "pointwise.def", by the row of the overload or of the one it is derived from. */
 static const char *family_own_file(const op *o) {
@@ -113,7 +114,9 @@ const char *op_family(const op *o) {
     schema_print(o->schema, &text);
     const char *family = "other";
     for (int i = 0; i < FAMILY_RULES; i++) {
-        const char *seen = family_rules[i].where == FAMILY_FILE ? file : family_rules[i].where == FAMILY_NAME ? name : sb_str(&text);
+        const char *seen = family_rules[i].where == FAMILY_FILE   ? file
+                           : family_rules[i].where == FAMILY_NAME ? name
+                                                                  : sb_str(&text);
         if (!family_matches(family_rules[i].patterns, seen)) continue;
         family = family_rules[i].family;
         break;

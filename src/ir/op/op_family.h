@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op_family.h - what is said about operators in lists and documents: which family they belong to, where they come from.
+ * op_family.h - what is said about operators in lists and documents: which family they belong to,
+ * where they come from.
  *
  * Nothing that compiles or runs programs asks this.
  */

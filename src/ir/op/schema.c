@@ -13,8 +13,8 @@
  *
  * Tests: tests/unit/test_schema.c
  */
-#include "ir/native.h"
 #include "base/text.h"
+#include "ir/native.h"
 #include "ir/op/schema_internal.h"
 
 #include <ctype.h>
@@ -44,9 +44,7 @@ static bool schema_accept(schema_parser *p, const char *token) {
     return true;
 }
 
-static bool schema_word_char(char c) {
-    return text_is_alnum((unsigned char)c) || c == '_';
-}
+static bool schema_word_char(char c) { return text_is_alnum((unsigned char)c) || c == '_'; }
 
 /* An identifier; dotted ones too if asked. NULL if there is none. */
 static const char *schema_word(schema_parser *p, bool dotted) {
@@ -307,10 +305,8 @@ static ctsc_status schema_list(schema_parser *p, type *elem, int n, value *out) 
         if (!bracket && i + 1 < n) p->at = b;
     }
     if (bracket && s == CTSC_OK) p->at++;
-    if (s == CTSC_OK)
-        *out = value_list_take(l);
-    else
-        value_unref(value_list_take(l));
+    if (s == CTSC_OK) *out = value_list_take(l);
+    else value_unref(value_list_take(l));
     return s;
 }
 
@@ -431,9 +427,7 @@ static ctsc_status schema_name(schema_parser *p, schema *sc) {
     return schema_accept(p, "(") ? CTSC_OK : schema_error(p, "expected '('");
 }
 
-static bool schema_writes(const alias_info *a) {
-    return a && (a->write || schema_writes(a->elem));
-}
+static bool schema_writes(const alias_info *a) { return a && (a->write || schema_writes(a->elem)); }
 
 ctsc_status schema_parse(diag *d, arena *a, const char *text, size_t len, schema **out) {
     schema_parser p = {.diag = d, .arena = a, .text = text, .at = text, .end = text + len};
@@ -451,10 +445,8 @@ ctsc_status schema_parse(diag *d, arena *a, const char *text, size_t len, schema
     sc->nreturns = (int)returns.len;
     for (int i = 0; i < sc->nargs; i++) sc->has_alias_write |= schema_writes(sc->args[i].alias);
     if (s == CTSC_OK && (arena_failed(a) || type_table_failed())) s = diag_no_memory(d);
-    if (s == CTSC_OK)
-        *out = sc;
-    else
-        schema_free_values(sc);
+    if (s == CTSC_OK) *out = sc;
+    else schema_free_values(sc);
     return s;
 }
 

@@ -24,13 +24,15 @@ typedef struct alias_info {
 typedef struct argument {
     const char *name; /* "" for unnamed returns */
     type *type;
-    const char *type_text; /* as written in the schema when it says more than the IR type does ("SymInt[2]", "ScalarType", "MemoryFormat"); else NULL */
+    /* as written in the schema when it says more than the IR type does ("SymInt[2]", "ScalarType",
+     * "MemoryFormat"); else NULL */
+    const char *type_text;
     const char *leaf_text; /* the innermost name of type_text: "ScalarType"; NULL with it */
-    int fixed_size;   /* int[2]: 2, a single int is broadcast to it; 0: none */
+    int fixed_size;        /* int[2]: 2, a single int is broadcast to it; 0: none */
     bool kwarg_only;
     bool has_default;
-    bool inferred;    /* a Tensor only because the source gives no type: said in error messages */
-    value default_value; /* owned by the schema */
+    bool inferred; /* a Tensor only because the source gives no type: said in error messages */
+    value default_value;      /* owned by the schema */
     const char *default_text; /* as written */
     const alias_info *alias;  /* NULL: no annotation */
 } argument;
@@ -40,13 +42,14 @@ typedef struct schema {
     const char *overload; /* "Tensor", or "" */
     int nargs, nreturns;
     argument *args, *returns;
-    bool vararg, varret;      /* "..." */
+    bool vararg, varret;       /* "..." */
     bool parenthesised_return; /* a single return written in parentheses */
-    bool has_alias_write;     /* some argument is written: Tensor(a!) */
+    bool has_alias_write;      /* some argument is written: Tensor(a!) */
 } schema;
 
-/* Parses into arena a. Types go to the process-wide table; ScalarType, Layout and MemoryFormat are int, SymInt is int, as in
- * PyTorch 1.13's IR; class names in a schema become Any with type_text kept. */
+/* Parses into arena a. Types go to the process-wide table; ScalarType, Layout and
+ * MemoryFormat are int, SymInt is int, as in PyTorch 1.13's IR; class names in a schema
+ * become Any with type_text kept. */
 ctsc_status schema_parse(diag *d, arena *a, const char *text, size_t len, schema **out);
 void schema_print(const schema *s, strbuf *out);
 void schema_free_values(schema *s); /* releases default values; the rest is the arena's */

@@ -23,10 +23,8 @@ static void schema_print_type(const type *t, const alias_info *alias, const char
         return;
     case T_LIST:
         schema_print_type(type_elem(t), alias ? alias->elem : NULL, leaf, 0, out);
-        if (size)
-            sb_printf(out, "[%d]", size);
-        else
-            sb_puts(out, "[]");
+        if (size) sb_printf(out, "[%d]", size);
+        else sb_puts(out, "[]");
         break;
     case T_TUPLE:
         sb_putc(out, '(');
@@ -37,10 +35,8 @@ static void schema_print_type(const type *t, const alias_info *alias, const char
         sb_putc(out, ')');
         break;
     default:
-        if (leaf)
-            sb_puts(out, leaf);
-        else
-            type_print_plain(t, out);
+        if (leaf) sb_puts(out, leaf);
+        else type_print_plain(t, out);
         break;
     }
     schema_print_alias(alias, out);
@@ -51,10 +47,8 @@ static void schema_print_argument(const argument *a, strbuf *out) {
     if (a->name[0]) sb_printf(out, " %s", a->name);
     if (!a->has_default) return;
     sb_putc(out, '=');
-    if (a->default_text)
-        sb_puts(out, a->default_text);
-    else
-        value_print(a->default_value, out);
+    if (a->default_text) sb_puts(out, a->default_text);
+    else value_print(a->default_value, out);
 }
 
 static void schema_print_returns(const schema *s, strbuf *out) {
@@ -62,7 +56,8 @@ static void schema_print_returns(const schema *s, strbuf *out) {
         sb_puts(out, "...");
         return;
     }
-    bool tuple = s->nreturns == 1 && s->returns[0].type->kind == T_TUPLE && !s->returns[0].type->field_names;
+    bool tuple = s->nreturns == 1 && s->returns[0].type->kind == T_TUPLE &&
+                 !s->returns[0].type->field_names;
     bool parens = s->nreturns != 1 || s->parenthesised_return || s->varret || tuple;
     if (parens) sb_putc(out, '(');
     for (int i = 0; i < s->nreturns; i++) {

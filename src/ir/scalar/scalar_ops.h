@@ -10,10 +10,10 @@
  * i64 (scalar_ops_int.h). half and bfloat16 compute as f32; bool computes as u8 where an operator
  * admits it. Operands come first, then the operator's numbers: scalar_leaky_relu_f32(x, slope).
  *
- * Method: the float forms of exp, log, tanh, erf, sin, cos, atan2, pow and what is built on them are polynomials written
- * without branches, so that a loop over them becomes vector code; of the double forms exp and log are, the others call libm. The
- * polynomials are minimax fits of our own (Remez exchange), each good to about one unit in the last
- * place on its range.
+ * Method: the float forms of exp, log, tanh, erf, sin, cos, atan2, pow and what is built on them
+ * are polynomials written without branches, so that a loop over them becomes vector code; of the
+ * double forms exp and log are, the others call libm. The polynomials are minimax fits of our own
+ * (Remez exchange), each good to about one unit in the last place on its range.
  * Tests: tests/unit/test_pointwise.c, test_scalar_math.c
  */
 /* clang-format off: operators of one line */
@@ -25,8 +25,8 @@
 #define SCALAR_FN static __device__ __forceinline__
 #define SCALAR_NAN_F32 (__int_as_float(0x7fc00000))
 #define SCALAR_INF_F32 (__int_as_float(0x7f800000))
-#define SCALAR_NAN     (__longlong_as_double(0x7ff8000000000000))
-#define SCALAR_INF     (__longlong_as_double(0x7ff0000000000000))
+#define SCALAR_NAN (__longlong_as_double(0x7ff8000000000000))
+#define SCALAR_INF (__longlong_as_double(0x7ff0000000000000))
 #else
 #include <math.h>
 #ifndef SCALAR_FN /* codegen/llvm/scalar_bitcode.c wants functions others can link to */
@@ -34,8 +34,8 @@
 #endif
 #define SCALAR_NAN_F32 (__builtin_nanf(""))
 #define SCALAR_INF_F32 (__builtin_inff())
-#define SCALAR_NAN     (__builtin_nan(""))
-#define SCALAR_INF     (__builtin_inf())
+#define SCALAR_NAN (__builtin_nan(""))
+#define SCALAR_INF (__builtin_inf())
 #endif
 
 SCALAR_FN uint32_t scalar_bits_f32(float x) {
@@ -93,7 +93,8 @@ SCALAR_FN float scalar_expm1_small_f32(float r) {
 /* x = n log 2 + r, |r| <= log(2)/2. Returns r; *shifted: n + bias in the low bits of the float's. bias: 127 if 2^n is to be one
  * factor, 254 if two (scalar_two_scales). */
 SCALAR_FN float scalar_exp_reduce_f32(float x, float bias, uint32_t *shifted) {
-    const float magic = 12582912.0f + bias; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
+    const float magic = 12582912.0f +
+                        bias; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
     float s = x * 1.44269504f + magic;
     float n = s - magic;
     *shifted = scalar_bits_f32(s);
@@ -270,26 +271,26 @@ SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 
 /* Real operators: REAL is the type, OP(name) the function's name, MATH(f) libm's function, C(x) a
  * constant. */
-#define REAL             float
-#define OP_NAME(name)    scalar_##name##_f32
-#define MATH(fn)         fn##f
-#define C(x)             x##f
+#define REAL float
+#define OP_NAME(name) scalar_##name##_f32
+#define MATH(fn) fn##f
+#define C(x) x##f
 #define VIA_DOUBLE(name) (float)scalar_##name##_f64
-#include "ir/scalar/scalar_ops_real.h"
 #include "ir/scalar/scalar_ops_polynomials.h"
+#include "ir/scalar/scalar_ops_real.h"
 #undef REAL
 #undef OP_NAME
 #undef MATH
 #undef C
 #undef VIA_DOUBLE
 
-#define REAL          double
+#define REAL double
 #define OP_NAME(name) scalar_##name##_f64
-#define MATH(fn)      fn
-#define C(x)          x
+#define MATH(fn) fn
+#define C(x) x
 #define SCALAR_REAL_IS_DOUBLE
-#include "ir/scalar/scalar_ops_real.h"
 #include "ir/scalar/scalar_ops_polynomials.h"
+#include "ir/scalar/scalar_ops_real.h"
 #undef REAL
 #undef OP_NAME
 #undef MATH
@@ -298,10 +299,10 @@ SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 
 /* Integer operators: INT is the type, UINT an unsigned type at least as wide in which nothing
  * overflows. */
-#define INT           uint8_t
-#define UINT          uint32_t
-#define INT_BITS      8
-#define INT_SIGNED    0
+#define INT uint8_t
+#define UINT uint32_t
+#define INT_BITS 8
+#define INT_SIGNED 0
 #define OP_NAME(name) scalar_##name##_u8
 #include "ir/scalar/scalar_ops_int.h"
 #undef INT
@@ -309,25 +310,25 @@ SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 #undef INT_SIGNED
 #undef OP_NAME
 
-#define INT_SIGNED    1
-#define INT           int8_t
-#define INT_BITS      8
+#define INT_SIGNED 1
+#define INT int8_t
+#define INT_BITS 8
 #define OP_NAME(name) scalar_##name##_i8
 #include "ir/scalar/scalar_ops_int.h"
 #undef INT
 #undef INT_BITS
 #undef OP_NAME
 
-#define INT           int16_t
-#define INT_BITS      16
+#define INT int16_t
+#define INT_BITS 16
 #define OP_NAME(name) scalar_##name##_i16
 #include "ir/scalar/scalar_ops_int.h"
 #undef INT
 #undef INT_BITS
 #undef OP_NAME
 
-#define INT           int32_t
-#define INT_BITS      32
+#define INT int32_t
+#define INT_BITS 32
 #define OP_NAME(name) scalar_##name##_i32
 #include "ir/scalar/scalar_ops_int.h"
 #undef INT
@@ -335,9 +336,9 @@ SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 #undef INT_BITS
 #undef OP_NAME
 
-#define INT           int64_t
-#define UINT          uint64_t
-#define INT_BITS      64
+#define INT int64_t
+#define UINT uint64_t
+#define INT_BITS 64
 #define OP_NAME(name) scalar_##name##_i64
 #include "ir/scalar/scalar_ops_int.h"
 #undef INT

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_ops_complex.h - what each pointwise operator does to one complex element: the single definition.
+ * scalar_ops_complex.h - what each pointwise operator does to one complex element: the
+ * single definition.
  *
- * Names: scalar_OP_c64, scalar_OP_c128, as in scalar_ops.h; operands first, then the operator's numbers. The interpreter's loops
- * are the only consumer: generated kernels take no complex tensors.
+ * Names: scalar_OP_c64, scalar_OP_c128, as in scalar_ops.h; operands first, then the
+ * operator's numbers. The interpreter's loops are the only consumer: generated kernels take no
+ * complex tensors.
  *
- * Method: sums, products and quotients are those of PyTorch 1.13's c10::complex, the plain formulas without C's corrections for
- * infinities (Annex G) and without scaling: a quotient by 0 is NaN, and the divisor's square may overflow. Elementary functions
- * are libm's, which PyTorch calls too, through the compiler's names for them, as <complex.h> would define `complex` and `I` as
- * macros.
+ * Method: sums, products and quotients are those of PyTorch 1.13's c10::complex, the plain formulas
+ * without C's corrections for infinities (Annex G) and without scaling: a quotient by 0 is NaN, and
+ * the divisor's square may overflow. Elementary functions are libm's, which PyTorch calls too,
+ * through the compiler's names for them, as <complex.h> would define `complex` and `I` as macros.
  * Tests: tests/unit/test_complex.c, tests/interop/complex.py
  */
 #ifndef CTSC_IR_SCALAR_SCALAR_OPS_COMPLEX_H
@@ -53,28 +55,33 @@
 #undef LIBM
 #undef REAL_OP
 
-/* The length of a vector of floats cannot overflow in double, so that a loop over it needs no call. */
+/* The length of a vector of floats cannot overflow in double, so that a loop over
+ * it needs no call. */
 SCALAR_FN float scalar_abs_c64(complex64 x) {
     double re = (double)x.re, im = (double)x.im;
     float length = (float)__builtin_sqrt(re * re + im * im);
-    return __builtin_fabsf(x.re) == SCALAR_INF_F32 || __builtin_fabsf(x.im) == SCALAR_INF_F32 ? SCALAR_INF_F32 : length;
+    return __builtin_fabsf(x.re) == SCALAR_INF_F32 || __builtin_fabsf(x.im) == SCALAR_INF_F32
+               ? SCALAR_INF_F32
+               : length;
 }
 SCALAR_FN double scalar_abs_c128(complex128 x) { return __builtin_hypot(x.re, x.im); }
 
-#define COMPLEX_FROM_ABS(sfx, T, P)                                                                                    \
-    SCALAR_FN T scalar_sgn_##sfx(T x) {                                                                                \
-        P length = scalar_abs_##sfx(x);                                                                                \
-        if (length - length != 0) return (T){length - length, length - length}; /* NaN, of infinite lengths as well */  \
-        return length == 0 ? (T){0, 0} : (T){x.re / length, x.im / length};                                             \
-    }                                                                                                                  \
-    SCALAR_FN int scalar_isfinite_##sfx(T x) {                                                                         \
-        P length = scalar_abs_##sfx(x);                                                                                \
-        return length - length == 0; /* a length that overflows counts as infinite */                                  \
-    }                                                                                                                  \
-    SCALAR_FN T scalar_lerp_##sfx(T a, T b, T weight) {                                                                \
-        T d = scalar_sub_##sfx(b, a);                                                                                  \
-        if (scalar_abs_##sfx(weight) < (P)0.5) return scalar_add_##sfx(a, scalar_mul_##sfx(weight, d));                \
-        return scalar_sub_##sfx(b, scalar_mul_##sfx(d, scalar_sub_##sfx((T){1, 0}, weight)));                          \
+#define COMPLEX_FROM_ABS(sfx, T, P)                                                                \
+    SCALAR_FN T scalar_sgn_##sfx(T x) {                                                            \
+        P length = scalar_abs_##sfx(x);                                                            \
+        if (length - length != 0)                                                                  \
+            return (T){length - length, length - length}; /* NaN, of infinite lengths as well */   \
+        return length == 0 ? (T){0, 0} : (T){x.re / length, x.im / length};                        \
+    }                                                                                              \
+    SCALAR_FN int scalar_isfinite_##sfx(T x) {                                                     \
+        P length = scalar_abs_##sfx(x);                                                            \
+        return length - length == 0; /* a length that overflows counts as infinite */              \
+    }                                                                                              \
+    SCALAR_FN T scalar_lerp_##sfx(T a, T b, T weight) {                                            \
+        T d = scalar_sub_##sfx(b, a);                                                              \
+        if (scalar_abs_##sfx(weight) < (P)0.5)                                                     \
+            return scalar_add_##sfx(a, scalar_mul_##sfx(weight, d));                               \
+        return scalar_sub_##sfx(b, scalar_mul_##sfx(d, scalar_sub_##sfx((T){1, 0}, weight)));      \
     }
 COMPLEX_FROM_ABS(c64, complex64, float)
 COMPLEX_FROM_ABS(c128, complex128, double)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_ops_complex_type.h - the operators of scalar_ops_complex.h; read once per type (no include guard).
+ * scalar_ops_complex_type.h - the operators of scalar_ops_complex.h; read once per type
+ * (no include guard).
  */
 /* clang-format off: operators of one line */
 
-/* ---- arithmetic ------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
-SCALAR_FN COMPLEX COMPLEX_OP(add)(COMPLEX a, COMPLEX b) { return (COMPLEX){a.re + b.re, a.im + b.im}; }
-SCALAR_FN COMPLEX COMPLEX_OP(sub)(COMPLEX a, COMPLEX b) { return (COMPLEX){a.re - b.re, a.im - b.im}; }
+SCALAR_FN COMPLEX COMPLEX_OP(add)(COMPLEX a, COMPLEX b) {
+    return (COMPLEX){a.re + b.re, a.im + b.im};
+}
+SCALAR_FN COMPLEX COMPLEX_OP(sub)(COMPLEX a, COMPLEX b) {
+    return (COMPLEX){a.re - b.re, a.im - b.im};
+}
 SCALAR_FN COMPLEX COMPLEX_OP(mul)(COMPLEX a, COMPLEX b) {
     return (COMPLEX){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
@@ -29,16 +34,18 @@ SCALAR_FN COMPLEX COMPLEX_OP(conj)(COMPLEX x) { return (COMPLEX){x.re, -x.im}; }
 SCALAR_FN COMPLEX COMPLEX_OP(square)(COMPLEX x) { return COMPLEX_OP(mul)(x, x); }
 SCALAR_FN COMPLEX COMPLEX_OP(cube)(COMPLEX x) { return COMPLEX_OP(mul)(COMPLEX_OP(mul)(x, x), x); }
 SCALAR_FN COMPLEX COMPLEX_OP(reciprocal)(COMPLEX x) { return COMPLEX_OP(div)((COMPLEX){1, 0}, x); }
-SCALAR_FN COMPLEX COMPLEX_OP(reciprocal_square)(COMPLEX x) { return COMPLEX_OP(reciprocal)(COMPLEX_OP(square)(x)); }
+SCALAR_FN COMPLEX COMPLEX_OP(reciprocal_square)(COMPLEX x) {
+    return COMPLEX_OP(reciprocal)(COMPLEX_OP(square)(x));
+}
 
-/* ---- elementary functions --------------------------------------------------------------- */
+/* ---- elementary functions -------------------------------------------------------------------- */
 
 SCALAR_FN NATIVE COMPLEX_OP(to_native)(COMPLEX x) { return __builtin_complex(x.re, x.im); }
 SCALAR_FN COMPLEX COMPLEX_OP(from_native)(NATIVE x) { return (COMPLEX){__real__ x, __imag__ x}; }
 
-#define COMPLEX_FUNCTION(name, function)                                                                               \
-    SCALAR_FN COMPLEX COMPLEX_OP(name)(COMPLEX x) {                                                                    \
-        return COMPLEX_OP(from_native)(LIBM(function)(COMPLEX_OP(to_native)(x)));                                      \
+#define COMPLEX_FUNCTION(name, function)                                                           \
+    SCALAR_FN COMPLEX COMPLEX_OP(name)(COMPLEX x) {                                                \
+        return COMPLEX_OP(from_native)(LIBM(function)(COMPLEX_OP(to_native)(x)));                  \
     }
 COMPLEX_FUNCTION(exp_exact, cexp)
 COMPLEX_FUNCTION(log, clog)
@@ -70,7 +77,9 @@ SCALAR_FN COMPLEX COMPLEX_OP(log10)(COMPLEX x) {
     COMPLEX l = COMPLEX_OP(log)(x);
     return (COMPLEX){l.re / (PART)2.302585092994045684018, l.im / (PART)2.302585092994045684018};
 }
-SCALAR_FN COMPLEX COMPLEX_OP(rsqrt)(COMPLEX x) { return COMPLEX_OP(reciprocal)(COMPLEX_OP(sqrt)(x)); }
+SCALAR_FN COMPLEX COMPLEX_OP(rsqrt)(COMPLEX x) {
+    return COMPLEX_OP(reciprocal)(COMPLEX_OP(sqrt)(x));
+}
 SCALAR_FN COMPLEX COMPLEX_OP(sigmoid)(COMPLEX x) {
     COMPLEX e = COMPLEX_OP(exp_exact)((COMPLEX){-x.re, -x.im});
     return COMPLEX_OP(reciprocal)((COMPLEX){1 + e.re, e.im});
@@ -93,14 +102,20 @@ SCALAR_FN COMPLEX COMPLEX_OP(ldexp)(COMPLEX x, COMPLEX y) {
     return COMPLEX_OP(mul)(x, y.im == 0 ? power : COMPLEX_OP(pow)(two, y));
 }
 
-/* ---- tests ------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 SCALAR_FN int COMPLEX_OP(eq)(COMPLEX a, COMPLEX b) { return (a.re == b.re) & (a.im == b.im); }
 SCALAR_FN int COMPLEX_OP(ne)(COMPLEX a, COMPLEX b) { return (a.re != b.re) | (a.im != b.im); }
 SCALAR_FN int COMPLEX_OP(set)(COMPLEX x) { return (x.re != 0) | (x.im != 0); }
-SCALAR_FN int COMPLEX_OP(logical_and)(COMPLEX a, COMPLEX b) { return COMPLEX_OP(set)(a) & COMPLEX_OP(set)(b); }
-SCALAR_FN int COMPLEX_OP(logical_or)(COMPLEX a, COMPLEX b) { return COMPLEX_OP(set)(a) | COMPLEX_OP(set)(b); }
-SCALAR_FN int COMPLEX_OP(logical_xor)(COMPLEX a, COMPLEX b) { return COMPLEX_OP(set)(a) ^ COMPLEX_OP(set)(b); }
+SCALAR_FN int COMPLEX_OP(logical_and)(COMPLEX a, COMPLEX b) {
+    return COMPLEX_OP(set)(a) & COMPLEX_OP(set)(b);
+}
+SCALAR_FN int COMPLEX_OP(logical_or)(COMPLEX a, COMPLEX b) {
+    return COMPLEX_OP(set)(a) | COMPLEX_OP(set)(b);
+}
+SCALAR_FN int COMPLEX_OP(logical_xor)(COMPLEX a, COMPLEX b) {
+    return COMPLEX_OP(set)(a) ^ COMPLEX_OP(set)(b);
+}
 SCALAR_FN int COMPLEX_OP(logical_not)(COMPLEX x) { return !COMPLEX_OP(set)(x); }
 SCALAR_FN int COMPLEX_OP(isreal)(COMPLEX x) { return x.im == 0; }
 SCALAR_FN int COMPLEX_OP(isnan)(COMPLEX x) { return (x.re != x.re) | (x.im != x.im); }

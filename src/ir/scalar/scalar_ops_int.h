@@ -104,7 +104,9 @@ SCALAR_FN INT OP_NAME(gcd)(INT a, INT b) {
 }
 SCALAR_FN INT OP_NAME(lcm)(INT a, INT b) {
     INT g = OP_NAME(gcd)(a, b);
-    UINT m = g == 0 ? 0 : (UINT)OP_NAME(div_trunc)(a, g) * (UINT)b; /* the absolute value is taken before narrowing, as C++ does */
+    UINT m = g == 0 ? 0
+                    : (UINT)OP_NAME(div_trunc)(a, g) *
+                          (UINT)b; /* the absolute value is taken before narrowing, as C++ does */
     return (INT)(m >> (sizeof(UINT) * 8 - 1) ? (UINT)0 - m : m);
 }
 /* clang-format on */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_ops_math.h - sin, cos, atan, atan2, fmod, exp2, log2 and pow of float, exp and log of double for scalar_ops.h, without branches
- * and tables, so that loops over them become vector code.
+ * scalar_ops_math.h - sin, cos, atan, atan2, fmod, exp2, log2 and pow of float, exp and log of
+ * double for scalar_ops.h, without branches and tables, so that loops over them become vector code.
  *
- * Method: what needs more than float's precision (reducing large angles, the logarithm inside pow) is done in double;
- * polynomials are minimax fits of our own. Errors are below two units in the last place (one in double) over all
- * numbers, denormal results included. Rounding to an integer is done by adding and subtracting 1.5 * 2^52 (2^23 in float).
+ * Method: what needs more than float's precision (reducing large angles, the logarithm inside pow)
+ * is done in double; polynomials are minimax fits of our own. Errors are below two units in the
+ * last place (one in double) over all numbers, denormal results included. Rounding to an integer is
+ * done by adding and subtracting 1.5 * 2^52 (2^23 in float).
  * Tests: tests/unit/test_scalar_math.c
  */
 /* clang-format off: operators of one line */
@@ -187,7 +188,7 @@ SCALAR_FN float scalar_pow_f32(float x, float y) {
     return ((y == 0.0f) | (x == 1.0f)) ? 1.0f : r;
 }
 
-/* ---- angles of points ---- */
+/* ---- angles of points ------------------------------------------------------------------------ */
 
 /* atan t, 0 <= t <= 1: a polynomial in t^2. In double, good to 1e-10. */
 SCALAR_FN double scalar_atan_unit_f64(double t) {
@@ -207,7 +208,8 @@ SCALAR_FN double scalar_atan_unit_f64(double t) {
 
 /* The angle in the first octant, then mirrored at the diagonal and the axes. */
 SCALAR_FN float scalar_atan2_f32(float y, float x) {
-    double ax = __builtin_fabs((double)x), ay = __builtin_fabs((double)y), side = __builtin_copysign(1.0, (double)x);
+    double ax = __builtin_fabs((double)x), ay = __builtin_fabs((double)y),
+           side = __builtin_copysign(1.0, (double)x);
     double low = ax < ay ? ax : ay, high = ax < ay ? ay : ax;
     double t = low / (high == 0.0 ? 1.0 : high);
     t = ((low == high) & (high != 0.0)) ? 1.0 : t; /* two infinities too */
@@ -223,7 +225,7 @@ SCALAR_FN float scalar_atan_f32(float x) {
     return __builtin_copysignf((float)(a > 1.0 ? 1.57079632679489661923 - r : r), x);
 }
 
-/* ---- what C's % leaves ---- */
+/* ---- what C's % leaves ----------------------------------------------------------------------- */
 
 /* a - n b for the whole number n next to a / b. Below 2^27, n has so few bits that n b is exact in double, and so is the difference. One b too
  * much or too little, and n = 0 for an infinite b, are put right. */
@@ -239,9 +241,11 @@ SCALAR_FN float scalar_fmod_near_f32(float a, float b) {
 SCALAR_FN int scalar_fmod_far_f32(float a, float b) {
     return !(__builtin_fabs((double)a) < 0x1p27 * __builtin_fabs((double)b));
 }
-SCALAR_FN float scalar_fmod_f32(float a, float b) { return scalar_fmod_far_f32(a, b) ? fmodf(a, b) : scalar_fmod_near_f32(a, b); }
+SCALAR_FN float scalar_fmod_f32(float a, float b) {
+    return scalar_fmod_far_f32(a, b) ? fmodf(a, b) : scalar_fmod_near_f32(a, b);
+}
 
-/* ---- double ---- */
+/* ---- double ---------------------------------------------------------------------------------- */
 
 /* As scalar_exp_f32: x = n log 2 + r, e^r by a polynomial, 2^n in two halves. */
 SCALAR_FN double scalar_exp_f64(double x) {
@@ -268,7 +272,8 @@ SCALAR_FN double scalar_exp_f64(double x) {
  * against f. */
 SCALAR_FN double scalar_log_f64(double x) {
     double y = x < 0x1p-1022 ? x * 0x1p54 : x, e0 = x < 0x1p-1022 ? -1077.0 : -1023.0;
-    uint64_t bits = scalar_bits_f64(y) + 0x00095f619980c433u; /* 1 - sqrt(1/2), so that e changes there */
+    uint64_t bits = scalar_bits_f64(y) +
+                    0x00095f619980c433u; /* 1 - sqrt(1/2), so that e changes there */
     double e = scalar_from_bits_f64((bits >> 52) | 0x4330000000000000u) - 0x1p52 + e0;
     double f = scalar_from_bits_f64((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
     double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;

@@ -7,7 +7,7 @@
  */
 /* clang-format off: operators of one line */
 
-/* ---- arithmetic ------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 SCALAR_FN REAL OP_NAME(add)(REAL a, REAL b) { return a + b; }
 SCALAR_FN REAL OP_NAME(sub)(REAL a, REAL b) { return a - b; }
@@ -32,7 +32,9 @@ SCALAR_FN REAL OP_NAME(remainder_of)(REAL r, REAL a, REAL b) {
     (void)a;
     return ((r != C(0.0)) & ((b < C(0.0)) != (r < C(0.0)))) ? r + b : r;
 }
-SCALAR_FN REAL OP_NAME(remainder)(REAL a, REAL b) { return OP_NAME(remainder_of)(OP_NAME(fmod)(a, b), a, b); }
+SCALAR_FN REAL OP_NAME(remainder)(REAL a, REAL b) {
+    return OP_NAME(remainder_of)(OP_NAME(fmod)(a, b), a, b);
+}
 /* Python's //: exact where a / b rounds up across an integer. */
 SCALAR_FN REAL OP_NAME(div_floor_of)(REAL r, REAL a, REAL b) {
     REAL q = (a - r) / b, by_zero = a / b;
@@ -42,7 +44,9 @@ SCALAR_FN REAL OP_NAME(div_floor_of)(REAL r, REAL a, REAL b) {
     whole = q == C(0.0) ? MATH(copysign)(C(0.0), by_zero) : whole;
     return b == C(0.0) ? by_zero : whole;
 }
-SCALAR_FN REAL OP_NAME(div_floor)(REAL a, REAL b) { return OP_NAME(div_floor_of)(OP_NAME(fmod)(a, b), a, b); }
+SCALAR_FN REAL OP_NAME(div_floor)(REAL a, REAL b) {
+    return OP_NAME(div_floor_of)(OP_NAME(fmod)(a, b), a, b);
+}
 SCALAR_FN REAL OP_NAME(hypot)(REAL a, REAL b) { return MATH(hypot)(a, b); }
 SCALAR_FN REAL OP_NAME(copysign)(REAL a, REAL b) { return MATH(copysign)(a, b); }
 SCALAR_FN REAL OP_NAME(nextafter)(REAL a, REAL b) { return MATH(nextafter)(a, b); }
@@ -95,7 +99,7 @@ SCALAR_FN REAL OP_NAME(heaviside)(REAL x, REAL at_zero) {
 }
 SCALAR_FN REAL OP_NAME(ldexp)(REAL x, REAL e) { return x * OP_NAME(exp2)(e); }
 
-/* ---- elementary functions --------------------------------------------------------------- */
+/* ---- elementary functions -------------------------------------------------------------------- */
 
 SCALAR_FN REAL OP_NAME(log10)(REAL x) { return MATH(log10)(x); }
 SCALAR_FN REAL OP_NAME(tan)(REAL x) { return MATH(tan)(x); }
@@ -118,7 +122,7 @@ SCALAR_FN REAL OP_NAME(angle)(REAL x) {
     return x < C(0.0) ? C(3.14159265358979323846) : x != x ? x : C(0.0);
 }
 
-/* ---- rounding --------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
 SCALAR_FN REAL OP_NAME(floor)(REAL x) { return MATH(floor)(x); }
 SCALAR_FN REAL OP_NAME(ceil)(REAL x) { return MATH(ceil)(x); }
@@ -134,7 +138,7 @@ SCALAR_FN REAL OP_NAME(nan_to_num)(REAL x, REAL nan, REAL high, REAL low) {
     return x != x ? nan : r;
 }
 
-/* ---- activations ------------------------------------------------------------------------ */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 SCALAR_FN REAL OP_NAME(relu)(REAL x) { return x < C(0.0) ? C(0.0) : x; }
 /* e^-|x| cannot overflow, so small results keep their digits. */
@@ -196,7 +200,7 @@ SCALAR_FN REAL OP_NAME(logit_eps)(REAL x, REAL eps) {
 }
 SCALAR_FN REAL OP_NAME(glu)(REAL a, REAL b) { return a * OP_NAME(sigmoid)(b); }
 
-/* ---- tests (1 or 0) --------------------------------------------------------------------- */
+/* ---- tests (1 or 0) -------------------------------------------------------------------------- */
 
 SCALAR_FN uint8_t OP_NAME(isnan)(REAL x) { return x != x; }
 SCALAR_FN uint8_t OP_NAME(isinf)(REAL x) { return MATH(fabs)(x) == (REAL)SCALAR_INF; }
@@ -221,7 +225,7 @@ SCALAR_FN REAL OP_NAME(trigamma)(REAL x) {
     return sign * (result + (C(1.0) + C(1.0) / (C(2.0) * x) + z * series) / x);
 }
 
-/* ---- special functions of float --------------------------------------------------------- */
+/* ---- special functions of float -------------------------------------------------------------- */
 
 #ifndef SCALAR_REAL_IS_DOUBLE
 /* Rational approximations in the centre and in the tails, then two Newton steps, fused as in PyTorch's kernel: trunc_normal_
@@ -229,7 +233,9 @@ SCALAR_FN REAL OP_NAME(trigamma)(REAL x) {
 SCALAR_FN float scalar_erfinv_centre_f32(float y) {
     float z = y * y;
     float num = fmaf(fmaf(fmaf(-0.140543331f, z, 0.914624893f), z, -1.645349621f), z, 0.886226899f);
-    float den = fmaf(fmaf(fmaf(fmaf(0.012229801f, z, -0.329097515f), z, 1.442710462f), z, -2.118377725f), z, 1.0f);
+    float den = fmaf(
+        fmaf(fmaf(fmaf(0.012229801f, z, -0.329097515f), z, 1.442710462f), z, -2.118377725f), z,
+        1.0f);
     return y * num / den;
 }
 SCALAR_FN float scalar_erfinv_tail_f32(float y) {
@@ -248,7 +254,7 @@ SCALAR_FN float scalar_erfinv_f32(float y) {
 }
 #endif
 
-/* ---- special functions that exist in double only ---------------------------------------- */
+/* ---- special functions that exist in double only --------------------------------------------- */
 
 #ifndef SCALAR_REAL_IS_DOUBLE
 SCALAR_FN float scalar_lgamma_f32(float x) { return VIA_DOUBLE(lgamma)(x); }

@@ -13,10 +13,10 @@
 #ifndef CTSC_IR_SCALAR_SCALAR_OPS_SPECIAL_H
 #define CTSC_IR_SCALAR_SCALAR_OPS_SPECIAL_H
 
-#define SCALAR_PI      3.14159265358979323846
+#define SCALAR_PI 3.14159265358979323846
 #define SCALAR_SQRT1_2 0.70710678118654752440
 
-/* ---- gamma family ----------------------------------------------------------------------- */
+/* ---- gamma family ---------------------------------------------------------------------------- */
 
 /* Reflection, upward recurrence to 10, then the asymptotic series (DLMF 5.5.4, 5.5.2, 5.11.2). */
 SCALAR_FN double scalar_digamma_f64(double x) {
@@ -163,10 +163,16 @@ SCALAR_FN double scalar_igamma_large_f64(double a, double x, int upper) {
     }
     double eta = copysign(sqrt(2 * half_square), mu), tail = a * half_square;
     if (tail > 800) return (mu > 0) == (upper != 0) ? 0 : 1;
-    double zero = -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta * (1.0 / 2835 + eta * (-139.0 / 777600 + eta * (1.0 / 25515))))));
+    double zero =
+        -1.0 / 3 +
+        eta * (1.0 / 12 +
+               eta * (-2.0 / 135 +
+                      eta * (1.0 / 864 +
+                             eta * (1.0 / 2835 + eta * (-139.0 / 777600 + eta * (1.0 / 25515))))));
     double one = -1.0 / 540 + eta * (-1.0 / 288 + eta * (1.0 / 378 + eta * (-77.0 / 77760)));
     double rest = exp(-tail) / sqrt(2 * SCALAR_PI) / sqrt(a) * (zero + one / a);
-    return upper ? 0.5 * erfc(eta * sqrt(a) * SCALAR_SQRT1_2) + rest : 0.5 * erfc(-eta * sqrt(a) * SCALAR_SQRT1_2) - rest;
+    return upper ? 0.5 * erfc(eta * sqrt(a) * SCALAR_SQRT1_2) + rest
+                 : 0.5 * erfc(-eta * sqrt(a) * SCALAR_SQRT1_2) - rest;
 }
 /* upper: the upper one of the two, a, x > 0. Each by what keeps its digits where it is small. */
 SCALAR_FN double scalar_igamma_regular_f64(double a, double x, int upper) {
@@ -200,7 +206,7 @@ SCALAR_FN double scalar_igammac_f64(double a, double x) {
     return scalar_igamma_regular_f64(a, x, 1);
 }
 
-/* ---- error function family -------------------------------------------------------------- */
+/* ---- error function family ------------------------------------------------------------------- */
 
 /* e^(x^2) erfc(x); far out by the continued fraction DLMF 7.9.3. */
 SCALAR_FN double scalar_erfcx_f64(double x) {
@@ -246,8 +252,8 @@ SCALAR_FN double scalar_erfinv_f64(double y) {
     if (a == 1) return copysign(SCALAR_INF, y);
     if (a > 0.5) return copysign(scalar_ndtri_tail_f64(0.5 * (1 - a)) * SCALAR_SQRT1_2, y);
     double w = SCALAR_PI * y * y; /* Maclaurin's series, then Newton steps */
-    double x =
-        0.88622692545275801365 * y * (1 + w * (1.0 / 12 + w * (7.0 / 480 + w * (127.0 / 40320))));
+    double x = 0.88622692545275801365 * y *
+               (1 + w * (1.0 / 12 + w * (7.0 / 480 + w * (127.0 / 40320))));
     for (int i = 0; i < 3; i++) x -= (erf(x) - y) * 0.88622692545275801365 * exp(x * x);
     return x;
 }
@@ -257,7 +263,7 @@ SCALAR_FN double scalar_entr_f64(double x) {
     return x > 0 ? -x * log(x) : x == 0 ? 0 : -SCALAR_INF;
 }
 
-/* ---- Bessel functions ------------------------------------------------------------------- */
+/* ---- Bessel functions ------------------------------------------------------------------------ */
 
 /* e^-|x| I_order(|x|), order 0 or 1: DLMF 10.25.2 (all terms positive) and 10.40.1. */
 SCALAR_FN double scalar_bessel_ie_f64(double x, int order) {
@@ -281,7 +287,9 @@ SCALAR_FN double scalar_bessel_ie_f64(double x, int order) {
     return sum / (sqrt(2 * SCALAR_PI) * sqrt(a));
 }
 SCALAR_FN double scalar_i0e_f64(double x) { return scalar_bessel_ie_f64(x, 0); }
-SCALAR_FN double scalar_i1e_f64(double x) { return x < 0 ? -scalar_bessel_ie_f64(x, 1) : scalar_bessel_ie_f64(x, 1); } /* 0 of -0 */
+SCALAR_FN double scalar_i1e_f64(double x) {
+    return x < 0 ? -scalar_bessel_ie_f64(x, 1) : scalar_bessel_ie_f64(x, 1);
+} /* 0 of -0 */
 SCALAR_FN double scalar_i0_f64(double x) { return exp(fabs(x)) * scalar_i0e_f64(x); }
 SCALAR_FN double scalar_i1_f64(double x) { return exp(fabs(x)) * scalar_i1e_f64(x); }
 
@@ -291,7 +299,8 @@ SCALAR_FN double scalar_bessel_ke_f64(double x, double order) {
     if (x != x || x < 0) return SCALAR_NAN;
     if (x == 0) return SCALAR_INF;
     if (x - x != 0) return 0;
-    if (x < 1e-9 && order == 0) return 0.11593151565841244881 - log(x); /* log 2 - Euler's constant */
+    if (x < 1e-9 && order == 0)
+        return 0.11593151565841244881 - log(x); /* log 2 - Euler's constant */
     if (x < 1e-9 && order == 1) return 1 / x;
     if (x > 100) {
         double sum = 1, term = 1;
@@ -320,93 +329,208 @@ SCALAR_FN double scalar_bessel_k1_f64(double x) {
 /* J and Y of order 0 and 1, by S. L. Moshier's approximations (Cephes, j0.c and j1.c) as PyTorch evaluates them: the denominators that
  * should begin with z^n begin with the next term, which costs up to 1e-6 around x = 6. z is x^2 up to 5, else 25 / x^2. */
 SCALAR_FN double scalar_bessel0_rp(double z) {
-        return ((-4.79443220978201773821e+09 * z + 1.95617491946556577543e+12) * z - 2.49248344360967716204e+14) *
-           z + 9.70862251047306323952e+15;
+    return ((-4.79443220978201773821e+09 * z + 1.95617491946556577543e+12) * z -
+            2.49248344360967716204e+14) *
+               z +
+           9.70862251047306323952e+15;
 }
 SCALAR_FN double scalar_bessel0_rq(double z) {
-        return ((((((4.99563147152651017219e+02 * z + 1.73785401676374683123e+05) * z +
-           4.84409658339962045305e+07) * z + 1.11855537045356834862e+10) * z + 2.11277520115489217587e+12) * z +
-           3.10518229857422583814e+14) * z + 3.18121955943204943306e+16) * z + 1.71086294081043136091e+18;
+    return ((((((4.99563147152651017219e+02 * z + 1.73785401676374683123e+05) * z +
+                4.84409658339962045305e+07) *
+                   z +
+               1.11855537045356834862e+10) *
+                  z +
+              2.11277520115489217587e+12) *
+                 z +
+             3.10518229857422583814e+14) *
+                z +
+            3.18121955943204943306e+16) *
+               z +
+           1.71086294081043136091e+18;
 }
 SCALAR_FN double scalar_bessel0_pp(double z) {
-        return (((((7.96936729297347051624e-04 * z + 8.28352392107440799803e-02) * z + 1.23953371646414299388e+00)
-           * z + 5.44725003058768775090e+00) * z + 8.74716500199817011941e+00) * z + 5.30324038235394892183e+00) *
-           z + 9.99999999999999997821e-01;
+    return (((((7.96936729297347051624e-04 * z + 8.28352392107440799803e-02) * z +
+               1.23953371646414299388e+00) *
+                  z +
+              5.44725003058768775090e+00) *
+                 z +
+             8.74716500199817011941e+00) *
+                z +
+            5.30324038235394892183e+00) *
+               z +
+           9.99999999999999997821e-01;
 }
 SCALAR_FN double scalar_bessel0_pq(double z) {
-        return (((((9.24408810558863637013e-04 * z + 8.56288474354474431428e-02) * z + 1.25352743901058953537e+00)
-           * z + 5.47097740330417105182e+00) * z + 8.76190883237069594232e+00) * z + 5.30605288235394617618e+00) *
-           z + 1.00000000000000000218e+00;
+    return (((((9.24408810558863637013e-04 * z + 8.56288474354474431428e-02) * z +
+               1.25352743901058953537e+00) *
+                  z +
+              5.47097740330417105182e+00) *
+                 z +
+             8.76190883237069594232e+00) *
+                z +
+            5.30605288235394617618e+00) *
+               z +
+           1.00000000000000000218e+00;
 }
 SCALAR_FN double scalar_bessel0_qp(double z) {
-        return ((((((-1.13663838898469149931e-02 * z - 1.28252718670509318512e+00) * z -
-           1.95539544257735972385e+01) * z - 9.32060152123768231369e+01) * z - 1.77681167980488050595e+02) * z -
-           1.47077505154951170175e+02) * z - 5.14105326766599330220e+01) * z - 6.05014350600728481186e+00;
+    return ((((((-1.13663838898469149931e-02 * z - 1.28252718670509318512e+00) * z -
+                1.95539544257735972385e+01) *
+                   z -
+               9.32060152123768231369e+01) *
+                  z -
+              1.77681167980488050595e+02) *
+                 z -
+             1.47077505154951170175e+02) *
+                z -
+            5.14105326766599330220e+01) *
+               z -
+           6.05014350600728481186e+00;
 }
 SCALAR_FN double scalar_bessel0_qq(double z) {
-        return (((((6.43178256118178023184e+01 * z + 8.56430025976980587198e+02) * z + 3.88240183605401609683e+03)
-           * z + 7.24046774195652478189e+03) * z + 5.93072701187316984827e+03) * z + 2.06209331660327847417e+03) *
-           z + 2.42005740240291393179e+02;
+    return (((((6.43178256118178023184e+01 * z + 8.56430025976980587198e+02) * z +
+               3.88240183605401609683e+03) *
+                  z +
+              7.24046774195652478189e+03) *
+                 z +
+             5.93072701187316984827e+03) *
+                z +
+            2.06209331660327847417e+03) *
+               z +
+           2.42005740240291393179e+02;
 }
 SCALAR_FN double scalar_bessel0_yp(double z) {
-        return ((((((1.55924367855235737965e+04 * z - 1.46639295903971606143e+07) * z +
-           5.43526477051876500413e+09) * z - 9.82136065717911466409e+11) * z + 8.75906394395366999549e+13) * z -
-           3.46628303384729719441e+15) * z + 4.42733268572569800351e+16) * z - 1.84950800436986690637e+16;
+    return ((((((1.55924367855235737965e+04 * z - 1.46639295903971606143e+07) * z +
+                5.43526477051876500413e+09) *
+                   z -
+               9.82136065717911466409e+11) *
+                  z +
+              8.75906394395366999549e+13) *
+                 z -
+             3.46628303384729719441e+15) *
+                z +
+            4.42733268572569800351e+16) *
+               z -
+           1.84950800436986690637e+16;
 }
 SCALAR_FN double scalar_bessel0_yq(double z) {
-        return (((((1.04128353664259848412e+03 * z + 6.26107330137134956842e+05) * z + 2.68919633393814121987e+08)
-           * z + 8.64002487103935000337e+10) * z + 2.02979612750105546709e+13) * z + 3.17157752842975028269e+15) *
-           z + 2.50596256172653059228e+17;
+    return (((((1.04128353664259848412e+03 * z + 6.26107330137134956842e+05) * z +
+               2.68919633393814121987e+08) *
+                  z +
+              8.64002487103935000337e+10) *
+                 z +
+             2.02979612750105546709e+13) *
+                z +
+            3.17157752842975028269e+15) *
+               z +
+           2.50596256172653059228e+17;
 }
 SCALAR_FN double scalar_bessel1_rp(double z) {
-        return ((-8.99971225705559398224e+08 * z + 4.52228297998194034323e+11) * z - 7.27494245221818276015e+13) *
-           z + 3.68295732863852883286e+15;
+    return ((-8.99971225705559398224e+08 * z + 4.52228297998194034323e+11) * z -
+            7.27494245221818276015e+13) *
+               z +
+           3.68295732863852883286e+15;
 }
 SCALAR_FN double scalar_bessel1_rq(double z) {
-        return ((((((6.20836478118054335476e+02 * z + 2.56987256757748830383e+05) * z +
-           8.35146791431949253037e+07) * z + 2.21511595479792499675e+10) * z + 4.74914122079991414898e+12) * z +
-           7.84369607876235854894e+14) * z + 8.95222336184627338078e+16) * z + 5.32278620332680085395e+18;
+    return ((((((6.20836478118054335476e+02 * z + 2.56987256757748830383e+05) * z +
+                8.35146791431949253037e+07) *
+                   z +
+               2.21511595479792499675e+10) *
+                  z +
+              4.74914122079991414898e+12) *
+                 z +
+             7.84369607876235854894e+14) *
+                z +
+            8.95222336184627338078e+16) *
+               z +
+           5.32278620332680085395e+18;
 }
 SCALAR_FN double scalar_bessel1_pp(double z) {
-        return (((((7.62125616208173112003e-04 * z + 7.31397056940917570436e-02) * z + 1.12719608129684925192e+00)
-           * z + 5.11207951146807644818e+00) * z + 8.42404590141772420927e+00) * z + 5.21451598682361504063e+00) *
-           z + 1.00000000000000000254e+00;
+    return (((((7.62125616208173112003e-04 * z + 7.31397056940917570436e-02) * z +
+               1.12719608129684925192e+00) *
+                  z +
+              5.11207951146807644818e+00) *
+                 z +
+             8.42404590141772420927e+00) *
+                z +
+            5.21451598682361504063e+00) *
+               z +
+           1.00000000000000000254e+00;
 }
 SCALAR_FN double scalar_bessel1_pq(double z) {
-        return (((((5.71323128072548699714e-04 * z + 6.88455908754495404082e-02) * z + 1.10514232634061696926e+00)
-           * z + 5.07386386128601488557e+00) * z + 8.39985554327604159757e+00) * z + 5.20982848682361821619e+00) *
-           z + 9.99999999999999997461e-01;
+    return (((((5.71323128072548699714e-04 * z + 6.88455908754495404082e-02) * z +
+               1.10514232634061696926e+00) *
+                  z +
+              5.07386386128601488557e+00) *
+                 z +
+             8.39985554327604159757e+00) *
+                z +
+            5.20982848682361821619e+00) *
+               z +
+           9.99999999999999997461e-01;
 }
 SCALAR_FN double scalar_bessel1_qp(double z) {
-        return ((((((5.10862594750176621635e-02 * z + 4.98213872951233449420e+00) * z +
-           7.58238284132545283818e+01) * z + 3.66779609360150777800e+02) * z + 7.10856304998926107277e+02) * z +
-           5.97489612400613639965e+02) * z + 2.11688757100572135698e+02) * z + 2.52070205858023719784e+01;
+    return ((((((5.10862594750176621635e-02 * z + 4.98213872951233449420e+00) * z +
+                7.58238284132545283818e+01) *
+                   z +
+               3.66779609360150777800e+02) *
+                  z +
+              7.10856304998926107277e+02) *
+                 z +
+             5.97489612400613639965e+02) *
+                z +
+            2.11688757100572135698e+02) *
+               z +
+           2.52070205858023719784e+01;
 }
 SCALAR_FN double scalar_bessel1_qq(double z) {
-        return (((((7.42373277035675149943e+01 * z + 1.05644886038262816351e+03) * z + 4.98641058337653607651e+03)
-           * z + 9.56231892404756170795e+03) * z + 7.99704160447350683650e+03) * z + 2.82619278517639096600e+03) *
-           z + 3.36093607810698293419e+02;
+    return (((((7.42373277035675149943e+01 * z + 1.05644886038262816351e+03) * z +
+               4.98641058337653607651e+03) *
+                  z +
+              9.56231892404756170795e+03) *
+                 z +
+             7.99704160447350683650e+03) *
+                z +
+            2.82619278517639096600e+03) *
+               z +
+           3.36093607810698293419e+02;
 }
 SCALAR_FN double scalar_bessel1_yp(double z) {
-        return ((((1.26320474790178026440e+09 * z - 6.47355876379160291031e+11) * z + 1.14509511541823727583e+14)
-           * z - 8.12770255501325109621e+15) * z + 2.02439475713594898196e+17) * z - 7.78877196265950026825e+17;
+    return ((((1.26320474790178026440e+09 * z - 6.47355876379160291031e+11) * z +
+              1.14509511541823727583e+14) *
+                 z -
+             8.12770255501325109621e+15) *
+                z +
+            2.02439475713594898196e+17) *
+               z -
+           7.78877196265950026825e+17;
 }
 SCALAR_FN double scalar_bessel1_yq(double z) {
-        return ((((((5.94301592346128195359e+02 * z + 2.35564092943068577943e+05) * z +
-           7.34811944459721705660e+07) * z + 1.87601316108706159478e+10) * z + 3.88231277496238566008e+12) * z +
-           6.20557727146953693363e+14) * z + 6.87141087355300489866e+16) * z + 3.97270608116560655612e+18;
+    return ((((((5.94301592346128195359e+02 * z + 2.35564092943068577943e+05) * z +
+                7.34811944459721705660e+07) *
+                   z +
+               1.87601316108706159478e+10) *
+                  z +
+              3.88231277496238566008e+12) *
+                 z +
+             6.20557727146953693363e+14) *
+                z +
+            6.87141087355300489866e+16) *
+               z +
+           3.97270608116560655612e+18;
 }
 /* x > 5: the asymptotic wave of J (turn 0) or Y, a quarter of a turn later */
 SCALAR_FN double scalar_bessel0_wave(double x, int turn) {
     double z = 25 / (x * x), at = x - 0.785398163397448309615660845819875721;
-    double p = scalar_bessel0_pp(z) / scalar_bessel0_pq(z), q = 5 / x * (scalar_bessel0_qp(z) / scalar_bessel0_qq(z));
+    double p = scalar_bessel0_pp(z) / scalar_bessel0_pq(z),
+           q = 5 / x * (scalar_bessel0_qp(z) / scalar_bessel0_qq(z));
     double wave = turn ? p * sin(at) + q * cos(at) : p * cos(at) - q * sin(at);
     return wave * 0.797884560802865355879892119868763737 / sqrt(x);
 }
 /* x > 5: the asymptotic wave of J (turn 0) or Y, a quarter of a turn later */
 SCALAR_FN double scalar_bessel1_wave(double x, int turn) {
     double z = 25 / (x * x), at = x - 2.356194490192344928846982537459627163;
-    double p = scalar_bessel1_pp(z) / scalar_bessel1_pq(z), q = 5 / x * (scalar_bessel1_qp(z) / scalar_bessel1_qq(z));
+    double p = scalar_bessel1_pp(z) / scalar_bessel1_pq(z),
+           q = 5 / x * (scalar_bessel1_qp(z) / scalar_bessel1_qq(z));
     double wave = turn ? p * sin(at) + q * cos(at) : p * cos(at) - q * sin(at);
     return wave * 0.797884560802865355879892119868763737 / sqrt(x);
 }
@@ -414,26 +538,30 @@ SCALAR_FN double scalar_bessel_j0_f64(double x) {
     double a = fabs(x), z = x * x;
     if (a < 0.00001) return 1 - z / 4;
     if (!(a <= 5)) return scalar_bessel0_wave(a, 0);
-    return (z - 5.78318596294678452118e+00) * (z - 3.04712623436620863991e+01) * scalar_bessel0_rp(z) / scalar_bessel0_rq(z);
+    return (z - 5.78318596294678452118e+00) * (z - 3.04712623436620863991e+01) *
+           scalar_bessel0_rp(z) / scalar_bessel0_rq(z);
 }
 SCALAR_FN double scalar_bessel_j1_f64(double x) {
     double a = fabs(x), z = x * x;
     if (!(a <= 5)) return x < 0 ? -scalar_bessel1_wave(a, 0) : scalar_bessel1_wave(a, 0);
-    return scalar_bessel1_rp(z) / scalar_bessel1_rq(z) * x * (z - 1.46819706421238932572e+01) * (z - 4.92184563216946036703e+01);
+    return scalar_bessel1_rp(z) / scalar_bessel1_rq(z) * x * (z - 1.46819706421238932572e+01) *
+           (z - 4.92184563216946036703e+01);
 }
 SCALAR_FN double scalar_bessel_y0_f64(double x) {
     double z = x * x;
     if (x == 0) return -SCALAR_INF;
     if (x < 0) return SCALAR_NAN;
     if (!(x <= 5)) return scalar_bessel0_wave(x, 1);
-    return scalar_bessel0_yp(z) / scalar_bessel0_yq(z) + 2 / SCALAR_PI * log(x) * scalar_bessel_j0_f64(x);
+    return scalar_bessel0_yp(z) / scalar_bessel0_yq(z) +
+           2 / SCALAR_PI * log(x) * scalar_bessel_j0_f64(x);
 }
 SCALAR_FN double scalar_bessel_y1_f64(double x) {
     double z = x * x;
     if (x == 0) return -SCALAR_INF;
     if (x < 0) return SCALAR_NAN;
     if (!(x <= 5)) return scalar_bessel1_wave(x, 1);
-    return x * (scalar_bessel1_yp(z) / scalar_bessel1_yq(z)) + 2 / SCALAR_PI * (scalar_bessel_j1_f64(x) * log(x) - 1 / x);
+    return x * (scalar_bessel1_yp(z) / scalar_bessel1_yq(z)) +
+           2 / SCALAR_PI * (scalar_bessel_j1_f64(x) * log(x) - 1 / x);
 }
 SCALAR_FN double scalar_spherical_j0_f64(double x) {
     double z = x * x;
@@ -466,10 +594,8 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
     for (int k = 1; k < 24; k++) {
         u *= (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2.0 * k - 1)) / xi;
         double sign = (k / 2) % 2 ? -1 : 1;
-        if (k % 2)
-            odd += sign * u;
-        else
-            even += sign * u;
+        if (k % 2) odd += sign * u;
+        else even += sign * u;
         if (u < 1e-17) break;
     }
     double phase = xi - SCALAR_PI / 4;
@@ -499,23 +625,31 @@ SCALAR_FN double scalar_chebyshev_u_beyond_f64(double x, int64_t n) {
 /* V; W if w. */
 SCALAR_FN double scalar_chebyshev_half_beyond_f64(double x, int64_t n, int w) {
     double a = acosh(fabs(x)), m = (double)n + 0.5;
-    return (x < 0 && n % 2 ? -1 : 1) * (w == (x >= 0) ? sinh(m * a) / sinh(a / 2) : cosh(m * a) / cosh(a / 2));
+    return (x < 0 && n % 2 ? -1 : 1) *
+           (w == (x >= 0) ? sinh(m * a) / sinh(a / 2) : cosh(m * a) / cosh(a / 2));
 }
 /* Laguerre's polynomial where the recurrence has not overflowed, so that |x| is small beside v = 4 n + 2: the first two terms of the uniform expansion
  * in Bessel functions (DLMF 18.15.19), modified ones for negative x. */
 SCALAR_FN double scalar_laguerre_far_f64(double x, double n) {
-    double v = 4 * n + 2, t = fabs(x) / v, side = x < 0 ? -1 : 1, rest = 1 - side * t, ratio = side * t / rest, root = sqrt(t * rest);
-    double xi = 0.5 * (root + (x < 0 ? log1p(sqrt(t) + t / (1 + sqrt(rest))) : asin(sqrt(t)))), z = v * xi;
-    double second = -(0.125 + xi * sqrt(rest / t) * (-0.125 + 0.25 * ratio + 5.0 / 24 * ratio * ratio)) / v;
-    double zero = x < 0 ? scalar_i0e_f64(z) : scalar_bessel_j0_f64(z), one = x < 0 ? scalar_i1e_f64(z) : scalar_bessel_j1_f64(z);
-    return scalar_overflowed_f64(exp(0.5 * x + (x < 0 ? z : 0)) * sqrt(xi / root) * (zero + second * one / xi));
+    double v = 4 * n + 2, t = fabs(x) / v, side = x < 0 ? -1 : 1, rest = 1 - side * t,
+           ratio = side * t / rest, root = sqrt(t * rest);
+    double xi = 0.5 * (root + (x < 0 ? log1p(sqrt(t) + t / (1 + sqrt(rest))) : asin(sqrt(t)))),
+           z = v * xi;
+    double second =
+        -(0.125 + xi * sqrt(rest / t) * (-0.125 + 0.25 * ratio + 5.0 / 24 * ratio * ratio)) / v;
+    double zero = x < 0 ? scalar_i0e_f64(z) : scalar_bessel_j0_f64(z),
+           one = x < 0 ? scalar_i1e_f64(z) : scalar_bessel_j1_f64(z);
+    return scalar_overflowed_f64(exp(0.5 * x + (x < 0 ? z : 0)) * sqrt(xi / root) *
+                                 (zero + second * one / xi));
 }
 /* Legendre's polynomial for x >= 0, not 1: the first two terms of the uniform expansion in Bessel functions (DLMF 14.15.11), modified ones for x > 1. */
 SCALAR_FN double scalar_legendre_far_f64(double x, double n) {
-    double u = n + 0.5, a = x > 1 ? acosh(x) : acos(x), z = u * a, tangent = x > 1 ? tanh(a) : tan(a);
+    double u = n + 0.5, a = x > 1 ? acosh(x) : acos(x), z = u * a,
+           tangent = x > 1 ? tanh(a) : tan(a);
     /* (1 - a cot a) / (8 a) is a / 24 to its last digit where the difference is lost */
     double second = (a < 1e-4 ? (x > 1 ? -a / 24 : a / 24) : (1 - a / tangent) / (8 * a)) / u;
-    double zero = x > 1 ? scalar_i0_f64(z) : scalar_bessel_j0_f64(z), one = x > 1 ? scalar_i1_f64(z) : scalar_bessel_j1_f64(z);
+    double zero = x > 1 ? scalar_i0_f64(z) : scalar_bessel_j0_f64(z),
+           one = x > 1 ? scalar_i1_f64(z) : scalar_bessel_j1_f64(z);
     return scalar_overflowed_f64(sqrt(a / (x > 1 ? sinh(a) : sin(a))) * (zero - second * one));
 }
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_text.c - reads scalar definitions: a lexer, and a parser by recursive descent that makes nodes as it goes.
+ * scalar_text.c - reads scalar definitions: a lexer, and a parser by recursive descent that makes
+ * nodes as it goes.
  *
- * Method: a node stands behind its operands, so the list is in an order in which it can be computed; a local variable is the node of its value.
- * At the end nodes that nothing uses are left out, and each of the rest gets a place for its values (scalar_text_finish).
- * Limits: the length of the text, nodes, depth of the tree, nesting of the text. The text may be hostile: nothing in it makes the parser recurse
- * or allocate beyond these.
+ * Method: a node stands behind its operands, so the list is in an order in which it can be
+ * computed; a local variable is the node of its value. At the end nodes that nothing uses are left
+ * out, and each of the rest gets a place for its values (scalar_text_finish).
+ * Limits: the length of the text, nodes, depth of the tree, nesting of the text. The text may be
+ * hostile: nothing in it makes the parser recurse or allocate beyond these.
  * Tests: tests/unit/test_scalar_text.c
  */
 #include "ir/scalar/scalar_text.h"
@@ -54,28 +56,33 @@ typedef struct text_parser {
     scalar_node nodes[SCALAR_MAX_NODES];
 } text_parser;
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-static int text_fail_at(text_parser *p, const char *place, const char *message, const char *name, size_t len) {
+static int text_fail_at(text_parser *p, const char *place, const char *message, const char *name,
+                        size_t len) {
     unsigned line = 1, column = 1;
     for (const char *c = p->text; c < place; c++, column++)
         if (*c == '\n') line++, column = 0;
     if (p->status == CTSC_OK)
-        p->status = diag_fail(p->d, CTSC_FAILED, "scalar definition, line %u, column %u: %s%s%.*s%s", line, column, message,
-                              len ? " '" : "", len > 80 ? 80 : (int)len, name, len ? "'" : "");
+        p->status = diag_fail(
+            p->d, CTSC_FAILED, "scalar definition, line %u, column %u: %s%s%.*s%s", line, column,
+            message, len ? " '" : "", len > 80 ? 80 : (int)len, name, len ? "'" : "");
     p->token.kind = TEXT_BAD;
     return NO_NODE;
 }
 /* About the token. */
 static int text_fail(text_parser *p, const char *message) {
     if (p->token.kind == TEXT_BAD) return NO_NODE;
-    if (p->token.kind == TEXT_END) return text_fail_at(p, p->token.begin, message, "the end of the text", 19);
+    if (p->token.kind == TEXT_END)
+        return text_fail_at(p, p->token.begin, message, "the end of the text", 19);
     return text_fail_at(p, p->token.begin, message, p->token.begin, p->token.len);
 }
 
-/* ---- lexer --------------------------------------------------------------------------------------- */
+/* ---- lexer ----------------------------------------------------------------------------------- */
 
-static bool text_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool text_is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 /* Spaces and comments. */
 static const char *text_skip(text_parser *p, const char *c) {
@@ -111,7 +118,8 @@ static const char *text_number(text_parser *p, const char *c) {
     p->token.kind = real ? TEXT_REAL : TEXT_INT;
     if (real && (*c == 'f' || *c == 'F' || *c == 'l' || *c == 'L')) c++;
     bool octal = !real && begin[0] == '0' && p->token.len > 1;
-    if (octal || text_is_letter(*c) || text_is_digit(*c) || *c == '.' || p->token.len >= TEXT_MAX_NUMBER)
+    if (octal || text_is_letter(*c) || text_is_digit(*c) || *c == '.' ||
+        p->token.len >= TEXT_MAX_NUMBER)
         return text_fail_at(p, begin, "a number that is not decimal, or too long", "", 0), NULL;
     return c;
 }
@@ -138,14 +146,18 @@ static void text_next(text_parser *p) {
     p->token.kind = TEXT_SIGN;
     p->token.sign = *c;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (c[0] == pairs[i] >> 8 && c[1] == (pairs[i] & 0xff)) p->token.sign = pairs[i], p->token.len = 2;
+        if (c[0] == pairs[i] >> 8 && c[1] == (pairs[i] & 0xff))
+            p->token.sign = pairs[i], p->token.len = 2;
     p->at = c + p->token.len;
     if (!strchr("()?:!<>+-*/{},;=", *c) && p->token.len == 1) text_fail(p, "not understood:");
 }
 
-static bool text_is_sign(const text_parser *p, int sign) { return p->token.kind == TEXT_SIGN && p->token.sign == sign; }
+static bool text_is_sign(const text_parser *p, int sign) {
+    return p->token.kind == TEXT_SIGN && p->token.sign == sign;
+}
 static bool text_is_word(const text_parser *p, const char *word) {
-    return p->token.kind == TEXT_NAME && strlen(word) == p->token.len && !memcmp(p->token.begin, word, p->token.len);
+    return p->token.kind == TEXT_NAME && strlen(word) == p->token.len &&
+           !memcmp(p->token.begin, word, p->token.len);
 }
 static bool text_take(text_parser *p, int sign) {
     if (!text_is_sign(p, sign)) return false;
@@ -158,15 +170,16 @@ static bool text_take_word(text_parser *p, const char *word) {
     return true;
 }
 static bool text_expect(text_parser *p, char sign) {
-    static const char *const messages[] = {"( expected before", ") expected before", ", expected before", ": expected before",
-                                           "; expected before", "{ expected before", "} expected before", "= expected before"};
+    static const char *const messages[] = {
+        "( expected before", ") expected before", ", expected before", ": expected before",
+        "; expected before", "{ expected before", "} expected before", "= expected before"};
     if (text_take(p, sign)) return true;
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
         if (messages[i][0] == sign) text_fail(p, messages[i]);
     return false;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool text_gives_int(const text_parser *p, scalar_op op, const int *x) {
     if (scalar_op_table[op].gives_condition) return true;
@@ -202,10 +215,14 @@ static int text_const(text_parser *p, double number, bool is_int) {
     if (n >= 0) p->nodes[n].number = number, p->nodes[n].is_int = is_int;
     return n;
 }
-static int text_binary_node(text_parser *p, scalar_op op, int a, int b) { return text_node(p, op, 0, a, b, NO_NODE); }
-static int text_call1(text_parser *p, scalar_function f, int x) { return text_node(p, SCALAR_CALL, f, x, NO_NODE, NO_NODE); }
+static int text_binary_node(text_parser *p, scalar_op op, int a, int b) {
+    return text_node(p, op, 0, a, b, NO_NODE);
+}
+static int text_call1(text_parser *p, scalar_function f, int x) {
+    return text_node(p, SCALAR_CALL, f, x, NO_NODE, NO_NODE);
+}
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const text_name *text_find(const text_parser *p, const char *text, size_t len) {
     for (int i = 0; i < p->nnames; i++)
@@ -214,35 +231,41 @@ static const text_name *text_find(const text_parser *p, const char *text, size_t
 }
 static bool text_declare(text_parser *p, const char *text, size_t len, int node) {
     if (text_find(p, text, len)) return text_fail_at(p, text, "a second", text, len), false;
-    if (p->nnames == TEXT_MAX_NAMES) return text_fail_at(p, text, "too many names at", text, len), false;
+    if (p->nnames == TEXT_MAX_NAMES)
+        return text_fail_at(p, text, "too many names at", text, len), false;
     p->names[p->nnames++] = (text_name){text, len, node};
     return true;
 }
 
 static int text_constant(text_parser *p) {
     static const struct { const char *name; double value; } known[] = {
-        {"INFINITY", __builtin_inf()}, {"NAN", __builtin_nan("")}, {"M_E", 2.7182818284590452354}, {"M_LOG2E", 1.4426950408889634074},
-        {"M_LOG10E", 0.43429448190325182765}, {"M_LN2", 0.69314718055994530942}, {"M_LN10", 2.30258509299404568402},
-        {"M_PI", 3.14159265358979323846}, {"M_PI_2", 1.57079632679489661923}, {"M_PI_4", 0.78539816339744830962},
-        {"M_1_PI", 0.31830988618379067154}, {"M_2_PI", 0.63661977236758134308}, {"M_2_SQRTPI", 1.12837916709551257390},
-        {"M_SQRT2", 1.41421356237309504880}, {"M_SQRT1_2", 0.70710678118654752440},
+        {"INFINITY", __builtin_inf()},          {"NAN", __builtin_nan("")},
+        {"M_E", 2.7182818284590452354},         {"M_LOG2E", 1.4426950408889634074},
+        {"M_LOG10E", 0.43429448190325182765},   {"M_LN2", 0.69314718055994530942},
+        {"M_LN10", 2.30258509299404568402},     {"M_PI", 3.14159265358979323846},
+        {"M_PI_2", 1.57079632679489661923},     {"M_PI_4", 0.78539816339744830962},
+        {"M_1_PI", 0.31830988618379067154},     {"M_2_PI", 0.63661977236758134308},
+        {"M_2_SQRTPI", 1.12837916709551257390}, {"M_SQRT2", 1.41421356237309504880},
+        {"M_SQRT1_2", 0.70710678118654752440},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_take_word(p, known[i].name)) return text_const(p, known[i].value, false);
     return text_fail(p, "nothing here is called");
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int text_ternary(text_parser *p);
 
 /* Functions that are several nodes. round takes halves away from 0: x - trunc(x) is exact. */
 static int text_made_isnan(text_parser *p, int x) { return text_binary_node(p, SCALAR_NE, x, x); }
 static int text_made_isinf(text_parser *p, int x) {
-    return text_binary_node(p, SCALAR_EQ, text_call1(p, SCALAR_FN_fabs, x), text_const(p, __builtin_inf(), false));
+    return text_binary_node(p, SCALAR_EQ, text_call1(p, SCALAR_FN_fabs, x),
+                            text_const(p, __builtin_inf(), false));
 }
 static int text_made_isfinite(text_parser *p, int x) {
-    return text_binary_node(p, SCALAR_LT, text_call1(p, SCALAR_FN_fabs, x), text_const(p, __builtin_inf(), false));
+    return text_binary_node(p, SCALAR_LT, text_call1(p, SCALAR_FN_fabs, x),
+                            text_const(p, __builtin_inf(), false));
 }
 static int text_made_one(text_parser *p, int x) { /* with the sign of x */
     return text_node(p, SCALAR_CALL, SCALAR_FN_copysign, text_const(p, 1, false), x, NO_NODE);
@@ -254,18 +277,24 @@ static int text_made_round(text_parser *p, int x) {
     int whole = text_call1(p, SCALAR_FN_trunc, x);
     int rest = text_call1(p, SCALAR_FN_fabs, text_binary_node(p, SCALAR_SUB, x, whole));
     int further = text_binary_node(p, SCALAR_ADD, whole, text_made_one(p, x));
-    return text_node(p, SCALAR_SELECT, 0, text_binary_node(p, SCALAR_GE, rest, text_const(p, 0.5, false)), further, whole);
+    return text_node(p, SCALAR_SELECT, 0,
+                     text_binary_node(p, SCALAR_GE, rest, text_const(p, 0.5, false)), further,
+                     whole);
 }
 
-static const struct text_made { const char *name; int (*make)(text_parser *p, int x); } text_made[] = {
-    {"isnan", text_made_isnan}, {"isinf", text_made_isinf}, {"isfinite", text_made_isfinite},
+static const struct text_made {
+    const char *name;
+    int (*make)(text_parser *p, int x);
+} text_made[] = {
+    {"isnan", text_made_isnan},     {"isinf", text_made_isinf}, {"isfinite", text_made_isfinite},
     {"signbit", text_made_signbit}, {"round", text_made_round},
 };
 
 /* "exp" and "expf" are one function. */
 static bool text_is_called(const text_token *t, const char *name) {
     size_t len = strlen(name);
-    return !memcmp(t->begin, name, t->len < len ? t->len : len) && (t->len == len || (t->len == len + 1 && t->begin[len] == 'f'));
+    return !memcmp(t->begin, name, t->len < len ? t->len : len) &&
+           (t->len == len || (t->len == len + 1 && t->begin[len] == 'f'));
 }
 
 /* The token is the name, ( follows. */
@@ -284,12 +313,15 @@ static int text_call(text_parser *p) {
         if ((x[n++] = text_ternary(p)) < 0) return NO_NODE;
     }
     if (!text_expect(p, ')')) return NO_NODE;
-    return f < SCALAR_FUNCTION_COUNT ? text_node(p, SCALAR_CALL, f, x[0], x[1], NO_NODE) : text_made[made].make(p, x[0]);
+    return f < SCALAR_FUNCTION_COUNT ? text_node(p, SCALAR_CALL, f, x[0], x[1], NO_NODE)
+                                     : text_made[made].make(p, x[0]);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
-static bool text_is_type(const text_parser *p) { return text_is_word(p, "float") || text_is_word(p, "double"); }
+static bool text_is_type(const text_parser *p) {
+    return text_is_word(p, "float") || text_is_word(p, "double");
+}
 
 static int text_literal(text_parser *p) {
     char digits[TEXT_MAX_NUMBER];
@@ -323,7 +355,9 @@ static int text_cast(text_parser *p) {
     text_next(p);
     text_next(p);
     int x = text_expect(p, ')') ? text_unary(p) : NO_NODE;
-    return x >= 0 && p->nodes[x].is_int ? text_binary_node(p, SCALAR_MUL, x, text_const(p, 1, false)) : x;
+    return x >= 0 && p->nodes[x].is_int
+               ? text_binary_node(p, SCALAR_MUL, x, text_const(p, 1, false))
+               : x;
 }
 
 static bool text_is_cast(text_parser *p) {
@@ -340,17 +374,26 @@ static int text_unary_inside(text_parser *p) {
     return text_primary(p);
 }
 static int text_unary(text_parser *p) {
-    if (++p->nesting > SCALAR_MAX_NESTING) return text_fail_at(p, p->token.begin, "nested too deeply", "", 0);
+    if (++p->nesting > SCALAR_MAX_NESTING)
+        return text_fail_at(p, p->token.begin, "nested too deeply", "", 0);
     int x = text_unary_inside(p);
     p->nesting--;
     return x;
 }
 
 static const struct text_operator { int sign, level; scalar_op op; } text_operators[] = {
-    {TEXT_PAIR('|', '|'), 0, SCALAR_OR}, {TEXT_PAIR('&', '&'), 1, SCALAR_AND}, {TEXT_PAIR('=', '='), 2, SCALAR_EQ},
-    {TEXT_PAIR('!', '='), 2, SCALAR_NE}, {'<', 3, SCALAR_LT}, {'>', 3, SCALAR_GT},
-    {TEXT_PAIR('<', '='), 3, SCALAR_LE}, {TEXT_PAIR('>', '='), 3, SCALAR_GE}, {'+', 4, SCALAR_ADD},
-    {'-', 4, SCALAR_SUB}, {'*', 5, SCALAR_MUL}, {'/', 5, SCALAR_DIV},
+    {TEXT_PAIR('|', '|'), 0, SCALAR_OR},
+    {TEXT_PAIR('&', '&'), 1, SCALAR_AND},
+    {TEXT_PAIR('=', '='), 2, SCALAR_EQ},
+    {TEXT_PAIR('!', '='), 2, SCALAR_NE},
+    {'<', 3, SCALAR_LT},
+    {'>', 3, SCALAR_GT},
+    {TEXT_PAIR('<', '='), 3, SCALAR_LE},
+    {TEXT_PAIR('>', '='), 3, SCALAR_GE},
+    {'+', 4, SCALAR_ADD},
+    {'-', 4, SCALAR_SUB},
+    {'*', 5, SCALAR_MUL},
+    {'/', 5, SCALAR_DIV},
 };
 
 /* Operators of this level and tighter ones, from the left. */
@@ -359,20 +402,23 @@ static int text_binary(text_parser *p, int level) {
     while (x >= 0 && p->token.kind == TEXT_SIGN) {
         const struct text_operator *o = NULL;
         for (size_t i = 0; i < sizeof text_operators / sizeof *text_operators; i++)
-            if (text_operators[i].sign == p->token.sign && text_operators[i].level >= level) o = &text_operators[i];
+            if (text_operators[i].sign == p->token.sign && text_operators[i].level >= level)
+                o = &text_operators[i];
         if (!o) break;
         const char *place = p->token.begin;
         text_next(p);
         int y = text_binary(p, o->level + 1);
         if (y >= 0 && o->op == SCALAR_DIV && p->nodes[x].is_int && p->nodes[y].is_int)
-            return text_fail_at(p, place, "a division of integers: write 2.0 for 2, or cast to float", "", 0);
+            return text_fail_at(p, place,
+                                "a division of integers: write 2.0 for 2, or cast to float", "", 0);
         x = text_binary_node(p, o->op, x, y);
     }
     return x;
 }
 
 static int text_ternary(text_parser *p) {
-    if (++p->nesting > SCALAR_MAX_NESTING) return text_fail_at(p, p->token.begin, "nested too deeply", "", 0);
+    if (++p->nesting > SCALAR_MAX_NESTING)
+        return text_fail_at(p, p->token.begin, "nested too deeply", "", 0);
     int x = text_binary(p, 0);
     if (x >= 0 && text_take(p, '?')) {
         int yes = text_ternary(p);
@@ -383,7 +429,7 @@ static int text_ternary(text_parser *p) {
     return x;
 }
 
-/* ---- functions --------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static int text_argument(text_parser *p, const schema *s, int i) {
     int kind = s->args[i].type->kind, n = text_node(p, SCALAR_ARG, 0, NO_NODE, NO_NODE, NO_NODE);
@@ -394,11 +440,14 @@ static int text_argument(text_parser *p, const schema *s, int i) {
     return n;
 }
 
-/* [const] type name, the type a word of C's; the token is behind the name. The type of an argument that the schema says is an integer may be one. */
+/* [const] type name, the type a word of C's; the token is behind the name. The type of an argument
+ * that the schema says is an integer may be one. */
 static bool text_parameter(text_parser *p, int node) {
     text_take_word(p, "const");
-    bool real = text_is_type(p), whole = text_is_word(p, "int") || text_is_word(p, "long") || text_is_word(p, "int64_t") || text_is_word(p, "bool");
-    if (!real && !(whole && p->nodes[node].is_int)) return text_fail(p, "float or double expected before"), false;
+    bool real = text_is_type(p), whole = text_is_word(p, "int") || text_is_word(p, "long") ||
+                                         text_is_word(p, "int64_t") || text_is_word(p, "bool");
+    if (!real && !(whole && p->nodes[node].is_int))
+        return text_fail(p, "float or double expected before"), false;
     p->nodes[node].is_int = whole;
     text_next(p);
     if (p->token.kind != TEXT_NAME) return text_fail(p, "a name expected before"), false;
@@ -409,12 +458,14 @@ static bool text_parameter(text_parser *p, int node) {
 
 static bool text_parameters(text_parser *p, const schema *s) {
     for (int i = 0; i < s->nargs; i++) {
-        if (text_is_sign(p, ')')) return text_fail(p, "the schema has more arguments than there are before"), false;
+        if (text_is_sign(p, ')'))
+            return text_fail(p, "the schema has more arguments than there are before"), false;
         if (i && !text_expect(p, ',')) return false;
         int node = text_argument(p, s, i);
         if (node < 0 || !text_parameter(p, node)) return false;
     }
-    if (text_is_sign(p, ',')) return text_fail(p, "the schema has no argument for what is behind"), false;
+    if (text_is_sign(p, ','))
+        return text_fail(p, "the schema has no argument for what is behind"), false;
     return text_expect(p, ')');
 }
 
@@ -429,14 +480,17 @@ static bool text_locals(text_parser *p) {
         text_next(p);
         if (!text_expect(p, '=')) return false;
         int x = text_ternary(p);
-        if (x >= 0 && p->nodes[x].is_int) x = text_binary_node(p, SCALAR_MUL, x, text_const(p, 1, false)); /* float t = 1; is real */
+        /* float t = 1; is real */
+        if (x >= 0 && p->nodes[x].is_int)
+            x = text_binary_node(p, SCALAR_MUL, x, text_const(p, 1, false));
         if (x < 0 || !text_declare(p, name.begin, name.len, x)) return false;
     } while (text_is_sign(p, ','));
     return text_expect(p, ';');
 }
 
 static int text_function(text_parser *p, const schema *s) {
-    while (text_take_word(p, "static") || text_take_word(p, "inline") || text_take_word(p, "const")) continue;
+    while (text_take_word(p, "static") || text_take_word(p, "inline") || text_take_word(p, "const"))
+        continue;
     if (!text_is_type(p)) return text_fail(p, "float or double expected before");
     text_next(p);
     if (p->token.kind != TEXT_NAME) return text_fail(p, "the function's name expected before");
@@ -452,21 +506,23 @@ static int text_function(text_parser *p, const schema *s) {
 static int text_expression(text_parser *p, const schema *s) {
     for (int i = 0; i < s->nargs; i++) {
         int node = text_argument(p, s, i);
-        if (node < 0 || !text_declare(p, s->args[i].name, strlen(s->args[i].name), node)) return NO_NODE;
+        if (node < 0 || !text_declare(p, s->args[i].name, strlen(s->args[i].name), node))
+            return NO_NODE;
     }
     return text_ternary(p);
 }
 
 static int text_definition(text_parser *p, const schema *s) {
     text_next(p);
-    bool function = text_is_type(p) || text_is_word(p, "static") || text_is_word(p, "inline") || text_is_word(p, "const");
+    bool function = text_is_type(p) || text_is_word(p, "static") || text_is_word(p, "inline") ||
+                    text_is_word(p, "const");
     int root = function ? text_function(p, s) : text_expression(p, s);
     if (root < 0) return NO_NODE;
     if (function) text_take(p, ';');
     return p->token.kind == TEXT_END ? root : text_fail(p, "the definition does not end before");
 }
 
-/* ---- the result ---------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 /* Leaves out what nobody uses; what is left keeps its order. Returns the root's new number. */
 static int text_prune(text_parser *p, int root) {
@@ -475,7 +531,8 @@ static int text_prune(text_parser *p, int root) {
     int n = 0;
     used[root] = true;
     for (int i = root; i >= 0; i--)
-        for (int k = 0; used[i] && k < scalar_operands(&p->nodes[i]); k++) used[p->nodes[i].args[k]] = true;
+        for (int k = 0; used[i] && k < scalar_operands(&p->nodes[i]); k++)
+            used[p->nodes[i].args[k]] = true;
     for (int i = 0; i <= root; i++) {
         if (!used[i]) continue;
         scalar_node *to = &p->nodes[n];
@@ -487,12 +544,14 @@ static int text_prune(text_parser *p, int root) {
     return n - 1;
 }
 
-/* Places: a node may take the place of an operand read for the last time. Uniform ones keep theirs. Returns how many there are. */
+/* Places: a node may take the place of an operand read for the last time. Uniform ones keep theirs.
+ * Returns how many there are. */
 static int text_place(text_parser *p) {
     uint16_t last[SCALAR_MAX_NODES] = {0}, idle[SCALAR_MAX_NODES];
     int nidle = 0, slots = 0;
     for (int i = 0; i < p->nnodes; i++)
-        for (int k = 0; k < scalar_operands(&p->nodes[i]); k++) last[p->nodes[i].args[k]] = (uint16_t)i;
+        for (int k = 0; k < scalar_operands(&p->nodes[i]); k++)
+            last[p->nodes[i].args[k]] = (uint16_t)i;
     for (int i = 0; i < p->nnodes; i++) {
         scalar_node *n = &p->nodes[i];
         for (int k = 0; k < scalar_operands(n) && !n->uniform; k++) {
@@ -511,7 +570,9 @@ static int text_cost(const text_parser *p) {
     for (int i = 0; i < p->nnodes; i++) {
         const scalar_node *n = &p->nodes[i];
         if (n->uniform || n->op == SCALAR_ARG) continue;
-        cost += n->op == SCALAR_CALL ? scalar_functions[n->function].cost : n->op == SCALAR_DIV ? 3 : 1;
+        cost += n->op == SCALAR_CALL  ? scalar_functions[n->function].cost
+                : n->op == SCALAR_DIV ? 3
+                                      : 1;
     }
     return cost ? cost : 1;
 }
@@ -522,41 +583,54 @@ static ctsc_status text_finish(text_parser *p, const schema *s, int root, scalar
     t->nnodes = p->nnodes;
     t->nargs = s->nargs;
     scalar_node *nodes = arena_array(&t->arena, scalar_node, p->nnodes);
-    const char *key = arena_printf(&t->arena, "%s%s%s", s->name, *s->overload ? "." : "", s->overload);
+    const char *key = arena_printf(&t->arena, "%s%s%s", s->name, *s->overload ? "." : "",
+                                   s->overload);
     if (!nodes || !key || arena_failed(&t->arena)) return diag_no_memory(p->d);
     memcpy(nodes, p->nodes, sizeof *nodes * (size_t)p->nnodes);
     t->nodes = nodes;
     t->cost = text_cost(p);
-    t->traits = t->ntensors <= SCALAR_MAX_FUSED ? FUSE(POINTWISE, t->cost < OP_COST_MAX ? t->cost : OP_COST_MAX) : 0;
+    t->traits = t->ntensors <= SCALAR_MAX_FUSED
+                    ? FUSE(POINTWISE, t->cost < OP_COST_MAX ? t->cost : OP_COST_MAX)
+                    : 0;
     return CTSC_OK;
 }
 
-/* ---- the schema ---------------------------------------------------------------------------------------- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static ctsc_status text_check_schema(diag *d, const schema *s, scalar_text *t) {
-    if (s->nreturns != 1 || s->returns[0].type->kind != T_TENSOR || s->returns[0].alias || s->vararg || s->varret || s->has_alias_write)
-        return diag_fail(d, CTSC_USAGE, "%s: an operator with a scalar definition returns one new Tensor", s->name);
+    if (s->nreturns != 1 || s->returns[0].type->kind != T_TENSOR || s->returns[0].alias ||
+        s->vararg || s->varret || s->has_alias_write)
+        return diag_fail(d, CTSC_USAGE,
+                         "%s: an operator with a scalar definition returns one new Tensor",
+                         s->name);
     if (s->nargs > SCALAR_MAX_ARGS)
-        return diag_fail(d, CTSC_USAGE, "%s: more than %d arguments with a scalar definition", s->name, SCALAR_MAX_ARGS);
+        return diag_fail(d, CTSC_USAGE, "%s: more than %d arguments with a scalar definition",
+                         s->name, SCALAR_MAX_ARGS);
     for (int i = 0; i < s->nargs; i++) {
         int kind = s->args[i].type->kind;
-        bool fits = kind == T_TENSOR || kind == T_FLOAT || kind == T_INT || kind == T_BOOL || kind == T_NUMBER;
+        bool fits = kind == T_TENSOR || kind == T_FLOAT || kind == T_INT || kind == T_BOOL ||
+                    kind == T_NUMBER;
         if (!fits || s->args[i].alias)
-            return diag_fail(d, CTSC_USAGE, "%s: with a scalar definition, arguments are Tensor, float, int, bool or Scalar: not %s",
+            return diag_fail(d, CTSC_USAGE,
+                             "%s: with a scalar definition, arguments are Tensor, float, int, bool "
+                             "or Scalar: not %s",
                              s->name, s->args[i].name);
         t->is_tensor[i] = kind == T_TENSOR;
         t->ntensors += kind == T_TENSOR;
     }
     if (t->ntensors >= 1 && t->ntensors <= SCALAR_MAX_TENSORS) return CTSC_OK;
-    return diag_fail(d, CTSC_USAGE, "%s: with a scalar definition, 1 to %d arguments are Tensor", s->name, SCALAR_MAX_TENSORS);
+    return diag_fail(d, CTSC_USAGE, "%s: with a scalar definition, 1 to %d arguments are Tensor",
+                     s->name, SCALAR_MAX_TENSORS);
 }
 
 ctsc_status scalar_text_parse(diag *d, const schema *s, const char *text, scalar_text **out) {
     text_parser *p = mem_zalloc(sizeof *p);
     scalar_text *t = mem_zalloc(sizeof *t);
-    ctsc_status st = p && t && arena_init(&t->arena) ? text_check_schema(d, s, t) : diag_no_memory(d);
+    ctsc_status st = p && t && arena_init(&t->arena) ? text_check_schema(d, s, t)
+                                                     : diag_no_memory(d);
     if (st == CTSC_OK && strlen(text) > SCALAR_MAX_TEXT)
-        st = diag_fail(d, CTSC_FAILED, "%s: a scalar definition of more than %d bytes", s->name, SCALAR_MAX_TEXT);
+        st = diag_fail(d, CTSC_FAILED, "%s: a scalar definition of more than %d bytes", s->name,
+                       SCALAR_MAX_TEXT);
     if (st == CTSC_OK) {
         p->d = d, p->text = p->at = p->token.begin = text;
         int root = text_definition(p, s);

@@ -5,12 +5,15 @@
  *     soft::clip(Tensor x, float limit) -> Tensor
  *     float clip(float x, float limit) { float a = fabsf(x); return a < limit ? x : copysignf(limit + log1pf(a - limit), x); }
  *
- * The text is such a function, its parameters standing for the schema's arguments in order, or only the expression, over the names
- * of the schema's arguments. What it may hold is said in ctsc.h (ctsc_op_options). The result is a list of nodes, operands before their users, from
- * which the interpreter (runtime/kernels/pointwise/scalar_eval.c) and the code generator (codegen/lower/lazy_custom.c) compute the same.
+ * The text is such a function, its parameters standing for the schema's arguments in order, or only
+ * the expression, over the names of the schema's arguments. What it may hold is said in ctsc.h
+ * (ctsc_op_options). The result is a list of nodes, operands before their users, from which the
+ * interpreter (runtime/kernels/pointwise/scalar_eval.c) and the code generator
+ * (codegen/lower/lazy_custom.c) compute the same.
  *
- * Everything is computed in one type, float or double, chosen by the tensors of a call. Conditions are nodes of their own kind: 0 and 1 where a
- * number is wanted, "not 0" the other way. Integers are real numbers as well, so what C would compute otherwise, their division, is refused.
+ * Everything is computed in one type, float or double, chosen by the tensors of a call. Conditions
+ * are nodes of their own kind: 0 and 1 where a number is wanted, "not 0" the other way. Integers
+ * are real numbers as well, so what C would compute otherwise, their division, is refused.
  *
  * Ownership: everything lies in the arena of the scalar_text, which is immutable once made.
  * Tests: tests/unit/test_scalar_text.c
@@ -22,24 +25,24 @@
 
 /* enum, operands, whether the result is a condition, whether the operands are */
 /* clang-format off */
-#define SCALAR_NODE_TABLE(X)                                                                                           \
-    X(CONST, 0, false, false)                                                                                          \
-    X(ARG, 0, false, false)                                                                                            \
-    X(NEG, 1, false, false)                                                                                            \
-    X(NOT, 1, true, true)                                                                                              \
-    X(ADD, 2, false, false)                                                                                            \
-    X(SUB, 2, false, false)                                                                                            \
-    X(MUL, 2, false, false)                                                                                            \
-    X(DIV, 2, false, false)                                                                                            \
-    X(EQ, 2, true, false)                                                                                              \
-    X(NE, 2, true, false)                                                                                              \
-    X(LT, 2, true, false)                                                                                              \
-    X(LE, 2, true, false)                                                                                              \
-    X(GT, 2, true, false)                                                                                              \
-    X(GE, 2, true, false)                                                                                              \
-    X(AND, 2, true, true)                                                                                              \
-    X(OR, 2, true, true)                                                                                               \
-    X(SELECT, 3, false, false) /* the first operand is a condition */                                                  \
+#define SCALAR_NODE_TABLE(X)                                                                       \
+    X(CONST, 0, false, false)                                                                      \
+    X(ARG, 0, false, false)                                                                        \
+    X(NEG, 1, false, false)                                                                        \
+    X(NOT, 1, true, true)                                                                          \
+    X(ADD, 2, false, false)                                                                        \
+    X(SUB, 2, false, false)                                                                        \
+    X(MUL, 2, false, false)                                                                        \
+    X(DIV, 2, false, false)                                                                        \
+    X(EQ, 2, true, false)                                                                          \
+    X(NE, 2, true, false)                                                                          \
+    X(LT, 2, true, false)                                                                          \
+    X(LE, 2, true, false)                                                                          \
+    X(GT, 2, true, false)                                                                          \
+    X(GE, 2, true, false)                                                                          \
+    X(AND, 2, true, true)                                                                          \
+    X(OR, 2, true, true)                                                                           \
+    X(SELECT, 3, false, false) /* the first operand is a condition */                              \
     X(CALL, 0, false, false)
 /* clang-format on */
 
@@ -50,44 +53,44 @@ typedef enum scalar_op {
     SCALAR_OP_COUNT
 } scalar_op;
 
-/* Functions of <math.h> that are one of ir/scalar/scalar_ops.h: the name in C (the same with an f behind is known too), the name there, operands,
- * and rough cycles per element of vector code. */
-#define SCALAR_FUNCTION_TABLE(X)                                                                                       \
-    X(fabs, abs, 1, 1)                                                                                                 \
-    X(sqrt, sqrt, 1, 4)                                                                                                \
-    X(exp, exp, 1, 8)                                                                                                  \
-    X(exp2, exp2, 1, 8)                                                                                                \
-    X(expm1, expm1, 1, 12)                                                                                             \
-    X(log, log, 1, 12)                                                                                                 \
-    X(log2, log2, 1, 12)                                                                                               \
-    X(log10, log10, 1, 40)                                                                                             \
-    X(log1p, log1p, 1, 16)                                                                                             \
-    X(sin, sin, 1, 16)                                                                                                 \
-    X(cos, cos, 1, 16)                                                                                                 \
-    X(tan, tan, 1, 50)                                                                                                 \
-    X(asin, asin, 1, 50)                                                                                               \
-    X(acos, acos, 1, 50)                                                                                               \
-    X(atan, atan, 1, 50)                                                                                               \
-    X(sinh, sinh, 1, 60)                                                                                               \
-    X(cosh, cosh, 1, 60)                                                                                               \
-    X(tanh, tanh, 1, 12)                                                                                               \
-    X(asinh, asinh, 1, 60)                                                                                             \
-    X(acosh, acosh, 1, 60)                                                                                             \
-    X(atanh, atanh, 1, 60)                                                                                             \
-    X(erf, erf, 1, 16)                                                                                                 \
-    X(erfc, erfc, 1, 60)                                                                                               \
-    X(lgamma, lgamma, 1, 100)                                                                                          \
-    X(floor, floor, 1, 1)                                                                                              \
-    X(ceil, ceil, 1, 1)                                                                                                \
-    X(trunc, trunc, 1, 1)                                                                                              \
-    X(rint, round, 1, 1)                                                                                               \
-    X(nearbyint, round, 1, 1)                                                                                          \
-    X(pow, pow, 2, 30)                                                                                                 \
-    X(atan2, atan2, 2, 60)                                                                                             \
-    X(hypot, hypot, 2, 30)                                                                                             \
-    X(fmod, fmod, 2, 40)                                                                                               \
-    X(copysign, copysign, 2, 1)                                                                                        \
-    X(fmin, fmin, 2, 2)                                                                                                \
+/* Functions of <math.h> that are one of ir/scalar/scalar_ops.h: the name in C (the same with an f
+ * behind is known too), the name there, operands, and rough cycles per element of vector code. */
+#define SCALAR_FUNCTION_TABLE(X)                                                                   \
+    X(fabs, abs, 1, 1)                                                                             \
+    X(sqrt, sqrt, 1, 4)                                                                            \
+    X(exp, exp, 1, 8)                                                                              \
+    X(exp2, exp2, 1, 8)                                                                            \
+    X(expm1, expm1, 1, 12)                                                                         \
+    X(log, log, 1, 12)                                                                             \
+    X(log2, log2, 1, 12)                                                                           \
+    X(log10, log10, 1, 40)                                                                         \
+    X(log1p, log1p, 1, 16)                                                                         \
+    X(sin, sin, 1, 16)                                                                             \
+    X(cos, cos, 1, 16)                                                                             \
+    X(tan, tan, 1, 50)                                                                             \
+    X(asin, asin, 1, 50)                                                                           \
+    X(acos, acos, 1, 50)                                                                           \
+    X(atan, atan, 1, 50)                                                                           \
+    X(sinh, sinh, 1, 60)                                                                           \
+    X(cosh, cosh, 1, 60)                                                                           \
+    X(tanh, tanh, 1, 12)                                                                           \
+    X(asinh, asinh, 1, 60)                                                                         \
+    X(acosh, acosh, 1, 60)                                                                         \
+    X(atanh, atanh, 1, 60)                                                                         \
+    X(erf, erf, 1, 16)                                                                             \
+    X(erfc, erfc, 1, 60)                                                                           \
+    X(lgamma, lgamma, 1, 100)                                                                      \
+    X(floor, floor, 1, 1)                                                                          \
+    X(ceil, ceil, 1, 1)                                                                            \
+    X(trunc, trunc, 1, 1)                                                                          \
+    X(rint, round, 1, 1)                                                                           \
+    X(nearbyint, round, 1, 1)                                                                      \
+    X(pow, pow, 2, 30)                                                                             \
+    X(atan2, atan2, 2, 60)                                                                         \
+    X(hypot, hypot, 2, 30)                                                                         \
+    X(fmod, fmod, 2, 40)                                                                           \
+    X(copysign, copysign, 2, 1)                                                                    \
+    X(fmin, fmin, 2, 2)                                                                            \
     X(fmax, fmax, 2, 2)
 
 typedef enum scalar_function {
@@ -100,7 +103,7 @@ typedef enum scalar_function {
 enum {
     SCALAR_MAX_TEXT = 16384,
     SCALAR_MAX_NODES = 512,
-    SCALAR_MAX_DEPTH = 96,  /* of the expression, names of locals looked through */
+    SCALAR_MAX_DEPTH = 96,   /* of the expression, names of locals looked through */
     SCALAR_MAX_NESTING = 64, /* of parentheses, calls, unary operators and ?: */
     SCALAR_MAX_ARGS = 32,
     SCALAR_MAX_TENSORS = 7,
@@ -114,9 +117,11 @@ typedef struct scalar_node {
     bool uniform;     /* the same for all elements: made of constants and numbers */
     uint16_t depth;
     uint16_t args[3]; /* nodes, earlier ones */
-    uint16_t slot;    /* one of scalar_text.slots places for values; another node may have it once nobody reads this one any more */
-    int arg;          /* ARG: which argument of the schema */
-    double number;    /* CONST */
+    /* one of scalar_text.slots places for values; another node may have it once nobody reads
+     * this one any more */
+    uint16_t slot;
+    int arg;       /* ARG: which argument of the schema */
+    double number; /* CONST */
 } scalar_node;
 
 typedef struct scalar_text {
@@ -142,11 +147,13 @@ typedef struct scalar_function_info {
 extern const scalar_function_info scalar_functions[SCALAR_FUNCTION_COUNT];
 
 static inline int scalar_operands(const scalar_node *n) {
-    return n->op == SCALAR_CALL ? scalar_functions[n->function].operands : scalar_op_table[n->op].operands;
+    return n->op == SCALAR_CALL ? scalar_functions[n->function].operands
+                                : scalar_op_table[n->op].operands;
 }
 
-/* Reads the definition of the operator with schema s. CTSC_FAILED: the text is not understood, with the line and column; CTSC_USAGE: an operator
- * with that schema cannot have a definition. Free with scalar_text_free. */
+/* Reads the definition of the operator with schema s. CTSC_FAILED: the text is not understood, with
+ * the line and column; CTSC_USAGE: an operator with that schema cannot have a definition. Free with
+ * scalar_text_free. */
 ctsc_status scalar_text_parse(diag *d, const schema *s, const char *text, scalar_text **out);
 void scalar_text_free(scalar_text *t); /* may be NULL */
 

@@ -8,21 +8,27 @@
  *     return (%z, %m)                                 %m = aten::mean(%z', [-3, -2], false)
  *                                                     %z = ctsc::to_channels_first(%z', 2)
  *
- * The kernels of convolutions and pools want the channels of a pixel side by side. %x' is the *twin* of %x: an ordinary tensor whose last n + 1 dims are
- * [spatial..., channels] where %x has [channels, spatial...], n of them spatial. Ranks are not known as a rule, since a graph is compiled once for all
- * shapes and conv2d takes images without a batch dim too; that the last n + 1 dims are turned is true for every rank above n. Dims that count from
- * the front and whose place depends on the rank are turned when the program runs (ctsc::channels_last_dim).
+ * The kernels of convolutions and pools want the channels of a pixel side by side. %x' is the
+ * *twin* of %x: an ordinary tensor whose last n + 1 dims are [spatial..., channels] where %x has
+ * [channels, spatial...], n of them spatial. Ranks are not known as a rule, since a graph is
+ * compiled once for all shapes and conv2d takes images without a batch dim too; that the last n + 1
+ * dims are turned is true for every rank above n. Dims that count from the front and whose place
+ * depends on the rank are turned when the program runs (ctsc::channels_last_dim).
  *
- * Method. One walk in program order. A node with a rule (layout_rules.def) of which an argument has a twin, and each convolution that gains enough, gets a
- * counterpart in front of it that works on twins. Conversions are made where a convolution wants a value from outside of that world. Nodes whose
- * twins meet belong to one *region*. Only then it is decided: a region stays if what its convolutions gain is worth more than its conversions, those
- * to channels first included, which each value gets once if something that has no rule reads it (a return, too). Then originals go, or else what was
- * made for them.
+ * Method. One walk in program order. A node with a rule (layout_rules.def) of which an argument has
+ * a twin, and each convolution that gains enough, gets a counterpart in front of it that works on
+ * twins. Conversions are made where a convolution wants a value from outside of that world. Nodes
+ * whose twins meet belong to one *region*. Only then it is decided: a region stays if what its
+ * convolutions gain is worth more than its conversions, those to channels first included, which
+ * each value gets once if something that has no rule reads it (a return, too). Then originals go,
+ * or else what was made for them.
  *
- * Writes. A value has a twin if nobody writes its memory later, or if the one who does is the last that reads it: then it is as if the operator made a new
- * value, and the counterpart writes the twin. The alias database is asked about original nodes only.
+ * Writes. A value has a twin if nobody writes its memory later, or if the one who does is the last
+ * that reads it: then it is as if the operator made a new value, and the counterpart writes the
+ * twin. The alias database is asked about original nodes only.
  *
- * Errors are raised by the same operators in the same order. Where one names dims or sizes of operands that do not fit together, they are those of the twins.
+ * Errors are raised by the same operators in the same order. Where one names dims or sizes of
+ * operands that do not fit together, they are those of the twins.
  * Tests: tests/ir/layout, tests/cli/layout.test
  */
 #include "passes/layout/layout.h"
@@ -32,12 +38,14 @@
 #include <string.h>
 
 enum {
-    LAYOUT_CHANGED = 1, LAYOUT_MADE = 2, /* node.mark */
+    LAYOUT_CHANGED = 1,
+    LAYOUT_MADE = 2,   /* node.mark */
     LAYOUT_WAYS = 200, /* uses looked at to see whether a view is alone */
-    LAYOUT_PRICE = 32, /* multiplications of a convolution that pay for the conversion of an element */
+    /* multiplications of a convolution that pay for the conversion of an element */
+    LAYOUT_PRICE = 32,
 };
 
-/* ---- regions ------------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static int layout_region_new(layout *l) {
     layout_region r = {.above = (int)l->regions.len};
@@ -46,7 +54,8 @@ static int layout_region_new(layout *l) {
 }
 
 static int layout_region_top(layout *l, int r) {
-    while (l->regions.data[r].above != r) r = l->regions.data[r].above = l->regions.data[l->regions.data[r].above].above;
+    while (l->regions.data[r].above != r)
+        r = l->regions.data[r].above = l->regions.data[l->regions.data[r].above].above;
     return r;
 }
 
@@ -64,7 +73,7 @@ static bool layout_pays(layout *l, int region) {
     return r->gain > r->cost;
 }
 
-/* ---- new nodes --------------------------------------------------------------------------------------------- */
+/* ---- new nodes ------------------------------------------------------------------------------- */
 
 static ir_value *layout_made_node(layout *l, node *n) {
     n->mark = LAYOUT_MADE;
@@ -79,9 +88,11 @@ ir_value *layout_op(layout *l, const char *key, int n, ir_value *const *args) {
 }
 
 node *layout_clone(layout *l, const node *n, int nargs, ir_value *const *args) {
-    node *copy = n->kind == N_OP ? node_new_op(l->g, n->op, nargs, args) : node_new(l->g, n->kind, nargs, args, (int)n->outputs.len);
+    node *copy = n->kind == N_OP ? node_new_op(l->g, n->op, nargs, args)
+                                 : node_new(l->g, n->kind, nargs, args, (int)n->outputs.len);
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (n->outputs.data[i]->type->kind != T_TENSOR) copy->outputs.data[i]->type = n->outputs.data[i]->type;
+        if (n->outputs.data[i]->type->kind != T_TENSOR)
+            copy->outputs.data[i]->type = n->outputs.data[i]->type;
     copy->range = n->range;
     copy->call = n->call;
     copy->range_hidden = n->range_hidden;
@@ -102,9 +113,7 @@ ir_value *layout_constant_take(layout *l, value v) {
     return layout_made_node(l, graph_constant_before_take(l->at, v, NULL)->def);
 }
 
-ir_value *layout_int(layout *l, int64_t i) {
-    return layout_constant_take(l, value_int(i));
-}
+ir_value *layout_int(layout *l, int64_t i) { return layout_constant_take(l, value_int(i)); }
 
 ir_value *layout_ints(layout *l, int n, const int64_t *ints) {
     list *made = list_new(LIST_INT, TYPE_INT, (size_t)n);
@@ -114,12 +123,15 @@ ir_value *layout_ints(layout *l, int n, const int64_t *ints) {
     return layout_constant_take(l, made ? value_list_take(made) : value_none());
 }
 
-/* ---- twins ----------------------------------------------------------------------------------------------- */
+/* ---- twins ----------------------------------------------------------------------------------- */
 
 layout_twin *layout_find(layout *l, const ir_value *v, bool sure) {
     layout_twin *t = ptrmap_get(&l->twins, v);
     if (!t || !t->last || (sure && t->least <= t->spatial)) return NULL;
-    return !t->last->def || t->last->def->owner == l->at->owner || node_dominates(t->last->def, l->at) ? t : NULL;
+    return !t->last->def || t->last->def->owner == l->at->owner ||
+                   node_dominates(t->last->def, l->at)
+               ? t
+               : NULL;
 }
 
 layout_twin *layout_use(layout *l, const ir_value *v, int spatial, bool sure) {
@@ -144,17 +156,21 @@ layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels)
     if (t || layout_find(l, v, false)) return t;
     int rank = fact_rank(v);
     if (v->type->kind != T_TENSOR || alias_written_after(l->db, v, l->at)) return NULL;
-    layout_twin like = {.spatial = spatial, .least = rank < 0 ? 0 : rank, .most = rank < 0 ? LAYOUT_ANY_RANK : rank, .channels = channels};
+    layout_twin like = {.spatial = spatial,
+                        .least = rank < 0 ? 0 : rank,
+                        .most = rank < 0 ? LAYOUT_ANY_RANK : rank,
+                        .channels = channels};
     int region = l->region;
     l->region = layout_region_new(l);
-    ir_value *last = layout_op(l, "ctsc::to_channels_last", 2, (ir_value *[]){v, layout_int(l, spatial)});
+    ir_value *last = layout_op(l, "ctsc::to_channels_last", 2,
+                               (ir_value *[]){v, layout_int(l, spatial)});
     t = last ? layout_give(l, v, last, &like) : NULL;
     if (t && !l->failed) l->regions.data[l->region].cost = (double)channels * LAYOUT_PRICE;
     l->region = region;
     return t ? layout_use(l, v, spatial, false) : NULL;
 }
 
-/* ---- dims -------------------------------------------------------------------------------------------------- */
+/* ---- dims ------------------------------------------------------------------------------------ */
 
 /* The dim that counts from the end, after turning. */
 static int64_t layout_turned(int64_t from_end, int spatial) {
@@ -164,7 +180,8 @@ static int64_t layout_turned(int64_t from_end, int spatial) {
 
 int layout_from_end(const layout_twin *t, int64_t dim) {
     if (dim < 0) return dim > -LAYOUT_MAX_ARGS ? (int)dim : 0;
-    if (t->most == LAYOUT_ANY_RANK || dim >= t->most || (dim < t->most - 1 && t->least < t->most)) return 0;
+    if (t->most == LAYOUT_ANY_RANK || dim >= t->most || (dim < t->most - 1 && t->least < t->most))
+        return 0;
     return (int)dim - t->most;
 }
 
@@ -173,11 +190,13 @@ ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end
     bool known = fact_int(v, &dim);
     if (from_end) *from_end = known ? layout_from_end(t, dim) : 0;
     if (known && dim < 0) return layout_int(l, layout_turned(dim, t->spatial));
-    if (known && t->least == t->most) return layout_int(l, dim < t->most ? layout_turned(dim - t->most, t->spatial) : dim);
-    return layout_op(l, "ctsc::channels_last_dim", 3, (ir_value *[]){t->last, v, layout_int(l, t->spatial)});
+    if (known && t->least == t->most)
+        return layout_int(l, dim < t->most ? layout_turned(dim - t->most, t->spatial) : dim);
+    return layout_op(l, "ctsc::channels_last_dim", 3,
+                     (ir_value *[]){t->last, v, layout_int(l, t->spatial)});
 }
 
-/* ---- writes ------------------------------------------------------------------------------------------------ */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 /* What stands in w's block and holds the user, or is it, comes before w. */
 static bool layout_before(const use *u, const node *w) {
@@ -186,12 +205,14 @@ static bool layout_before(const use *u, const node *w) {
     return n && n != w && node_before(n, w);
 }
 
-/* Is there one node that writes v, which no other use follows, and does nobody else know v's memory by another name? */
+/* Is there one node that writes v, which no other use follows, and does nobody else know v's memory
+ * by another name? */
 static bool layout_last_writes(const ir_value *v) {
     const node *w = NULL;
     for (size_t i = 0; i < v->uses.len; i++) {
         const node *n = v->uses.data[i].user;
-        if (!n || n->kind != N_OP || !n->op || !node_writes_input(n, v->uses.data[i].index)) continue;
+        if (!n || n->kind != N_OP || !n->op || !node_writes_input(n, v->uses.data[i].index))
+            continue;
         if (w && w != n) return false;
         w = n;
     }
@@ -215,22 +236,26 @@ static bool layout_keeps(layout *l, const node *n) {
     bool own = n->kind == N_OP && n->op && (node_makes_fresh(n) || layout_hands_on(l, n));
     for (size_t i = 0; i < n->outputs.len; i++) {
         const ir_value *v = n->outputs.data[i];
-        if (alias_type_mutable(v->type) && alias_written_after(l->db, v, n) && !(own && layout_last_writes(v))) return false;
+        if (alias_type_mutable(v->type) && alias_written_after(l->db, v, n) &&
+            !(own && layout_last_writes(v)))
+            return false;
     }
     return true;
 }
 
-/* ---- views that are known outside --------------------------------------------------------------------------- */
+/* ---- views that are known outside ------------------------------------------------------------ */
 
 /* Can what the user makes share memory with what it uses there? */
 static bool layout_passes_on(const use *u) {
     const node *n = u->user;
     if (node_makes_fresh(n)) return false;
-    return n->kind != N_OP || u->index >= n->op->schema->nargs || n->op->schema->args[u->index].alias || node_returns_unmarked(n);
+    return n->kind != N_OP || u->index >= n->op->schema->nargs ||
+           n->op->schema->args[u->index].alias || node_returns_unmarked(n);
 }
 
-/* In how many ways does v's memory get to a return, a container or a call? Views of it count, lists of them too; two are as good as more. left: uses that may
- * be looked at, since paths may meet again; without any more there are two ways. */
+/* In how many ways does v's memory get to a return, a container or a call? Views of it count, lists
+ * of them too; two are as good as more. left: uses that may be looked at, since paths may meet
+ * again; without any more there are two ways. */
 static int layout_count_ways(const ir_value *v, int *left) {
     int ways = 0;
     for (size_t i = 0; i < v->uses.len && ways < 2; i++) {
@@ -239,7 +264,8 @@ static int layout_count_ways(const ir_value *v, int *left) {
         bool op = user && ((user->kind == N_OP && user->op) || user->kind == N_LIST_UNPACK);
         if (op && !layout_passes_on(&v->uses.data[i])) continue;
         if (!op) ways++;
-        for (size_t k = 0; op && k < user->outputs.len; k++) ways += layout_count_ways(user->outputs.data[k], left);
+        for (size_t k = 0; op && k < user->outputs.len; k++)
+            ways += layout_count_ways(user->outputs.data[k], left);
     }
     return ways;
 }
@@ -252,22 +278,27 @@ static int layout_ways_out(const ir_value *v) {
 /* The value whose memory v is a view of; NULL: it is not new. */
 static const ir_value *layout_root(const ir_value *v) {
     while (v->def && !node_makes_fresh(v->def)) {
-        if (v->def->kind != N_OP || !v->def->op || !v->def->inputs.len || v->def->inputs.data[0]->type->kind != T_TENSOR) return NULL;
+        if (v->def->kind != N_OP || !v->def->op || !v->def->inputs.len ||
+            v->def->inputs.data[0]->type->kind != T_TENSOR)
+            return NULL;
         v = v->def->inputs.data[0];
     }
     return v->def ? v : NULL;
 }
 
-/* Does the caller get a view that n makes, and something else with elements in common? A twin would be a copy. */
+/* Does the caller get a view that n makes, and something else with elements in common? A twin
+ * would be a copy. */
 static bool layout_shares_outside(const node *n) {
     int ways = 0;
-    if (n->kind != N_OP || !n->op || !n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR || node_makes_fresh(n)) return false;
+    if (n->kind != N_OP || !n->op || !n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR ||
+        node_makes_fresh(n))
+        return false;
     for (size_t i = 0; i < n->outputs.len; i++) ways += layout_ways_out(n->outputs.data[i]);
     const ir_value *root = ways ? layout_root(n->inputs.data[0]) : NULL;
     return ways && (!root || layout_ways_out(root) > 1);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static const struct layout_row { const char *key; layout_rule *rule; } layout_rows[] = {
 #define LAYOUT(key, rule) {key, rule},
@@ -276,7 +307,9 @@ static const struct layout_row { const char *key; layout_rule *rule; } layout_ro
 };
 
 static layout_rule *layout_rule_of(const node *n) {
-    const char *key = n->kind == N_OP && n->op ? n->op->key : n->kind == N_LIST_UNPACK ? node_kind_text(n) : NULL;
+    const char *key = n->kind == N_OP && n->op   ? n->op->key
+                      : n->kind == N_LIST_UNPACK ? node_kind_text(n)
+                                                 : NULL;
     for (size_t i = 0; key && i < sizeof layout_rows / sizeof *layout_rows; i++)
         if (!strcmp(layout_rows[i].key, key)) return layout_rows[i].rule;
     return n->kind == N_OP && n->op ? layout_pointwise : NULL;
@@ -300,7 +333,8 @@ static void layout_node(layout *l, node *n) {
         layout_forget(l, n);
         return;
     }
-    for (size_t i = 0; i < l->used.len && !l->failed; i++) layout_region_join(l, l->region, l->used.data[i]);
+    for (size_t i = 0; i < l->used.len && !l->failed; i++)
+        layout_region_join(l, l->region, l->used.data[i]);
     if (!vec_push(&l->changes, ((layout_change){n, l->region, l->plain}))) l->failed = true;
     n->mark = LAYOUT_CHANGED;
 }
@@ -320,12 +354,15 @@ static void layout_block(layout *l, block *b) {
     }
 }
 
-/* ---- what it costs --------------------------------------------------------------------------------------------- */
+/* ---- what it costs --------------------------------------------------------------------------- */
 
-/* Is n, whose results are read only by nodes with counterparts, a part of what goes? Lists, and views that a rule has looked through. */
+/* Is n, whose results are read only by nodes with counterparts, a part of what goes? Lists, and
+ * views that a rule has looked through. */
 static bool layout_goes(const node *n) {
     if (n->mark == LAYOUT_CHANGED) return true;
-    if (n->kind != N_LIST_CONSTRUCT && !(n->kind == N_OP && n->op && op_fusible(n->op) == FUSIBLE_VIEW)) return false;
+    if (n->kind != N_LIST_CONSTRUCT &&
+        !(n->kind == N_OP && n->op && op_fusible(n->op) == FUSIBLE_VIEW))
+        return false;
     for (size_t i = 0; i < n->outputs.len; i++)
         for (size_t k = 0; k < n->outputs.data[i]->uses.len; k++) {
             const node *user = n->outputs.data[i]->uses.data[k].user;
@@ -345,11 +382,12 @@ static void layout_count(layout *l, const layout_change *c) {
     for (size_t i = 0; i < c->n->outputs.len && !c->plain; i++) {
         const layout_twin *t = ptrmap_get(&l->twins, c->n->outputs.data[i]);
         if (t && t->last && layout_read_outside(c->n->outputs.data[i]))
-            l->regions.data[layout_region_top(l, c->region)].cost += (double)t->channels * LAYOUT_PRICE;
+            l->regions.data[layout_region_top(l, c->region)].cost += (double)t->channels *
+                                                                     LAYOUT_PRICE;
     }
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------------------------------ */
+/* ---- what becomes of it ---------------------------------------------------------------------- */
 
 static bool layout_unused(const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++)
@@ -362,7 +400,8 @@ static void layout_sweep(layout *l, bool all) {
     for (size_t i = l->made.len; i-- > 0;) {
         layout_made *m = &l->made.data[i];
         bool wanted = layout_pays(l, m->region);
-        if (m->n && layout_unused(m->n) && (!wanted || (all && !(m->n->op && m->n->op->schema->has_alias_write)))) {
+        if (m->n && layout_unused(m->n) &&
+            (!wanted || (all && !(m->n->op && m->n->op->schema->has_alias_write)))) {
             node_remove(m->n);
             m->n = NULL;
         }
@@ -372,11 +411,13 @@ static void layout_sweep(layout *l, bool all) {
 /* Removes n, and what stood in front of it for its sake alone. */
 static void layout_remove(node *n) {
     VEC(node *) defs = {0};
-    for (size_t i = 0; i < n->inputs.len; i++)
-        if (n->inputs.data[i]->def && !n->inputs.data[i]->def->mark) (void)vec_push(&defs, n->inputs.data[i]->def); /* else it is left to dce */
+    for (size_t i = 0; i < n->inputs.len; i++) /* else it is left to dce */
+        if (n->inputs.data[i]->def && !n->inputs.data[i]->def->mark)
+            (void)vec_push(&defs, n->inputs.data[i]->def);
     node_remove(n);
     for (size_t i = 0; i < defs.len; i++)
-        if (defs.data[i]->owner && layout_unused(defs.data[i]) && layout_goes(defs.data[i])) layout_remove(defs.data[i]);
+        if (defs.data[i]->owner && layout_unused(defs.data[i]) && layout_goes(defs.data[i]))
+            layout_remove(defs.data[i]);
     vec_free(&defs);
 }
 
@@ -394,7 +435,8 @@ static void layout_replace(ir_value *v, ir_value *with) {
 }
 
 static void layout_turn_back(layout *l, ir_value *v, const layout_twin *t) {
-    node *n = node_new_op(l->g, op_find("ctsc::to_channels_first"), 2, (ir_value *[]){t->last, rewrite_int(v->def, t->spatial)});
+    node *n = node_new_op(l->g, op_find("ctsc::to_channels_first"), 2,
+                          (ir_value *[]){t->last, rewrite_int(v->def, t->spatial)});
     n->range = v->def->range;
     n->call = v->def->call;
     n->scope = v->def->scope;
@@ -429,7 +471,10 @@ static bool layout_finish(layout *l) {
 /* No convolution, no gain. */
 static bool layout_has_convolution(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
-        if (n->kind == N_OP && n->op && (!strncmp(n->op->key, "aten::conv", 10) || !strncmp(n->op->key, "aten::_convolution", 18))) return true;
+        if (n->kind == N_OP && n->op &&
+            (!strncmp(n->op->key, "aten::conv", 10) ||
+             !strncmp(n->op->key, "aten::_convolution", 18)))
+            return true;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (layout_has_convolution(n->blocks.data[i])) return true;
     }

@@ -18,15 +18,23 @@
 
 #include <limits.h>
 
-enum { LAYOUT_MAX_SPATIAL = 3, LAYOUT_MAX_ARGS = 64, LAYOUT_ANY_RANK = INT_MAX, LAYOUT_CHANNELS = 64 /* where the number is not known */ };
+enum {
+    LAYOUT_MAX_SPATIAL = 3,
+    LAYOUT_MAX_ARGS = 64,
+    LAYOUT_ANY_RANK = INT_MAX,
+    LAYOUT_CHANNELS = 64 /* where the number is not known */
+};
 
 /* x', for a value x. Of a list: the list of its elements' twins. */
 typedef struct layout_twin {
-    ir_value *last;   /* NULL: there is none (any more) */
+    ir_value *last; /* NULL: there is none (any more) */
     int spatial;
-    int least, most;  /* how many dims it has, where it gets by without an error; the order of dims makes sense where least > spatial */
-    int64_t channels; /* about how many; what a conversion costs follows from it, nothing else does */
-    bool own;         /* memory that nothing else has */
+    /* how many dims it has, where it gets by without an error; the order of dims makes sense
+     * where least > spatial */
+    int least, most;
+    /* about how many; what a conversion costs follows from it, nothing else does */
+    int64_t channels;
+    bool own; /* memory that nothing else has */
     int region;
 } layout_twin;
 
@@ -38,51 +46,58 @@ typedef struct layout {
     graph *g;
     alias_db *db;
     arena scratch;
-    ptrmap twins;                /* ir_value -> layout_twin */
-    VEC(layout_region) regions;  /* a forest: values whose conversion stands or falls together */
-    VEC(layout_made) made;       /* new nodes, in the order they were made */
-    VEC(layout_change) changes;  /* nodes that have a counterpart among them */
-    VEC(int) used;               /* regions whose twins the rule at work has used */
-    node *at;                    /* the node that a rule works on; new nodes go in front of it */
-    int region;                  /* theirs */
-    ir_value *plain;             /* set by rules whose result has its dims in the order it always had: what replaces it */
-    bool failed;                 /* no memory */
+    ptrmap twins;               /* ir_value -> layout_twin */
+    VEC(layout_region) regions; /* a forest: values whose conversion stands or falls together */
+    VEC(layout_made) made;      /* new nodes, in the order they were made */
+    VEC(layout_change) changes; /* nodes that have a counterpart among them */
+    VEC(int) used;              /* regions whose twins the rule at work has used */
+    node *at;                   /* the node that a rule works on; new nodes go in front of it */
+    int region;                 /* theirs */
+    /* set by rules whose result has its dims in the order it always had: what replaces it */
+    ir_value *plain;
+    bool failed; /* no memory */
 } layout;
 
-/* Makes the counterpart of n, and gives its outputs twins or sets l->plain. False: it cannot; what it has made by then goes. */
+/* Makes the counterpart of n, and gives its outputs twins or sets l->plain. False: it cannot; what
+ * it has made by then goes. */
 typedef bool layout_rule(layout *l, node *n);
 #define LAYOUT(key, rule) layout_rule rule;
 #include "passes/layout/layout_rules.def"
 #undef LAYOUT
 layout_rule layout_pointwise;
 
-/* ---- twins ---- */
+/* ---- twins ----------------------------------------------------------------------------------- */
 
-/* The twin of v that can be used at l->at; NULL: none. sure: one that has more than `spatial` dims for certain. */
+/* The twin of v that can be used at l->at; NULL: none. sure: one that has more than `spatial`
+ * dims for certain. */
 layout_twin *layout_find(layout *l, const ir_value *v, bool sure);
 /* The same with so many spatial dims, which is then used. */
 layout_twin *layout_use(layout *l, const ir_value *v, int spatial, bool sure);
-/* The same, by a conversion if there is none; NULL: v is written later, or has a twin of another kind. channels: about how many it has. */
+/* The same, by a conversion if there is none; NULL: v is written later, or has a twin of another
+ * kind. channels: about how many it has. */
 layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels);
-/* Gives v, an output of l->at, a twin that is like `like` in all but `last`. NULL without memory. */
+/* Gives v, an output of l->at, a twin that is like `like` in all but `last`. NULL
+ * without memory. */
 layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_twin *like);
 
-/* ---- new nodes in front of l->at ---- */
+/* ---- new nodes in front of l->at ------------------------------------------------------------- */
 
 /* The first output; NULL: there is no such operator, or it has no function. */
 ir_value *layout_op(layout *l, const char *key, int n, ir_value *const *args);
-node *layout_clone(layout *l, const node *n, int nargs, ir_value *const *args); /* with other inputs */
+/* with other inputs */
+node *layout_clone(layout *l, const node *n, int nargs, ir_value *const *args);
 ir_value *layout_list(layout *l, int n, ir_value *const *elements, type *t);
 ir_value *layout_constant_take(layout *l, value v);
 ir_value *layout_int(layout *l, int64_t i);
 ir_value *layout_ints(layout *l, int n, const int64_t *ints);
 
-/* ---- dims ---- */
+/* ---- dims ------------------------------------------------------------------------------------ */
 
-/* A dim as it counts from the end (-1: the last), where it can be in only one of the ranks that the value may have; 0: that is not known. Holds if the
- * operator that gets it succeeds. */
+/* A dim as it counts from the end (-1: the last), where it can be in only one of the ranks that the
+ * value may have; 0: that is not known. Holds if the operator that gets it succeeds. */
 int layout_from_end(const layout_twin *t, int64_t dim);
-/* Dim v of the value whose twin is t, as one of t->last. *from_end (may be NULL): layout_from_end. NULL without memory. */
+/* Dim v of the value whose twin is t, as one of t->last. *from_end (may be NULL): layout_from_end.
+ * NULL without memory. */
 ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout_conv.c - rules of the pass "layout" for operators with a version of their own for channels that come last.
+ * layout_conv.c - rules of the pass "layout" for operators with a version of their own for
+ * channels that come last.
  * Tests: tests/ir/layout
  */
 #include "passes/layout/layout.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- convolutions ------------------------------------------------------------------------------------------ */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
 enum { CONV_ABSENT = -1, CONV_TRUE = -2 };
 
@@ -48,18 +49,25 @@ static bool layout_find_conv(const node *n, layout_convolution *c) {
     size_t i = 0, rows = sizeof layout_convs / sizeof *layout_convs;
     while (i < rows && strcmp(layout_convs[i].key, n->op->key)) i++;
     if (i == rows) return false;
-    *c = (layout_convolution){.row = &layout_convs[i], .transposed = layout_convs[i].transposed == CONV_TRUE};
-    if (!fact_tensor(n->inputs.data[1], &c->weight) || !fact_int(n->inputs.data[c->row->groups], &c->groups) || c->groups < 1) return false;
-    if (c->row->transposed >= 0 && !fact_bool(n->inputs.data[c->row->transposed], &c->transposed)) return false;
+    *c = (layout_convolution){.row = &layout_convs[i],
+                              .transposed = layout_convs[i].transposed == CONV_TRUE};
+    if (!fact_tensor(n->inputs.data[1], &c->weight) ||
+        !fact_int(n->inputs.data[c->row->groups], &c->groups) || c->groups < 1)
+        return false;
+    if (c->row->transposed >= 0 && !fact_bool(n->inputs.data[c->row->transposed], &c->transposed))
+        return false;
     const tensor *w = c->weight;
     c->spatial = w->ndim - 2;
-    if (w->dtype != DT_FLOAT32 || tensor_device(w) != DEVICE_HOST || !w->numel || c->spatial < 1 || c->spatial > LAYOUT_MAX_SPATIAL) return false;
+    if (w->dtype != DT_FLOAT32 || tensor_device(w) != DEVICE_HOST || !w->numel || c->spatial < 1 ||
+        c->spatial > LAYOUT_MAX_SPATIAL)
+        return false;
     c->in = c->transposed ? w->sizes[0] : w->sizes[1] * c->groups;
     c->out = c->transposed ? w->sizes[1] * c->groups : w->sizes[0];
     return c->row->spatial == 0 || c->row->spatial == c->spatial;
 }
 
-/* What the kernels for channels that come last are made for: whole images, or one channel per group, or groups that fill vectors. */
+/* What the kernels for channels that come last are made for: whole images, or one channel per
+ * group, or groups that fill vectors. */
 static bool layout_conv_gains(const layout_convolution *c) {
     enum { GROUP = 16, OUT = 8 };
     int64_t per_group = c->in / c->groups;
@@ -77,7 +85,9 @@ static ir_value *layout_conv_padding(layout *l, const node *n, const layout_conv
     if (!ir_value_constant(v, &word) || word.tag != V_STR) return NULL;
     if (!strcmp(word.u.str->bytes, "valid")) return layout_ints(l, c->spatial, pad);
     if (strcmp(word.u.str->bytes, "same")) return NULL;
-    if (!fact_ints(n->inputs.data[c->row->stride], stride, &strides) || !fact_ints(n->inputs.data[c->row->dilation], dilation, &dilations)) return NULL;
+    if (!fact_ints(n->inputs.data[c->row->stride], stride, &strides) ||
+        !fact_ints(n->inputs.data[c->row->dilation], dilation, &dilations))
+        return NULL;
     for (int i = 0; i < strides; i++)
         if (stride[i] != 1) return NULL;
     if (dilations != 1 && dilations != c->spatial) return NULL;
@@ -92,7 +102,8 @@ static ir_value *layout_conv_padding(layout *l, const node *n, const layout_conv
 /* The weight by a storage of its own: what kernels pack of it is kept there. */
 static ir_value *layout_conv_weight(layout *l, const layout_convolution *c) {
     tensor *own;
-    if (tensor_constant(NULL, c->weight, &own) == CTSC_OK) return layout_constant_take(l, value_tensor_take(own));
+    if (tensor_constant(NULL, c->weight, &own) == CTSC_OK)
+        return layout_constant_take(l, value_tensor_take(own));
     l->failed = true;
     return NULL;
 }
@@ -104,8 +115,9 @@ static void layout_conv_knows(const layout_convolution *c, layout_twin *x) {
     x->most = c->spatial + 2;
 }
 
-/* In multiplications per pixel. Kernels of one element are products in either order of dims: what they gain (40% of a layer of 64 to 256 channels, 56 x 56)
- * is less than turning the result costs. */
+/* In multiplications per pixel. Kernels of one element are products in either order of
+ * dims: what they gain (40% of a layer of 64 to 256 channels, 56 x 56) is less than turning
+ * the result costs. */
 static double layout_conv_worth(const layout_convolution *c) {
     enum { PRODUCTS = 8 };
     bool product = c->weight->numel == c->weight->sizes[0] * c->weight->sizes[1];
@@ -118,15 +130,31 @@ bool layout_conv(layout *l, node *n) {
     bool gains = layout_conv_gains(&c);
     layout_twin *x = layout_use(l, n->inputs.data[0], c.spatial, false);
     if (!x && gains) x = layout_bring(l, n->inputs.data[0], c.spatial, c.in);
-    ir_value *padding = x ? layout_conv_padding(l, n, &c) : NULL, *weight = padding ? layout_conv_weight(l, &c) : NULL;
+    ir_value *padding = x ? layout_conv_padding(l, n, &c) : NULL,
+             *weight = padding ? layout_conv_weight(l, &c) : NULL;
     if (!weight) return false;
     ir_value *const *in = n->inputs.data;
-    ir_value *none = layout_constant_take(l, value_none()), *transposed = layout_constant_take(l, value_bool(c.transposed));
-    ir_value *output_padding = c.row->output_padding >= 0 ? in[c.row->output_padding] : layout_ints(l, c.spatial, (int64_t[LAYOUT_MAX_SPATIAL]){0});
-    ir_value *batched = layout_constant_take(l, value_bool(c.row->batched)), *plain = rewrite_str(n, "none");
+    ir_value *none = layout_constant_take(l, value_none()),
+             *transposed = layout_constant_take(l, value_bool(c.transposed));
+    ir_value *output_padding = c.row->output_padding >= 0
+                                   ? in[c.row->output_padding]
+                                   : layout_ints(l, c.spatial, (int64_t[LAYOUT_MAX_SPATIAL]){0});
+    ir_value *batched = layout_constant_take(l, value_bool(c.row->batched)),
+             *plain = rewrite_str(n, "none");
     ir_value *written = layout_constant_take(l, value_bool(false));
-    ir_value *args[] = {x->last, weight, in[2], in[c.row->stride], padding, in[c.row->dilation], transposed,
-                        output_padding, in[c.row->groups], batched, none, plain, written};
+    ir_value *args[] = {x->last,
+                        weight,
+                        in[2],
+                        in[c.row->stride],
+                        padding,
+                        in[c.row->dilation],
+                        transposed,
+                        output_padding,
+                        in[c.row->groups],
+                        batched,
+                        none,
+                        plain,
+                        written};
     ir_value *y = layout_op(l, "ctsc::conv_channels_last", 13, args);
     if (!y) return false;
     layout_conv_knows(&c, x);
@@ -137,7 +165,7 @@ bool layout_conv(layout *l, node *n) {
     return true;
 }
 
-/* ---- pools and other operators on images ------------------------------------------------------------------------ */
+/* ---- pools and other operators on images ----------------------------------------------------- */
 
 /* The overload "aten::NAME" or "aten::NAME.vec" as "ctsc::NAME_channels_last". */
 static ir_value *layout_own_op(layout *l, const node *n, int nargs, ir_value *const *args) {
@@ -163,7 +191,9 @@ bool layout_image(layout *l, node *n) {
 bool layout_upsample(layout *l, node *n) {
     size_t scales = n->inputs.len - 2;
     const layout_twin *t = layout_use(l, n->inputs.data[0], 2, true);
-    if (!t || scales < 2 || scales > 3 || !fact_is_none(n->inputs.data[scales]) || !fact_is_none(n->inputs.data[scales + 1])) return false;
+    if (!t || scales < 2 || scales > 3 || !fact_is_none(n->inputs.data[scales]) ||
+        !fact_is_none(n->inputs.data[scales + 1]))
+        return false;
     ir_value *args[] = {t->last, n->inputs.data[1], n->inputs.data[2], n->inputs.data[scales]};
     ir_value *y = layout_own_op(l, n, (int)scales + 1, args);
     return y && layout_give(l, n->outputs.data[0], y, t);
@@ -176,28 +206,38 @@ bool layout_pad(layout *l, node *n) {
     value mode;
     bool named = !strcmp(n->op->key, "aten::pad");
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true)) || !fact_ints(n->inputs.data[1], pad, &count) || count % 2) return false;
-    if (named && (!ir_value_constant(n->inputs.data[2], &mode) || mode.tag != V_STR || strcmp(mode.u.str->bytes, "constant"))) return false;
+    if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true)) ||
+        !fact_ints(n->inputs.data[1], pad, &count) || count % 2)
+        return false;
+    if (named && (!ir_value_constant(n->inputs.data[2], &mode) || mode.tag != V_STR ||
+                  strcmp(mode.u.str->bytes, "constant")))
+        return false;
     int at = 2 * t->spatial, last = count > at;
     if (count > at && count < at + 2) return false;
     turned[0] = last ? pad[at] : 0;
     turned[1] = last ? pad[at + 1] : 0;
     for (int i = 0; i < count && i < at; i++) turned[i + 2] = pad[i];
     for (int i = at + 2; i < count; i++) turned[i] = pad[i];
-    ir_value *args[] = {t->last, layout_ints(l, last ? count : count + 2, turned), n->inputs.data[2], named ? n->inputs.data[3] : NULL};
+    ir_value *args[] = {t->last, layout_ints(l, last ? count : count + 2, turned),
+                        n->inputs.data[2], named ? n->inputs.data[3] : NULL};
     return layout_give(l, n->outputs.data[0], layout_op(l, n->op->key, named ? 4 : 3, args), t);
 }
 
-/* ---- batch norms of constants ------------------------------------------------------------------------------------- */
+/* ---- batch norms of constants ---------------------------------------------------------------- */
 
-typedef struct layout_vector { tensor *t; double absent; } layout_vector; /* t: contiguous, owned; NULL: every element is `absent` */
+/* t: contiguous, owned; NULL: every element is `absent` */
+typedef struct layout_vector { tensor *t; double absent; } layout_vector;
 
-/* A vector of n (-1: any number of) float32 constants that stay, or None. False: it is something else. */
-static bool layout_read_vector(layout *l, const ir_value *v, bool optional, double absent, int64_t n, layout_vector *out) {
+/* A vector of n (-1: any number of) float32 constants that stay, or None. False: it
+ * is something else. */
+static bool layout_read_vector(layout *l, const ir_value *v, bool optional, double absent,
+                               int64_t n, layout_vector *out) {
     tensor *t;
     *out = (layout_vector){.absent = absent};
     if (optional && fact_is_none(v)) return true;
-    if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || t->ndim != 1 || (n >= 0 && t->numel != n) || tensor_device(t) != DEVICE_HOST) return false;
+    if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || t->ndim != 1 ||
+        (n >= 0 && t->numel != n) || tensor_device(t) != DEVICE_HOST)
+        return false;
     return !alias_ever_written(l->db, v) && tensor_contiguous(NULL, t, &out->t) == CTSC_OK;
 }
 
@@ -205,8 +245,10 @@ static double layout_vector_at(const layout_vector *v, int64_t i) {
     return v->t ? (double)TENSOR_AT(v->t, float)[i] : v->absent;
 }
 
-/* scale = weight / sqrt(variance + eps), shift = bias - mean * scale, rounded once. vectors: weight, bias, mean, variance. */
-static bool layout_scale_shift(layout *l, const layout_vector *vectors, double eps, ir_value **scale, ir_value **shift) {
+/* scale = weight / sqrt(variance + eps), shift = bias - mean * scale, rounded once. vectors:
+ * weight, bias, mean, variance. */
+static bool layout_scale_shift(layout *l, const layout_vector *vectors, double eps,
+                               ir_value **scale, ir_value **shift) {
     tensor *made[2];
     int64_t n = vectors[2].t->numel;
     if (tensor_new(NULL, DT_FLOAT32, 1, &n, &made[0]) != CTSC_OK) return false;
@@ -217,27 +259,35 @@ static bool layout_scale_shift(layout *l, const layout_vector *vectors, double e
     for (int64_t i = 0; i < n; i++) {
         double by = layout_vector_at(&vectors[0], i) / sqrt(layout_vector_at(&vectors[3], i) + eps);
         TENSOR_AT(made[0], float)[i] = (float)by;
-        TENSOR_AT(made[1], float)[i] = (float)(layout_vector_at(&vectors[1], i) - layout_vector_at(&vectors[2], i) * by);
+        TENSOR_AT(made[1], float)
+        [i] = (float)(layout_vector_at(&vectors[1], i) - layout_vector_at(&vectors[2], i) * by);
     }
     *scale = layout_constant_take(l, value_tensor_take(made[0]));
     *shift = layout_constant_take(l, value_tensor_take(made[1]));
     return true;
 }
 
-/* Those behind convolutions are in the weights by now (fold-weights); this is for those in front of them. */
+/* Those behind convolutions are in the weights by now (fold-weights); this is for those
+ * in front of them. */
 bool layout_batch_norm(layout *l, node *n) {
     bool training;
     value eps;
     layout_vector vectors[4] = {{0}};
     ir_value *const *in = n->inputs.data, *scale, *shift;
     const layout_twin *t = layout_find(l, in[0], true);
-    if (!t || !fact_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) || eps.tag != V_FLOAT) return false;
+    if (!t || !fact_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) ||
+        eps.tag != V_FLOAT)
+        return false;
     bool ok = layout_read_vector(l, in[3], false, 0, -1, &vectors[2]);
     int64_t channels = ok ? vectors[2].t->numel : 0;
-    ok = ok && layout_read_vector(l, in[4], false, 0, channels, &vectors[3]) && layout_read_vector(l, in[1], true, 1, channels, &vectors[0]) &&
-         layout_read_vector(l, in[2], true, 0, channels, &vectors[1]) && (t = layout_use(l, in[0], t->spatial, true)) &&
+    ok = ok && layout_read_vector(l, in[4], false, 0, channels, &vectors[3]) &&
+         layout_read_vector(l, in[1], true, 1, channels, &vectors[0]) &&
+         layout_read_vector(l, in[2], true, 0, channels, &vectors[1]) &&
+         (t = layout_use(l, in[0], t->spatial, true)) &&
          layout_scale_shift(l, vectors, eps.u.f, &scale, &shift);
     for (int i = 0; i < 4; i++) tensor_unref(vectors[i].t);
-    ir_value *y = ok ? layout_op(l, "ctsc::scale_channels_last", 4, (ir_value *[]){t->last, scale, shift, layout_int(l, t->spatial)}) : NULL;
+    ir_value *y = ok ? layout_op(l, "ctsc::scale_channels_last", 4,
+                                 (ir_value *[]){t->last, scale, shift, layout_int(l, t->spatial)})
+                     : NULL;
     return y && layout_give(l, n->outputs.data[0], y, t);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout_rules.c - rules of the pass "layout" for what needs no kernel of its own: the same operator does its work on twins, with dims turned.
+ * layout_rules.c - rules of the pass "layout" for what needs no kernel of its own: the same
+ * operator does its work on twins, with dims turned.
  * Tests: tests/ir/layout
  */
 #include "passes/layout/layout.h"
@@ -9,14 +10,15 @@
 
 #include <string.h>
 
-/* ---- pointwise --------------------------------------------------------------------------------------------- */
+/* ---- pointwise ------------------------------------------------------------------------------- */
 
 /* The pointwise operator that n is, or whose in-place form it is; NULL: neither. */
 static const op *layout_function(const node *n) {
     const char *key = n->op->key, *end = strchr(key, '.');
     size_t len = end ? (size_t)(end - key) : strlen(key);
     char name[64];
-    if (op_fusible(n->op) == FUSIBLE_POINTWISE) return n->op->schema->has_alias_write ? NULL : n->op;
+    if (op_fusible(n->op) == FUSIBLE_POINTWISE)
+        return n->op->schema->has_alias_write ? NULL : n->op;
     if (len < 2 || key[len - 1] != '_' || strlen(key) >= sizeof name) return NULL;
     memcpy(name, key, len - 1);
     strcpy(name + len - 1, key + len);
@@ -27,7 +29,9 @@ static const op *layout_function(const node *n) {
 /* The number of spatial dims of the first argument that has a twin; 0: none has. */
 static int layout_spatial(layout *l, const node *n) {
     for (size_t i = 0; i < n->inputs.len; i++) {
-        const layout_twin *t = n->inputs.data[i]->type->kind == T_TENSOR ? layout_find(l, n->inputs.data[i], true) : NULL;
+        const layout_twin *t = n->inputs.data[i]->type->kind == T_TENSOR
+                                   ? layout_find(l, n->inputs.data[i], true)
+                                   : NULL;
         if (t) return t->spatial;
     }
     return 0;
@@ -45,14 +49,16 @@ static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
     return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(turned)) : NULL;
 }
 
-/* What stands for v, which is broadcast with images of so many spatial dims. Adds to *all what it may add to the rank of the result. */
+/* What stands for v, which is broadcast with images of so many spatial dims. Adds to *all what it
+ * may add to the rank of the result. */
 static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin *all) {
     const layout_twin *t;
     tensor *c;
     int rank = fact_rank(v);
     if ((t = layout_find(l, v, true))) t = layout_use(l, v, spatial, true);
     else if (rank == 0) return v;
-    else if (rank > 0 && rank <= spatial) return layout_op(l, "aten::unsqueeze", 2, (ir_value *[]){v, layout_int(l, -1)});
+    else if (rank > 0 && rank <= spatial)
+        return layout_op(l, "aten::unsqueeze", 2, (ir_value *[]){v, layout_int(l, -1)});
     else if (rank > 0 && fact_tensor(v, &c)) {
         if (alias_ever_written(l->db, v)) return NULL;
         if (rank > all->least) all->least = rank;
@@ -72,7 +78,9 @@ bool layout_pointwise(layout *l, node *n) {
     const op *o = layout_function(n);
     bool writes = o != n->op;
     int spatial = o ? layout_spatial(l, n) : 0;
-    if (!spatial || n->inputs.len > LAYOUT_MAX_ARGS || n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_TENSOR) return false;
+    if (!spatial || n->inputs.len > LAYOUT_MAX_ARGS || n->outputs.len != 1 ||
+        n->outputs.data[0]->type->kind != T_TENSOR)
+        return false;
     const layout_twin *first = layout_find(l, n->inputs.data[0], true);
     if (writes && !(first && first->own && first->spatial == spatial)) return false;
     layout_twin all = {.spatial = spatial};
@@ -82,7 +90,8 @@ bool layout_pointwise(layout *l, node *n) {
         args[i] = v->type->kind == T_TENSOR ? layout_operand(l, v, spatial, &all) : v;
         if (!args[i]) return false;
     }
-    layout_twin *t = layout_give(l, n->outputs.data[0], layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0], &all);
+    layout_twin *t = layout_give(
+        l, n->outputs.data[0], layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0], &all);
     if (writes) {
         t->own = true;
         t->least = first->least;
@@ -94,7 +103,8 @@ bool layout_pointwise(layout *l, node *n) {
 /* (self, other, ...): of `other` nothing counts but what kind of tensor it is. */
 bool layout_convert(layout *l, node *n) {
     ir_value *args[LAYOUT_MAX_ARGS];
-    const layout_twin *t = layout_find(l, n->inputs.data[0], true), *other = layout_find(l, n->inputs.data[1], false);
+    const layout_twin *t = layout_find(l, n->inputs.data[0], true),
+                      *other = layout_find(l, n->inputs.data[1], false);
     if ((!t && !other) || n->inputs.len > LAYOUT_MAX_ARGS) return false;
     if (t && !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
     if (other && !layout_use(l, n->inputs.data[1], other->spatial, false)) return false;
@@ -112,11 +122,12 @@ bool layout_not(layout *l, node *n) {
     return false;
 }
 
-/* ---- what returns its argument ------------------------------------------------------------------------------- */
+/* ---- what returns its argument --------------------------------------------------------------- */
 
 bool layout_same(layout *l, node *n) {
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    return t && (t = layout_use(l, n->inputs.data[0], t->spatial, true)) && layout_give(l, n->outputs.data[0], t->last, t);
+    return t && (t = layout_use(l, n->inputs.data[0], t->spatial, true)) &&
+           layout_give(l, n->outputs.data[0], t->last, t);
 }
 
 bool layout_dropout(layout *l, node *n) {
@@ -128,10 +139,12 @@ bool layout_contiguous(layout *l, node *n) {
     return fact_number_is(n->inputs.data[1], 0) && layout_same(l, n);
 }
 
-/* ---- joining and splitting ------------------------------------------------------------------------------------- */
+/* ---- joining and splitting ------------------------------------------------------------------- */
 
-/* Twins of a list's elements. Those without are brought: what is joined has one rank, or is an empty vector, which stays what it is. */
-static bool layout_elements(layout *l, const node *list, int spatial, ir_value **out, layout_twin *all) {
+/* Twins of a list's elements. Those without are brought: what is joined has one rank, or is an
+ * empty vector, which stays what it is. */
+static bool layout_elements(layout *l, const node *list, int spatial, ir_value **out,
+                            layout_twin *all) {
     for (size_t i = 0; i < list->inputs.len; i++) {
         ir_value *v = list->inputs.data[i];
         layout_twin *t = layout_use(l, v, spatial, true);
@@ -152,26 +165,33 @@ bool layout_cat(layout *l, node *n) {
     const node *list = fact_fixed_list(n->inputs.data[0]);
     int from_end, spatial = list ? layout_spatial(l, list) : 0;
     layout_twin all = {.spatial = spatial, .most = LAYOUT_ANY_RANK};
-    if (!spatial || list->inputs.len > LAYOUT_MAX_ARGS || !layout_elements(l, list, spatial, elements, &all)) return false;
+    if (!spatial || list->inputs.len > LAYOUT_MAX_ARGS ||
+        !layout_elements(l, list, spatial, elements, &all))
+        return false;
     ir_value *dim = layout_dim(l, &all, n->inputs.data[1], &from_end);
     if (!dim) return false;
     if (from_end && from_end != -1 - spatial) all.channels /= (int64_t)list->inputs.len;
     ir_value *made = layout_list(l, (int)list->inputs.len, elements, n->inputs.data[0]->type);
-    return layout_give(l, n->outputs.data[0], layout_op(l, n->op->key, 2, (ir_value *[]){made, dim}), &all);
+    return layout_give(l, n->outputs.data[0],
+                       layout_op(l, n->op->key, 2, (ir_value *[]){made, dim}), &all);
 }
 
 /* A list is there for its elements alone. */
 static bool layout_taken_apart(const ir_value *list) {
     for (size_t i = 0; i < list->uses.len; i++) {
         const node *n = list->uses.data[i].user;
-        if (!n || !(n->kind == N_LIST_UNPACK || (n->kind == N_OP && n->op && !strcmp(n->op->key, "aten::__getitem__.t")))) return false;
+        if (!n || !(n->kind == N_LIST_UNPACK ||
+                    (n->kind == N_OP && n->op && !strcmp(n->op->key, "aten::__getitem__.t"))))
+            return false;
     }
     return true;
 }
 
 bool layout_split(layout *l, node *n) {
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    if (!t || n->inputs.len != 3 || !layout_taken_apart(n->outputs.data[0]) || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
+    if (!t || n->inputs.len != 3 || !layout_taken_apart(n->outputs.data[0]) ||
+        !(t = layout_use(l, n->inputs.data[0], t->spatial, true)))
+        return false;
     ir_value *dim = layout_dim(l, t, n->inputs.data[2], NULL);
     if (!dim) return false;
     node *made = layout_clone(l, n, 3, (ir_value *[]){t->last, n->inputs.data[1], dim});
@@ -182,7 +202,8 @@ bool layout_unpack(layout *l, node *n) {
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
     if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
     node *made = layout_clone(l, n, 1, &(ir_value *){t->last});
-    for (size_t i = 0; i < n->outputs.len; i++) layout_give(l, n->outputs.data[i], made->outputs.data[i], t);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        layout_give(l, n->outputs.data[i], made->outputs.data[i], t);
     return true;
 }
 
@@ -193,13 +214,15 @@ bool layout_element(layout *l, node *n) {
     return layout_give(l, n->outputs.data[0], made->outputs.data[0], t);
 }
 
-/* ---- operators with a dim ------------------------------------------------------------------------------------------ */
+/* ---- operators with a dim -------------------------------------------------------------------- */
 
 /* (self, dim, ...), and the order of dims stays. */
 static ir_value *layout_with_dim(layout *l, node *n, const layout_twin **t) {
     ir_value *args[LAYOUT_MAX_ARGS];
     *t = layout_find(l, n->inputs.data[0], true);
-    if (!*t || n->inputs.len > LAYOUT_MAX_ARGS || !(*t = layout_use(l, n->inputs.data[0], (*t)->spatial, true))) return NULL;
+    if (!*t || n->inputs.len > LAYOUT_MAX_ARGS ||
+        !(*t = layout_use(l, n->inputs.data[0], (*t)->spatial, true)))
+        return NULL;
     for (size_t i = 2; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
     args[0] = (*t)->last;
     args[1] = layout_dim(l, *t, n->inputs.data[1], NULL);
@@ -220,7 +243,8 @@ bool layout_size(layout *l, node *n) {
 bool layout_sizes(layout *l, node *n) {
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
     if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
-    l->plain = layout_op(l, "ctsc::channels_last_sizes", 2, (ir_value *[]){t->last, layout_int(l, t->spatial)});
+    l->plain = layout_op(l, "ctsc::channels_last_sizes", 2,
+                         (ir_value *[]){t->last, layout_int(l, t->spatial)});
     return l->plain != NULL;
 }
 
@@ -228,23 +252,27 @@ bool layout_sizes(layout *l, node *n) {
 bool layout_ask(layout *l, node *n) {
     ir_value *args[LAYOUT_MAX_ARGS];
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    if (!t || n->inputs.len > LAYOUT_MAX_ARGS || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
+    if (!t || n->inputs.len > LAYOUT_MAX_ARGS ||
+        !(t = layout_use(l, n->inputs.data[0], t->spatial, true)))
+        return false;
     args[0] = t->last;
     for (size_t i = 1; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
     l->plain = layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0];
     return true;
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------ */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Dims of a reduction, turned. *count: how many there are. *reduced: the spatial dims among them as bits, bit 0 the last one. *channels: is theirs one of
- * them? False: a dim's place is not known. */
-static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out, int *count, unsigned *reduced, bool *channels) {
+/* Dims of a reduction, turned. *count: how many there are. *reduced: the spatial dims among them as
+ * bits, bit 0 the last one. *channels: is theirs one of them? False: a dim's place is not known. */
+static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out,
+                        int *count, unsigned *reduced, bool *channels) {
     int64_t dims[FACT_MAX_INTS];
     *reduced = 0;
     *channels = false;
     if (!fact_ints(list, dims, count)) return false;
-    layout_twin full = *t; /* if one dim is there only with all that there may be, then all there may be are there */
+    /* if one dim is there only with all that there may be, then all there may be are there */
+    layout_twin full = *t;
     for (int i = 0; i < *count; i++)
         if (t->most != LAYOUT_ANY_RANK && dims[i] == t->most - 1) full.least = t->most;
     for (int i = 0; i < *count; i++) {
@@ -257,17 +285,21 @@ static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, i
     return true;
 }
 
-/* (self, dims, keepdim, ...). Without keepdim the dims that are left are in the old order where the channels or all spatial dims are gone. */
+/* (self, dims, keepdim, ...). Without keepdim the dims that are left are in the old order where the
+ * channels or all spatial dims are gone. */
 bool layout_reduce(layout *l, node *n) {
     ir_value *dims[FACT_MAX_INTS], *args[LAYOUT_MAX_ARGS];
     int count = 0, gone = 0;
     unsigned reduced;
     bool keep, channels;
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    if (!t || n->inputs.len > LAYOUT_MAX_ARGS || !fact_bool(n->inputs.data[2], &keep) || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
+    if (!t || n->inputs.len > LAYOUT_MAX_ARGS || !fact_bool(n->inputs.data[2], &keep) ||
+        !(t = layout_use(l, n->inputs.data[0], t->spatial, true)))
+        return false;
     for (size_t i = 0; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
     args[0] = t->last;
-    if (!layout_dims(l, t, n->inputs.data[1], dims, &count, &reduced, &channels) || !count) return false;
+    if (!layout_dims(l, t, n->inputs.data[1], dims, &count, &reduced, &channels) || !count)
+        return false;
     args[1] = layout_list(l, count, dims, type_list(TYPE_INT));
     ir_value *y = layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0];
     layout_twin like = *t;
@@ -283,7 +315,7 @@ bool layout_reduce(layout *l, node *n) {
     return layout_give(l, n->outputs.data[0], y, &like);
 }
 
-/* ---- permutations ---------------------------------------------------------------------------------------------------- */
+/* ---- permutations ---------------------------------------------------------------------------- */
 
 /* Keeps all dims where they are; fails where there are not so many. */
 static ir_value *layout_check_rank(layout *l, ir_value *v, const layout_twin *t, int rank) {
@@ -314,7 +346,8 @@ bool layout_permute(layout *l, node *n) {
         return (l->plain = layout_check_rank(l, t->last, t, count)) != NULL;
     }
     if (t || !layout_order_is(dims, count, true)) return false;
-    layout_twin like = {.spatial = count - 2, .least = count, .most = count, .channels = LAYOUT_CHANNELS};
+    layout_twin like = {
+        .spatial = count - 2, .least = count, .most = count, .channels = LAYOUT_CHANNELS};
     ir_value *y = layout_check_rank(l, x, NULL, count);
     layout_twin *made = y ? layout_give(l, n->outputs.data[0], y, &like) : NULL;
     if (made) made->own = false;

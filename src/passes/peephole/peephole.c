@@ -6,13 +6,16 @@
  *     before:  %y : Tensor = aten::t(%x)  %z : Tensor = aten::t(%y)        after:  uses of %z become %x
  *     before:  %n : int = aten::len(%list)   %list = [%a, %b]              after:  2
  *
- * Method. peephole.def lists the rules by operator; a node is shown to the rules of its operator until one fits. Rules for new
- * entries:
- *   1. Exact: the same bits for every input, NaN, infinities, -0.0 and the lowest int included; the same errors, too, unless an
+ * Method. peephole.def lists the rules by operator; a node is shown to the rules of its operator
+ * until one fits. Rules for new entries:
+ *   1. Exact: the same bits for every input, NaN, infinities, -0.0 and the lowest int included; the
+ *      same errors, too, unless an
  *      error only vanishes with the dead code that would raise it.
- *   2. A result that was a copy may become its original only through peephole_copy, which asks whether anybody could notice
+ *   2. A result that was a copy may become its original only through peephole_copy, which asks
+ *      whether anybody could notice
  *      (a later write, a caller that gets both).
- *   3. What a rule has to know (dtype, rank, sizes) it asks value_analysis.h; not known means no rewrite.
+ *   3. What a rule has to know (dtype, rank, sizes) it asks value_analysis.h; not known
+ *      means no rewrite.
  *   4. A rule may add nodes in front of n, and removes no node but n.
  * Tests: tests/ir/peephole
  */
@@ -20,7 +23,7 @@
 
 #include <string.h>
 
-/* ---- helpers ------------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static void peephole_insert(peephole *p, node *at, node *n) {
     if (at->scope) n->scope = at->scope;
@@ -31,7 +34,8 @@ static void peephole_insert(peephole *p, node *at, node *n) {
     node_insert_before(n, at);
 }
 
-ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs, ir_value *const *inputs, type *t) {
+ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs,
+                          ir_value *const *inputs, type *t) {
     const op *o = op_find(key);
     if (!o || o->schema->nargs != ninputs) return NULL;
     node *n = node_new_op(p->g, o, ninputs, inputs);
@@ -40,7 +44,8 @@ ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs, i
     return n->outputs.data[0];
 }
 
-ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs, ir_value *const *inputs, type *t) {
+ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs,
+                            ir_value *const *inputs, type *t) {
     node *n = node_new(p->g, kind, ninputs, inputs, 1);
     n->outputs.data[0]->type = t;
     peephole_insert(p, at, n);
@@ -59,7 +64,8 @@ bool peephole_graph_reshapes(peephole *p) {
 
 bool peephole_is_contiguous(const ir_value *v) {
     const tensor_info *t = peephole_is_tensor(v) ? v->type->tensor : NULL;
-    if (!t || t->ndim < 0 || (t->ndim && (!t->has_strides || !t->sizes || !t->strides))) return false;
+    if (!t || t->ndim < 0 || (t->ndim && (!t->has_strides || !t->sizes || !t->strides)))
+        return false;
     int64_t want = 1;
     for (int i = t->ndim; i-- > 0; want *= t->sizes[i])
         if (t->sizes[i] < 1 || (t->sizes[i] != 1 && t->strides[i] != want)) return false;
@@ -80,7 +86,7 @@ ir_value *peephole_view_of(peephole *p, const node *n, ir_value *x) {
     return peephole_graph_reshapes(p) ? NULL : x;
 }
 
-/* ---- rules: types -------------------------------------------------------------------------------------- */
+/* ---- rules: types ---------------------------------------------------------------------------- */
 
 /* 1: x is always None; 0: never; -1: not known from the type. */
 static int peephole_is_none(const ir_value *x) {
@@ -104,35 +110,40 @@ ir_value *rule_cast(peephole *p, node *n) {
 ir_value *rule_cast_narrower(peephole *p, node *n) {
     (void)p;
     ir_value *x = n->inputs.data[0];
-    return !type_admits_none(x->type) && type_is_subtype(x->type, n->outputs.data[0]->type) ? x : NULL;
+    return !type_admits_none(x->type) && type_is_subtype(x->type, n->outputs.data[0]->type) ? x
+                                                                                            : NULL;
 }
 
 /* What is None whatever happens, read from an attribute or cast to it. */
 ir_value *rule_always_none(peephole *p, node *n) {
     (void)p;
-    if (n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_NONE || n->kind == N_CONSTANT || node_has_side_effects(n))
+    if (n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_NONE || n->kind == N_CONSTANT ||
+        node_has_side_effects(n))
         return NULL;
     return peephole_constant(n, value_none());
 }
 
-/* What a batch norm behind a convolution asks for. As in PyTorch, which takes batches for granted here. */
+/* What a batch norm behind a convolution asks for. As in PyTorch, which takes batches
+ * for granted here. */
 ir_value *rule_conv_rank(peephole *p, node *n) {
     (void)p;
-    static const struct { const char *op; int rank; } convolutions[] = {{"aten::conv1d", 3}, {"aten::conv2d", 4}, {"aten::conv3d", 5}};
+    static const struct { const char *op; int rank; } convolutions[] = {
+        {"aten::conv1d", 3}, {"aten::conv2d", 4}, {"aten::conv3d", 5}};
     const node *made = n->inputs.data[0]->def;
     for (size_t i = 0; made && i < sizeof convolutions / sizeof *convolutions; i++)
-        if (node_is_op(made, convolutions[i].op)) return peephole_constant(n, value_int(convolutions[i].rank));
+        if (node_is_op(made, convolutions[i].op))
+            return peephole_constant(n, value_int(convolutions[i].rank));
     return NULL;
 }
 
-/* ---- rules: branches ------------------------------------------------------------------------------------ */
+/* ---- rules: branches ------------------------------------------------------------------------- */
 
 /* Outputs of an If that are its condition again: True in one branch, False in the other. */
 ir_value *rule_if_condition(peephole *p, node *n) {
     for (size_t i = 0; i < n->outputs.len; i++) {
         bool t, f;
-        if (!n->outputs.data[i]->uses.len || !fact_bool(n->blocks.data[0]->returns.data[i], &t) || !t ||
-            !fact_bool(n->blocks.data[1]->returns.data[i], &f) || f)
+        if (!n->outputs.data[i]->uses.len || !fact_bool(n->blocks.data[0]->returns.data[i], &t) ||
+            !t || !fact_bool(n->blocks.data[1]->returns.data[i], &f) || f)
             continue;
         value_replace_uses(n->outputs.data[i], n->inputs.data[0]);
         p->changed = true;
@@ -156,10 +167,11 @@ static bool peephole_same_attr(const attr *a, const attr *b) {
     }
 }
 
-/* The same operator, attributes and inputs, where `scratch` of a value of block 1 is its twin in block 0. */
+/* The same operator, attributes and inputs, where `scratch` of a value of block 1 is its
+ * twin in block 0. */
 static bool peephole_same_node(const node *a, const node *b) {
-    if (a->kind != b->kind || a->op != b->op || strcmp(a->op_name, b->op_name) || a->blocks.len || b->blocks.len ||
-        a->inputs.len != b->inputs.len || a->outputs.len != b->outputs.len)
+    if (a->kind != b->kind || a->op != b->op || strcmp(a->op_name, b->op_name) || a->blocks.len ||
+        b->blocks.len || a->inputs.len != b->inputs.len || a->outputs.len != b->outputs.len)
         return false;
     const attr *x = a->attrs, *y = b->attrs;
     for (; x && y; x = x->next, y = y->next)
@@ -192,13 +204,14 @@ ir_value *rule_if_same(peephole *p, node *n) {
     block *t = n->blocks.data[0], *f = n->blocks.data[1];
     if (!peephole_same_blocks(t, f)) return NULL;
     while (t->first) node_move_before(t->first, n);
-    for (size_t i = 0; i < n->outputs.len; i++) value_replace_uses(n->outputs.data[i], t->returns.data[i]);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        value_replace_uses(n->outputs.data[i], t->returns.data[i]);
     node_remove(n);
     p->changed = p->gone = true;
     return NULL;
 }
 
-/* ---- the engine ------------------------------------------------------------------------------------------ */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 enum peephole_when { PEEPHOLE_SHOWN = 1, PEEPHOLE_EXACT = 2, PEEPHOLE_GUESS = 4 };
 
@@ -212,8 +225,8 @@ static const peephole_row peephole_rows[] = {
 
 enum { PEEPHOLE_ROWS = sizeof peephole_rows / sizeof *peephole_rows, PEEPHOLE_SLOTS = 256 };
 
-/* Where an operator's rows begin, hashed by its name; made once a run. */
-typedef struct peephole_index { uint8_t first[PEEPHOLE_SLOTS]; } peephole_index; /* row + 1; 0: empty */
+/* Where an operator's rows begin, hashed by its name; made once a run. row + 1; 0: empty */
+typedef struct peephole_index { uint8_t first[PEEPHOLE_SLOTS]; } peephole_index;
 
 _Static_assert(PEEPHOLE_ROWS < PEEPHOLE_SLOTS / 2, "the index of rules is too full");
 
@@ -221,7 +234,8 @@ static size_t peephole_slot(const peephole_index *x, const char *op) {
     uint32_t h = 2166136261u; /* FNV-1a */
     for (const char *c = op; *c; c++) h = (h ^ (unsigned char)*c) * 16777619u;
     size_t i = h % PEEPHOLE_SLOTS;
-    while (x->first[i] && strcmp(peephole_rows[x->first[i] - 1].op, op)) i = (i + 1) % PEEPHOLE_SLOTS;
+    while (x->first[i] && strcmp(peephole_rows[x->first[i] - 1].op, op))
+        i = (i + 1) % PEEPHOLE_SLOTS;
     return i;
 }
 

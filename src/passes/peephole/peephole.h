@@ -10,14 +10,15 @@
 #ifndef CTSC_PASSES_PEEPHOLE_PEEPHOLE_H
 #define CTSC_PASSES_PEEPHOLE_PEEPHOLE_H
 
-#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
+#include "passes/peephole/value_analysis.h"
 
 typedef struct peephole {
     graph *g;
-    bool changed;       /* set by rules that change more than one result, or none */
-    bool gone;          /* set with it by rules that removed the node */
-    int writes, reshapes; /* of the graph: fact_graph_writes, fact_graph_reshapes; -1: not asked yet */
+    bool changed; /* set by rules that change more than one result, or none */
+    bool gone;    /* set with it by rules that removed the node */
+    /* of the graph: fact_graph_writes, fact_graph_reshapes; -1: not asked yet */
+    int writes, reshapes;
 } peephole;
 
 /* Returns what takes the place of n's one result (n then goes), or NULL. */
@@ -31,9 +32,12 @@ typedef ir_value *peephole_rule(peephole *p, node *n);
 static inline ir_value *peephole_constant(node *at, value v_take) {
     return graph_constant_before_take(at, v_take, NULL);
 }
-ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs, ir_value *const *inputs, type *t);
-ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs, ir_value *const *inputs, type *t);
-/* x in the place of n's result, which is a copy of it: x if nobody can tell the difference, else NULL. */
+ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs,
+                          ir_value *const *inputs, type *t);
+ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs,
+                            ir_value *const *inputs, type *t);
+/* x in the place of n's result, which is a copy of it: x if nobody can tell the
+ * difference, else NULL. */
 ir_value *peephole_copy(peephole *p, const node *n, ir_value *x);
 /* The same where n's result is another view of all of x. */
 ir_value *peephole_view_of(peephole *p, const node *n, ir_value *x);

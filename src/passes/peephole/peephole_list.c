@@ -5,14 +5,15 @@
  *     %s : int[] = aten::size(%x)  %n : int = aten::__getitem__(%s, %1)    after:  %n = aten::size(%x, %1)
  *     %l : int[] = prim::ListConstruct(%a, %b)  %c : int = aten::len(%l)   after:  2
  *
- * A list counts as unchanged if every use of it is an operator that reads it: one that goes into a container, a block's
- * returns or a call may be changed elsewhere. Tests: tests/ir/peephole/lists.ir, tests/ir/peephole/lists-kept.ir
+ * A list counts as unchanged if every use of it is an operator that reads it: one that goes into a
+ * container, a block's returns or a call may be changed elsewhere.
+ * Tests: tests/ir/peephole/lists.ir, tests/ir/peephole/lists-kept.ir
  */
 #include "passes/peephole/peephole.h"
 
 #include <string.h>
 
-/* ---- shapes -------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 ir_value *rule_dim(peephole *p, node *n) {
     int rank = fact_rank(n->inputs.data[0]);
@@ -25,7 +26,9 @@ ir_value *rule_size(peephole *p, node *n) {
     int rank;
     if (!peephole_is_tensor(x) || peephole_graph_reshapes(p)) return NULL;
     if (peephole_overload(n, "int"))
-        return fact_int(n->inputs.data[1], &dim) && fact_size(x, dim) >= 0 ? peephole_constant(n, value_int(fact_size(x, dim))) : NULL;
+        return fact_int(n->inputs.data[1], &dim) && fact_size(x, dim) >= 0
+                   ? peephole_constant(n, value_int(fact_size(x, dim)))
+                   : NULL;
     if (!peephole_overload(n, "") || !fact_sizes(x, sizes, &rank)) return NULL;
     ir_value *items[FACT_MAX_INTS];
     for (int i = 0; i < rank; i++) items[i] = peephole_constant(n, value_int(sizes[i]));
@@ -46,7 +49,9 @@ ir_value *rule_dtype_question(peephole *p, node *n) {
     int dt = peephole_is_tensor(n->inputs.data[0]) ? fact_dtype(n->inputs.data[0]) : -1;
     if (dt < 0) return NULL;
     if (node_is_op(n, "prim::dtype")) return peephole_constant(n, value_int(dt));
-    return peephole_constant(n, value_bool(node_is_op(n, "aten::is_complex") ? dtype_is_complex((dtype)dt) : dtype_is_float((dtype)dt)));
+    return peephole_constant(n, value_bool(node_is_op(n, "aten::is_complex")
+                                               ? dtype_is_complex((dtype)dt)
+                                               : dtype_is_float((dtype)dt)));
 }
 
 ir_value *rule_device(peephole *p, node *n) {
@@ -54,16 +59,17 @@ ir_value *rule_device(peephole *p, node *n) {
     const ir_value *x = n->inputs.data[0];
     int device = peephole_is_tensor(x) && x->type->tensor ? x->type->tensor->device : -1;
     if (device < 0) return NULL;
-    return peephole_constant(n, node_is_op(n, "prim::is_cuda") ? value_bool(device > 0) : value_device(device));
+    return peephole_constant(n, node_is_op(n, "prim::is_cuda") ? value_bool(device > 0)
+                                                               : value_device(device));
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* x of a list x.size() that is only read. */
 static ir_value *list_sized(peephole *p, const ir_value *l) {
     const node *n = l->def;
-    if (!n || !node_is_op(n, "aten::size") || n->inputs.len != 1 || !peephole_is_tensor(n->inputs.data[0]) || !fact_list_kept(l) ||
-        peephole_graph_reshapes(p))
+    if (!n || !node_is_op(n, "aten::size") || n->inputs.len != 1 ||
+        !peephole_is_tensor(n->inputs.data[0]) || !fact_list_kept(l) || peephole_graph_reshapes(p))
         return NULL;
     return n->inputs.data[0];
 }
@@ -78,17 +84,19 @@ ir_value *rule_len(peephole *p, node *n) {
 }
 
 static bool list_is_key(const ir_value *v, value *out) {
-    return ir_value_constant(v, out) && (out->tag == V_INT || out->tag == V_BOOL || out->tag == V_STR);
+    return ir_value_constant(v, out) &&
+           (out->tag == V_INT || out->tag == V_BOOL || out->tag == V_STR);
 }
 
-/* The value under a constant key of a dict with constant keys that is only read: the last of equal keys. *known: there is
- * such a dict and key. */
+/* The value under a constant key of a dict with constant keys that is only read: the last of equal
+ * keys. *known: there is such a dict and key. */
 static ir_value *list_dict_find(const ir_value *d, const ir_value *key, bool *known) {
     const node *made = d->def;
     ir_value *found = NULL;
     value k, have;
     *known = false;
-    if (!made || made->kind != N_DICT_CONSTRUCT || !list_is_key(key, &k) || !fact_list_kept(d)) return NULL;
+    if (!made || made->kind != N_DICT_CONSTRUCT || !list_is_key(key, &k) || !fact_list_kept(d))
+        return NULL;
     for (size_t i = 0; i + 1 < made->inputs.len; i += 2) {
         if (!list_is_key(made->inputs.data[i], &have)) return NULL;
         if (have.tag == k.tag && value_equal(have, k)) found = made->inputs.data[i + 1];
@@ -148,17 +156,23 @@ ir_value *rule_list_slice(peephole *p, node *n) {
     ir_value *items[FACT_MAX_INTS];
     int64_t begin, end, step;
     int count = 0;
-    if (!made || made->inputs.len > FACT_MAX_INTS || !fact_int(n->inputs.data[3], &step) || step < 1) return NULL;
+    if (!made || made->inputs.len > FACT_MAX_INTS || !fact_int(n->inputs.data[3], &step) ||
+        step < 1)
+        return NULL;
     int64_t len = (int64_t)made->inputs.len;
-    if (!list_bound(n->inputs.data[1], len, 0, &begin) || !list_bound(n->inputs.data[2], len, len, &end)) return NULL;
-    for (int64_t i = begin; i < end; i = step > end - i ? end : i + step) items[count++] = made->inputs.data[i];
+    if (!list_bound(n->inputs.data[1], len, 0, &begin) ||
+        !list_bound(n->inputs.data[2], len, len, &end))
+        return NULL;
+    for (int64_t i = begin; i<end; i = step> end - i ? end : i + step)
+        items[count++] = made->inputs.data[i];
     return peephole_new_node(p, n, N_LIST_CONSTRUCT, count, items, n->outputs.data[0]->type);
 }
 
 ir_value *rule_list_unpack(peephole *p, node *n) {
     const node *made = fact_fixed_list(n->inputs.data[0]);
     if (!made || made->inputs.len != n->outputs.len) return NULL; /* another length raises */
-    for (size_t i = 0; i < n->outputs.len; i++) value_replace_uses(n->outputs.data[i], made->inputs.data[i]);
+    for (size_t i = 0; i < n->outputs.len; i++)
+        value_replace_uses(n->outputs.data[i], made->inputs.data[i]);
     node_remove(n);
     p->changed = p->gone = true;
     return NULL;
@@ -168,16 +182,18 @@ ir_value *rule_tuple_slice(peephole *p, node *n) {
     const node *made = n->inputs.data[0]->def;
     int64_t begin = node_int(n, "beg"), end = node_int(n, "end");
     const type *t = n->outputs.data[0]->type;
-    if (!made || made->kind != N_TUPLE_CONSTRUCT || t->kind != T_TUPLE || t->field_names || begin < 0 || begin > end ||
-        end > (int64_t)made->inputs.len)
+    if (!made || made->kind != N_TUPLE_CONSTRUCT || t->kind != T_TUPLE || t->field_names ||
+        begin < 0 || begin > end || end > (int64_t)made->inputs.len)
         return NULL;
-    return peephole_new_node(p, n, N_TUPLE_CONSTRUCT, (int)(end - begin), made->inputs.data + begin, n->outputs.data[0]->type);
+    return peephole_new_node(p, n, N_TUPLE_CONSTRUCT, (int)(end - begin), made->inputs.data + begin,
+                             n->outputs.data[0]->type);
 }
 
-/* ---- bools --------------------------------------------------------------------------------------------- */
+/* ---- bools ----------------------------------------------------------------------------------- */
 
 static bool list_bools(const node *n) {
-    return n->inputs.len == 2 && n->inputs.data[0]->type->kind == T_BOOL && n->inputs.data[1]->type->kind == T_BOOL;
+    return n->inputs.len == 2 && n->inputs.data[0]->type->kind == T_BOOL &&
+           n->inputs.data[1]->type->kind == T_BOOL;
 }
 
 ir_value *rule_not(peephole *p, node *n) {
@@ -200,7 +216,8 @@ ir_value *rule_equal(peephole *p, node *n) {
     bool b, equal = node_is_op(n, "aten::eq");
     ir_value *x = n->inputs.data[0];
     if (n->inputs.len != 2 || n->outputs.data[0]->type->kind != T_BOOL) return NULL;
-    if (x == n->inputs.data[1] && (x->type->kind == T_INT || x->type->kind == T_BOOL || x->type->kind == T_STR))
+    if (x == n->inputs.data[1] &&
+        (x->type->kind == T_INT || x->type->kind == T_BOOL || x->type->kind == T_STR))
         return peephole_constant(n, value_bool(equal));
     for (int i = 0; i < 2 && list_bools(n); i++)
         if (fact_bool(n->inputs.data[i], &b)) {

@@ -6,8 +6,9 @@
  *     %y : Tensor = aten::pow(%x, %two)                           after:  aten::mul(%x, %x)
  *     %b : int = aten::add(%a, %c3)  %c : int = aten::add(%b, %c4)   after:  %c = aten::add(%a, %c7)
  *
- * A Python scalar leaves a tensor's dtype alone only within the dtype's class: 1 turns bools to ints, 1.0 turns ints to floats. So the
- * tensor's dtype has to be known. Adding 0 is left alone for floats: -0.0 + 0 is 0.0.
+ * A Python scalar leaves a tensor's dtype alone only within the dtype's class: 1 turns bools to
+ * ints, 1.0 turns ints to floats. So the tensor's dtype has to be known. Adding 0 is left alone for
+ * floats: -0.0 + 0 is 0.0.
  * Tests: tests/ir/peephole/math.ir, tests/ir/peephole/math-kept.ir
  */
 #include "passes/peephole/peephole.h"
@@ -26,18 +27,22 @@ static bool math_keeps_dtype(const ir_value *x, const ir_value *c) {
 /* n(x, c): x, if c changes neither type nor dtype. */
 static ir_value *math_identity(peephole *p, const node *n, ir_value *x, const ir_value *c) {
     if (peephole_is_tensor(x)) return math_keeps_dtype(x, c) ? peephole_copy(p, n, x) : NULL;
-    return x->type == n->outputs.data[0]->type && (x->type->kind == T_INT || x->type->kind == T_FLOAT) ? x : NULL;
+    return x->type == n->outputs.data[0]->type &&
+                   (x->type->kind == T_INT || x->type->kind == T_FLOAT)
+               ? x
+               : NULL;
 }
 
 static bool math_ints(const node *n) {
-    return n->inputs.len >= 2 && n->outputs.data[0]->type->kind == T_INT && n->inputs.data[0]->type->kind == T_INT &&
-           n->inputs.data[1]->type->kind == T_INT;
+    return n->inputs.len >= 2 && n->outputs.data[0]->type->kind == T_INT &&
+           n->inputs.data[0]->type->kind == T_INT && n->inputs.data[1]->type->kind == T_INT;
 }
 
 /* 0, 0.0, but not -0.0 */
 static bool math_is_zero(const ir_value *v) {
     value c;
-    return ir_value_constant(v, &c) && ((c.tag == V_INT && c.u.i == 0) || (c.tag == V_FLOAT && c.u.f == 0 && !signbit(c.u.f)));
+    return ir_value_constant(v, &c) &&
+           ((c.tag == V_INT && c.u.i == 0) || (c.tag == V_FLOAT && c.u.f == 0 && !signbit(c.u.f)));
 }
 
 /* The third argument of add and sub of tensors. */
@@ -63,7 +68,8 @@ ir_value *rule_mul(peephole *p, node *n) {
 static bool math_offset(const ir_value *a, ir_value **base, int64_t *k) {
     const node *n = a->def;
     bool minus = n && node_is_op(n, "aten::sub");
-    if (!n || !(minus || node_is_op(n, "aten::add")) || !math_ints(n) || n->inputs.len != 2) return false;
+    if (!n || !(minus || node_is_op(n, "aten::add")) || !math_ints(n) || n->inputs.len != 2)
+        return false;
     for (int i = 0; i < (minus ? 1 : 2); i++) {
         if (!fact_int(n->inputs.data[1 - i], k)) continue;
         if (minus) *k = (int64_t)(0 - (uint64_t)*k);
@@ -93,15 +99,19 @@ ir_value *rule_add(peephole *p, node *n) {
     }
     ir_value *x = n->inputs.data[0];
     int dt = peephole_is_tensor(x) ? fact_dtype(x) : -1;
-    if (dt < 0 || !dtype_is_int((dtype)dt) || !fact_number_is(n->inputs.data[1], 0) || !math_alpha_is_one(n)) return NULL;
+    if (dt < 0 || !dtype_is_int((dtype)dt) || !fact_number_is(n->inputs.data[1], 0) ||
+        !math_alpha_is_one(n))
+        return NULL;
     return math_identity(p, n, x, n->inputs.data[1]);
 }
 
 ir_value *rule_sub(peephole *p, node *n) {
     if (n->inputs.len < 2) return NULL;
-    if (math_is_zero(n->inputs.data[1]) && math_alpha_is_one(n)) return math_identity(p, n, n->inputs.data[0], n->inputs.data[1]);
+    if (math_is_zero(n->inputs.data[1]) && math_alpha_is_one(n))
+        return math_identity(p, n, n->inputs.data[0], n->inputs.data[1]);
     if (!math_ints(n)) return NULL;
-    return n->inputs.data[0] == n->inputs.data[1] ? peephole_constant(n, value_int(0)) : math_offsets(p, n);
+    return n->inputs.data[0] == n->inputs.data[1] ? peephole_constant(n, value_int(0))
+                                                  : math_offsets(p, n);
 }
 
 /* Ints become floats by division. */
@@ -130,15 +140,21 @@ ir_value *rule_pow(peephole *p, node *n) {
 
 ir_value *rule_neg(peephole *p, node *n) {
     const node *inner = n->inputs.data[0]->def;
-    if (!inner || !node_is_op(inner, "aten::neg") || inner->op != n->op || n->inputs.len != 1) return NULL;
+    if (!inner || !node_is_op(inner, "aten::neg") || inner->op != n->op || n->inputs.len != 1)
+        return NULL;
     ir_value *x = inner->inputs.data[0];
-    if (!peephole_is_tensor(x)) return x->type == n->outputs.data[0]->type && x->type->kind != T_COMPLEX ? x : NULL;
+    if (!peephole_is_tensor(x))
+        return x->type == n->outputs.data[0]->type && x->type->kind != T_COMPLEX ? x : NULL;
     int dt = fact_dtype(x);
-    return dt >= 0 && (dtype_is_float((dtype)dt) || dtype_is_int((dtype)dt)) ? peephole_copy(p, n, x) : NULL;
+    return dt >= 0 && (dtype_is_float((dtype)dt) || dtype_is_int((dtype)dt))
+               ? peephole_copy(p, n, x)
+               : NULL;
 }
 
 ir_value *rule_idempotent(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
-    if (n->inputs.len != 1 || !peephole_is_tensor(x) || !x->def || x->def->kind != N_OP || x->def->op != n->op) return NULL;
+    if (n->inputs.len != 1 || !peephole_is_tensor(x) || !x->def || x->def->kind != N_OP ||
+        x->def->op != n->op)
+        return NULL;
     return peephole_copy(p, n, x);
 }

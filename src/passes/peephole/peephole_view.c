@@ -5,7 +5,8 @@
  *     %y : Tensor = aten::transpose(%x, %0, %1)  %z : Tensor = aten::transpose(%y, %1, %0)    after:  %x
  *     %y : Float(2, 3) = aten::to(%x, %6, %false, %false, %none)      %x : Float(2, 3)        after:  %x
  *
- * What would have raised must go on to raise: x.t().t() is x only if x is known to have at most two dimensions.
+ * What would have raised must go on to raise: x.t().t() is x only if x is known to have at
+ * most two dimensions.
  * Tests: tests/ir/peephole/views.ir, tests/ir/peephole/views-kept.ir
  */
 #include "passes/peephole/peephole.h"
@@ -28,7 +29,9 @@ ir_value *rule_t(peephole *p, node *n) {
 static bool view_dims(const node *n, int rank, int64_t *dims) {
     int64_t count = rank > 0 ? rank : 1;
     for (int i = 0; i < 2; i++) {
-        if (rank < 0 || !fact_int(n->inputs.data[i + 1], &dims[i]) || dims[i] < -count || dims[i] >= count) return false;
+        if (rank < 0 || !fact_int(n->inputs.data[i + 1], &dims[i]) || dims[i] < -count ||
+            dims[i] >= count)
+            return false;
         if (dims[i] < 0) dims[i] += count;
     }
     return true;
@@ -74,9 +77,11 @@ ir_value *rule_permute(peephole *p, node *n) {
     int count, other;
     ir_value *x = n->inputs.data[0];
     if (!view_permutation(n->inputs.data[1], outer, &count)) return NULL;
-    if (view_is_identity(outer, count)) return fact_rank(x) == count ? peephole_view_of(p, n, x) : NULL;
+    if (view_is_identity(outer, count))
+        return fact_rank(x) == count ? peephole_view_of(p, n, x) : NULL;
     const node *inner = view_inner(n);
-    if (!inner || !view_permutation(inner->inputs.data[1], first, &other) || other != count) return NULL;
+    if (!inner || !view_permutation(inner->inputs.data[1], first, &other) || other != count)
+        return NULL;
     x = inner->inputs.data[0];
     for (int i = 0; i < count; i++) both[i] = first[outer[i]];
     if (peephole_graph_reshapes(p)) return NULL;
@@ -91,23 +96,29 @@ ir_value *rule_contiguous(peephole *p, node *n) {
     if (n->inputs.len != 2 || !fact_int(n->inputs.data[1], &format)) return NULL;
     if (format == 0 && peephole_is_contiguous(x)) return peephole_view_of(p, n, x);
     const node *inner = view_inner(n);
-    return inner && fact_int(inner->inputs.data[1], &before) && before == format ? peephole_view_of(p, n, x) : NULL;
+    return inner && fact_int(inner->inputs.data[1], &before) && before == format
+               ? peephole_view_of(p, n, x)
+               : NULL;
 }
 
 ir_value *rule_detach(peephole *p, node *n) {
     return view_inner(n) ? peephole_view_of(p, n, n->inputs.data[0]) : NULL;
 }
 
-/* ---- casts --------------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
-/* to(x, dtype, non_blocking, copy=False, memory_format=None); x itself where nothing has to change. */
+/* to(x, dtype, non_blocking, copy=False, memory_format=None); x itself where
+ * nothing has to change. */
 ir_value *rule_to(peephole *p, node *n) {
     bool prim = peephole_overload(n, "prim_dtype"), copy;
     int64_t want;
     ir_value *x = n->inputs.data[0];
-    if ((!prim && !peephole_overload(n, "dtype")) || !fact_int(n->inputs.data[1], &want)) return NULL;
-    if (!fact_bool(n->inputs.data[3], &copy) || copy || (!prim && !fact_is_none(n->inputs.data[4]))) return NULL;
-    return want >= 0 && fact_dtype(x) == want ? peephole_view_of(p, n, x) : NULL; /* -1 is what is not known */
+    if ((!prim && !peephole_overload(n, "dtype")) || !fact_int(n->inputs.data[1], &want))
+        return NULL;
+    if (!fact_bool(n->inputs.data[3], &copy) || copy || (!prim && !fact_is_none(n->inputs.data[4])))
+        return NULL;
+    /* -1 is what is not known */
+    return want >= 0 && fact_dtype(x) == want ? peephole_view_of(p, n, x) : NULL;
 }
 
 static int view_device(const ir_value *v) {
@@ -118,7 +129,9 @@ ir_value *rule_type_as(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
     const ir_value *y = n->inputs.data[1];
     int dt = fact_dtype(x);
-    return dt >= 0 && dt == fact_dtype(y) && view_device(x) >= 0 && view_device(x) == view_device(y) ? peephole_view_of(p, n, x) : NULL;
+    return dt >= 0 && dt == fact_dtype(y) && view_device(x) >= 0 && view_device(x) == view_device(y)
+               ? peephole_view_of(p, n, x)
+               : NULL;
 }
 
 ir_value *rule_dropout(peephole *p, node *n) {
@@ -126,12 +139,14 @@ ir_value *rule_dropout(peephole *p, node *n) {
     bool train;
     if (n->inputs.len != 3 || !fact_bool(n->inputs.data[2], &train) || train) return NULL;
     /* a probability outside 0..1 raises */
-    if (!ir_value_constant(n->inputs.data[1], &c) || c.tag != V_FLOAT || !(c.u.f >= 0 && c.u.f <= 1)) return NULL;
+    if (!ir_value_constant(n->inputs.data[1], &c) || c.tag != V_FLOAT ||
+        !(c.u.f >= 0 && c.u.f <= 1))
+        return NULL;
     (void)p;
     return n->inputs.data[0];
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static bool view_same_sizes(const ir_value *x, const ir_value *list, bool keep) {
     int64_t have[FACT_MAX_INTS], want[FACT_MAX_INTS];
@@ -143,7 +158,9 @@ static bool view_same_sizes(const ir_value *x, const ir_value *list, bool keep) 
 }
 
 ir_value *rule_expand(peephole *p, node *n) {
-    return view_same_sizes(n->inputs.data[0], n->inputs.data[1], true) ? peephole_view_of(p, n, n->inputs.data[0]) : NULL;
+    return view_same_sizes(n->inputs.data[0], n->inputs.data[1], true)
+               ? peephole_view_of(p, n, n->inputs.data[0])
+               : NULL;
 }
 
 /* Is a reshaping of x to these sizes always possible? */
@@ -162,15 +179,16 @@ static bool view_fits(const ir_value *x, const ir_value *list) {
     return a == b;
 }
 
-/* view(view(x, a), b): where x is contiguous, nothing is copied on the way and the first step cannot fail. A reshape
- * may copy, and its result must not be written then. */
+/* view(view(x, a), b): where x is contiguous, nothing is copied on the way and the first step
+ * cannot fail. A reshape may copy, and its result must not be written then. */
 ir_value *rule_view(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
     if (n->inputs.len != 2 || peephole_overload(n, "dtype")) return NULL;
     if (view_same_sizes(x, n->inputs.data[1], false)) return peephole_view_of(p, n, x);
     const node *inner = x->def;
     bool reshapes = node_is_op(n, "aten::reshape") && inner && node_is_op(inner, "aten::reshape");
-    if (!inner || !(reshapes || node_is_op(inner, "aten::view") || node_is_op(inner, "aten::reshape")) ||
+    if (!inner ||
+        !(reshapes || node_is_op(inner, "aten::view") || node_is_op(inner, "aten::reshape")) ||
         peephole_overload(inner, "dtype") || inner->inputs.len != 2)
         return NULL;
     x = inner->inputs.data[0];
@@ -183,8 +201,8 @@ ir_value *rule_view(peephole *p, node *n) {
 ir_value *rule_squeeze(peephole *p, node *n) {
     const node *inner = n->inputs.data[0]->def;
     int64_t a, b;
-    if (!peephole_overload(n, "dim") || !inner || !node_is_op(inner, "aten::unsqueeze") || !fact_int(n->inputs.data[1], &a) ||
-        !fact_int(inner->inputs.data[1], &b) || a != b)
+    if (!peephole_overload(n, "dim") || !inner || !node_is_op(inner, "aten::unsqueeze") ||
+        !fact_int(n->inputs.data[1], &a) || !fact_int(inner->inputs.data[1], &b) || a != b)
         return NULL;
     ir_value *x = inner->inputs.data[0];
     int rank = fact_rank(x);
@@ -196,7 +214,9 @@ ir_value *rule_squeeze(peephole *p, node *n) {
 ir_value *rule_cat(peephole *p, node *n) {
     int64_t dim;
     const node *list = fact_fixed_list(n->inputs.data[0]);
-    if (!peephole_overload(n, "") || !list || list->inputs.len != 1 || !fact_int(n->inputs.data[1], &dim)) return NULL;
+    if (!peephole_overload(n, "") || !list || list->inputs.len != 1 ||
+        !fact_int(n->inputs.data[1], &dim))
+        return NULL;
     ir_value *x = list->inputs.data[0];
     int rank = fact_rank(x);
     if (rank < 1 || dim < -rank || dim >= rank || !peephole_is_contiguous(x)) return NULL;

@@ -2,8 +2,9 @@
 /*
  * value_analysis.c - what a graph says about single values (value_analysis.h).
  *
- * What operators do to their arguments is in ir/graph/alias_effects.c. The whole alias analysis (ir/graph/alias.h) knows more than the local
- * look taken here, but has to be made anew after each change; rules of peephole change the graph at every step.
+ * What operators do to their arguments is in ir/graph/alias_effects.c. The whole alias analysis
+ * (ir/graph/alias.h) knows more than the local look taken here, but has to be made anew after each
+ * change; rules of peephole change the graph at every step.
  * Tests: tests/ir/peephole
  */
 #include "passes/peephole/value_analysis.h"
@@ -13,7 +14,7 @@
 
 enum { FACT_DEPTH = 16 };
 
-/* ---- constants ---------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 bool fact_int(const ir_value *v, int64_t *out) {
     value c;
@@ -50,7 +51,8 @@ bool fact_tensor(const ir_value *v, tensor **out) {
 bool fact_ints(const ir_value *v, int64_t *out, int *n) {
     value c;
     if (ir_value_constant(v, &c)) {
-        if (c.tag != V_LIST || c.u.list->kind != LIST_INT || c.u.list->len > FACT_MAX_INTS) return false;
+        if (c.tag != V_LIST || c.u.list->kind != LIST_INT || c.u.list->len > FACT_MAX_INTS)
+            return false;
         *n = (int)c.u.list->len;
         for (int i = 0; i < *n; i++) out[i] = c.u.list->u.ints[i];
         return fact_list_kept(v);
@@ -63,12 +65,13 @@ bool fact_ints(const ir_value *v, int64_t *out, int *n) {
     return true;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* What the operator's row says of its result (ir/op/op_traits.h); 0: nothing. */
 static op_traits fact_traits(const ir_value *v) {
     const node *n = v->def;
-    bool known = n && n->kind == N_OP && n->op && n->inputs.len && n->inputs.data[0]->type->kind == T_TENSOR;
+    bool known = n && n->kind == N_OP && n->op && n->inputs.len &&
+                 n->inputs.data[0]->type->kind == T_TENSOR;
     return known ? n->op->traits : 0;
 }
 
@@ -85,9 +88,7 @@ static int fact_dtype_at(const ir_value *v, int depth) {
     return dt >= 0 && (known & FLOATS_SAME) && !dtype_is_float((dtype)dt) ? -1 : dt;
 }
 
-int fact_dtype(const ir_value *v) {
-    return fact_dtype_at(v, FACT_DEPTH);
-}
+int fact_dtype(const ir_value *v) { return fact_dtype_at(v, FACT_DEPTH); }
 
 static int fact_rank_at(const ir_value *v, int depth) {
     const tensor_info *t = fact_info(v);
@@ -112,9 +113,7 @@ static int fact_rank_at(const ir_value *v, int depth) {
     return -1;
 }
 
-int fact_rank(const ir_value *v) {
-    return fact_rank_at(v, FACT_DEPTH);
-}
+int fact_rank(const ir_value *v) { return fact_rank_at(v, FACT_DEPTH); }
 
 int64_t fact_size(const ir_value *v, int64_t dim) {
     const tensor_info *t = fact_info(v);
@@ -132,7 +131,7 @@ bool fact_sizes(const ir_value *v, int64_t *out, int *n) {
     return true;
 }
 
-/* ---- reading and writing --------------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 bool fact_writes_argument(const node *n, int i) {
     return n->kind != N_OP || !n->op || node_writes_input(n, i);
@@ -143,9 +142,7 @@ static bool fact_shares(const node *n, int i) {
     return i >= s->nargs || s->args[i].alias || node_returns_unmarked(n);
 }
 
-static bool fact_asks_strides(const node *n) {
-    return n->op && (n->op->traits & ASKS_STRIDES);
-}
+static bool fact_asks_strides(const node *n) { return n->op && (n->op->traits & ASKS_STRIDES); }
 
 static bool fact_read_at(const ir_value *v, bool views, int depth);
 
@@ -159,13 +156,15 @@ static bool fact_use_at(const use *u, bool views, int depth) {
     const node *n = u->user, *around = n ? NULL : u->blk->parent;
     if (depth == 0) return false;
     if (!n) /* leaves a branch */
-        return views && around && around->kind == N_IF && fact_read_at(around->outputs.data[u->index], views, depth - 1);
+        return views && around && around->kind == N_IF &&
+               fact_read_at(around->outputs.data[u->index], views, depth - 1);
     if (n->kind == N_PRINT) return true;
     if (n->kind == N_LIST_CONSTRUCT || (views && n->kind == N_UNCHECKED_CAST))
         return fact_read_at(n->outputs.data[0], views, depth - 1);
     if (views && n->kind == N_LIST_UNPACK) return fact_outputs_read(n, depth);
     if (n->kind != N_OP || !n->op || fact_writes_argument(n, u->index)) return false;
-    if (n->op->schema->vararg && u->index >= n->op->schema->nargs) return !strcmp(n->op_name, "aten::format");
+    if (n->op->schema->vararg && u->index >= n->op->schema->nargs)
+        return !strcmp(n->op_name, "aten::format");
     if (!fact_shares(n, u->index)) return views || !fact_asks_strides(n);
     return views && fact_outputs_read(n, depth);
 }
@@ -176,13 +175,9 @@ static bool fact_read_at(const ir_value *v, bool views, int depth) {
     return true;
 }
 
-bool fact_use_reads(const use *u, bool views) {
-    return fact_use_at(u, views, FACT_DEPTH);
-}
+bool fact_use_reads(const use *u, bool views) { return fact_use_at(u, views, FACT_DEPTH); }
 
-bool fact_only_read(const ir_value *v) {
-    return fact_read_at(v, true, FACT_DEPTH);
-}
+bool fact_only_read(const ir_value *v) { return fact_read_at(v, true, FACT_DEPTH); }
 
 /* An element taken out of the list may be written without harm to the list. */
 bool fact_list_kept(const ir_value *v) {
@@ -193,7 +188,9 @@ bool fact_list_kept(const ir_value *v) {
             fact_writes_argument(n, v->uses.data[i].index))
             return false;
         for (size_t k = 0; k < n->outputs.len; k++) /* nothing returns the list itself */
-            if (n->op->schema->args[v->uses.data[i].index].alias && n->outputs.data[k]->type == v->type) return false;
+            if (n->op->schema->args[v->uses.data[i].index].alias &&
+                n->outputs.data[k]->type == v->type)
+                return false;
     }
     return true;
 }
@@ -204,7 +201,12 @@ node *fact_fixed_list(const ir_value *v) {
 
 static bool fact_is_call(const node *n) {
     switch (n->kind) {
-    case N_CALL_FUNCTION: case N_CALL_METHOD: case N_FORK: case N_ENTER: case N_EXIT: case N_CLOSURE: return true;
+    case N_CALL_FUNCTION:
+    case N_CALL_METHOD:
+    case N_FORK:
+    case N_ENTER:
+    case N_EXIT:
+    case N_CLOSURE: return true;
     default: return n->kind == N_OP && (!n->op || (n->op->traits & OP_UNSAFE));
     }
 }
@@ -220,24 +222,23 @@ static bool fact_block_writes(const block *b) {
     return false;
 }
 
-bool fact_graph_writes(const graph *g) {
-    return fact_block_writes(g->root);
-}
+bool fact_graph_writes(const graph *g) { return fact_block_writes(g->root); }
 
 static bool fact_block_reshapes(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         if (fact_is_call(n)) return true;
         for (size_t i = 0; n->kind == N_OP && i < n->inputs.len; i++)
-            if (n->inputs.data[i]->type->kind != T_LIST && n->inputs.data[i]->type->kind != T_DICT && fact_writes_argument(n, (int)i) && node_write_reshapes(n)) return true;
+            if (n->inputs.data[i]->type->kind != T_LIST &&
+                n->inputs.data[i]->type->kind != T_DICT && fact_writes_argument(n, (int)i) &&
+                node_write_reshapes(n))
+                return true;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (fact_block_reshapes(n->blocks.data[i])) return true;
     }
     return false;
 }
 
-bool fact_graph_reshapes(const graph *g) {
-    return fact_block_reshapes(g->root);
-}
+bool fact_graph_reshapes(const graph *g) { return fact_block_reshapes(g->root); }
 
 bool fact_is_fresh(const ir_value *v) {
     return v->def && v->def->kind == N_OP && v->type->kind == T_TENSOR && node_makes_fresh(v->def);

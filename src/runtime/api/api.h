@@ -13,15 +13,18 @@ static void (*const api_needs)(void) __attribute__((used)) = registry_install;
 struct ctsc_error { diag d; };
 struct ctsc_value {
     value v;
-    struct ctsc_scope *traced; /* the scope whose trace has recorded where it comes from; NULL: none (api_trace.c) */
+    /* the scope whose trace has recorded where it comes from; NULL: none (api_trace.c) */
+    struct ctsc_scope *traced;
 };
 struct ctsc_module {
     module *m;
-    struct ctsc_module *whole; /* of a submodule: the module it is a part of, of which it holds a reference; else NULL */
-    atomic_int more;           /* references beyond the first */
+    /* of a submodule: the module it is a part of, of which it holds a reference; else NULL */
+    struct ctsc_module *whole;
+    atomic_int more; /* references beyond the first */
 };
 
-/* Where a function of ctsc.h puts its failure: the caller's error, cleared, or else *own. It ends with api_leave. */
+/* Where a function of ctsc.h puts its failure: the caller's error, cleared, or else *own. It
+ * ends with api_leave. */
 static inline diag *api_enter(ctsc_error *e, diag *own) {
     if (!e) return *own = (diag){0}, own;
     diag_clear(&e->d);
@@ -48,13 +51,17 @@ static inline bool api_all_given(size_t n, ctsc_value *const *values) {
     return true;
 }
 struct profiler *api_profiler(const ctsc_profiler *p); /* NULL for NULL */
-ctsc_value *api_wrap_take(value v); /* NULL without memory: v is released */
+ctsc_value *api_wrap_take(value v);                    /* NULL without memory: v is released */
 /* A method of the module by name; the failure lists those it has. */
 ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct function **out);
-/* All arguments of a method as it takes them: self, those given, defaults. *out: new references, to be freed whatever the status. */
-ctsc_status api_arguments(const ctsc_module *m, const struct function *f, size_t nargs, ctsc_value *const *args, diag *d, value **out);
-/* Calls f with m's own self, drawing random numbers of `from` and recording if that does (api_run.c). */
-ctsc_status api_run_in_scope(const ctsc_module *m, struct function *f, struct runtime *from, size_t nargs, ctsc_value *const *args, diag *d, value *result);
+/* All arguments of a method as it takes them: self, those given, defaults. *out: new references, to
+ * be freed whatever the status. */
+ctsc_status api_arguments(const ctsc_module *m, const struct function *f, size_t nargs,
+                          ctsc_value *const *args, diag *d, value **out);
+/* Calls f with m's own self, drawing random numbers of `from` and recording if that
+ * does (api_run.c). */
+ctsc_status api_run_in_scope(const ctsc_module *m, struct function *f, struct runtime *from,
+                             size_t nargs, ctsc_value *const *args, diag *d, value *result);
 void api_free_arguments(const struct function *f, value *full); /* full may be NULL */
 
 #endif

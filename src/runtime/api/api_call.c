@@ -2,9 +2,10 @@
 /*
  * api_call.c - the part of ctsc.h about calling operators by name.
  *
- * Method. A call becomes a function of its own (frontend/trace/call_graph.h): overload resolution is the compiler's, so are conversions and
- * defaults, and the interpreter runs derived, composite and registered operators alike. A scope keeps these functions by operator and types of
- * arguments; the second call costs a lookup and a run.
+ * Method. A call becomes a function of its own (frontend/trace/call_graph.h): overload resolution
+ * is the compiler's, so are conversions and defaults, and the interpreter runs derived, composite
+ * and registered operators alike. A scope keeps these functions by operator and types of arguments;
+ * the second call costs a lookup and a run.
  * Ownership: the functions live in the scope's unit.
  * Tests: tests/unit/test_trace.c
  */
@@ -18,10 +19,11 @@ enum { CALL_FEW = 16, CALL_KEY = 512, CALL_MAX_KNOWN = 4096 };
 
 typedef struct scope_known {
     function *f;
-    const void *overloads; /* of the name when it was made: registering an operator makes a new array */
+    /* of the name when it was made: registering an operator makes a new array */
+    const void *overloads;
 } scope_known;
 
-/* ---- scopes ------------------------------------------------------------------------------------------------ */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 void scope_init(ctsc_scope *s) {
     memset(s, 0, offsetof(ctsc_scope, rt));
@@ -65,20 +67,12 @@ void ctsc_scope_reset(ctsc_scope *s) {
     generator_reset(&s->rt.rng);
 }
 
-void ctsc_scope_clear(ctsc_scope *s) {
-    scope_forget(s);
-}
+void ctsc_scope_clear(ctsc_scope *s) { scope_forget(s); }
 
-ctsc_status ctsc_scope_status(const ctsc_scope *s) {
-    return s ? s->error.d.status : CTSC_LIMIT;
-}
-const ctsc_error *ctsc_scope_error(const ctsc_scope *s) {
-    return s ? &s->error : NULL;
-}
+ctsc_status ctsc_scope_status(const ctsc_scope *s) { return s ? s->error.d.status : CTSC_LIMIT; }
+const ctsc_error *ctsc_scope_error(const ctsc_scope *s) { return s ? &s->error : NULL; }
 
-bool scope_failed(const ctsc_scope *s) {
-    return !s || s->error.d.status != CTSC_OK;
-}
+bool scope_failed(const ctsc_scope *s) { return !s || s->error.d.status != CTSC_OK; }
 
 ctsc_value *scope_own_take(ctsc_scope *s, value v) {
     ctsc_value *h = api_wrap_take(v);
@@ -94,7 +88,7 @@ bool scope_given(ctsc_scope *s, const char *op, const ctsc_value *v) {
     return v != NULL;
 }
 
-/* ---- what a call runs ----------------------------------------------------------------------------------------- */
+/* ---- what a call runs ------------------------------------------------------------------------ */
 
 /* An argument's type, and whether it is an empty list that fits all. */
 static call_arg scope_arg(const char *name, value v) {
@@ -102,7 +96,8 @@ static call_arg scope_arg(const char *name, value v) {
     return (call_arg){name, type_without_details(type_of_value(v)), empty};
 }
 
-/* op, then each argument's keyword and type. 0: no key, the call is not kept: too long, or a type that may die before the scope. */
+/* op, then each argument's keyword and type. 0: no key, the call is not kept: too long, or a type
+ * that may die before the scope. */
 static size_t scope_key(char key[CALL_KEY], const char *op, size_t n, const call_arg *args) {
     size_t len = strlen(op) + 1;
     if (len > CALL_KEY / 2) return 0;
@@ -135,7 +130,8 @@ static function *scope_function(ctsc_scope *s, diag *d, const char *op, graph *g
         diag_no_memory(d);
         return NULL;
     }
-    for (int i = 0; i < sc->nargs; i++) sc->args[i] = (argument){.name = "", .type = g->root->params.data[i]->type};
+    for (int i = 0; i < sc->nargs; i++)
+        sc->args[i] = (argument){.name = "", .type = g->root->params.data[i]->type};
     sc->returns[0] = (argument){.name = "", .type = g->root->returns.data[0]->type};
     f->schema = sc;
     f->return_declared = true;
@@ -150,7 +146,8 @@ static const void *scope_overloads(const char *op) {
 }
 
 /* The function for a call with these arguments. */
-static function *scope_find(ctsc_scope *s, diag *d, const char *op, size_t n, const call_arg *args) {
+static function *scope_find(ctsc_scope *s, diag *d, const char *op, size_t n,
+                            const call_arg *args) {
     char key[CALL_KEY];
     size_t len = scope_key(key, op, n, args);
     scope_known *known = len ? strmap_getn(&s->calls, key, len) : NULL;
@@ -163,15 +160,18 @@ static function *scope_find(ctsc_scope *s, diag *d, const char *op, size_t n, co
     if (!known) known = arena_new(&s->unit->arena, scope_known);
     char *own = arena_strndup(&s->unit->arena, key, len);
     *known = (scope_known){f, scope_overloads(op)};
-    if (!own || arena_failed(&s->unit->arena) || !strmap_putn(&s->calls, own, len, known)) return diag_no_memory(d), NULL;
+    if (!own || arena_failed(&s->unit->arena) || !strmap_putn(&s->calls, own, len, known))
+        return diag_no_memory(d), NULL;
     return f;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* A list of tensors where the call takes a list of optional ones. */
 static bool scope_widen(const type *t, value *v) {
-    if (v->tag != V_LIST || v->u.list->kind != LIST_TENSOR || t->kind != T_LIST || type_elem(t)->kind != T_OPTIONAL) return true;
+    if (v->tag != V_LIST || v->u.list->kind != LIST_TENSOR || t->kind != T_LIST ||
+        type_elem(t)->kind != T_OPTIONAL)
+        return true;
     list *l = list_new(LIST_VALUE, type_elem(t), v->u.list->len);
     for (size_t i = 0; l && i < v->u.list->len; i++)
         if (!list_append_take(l, list_get(v->u.list, i))) {
@@ -183,7 +183,8 @@ static bool scope_widen(const type *t, value *v) {
     return true;
 }
 
-static ctsc_status scope_execute(ctsc_scope *s, diag *d, function *f, size_t n, ctsc_value *const *args, value *values, value *out) {
+static ctsc_status scope_execute(ctsc_scope *s, diag *d, function *f, size_t n,
+                                 ctsc_value *const *args, value *values, value *out) {
     for (size_t i = 0; i < n; i++) {
         values[i] = args[i]->v;
         if (!scope_widen(f->schema->args[i].type, &values[i])) {
@@ -194,19 +195,23 @@ static ctsc_status scope_execute(ctsc_scope *s, diag *d, function *f, size_t n, 
     }
     ctsc_status st = interp_call(&s->rt, f, (int)n, values, d, out);
     for (size_t i = 0; i < n; i++)
-        if (value_is_counted(values[i]) && values[i].u.refs != args[i]->v.u.refs) value_unref(values[i]);
+        if (value_is_counted(values[i]) && values[i].u.refs != args[i]->v.u.refs)
+            value_unref(values[i]);
     return st;
 }
 
 /* Numbers computed from numbers that the trace does not know stay the program's own affair. */
 static bool scope_records(const ctsc_scope *s, size_t n, ctsc_value *const *args, value result) {
-    if (result.tag == V_TENSOR || result.tag == V_NONE || (result.tag >= V_LIST && result.tag != V_STR)) return true;
+    if (result.tag == V_TENSOR || result.tag == V_NONE ||
+        (result.tag >= V_LIST && result.tag != V_STR))
+        return true;
     for (size_t i = 0; i < n; i++)
         if (trace_knows(s->trace, scope_operand(args[i]))) return true;
     return false;
 }
 
-static ctsc_value *scope_run_traced(ctsc_scope *s, diag *d, const char *op, function *f, size_t n, ctsc_value *const *args, value *values) {
+static ctsc_value *scope_run_traced(ctsc_scope *s, diag *d, const char *op, function *f, size_t n,
+                                    ctsc_value *const *args, value *values) {
     ir_value **in = mem_alloc((n + 1) * sizeof *in);
     trace_operand *operands = mem_alloc((n + 1) * sizeof *operands);
     ctsc_value *h = NULL;
@@ -225,9 +230,11 @@ static ctsc_value *scope_run_traced(ctsc_scope *s, diag *d, const char *op, func
     return h;
 }
 
-/* A call of n values; they and their count have been looked at. Where the scope traces, the result is a handle of the scope's (*h), else *out. */
-static ctsc_status scope_call(ctsc_scope *s, diag *d, const char *op, size_t n, const char *const *names, ctsc_value *const *args,
-                              value *out, ctsc_value **h) {
+/* A call of n values; they and their count have been looked at. Where the scope traces, the result
+ * is a handle of the scope's (*h), else *out. */
+static ctsc_status scope_call(ctsc_scope *s, diag *d, const char *op, size_t n,
+                              const char *const *names, ctsc_value *const *args, value *out,
+                              ctsc_value **h) {
     call_arg few[CALL_FEW], *formal = n <= CALL_FEW ? few : mem_alloc(n * sizeof *formal);
     value fewer[CALL_FEW], *values = n <= CALL_FEW ? fewer : mem_alloc(n * sizeof *values);
     if (!formal || !values) {
@@ -243,7 +250,8 @@ static ctsc_status scope_call(ctsc_scope *s, diag *d, const char *op, size_t n, 
     return d->status;
 }
 
-ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args) {
+ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names,
+                            ctsc_value *const *args) {
     if (scope_failed(s)) return NULL;
     diag *d = &s->error.d;
     if (api_given(d, op, "the operator's name") != CTSC_OK) return NULL;
@@ -251,19 +259,21 @@ ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const c
         if (!scope_given(s, op, args ? args[i] : NULL)) return NULL;
     ctsc_value *h = NULL;
     value out = value_none();
-    if (scope_call(s, d, op, nargs, names, args, &out, &h) == CTSC_OK && !s->trace) h = scope_own_take(s, out);
+    if (scope_call(s, d, op, nargs, names, args, &out, &h) == CTSC_OK && !s->trace)
+        h = scope_own_take(s, out);
     if (d->status != CTSC_OK) diag_blame_caller(d);
     return h;
 }
 
-ctsc_status ctsc_scope_invoke(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args,
-                              ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_scope_invoke(ctsc_scope *s, const char *op, size_t nargs, const char *const *names,
+                              ctsc_value *const *args, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     value result = value_none();
     ctsc_status st = api_given(d, s, "the scope");
     if (st == CTSC_OK) st = api_given(d, op, "the operator's name");
     if (st == CTSC_OK && s->trace) st = diag_fail(d, CTSC_USAGE, "%s: the scope is tracing", op);
-    if (st == CTSC_OK && !api_all_given(nargs, args)) st = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", op);
+    if (st == CTSC_OK && !api_all_given(nargs, args))
+        st = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", op);
     if (st == CTSC_OK) st = scope_call(s, d, op, nargs, names, args, &result, NULL);
     if (st != CTSC_OK) return api_leave(e, &own, st);
     ctsc_value *h = api_wrap_take(result);
@@ -286,8 +296,8 @@ ctsc_value *ctsc_op(ctsc_scope *s, const char *op, int n, ...) {
     return ctsc_scope_call(s, op, (size_t)n, NULL, args);
 }
 
-ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *names, ctsc_value *const *args, ctsc_value **out,
-                           ctsc_error *e) {
+ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *names,
+                           ctsc_value *const *args, ctsc_value **out, ctsc_error *e) {
     ctsc_scope s;
     diag own, *d = api_enter(e, &own);
     scope_init(&s);
@@ -302,11 +312,12 @@ ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *name
     return api_leave(e, &own, st);
 }
 
-ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *args, ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *args, ctsc_value **out,
+                      ctsc_error *e) {
     return ctsc_call_with(op, nargs, NULL, args, out, e);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 ctsc_value *ctsc_take(ctsc_scope *s, ctsc_value *v) {
     if (!scope_given(s, "ctsc_take", v) || !vec_push(&s->owned, v)) {
@@ -320,32 +331,28 @@ ctsc_value *ctsc_take(ctsc_scope *s, ctsc_value *v) {
 static ctsc_value *scope_made(ctsc_scope *s, value v) {
     return scope_failed(s) ? NULL : scope_own_take(s, v);
 }
-ctsc_value *ctsc_none(ctsc_scope *s) {
-    return scope_made(s, value_none());
-}
-ctsc_value *ctsc_bool(ctsc_scope *s, bool b) {
-    return scope_made(s, value_bool(b));
-}
-ctsc_value *ctsc_int(ctsc_scope *s, int64_t i) {
-    return scope_made(s, value_int(i));
-}
-ctsc_value *ctsc_float(ctsc_scope *s, double f) {
-    return scope_made(s, value_float(f));
-}
+ctsc_value *ctsc_none(ctsc_scope *s) { return scope_made(s, value_none()); }
+ctsc_value *ctsc_bool(ctsc_scope *s, bool b) { return scope_made(s, value_bool(b)); }
+ctsc_value *ctsc_int(ctsc_scope *s, int64_t i) { return scope_made(s, value_int(i)); }
+ctsc_value *ctsc_float(ctsc_scope *s, double f) { return scope_made(s, value_float(f)); }
 ctsc_value *ctsc_string(ctsc_scope *s, const char *text) {
-    if (scope_failed(s) || api_given(&s->error.d, text, "ctsc_string: the text") != CTSC_OK) return NULL;
+    if (scope_failed(s) || api_given(&s->error.d, text, "ctsc_string: the text") != CTSC_OK)
+        return NULL;
     return ctsc_take(s, ctsc_string_new(text, strlen(text)));
 }
 
 ctsc_value *ctsc_ints(ctsc_scope *s, size_t n, const int64_t *ints) {
-    if (scope_failed(s) || (n && api_given(&s->error.d, ints, "ctsc_ints: the list") != CTSC_OK)) return NULL;
+    if (scope_failed(s) || (n && api_given(&s->error.d, ints, "ctsc_ints: the list") != CTSC_OK))
+        return NULL;
     list *l = list_new(LIST_INT, TYPE_INT, n);
     if (!l) return diag_no_memory(&s->error.d), NULL;
-    for (size_t i = 0; i < n; i++) (void)list_append_take(l, value_int(ints[i])); /* there is room */
+    /* there is room */
+    for (size_t i = 0; i < n; i++) (void)list_append_take(l, value_int(ints[i]));
     return scope_own_take(s, value_list_take(l));
 }
 
-static ctsc_value *scope_container(ctsc_scope *s, ctsc_value *h, size_t n, ctsc_value *const *items) {
+static ctsc_value *scope_container(ctsc_scope *s, ctsc_value *h, size_t n,
+                                   ctsc_value *const *items) {
     if (!h || !s->trace) return h;
     diag *d = &s->error.d;
     trace_operand *operands = mem_alloc((n + 1) * sizeof *operands);
@@ -364,20 +371,26 @@ static ctsc_value *scope_container(ctsc_scope *s, ctsc_value *h, size_t n, ctsc_
 ctsc_value *ctsc_list(ctsc_scope *s, size_t n, ctsc_value *const *items) {
     for (size_t i = 0; i < n; i++)
         if (!scope_given(s, "ctsc_list", items ? items[i] : NULL)) return NULL;
-    return scope_failed(s) ? NULL : scope_container(s, ctsc_take(s, ctsc_list_new(n, items)), n, items);
+    return scope_failed(s) ? NULL
+                           : scope_container(s, ctsc_take(s, ctsc_list_new(n, items)), n, items);
 }
 
 ctsc_value *ctsc_tuple(ctsc_scope *s, size_t n, ctsc_value *const *items) {
     for (size_t i = 0; i < n; i++)
         if (!scope_given(s, "ctsc_tuple", items ? items[i] : NULL)) return NULL;
-    return scope_failed(s) ? NULL : scope_container(s, ctsc_take(s, ctsc_tuple_new(n, items)), n, items);
+    return scope_failed(s) ? NULL
+                           : scope_container(s, ctsc_take(s, ctsc_tuple_new(n, items)), n, items);
 }
 
 ctsc_value *ctsc_item(ctsc_scope *s, ctsc_value *v, size_t i) {
     if (!scope_given(s, "ctsc_item", v)) return NULL;
     diag *d = &s->error.d;
-    if (v->v.tag != V_LIST && v->v.tag != V_TUPLE) return diag_fail(d, CTSC_USAGE, "ctsc_item: the value is no list and no tuple"), NULL;
-    if (i >= ctsc_value_len(v)) return diag_fail(d, CTSC_USAGE, "ctsc_item: there is no item %zu among %zu", i, ctsc_value_len(v)), NULL;
+    if (v->v.tag != V_LIST && v->v.tag != V_TUPLE)
+        return diag_fail(d, CTSC_USAGE, "ctsc_item: the value is no list and no tuple"), NULL;
+    if (i >= ctsc_value_len(v))
+        return diag_fail(d, CTSC_USAGE, "ctsc_item: there is no item %zu among %zu", i,
+                         ctsc_value_len(v)),
+               NULL;
     ctsc_value *h = ctsc_take(s, ctsc_value_item(v, i));
     if (!h || !s->trace || !trace_knows(s->trace, scope_operand(v))) return h;
     scope_mark(s, h);

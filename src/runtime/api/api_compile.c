@@ -2,18 +2,18 @@
 /*
  * api_compile.c - the part of ctsc.h that compiles Python source into a module.
  *
- * The front end does the work (frontend/program/source.h); this file lends it what lies above: files, operators with a random
- * generator, and weights from elsewhere.
+ * The front end does the work (frontend/program/source.h); this file lends it what lies above:
+ * files, operators with a random generator, and weights from elsewhere.
  *
- * Ownership: sources belong to the unit, which belongs to the module. The runtime that module-level code runs in
- * lives for the call only.
+ * Ownership: sources belong to the unit, which belongs to the module. The runtime that module-level
+ * code runs in lives for the call only.
  * Tests: tests/cli, tests/lang
  */
 #include "frontend/program/source.h"
 #include "passes/passes.h"
 #include "runtime/api/api.h"
-#include "runtime/program/compile_archives.h"
 #include "runtime/context/runtime.h"
+#include "runtime/program/compile_archives.h"
 #include "runtime/program/trace_check.h"
 
 #include <errno.h>
@@ -24,16 +24,18 @@
 enum { COMPILE_MAX_SOURCE = 64 << 20 };
 
 typedef struct compile_host {
-    const char *folder; /* of the program's file, "" or with a slash at its end; NULL: no files beside it */
-    const char *path;   /* further folders, separated by ':'; NULL: none */
-    char *root;         /* of the package that the file lies in, with a slash at its end; NULL: it is in none */
-    char *package;      /* ... and its dotted name */
+    /* of the program's file, "" or with a slash at its end; NULL: no files beside it */
+    const char *folder;
+    const char *path; /* further folders, separated by ':'; NULL: none */
+    /* of the package that the file lies in, with a slash at its end; NULL: it is in none */
+    char *root;
+    char *package; /* ... and its dotted name */
     runtime *rt;
     uint64_t max_steps; /* of one call of an archive's method */
     compile_archives archives;
 } compile_host;
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* *out = NULL without an error if there is no such file. */
 static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
@@ -47,7 +49,9 @@ static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
     size_t len = 0;
     if (fstat(fileno(f), &st) != 0 || S_ISDIR(st.st_mode))
         s = diag_fail(d, CTSC_BAD_FILE, "cannot read %s: it is a folder", path);
-    size_t cap = s == CTSC_OK && st.st_size > 0 && st.st_size < COMPILE_MAX_SOURCE ? (size_t)st.st_size + 1 : 4096;
+    size_t cap = s == CTSC_OK && st.st_size > 0 && st.st_size < COMPILE_MAX_SOURCE
+                     ? (size_t)st.st_size + 1
+                     : 4096;
     while (s == CTSC_OK) { /* the size is only a hint: pipes have none */
         char *more = mem_resize(text, cap);
         if (!more) {
@@ -60,7 +64,8 @@ static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
         if (len < cap) break;
         cap *= 2;
     }
-    if (s == CTSC_OK && ferror(f)) s = diag_fail(d, CTSC_BAD_FILE, "cannot read %s: %s", path, strerror(errno));
+    if (s == CTSC_OK && ferror(f))
+        s = diag_fail(d, CTSC_BAD_FILE, "cannot read %s: %s", path, strerror(errno));
     fclose(f);
     if (s == CTSC_OK && !(*out = source_new(path, text, len))) s = diag_no_memory(d);
     mem_free(text);
@@ -68,8 +73,10 @@ static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
 }
 
 /* What stands at folder/a/b: b.py, b/__init__.py, or a mere folder b. */
-static ctsc_status compile_look_in(diag *d, const char *folder, size_t len, const char *dotted, source **out, bool *is_folder) {
-    static const char *const endings[] = {"/__init__.py", ".py"}; /* packages come first, as in Python */
+static ctsc_status compile_look_in(diag *d, const char *folder, size_t len, const char *dotted,
+                                   source **out, bool *is_folder) {
+    /* packages come first, as in Python */
+    static const char *const endings[] = {"/__init__.py", ".py"};
     strbuf path = STRBUF_INIT;
     sb_printf(&path, "%.*s%s", (int)len, folder, len && folder[len - 1] != '/' ? "/" : "");
     for (const char *p = dotted; *p; p++) sb_putc(&path, *p == '.' ? '/' : *p);
@@ -87,21 +94,25 @@ static ctsc_status compile_look_in(diag *d, const char *folder, size_t len, cons
 }
 
 /* Beside the program, then in the folders of the path, then in the package that it lies in. */
-static ctsc_status compile_read_module(void *ctx, diag *d, const char *dotted, bool beside, source **out, bool *is_folder) {
+static ctsc_status compile_read_module(void *ctx, diag *d, const char *dotted, bool beside,
+                                       source **out, bool *is_folder) {
     const compile_host *h = ctx;
     *out = NULL;
     *is_folder = false;
     ctsc_status s = compile_look_in(d, h->folder, strlen(h->folder), dotted, out, is_folder);
-    for (const char *p = beside ? NULL : h->path; p && s == CTSC_OK && !*out; p = *p ? p + 1 : NULL) {
+    for (const char *p = beside ? NULL : h->path; p && s == CTSC_OK && !*out;
+         p = *p ? p + 1 : NULL) {
         size_t n = strcspn(p, ":");
         if (n) s = compile_look_in(d, p, n, dotted, out, is_folder);
         p += n;
     }
-    if (!beside && h->root && s == CTSC_OK && !*out) s = compile_look_in(d, h->root, strlen(h->root), dotted, out, is_folder);
+    if (!beside && h->root && s == CTSC_OK && !*out)
+        s = compile_look_in(d, h->root, strlen(h->root), dotted, out, is_folder);
     return s;
 }
 
-/* "/x/timm/models/" with an __init__.py in both folders, and none in /x: root "/x/", package "timm.models". */
+/* "/x/timm/models/" with an __init__.py in both folders, and none in /x: root "/x/",
+ * package "timm.models". */
 static ctsc_status compile_find_package(diag *d, compile_host *h) {
     char *at = realpath(*h->folder ? h->folder : ".", NULL); /* of libc: freed with free() */
     strbuf package = STRBUF_INIT, file = STRBUF_INIT;
@@ -112,7 +123,8 @@ static ctsc_status compile_find_package(diag *d, compile_host *h) {
         sb_printf(&file, "%s/__init__.py", at);
         if (file.failed || stat(sb_str(&file), &st) != 0) break;
         strbuf longer = STRBUF_INIT;
-        sb_printf(&longer, "%s%s%s", slash + 1, package.len ? "." : "", package.len ? sb_str(&package) : "");
+        sb_printf(&longer, "%s%s%s", slash + 1, package.len ? "." : "",
+                  package.len ? sb_str(&package) : "");
         sb_free(&package);
         package = longer;
     }
@@ -130,7 +142,7 @@ static ctsc_status compile_find_package(diag *d, compile_host *h) {
     return s;
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 static bool compile_put_weight(dict *out, const char *name, value v) {
     str *key = str_new(name, strlen(name));
@@ -141,7 +153,8 @@ typedef struct compile_collect { dict *out; bool failed; } compile_collect;
 
 static void compile_collect_weight(void *ctx, const ctsc_attribute_info *a) {
     compile_collect *c = ctx;
-    if ((!a->is_parameter && !a->is_buffer) || a->value->v.tag != V_TENSOR) return; /* None: no such parameter */
+    /* None: no such parameter */
+    if ((!a->is_parameter && !a->is_buffer) || a->value->v.tag != V_TENSOR) return;
     if (!c->failed) c->failed = !compile_put_weight(c->out, a->name, a->value->v);
 }
 
@@ -163,7 +176,8 @@ static ctsc_status compile_archive_weights(diag *d, const char *path, value *out
     return CTSC_OK;
 }
 
-/* Whatever holds tensors: a file of torch.save or of safetensors, or an archive of torch.jit.save. */
+/* Whatever holds tensors: a file of torch.save or of safetensors, or an archive
+ * of torch.jit.save. */
 static ctsc_status compile_load_values(diag *d, const char *path, bool archives, value *out) {
     reader r;
     archive *a = NULL;
@@ -175,7 +189,8 @@ static ctsc_status compile_load_values(diag *d, const char *path, bool archives,
     bool safetensors = r.size(r.ctx, &zip, &size) == CTSC_OK && size > sizeof head &&
                        r.read(r.ctx, &zip, 0, head, sizeof head) == CTSC_OK && head[8] == '{';
     if (safetensors) return load_safetensors(d, r, out);
-    bool is_archive = archives && archive_open(&zip, r, &a) == CTSC_OK && archive_has(a, "constants.pkl");
+    bool is_archive = archives && archive_open(&zip, r, &a) == CTSC_OK &&
+                      archive_has(a, "constants.pkl");
     archive_unref(a);
     diag_clear(&zip);
     if (is_archive) return compile_archive_weights(d, path, out);
@@ -187,14 +202,19 @@ static ctsc_status compile_weights(diag *d, const char *path, value *out) {
     value v = value_none();
     TRY(compile_load_values(d, path, true, &v));
     if (v.tag == V_DICT) return *out = v, CTSC_OK;
-    ctsc_status s = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
-            ? diag_fail(d, CTSC_BAD_FILE, "%s holds an object of the class %s and no state_dict: save model.state_dict()", path, (const char *)v.u.capsule->ptr)
-            : diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
+    ctsc_status s =
+        v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
+            ? diag_fail(
+                  d, CTSC_BAD_FILE,
+                  "%s holds an object of the class %s and no state_dict: save model.state_dict()",
+                  path, (const char *)v.u.capsule->ptr)
+            : diag_fail(d, CTSC_BAD_FILE,
+                        "%s does not hold a state_dict (a dict of names and tensors)", path);
     value_unref(v);
     return s;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static void compile_seed(void *ctx, uint64_t seed) {
     generator_seed(&((compile_host *)ctx)->rt->rng, seed);
@@ -218,20 +238,29 @@ static ctsc_status compile_load_file(void *ctx, diag *d, const char *path, value
     struct stat st;
     (void)ctx;
     if (stat(path, &st) == 0) return compile_load_values(d, path, false, out);
-    diag_fail(d, CTSC_FAILED, "FileNotFoundError: [Errno %d] %s: '%s'", errno, strerror(errno), path);
+    diag_fail(d, CTSC_FAILED, "FileNotFoundError: [Errno %d] %s: '%s'", errno, strerror(errno),
+              path);
     d->exception = mem_strdup("builtins.FileNotFoundError");
     return d->status;
 }
 
-static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result) {
+static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t nargs,
+                                       const value *args, value *result) {
     const compile_host *h = ctx;
     h->rt->steps_left = h->max_steps;
     return module_call(f, h->rt, nargs, args, d, result);
 }
 
 static ctsc_status compile_check_trace(void *ctx, diag *d, const py_trace_check *c) {
-    trace_check check = {.recorded = c->recorded, .again = c->again, .forward = c->forward, .n = c->n, .args = c->args, .result = &c->result,
-                         .seed = &c->seed, .rtol = 1e-5, .atol = 1e-6};
+    trace_check check = {.recorded = c->recorded,
+                         .again = c->again,
+                         .forward = c->forward,
+                         .n = c->n,
+                         .args = c->args,
+                         .result = &c->result,
+                         .seed = &c->seed,
+                         .rtol = 1e-5,
+                         .atol = 1e-6};
     (void)ctx;
     return trace_check_run(&check, d);
 }
@@ -242,10 +271,16 @@ static void compile_print_stdout(void *ctx, const char *text, size_t len) {
 }
 
 static ctsc_status compile_module(diag *d, compile_host *h, const char *name, source *src,
-                                  const ctsc_compile_options *o, const value *state, const source_trace_options *trace, module **out) {
+                                  const ctsc_compile_options *o, const value *state,
+                                  const source_trace_options *trace, module **out) {
     op_ctx ops = {.diag = d, .rt = h->rt};
-    py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .rng = o->rng, .skip_init = state != NULL || o->skip_init,
-                    .max_steps = o->max_steps, .max_bytes = o->max_bytes};
+    py_host host = {.ctx = h,
+                    .ops = &ops,
+                    .seed = compile_seed,
+                    .rng = o->rng,
+                    .skip_init = state != NULL || o->skip_init,
+                    .max_steps = o->max_steps,
+                    .max_bytes = o->max_bytes};
     host.print = compile_print;
     host.call_method = compile_call_method;
     host.check_trace = compile_check_trace;
@@ -256,7 +291,12 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
         host.load_file = compile_load_file;
         host.freeze = compile_freeze;
     }
-    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .state_file = o->weights, .eval = !o->training, .trace = trace};
+    source_options so = {.entry = o->entry,
+                         .seed = o->seed,
+                         .state = state,
+                         .state_file = o->weights,
+                         .eval = !o->training,
+                         .trace = trace};
     source_result r = {.root = value_none()};
     module *m = mem_zalloc(sizeof *m);
     if (!m || !(m->unit = unit_new())) {
@@ -276,12 +316,14 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
 }
 
 /* Fills o->inputs with borrowed values; the array is the caller's. */
-static ctsc_status compile_trace_inputs(diag *d, const ctsc_compile_options *given, source_trace_options *o) {
+static ctsc_status compile_trace_inputs(diag *d, const ctsc_compile_options *given,
+                                        source_trace_options *o) {
     value *inputs = mem_alloc((given->trace_count + 1) * sizeof *inputs);
     if (!inputs) return diag_no_memory(d);
     o->inputs = inputs;
     for (size_t i = 0; i < given->trace_count; i++) {
-        if (!given->trace_inputs[i]) return diag_fail(d, CTSC_USAGE, "input %zu of the trace is NULL", i);
+        if (!given->trace_inputs[i])
+            return diag_fail(d, CTSC_USAGE, "input %zu of the trace is NULL", i);
         inputs[i] = given->trace_inputs[i]->v;
     }
     return CTSC_OK;
@@ -297,17 +339,23 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
     ctsc_module *h = mem_zalloc(sizeof *h);
     runtime *rt = mem_alloc(sizeof *rt);
     ctsc_status s = h && rt ? CTSC_OK : diag_no_memory(d);
-    source_trace_options trace = {.n = o.trace_count, .names = o.trace_names, .skip_check = o.skip_trace_check};
+    source_trace_options trace = {
+        .n = o.trace_count, .names = o.trace_names, .skip_check = o.skip_trace_check};
     if (s == CTSC_OK && o.weights) s = compile_weights(d, o.weights, &state);
     if (s == CTSC_OK && o.trace) s = compile_trace_inputs(d, &o, &trace);
     if (s == CTSC_OK) {
-        compile_host host = {.folder = folder, .path = o.path, .rt = rt, .max_steps = o.max_steps ? o.max_steps : PY_MAX_STEPS};
+        compile_host host = {.folder = folder,
+                             .path = o.path,
+                             .rt = rt,
+                             .max_steps = o.max_steps ? o.max_steps : PY_MAX_STEPS};
         runtime_init(rt);
         rt->print = o.print ? o.print : compile_print_stdout;
         rt->warn = o.warn;
         rt->sink_ctx = o.ctx;
         if (folder) s = compile_find_package(d, &host);
-        if (s == CTSC_OK) s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, o.trace ? &trace : NULL, &m);
+        if (s == CTSC_OK)
+            s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL,
+                               o.trace ? &trace : NULL, &m);
         compile_archives_free(&host.archives);
         mem_free(host.package);
         mem_free(host.root);
@@ -333,14 +381,15 @@ static char *compile_stem(const char *path) {
     if (n > 3 && !strcmp(base + n - 3, ".py")) n -= 3;
     char *out = mem_strndup(base, n);
     for (char *p = out; p && *p; p++) {
-        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' || (*p & 0x80) ||
-                    (*p >= '0' && *p <= '9' && p > out);
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' ||
+                    (*p & 0x80) || (*p >= '0' && *p <= '9' && p > out);
         if (!word) *p = '_';
     }
     return out;
 }
 
-ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e) {
+ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out,
+                                ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     source *src = NULL;
     if (api_given(d, path, "the path") != CTSC_OK) return api_leave(e, &own, CTSC_USAGE);
@@ -348,20 +397,25 @@ ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o,
     const char *slash = strrchr(path, '/');
     char *folder = mem_strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
     ctsc_status s = stem && folder ? compile_read_file(d, path, &src) : diag_no_memory(d);
-    if (s == CTSC_OK && !src) s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(ENOENT));
+    if (s == CTSC_OK && !src)
+        s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(ENOENT));
     if (s == CTSC_OK) s = compile_source(d, folder, *stem ? stem : "program", src, o, out);
     mem_free(stem);
     mem_free(folder);
     return api_leave(e, &own, s);
 }
 
-ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
-                                     ctsc_module **out, ctsc_error *e) {
+ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len,
+                                     const ctsc_compile_options *o, ctsc_module **out,
+                                     ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    if (api_given(d, name, "the name") != CTSC_OK || (len && api_given(d, text, "the source") != CTSC_OK)) return api_leave(e, &own, CTSC_USAGE);
+    if (api_given(d, name, "the name") != CTSC_OK ||
+        (len && api_given(d, text, "the source") != CTSC_OK))
+        return api_leave(e, &own, CTSC_USAGE);
     char *stem = compile_stem(name);
     source *src = stem ? source_new(name, text, len) : NULL;
-    ctsc_status s = src ? compile_source(d, NULL, *stem ? stem : "program", src, o, out) : diag_no_memory(d);
+    ctsc_status s = src ? compile_source(d, NULL, *stem ? stem : "program", src, o, out)
+                        : diag_no_memory(d);
     mem_free(stem);
     return api_leave(e, &own, s);
 }

@@ -38,8 +38,8 @@ static ctsc_status api_optimise(pass_ctx *cx, graph *g, const ctsc_opt_options *
     return s;
 }
 
-ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len, const ctsc_opt_options *o, char **out,
-                          ctsc_error *e) {
+ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len, const ctsc_opt_options *o,
+                          char **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     graph *g = NULL;
     pass_ctx cx = {.diag = d};
@@ -50,12 +50,14 @@ ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len, const 
     return api_leave(e, &own, s);
 }
 
-ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, const ctsc_opt_options *o, char **out, ctsc_error *e) {
+ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, const ctsc_opt_options *o,
+                            char **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     pass_ctx cx = {.diag = d, .self = m->m->root.u.object};
     graph *g = NULL;
     function *f = module_method(m->m, method);
-    ctsc_status s = f ? function_ensure_compiled(f, d) : diag_fail(d, CTSC_USAGE, "the module has no method '%s'", method);
+    ctsc_status s = f ? function_ensure_compiled(f, d)
+                      : diag_fail(d, CTSC_USAGE, "the module has no method '%s'", method);
     if (s == CTSC_OK && !(g = graph_clone(f->graph))) s = diag_no_memory(d);
     if (s == CTSC_OK) s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = api_optimise(&cx, g, o, out);
@@ -63,7 +65,8 @@ ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, const ctsc
     return api_leave(e, &own, s);
 }
 
-static ctsc_status api_replace_graph(const ctsc_module *m, function *f, const char *passes, diag *d) {
+static ctsc_status api_replace_graph(const ctsc_module *m, function *f, const char *passes,
+                                     diag *d) {
     pass_options po = {.verify_each = true};
     pass_ctx cx = {.diag = d, .self = m->m->root.u.object, .options = &po};
     for (int i = 0; i < FUNCTION_CODES; i++)
@@ -83,10 +86,13 @@ static ctsc_status api_replace_graph(const ctsc_module *m, function *f, const ch
     return s;
 }
 
-ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method, const char *passes, ctsc_error *e) {
+ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method, const char *passes,
+                                     ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     function *f = module_method(m->m, method);
-    if (!f) return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "the module has no method '%s'", method));
+    if (!f)
+        return api_leave(e, &own,
+                         diag_fail(d, CTSC_USAGE, "the module has no method '%s'", method));
     pthread_mutex_lock(&f->unit->lock);
     ctsc_status s = api_replace_graph(m, f, passes, d);
     pthread_mutex_unlock(&f->unit->lock);
@@ -107,10 +113,10 @@ void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), v
     for (const pass *p = pass_table; p->name; p++) visit(ctx, p->name, p->text);
 }
 
-/* ---- kernels and work --------------------------------------------------------------------------------- */
+/* ---- kernels and work ------------------------------------------------------------------------ */
 
-ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
-                                   ctsc_error *e) {
+ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs,
+                                   ctsc_value *const *args, ctsc_work *out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_work work = {.size = sizeof work};
     function *f = NULL;
@@ -145,6 +151,7 @@ ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {
 void ctsc_get_kernel_stats(ctsc_kernel_stats *out) {
     codegen *c = codegen_shared();
     codegen_stats st = c ? codegen_get_stats(c) : (codegen_stats){0};
-    ctsc_kernel_stats k = {out->size, st.compiled, st.from_disk, st.from_memory, st.compile_ms * 1e3, st.working};
+    ctsc_kernel_stats k = {out->size,      st.compiled,         st.from_disk,
+                           st.from_memory, st.compile_ms * 1e3, st.working};
     memcpy(out, &k, out->size < sizeof k ? out->size : sizeof k);
 }

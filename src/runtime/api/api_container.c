@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_container.c - the part of ctsc.h about dicts, objects and complex numbers, and about what type a value has.
+ * api_container.c - the part of ctsc.h about dicts, objects and complex numbers, and about what
+ * type a value has.
  *
  * Tests: tests/unit/test_library.c
  */
@@ -25,7 +26,8 @@ double ctsc_value_imaginary(const ctsc_value *v) {
 }
 
 static bool api_is_key(value v) {
-    return v.tag == V_STR || v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL || v.tag == V_COMPLEX || v.tag == V_TENSOR;
+    return v.tag == V_STR || v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL ||
+           v.tag == V_COMPLEX || v.tag == V_TENSOR;
 }
 
 /* The type of all items, Any if they differ. */
@@ -53,7 +55,8 @@ ctsc_value *ctsc_dict_new(size_t n, ctsc_value *const *keys, ctsc_value *const *
 static const value *api_slot(const object *o, const char *name) {
     const class_info *c = o->cls->cls;
     for (size_t i = 0; i < c->attributes.len && i < o->nslots; i++)
-        if (!strcmp(c->attributes.data[i].name, name) && o->slots[i].tag != V_UNINIT) return &o->slots[i];
+        if (!strcmp(c->attributes.data[i].name, name) && o->slots[i].tag != V_UNINIT)
+            return &o->slots[i];
     return NULL;
 }
 

@@ -31,7 +31,8 @@ int ctsc_tensor_device(const ctsc_value *t) {
     return t && t->v.tag == V_TENSOR ? tensor_device(t->v.u.tensor) - 1 : -1;
 }
 
-ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out,
+                          ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     int index = DEVICE_HOST;
     value moved = value_none();
@@ -69,6 +70,4 @@ bool ctsc_operator_runs_on(const char *key, const char *device) {
     return index == DEVICE_HOST ? o->fn != NULL : op_device_support(o) != DEVICE_SUPPORT_NONE;
 }
 
-void ctsc_set_device_fallback(bool allow) {
-    device_allow_fallback(allow);
-}
+void ctsc_set_device_fallback(bool allow) { device_allow_fallback(allow); }

@@ -2,9 +2,10 @@
 /*
  * api_dlpack.c - the part of ctsc.h about tensors shared with other libraries, by DLPack.
  *
- * The structures below are DLPack's ABI, version 1.x (and 0.x for those without a version): https://dmlc.github.io/dlpack/latest/.
- * An exported tensor holds a reference to the tensor; its sizes and strides are copied, since in-place operators may change
- * those. An imported one is a storage whose release calls the deleter.
+ * The structures below are DLPack's ABI, version 1.x (and 0.x for those without a version):
+ * https://dmlc.github.io/dlpack/latest/. An exported tensor holds a reference to the tensor; its
+ * sizes and strides are copied, since in-place operators may change those. An imported one is a
+ * storage whose release calls the deleter.
  * Tests: tests/unit/test_dlpack.c
  */
 #include "runtime/api/api.h"
@@ -40,13 +41,16 @@ struct DLManagedTensorVersioned {
 };
 
 static const struct { uint8_t code, bits; int8_t dtype; } dl_types[] = {
-    {DL_UINT, 8, DT_UINT8},      {DL_INT, 8, DT_INT8},         {DL_INT, 16, DT_INT16},        {DL_INT, 32, DT_INT32},
-    {DL_INT, 64, DT_INT64},      {DL_FLOAT, 16, DT_FLOAT16},   {DL_FLOAT, 32, DT_FLOAT32},    {DL_FLOAT, 64, DT_FLOAT64},
-    {DL_BFLOAT, 16, DT_BFLOAT16}, {DL_COMPLEX, 64, DT_COMPLEX64}, {DL_COMPLEX, 128, DT_COMPLEX128}, {DL_BOOL, 8, DT_BOOL},
+    {DL_UINT, 8, DT_UINT8},           {DL_INT, 8, DT_INT8},
+    {DL_INT, 16, DT_INT16},           {DL_INT, 32, DT_INT32},
+    {DL_INT, 64, DT_INT64},           {DL_FLOAT, 16, DT_FLOAT16},
+    {DL_FLOAT, 32, DT_FLOAT32},       {DL_FLOAT, 64, DT_FLOAT64},
+    {DL_BFLOAT, 16, DT_BFLOAT16},     {DL_COMPLEX, 64, DT_COMPLEX64},
+    {DL_COMPLEX, 128, DT_COMPLEX128}, {DL_BOOL, 8, DT_BOOL},
 };
 enum { DL_NTYPES = sizeof dl_types / sizeof *dl_types };
 
-/* ---- out --------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 /* What is behind a managed tensor of ours; one block. */
 typedef struct dl_export {
@@ -63,9 +67,7 @@ static void dl_export_free(dl_export *x) {
     mem_free(x);
 }
 
-static void dl_delete(struct DLManagedTensor *self) {
-    dl_export_free(self->manager);
-}
+static void dl_delete(struct DLManagedTensor *self) { dl_export_free(self->manager); }
 
 static void dl_delete_versioned(struct DLManagedTensorVersioned *self) {
     dl_export_free(self->manager);
@@ -75,7 +77,9 @@ static ctsc_status dl_export_new(diag *d, const ctsc_value *v, dl_export **out) 
     if (!v || v->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "the value is no tensor");
     api_reads(v, "ctsc_tensor_to_dlpack");
     tensor *t = v->v.u.tensor;
-    if (tensor_device(t) != DEVICE_HOST) return diag_fail(d, CTSC_UNSUPPORTED, "tensors of devices other than the CPU are not supported");
+    if (tensor_device(t) != DEVICE_HOST)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "tensors of devices other than the CPU are not supported");
     dl_export *x = mem_zalloc(sizeof *x + 2 * (size_t)t->ndim * sizeof *x->dims);
     if (!x) return diag_no_memory(d);
     x->t = tensor_ref(t);
@@ -89,17 +93,21 @@ static ctsc_status dl_export_new(diag *d, const ctsc_value *v, dl_export **out) 
 
 static ctsc_status dl_describe(diag *d, dl_export *x, dl_tensor *into) {
     const tensor *t = x->t;
-    *into = (dl_tensor){.device = {DL_CPU, 0}, .ndim = t->ndim, .shape = x->dims, .strides = x->dims + t->ndim};
+    *into = (dl_tensor){
+        .device = {DL_CPU, 0}, .ndim = t->ndim, .shape = x->dims, .strides = x->dims + t->ndim};
     if (t->numel) into->data = tensor_data(t); /* NULL for no elements, as DLPack wants it */
     for (int i = 0; i < DL_NTYPES; i++) {
         if (dl_types[i].dtype != t->dtype) continue;
-        into->dtype.code = dl_types[i].code, into->dtype.bits = dl_types[i].bits, into->dtype.lanes = 1;
+        into->dtype.code = dl_types[i].code, into->dtype.bits = dl_types[i].bits,
+        into->dtype.lanes = 1;
         return CTSC_OK;
     }
-    return diag_fail(d, CTSC_UNSUPPORTED, "DLPack has no type for %s", dtype_table[t->dtype].torch_name);
+    return diag_fail(d, CTSC_UNSUPPORTED, "DLPack has no type for %s",
+                     dtype_table[t->dtype].torch_name);
 }
 
-ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t, struct DLManagedTensorVersioned **out, ctsc_error *e) {
+ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t, struct DLManagedTensorVersioned **out,
+                                  ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     dl_export *x = NULL;
     ctsc_status s = dl_export_new(d, t, &x);
@@ -117,13 +125,15 @@ ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t, struct DLManagedTensorVer
     return api_leave(e, &own, s);
 }
 
-ctsc_status ctsc_tensor_to_dlpack_unversioned(const ctsc_value *t, struct DLManagedTensor **out, ctsc_error *e) {
+ctsc_status ctsc_tensor_to_dlpack_unversioned(const ctsc_value *t, struct DLManagedTensor **out,
+                                              ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     dl_export *x = NULL;
     ctsc_status s = dl_export_new(d, t, &x);
     if (s == CTSC_OK) s = dl_describe(d, x, &x->managed.plain.tensor);
     if (s == CTSC_OK && x->t->storage->read_only)
-        s = diag_fail(d, CTSC_UNSUPPORTED, "the tensor's memory is a file's and read-only, which DLPack 0.x cannot say");
+        s = diag_fail(d, CTSC_UNSUPPORTED,
+                      "the tensor's memory is a file's and read-only, which DLPack 0.x cannot say");
     if (s == CTSC_OK) {
         x->managed.plain.manager = x;
         x->managed.plain.deleter = dl_delete;
@@ -134,7 +144,7 @@ ctsc_status ctsc_tensor_to_dlpack_unversioned(const ctsc_value *t, struct DLMana
     return api_leave(e, &own, s);
 }
 
-/* ---- in ---------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static void dl_release(void *ctx, void *data) {
     struct DLManagedTensor *m = ctx;
@@ -150,22 +160,28 @@ static void dl_release_versioned(void *ctx, void *data) {
 
 static int dl_find_type(const dl_tensor *t) {
     for (int i = 0; i < DL_NTYPES && t->dtype.lanes == 1; i++)
-        if (dl_types[i].code == t->dtype.code && dl_types[i].bits == t->dtype.bits) return dl_types[i].dtype;
+        if (dl_types[i].code == t->dtype.code && dl_types[i].bits == t->dtype.bits)
+            return dl_types[i].dtype;
     return -1;
 }
 
 /* Strides, and how many bytes the tensor spans from its first element. */
-static ctsc_status dl_extent(diag *d, const dl_tensor *t, dtype dt, int64_t *strides, size_t *bytes) {
+static ctsc_status dl_extent(diag *d, const dl_tensor *t, dtype dt, int64_t *strides,
+                             size_t *bytes) {
     int64_t dense = 1, span = 1;
     bool empty = false, fits = true;
     for (int i = t->ndim; i-- > 0;) {
         int64_t n = t->shape[i], step, reach;
-        if (n < 0) return diag_fail(d, CTSC_USAGE, "size %lld of dimension %d is negative", (long long)n, i);
+        if (n < 0)
+            return diag_fail(d, CTSC_USAGE, "size %lld of dimension %d is negative", (long long)n,
+                             i);
         strides[i] = t->strides ? t->strides[i] : dense;
-        if (strides[i] < 0) return diag_fail(d, CTSC_UNSUPPORTED, "negative strides are not supported");
+        if (strides[i] < 0)
+            return diag_fail(d, CTSC_UNSUPPORTED, "negative strides are not supported");
         fits &= !__builtin_mul_overflow(dense, n ? n : 1, &step);
         dense = step;
-        fits &= !__builtin_mul_overflow(n ? n - 1 : 0, strides[i], &reach) && !__builtin_add_overflow(span, reach, &span);
+        fits &= !__builtin_mul_overflow(n ? n - 1 : 0, strides[i], &reach) &&
+                !__builtin_add_overflow(span, reach, &span);
         empty |= n == 0;
     }
     fits &= !__builtin_mul_overflow((size_t)span, dtype_size(dt), bytes) && *bytes <= PTRDIFF_MAX;
@@ -173,16 +189,21 @@ static ctsc_status dl_extent(diag *d, const dl_tensor *t, dtype dt, int64_t *str
     return fits ? CTSC_OK : diag_fail(d, CTSC_USAGE, "a tensor of these sizes is not possible");
 }
 
-static ctsc_status dl_import(diag *d, const dl_tensor *t, void (*release)(void *, void *), void *manager, bool read_only, ctsc_value **out) {
+static ctsc_status dl_import(diag *d, const dl_tensor *t, void (*release)(void *, void *),
+                             void *manager, bool read_only, ctsc_value **out) {
     int64_t strides[TENSOR_MAX_DIMS];
     size_t bytes = 0;
-    if (t->device.type != DL_CPU) return diag_fail(d, CTSC_UNSUPPORTED, "tensors of devices other than the CPU are not supported");
+    if (t->device.type != DL_CPU)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "tensors of devices other than the CPU are not supported");
     if (t->ndim < 0 || t->ndim > TENSOR_MAX_DIMS)
-        return diag_fail(d, CTSC_USAGE, "a tensor has 0 to %d dimensions, not %d", TENSOR_MAX_DIMS, t->ndim);
+        return diag_fail(d, CTSC_USAGE, "a tensor has 0 to %d dimensions, not %d", TENSOR_MAX_DIMS,
+                         t->ndim);
     int dt = dl_find_type(t);
     if (dt < 0)
-        return diag_fail(d, CTSC_UNSUPPORTED, "elements of DLPack's type %d with %d bits and %d lanes are not supported", t->dtype.code,
-                         t->dtype.bits, t->dtype.lanes);
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "elements of DLPack's type %d with %d bits and %d lanes are not supported",
+                         t->dtype.code, t->dtype.bits, t->dtype.lanes);
     TRY(dl_extent(d, t, (dtype)dt, strides, &bytes));
     char *data = t->data ? (char *)t->data + t->byte_offset : NULL;
     if ((!data && bytes) || (uintptr_t)data % dtype_size((dtype)dt))
@@ -190,7 +211,8 @@ static ctsc_status dl_import(diag *d, const dl_tensor *t, void (*release)(void *
     ctsc_value *h = api_wrap_take(value_none());
     storage *st = h ? storage_borrow(data, bytes, NULL, NULL) : NULL;
     tensor *made = NULL;
-    ctsc_status s = st ? tensor_on_storage(d, st, (dtype)dt, t->ndim, t->shape, strides, 0, &made) : diag_no_memory(d);
+    ctsc_status s = st ? tensor_on_storage(d, st, (dtype)dt, t->ndim, t->shape, strides, 0, &made)
+                       : diag_no_memory(d);
     if (s == CTSC_OK) {
         st->release = release;
         st->release_ctx = manager;
@@ -204,19 +226,22 @@ static ctsc_status dl_import(diag *d, const dl_tensor *t, void (*release)(void *
     return s;
 }
 
-ctsc_status ctsc_tensor_from_dlpack(struct DLManagedTensorVersioned *t, ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_tensor_from_dlpack(struct DLManagedTensorVersioned *t, ctsc_value **out,
+                                    ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s;
     if (t->version.major == DL_MAJOR) {
         s = dl_import(d, &t->tensor, dl_release_versioned, t, (t->flags & DL_READ_ONLY) != 0, out);
     } else {
-        s = diag_fail(d, CTSC_UNSUPPORTED, "DLPack %u.x is not supported, only %d.x", t->version.major, DL_MAJOR);
+        s = diag_fail(d, CTSC_UNSUPPORTED, "DLPack %u.x is not supported, only %d.x",
+                      t->version.major, DL_MAJOR);
         if (t->deleter) t->deleter(t); /* the one thing that may be touched */
     }
     return api_leave(e, &own, s);
 }
 
-ctsc_status ctsc_tensor_from_dlpack_unversioned(struct DLManagedTensor *t, ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_tensor_from_dlpack_unversioned(struct DLManagedTensor *t, ctsc_value **out,
+                                                ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     return api_leave(e, &own, dl_import(d, &t->tensor, dl_release, t, false, out));
 }

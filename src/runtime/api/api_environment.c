@@ -11,8 +11,8 @@
 #undef complex
 #undef I
 
-#include "base/thread_pool.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "codegen/cache/cache.h"
 #include "ctsc_compiler.h"
 #include "cuda/cuda.h"
@@ -27,9 +27,11 @@ static void environment_cuda(ctsc_environment *e) {
     e->cuda_devices = cuda_device_count(&d);
     if (e->cuda_devices && cuda_open(&d, 0, &c) == CTSC_OK) {
         const cuda_properties *p = cuda_get_properties(c);
-        snprintf(e->cuda_driver, sizeof e->cuda_driver, "%d.%d", p->driver_version / 1000, p->driver_version % 1000 / 10);
-        text_print(e->cuda_device, sizeof e->cuda_device, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB", p->name, p->major,
-                 p->minor, p->multiprocessors, (double)p->memory / ((size_t)1 << 30));
+        snprintf(e->cuda_driver, sizeof e->cuda_driver, "%d.%d", p->driver_version / 1000,
+                 p->driver_version % 1000 / 10);
+        text_print(e->cuda_device, sizeof e->cuda_device,
+                   "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB", p->name, p->major,
+                   p->minor, p->multiprocessors, (double)p->memory / ((size_t)1 << 30));
     }
     snprintf(e->cuda_error, sizeof e->cuda_error, "%s", diag_message(&d));
     diag_clear(&d);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_layers.c - the tree of a module's submodules, and what a call of a method did with each of them.
+ * api_layers.c - the tree of a module's submodules, and what a call of a method did
+ * with each of them.
  *
  *     %y = prim::CallMethod[name="forward"](%fc, %x)     ->      = ctsc::enter(%fc)
  *                                                               %w = prim::GetAttr[name="weight"](%fc)
  *                                                               %y = aten::linear(%x, %w, %b)
  *                                                                = ctsc::leave(%fc, %y)
  *
- * Method. In a copy of the method's graph calls are inlined, and those of modules marked where they begin and end. The copy is run once with probes
- * (instrument.c); what operators do counts for the modules that are entered and not left. Which module a mark means is seen from the object: a loop over a list
- * of modules was written out by the compiler, or is none. A method called through an interface is marked, but not inlined: what it does is not counted.
+ * Method. In a copy of the method's graph calls are inlined, and those of modules marked where they
+ * begin and end. The copy is run once with probes (instrument.c); what operators do counts for the
+ * modules that are entered and not left. Which module a mark means is seen from the object: a loop
+ * over a list of modules was written out by the compiler, or is none. A method called through an
+ * interface is marked, but not inlined: what it does is not counted.
  * Tests: tests/cli/inspect.test, tests/unit/test_compile_faults.c
  */
 #include "ctsc_compiler.h"
@@ -37,7 +40,8 @@ typedef struct layers {
     ptrmap index; /* object -> its layer's number + 1 */
     strbuf name;
     op enter, leave;
-    VEC(int) open; /* layers entered and not left; -1: an object that is no attribute of the module's */
+    /* layers entered and not left; -1: an object that is no attribute of the module's */
+    VEC(int) open;
 } layers;
 
 static void layers_free(layers *ls) {
@@ -51,13 +55,16 @@ static void layers_free(layers *ls) {
     sb_free(&ls->name);
 }
 
-/* ---- the tree ------------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 /* Shared submodules stand where they are first, which also ends cycles. */
 static bool layers_add(layers *ls, const object *o, int depth, int parent) {
     if (depth > 200 || ptrmap_get(&ls->index, o)) return true;
     int self = (int)ls->all.len;
-    layer l = {.o = o, .depth = depth, .parent = parent, .name = mem_strdup(ls->name.len ? sb_str(&ls->name) : "")};
+    layer l = {.o = o,
+               .depth = depth,
+               .parent = parent,
+               .name = mem_strdup(ls->name.len ? sb_str(&ls->name) : "")};
     l.result.v = value_none();
     if (!l.name || ls->name.failed || !vec_push(&ls->all, l)) {
         mem_free(l.name);
@@ -76,7 +83,7 @@ static bool layers_add(layers *ls, const object *o, int depth, int parent) {
     return true;
 }
 
-/* ---- marks ---------------------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static ctsc_status layers_nothing(op_ctx *cx, const value *args, value *results) {
     (void)cx, (void)args, (void)results;
@@ -86,7 +93,8 @@ static ctsc_status layers_nothing(op_ctx *cx, const value *args, value *results)
 static ctsc_status layers_operator(layers *ls, graph *g, const char *text, op *out) {
     schema *s = NULL;
     ctsc_status st = schema_parse(ls->d, &g->arena, text, strlen(text), &s);
-    *out = (op){.schema = s, .key = s ? s->name : "", .fn = layers_nothing, .traits = OP_SIDE_EFFECT};
+    *out = (op){
+        .schema = s, .key = s ? s->name : "", .fn = layers_nothing, .traits = OP_SIDE_EFFECT};
     return st;
 }
 
@@ -102,7 +110,9 @@ static void layers_mark(graph *g, const op *o, node *call, node *before, ir_valu
 
 static function *layers_callee(const node *n) {
     value v;
-    if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &v) && v.tag == V_FUNCTION) return v.u.function;
+    if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &v) &&
+        v.tag == V_FUNCTION)
+        return v.u.function;
     if (n->kind == N_CALL_METHOD && n->inputs.data[0]->type->kind == T_CLASS)
         return class_find_method(n->inputs.data[0]->type, node_str(n, "name"));
     return NULL;
@@ -156,7 +166,7 @@ static ctsc_status layers_block(layers *ls, graph *g, block *b, node *from, node
     return s;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static ctsc_status layers_enter(layers *ls, value v) {
     const void *at = v.tag == V_OBJECT ? ptrmap_get(&ls->index, v.u.object) : NULL;
@@ -184,9 +194,11 @@ static void layers_count(layers *ls, work_cost cost) {
     }
 }
 
-static ctsc_status layers_node(void *ctx, const node *n, const value *inputs, const value *outputs) {
+static ctsc_status layers_node(void *ctx, const node *n, const value *inputs,
+                               const value *outputs) {
     layers *ls = ctx;
-    if (n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD || n->kind == N_FORK) layers_count(ls, (work_cost){.known = false});
+    if (n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD || n->kind == N_FORK)
+        layers_count(ls, (work_cost){.known = false});
     if (n->kind != N_OP || !n->op) return CTSC_OK;
     if (n->op == &ls->enter) return layers_enter(ls, inputs[0]);
     if (n->op == &ls->leave) return layers_leave(ls, inputs[1]), CTSC_OK;
@@ -194,7 +206,8 @@ static ctsc_status layers_node(void *ctx, const node *n, const value *inputs, co
     return CTSC_OK;
 }
 
-static ctsc_status layers_run(layers *ls, const function *f, const graph *g, int nargs, const value *args) {
+static ctsc_status layers_run(layers *ls, const function *f, const graph *g, int nargs,
+                              const value *args) {
     instrument in = {.node = layers_node, .ctx = ls};
     runtime *rt = mem_alloc(sizeof *rt);
     value result = value_none();
@@ -208,7 +221,8 @@ static ctsc_status layers_run(layers *ls, const function *f, const graph *g, int
     return s;
 }
 
-static ctsc_status layers_call(layers *ls, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args) {
+static ctsc_status layers_call(layers *ls, const ctsc_module *m, const char *method, size_t nargs,
+                               ctsc_value *const *args) {
     function *f = NULL;
     graph *g = NULL;
     value *full = NULL;
@@ -218,23 +232,33 @@ static ctsc_status layers_call(layers *ls, const ctsc_module *m, const char *met
     if (s == CTSC_OK) s = layers_operator(ls, g, "ctsc::enter(...) -> ()", &ls->enter);
     if (s == CTSC_OK) s = layers_operator(ls, g, "ctsc::leave(...) -> ()", &ls->leave);
     if (s == CTSC_OK) s = layers_block(ls, g, g->root, g->root->first, NULL, 0);
-    if (s == CTSC_OK) s = arena_failed(&g->arena) ? diag_no_memory(ls->d) : api_arguments(m, f, nargs, args, ls->d, &full);
+    if (s == CTSC_OK)
+        s = arena_failed(&g->arena) ? diag_no_memory(ls->d)
+                                    : api_arguments(m, f, nargs, args, ls->d, &full);
     if (s == CTSC_OK) s = layers_run(ls, f, g, f->schema->nargs, full);
     if (full) api_free_arguments(f, full);
     graph_free(g);
     return s;
 }
 
-ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
-                               void (*visit)(void *ctx, const ctsc_layer *l), void *ctx, ctsc_error *e) {
+ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method, size_t nargs,
+                               ctsc_value *const *args,
+                               void (*visit)(void *ctx, const ctsc_layer *l), void *ctx,
+                               ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     layers ls = {.d = d, .name = STRBUF_INIT};
     ctsc_status s = layers_add(&ls, m->m->root.u.object, 0, -1) ? CTSC_OK : diag_no_memory(d);
     if (s == CTSC_OK && method) s = layers_call(&ls, m, method, nargs, args);
     for (size_t i = 0; i < ls.all.len && s == CTSC_OK; i++) {
         const layer *l = &ls.all.data[i];
-        ctsc_layer info = {.size = sizeof info, .name = l->name, .class_name = l->o->cls->cls->name, .depth = l->depth, .calls = l->calls,
-                           .result = l->calls ? &l->result : NULL, .flops = l->flops, .counted = l->calls && !l->uncounted};
+        ctsc_layer info = {.size = sizeof info,
+                           .name = l->name,
+                           .class_name = l->o->cls->cls->name,
+                           .depth = l->depth,
+                           .calls = l->calls,
+                           .result = l->calls ? &l->result : NULL,
+                           .flops = l->flops,
+                           .counted = l->calls && !l->uncounted};
         visit(ctx, &info);
     }
     layers_free(&ls);

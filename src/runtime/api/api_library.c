@@ -15,37 +15,31 @@
 
 #include <stdio.h>
 
-const char *ctsc_version(void) {
-    return CTSC_VERSION_STRING;
-}
+const char *ctsc_version(void) { return CTSC_VERSION_STRING; }
 
 bool ctsc_compatible(const char *version, int abi) {
     int wanted[3], have[3];
-    if (abi != CTSC_ABI_VERSION || !version || sscanf(version, "%d.%d.%d", &wanted[0], &wanted[1], &wanted[2]) != 3) return false;
+    if (abi != CTSC_ABI_VERSION || !version ||
+        sscanf(version, "%d.%d.%d", &wanted[0], &wanted[1], &wanted[2]) != 3)
+        return false;
     sscanf(CTSC_VERSION_STRING, "%d.%d.%d", &have[0], &have[1], &have[2]);
     for (int i = 0; i < 3; i++)
         if (have[i] != wanted[i]) return have[i] > wanted[i];
     return true;
 }
 
-void ctsc_set_threads(int n) {
-    pool_set_threads(n);
-}
+void ctsc_set_threads(int n) { pool_set_threads(n); }
 
-void ctsc_set_winograd(bool on) {
-    atomic_store(&kernel_no_winograd, !on);
-}
+void ctsc_set_winograd(bool on) { atomic_store(&kernel_no_winograd, !on); }
 
-void ctsc_set_packing(bool on) {
-    atomic_store(&kernel_no_packing, !on);
-}
+void ctsc_set_packing(bool on) { atomic_store(&kernel_no_packing, !on); }
 
-void ctsc_set_compiling(ctsc_compiling c) {
-    codegen_set_in_calls(c == CTSC_COMPILE_IN_CALLS);
-}
+void ctsc_set_compiling(ctsc_compiling c) { codegen_set_in_calls(c == CTSC_COMPILE_IN_CALLS); }
 
 bool ctsc_wait_for_kernels(uint64_t timeout_us) {
-    return background_wait(NULL, timeout_us && timeout_us < UINT64_MAX / 2000 ? clock_now() + timeout_us * 1000 : UINT64_MAX);
+    return background_wait(NULL, timeout_us && timeout_us < UINT64_MAX / 2000
+                                     ? clock_now() + timeout_us * 1000
+                                     : UINT64_MAX);
 }
 
 ctsc_status ctsc_set_quantized_engine(const char *name, ctsc_error *e) {
@@ -53,15 +47,16 @@ ctsc_status ctsc_set_quantized_engine(const char *name, ctsc_error *e) {
     qengine engine;
     switch (name ? qengine_find(name, &engine) : QENGINE_UNKNOWN) {
     case QENGINE_KNOWN: qengine_set(engine); return api_leave(e, &own, CTSC_OK);
-    case QENGINE_UNSUPPORTED: return api_leave(e, &own, diag_fail(d, CTSC_UNSUPPORTED, "quantized engine %s is not supported", name));
-    default: return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "%s is not a valid value for quantized engine", name ? name : "NULL"));
+    case QENGINE_UNSUPPORTED:
+        return api_leave(
+            e, &own, diag_fail(d, CTSC_UNSUPPORTED, "quantized engine %s is not supported", name));
+    default:
+        return api_leave(e, &own,
+                         diag_fail(d, CTSC_USAGE, "%s is not a valid value for quantized engine",
+                                   name ? name : "NULL"));
     }
 }
 
-void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx) {
-    mem_set_hook(resize, ctx);
-}
+void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx) { mem_set_hook(resize, ctx); }
 
-void ctsc_set_log(ctsc_log_level least, ctsc_log_fn fn, void *ctx) {
-    log_set(least, fn, ctx);
-}
+void ctsc_set_log(ctsc_log_level least, ctsc_log_fn fn, void *ctx) { log_set(least, fn, ctx); }

@@ -7,12 +7,12 @@
 #include "frontend/codeprint/print_code.h"
 #include "passes/passes.h"
 #include "runtime/api/api.h"
-#include "runtime/save/export.h"
 #include "runtime/interp/interp.h"
+#include "runtime/save/export.h"
 
 #include <string.h>
 
-/* ---- loading ------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static ctsc_status api_load(diag *d, reader r, ctsc_module **out) {
     ctsc_module *h = mem_zalloc(sizeof *h);
@@ -46,7 +46,8 @@ ctsc_status ctsc_module_load_fd(int fd, ctsc_module **out, ctsc_error *e) {
     return api_leave(e, &own, s);
 }
 
-ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out, ctsc_error *e) {
+ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out,
+                                    ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     reader r;
     ctsc_status s = len ? api_given(d, data, "the archive") : CTSC_OK;
@@ -66,28 +67,19 @@ ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e)
     return api_leave(e, &own, module_freeze(d, m->m, fold_weights));
 }
 
+/* ---- methods --------------------------------------------------------------------------------- */
 
-/* ---- methods ------------------------------------------------------------------------------------- */
+static const type *api_class(const ctsc_module *m) { return m->m->root.u.object->cls; }
 
-static const type *api_class(const ctsc_module *m) {
-    return m->m->root.u.object->cls;
-}
-
-size_t ctsc_module_method_count(const ctsc_module *m) {
-    return api_class(m)->cls->methods.len;
-}
+size_t ctsc_module_method_count(const ctsc_module *m) { return api_class(m)->cls->methods.len; }
 
 const char *ctsc_module_method_name(const ctsc_module *m, size_t i) {
     return i < ctsc_module_method_count(m) ? api_class(m)->cls->methods.data[i]->name : NULL;
 }
 
-const char *ctsc_module_class(const ctsc_module *m) {
-    return class_name(api_class(m));
-}
+const char *ctsc_module_class(const ctsc_module *m) { return class_name(api_class(m)); }
 
-int64_t ctsc_module_version(const ctsc_module *m) {
-    return m->m->version;
-}
+int64_t ctsc_module_version(const ctsc_module *m) { return m->m->version; }
 
 char *ctsc_module_method_schema(const ctsc_module *m, const char *method) {
     function *f = module_method(m->m, method);
@@ -115,15 +107,21 @@ ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function
     strbuf sb = STRBUF_INIT;
     for (size_t i = 0; i < ctsc_module_method_count(m); i++)
         sb_printf(&sb, "%s%s", i ? ", " : "", ctsc_module_method_name(m, i));
-    ctsc_status s = sb.len ? diag_fail(d, CTSC_USAGE, "the module has no method '%s' (it has: %s)", name, sb_str(&sb))
-                           : diag_fail(d, CTSC_USAGE, "the module has no method '%s', nor any other: is it misspelt in the class?", name);
+    ctsc_status s =
+        sb.len ? diag_fail(d, CTSC_USAGE, "the module has no method '%s' (it has: %s)", name,
+                           sb_str(&sb))
+               : diag_fail(
+                     d, CTSC_USAGE,
+                     "the module has no method '%s', nor any other: is it misspelt in the class?",
+                     name);
     sb_free(&sb);
     return s;
 }
 
-/* ---- looking inside -------------------------------------------------------------------------------- */
+/* ---- looking inside -------------------------------------------------------------------------- */
 
-ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned flags, char **out, ctsc_error *e) {
+ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned flags, char **out,
+                              ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
     ctsc_status s = api_method(m, d, method, &f);
@@ -186,14 +184,15 @@ static void api_visit_object(api_attributes *v, const object *o) {
     v->depth--;
 }
 
-void ctsc_module_attributes(const ctsc_module *m, void (*visit)(void *ctx, const ctsc_attribute_info *a), void *ctx) {
+void ctsc_module_attributes(const ctsc_module *m,
+                            void (*visit)(void *ctx, const ctsc_attribute_info *a), void *ctx) {
     api_attributes v = {.visit = visit, .ctx = ctx};
     api_visit_object(&v, m->m->root.u.object);
     sb_free(&v.name);
     ptrmap_free(&v.seen);
 }
 
-/* ---- operators in use ---------------------------------------------------------------------------------- */
+/* ---- operators in use ------------------------------------------------------------------------ */
 
 typedef struct api_operators {
     void (*visit)(void *ctx, const ctsc_operator_use *u);
@@ -212,7 +211,8 @@ static void api_note_function(api_operators *v, function *f) {
 static void api_visit_block(api_operators *v, const function *f, const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         value c;
-        if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &c) && c.tag == V_FUNCTION)
+        if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &c) &&
+            c.tag == V_FUNCTION)
             api_note_function(v, c.u.function);
         if (n->kind == N_CALL_METHOD) {
             const type *t = n->inputs.data[0]->type;
@@ -223,8 +223,11 @@ static void api_visit_block(api_operators *v, const function *f, const block *b)
             uint32_t line = 0, col = 0;
             if (r.src) source_position(r.src, r.begin, &line, &col);
             const char *call = node_str(n, "call"); /* frontend/irgen/irgen_unknown.c */
-            ctsc_operator_use u = {.key = n->op ? n->op->key : *call ? call : n->op_name,
-                                   .supported = n->op && (n->op->fn || (n->op->traits & OP_SPECIAL)),
+            ctsc_operator_use u = {.key = n->op   ? n->op->key
+                                          : *call ? call
+                                                  : n->op_name,
+                                   .supported = n->op &&
+                                                (n->op->fn || (n->op->traits & OP_SPECIAL)),
                                    .function = f->qualified,
                                    .file = r.src ? r.src->name : "",
                                    .line = line};
@@ -236,7 +239,8 @@ static void api_visit_block(api_operators *v, const function *f, const block *b)
     }
 }
 
-ctsc_status ctsc_module_operators(const ctsc_module *m, void (*visit)(void *ctx, const ctsc_operator_use *u), void *ctx,
+ctsc_status ctsc_module_operators(const ctsc_module *m,
+                                  void (*visit)(void *ctx, const ctsc_operator_use *u), void *ctx,
                                   ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     api_operators v = {.visit = visit, .ctx = ctx, .d = d};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_operator.c - the part of ctsc_compiler.h that describes operators: family, origin, aliasing, fusion.
+ * api_operator.c - the part of ctsc_compiler.h that describes operators: family, origin,
+ * aliasing, fusion.
  * Tests: tests/unit/test_ops.c, tests/cli/ops.test
  */
 #include "ir/op/fusible.h"
@@ -19,7 +20,8 @@ static bool details_has_tensor(const type *t) {
 }
 
 static const char *details_alias(const schema *s) {
-    if (s->has_alias_write) return s->nargs && s->args[0].alias && s->args[0].alias->write ? "in place" : "out";
+    if (s->has_alias_write)
+        return s->nargs && s->args[0].alias && s->args[0].alias->write ? "in place" : "out";
     const char *found = "";
     for (int i = 0; i < s->nreturns; i++) {
         const alias_info *a = s->returns[i].alias;
@@ -30,7 +32,9 @@ static const char *details_alias(const schema *s) {
 }
 
 static const char *details_fusible(const op *o) {
-    static const char *const names[] = {[FUSIBLE_POINTWISE] = "pointwise", [FUSIBLE_VIEW] = "view", [FUSIBLE_REDUCE] = "reduction",
+    static const char *const names[] = {[FUSIBLE_POINTWISE] = "pointwise",
+                                        [FUSIBLE_VIEW] = "view",
+                                        [FUSIBLE_REDUCE] = "reduction",
                                         [FUSIBLE_ROWS] = "rows"};
     return names[op_fusible(o)];
 }
@@ -46,13 +50,20 @@ static void details_op(void *ctx, const op *o) {
     char base[OP_KEY_LENGTH];
     sb_clear(&v->text);
     schema_print(o->schema, &v->text);
-    ctsc_operator_detail d = {.size = sizeof d, .key = o->key, .schema = sb_str(&v->text), .family = op_family(o),
-                              .supported = o->fn || (o->traits & OP_SPECIAL), .alias = details_alias(o->schema),
+    ctsc_operator_detail d = {.size = sizeof d,
+                              .key = o->key,
+                              .schema = sb_str(&v->text),
+                              .family = op_family(o),
+                              .supported = o->fn || (o->traits & OP_SPECIAL),
+                              .alias = details_alias(o->schema),
                               .fusible = details_fusible(o)};
     d.functional = !strncmp(o->key, "aten::", 6) && !o->schema->has_alias_write;
     if (op_derived_from(o, base)) d.base = base;
     if (d.supported)
-        d.how = d.base ? "derived" : o->traits & OP_COMPOSITE ? "TorchScript" : o->traits & OP_SPECIAL ? "bytecode" : "kernel";
+        d.how = d.base                     ? "derived"
+                : o->traits & OP_COMPOSITE ? "TorchScript"
+                : o->traits & OP_SPECIAL   ? "bytecode"
+                                           : "kernel";
     v->visit(v->ctx, &d);
 }
 

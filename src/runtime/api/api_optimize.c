@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_optimize.c - the part of ctsc.h about optimisation: the level, and the graph that is run for given arguments.
+ * api_optimize.c - the part of ctsc.h about optimisation: the level, and the graph that is run for
+ * given arguments.
  *
- * Method of ctsc_module_graph_for: the graph of the module's level is what executor.c makes. It is run once with
- * probes (instrument.c), which note the type of every tensor in it, those inside fusion groups included, and the
- * arguments of each group when it was first reached. The noted types are written into the graph and it is printed;
- * for kernels, each group is lowered for the arguments it had. PyTorch shows what its profiler saw in earlier runs;
- * here the one run is what one sees.
+ * Method of ctsc_module_graph_for: the graph of the module's level is what executor.c makes. It
+ * is run once with probes (instrument.c), which note the type of every tensor in it, those
+ * inside fusion groups included, and the arguments of each group when it was first reached. The
+ * noted types are written into the graph and it is printed; for kernels, each group is lowered
+ * for the arguments it had. PyTorch shows what its profiler saw in earlier runs; here the one
+ * run is what one sees.
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
 #include "codegen/cache/cache.h"
@@ -23,11 +25,13 @@ ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = CTSC_OK;
     if (level >= 0 && level <= MODULE_OPT_MAX) m->m->opt = level;
-    else s = diag_fail(d, CTSC_USAGE, "there is no optimisation level %d, only 0 to %d", level, MODULE_OPT_MAX);
+    else
+        s = diag_fail(d, CTSC_USAGE, "there is no optimisation level %d, only 0 to %d", level,
+                      MODULE_OPT_MAX);
     return api_leave(e, &own, s);
 }
 
-/* ---- types of what came by ------------------------------------------------------------------------------- */
+/* ---- types of what came by ------------------------------------------------------------------- */
 
 /* What is known of a tensor value after the ones seen so far. */
 typedef struct seen {
@@ -43,8 +47,13 @@ typedef struct observer {
 } observer;
 
 static void observe_first(seen *s, const tensor *t) {
-    s->info = (tensor_info){.dtype = (int8_t)t->dtype, .ndim = (int8_t)t->ndim, .requires_grad = t->requires_grad,
-                            .device = (int8_t)tensor_device(t), .has_strides = true, .sizes = s->sizes, .strides = s->strides};
+    s->info = (tensor_info){.dtype = (int8_t)t->dtype,
+                            .ndim = (int8_t)t->ndim,
+                            .requires_grad = t->requires_grad,
+                            .device = (int8_t)tensor_device(t),
+                            .has_strides = true,
+                            .sizes = s->sizes,
+                            .strides = s->strides};
     memcpy(s->sizes, t->sizes, t->ndim * sizeof *s->sizes);
     memcpy(s->strides, t->strides, t->ndim * sizeof *s->strides);
 }
@@ -78,17 +87,20 @@ static ctsc_status observe_value(observer *o, const ir_value *v, value x) {
     return CTSC_OK;
 }
 
-static ctsc_status observe_node(void *ctx, const node *n, const value *inputs, const value *outputs) {
+static ctsc_status observe_node(void *ctx, const node *n, const value *inputs,
+                                const value *outputs) {
     observer *o = ctx;
     ctsc_status st = CTSC_OK;
-    for (size_t i = 0; i < n->outputs.len && st == CTSC_OK; i++) st = observe_value(o, n->outputs.data[i], outputs[i]);
+    for (size_t i = 0; i < n->outputs.len && st == CTSC_OK; i++)
+        st = observe_value(o, n->outputs.data[i], outputs[i]);
     if (st == CTSC_OK && n->kind == N_FUSION_GROUP) st = group_record(&o->groups, n, inputs, o->d);
     return st;
 }
 
 static ctsc_status observe_block(void *ctx, const block *b, const value *params) {
     ctsc_status st = CTSC_OK;
-    for (size_t i = 0; i < b->params.len && st == CTSC_OK; i++) st = observe_value(ctx, b->params.data[i], params[i]);
+    for (size_t i = 0; i < b->params.len && st == CTSC_OK; i++)
+        st = observe_value(ctx, b->params.data[i], params[i]);
     return st;
 }
 
@@ -101,7 +113,8 @@ static void observe_apply(observer *o) {
     }
 }
 
-static ctsc_status observe_run(observer *o, const function *f, graph *g, int nargs, const value *args) {
+static ctsc_status observe_run(observer *o, const function *f, graph *g, int nargs,
+                               const value *args) {
     instrument in = {.node = observe_node, .block = observe_block, .ctx = o};
     runtime *rt = mem_alloc(sizeof *rt);
     value result = value_none();
@@ -114,10 +127,10 @@ static ctsc_status observe_run(observer *o, const function *f, graph *g, int nar
     return st;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
-ctsc_status api_arguments(const ctsc_module *m, const function *f, size_t nargs, ctsc_value *const *args, diag *d,
-                          value **out) {
+ctsc_status api_arguments(const ctsc_module *m, const function *f, size_t nargs,
+                          ctsc_value *const *args, diag *d, value **out) {
     value *full = mem_zalloc(((size_t)f->schema->nargs + 1) * sizeof *full);
     value *given = mem_zalloc((nargs + 1) * sizeof *given);
     ctsc_status s = full && given ? CTSC_OK : diag_no_memory(d);
@@ -136,16 +149,18 @@ void api_free_arguments(const function *f, value *full) {
     mem_free(full);
 }
 
-/* ---- the graph --------------------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
-/* A copy of the graph that f runs as at the module's level: as written where the passes fail, as executor.c has it. */
+/* A copy of the graph that f runs as at the module's level: as written where the passes fail, as
+ * executor.c has it. */
 static ctsc_status graph_for_level(const ctsc_module *m, function *f, diag *d, graph **out) {
     int level = executor_level(m->m->opt);
     diag own = {0};
     ctsc_status s = function_ensure_compiled(f, d);
     if (s != CTSC_OK) return s;
     if (level) s = executor_optimise(f, level, m->m->root.u.object, &own, out);
-    if (s == CTSC_LIMIT || s == CTSC_INTERNAL || s == CTSC_USAGE) { /* no memory, or a bug of ours */
+    /* no memory, or a bug of ours */
+    if (s == CTSC_LIMIT || s == CTSC_INTERNAL || s == CTSC_USAGE) {
         diag_append(d, &own);
         return s;
     }
@@ -161,7 +176,8 @@ static bool graph_for_needs_arguments(const function *f) {
     return false;
 }
 
-static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned flags, bool ran, strbuf *out) {
+static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned flags, bool ran,
+                                   strbuf *out) {
     graph_print_options po = {.locations = (flags & CTSC_GRAPH_LOCATIONS) != 0};
     ctsc_status s = CTSC_OK;
     if (flags & CTSC_GRAPH_DOT) graph_dot(g, out);
@@ -170,24 +186,25 @@ static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned f
     static const struct {
         unsigned flag;
         group_text text;
-    } kernels[] = {{CTSC_GRAPH_KERNELS, GROUP_TEXT_LLVM},
-                   {CTSC_GRAPH_ASM, GROUP_TEXT_ASSEMBLY},
-                   {CTSC_GRAPH_CUDA, GROUP_TEXT_CUDA},
-                   {CTSC_GRAPH_PTX, GROUP_TEXT_PTX},
-                   {CTSC_GRAPH_SASS, GROUP_TEXT_SASS}};
+    } kernels[] = {
+        {CTSC_GRAPH_KERNELS, GROUP_TEXT_LLVM}, {CTSC_GRAPH_ASM, GROUP_TEXT_ASSEMBLY},
+        {CTSC_GRAPH_CUDA, GROUP_TEXT_CUDA},    {CTSC_GRAPH_PTX, GROUP_TEXT_PTX},
+        {CTSC_GRAPH_SASS, GROUP_TEXT_SASS},
+    };
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && s == CTSC_OK; i++)
         if (flags & kernels[i].flag) s = group_describe(&o->groups, g, kernels[i].text, out, o->d);
     return s;
 }
 
-static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
-                             unsigned flags, strbuf *text, diag *d) {
+static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t nargs,
+                             ctsc_value *const *args, unsigned flags, strbuf *text, diag *d) {
     observer o = {.d = d};
     function *f = NULL;
     graph *g = NULL;
     value *full = NULL;
     ctsc_status s = api_method(m, d, method, &f);
-    if (s == CTSC_OK && !api_all_given(nargs, args)) s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
+    if (s == CTSC_OK && !api_all_given(nargs, args))
+        s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
     if (s == CTSC_OK && !arena_init(&o.arena)) s = diag_no_memory(d);
     if (s == CTSC_OK) s = graph_for_level(m, f, d, &g);
     bool run = s == CTSC_OK && (nargs || !graph_for_needs_arguments(f));
@@ -202,8 +219,9 @@ static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t na
     return s;
 }
 
-ctsc_status ctsc_module_graph_for(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, unsigned flags,
-                                  char **out, ctsc_error *e) {
+ctsc_status ctsc_module_graph_for(const ctsc_module *m, const char *method, size_t nargs,
+                                  ctsc_value *const *args, unsigned flags, char **out,
+                                  ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     strbuf text = STRBUF_INIT;
     ctsc_status s = graph_for(m, method, nargs, args, flags, &text, d);

@@ -2,7 +2,8 @@
 /*
  * api_profile.c - the part of ctsc.h about profilers: options, sorted entries, JSON, the timeline.
  *
- * Numbers in texts are integers or have their point put in by hand: the program's locale may print commas.
+ * Numbers in texts are integers or have their point put in by hand: the program's locale
+ * may print commas.
  * Tests: tests/unit/test_profile.c, tests/cli/profile.test
  */
 #include "runtime/api/api.h"
@@ -31,24 +32,24 @@ void ctsc_profiler_free(ctsc_profiler *p) {
     mem_free(p);
 }
 
-void ctsc_profiler_reset(ctsc_profiler *p) {
-    profiler_reset(p->p);
-}
+void ctsc_profiler_reset(ctsc_profiler *p) { profiler_reset(p->p); }
 
-struct profiler *api_profiler(const ctsc_profiler *p) {
-    return p ? p->p : NULL;
-}
+struct profiler *api_profiler(const ctsc_profiler *p) { return p ? p->p : NULL; }
 
 void ctsc_profiler_summary(const ctsc_profiler *h, ctsc_profile_summary *out) {
     profiler *p = h->p;
     pthread_mutex_lock(&p->lock);
-    ctsc_profile_summary s = {.size = out->size, .calls = p->calls, .total_us = (double)p->total_ns / 1e3, .events = p->events.len,
-                              .events_dropped = p->dropped, .incomplete = p->failed};
+    ctsc_profile_summary s = {.size = out->size,
+                              .calls = p->calls,
+                              .total_us = (double)p->total_ns / 1e3,
+                              .events = p->events.len,
+                              .events_dropped = p->dropped,
+                              .incomplete = p->failed};
     pthread_mutex_unlock(&p->lock);
     memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static int report_compare(const void *a, const void *b) {
     const profile_row *x = a, *y = b;
@@ -58,11 +59,13 @@ static int report_compare(const void *a, const void *b) {
     return names ? names : x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* The rows of a table that count something, sorted: the caller's, with mem_free. NULL with *n 0 without memory. Under the lock. */
+/* The rows of a table that count something, sorted: the caller's, with mem_free. NULL with *n 0
+ * without memory. Under the lock. */
 static profile_row *report_rows(const profiler *p, profile_table t, size_t *n) {
     size_t bytes, count = 0;
     *n = 0;
-    profile_row *rows = size_mul(p->list[t].len + 1, sizeof *rows, &bytes) ? mem_alloc(bytes) : NULL;
+    profile_row *rows = size_mul(p->list[t].len + 1, sizeof *rows, &bytes) ? mem_alloc(bytes)
+                                                                           : NULL;
     for (size_t i = 0; rows && i < p->list[t].len; i++) {
         const profile_row *r = p->list[t].data[i];
         if (r->sums.count || r->sums.total_ns || r->sums.self_ns) rows[count++] = *r;
@@ -74,13 +77,24 @@ static profile_row *report_rows(const profiler *p, profile_table t, size_t *n) {
 
 static ctsc_profile_entry report_entry(const profile_row *r) {
     const profile_sums *s = &r->sums;
-    return (ctsc_profile_entry){.name = r->name, .kind = r->kind, .file = r->file, .line = r->line, .count = s->count,
-                                .self_us = (double)s->self_ns / 1e3, .total_us = (double)s->total_ns / 1e3, .bytes = s->bytes, .flops = s->flops,
-                                .uncounted = s->uncounted, .allocations = s->allocations, .allocated_bytes = s->allocated,
+    return (ctsc_profile_entry){.name = r->name,
+                                .kind = r->kind,
+                                .file = r->file,
+                                .line = r->line,
+                                .count = s->count,
+                                .self_us = (double)s->self_ns / 1e3,
+                                .total_us = (double)s->total_ns / 1e3,
+                                .bytes = s->bytes,
+                                .flops = s->flops,
+                                .uncounted = s->uncounted,
+                                .allocations = s->allocations,
+                                .allocated_bytes = s->allocated,
                                 .peak_bytes = s->peak > 0 ? (uint64_t)s->peak : 0};
 }
 
-ctsc_status ctsc_profiler_visit(const ctsc_profiler *h, ctsc_profile_by by, void (*visit)(void *ctx, const ctsc_profile_entry *entry), void *ctx) {
+ctsc_status ctsc_profiler_visit(const ctsc_profiler *h, ctsc_profile_by by,
+                                void (*visit)(void *ctx, const ctsc_profile_entry *entry),
+                                void *ctx) {
     static const profile_table tables[] = {PROFILE_OPS, PROFILE_LINES, PROFILE_METHODS};
     size_t n = 0;
     if ((unsigned)by >= sizeof tables / sizeof *tables) return CTSC_USAGE;
@@ -95,7 +109,7 @@ ctsc_status ctsc_profiler_visit(const ctsc_profiler *h, ctsc_profile_by by, void
     return rows ? CTSC_OK : CTSC_LIMIT;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static void report_string(strbuf *out, const char *s) {
     sb_putc(out, '"');
@@ -135,8 +149,9 @@ static void report_row(strbuf *out, const profile_row *r) {
     report_us(out, s->total_ns);
     sb_printf(out, ", \"bytes\": %lld, \"flops\": ", (long long)s->bytes);
     report_flops(out, s->flops, !s->uncounted);
-    sb_printf(out, ", \"allocations\": %llu, \"allocated_bytes\": %llu, \"peak_bytes\": %lld}", (unsigned long long)s->allocations,
-              (unsigned long long)s->allocated, (long long)(s->peak > 0 ? s->peak : 0));
+    sb_printf(out, ", \"allocations\": %llu, \"allocated_bytes\": %llu, \"peak_bytes\": %lld}",
+              (unsigned long long)s->allocations, (unsigned long long)s->allocated,
+              (long long)(s->peak > 0 ? s->peak : 0));
 }
 
 static bool report_table(strbuf *out, const profiler *p, profile_table t, const char *name) {
@@ -159,7 +174,8 @@ char *ctsc_profiler_json(const ctsc_profiler *h) {
     sb_printf(&out, "{\"calls\": %llu, \"total_us\": ", (unsigned long long)p->calls);
     report_us(&out, p->total_ns);
     sb_printf(&out, ", \"incomplete\": %s", p->failed ? "true" : "false");
-    bool ok = report_table(&out, p, PROFILE_OPS, "operators") && report_table(&out, p, PROFILE_LINES, "lines") &&
+    bool ok = report_table(&out, p, PROFILE_OPS, "operators") &&
+              report_table(&out, p, PROFILE_LINES, "lines") &&
               report_table(&out, p, PROFILE_METHODS, "methods");
     pthread_mutex_unlock(&p->lock);
     sb_puts(&out, "}\n");
@@ -172,7 +188,8 @@ char *ctsc_profiler_json(const ctsc_profiler *h) {
 static void report_event(strbuf *out, const profiler *p, const profile_event *e, int process) {
     sb_puts(out, "{\"ph\": \"X\", \"name\": ");
     report_string(out, e->op->name);
-    sb_printf(out, ", \"cat\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": ", e->op->kind, process, e->thread);
+    sb_printf(out, ", \"cat\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": ", e->op->kind, process,
+              e->thread);
     report_us(out, (int64_t)(e->begin - p->origin));
     sb_puts(out, ", \"dur\": ");
     report_us(out, (int64_t)e->ns);
@@ -195,10 +212,13 @@ static void report_event(strbuf *out, const profiler *p, const profile_event *e,
 /* A thread's name, at its first event. */
 static void report_thread(strbuf *out, const profiler *p, size_t at, int process) {
     int thread = p->events.data[at].thread;
-    for (size_t i = at; i-- > 0 && at - i < 1000;) /* further back it does no harm to say it again */
+    /* further back it does no harm to say it again */
+    for (size_t i = at; i-- > 0 && at - i < 1000;)
         if (p->events.data[i].thread == thread) return;
-    sb_printf(out, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %d, \"tid\": %d, \"args\": {\"name\": \"thread %d\"}},\n", process, thread,
-              thread);
+    sb_printf(out,
+              "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %d, \"tid\": %d, \"args\": "
+              "{\"name\": \"thread %d\"}},\n",
+              process, thread, thread);
 }
 
 char *ctsc_profiler_trace(const ctsc_profiler *h) {
@@ -206,9 +226,14 @@ char *ctsc_profiler_trace(const ctsc_profiler *h) {
     profiler *p = h->p;
     int process = (int)getpid();
     pthread_mutex_lock(&p->lock);
-    sb_printf(&out, "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"producer\": \"ctsc %s\", \"dropped\": \"%llu\"}, \"traceEvents\": [\n", ctsc_version(),
-              (unsigned long long)p->dropped);
-    sb_printf(&out, "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %d, \"tid\": 0, \"args\": {\"name\": \"ctsc\"}}", process);
+    sb_printf(&out,
+              "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"producer\": \"ctsc %s\", "
+              "\"dropped\": \"%llu\"}, \"traceEvents\": [\n",
+              ctsc_version(), (unsigned long long)p->dropped);
+    sb_printf(&out,
+              "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %d, \"tid\": 0, \"args\": "
+              "{\"name\": \"ctsc\"}}",
+              process);
     for (size_t i = 0; i < p->events.len; i++) {
         sb_puts(&out, ",\n");
         report_thread(&out, p, i, process);

@@ -12,17 +12,11 @@
 
 struct ctsc_cancel { atomic_bool set; };
 
-ctsc_cancel *ctsc_cancel_new(void) {
-    return mem_zalloc(sizeof(ctsc_cancel));
-}
+ctsc_cancel *ctsc_cancel_new(void) { return mem_zalloc(sizeof(ctsc_cancel)); }
 
-void ctsc_cancel_free(ctsc_cancel *c) {
-    mem_free(c);
-}
+void ctsc_cancel_free(ctsc_cancel *c) { mem_free(c); }
 
-void ctsc_cancel_set(ctsc_cancel *c) {
-    atomic_store_explicit(&c->set, true, memory_order_relaxed);
-}
+void ctsc_cancel_set(ctsc_cancel *c) { atomic_store_explicit(&c->set, true, memory_order_relaxed); }
 
 void ctsc_cancel_clear(ctsc_cancel *c) {
     atomic_store_explicit(&c->set, false, memory_order_relaxed);
@@ -37,7 +31,8 @@ static void run_print_stdout(void *ctx, const char *text, size_t len) {
     fwrite(text, 1, len, stdout);
 }
 
-/* The caller's options, in *own where they are not complete: fields that a program built with an older header does not know are zero. */
+/* The caller's options, in *own where they are not complete: fields that a program built with an
+ * older header does not know are zero. */
 static const ctsc_run_options *run_options(const ctsc_run_options *given, ctsc_run_options *own) {
     static const ctsc_run_options standard = {.print = run_print_stdout};
     if (!given) return &standard;
@@ -52,7 +47,8 @@ static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_optio
     runtime *rt = &w->rt;
     runtime_init(rt);
     rt->ws = w;
-    rt->root = m->whole ? NULL : m->m->root.u.object; /* code is made of a class, and kept: only of the whole there is one object */
+    /* code is made of a class, and kept: only of the whole there is one object */
+    rt->root = m->whole ? NULL : m->m->root.u.object;
     rt->opt = m->m->opt;
     rt->print = o->print;
     rt->warn = o->warn;
@@ -61,13 +57,15 @@ static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_optio
     rt->grad_enabled = rt->taped && !o->no_gradients;
     if (o->max_steps) rt->steps_left = o->max_steps;
     if (o->cancel) rt->cancelled = &o->cancel->set;
-    if (o->timeout_us) rt->deadline = clock_now() + (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
+    if (o->timeout_us)
+        rt->deadline = clock_now() +
+                       (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
 }
 
 enum { RUN_FEW = 16 }; /* arguments and self that need no allocation */
 
-static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size_t nargs, ctsc_value *const *args, diag *d,
-                            value *result) {
+static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size_t nargs,
+                            ctsc_value *const *args, diag *d, value *result) {
     size_t bytes = (nargs + 1) * sizeof(value);
     value few[RUN_FEW], *given = nargs < RUN_FEW ? few : recycle_alloc(bytes);
     if (!given) return diag_no_memory(d);
@@ -79,10 +77,12 @@ static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size
 }
 
 /* With what counts along: a bound on memory, a profiler. */
-static ctsc_status run_counted(const ctsc_module *m, function *f, workspace *w, const ctsc_run_options *o, size_t nargs, ctsc_value *const *args,
+static ctsc_status run_counted(const ctsc_module *m, function *f, workspace *w,
+                               const ctsc_run_options *o, size_t nargs, ctsc_value *const *args,
                                diag *d, value *result) {
     profiler *p = api_profiler(o->profiler);
-    mem_budget budget = {.left = o->max_bytes < INT64_MAX ? (int64_t)o->max_bytes : INT64_MAX}, *outer = NULL;
+    mem_budget budget = {.left = o->max_bytes < INT64_MAX ? (int64_t)o->max_bytes : INT64_MAX},
+               *outer = NULL;
     if (p && !(w->rt.profile = profiler_begin(p, f, &w->blocks))) return diag_no_memory(d);
     if (o->max_bytes) outer = mem_budget_use(&budget);
     ctsc_status s = run_call(m, f, &w->rt, nargs, args, d, result);
@@ -91,7 +91,8 @@ static ctsc_status run_counted(const ctsc_module *m, function *f, workspace *w, 
     return s;
 }
 
-ctsc_status api_run_in_scope(const ctsc_module *m, function *f, runtime *from, size_t nargs, ctsc_value *const *args, diag *d, value *result) {
+ctsc_status api_run_in_scope(const ctsc_module *m, function *f, runtime *from, size_t nargs,
+                             ctsc_value *const *args, diag *d, value *result) {
     static const ctsc_run_options standard = {.print = run_print_stdout};
     workspace *w = workspace_take(&m->m->workspaces);
     if (!w) return diag_no_memory(d);
@@ -104,12 +105,14 @@ ctsc_status api_run_in_scope(const ctsc_module *m, function *f, runtime *from, s
     return s;
 }
 
-ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
-                            const ctsc_run_options *o, ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs,
+                            ctsc_value *const *args, const ctsc_run_options *o, ctsc_value **out,
+                            ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
     ctsc_status s = api_method(m, d, method, &f);
-    if (s == CTSC_OK && !api_all_given(nargs, args)) s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
+    if (s == CTSC_OK && !api_all_given(nargs, args))
+        s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     workspace *w = workspace_take(&m->m->workspaces);
     if (!w) return api_leave(e, &own, diag_no_memory(d));
@@ -117,7 +120,8 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     value result = value_none();
     o = run_options(o, &filled);
     run_prepare(w, m, o);
-    s = o->profiler || o->max_bytes ? run_counted(m, f, w, o, nargs, args, d, &result) : run_call(m, f, &w->rt, nargs, args, d, &result);
+    s = o->profiler || o->max_bytes ? run_counted(m, f, w, o, nargs, args, d, &result)
+                                    : run_call(m, f, &w->rt, nargs, args, d, &result);
     workspace_give(&m->m->workspaces, w);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     ctsc_value *h = api_wrap_take(result);

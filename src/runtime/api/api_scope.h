@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_scope.h - what a ctsc_scope is made of: shared by api_call.c (calls) and api_trace.c (recording them). */
+/* api_scope.h - what a ctsc_scope is made of: shared by api_call.c (calls) and api_trace.c
+ * (recording them). */
 #ifndef CTSC_RUNTIME_API_API_SCOPE_H
 #define CTSC_RUNTIME_API_API_SCOPE_H
 
@@ -13,16 +14,17 @@ struct ctsc_scope {
     unit *unit;       /* of the functions that calls have become; NULL until the first */
     strmap calls;     /* operator and types of arguments -> call_site_known */
     VEC(ctsc_value *) owned;
-    runtime rt;       /* random numbers go on from call to call */
-    trace *trace;     /* NULL: nothing is recorded */
-    unit *trace_unit; /* of the module that is traced */
+    runtime rt;               /* random numbers go on from call to call */
+    trace *trace;             /* NULL: nothing is recorded */
+    unit *trace_unit;         /* of the module that is traced */
     struct unit_copy *copier; /* of modules that are called while tracing */
     trace_sink sink;
-    ptrmap read;      /* handles whose value was read while tracing */
+    ptrmap read; /* handles whose value was read while tracing */
 };
 
 bool scope_failed(const ctsc_scope *s);
-/* The scope's handle of v, whose reference it takes; NULL without memory, which is the scope's error. */
+/* The scope's handle of v, whose reference it takes; NULL without memory, which is
+ * the scope's error. */
 ctsc_value *scope_own_take(ctsc_scope *s, value v);
 /* Is there an argument to use? NULL is an error, unless an earlier one explains it. */
 bool scope_given(ctsc_scope *s, const char *op, const ctsc_value *v);
@@ -38,7 +40,8 @@ void scope_mark(ctsc_scope *s, ctsc_value *h);
 ctsc_status scope_trace_begin(ctsc_scope *s, diag *d, const char *name, trace_sink sink);
 /* The module of what was recorded. The trace stays, for looking at it. */
 ctsc_status scope_trace_finish(ctsc_scope *s, diag *d, const ctsc_value *result, ctsc_module **out);
-void scope_trace_options(const ctsc_trace_options *given, ctsc_trace_options *o); /* with defaults */
+/* with defaults */
+void scope_trace_options(const ctsc_trace_options *given, ctsc_trace_options *o);
 void scope_copy_error(diag *d, const ctsc_scope *s);
 void scope_trace_drop(ctsc_scope *s);
 

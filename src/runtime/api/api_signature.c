@@ -13,9 +13,9 @@
 
 struct ctsc_signature {
     size_t nargs, nresults;
-    ctsc_argument *rows; /* arguments, then results */
+    ctsc_argument *rows;  /* arguments, then results */
     ctsc_value *defaults; /* parallel to the arguments */
-    char *result_name;   /* of a NamedTuple, or NULL */
+    char *result_name;    /* of a NamedTuple, or NULL */
 };
 
 void ctsc_signature_free(ctsc_signature *s) {
@@ -45,9 +45,10 @@ static bool signature_row(ctsc_argument *row, const char *name, const type *t) {
     row->kind = CTSC_KIND_OTHER;
     row->optional = t->kind == T_OPTIONAL;
     static const struct { type_kind from; ctsc_kind to; } kinds[] = {
-        {T_TENSOR, CTSC_KIND_TENSOR}, {T_INT, CTSC_KIND_INT},         {T_FLOAT, CTSC_KIND_FLOAT}, {T_BOOL, CTSC_KIND_BOOL},
-        {T_STR, CTSC_KIND_STRING},    {T_COMPLEX, CTSC_KIND_COMPLEX}, {T_LIST, CTSC_KIND_LIST},   {T_DICT, CTSC_KIND_DICT},
-        {T_TUPLE, CTSC_KIND_TUPLE},   {T_NONE, CTSC_KIND_NONE},       {T_CLASS, CTSC_KIND_OBJECT}};
+        {T_TENSOR, CTSC_KIND_TENSOR}, {T_INT, CTSC_KIND_INT},     {T_FLOAT, CTSC_KIND_FLOAT},
+        {T_BOOL, CTSC_KIND_BOOL},     {T_STR, CTSC_KIND_STRING},  {T_COMPLEX, CTSC_KIND_COMPLEX},
+        {T_LIST, CTSC_KIND_LIST},     {T_DICT, CTSC_KIND_DICT},   {T_TUPLE, CTSC_KIND_TUPLE},
+        {T_NONE, CTSC_KIND_NONE},     {T_CLASS, CTSC_KIND_OBJECT}};
     const type *inner = t->kind == T_OPTIONAL ? type_elem(t) : t;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].from == inner->kind) row->kind = kinds[i].to;
@@ -73,13 +74,15 @@ static bool signature_fill(ctsc_signature *s, const schema *sc) {
         s->rows[i].default_value = &s->defaults[i];
     }
     for (size_t i = 0; i < s->nresults; i++)
-        if (!signature_row(&s->rows[s->nargs + i], tuple && ret->field_names ? ret->field_names[i] : "",
+        if (!signature_row(&s->rows[s->nargs + i],
+                           tuple && ret->field_names ? ret->field_names[i] : "",
                            tuple ? ret->elems[i] : ret))
             return false;
     return true;
 }
 
-ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc_signature **out, ctsc_error *e) {
+ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc_signature **out,
+                                  ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
     ctsc_status st = api_method(m, d, method, &f);
@@ -95,18 +98,12 @@ ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc
     return api_leave(e, &own, st);
 }
 
-size_t ctsc_signature_argument_count(const ctsc_signature *s) {
-    return s->nargs;
-}
+size_t ctsc_signature_argument_count(const ctsc_signature *s) { return s->nargs; }
 const ctsc_argument *ctsc_signature_argument(const ctsc_signature *s, size_t i) {
     return i < s->nargs ? &s->rows[i] : NULL;
 }
-size_t ctsc_signature_result_count(const ctsc_signature *s) {
-    return s->nresults;
-}
+size_t ctsc_signature_result_count(const ctsc_signature *s) { return s->nresults; }
 const ctsc_argument *ctsc_signature_result(const ctsc_signature *s, size_t i) {
     return i < s->nresults ? &s->rows[s->nargs + i] : NULL;
 }
-const char *ctsc_signature_result_class(const ctsc_signature *s) {
-    return s->result_name;
-}
+const char *ctsc_signature_result_class(const ctsc_signature *s) { return s->result_name; }

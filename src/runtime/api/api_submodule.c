@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_submodule.c - the part of ctsc.h about what a module is made of: its object, its submodules, attributes that are given another value.
+ * api_submodule.c - the part of ctsc.h about what a module is made of: its object, its submodules,
+ * attributes that are given another value.
  *
- * Ownership: a submodule's handle holds a reference to the handle of the whole, which alone closes the unit.
+ * Ownership: a submodule's handle holds a reference to the handle of the whole, which alone
+ * closes the unit.
  * Tests: tests/unit/test_submodule.c
  */
 #include "ir/type.h"
@@ -50,10 +52,12 @@ static value *submodule_find(object *o, const char *name, object **of, int *slot
 }
 
 static ctsc_status submodule_missing(diag *d, const ctsc_module *m, const char *name) {
-    return diag_fail(d, CTSC_USAGE, "'%s' object has no attribute '%s'", class_name(m->m->root.u.object->cls), name);
+    return diag_fail(d, CTSC_USAGE, "'%s' object has no attribute '%s'",
+                     class_name(m->m->root.u.object->cls), name);
 }
 
-ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_module **out, ctsc_error *e) {
+ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_module **out,
+                                  ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     object *of;
     int slot;
@@ -62,7 +66,8 @@ ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_m
     if (s != CTSC_OK) return api_leave(e, &own, s);
     const value *v = submodule_find(m->m->root.u.object, name, &of, &slot);
     if (!v) return api_leave(e, &own, submodule_missing(d, m, name));
-    if (v->tag != V_OBJECT) return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "'%s' is no module", name));
+    if (v->tag != V_OBJECT)
+        return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "'%s' is no module", name));
     ctsc_module *h = mem_zalloc(sizeof *h);
     module *part = h ? mem_zalloc(sizeof *part) : NULL;
     if (!part) {
@@ -70,7 +75,8 @@ ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_m
         return api_leave(e, &own, diag_no_memory(d));
     }
     ctsc_module *whole = m->whole ? m->whole : (ctsc_module *)m;
-    *part = (module){.unit = m->m->unit, .root = value_ref(*v), .version = m->m->version, .opt = m->m->opt};
+    *part = (module){
+        .unit = m->m->unit, .root = value_ref(*v), .version = m->m->version, .opt = m->m->opt};
     h->m = part;
     h->whole = whole;
     atomic_fetch_add_explicit(&whole->more, 1, memory_order_relaxed);
@@ -78,7 +84,8 @@ ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_m
     return api_leave(e, &own, CTSC_OK);
 }
 
-ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name, const ctsc_value *v, ctsc_error *e) {
+ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name, const ctsc_value *v,
+                                      ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     object *of;
     int slot;
@@ -96,7 +103,9 @@ ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name, const ct
         type_print_python(a->type, &want);
         type_print_python(type_of_value(in), &got);
         s = want.failed || got.failed ? diag_no_memory(d)
-                                      : diag_fail(d, CTSC_USAGE, "expected a value of type '%s' for attribute '%s' but instead found type '%s'",
+                                      : diag_fail(d, CTSC_USAGE,
+                                                  "expected a value of type '%s' for attribute "
+                                                  "'%s' but instead found type '%s'",
                                                   sb_str(&want), name, sb_str(&got));
         sb_free(&want);
         sb_free(&got);

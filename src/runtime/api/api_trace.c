@@ -2,8 +2,9 @@
 /*
  * api_trace.c - the part of ctsc.h about tracing: what a scope's calls become in a module.
  *
- * Handles that a trace has recorded point to their scope: readers of values (api_value.c) come here to warn, once for each handle. What the
- * graph is made of stands in frontend/trace/trace.h; ctsc_trace, which checks, in api_trace_check.c.
+ * Handles that a trace has recorded point to their scope: readers of values (api_value.c) come here
+ * to warn, once for each handle. What the graph is made of stands in frontend/trace/trace.h;
+ * ctsc_trace, which checks, in api_trace_check.c.
  * Tests: tests/unit/test_trace.c
  */
 #include "ir/unit_copy.h"
@@ -16,11 +17,9 @@
 
 enum { TRACE_VERSION = 3 }; /* until operators that need a later one are saved */
 
-/* ---- warnings ------------------------------------------------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
-void scope_mark(ctsc_scope *s, ctsc_value *h) {
-    h->traced = s;
-}
+void scope_mark(ctsc_scope *s, ctsc_value *h) { h->traced = s; }
 
 void api_note_read(const ctsc_value *v, const char *reader) {
     ctsc_scope *s = v->traced;
@@ -28,14 +27,16 @@ void api_note_read(const ctsc_value *v, const char *reader) {
     if (!s->trace || !s->sink.warn || read_before || !ptrmap_put(&s->read, v, s)) return;
     strbuf sb = STRBUF_INIT, ty = STRBUF_INIT;
     type_print_python(type_of_value(v->v), &ty);
-    sb_printf(&sb, "%s reads a traced value of type %s: what the program does with it is not recorded, and the trace might be wrong for other inputs",
+    sb_printf(&sb,
+              "%s reads a traced value of type %s: what the program does with it is not recorded, "
+              "and the trace might be wrong for other inputs",
               reader, sb_str(&ty));
     if (!sb.failed && !ty.failed) s->sink.warn(s->sink.ctx, sb_str(&sb));
     sb_free(&sb);
     sb_free(&ty);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 void scope_trace_drop(ctsc_scope *s) {
     trace_free(s->trace);
@@ -78,7 +79,8 @@ ctsc_status ctsc_trace_begin(ctsc_scope *s, const ctsc_trace_options *given) {
     return scope_trace_begin(s, &s->error.d, o.name, (trace_sink){o.warn, o.ctx});
 }
 
-ctsc_status scope_trace_finish(ctsc_scope *s, diag *d, const ctsc_value *result, ctsc_module **out) {
+ctsc_status scope_trace_finish(ctsc_scope *s, diag *d, const ctsc_value *result,
+                               ctsc_module **out) {
     if (!s->trace) return diag_fail(d, CTSC_USAGE, "the scope is not tracing");
     if (!result) return diag_fail(d, CTSC_USAGE, "the result of a trace is NULL");
     ctsc_module *h = mem_zalloc(sizeof *h);
@@ -91,7 +93,8 @@ ctsc_status scope_trace_finish(ctsc_scope *s, diag *d, const ctsc_value *result,
         mem_free(h);
         return st;
     }
-    *m = (module){.unit = s->trace_unit, .root = root, .version = TRACE_VERSION, .opt = MODULE_OPT_DEFAULT};
+    *m = (module){
+        .unit = s->trace_unit, .root = root, .version = TRACE_VERSION, .opt = MODULE_OPT_DEFAULT};
     s->trace_unit = NULL; /* the module's now */
     h->m = m;
     *out = h;
@@ -104,7 +107,8 @@ void scope_copy_error(diag *d, const ctsc_scope *s) {
     if (from->exception && !d->exception) d->exception = mem_strdup(from->exception);
 }
 
-ctsc_status ctsc_trace_end(ctsc_scope *s, const ctsc_value *result, ctsc_module **out, ctsc_error *e) {
+ctsc_status ctsc_trace_end(ctsc_scope *s, const ctsc_value *result, ctsc_module **out,
+                           ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status st = ctsc_scope_status(s);
     if (!s) return api_leave(e, &own, diag_no_memory(d));
@@ -114,7 +118,7 @@ ctsc_status ctsc_trace_end(ctsc_scope *s, const ctsc_value *result, ctsc_module 
     return api_leave(e, &own, st);
 }
 
-/* ---- inputs and attributes ------------------------------------------------------------------------------------------ */
+/* ---- inputs and attributes ------------------------------------------------------------------- */
 
 ctsc_value *ctsc_input(ctsc_scope *s, const char *name, const ctsc_value *v) {
     if (!scope_given(s, "ctsc_input", v)) return NULL;
@@ -128,7 +132,8 @@ static ctsc_value *trace_named(ctsc_scope *s, const char *name, value v, trace_r
     ctsc_value *h = scope_own_take(s, value_ref(v));
     if (!h || !s->trace) return h;
     scope_mark(s, h);
-    return trace_attribute(s->trace, &s->error.d, name, role, scope_operand(h)) == CTSC_OK ? h : NULL;
+    return trace_attribute(s->trace, &s->error.d, name, role, scope_operand(h)) == CTSC_OK ? h
+                                                                                           : NULL;
 }
 
 ctsc_value *ctsc_parameter(ctsc_scope *s, const char *name, const ctsc_value *v) {
@@ -163,12 +168,13 @@ ctsc_value *ctsc_attribute(ctsc_scope *s, const ctsc_module *m, const char *name
     if (scope_failed(s)) return NULL;
     if (!m) return diag_fail(&s->error.d, CTSC_USAGE, "ctsc_attribute: the module is NULL"), NULL;
     const value *v = trace_find_attribute(m->m->root.u.object, name, &at);
-    if (!v) return diag_fail(&s->error.d, CTSC_USAGE, "the module has no attribute '%s'", name), NULL;
+    if (!v)
+        return diag_fail(&s->error.d, CTSC_USAGE, "the module has no attribute '%s'", name), NULL;
     if (v->tag == V_NONE) return scope_own_take(s, value_none()); /* the same wherever it is used */
     return trace_named(s, name, *v, at->is_parameter ? TRACE_PARAMETER : TRACE_BUFFER);
 }
 
-/* ---- modules that are called ------------------------------------------------------------------------------------------- */
+/* ---- modules that are called ----------------------------------------------------------------- */
 
 /* "net" for __torch__.a.Net: what the submodule is called. */
 static void trace_module_name(const type *cls, char *out, size_t size) {
@@ -212,7 +218,8 @@ static void trace_method_free(trace_method_call *c) {
 }
 
 /* The call as a graph, and the graph's values for its arguments. */
-static ctsc_status trace_method_prepare(ctsc_scope *s, diag *d, const ctsc_module *m, const char *method, size_t n, ctsc_value *const *args,
+static ctsc_status trace_method_prepare(ctsc_scope *s, diag *d, const ctsc_module *m,
+                                        const char *method, size_t n, ctsc_value *const *args,
                                         trace_method_call *c) {
     object *copy = NULL;
     ctsc_status st = trace_adopt(s, d, m->m, &copy);
@@ -230,21 +237,27 @@ static ctsc_status trace_method_prepare(ctsc_scope *s, diag *d, const ctsc_modul
         c->operands[i + 1] = scope_operand(args[i]);
         c->given[i + 1] = args[i]->v;
         st = unit_copy_type(s->copier, d, ty, &ty);
-        c->formal[i + 1] = (call_arg){.type = ty, .empty = args[i]->v.tag == V_LIST && !args[i]->v.u.list->len && !args[i]->v.u.list->elem};
+        c->formal[i + 1] = (call_arg){.type = ty,
+                                      .empty = args[i]->v.tag == V_LIST &&
+                                               !args[i]->v.u.list->len && !args[i]->v.u.list->elem};
     }
-    if (st == CTSC_OK) st = call_graph_method(s->trace_unit, d, method, (int)n + 1, c->formal, &c->g);
-    return st == CTSC_OK ? trace_arguments(s->trace, d, method, c->g, n + 1, c->operands, c->in) : st;
+    if (st == CTSC_OK)
+        st = call_graph_method(s->trace_unit, d, method, (int)n + 1, c->formal, &c->g);
+    return st == CTSC_OK ? trace_arguments(s->trace, d, method, c->g, n + 1, c->operands, c->in)
+                         : st;
 }
 
 /* As written (level 0), so that checks compare like with like. */
-static ctsc_status trace_method_run(ctsc_scope *s, diag *d, const ctsc_module *m, function *f, size_t n, const value *given, value *out) {
+static ctsc_status trace_method_run(ctsc_scope *s, diag *d, const ctsc_module *m, function *f,
+                                    size_t n, const value *given, value *out) {
     s->rt.root = m->m->root.u.object;
     ctsc_status st = module_call(f, &s->rt, n + 1, given, d, out);
     s->rt.root = NULL;
     return st;
 }
 
-static ctsc_value *trace_method(ctsc_scope *s, const ctsc_module *m, const char *method, size_t n, ctsc_value *const *args) {
+static ctsc_value *trace_method(ctsc_scope *s, const ctsc_module *m, const char *method, size_t n,
+                                ctsc_value *const *args) {
     diag *d = &s->error.d;
     trace_method_call c = {0};
     function *f = NULL;
@@ -252,8 +265,10 @@ static ctsc_value *trace_method(ctsc_scope *s, const ctsc_module *m, const char 
     value out = value_none();
     const class_info *cls = m->m->root.u.object->cls->cls;
     ctsc_status st = api_method(m, d, method, &f);
-    if (st == CTSC_OK && (cls->forward_hooks.len || cls->forward_pre_hooks.len) && !strcmp(method, "forward"))
-        st = diag_fail(d, CTSC_UNSUPPORTED, "a module with forward hooks cannot be called in a trace");
+    if (st == CTSC_OK && (cls->forward_hooks.len || cls->forward_pre_hooks.len) &&
+        !strcmp(method, "forward"))
+        st = diag_fail(d, CTSC_UNSUPPORTED,
+                       "a module with forward hooks cannot be called in a trace");
     if (st == CTSC_OK) st = trace_method_prepare(s, d, m, method, n, args, &c);
     if (st == CTSC_OK) st = trace_method_run(s, d, m, f, n, c.given, &out);
     if (st == CTSC_OK && (h = scope_own_take(s, out))) {
@@ -265,16 +280,20 @@ static ctsc_value *trace_method(ctsc_scope *s, const ctsc_module *m, const char 
 }
 
 /* Of a module with gradients: random numbers are the scope's, and so is the mode. */
-static ctsc_value *run_recorded(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args) {
+static ctsc_value *run_recorded(ctsc_scope *s, const ctsc_module *m, const char *method,
+                                size_t nargs, ctsc_value *const *args) {
     function *f;
     value result = value_none();
     diag *d = &s->error.d;
-    if (api_method(m, d, method, &f) == CTSC_OK && api_run_in_scope(m, f, &s->rt, nargs, args, d, &result) == CTSC_OK) return scope_own_take(s, result);
+    if (api_method(m, d, method, &f) == CTSC_OK &&
+        api_run_in_scope(m, f, &s->rt, nargs, args, d, &result) == CTSC_OK)
+        return scope_own_take(s, result);
     diag_blame_caller(d);
     return NULL;
 }
 
-ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args) {
+ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs,
+                     ctsc_value *const *args) {
     if (scope_failed(s)) return NULL;
     if (!m) return diag_fail(&s->error.d, CTSC_USAGE, "ctsc_run: the module is NULL"), NULL;
     for (size_t i = 0; i < nargs; i++)

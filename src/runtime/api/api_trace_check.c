@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_trace_check.c - ctsc_trace: traces a function, and checks that the trace computes what the function computes.
+ * api_trace_check.c - ctsc_trace: traces a function, and checks that the trace computes what the
+ * function computes.
  *
- * Method. A check runs the function once more, in a scope of its own, and keeps a copy of each call's result, which the trace is compared with
- * (trace_check.h). Inputs are copied for each run, since both may change them.
+ * Method. A check runs the function once more, in a scope of its own, and keeps a copy of each
+ * call's result, which the trace is compared with (trace_check.h). Inputs are copied for each run,
+ * since both may change them.
  * Tests: tests/unit/test_trace.c
  */
 #include "runtime/api/api_scope.h"
@@ -22,10 +24,11 @@ typedef struct tracer {
     diag *d;
 } tracer;
 
-/* ---- one run of the function ------------------------------------------------------------------------------------ */
+/* ---- one run of the function ----------------------------------------------------------------- */
 
 /* Runs the function, recording, in a new scope; *result is the scope's. */
-static ctsc_status tracer_run(const tracer *t, ctsc_scope *s, ctsc_value *const *inputs, trace_sink sink, bool results, ctsc_value **result) {
+static ctsc_status tracer_run(const tracer *t, ctsc_scope *s, ctsc_value *const *inputs,
+                              trace_sink sink, bool results, ctsc_value **result) {
     scope_init(s);
     TRY(scope_trace_begin(s, t->d, t->o->name, sink));
     if (results) trace_keep_results(s->trace);
@@ -44,7 +47,7 @@ static ctsc_status tracer_run(const tracer *t, ctsc_scope *s, ctsc_value *const 
     return t->d->status;
 }
 
-/* ---- copies of inputs --------------------------------------------------------------------------------------------- */
+/* ---- copies of inputs ------------------------------------------------------------------------ */
 
 static void check_free_copies(size_t n, ctsc_value **copies) {
     for (size_t i = 0; copies && i < n; i++) ctsc_value_free(copies[i]);
@@ -56,41 +59,52 @@ static ctsc_value **check_copies(diag *d, size_t n, ctsc_value *const *inputs) {
     if (!copies) diag_no_memory(d);
     for (size_t i = 0; copies && i < n && d->status == CTSC_OK; i++) {
         value v = value_none();
-        if (value_clone(d, inputs[i]->v, &v) == CTSC_OK && !(copies[i] = api_wrap_take(v))) diag_no_memory(d);
+        if (value_clone(d, inputs[i]->v, &v) == CTSC_OK && !(copies[i] = api_wrap_take(v)))
+            diag_no_memory(d);
     }
     if (d->status == CTSC_OK) return copies;
     check_free_copies(n, copies);
     return NULL;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* The recorded graph runs with inputs, and each call is compared. */
-static ctsc_status check_graph(const tracer *t, const trace *recorded, const trace *fresh, const module *m, ctsc_value *const *inputs) {
+static ctsc_status check_graph(const tracer *t, const trace *recorded, const trace *fresh,
+                               const module *m, ctsc_value *const *inputs) {
     value *args = mem_alloc((t->n + 1) * sizeof *args);
     if (!args) return diag_no_memory(t->d);
     args[0] = m->root;
     for (size_t i = 0; i < t->n; i++) args[i + 1] = inputs[i]->v;
-    trace_check c = {.recorded = recorded, .again = fresh, .forward = module_method(m, "forward"), .n = t->n + 1, .args = args,
-                     .rtol = t->o->rtol, .atol = t->o->atol};
+    trace_check c = {.recorded = recorded,
+                     .again = fresh,
+                     .forward = module_method(m, "forward"),
+                     .n = t->n + 1,
+                     .args = args,
+                     .rtol = t->o->rtol,
+                     .atol = t->o->atol};
     ctsc_status s = trace_check_run(&c, t->d);
     mem_free(args);
     return s;
 }
 
 /* set: which of the inputs, for the message. */
-static ctsc_status check_inputs(const tracer *t, const trace *recorded, const module *m, ctsc_value *const *inputs, int set) {
+static ctsc_status check_inputs(const tracer *t, const trace *recorded, const module *m,
+                                ctsc_value *const *inputs, int set) {
     ctsc_scope *s = mem_zalloc(sizeof *s);
     ctsc_value *result = NULL;
     trace_sink quiet = {0};
     if (!s) return diag_no_memory(t->d);
-    ctsc_value **first = check_copies(t->d, t->n, inputs), **second = first ? check_copies(t->d, t->n, inputs) : NULL;
+    ctsc_value **first = check_copies(t->d, t->n, inputs),
+               **second = first ? check_copies(t->d, t->n, inputs) : NULL;
     if (second && tracer_run(t, s, first, quiet, true, &result) == CTSC_OK) {
         check_graph(t, recorded, s->trace, m, second);
     }
     source_range nowhere = {0};
-    if (t->d->status != CTSC_OK && set < 0) diag_note(t->d, nowhere, "found when checking with the example inputs");
-    else if (t->d->status != CTSC_OK) diag_note(t->d, nowhere, "found when checking with set %d of check inputs", set);
+    if (t->d->status != CTSC_OK && set < 0)
+        diag_note(t->d, nowhere, "found when checking with the example inputs");
+    else if (t->d->status != CTSC_OK)
+        diag_note(t->d, nowhere, "found when checking with set %d of check inputs", set);
     check_free_copies(t->n, first);
     check_free_copies(t->n, second);
     scope_close(s);
@@ -98,10 +112,12 @@ static ctsc_status check_inputs(const tracer *t, const trace *recorded, const mo
     return t->d->status;
 }
 
-/* ---- ctsc_trace -------------------------------------------------------------------------------------------------------- */
+/* ---- ctsc_trace ------------------------------------------------------------------------------ */
 
-static ctsc_status tracer_trace(const tracer *t, ctsc_scope *s, ctsc_value *const *inputs, ctsc_module **out) {
-    ctsc_value *result = NULL, **copies = t->o->skip_check ? NULL : check_copies(t->d, t->n, inputs);
+static ctsc_status tracer_trace(const tracer *t, ctsc_scope *s, ctsc_value *const *inputs,
+                                ctsc_module **out) {
+    ctsc_value *result = NULL,
+               **copies = t->o->skip_check ? NULL : check_copies(t->d, t->n, inputs);
     if (!copies && !t->o->skip_check) return t->d->status;
     ctsc_module *m = NULL;
     ctsc_status st = tracer_run(t, s, inputs, (trace_sink){t->o->warn, t->o->ctx}, false, &result);
@@ -116,8 +132,8 @@ static ctsc_status tracer_trace(const tracer *t, ctsc_scope *s, ctsc_value *cons
     return st;
 }
 
-ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_value *const *inputs, const ctsc_trace_options *given, ctsc_module **out,
-                       ctsc_error *e) {
+ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_value *const *inputs,
+                       const ctsc_trace_options *given, ctsc_module **out, ctsc_error *e) {
     ctsc_trace_options o;
     diag own, *d = api_enter(e, &own);
     scope_trace_options(given, &o);

@@ -12,9 +12,7 @@
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-ctsc_error *ctsc_error_new(void) {
-    return mem_zalloc(sizeof(ctsc_error));
-}
+ctsc_error *ctsc_error_new(void) { return mem_zalloc(sizeof(ctsc_error)); }
 
 void ctsc_error_free(ctsc_error *e) {
     if (!e) return;
@@ -32,17 +30,11 @@ ctsc_status ctsc_error_set(ctsc_error *e, ctsc_status s, const char *fmt, ...) {
     return s;
 }
 
-ctsc_status ctsc_error_status(const ctsc_error *e) {
-    return e ? e->d.status : CTSC_OK;
-}
+ctsc_status ctsc_error_status(const ctsc_error *e) { return e ? e->d.status : CTSC_OK; }
 
-const char *ctsc_error_message(const ctsc_error *e) {
-    return e ? diag_message(&e->d) : "";
-}
+const char *ctsc_error_message(const ctsc_error *e) { return e ? diag_message(&e->d) : ""; }
 
-const char *ctsc_error_exception(const ctsc_error *e) {
-    return e ? e->d.exception : NULL;
-}
+const char *ctsc_error_exception(const ctsc_error *e) { return e ? e->d.exception : NULL; }
 
 char *ctsc_error_render(const ctsc_error *e, bool colour) {
     strbuf sb = STRBUF_INIT;
@@ -53,22 +45,22 @@ char *ctsc_error_render(const ctsc_error *e, bool colour) {
 
 const char *ctsc_status_text(ctsc_status s) {
     switch (s) {
-#define STATUS_CASE(name, code, text) case CTSC_##name: return text;
+#define STATUS_CASE(name, code, text)                                                              \
+    case CTSC_##name: return text;
         CTSC_STATUS_MAP(STATUS_CASE)
 #undef STATUS_CASE
     }
     return "unknown status";
 }
 
-void ctsc_string_free(char *s) {
-    mem_free(s);
-}
+void ctsc_string_free(char *s) { mem_free(s); }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The handle of a new tensor lies in the tensor's block. */
 ctsc_value *api_wrap_take(value v) {
-    _Static_assert(sizeof(ctsc_value) <= sizeof(((tensor_block *)0)->room), "a handle fits a tensor's room");
+    _Static_assert(sizeof(ctsc_value) <= sizeof(((tensor_block *)0)->room),
+                   "a handle fits a tensor's room");
     ctsc_value *h = v.tag == V_TENSOR ? tensor_room_take(v.u.tensor) : NULL;
     if (!h) h = mem_alloc(sizeof *h);
     if (!h) {
@@ -91,28 +83,22 @@ ctsc_value *ctsc_value_copy(const ctsc_value *v) {
 }
 
 ctsc_kind ctsc_value_kind(const ctsc_value *v) {
-    static const ctsc_kind kinds[] = {
-        [V_NONE] = CTSC_KIND_NONE,     [V_BOOL] = CTSC_KIND_BOOL,       [V_INT] = CTSC_KIND_INT,
-        [V_FLOAT] = CTSC_KIND_FLOAT,   [V_DEVICE] = CTSC_KIND_OTHER,    [V_FUNCTION] = CTSC_KIND_OTHER,
-        [V_UNINIT] = CTSC_KIND_NONE,   [V_COMPLEX] = CTSC_KIND_COMPLEX, [V_STR] = CTSC_KIND_STRING,
-        [V_TENSOR] = CTSC_KIND_TENSOR, [V_LIST] = CTSC_KIND_LIST,       [V_DICT] = CTSC_KIND_DICT,
-        [V_TUPLE] = CTSC_KIND_TUPLE,   [V_OBJECT] = CTSC_KIND_OBJECT,   [V_ENUM] = CTSC_KIND_OTHER,
-        [V_FUTURE] = CTSC_KIND_OTHER,  [V_CAPSULE] = CTSC_KIND_OTHER};
+    static const ctsc_kind kinds[] = {[V_NONE] = CTSC_KIND_NONE,    [V_BOOL] = CTSC_KIND_BOOL,
+                                      [V_INT] = CTSC_KIND_INT,      [V_FLOAT] = CTSC_KIND_FLOAT,
+                                      [V_DEVICE] = CTSC_KIND_OTHER, [V_FUNCTION] = CTSC_KIND_OTHER,
+                                      [V_UNINIT] = CTSC_KIND_NONE,  [V_COMPLEX] = CTSC_KIND_COMPLEX,
+                                      [V_STR] = CTSC_KIND_STRING,   [V_TENSOR] = CTSC_KIND_TENSOR,
+                                      [V_LIST] = CTSC_KIND_LIST,    [V_DICT] = CTSC_KIND_DICT,
+                                      [V_TUPLE] = CTSC_KIND_TUPLE,  [V_OBJECT] = CTSC_KIND_OBJECT,
+                                      [V_ENUM] = CTSC_KIND_OTHER,   [V_FUTURE] = CTSC_KIND_OTHER,
+                                      [V_CAPSULE] = CTSC_KIND_OTHER};
     return v ? kinds[v->v.tag] : CTSC_KIND_NONE;
 }
 
-ctsc_value *ctsc_none_new(void) {
-    return api_wrap_take(value_none());
-}
-ctsc_value *ctsc_bool_new(bool b) {
-    return api_wrap_take(value_bool(b));
-}
-ctsc_value *ctsc_int_new(int64_t i) {
-    return api_wrap_take(value_int(i));
-}
-ctsc_value *ctsc_float_new(double f) {
-    return api_wrap_take(value_float(f));
-}
+ctsc_value *ctsc_none_new(void) { return api_wrap_take(value_none()); }
+ctsc_value *ctsc_bool_new(bool b) { return api_wrap_take(value_bool(b)); }
+ctsc_value *ctsc_int_new(int64_t i) { return api_wrap_take(value_int(i)); }
+ctsc_value *ctsc_float_new(double f) { return api_wrap_take(value_float(f)); }
 ctsc_value *ctsc_string_new(const char *bytes, size_t len) {
     str *s = bytes || !len ? str_new(bytes ? bytes : "", len) : NULL;
     return s ? api_wrap_take(value_str_take(s)) : NULL;
@@ -201,7 +187,8 @@ char *ctsc_value_print(const ctsc_value *v) {
     return sb_take(&sb);
 }
 
-bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol, double atol, char **why) {
+bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol, double atol,
+                      char **why) {
     api_reads(got, "ctsc_value_close");
     api_reads(want, "ctsc_value_close");
     strbuf sb = STRBUF_INIT;
@@ -240,13 +227,16 @@ ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e
     return api_leave(e, &own, s == CTSC_OK ? save_pickled_file(d, v->v, path) : s);
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static ctsc_status api_check_tensor(diag *d, int dtype, int ndim, const int64_t *sizes) {
     if (!dtype_valid(dtype)) return diag_fail(d, CTSC_USAGE, "%d is not an element type", dtype);
-    if (dtype_is_quantised((enum dtype)dtype)) return diag_fail(d, CTSC_USAGE, "a tensor of a quantized type has to come from an operator or a file");
+    if (dtype_is_quantised((enum dtype)dtype))
+        return diag_fail(d, CTSC_USAGE,
+                         "a tensor of a quantized type has to come from an operator or a file");
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
-        return diag_fail(d, CTSC_USAGE, "a tensor has 0 to %d dimensions, not %d", TENSOR_MAX_DIMS, ndim);
+        return diag_fail(d, CTSC_USAGE, "a tensor has 0 to %d dimensions, not %d", TENSOR_MAX_DIMS,
+                         ndim);
     return ndim ? api_given(d, sizes, "the list of sizes") : CTSC_OK;
 }
 
@@ -257,7 +247,8 @@ static ctsc_status api_give_tensor(diag *d, tensor *t, ctsc_value **out) {
     return CTSC_OK;
 }
 
-ctsc_status ctsc_tensor_new(ctsc_dtype dt, int ndim, const int64_t *sizes, ctsc_value **out, ctsc_error *e) {
+ctsc_status ctsc_tensor_new(ctsc_dtype dt, int ndim, const int64_t *sizes, ctsc_value **out,
+                            ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     tensor *t = NULL;
     ctsc_status s = api_check_tensor(d, dt, ndim, sizes);
@@ -267,14 +258,16 @@ ctsc_status ctsc_tensor_new(ctsc_dtype dt, int ndim, const int64_t *sizes, ctsc_
 }
 
 ctsc_status ctsc_tensor_borrow(ctsc_dtype dt, int ndim, const int64_t *sizes, void *data,
-                               void (*release)(void *ctx, void *data), void *ctx, ctsc_value **out, ctsc_error *e) {
+                               void (*release)(void *ctx, void *data), void *ctx, ctsc_value **out,
+                               ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = api_check_tensor(d, dt, ndim, sizes);
     int64_t strides[TENSOR_MAX_DIMS];
     size_t bytes = s == CTSC_OK ? dtype_size((dtype)dt) : 0;
     for (int i = ndim; s == CTSC_OK && i-- > 0;) {
         strides[i] = (int64_t)(bytes / dtype_size((dtype)dt));
-        if (sizes[i] < 0 || !size_mul(bytes, sizes[i] ? (size_t)sizes[i] : 1, &bytes) || bytes > INT64_MAX)
+        if (sizes[i] < 0 || !size_mul(bytes, sizes[i] ? (size_t)sizes[i] : 1, &bytes) ||
+            bytes > INT64_MAX)
             s = diag_fail(d, CTSC_USAGE, "a tensor of these sizes is not possible");
     }
     if (s == CTSC_OK && ((uintptr_t)data % dtype_size((dtype)dt) || (!data && bytes)))
@@ -300,9 +293,7 @@ static const tensor *api_tensor(const ctsc_value *t) {
 ctsc_dtype ctsc_tensor_dtype(const ctsc_value *t) {
     return api_tensor(t) ? (ctsc_dtype)api_tensor(t)->dtype : CTSC_FLOAT32;
 }
-int ctsc_tensor_ndim(const ctsc_value *t) {
-    return api_tensor(t) ? api_tensor(t)->ndim : 0;
-}
+int ctsc_tensor_ndim(const ctsc_value *t) { return api_tensor(t) ? api_tensor(t)->ndim : 0; }
 const int64_t *ctsc_tensor_sizes(const ctsc_value *t) {
     return api_tensor(t) ? api_tensor(t)->sizes : NULL;
 }
@@ -311,7 +302,8 @@ const int64_t *ctsc_tensor_strides(const ctsc_value *t) {
 }
 void *ctsc_tensor_data(const ctsc_value *t) {
     api_reads(t, "ctsc_tensor_data");
-    return api_tensor(t) && tensor_device(api_tensor(t)) == DEVICE_HOST ? tensor_data(api_tensor(t)) : NULL;
+    return api_tensor(t) && tensor_device(api_tensor(t)) == DEVICE_HOST ? tensor_data(api_tensor(t))
+                                                                        : NULL;
 }
 bool ctsc_tensor_is_contiguous(const ctsc_value *t) {
     return api_tensor(t) && tensor_is_contiguous(api_tensor(t));

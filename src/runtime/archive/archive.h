@@ -6,7 +6,8 @@
  *           central directory (which must agree entry for entry) gives the offsets needed to map
  *           stored records without copying
  * pickle.c, pickle_make.c  the unpickler: a small machine with an allow-list of opcodes and constructors
- * Formats: docs/archive.md. Tests: tests/unit/test_archive.c, tests/fuzz
+ * Formats: docs/archive.md.
+ * Tests: tests/unit/test_archive.c, tests/fuzz
  */
 #ifndef CTSC_RUNTIME_ARCHIVE_ARCHIVE_H
 #define CTSC_RUNTIME_ARCHIVE_ARCHIVE_H
@@ -16,21 +17,25 @@
 /* Where bytes come from: tests cut, flip and fail it. */
 typedef struct reader {
     ctsc_status (*size)(void *ctx, diag *d, uint64_t *out);
-    ctsc_status (*read)(void *ctx, diag *d, uint64_t offset, void *buf, size_t len); /* all or an error */
-    const void *(*map)(void *ctx, uint64_t *len); /* the whole file in memory, or NULL; may be NULL itself */
+    /* all or an error */
+    ctsc_status (*read)(void *ctx, diag *d, uint64_t offset, void *buf, size_t len);
+    /* the whole file in memory, or NULL; may be NULL itself */
+    const void *(*map)(void *ctx, uint64_t *len);
     void (*close)(void *ctx);
     void *ctx;
     bool of_file; /* what `map` gives is a mapping of a file, not memory that holds the only copy */
 } reader;
 
 ctsc_status reader_open_file(diag *d, const char *path, reader *out); /* mmap, read-only */
-ctsc_status reader_open_fd(diag *d, int fd, reader *out); /* the same; fd stays the caller's, who may close it at once */
+/* the same; fd stays the caller's, who may close it at once */
+ctsc_status reader_open_fd(diag *d, int fd, reader *out);
 ctsc_status reader_open_memory(diag *d, const void *data, size_t len, reader *out); /* borrowed */
 
 typedef struct archive archive;
 
-/* Opens a zip; takes r over (also on failure). Every entry is checked here: names, methods, sizes, offsets, overlaps,
- * duplicates, limits; CRCs when a record is read. Errors are CTSC_BAD_FILE and name the record. */
+/* Opens a zip; takes r over (also on failure). Every entry is checked here: names, methods, sizes,
+ * offsets, overlaps, duplicates, limits; CRCs when a record is read. Errors are CTSC_BAD_FILE and
+ * name the record. */
 ctsc_status archive_open(diag *d, reader r, archive **out);
 archive *archive_ref(archive *a);
 void archive_unref(archive *a);
@@ -38,34 +43,40 @@ void archive_unref(archive *a);
 bool archive_has(const archive *a, const char *record);
 size_t archive_count(const archive *a);
 const char *archive_record_name(const archive *a, size_t i);
-/* The record's bytes, CRC checked, as a storage: a slice of the mapping where stored (the storage keeps the archive alive and
- * is read_only), else an inflated copy. */
+/* The record's bytes, CRC checked, as a storage: a slice of the mapping where stored (the storage
+ * keeps the archive alive and is read_only), else an inflated copy. */
 ctsc_status archive_read(archive *a, diag *d, const char *record, storage **out);
 
-/* ---- pickles ------------------------------------------------------------------------------------ */
+/* ---- pickles --------------------------------------------------------------------------------- */
 
-/* How a pickle's references leave the pickle. Members may be NULL: then what needs them is refused by name. */
+/* How a pickle's references leave the pickle. Members may be NULL: then what needs them is
+ * refused by name. */
 typedef struct unpickle_host {
     void *ctx;
     /* The storage a persistent id names: ("storage", type, key, location, numel). */
-    ctsc_status (*storage)(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel, storage **out);
-    /* A class of the program: "__torch__.Main". The type must be a class, an enum or a named tuple. */
+    ctsc_status (*storage)(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel,
+                           storage **out);
+    /* A class of the program: "__torch__.Main". The type must be a class, an enum
+     * or a named tuple. */
     ctsc_status (*class_type)(void *ctx, diag *d, const char *qualified, type **out);
     /* Sets an object up from the state given to BUILD. */
     ctsc_status (*build)(void *ctx, diag *d, object *o, value state);
-    /* The type named by a restore_type_tag text: "List[str]", "Dict[int, List[int]]", "__torch__.C". */
+    /* The type named by a restore_type_tag text: "List[str]", "Dict[int,
+     * List[int]]", "__torch__.C". */
     ctsc_status (*parse_type)(void *ctx, diag *d, const char *text, type **out);
-    bool opaque; /* objects of unknown classes become capsules (capsule_opaque); else they are refused */
+    /* objects of unknown classes become capsules (capsule_opaque); else they are refused */
+    bool opaque;
 } unpickle_host;
 
 /* Runs one pickle from data[*pos]; *pos is left behind its STOP. record: for messages. */
 ctsc_status unpickle(diag *d, const char *record, const void *data, size_t len, size_t *pos,
                      const unpickle_host *host, value *out);
 
-/* A file written by torch.save (zip, or the older plain format), as a value: OrderedDict and dict are
- * dicts, Parameters are tensors. */
+/* A file written by torch.save (zip, or the older plain format), as a value: OrderedDict and dict
+ * are dicts, Parameters are tensors. */
 ctsc_status load_pickled_file(diag *d, reader r, value *out);
-/* The same for checkpoints, which hold all kinds of things beside tensors: those of unknown classes become capsules (capsule_opaque). */
+/* The same for checkpoints, which hold all kinds of things beside tensors: those of unknown classes
+ * become capsules (capsule_opaque). */
 ctsc_status load_checkpoint(diag *d, reader r, value *out);
 /* A .safetensors file: a dict of tensors, in the order of the file (safetensors.c). */
 ctsc_status load_safetensors(diag *d, reader r, value *out);

@@ -7,9 +7,7 @@
 
 #include "runtime/archive/archive.h"
 
-static inline uint16_t le16(const uint8_t *p) {
-    return (uint16_t)(p[0] | p[1] << 8);
-}
+static inline uint16_t le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t le32(const uint8_t *p) {
     return (uint32_t)le16(p) | (uint32_t)le16(p + 2) << 16;
 }
@@ -17,7 +15,7 @@ static inline uint64_t le64(const uint8_t *p) {
     return (uint64_t)le32(p) | (uint64_t)le32(p + 4) << 32;
 }
 
-/* ---- reader.c ---------------------------------------------------------------------------- */
+/* ---- reader.c -------------------------------------------------------------------------------- */
 
 void reader_close(reader *r);
 /* A file within a file: what a record holds. A reference to st is kept. */
@@ -25,7 +23,7 @@ ctsc_status reader_open_storage(diag *d, storage *st, reader *out);
 /* The whole file as a storage: the mapping itself where there is one, else a copy. Takes r over. */
 ctsc_status reader_contents(diag *d, reader r, storage **out);
 
-/* ---- zipdir.c ---------------------------------------------------------------------------- */
+/* ---- zipdir.c -------------------------------------------------------------------------------- */
 
 enum { ZIP_STORED = 0, ZIP_DEFLATED = 8 };
 
@@ -47,12 +45,12 @@ typedef struct zip_dir {
 ctsc_status zipdir_read(diag *d, const reader *r, uint64_t size, zip_dir *out);
 void zipdir_free(zip_dir *dir);
 
-/* ---- crc.c ------------------------------------------------------------------------------- */
+/* ---- crc.c ----------------------------------------------------------------------------------- */
 
 /* CRC-32 of zip and zlib, continued from crc (0 at the start). */
 uint32_t crc32_update(uint32_t crc, const void *data, size_t len);
 
-/* ---- zip.c ------------------------------------------------------------------------------- */
+/* ---- zip.c ----------------------------------------------------------------------------------- */
 
 /* Like archive_open, for a zip without a top folder (.npz). */
 ctsc_status archive_open_flat(diag *d, reader r, archive **out);
@@ -70,13 +68,13 @@ ctsc_status archive_storages_get(void *ctx, diag *d, const char *key, dtype dt, 
                                  storage **out);
 void archive_storages_free(archive_storages *as);
 
-/* ---- debuginfo.c ------------------------------------------------------------------------- */
+/* ---- debuginfo.c ----------------------------------------------------------------------------- */
 
 /* Lets src map back to the original source through record (a debug_pkl), read when first asked for.
  */
 ctsc_status debuginfo_attach(diag *d, archive *a, const char *record, source *src);
 
-/* ---- conform.c --------------------------------------------------------------------------- */
+/* ---- conform.c ------------------------------------------------------------------------------- */
 
 /* Makes unpickled values what the program's static types say they are. One serves a whole file: it
  * remembers what it has settled, because a list or dict that is shared can have one static type

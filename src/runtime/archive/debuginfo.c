@@ -81,10 +81,8 @@ static value debuginfo_find(const debuginfo *di, uint32_t at) {
         size_t mid = lo + (hi - lo) / 2;
         value offset = debuginfo_item(debuginfo_item(di->entries, mid), 0);
         if (offset.tag != V_INT) return value_none();
-        if (offset.u.i <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
+        if (offset.u.i <= at) lo = mid + 1;
+        else hi = mid;
     }
     return lo ? debuginfo_item(di->entries, lo - 1) : value_none();
 }
@@ -105,8 +103,8 @@ static bool debuginfo_text(const debuginfo *di, value v, strbuf *out) {
     bool flat = v.tag == V_LIST && v.u.list->kind == LIST_INT;
     size_t n = flat ? v.u.list->len : debuginfo_len(v);
     for (size_t i = 0; i < n; i++) {
-        const str *s =
-            debuginfo_string(di, flat ? value_int(v.u.list->u.ints[i]) : debuginfo_item(v, i));
+        const str *s = debuginfo_string(di, flat ? value_int(v.u.list->u.ints[i])
+                                                 : debuginfo_item(v, i));
         if (!s || s->len > DEBUGINFO_MAX_TEXT || out->len > DEBUGINFO_MAX_TEXT - s->len)
             return false;
         sb_write(out, s->bytes, s->len);
@@ -146,8 +144,8 @@ static bool debuginfo_range(debuginfo *di, value range, source_range *out) {
     bool ok = debuginfo_text(di, debuginfo_item(src, 0), &text) && !text.failed && text.len > 0 &&
               text.len <= DEBUGINFO_MAX_TEXT && begin.u.i >= 0 && begin.u.i <= end.u.i &&
               (uint64_t)end.u.i <= text.len;
-    source *s =
-        ok ? debuginfo_source(di, name->bytes, &text, line.u.i ? (uint32_t)line.u.i : 1) : NULL;
+    source *s = ok ? debuginfo_source(di, name->bytes, &text, line.u.i ? (uint32_t)line.u.i : 1)
+                   : NULL;
     sb_free(&text);
     if (s) *out = (source_range){s, (uint32_t)begin.u.i, (uint32_t)end.u.i};
     return s != NULL;

@@ -159,10 +159,8 @@ static ctsc_status numpy_zip(diag *d, reader r, value *out) {
     for (size_t i = 0; i < archive_count(a) && s == CTSC_OK; i++)
         s = numpy_member(d, a, archive_record_name(a, i), di);
     archive_unref(a);
-    if (s == CTSC_OK)
-        *out = value_dict_take(di);
-    else if (di)
-        value_unref(value_dict_take(di));
+    if (s == CTSC_OK) *out = value_dict_take(di);
+    else if (di) value_unref(value_dict_take(di));
     return s;
 }
 

@@ -83,8 +83,7 @@ static ctsc_status pickle_push(pickle_vm *vm, pickle_item it) {
     ctsc_status s = CTSC_OK;
     if (vm->stack.len >= PICKLE_MAX_STACK)
         s = pickle_limit(vm, "more than %d values on the stack", PICKLE_MAX_STACK);
-    else if (!vec_push(&vm->stack, it))
-        s = diag_no_memory(vm->d);
+    else if (!vec_push(&vm->stack, it)) s = diag_no_memory(vm->d);
     if (s != CTSC_OK) value_unref(it.v);
     return s;
 }
@@ -105,9 +104,7 @@ static ctsc_status pickle_push_container(pickle_vm *vm, value v, bool unbuilt) {
 }
 
 /* Items above the innermost mark belong to it; below it nothing may be taken. */
-static size_t pickle_floor(const pickle_vm *vm) {
-    return vm->marks.len ? vec_last(&vm->marks) : 0;
-}
+static size_t pickle_floor(const pickle_vm *vm) { return vm->marks.len ? vec_last(&vm->marks) : 0; }
 
 static ctsc_status pickle_need(pickle_vm *vm, size_t n) {
     if (vm->stack.len - pickle_floor(vm) < n) return pickle_bad(vm, "stack underflow");
@@ -203,9 +200,7 @@ static ctsc_status pickle_op_stop(pickle_vm *vm) {
     return CTSC_OK;
 }
 
-static ctsc_status pickle_op_none(pickle_vm *vm) {
-    return pickle_push_value(vm, value_none());
-}
+static ctsc_status pickle_op_none(pickle_vm *vm) { return pickle_push_value(vm, value_none()); }
 
 static ctsc_status pickle_op_newtrue(pickle_vm *vm) {
     return pickle_push_value(vm, value_bool(true));
@@ -288,8 +283,8 @@ static ctsc_status pickle_op_mark(pickle_vm *vm) {
 static ctsc_status pickle_make_tuple(pickle_vm *vm, size_t first) {
     size_t n = vm->stack.len - first;
     pickle_item it = {.weight = 1, .depth = 1};
-    ctsc_status s =
-        pickle_seal_parts(vm, vm->stack.data + first, n, &it.weight, &it.depth, &it.special);
+    ctsc_status s = pickle_seal_parts(vm, vm->stack.data + first, n, &it.weight, &it.depth,
+                                      &it.special);
     if (s == CTSC_OK) s = pickle_count(vm);
     if (s != CTSC_OK) return s;
     tuple *t = tuple_new(n, NULL);
@@ -311,18 +306,10 @@ static ctsc_status pickle_op_tuple_of(pickle_vm *vm, size_t n) {
     return s == CTSC_OK ? pickle_make_tuple(vm, vm->stack.len - n) : s;
 }
 
-static ctsc_status pickle_op_empty_tuple(pickle_vm *vm) {
-    return pickle_op_tuple_of(vm, 0);
-}
-static ctsc_status pickle_op_tuple1(pickle_vm *vm) {
-    return pickle_op_tuple_of(vm, 1);
-}
-static ctsc_status pickle_op_tuple2(pickle_vm *vm) {
-    return pickle_op_tuple_of(vm, 2);
-}
-static ctsc_status pickle_op_tuple3(pickle_vm *vm) {
-    return pickle_op_tuple_of(vm, 3);
-}
+static ctsc_status pickle_op_empty_tuple(pickle_vm *vm) { return pickle_op_tuple_of(vm, 0); }
+static ctsc_status pickle_op_tuple1(pickle_vm *vm) { return pickle_op_tuple_of(vm, 1); }
+static ctsc_status pickle_op_tuple2(pickle_vm *vm) { return pickle_op_tuple_of(vm, 2); }
+static ctsc_status pickle_op_tuple3(pickle_vm *vm) { return pickle_op_tuple_of(vm, 3); }
 
 static ctsc_status pickle_op_empty_list(pickle_vm *vm) {
     TRY(pickle_count(vm));
@@ -511,7 +498,8 @@ static ctsc_status pickle_op_newobj(pickle_vm *vm) {
     if (s != CTSC_OK) return s;
     value args = vec_last(&vm->stack).v;
     type *cls = pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, pickle_kind_class);
-    if (pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, capsule_opaque)) /* stands for its instances too */
+    /* stands for its instances too */
+    if (pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, capsule_opaque))
         return pickle_drop(vm, vm->stack.len - 1), CTSC_OK;
     if (!cls || cls->kind != T_CLASS)
         return pickle_bad(vm, "a new object of something that is not a class");
@@ -527,9 +515,8 @@ static ctsc_status pickle_op_build(pickle_vm *vm) {
     TRY(pickle_need(vm, 2));
     size_t last = vm->stack.len - 1;
     pickle_item target = vm->stack.data[last - 1];
-    if (target.v.tag ==
-            V_DICT || /* attributes set on an OrderedDict (_metadata of a state_dict): of no use here */
-        pickle_capsule_of(target.v, capsule_opaque)) {
+    /* attributes set on an OrderedDict (_metadata of a state_dict): of no use here */
+    if (target.v.tag == V_DICT || pickle_capsule_of(target.v, capsule_opaque)) {
         pickle_drop(vm, last);
         return CTSC_OK;
     }
@@ -559,27 +546,27 @@ static ctsc_status pickle_op_binpersid(pickle_vm *vm) {
 /* Every opcode up to protocol 5, so that refusals have a name; without a function: refused. */
 /* clang-format off */
 #define PICKLE_OPS(X)                                                                              \
-    X('(', "MARK", mark)  X('.', "STOP", stop)  X('0', "POP", NO)  X('1', "POP_MARK", NO)            \
-    X('2', "DUP", NO)  X('F', "FLOAT", NO)  X('I', "INT", NO)  X('J', "BININT", binint)              \
-    X('K', "BININT1", binint1)  X('L', "LONG", NO)  X('M', "BININT2", binint2)                      \
-    X('N', "NONE", none)  X('P', "PERSID", NO)  X('Q', "BINPERSID", binpersid)                      \
-    X('R', "REDUCE", reduce)  X('S', "STRING", NO)  X('T', "BINSTRING", binunicode)                 \
-    X('U', "SHORT_BINSTRING", short_binstring)  X('V', "UNICODE", NO)                               \
-    X('X', "BINUNICODE", binunicode)  X('a', "APPEND", append)  X('b', "BUILD", build)              \
-    X('c', "GLOBAL", global)  X('d', "DICT", dict)  X('}', "EMPTY_DICT", empty_dict)                \
-    X('e', "APPENDS", appends)  X('g', "GET", NO)  X('h', "BINGET", binget)  X('i', "INST", NO)      \
-    X('j', "LONG_BINGET", long_binget)  X('l', "LIST", list)  X(']', "EMPTY_LIST", empty_list)      \
-    X('o', "OBJ", NO)  X('p', "PUT", NO)  X('q', "BINPUT", binput)                                  \
-    X('r', "LONG_BINPUT", long_binput)  X('s', "SETITEM", setitem)  X('t', "TUPLE", tuple)          \
-    X(')', "EMPTY_TUPLE", empty_tuple)  X('u', "SETITEMS", setitems)                                \
-    X('G', "BINFLOAT", binfloat)  X(0x80, "PROTO", proto)  X(0x81, "NEWOBJ", newobj)                \
-    X(0x82, "EXT1", NO)  X(0x83, "EXT2", NO)  X(0x84, "EXT4", NO)  X(0x85, "TUPLE1", tuple1)         \
-    X(0x86, "TUPLE2", tuple2)  X(0x87, "TUPLE3", tuple3)  X(0x88, "NEWTRUE", newtrue)               \
-    X(0x89, "NEWFALSE", newfalse)  X(0x8a, "LONG1", long1)  X(0x8b, "LONG4", NO)                    \
-    X('B', "BINBYTES", NO)  X('C', "SHORT_BINBYTES", NO)  X(0x8c, "SHORT_BINUNICODE", NO)           \
-    X(0x8d, "BINUNICODE8", NO)  X(0x8e, "BINBYTES8", NO)  X(0x8f, "EMPTY_SET", NO)                  \
-    X(0x90, "ADDITEMS", NO)  X(0x91, "FROZENSET", NO)  X(0x92, "NEWOBJ_EX", NO)                     \
-    X(0x93, "STACK_GLOBAL", NO)  X(0x94, "MEMOIZE", NO)  X(0x95, "FRAME", NO)                       \
+    X('(', "MARK", mark)  X('.', "STOP", stop)  X('0', "POP", NO)  X('1', "POP_MARK", NO)          \
+    X('2', "DUP", NO)  X('F', "FLOAT", NO)  X('I', "INT", NO)  X('J', "BININT", binint)            \
+    X('K', "BININT1", binint1)  X('L', "LONG", NO)  X('M', "BININT2", binint2)                     \
+    X('N', "NONE", none)  X('P', "PERSID", NO)  X('Q', "BINPERSID", binpersid)                     \
+    X('R', "REDUCE", reduce)  X('S', "STRING", NO)  X('T', "BINSTRING", binunicode)                \
+    X('U', "SHORT_BINSTRING", short_binstring)  X('V', "UNICODE", NO)                              \
+    X('X', "BINUNICODE", binunicode)  X('a', "APPEND", append)  X('b', "BUILD", build)             \
+    X('c', "GLOBAL", global)  X('d', "DICT", dict)  X('}', "EMPTY_DICT", empty_dict)               \
+    X('e', "APPENDS", appends)  X('g', "GET", NO)  X('h', "BINGET", binget)  X('i', "INST", NO)    \
+    X('j', "LONG_BINGET", long_binget)  X('l', "LIST", list)  X(']', "EMPTY_LIST", empty_list)     \
+    X('o', "OBJ", NO)  X('p', "PUT", NO)  X('q', "BINPUT", binput)                                 \
+    X('r', "LONG_BINPUT", long_binput)  X('s', "SETITEM", setitem)  X('t', "TUPLE", tuple)         \
+    X(')', "EMPTY_TUPLE", empty_tuple)  X('u', "SETITEMS", setitems)                               \
+    X('G', "BINFLOAT", binfloat)  X(0x80, "PROTO", proto)  X(0x81, "NEWOBJ", newobj)               \
+    X(0x82, "EXT1", NO)  X(0x83, "EXT2", NO)  X(0x84, "EXT4", NO)  X(0x85, "TUPLE1", tuple1)       \
+    X(0x86, "TUPLE2", tuple2)  X(0x87, "TUPLE3", tuple3)  X(0x88, "NEWTRUE", newtrue)              \
+    X(0x89, "NEWFALSE", newfalse)  X(0x8a, "LONG1", long1)  X(0x8b, "LONG4", NO)                   \
+    X('B', "BINBYTES", NO)  X('C', "SHORT_BINBYTES", NO)  X(0x8c, "SHORT_BINUNICODE", NO)          \
+    X(0x8d, "BINUNICODE8", NO)  X(0x8e, "BINBYTES8", NO)  X(0x8f, "EMPTY_SET", NO)                 \
+    X(0x90, "ADDITEMS", NO)  X(0x91, "FROZENSET", NO)  X(0x92, "NEWOBJ_EX", NO)                    \
+    X(0x93, "STACK_GLOBAL", NO)  X(0x94, "MEMOIZE", NO)  X(0x95, "FRAME", NO)                      \
     X(0x96, "BYTEARRAY8", NO)  X(0x97, "NEXT_BUFFER", NO)  X(0x98, "READONLY_BUFFER", NO)
 /* clang-format on */
 

@@ -16,8 +16,8 @@ enum {
     PICKLE_MAX_STACK = 16000000,
     PICKLE_MAX_MEMO = 1000000,
     PICKLE_MAX_STRING = 64 << 20,
-    PICKLE_MAX_WEIGHT = 1 << 26, /* size of the result with shared parts counted each time: what a
-                                  * walk over it costs */
+    /* size of the result with shared parts counted each time: what a walk over it costs */
+    PICKLE_MAX_WEIGHT = 1 << 26,
 };
 
 /* What lies on the stack and in the memo: a value, and what is known about its size. */
@@ -26,8 +26,9 @@ typedef struct pickle_item {
     uint32_t id; /* a list, dict or object under construction: containers[id - 1]; else 0 */
     uint32_t weight;
     uint16_t depth;
-    bool special; /* is, or is a tuple with, something that exists inside pickles only (a
-                   * constructor, a storage) */
+    /* is, or is a tuple with, something that exists inside pickles only (a
+     * constructor, a storage) */
+    bool special;
 } pickle_item;
 
 /* A container can be filled until it is put into another one. CPython and PyTorch fill first unless

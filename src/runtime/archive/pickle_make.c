@@ -162,10 +162,8 @@ static ctsc_status make_tagged(pickle_vm *vm, const value *args, size_t n, value
     if (t) {
         if (t->kind != (args[0].tag == V_LIST ? T_LIST : T_DICT))
             s = pickle_bad(vm, "a container with the type %s", text);
-        else if (args[0].tag == V_LIST)
-            s = tag_list(vm, args[0].u.list, t, text);
-        else
-            s = tag_dict(vm, args[0].u.dict, t, text);
+        else if (args[0].tag == V_LIST) s = tag_list(vm, args[0].u.list, t, text);
+        else s = tag_dict(vm, args[0].u.dict, t, text);
     }
     if (s == CTSC_OK) *out = value_ref(args[0]);
     return s;
@@ -198,7 +196,8 @@ static ctsc_status make_device(pickle_vm *vm, const value *args, size_t n, value
     int64_t device;
     sb_write(&text, args[0].u.str->bytes, args[0].u.str->len);
     if (n == 2) sb_printf(&text, ":%lld", (long long)args[1].u.i);
-    ctsc_status s = text.failed ? diag_no_memory(vm->d) : device_parse(&why, sb_str(&text), text.len, &device);
+    ctsc_status s = text.failed ? diag_no_memory(vm->d)
+                                : device_parse(&why, sb_str(&text), text.len, &device);
     if (s == CTSC_OK) *out = value_device(device);
     else if (s == CTSC_UNSUPPORTED) s = pickle_unsupported(vm, "device %s", sb_str(&text));
     else if (s == CTSC_FAILED) s = pickle_bad(vm, "%s", diag_message(&why));
@@ -304,7 +303,8 @@ static ctsc_status make_tensor(pickle_vm *vm, const value *args, size_t n, value
 /* The newer form: untyped bytes and a dtype. */
 static ctsc_status make_tensor_v3(pickle_vm *vm, const value *args, size_t n, value *out) {
     const pickled_storage *ps = n >= 7 ? pickle_capsule_of(args[0], pickle_kind_storage) : NULL;
-    if (!ps || n > 8 || args[6].tag != V_INT || !dtype_valid(args[6].u.i) || dtype_is_quantised((dtype)args[6].u.i))
+    if (!ps || n > 8 || args[6].tag != V_INT || !dtype_valid(args[6].u.i) ||
+        dtype_is_quantised((dtype)args[6].u.i))
         return pickle_bad_args(vm, "_rebuild_tensor_v3");
     if (n == 8 && args[7].tag == V_DICT && args[7].u.dict->len)
         return pickle_unsupported(vm, "a tensor with lazy conjugation or negation");
@@ -338,10 +338,13 @@ static int make_scheme_of(value v) {
 }
 
 /* (per_tensor_affine, scale, zero_point) or (per_channel_affine, scales, zero_points, axis). */
-static ctsc_status make_quantiser(pickle_vm *vm, dtype dt, const tuple *t, const value *sizes, quantiser **out) {
+static ctsc_status make_quantiser(pickle_vm *vm, dtype dt, const tuple *t, const value *sizes,
+                                  quantiser **out) {
     int scheme = t->len ? make_scheme_of(t->items[0]) : -1;
-    if (scheme == QSCHEME_TENSOR_AFFINE && t->len == 3 && t->items[1].tag == V_FLOAT && t->items[2].tag == V_INT) {
-        if (t->items[2].u.i < dtype_qmin(dt) || t->items[2].u.i > dtype_qmax(dt)) return pickle_bad(vm, "a zero point that is out of range");
+    if (scheme == QSCHEME_TENSOR_AFFINE && t->len == 3 && t->items[1].tag == V_FLOAT &&
+        t->items[2].tag == V_INT) {
+        if (t->items[2].u.i < dtype_qmin(dt) || t->items[2].u.i > dtype_qmax(dt))
+            return pickle_bad(vm, "a zero point that is out of range");
         *out = quantiser_new(t->items[1].u.f, t->items[2].u.i);
         return *out ? CTSC_OK : diag_no_memory(vm->d);
     }
@@ -352,17 +355,23 @@ static ctsc_status make_quantiser(pickle_vm *vm, dtype dt, const tuple *t, const
     const tuple *dims = sizes->u.tuple;
     int64_t axis = t->items[3].u.i;
     tensor *scales = NULL, *zero_points = NULL;
-    ctsc_status s = tensor_to_dtype(vm->d, t->items[1].u.tensor, real ? DT_FLOAT32 : DT_FLOAT64, &scales);
-    if (s == CTSC_OK) s = tensor_to_dtype(vm->d, t->items[2].u.tensor, real ? DT_FLOAT32 : DT_INT64, &zero_points);
-    if (s == CTSC_OK && (axis < 0 || (uint64_t)axis >= dims->len || scales->ndim != 1 || zero_points->ndim != 1 ||
-                         scales->numel != dims->items[axis].u.i || zero_points->numel != scales->numel ||
-                         !tensor_is_contiguous(scales) || !tensor_is_contiguous(zero_points)))
+    ctsc_status s = tensor_to_dtype(vm->d, t->items[1].u.tensor, real ? DT_FLOAT32 : DT_FLOAT64,
+                                    &scales);
+    if (s == CTSC_OK)
+        s = tensor_to_dtype(vm->d, t->items[2].u.tensor, real ? DT_FLOAT32 : DT_INT64,
+                            &zero_points);
+    if (s == CTSC_OK &&
+        (axis < 0 || (uint64_t)axis >= dims->len || scales->ndim != 1 || zero_points->ndim != 1 ||
+         scales->numel != dims->items[axis].u.i || zero_points->numel != scales->numel ||
+         !tensor_is_contiguous(scales) || !tensor_is_contiguous(zero_points)))
         s = pickle_bad(vm, "a quantized tensor whose scales do not fit its shape");
     for (int64_t i = 0; s == CTSC_OK && !real && i < zero_points->numel; i++) {
         int64_t zero = TENSOR_AT(zero_points, int64_t)[i];
-        if (zero < dtype_qmin(dt) || zero > dtype_qmax(dt)) s = pickle_bad(vm, "a zero point that is out of range");
+        if (zero < dtype_qmin(dt) || zero > dtype_qmax(dt))
+            s = pickle_bad(vm, "a zero point that is out of range");
     }
-    if (s == CTSC_OK && !(*out = quantiser_new_channels((qscheme)scheme, scales, zero_points, (int)axis)))
+    if (s == CTSC_OK &&
+        !(*out = quantiser_new_channels((qscheme)scheme, scales, zero_points, (int)axis)))
         s = diag_no_memory(vm->d);
     tensor_unref(scales);
     tensor_unref(zero_points);
@@ -372,11 +381,13 @@ static ctsc_status make_quantiser(pickle_vm *vm, dtype dt, const tuple *t, const
 /* (storage, offset, sizes, strides, quantiser's description, requires_grad, hooks) */
 static ctsc_status make_quantised(pickle_vm *vm, const value *args, size_t n, value *out) {
     const pickled_storage *ps = n >= 5 ? pickle_capsule_of(args[0], pickle_kind_storage) : NULL;
-    if (!ps || n > 7 || !dtype_is_quantised(ps->dt) || args[2].tag != V_TUPLE || args[4].tag != V_TUPLE)
+    if (!ps || n > 7 || !dtype_is_quantised(ps->dt) || args[2].tag != V_TUPLE ||
+        args[4].tag != V_TUPLE)
         return pickle_bad_args(vm, "_rebuild_qtensor");
     value v;
     quantiser *q = NULL;
-    ctsc_status s = make_tensor_as(vm, args, ps->dt, ps->numel, ps->s, n > 5 && args[5].tag == V_BOOL && args[5].u.b, &v);
+    ctsc_status s = make_tensor_as(vm, args, ps->dt, ps->numel, ps->s,
+                                   n > 5 && args[5].tag == V_BOOL && args[5].u.b, &v);
     if (s != CTSC_OK) return s;
     s = make_quantiser(vm, ps->dt, args[4].u.tuple, &args[2], &q);
     if (s == CTSC_OK) {

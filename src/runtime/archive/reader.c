@@ -23,7 +23,7 @@ void reader_close(reader *r) {
     *r = (reader){0};
 }
 
-/* ---- files ------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 typedef struct file_reader {
     int fd; /* -1 once mapped */
@@ -82,8 +82,7 @@ static ctsc_status file_reader_open(diag *d, int fd, const char *path, reader *o
         s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
         s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: not a regular file", path);
-    else if (!(f = mem_zalloc(sizeof *f)))
-        s = diag_no_memory(d);
+    else if (!(f = mem_zalloc(sizeof *f))) s = diag_no_memory(d);
     if (s != CTSC_OK) {
         close(fd);
         return s;
@@ -98,7 +97,8 @@ static ctsc_status file_reader_open(diag *d, int fd, const char *path, reader *o
             close(fd);
         }
     }
-    *out = (reader){file_reader_size, file_reader_read, file_reader_map, file_reader_close, f, true};
+    *out = (reader){
+        file_reader_size, file_reader_read, file_reader_map, file_reader_close, f, true};
     return CTSC_OK;
 }
 
@@ -116,7 +116,7 @@ ctsc_status reader_open_fd(diag *d, int fd, reader *out) {
     return file_reader_open(d, own, name, out);
 }
 
-/* ---- memory ------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct memory_reader {
     const char *data;
@@ -164,11 +164,13 @@ ctsc_status reader_open_storage(diag *d, storage *st, reader *out) {
     storage_reader *r = mem_alloc(sizeof *r);
     if (!r) return diag_no_memory(d);
     *r = (storage_reader){{st->data, st->nbytes}, storage_ref(st)};
-    *out = (reader){memory_reader_size, memory_reader_read, memory_reader_map, storage_reader_close, r, st->of_file};
+    *out = (reader){
+        memory_reader_size, memory_reader_read, memory_reader_map, storage_reader_close, r,
+        st->of_file};
     return CTSC_OK;
 }
 
-/* ---- the whole of it ----------------------------------------------------------------------- */
+/* ---- the whole of it ------------------------------------------------------------------------- */
 
 static void reader_contents_release(void *ctx, void *data) {
     (void)data;
@@ -188,8 +190,8 @@ ctsc_status reader_contents(diag *d, reader r, storage **out) {
     if (map && mapped == size) {
         reader *keep = mem_alloc(sizeof *keep);
         if (keep)
-            st =
-                storage_borrow((void *)(uintptr_t)map, (size_t)size, reader_contents_release, keep);
+            st = storage_borrow((void *)(uintptr_t)map, (size_t)size, reader_contents_release,
+                                keep);
         if (!st) {
             mem_free(keep);
             s = diag_no_memory(d);
@@ -204,9 +206,7 @@ ctsc_status reader_contents(diag *d, reader r, storage **out) {
     s = st ? r.read(r.ctx, d, 0, st->data, (size_t)size) : diag_no_memory(d);
 out:
     reader_close(&r);
-    if (s == CTSC_OK)
-        *out = st;
-    else
-        storage_unref(st);
+    if (s == CTSC_OK) *out = st;
+    else storage_unref(st);
     return s;
 }

@@ -6,8 +6,8 @@
  *     header: {"__metadata__": {"key": "text"}, "fc.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
  *     data, offsets counted from here
  *
- * Method. The header is read in one go by a parser of the JSON that it consists of; what it does not know is skipped. Tensors are
- * views on the mapping where their alignment allows.
+ * Method. The header is read in one go by a parser of the JSON that it consists of; what it does
+ * not know is skipped. Tensors are views on the mapping where their alignment allows.
  * Tests: tests/cli/weights.test
  */
 #include "base/text.h"
@@ -31,8 +31,9 @@ typedef struct safe_entry {
 } safe_entry;
 
 static const struct { const char *name; dtype dt; } safe_types[] = {
-    {"F64", DT_FLOAT64}, {"F32", DT_FLOAT32}, {"F16", DT_FLOAT16}, {"BF16", DT_BFLOAT16}, {"I64", DT_INT64}, {"I32", DT_INT32},
-    {"I16", DT_INT16},   {"I8", DT_INT8},     {"U8", DT_UINT8},    {"BOOL", DT_BOOL},     {"C64", DT_COMPLEX64},
+    {"F64", DT_FLOAT64}, {"F32", DT_FLOAT32}, {"F16", DT_FLOAT16},   {"BF16", DT_BFLOAT16},
+    {"I64", DT_INT64},   {"I32", DT_INT32},   {"I16", DT_INT16},     {"I8", DT_INT8},
+    {"U8", DT_UINT8},    {"BOOL", DT_BOOL},   {"C64", DT_COMPLEX64},
 };
 
 static ctsc_status safe_bad(safe_reader *s) {
@@ -40,7 +41,8 @@ static ctsc_status safe_bad(safe_reader *s) {
 }
 
 static void safe_space(safe_reader *s) {
-    while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r')) s->p++;
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r'))
+        s->p++;
 }
 
 /* The next character, if it is c. */
@@ -54,7 +56,9 @@ static bool safe_take(safe_reader *s, char c) {
 static void safe_utf8(strbuf *out, unsigned c) {
     if (c < 0x80) sb_putc(out, (char)c);
     else if (c < 0x800) sb_printf(out, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 63)));
-    else sb_printf(out, "%c%c%c", (int)(0xe0 | c >> 12), (int)(0x80 | (c >> 6 & 63)), (int)(0x80 | (c & 63)));
+    else
+        sb_printf(out, "%c%c%c", (int)(0xe0 | c >> 12), (int)(0x80 | (c >> 6 & 63)),
+                  (int)(0x80 | (c & 63)));
 }
 
 static bool safe_escape(safe_reader *s, strbuf *out) {
@@ -67,7 +71,10 @@ static bool safe_escape(safe_reader *s, strbuf *out) {
     unsigned v = 0;
     for (int i = 0; i < 4; i++) {
         char h = *s->p++;
-        int digit = h >= '0' && h <= '9' ? h - '0' : h >= 'a' && h <= 'f' ? h - 'a' + 10 : h >= 'A' && h <= 'F' ? h - 'A' + 10 : -1;
+        int digit = h >= '0' && h <= '9'   ? h - '0'
+                    : h >= 'a' && h <= 'f' ? h - 'a' + 10
+                    : h >= 'A' && h <= 'F' ? h - 'A' + 10
+                                           : -1;
         if (digit < 0) return false;
         v = v * 16 + (unsigned)digit;
     }
@@ -94,7 +101,8 @@ static bool safe_int(safe_reader *s, int64_t *out) {
     const char *begin = s->p;
     int64_t n = 0;
     for (; s->p < s->end && *s->p >= '0' && *s->p <= '9'; s->p++)
-        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s->p - '0', &n)) return false;
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s->p - '0', &n))
+            return false;
     *out = n;
     return s->p > begin;
 }
@@ -122,19 +130,23 @@ static bool safe_skip(safe_reader *s, strbuf *scratch, int depth) {
         s->p++;
         if (safe_take(s, close)) return true;
         do
-            if ((object && (!safe_text(s, scratch) || !safe_take(s, ':'))) || !safe_skip(s, scratch, depth + 1)) return false;
+            if ((object && (!safe_text(s, scratch) || !safe_take(s, ':'))) ||
+                !safe_skip(s, scratch, depth + 1))
+                return false;
         while (safe_take(s, ','));
         return safe_take(s, close);
     }
     const char *begin = s->p; /* a number, true, false, null */
-    while (s->p < s->end && (text_is_alnum(*s->p) || *s->p == '+' || *s->p == '-' || *s->p == '.')) s->p++;
+    while (s->p < s->end && (text_is_alnum(*s->p) || *s->p == '+' || *s->p == '-' || *s->p == '.'))
+        s->p++;
     return s->p > begin;
 }
 
 static bool safe_field(safe_reader *s, const char *key, strbuf *scratch, safe_entry *e) {
     int64_t offsets[2];
     int n = 0;
-    if (!strcmp(key, "shape")) return e->has_shape = safe_ints(s, TENSOR_MAX_DIMS, e->sizes, &e->ndim);
+    if (!strcmp(key, "shape"))
+        return e->has_shape = safe_ints(s, TENSOR_MAX_DIMS, e->sizes, &e->ndim);
     if (!strcmp(key, "data_offsets")) {
         e->has_offsets = safe_ints(s, 2, offsets, &n) && n == 2;
         if (e->has_offsets) e->begin = offsets[0], e->end = offsets[1];
@@ -143,8 +155,11 @@ static bool safe_field(safe_reader *s, const char *key, strbuf *scratch, safe_en
     if (strcmp(key, "dtype") != 0) return safe_skip(s, scratch, 0);
     if (!safe_text(s, scratch)) return false;
     for (size_t i = 0; i < sizeof safe_types / sizeof *safe_types; i++)
-        if (!strcmp(safe_types[i].name, sb_str(scratch))) e->dt = safe_types[i].dt, e->has_dtype = true;
-    if (!e->has_dtype) diag_fail(s->d, CTSC_UNSUPPORTED, "safetensors: tensors of type %.20s are not supported", sb_str(scratch));
+        if (!strcmp(safe_types[i].name, sb_str(scratch)))
+            e->dt = safe_types[i].dt, e->has_dtype = true;
+    if (!e->has_dtype)
+        diag_fail(s->d, CTSC_UNSUPPORTED, "safetensors: tensors of type %.20s are not supported",
+                  sb_str(scratch));
     return e->has_dtype;
 }
 
@@ -155,7 +170,9 @@ static bool safe_tensor(safe_reader *s, const safe_entry *e, value *out) {
         strides[i] = n;
         if (__builtin_mul_overflow(n, e->sizes[i], &n)) return false;
     }
-    if (e->begin > e->end || (uint64_t)e->end > room || (uint64_t)(e->end - e->begin) != (uint64_t)n * item) return false;
+    if (e->begin > e->end || (uint64_t)e->end > room ||
+        (uint64_t)(e->end - e->begin) != (uint64_t)n * item)
+        return false;
     size_t at = s->base + (size_t)e->begin;
     storage *st = s->data;
     if (at % item) { /* not aligned: a copy */
@@ -166,13 +183,15 @@ static bool safe_tensor(safe_reader *s, const safe_entry *e, value *out) {
         storage_ref(st);
     }
     tensor *t = NULL;
-    bool ok = tensor_on_storage(s->d, st, e->dt, e->ndim, e->sizes, strides, (int64_t)(at / item), &t) == CTSC_OK;
+    bool ok = tensor_on_storage(s->d, st, e->dt, e->ndim, e->sizes, strides, (int64_t)(at / item),
+                                &t) == CTSC_OK;
     storage_unref(st);
     if (ok) *out = value_tensor_take(t);
     return ok;
 }
 
-static bool safe_put(safe_reader *s, dict *into, const char *name, size_t len, const safe_entry *e) {
+static bool safe_put(safe_reader *s, dict *into, const char *name, size_t len,
+                     const safe_entry *e) {
     value v;
     if (!e->has_dtype || !e->has_shape || !e->has_offsets || !safe_tensor(s, e, &v)) return false;
     str *key = str_new(name, len);
@@ -193,7 +212,8 @@ static bool safe_header(safe_reader *s, dict *into) {
             ok = safe_take(s, '{');
             while (ok) {
                 strbuf key = STRBUF_INIT;
-                ok = safe_text(s, &key) && safe_take(s, ':') && safe_field(s, sb_str(&key), &scratch, &e);
+                ok = safe_text(s, &key) && safe_take(s, ':') &&
+                     safe_field(s, sb_str(&key), &scratch, &e);
                 sb_free(&key);
                 if (!safe_take(s, ',')) break;
             }

@@ -154,10 +154,8 @@ static ctsc_status old_file_header(old_file *f, diag *d) {
     if (s == CTSC_OK) s = unpickle(d, "system information", f->p, f->len, &f->pos, NULL, &info);
     if (s == CTSC_OK) {
         str *name = str_new("little_endian", 13);
-        if (name)
-            key = value_str_take(name);
-        else
-            s = diag_no_memory(d);
+        if (name) key = value_str_take(name);
+        else s = diag_no_memory(d);
     }
     if (s == CTSC_OK && (info.tag != V_DICT || !dict_get(info.u.dict, key, &little) ||
                          little.tag != V_BOOL || !little.u.b))
@@ -179,10 +177,8 @@ static ctsc_status torchfile_old(diag *d, reader r, bool opaque, value *out) {
     if (s == CTSC_OK) s = unpickle(d, "object", f.p, f.len, &f.pos, &host, &object);
     if (s == CTSC_OK) s = unpickle(d, "storage keys", f.p, f.len, &f.pos, NULL, &keys);
     if (s == CTSC_OK) s = old_file_fill_all(&f, d, keys);
-    if (s == CTSC_OK)
-        *out = object;
-    else
-        value_unref(object);
+    if (s == CTSC_OK) *out = object;
+    else value_unref(object);
     value_unref(keys);
     old_file_free(&f);
     storage_unref(st);
@@ -209,5 +205,9 @@ static ctsc_status torchfile_load(diag *d, reader r, bool opaque, value *out) {
     return s;
 }
 
-ctsc_status load_pickled_file(diag *d, reader r, value *out) { return torchfile_load(d, r, false, out); }
-ctsc_status load_checkpoint(diag *d, reader r, value *out) { return torchfile_load(d, r, true, out); }
+ctsc_status load_pickled_file(diag *d, reader r, value *out) {
+    return torchfile_load(d, r, false, out);
+}
+ctsc_status load_checkpoint(diag *d, reader r, value *out) {
+    return torchfile_load(d, r, true, out);
+}

@@ -33,7 +33,7 @@ struct archive {
     atomic_bool *checked; /* per entry of dir: CRC seen to be right */
 };
 
-/* ---- agreeing with libzip ------------------------------------------------------------------ */
+/* ---- agreeing with libzip -------------------------------------------------------------------- */
 
 typedef struct zip_stream {
     const reader *r;
@@ -235,9 +235,7 @@ bool archive_has(const archive *a, const char *record) {
     return strmap_get(&a->by_name, record) != NULL;
 }
 
-size_t archive_count(const archive *a) {
-    return a->nrecords;
-}
+size_t archive_count(const archive *a) { return a->nrecords; }
 
 const char *archive_record_name(const archive *a, size_t i) {
     return a->records[i]->name + a->prefix;
@@ -291,10 +289,8 @@ static ctsc_status archive_inflate(archive *a, diag *d, const zip_entry *e, cons
         }
         rc = inflate(&z, Z_NO_FLUSH);
         in_left -= in_now - z.avail_in;
-        if (out_now == 0)
-            overflow = overflow || z.avail_out == 0;
-        else
-            out_left -= out_now - z.avail_out;
+        if (out_now == 0) overflow = overflow || z.avail_out == 0;
+        else out_left -= out_now - z.avail_out;
         if (overflow) break;
     }
     inflateEnd(&z);
@@ -346,10 +342,8 @@ ctsc_status archive_read(archive *a, diag *d, const char *record, storage **out)
         s = archive_copy(a, d, e, st);
     }
     if (s == CTSC_OK) s = archive_check(a, d, e, st->data);
-    if (s == CTSC_OK)
-        *out = st;
-    else
-        storage_unref(st);
+    if (s == CTSC_OK) *out = st;
+    else storage_unref(st);
     return s;
 }
 

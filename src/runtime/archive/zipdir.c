@@ -64,7 +64,7 @@ static ctsc_status zipdir_bad_record(diag *d, const zip_entry *e, const char *wh
                      (unsigned long long)e->header, what);
 }
 
-/* ---- the end records ----------------------------------------------------------------------- */
+/* ---- the end records ------------------------------------------------------------------------- */
 
 static ctsc_status zipdir_end64(diag *d, const reader *r, uint64_t locator_at, zip_end *end) {
     uint8_t p[ZIP_END64_SIZE];
@@ -130,7 +130,7 @@ static ctsc_status zipdir_end(diag *d, const reader *r, uint64_t size, zip_end *
     return CTSC_OK;
 }
 
-/* ---- entries ------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* A relative path of plain components, as every writer produces. */
 static bool zipdir_name_ok(const uint8_t *name, size_t len) {
@@ -296,9 +296,7 @@ ctsc_status zipdir_read(diag *d, const reader *r, uint64_t size, zip_dir *out) {
 out:
     mem_free(central);
     mem_free(buf);
-    if (s == CTSC_OK)
-        *out = dir;
-    else
-        zipdir_free(&dir);
+    if (s == CTSC_OK) *out = dir;
+    else zipdir_free(&dir);
     return s;
 }

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * autograd.h - reverse-mode differentiation of running programs: what is recorded of a call, and how gradients come back.
+ * autograd.h - reverse-mode differentiation of running programs: what is recorded of a call, and
+ * how gradients come back.
  *
  *     y = torch.exp(x)           x: a leaf        y.autograd->fn = grad_node(aten::exp, saved: y) --edge--> x
  *     z = torch.sum(y)                            z.autograd->fn = grad_node(aten::sum)           --edge--> y's fn, output 0
  *     torch.autograd.grad([z], [x])               backward.c walks the edges from z's node, latest node first
  *
- * Method. A program that takes gradients (autograd_wanted) runs as *taped* code: the same bytecode whose operator calls go through
- * tape.c. Where an argument requires a gradient the call leaves a node: what the operator's derivative needs (grad_rules.c finds
- * it: a function in TorchScript per operator and differentiable argument, frontend/prelude/derivatives), and where the gradients of its
- * arguments go. A backward pass calls these functions; under create_graph they run as taped code as well, and so are differentiated
- * like everything else. Programs without gradients have other code, and pay nothing.
+ * Method. A program that takes gradients (autograd_wanted) runs as *taped* code: the same bytecode
+ * whose operator calls go through tape.c. Where an argument requires a gradient the call leaves a
+ * node: what the operator's derivative needs (grad_rules.c finds it: a function in TorchScript per
+ * operator and differentiable argument, frontend/prelude/derivatives), and where the gradients of
+ * its arguments go. A backward pass calls these functions; under create_graph they run as taped
+ * code as well, and so are differentiated like everything else. Programs without gradients have
+ * other code, and pay nothing.
  *
- * Saved tensors are checked when they are used: each storage counts the writes to it (storage.version).
+ * Saved tensors are checked when they are used: each storage counts the writes to it
+ * (storage.version).
  *
- * Ownership: nodes are counted; a node holds its edges' ends and what it saved; a tensor holds the node that made it. What a node saved of
- * its own results refers to the storage only, so there are no cycles. Chains of nodes are freed without recursion.
- * Threads: a tensor's metadata is changed only by the program that runs with it, under the rule of tensor.h.
+ * Ownership: nodes are counted; a node holds its edges' ends and what it saved; a tensor holds the
+ * node that made it. What a node saved of its own results refers to the storage only, so there are
+ * no cycles. Chains of nodes are freed without recursion.
+ * Threads: a tensor's metadata is changed only by the program that runs with it, under the
+ * rule of tensor.h.
  * Tests: tests/corpus/grad
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_AUTOGRAD_H
@@ -40,9 +46,12 @@ typedef struct grad_shape {
     const int64_t *sizes;
 } grad_shape;
 
-/* Something a derivative needs. Of a tensor: its elements as they were at `version`, and its place in the graph. */
+/* Something a derivative needs. Of a tensor: its elements as they were at `version`, and its
+ * place in the graph. */
 typedef struct grad_saved {
-    value v; /* V_TENSOR, a number, a list of ints, ...; nothing for a list of tensors, whose `count` tensors follow */
+    /* V_TENSOR, a number, a list of ints, ...; nothing for a list of tensors, whose
+     * `count` tensors follow */
+    value v;
     grad_edge edge;
     uint32_t version;
     grad_need need; /* what it is, as formulas name it */
@@ -56,8 +65,9 @@ typedef struct grad_saved {
 typedef enum grad_kind {
     GRAD_RULE,        /* the rule's formulas */
     GRAD_COPY_SLICES, /* `inner` wrote a view: what it did to its base */
-    GRAD_VIEW,        /* a view whose base has been written since it was made: as_strided of the base */
-    GRAD_MISSING,     /* the operator has no derivative: an error where it is needed */
+    /* a view whose base has been written since it was made: as_strided of the base */
+    GRAD_VIEW,
+    GRAD_MISSING, /* the operator has no derivative: an error where it is needed */
 } grad_kind;
 
 /* What the numbers of a view are to those of its base. */
@@ -76,22 +86,28 @@ struct grad_node {
     int ninputs, noutputs, nsaved;
     grad_edge *edges;             /* per input */
     grad_shape *inputs, *outputs; /* per input, per output */
-    grad_shape *more_outputs;     /* `outputs`, where there turned out to be more than there was room for */
-    int *args;                    /* per input: the argument of o it is (or is in) */
+    /* `outputs`, where there turned out to be more than there was room for */
+    grad_shape *more_outputs;
+    int *args; /* per input: the argument of o it is (or is in) */
     grad_saved *saved;
     grad_node *inner; /* GRAD_COPY_SLICES */
-    int64_t *geometry; /* GRAD_COPY_SLICES, GRAD_VIEW: of the view within its base: ndim, offset, sizes, strides; the base's strides */
-    grad_parts parts;  /* with them: where there are any, complex numbers count as two, in a dim of their own behind the others */
+    /* GRAD_COPY_SLICES, GRAD_VIEW: of the view within its base: ndim, offset, sizes, strides;
+     * the base's strides */
+    int64_t *geometry;
+    /* with them: where there are any, complex numbers count as two, in a dim of their own
+     * behind the others */
+    grad_parts parts;
     bool freed, has_saved; /* what was saved is gone; there was something */
-    struct autograd_meta *retained; /* of outputs that keep their gradients; borrowed: they hold the node */
+    /* of outputs that keep their gradients; borrowed: they hold the node */
+    struct autograd_meta *retained;
     grad_node *next_dead;
 };
 
 /* What autograd knows of a tensor (tensor.autograd); a tensor without it is a leaf and no view. */
 typedef struct autograd_meta {
-    grad_edge made_by;     /* fn and output; fn NULL: a leaf */
+    grad_edge made_by; /* fn and output; fn NULL: a leaf */
     tensor *grad;
-    bool retains_grad;     /* not of leaves, which always do */
+    bool retains_grad; /* not of leaves, which always do */
     struct autograd_meta *next_retained;
     bool of_many;          /* a view by an operator that returns several: not to be written */
     bool without_grad;     /* a view made while gradients were off */
@@ -100,31 +116,39 @@ typedef struct autograd_meta {
     uint32_t view_version; /* of the storage when made_by was right for this view */
 } autograd_meta;
 
-/* ---- what is known of tensors (grad_meta.c) ---- */
+/* ---- what is known of tensors (grad_meta.c) -------------------------------------------------- */
 
 autograd_meta *autograd_meta_of(diag *d, tensor *t); /* made if need be; NULL without memory */
 /* Does t require a gradient? Also of a view whose base came to require one by a write. */
 bool autograd_requires_grad(const tensor *t);
-/* Where t's gradient goes; borrowed. Makes the node of a view that was written through another one. */
+/* Where t's gradient goes; borrowed. Makes the node of a view that was written
+ * through another one. */
 ctsc_status autograd_edge(diag *d, tensor *t, grad_edge *out);
-/* t is output `output` of fn now (whose reference is taken): a new tensor, or one that an operator wrote. */
+/* t is output `output` of fn now (whose reference is taken): a new tensor, or one that
+ * an operator wrote. */
 ctsc_status autograd_set_history(diag *d, tensor *t, grad_node *fn_take, int output);
 /* v is a new view of `of`. */
 ctsc_status autograd_set_view(diag *d, tensor *v, tensor *of, bool of_many, bool grad_enabled);
-/* An operator is about to write t: refused for leaves that require gradients and for some views. grad: the write is recorded. */
+/* An operator is about to write t: refused for leaves that require gradients and for some views.
+ * grad: the write is recorded. */
 ctsc_status autograd_check_write(diag *d, const tensor *t, bool grad_enabled);
 bool autograd_is_leaf(const tensor *t);
 void autograd_detach_in_place(tensor *t);
 /* t keeps its gradient, though it is no leaf. */
 ctsc_status autograd_retain_grad(diag *d, tensor *t);
-/* m->grad += g, or = g if there is none: the gradient of leaf t, or (NULL) of a tensor that retains it. */
-ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph);
+/* m->grad += g, or = g if there is none: the gradient of leaf t, or (NULL) of a tensor
+ * that retains it. */
+ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g,
+                                bool create_graph);
 
-/* ---- nodes (grad_node.c) ---- */
+/* ---- nodes (grad_node.c) --------------------------------------------------------------------- */
 
-/* Room for everything but geometry; edges, shapes and saved values are empty. NULL without memory. */
-grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs, int noutputs, int nsaved);
-/* n is the latest node again: its edges lead to nodes that were made after it (of views, see autograd_edge). */
+/* Room for everything but geometry; edges, shapes and saved values are empty.
+ * NULL without memory. */
+grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs,
+                         int noutputs, int nsaved);
+/* n is the latest node again: its edges lead to nodes that were made after it (of views,
+ * see autograd_edge). */
 void grad_node_renew(grad_node *n);
 grad_node *grad_node_ref(grad_node *n);
 void grad_node_unref(grad_node *n);
@@ -135,7 +159,8 @@ bool grad_shape_set(grad_shape *s, const tensor *t);
 /* Saves a value; a tensor with its version and where its gradient goes. */
 ctsc_status grad_save(diag *d, grad_saved *s, value v);
 void grad_saved_clear(grad_saved *s);
-/* What was saved, for use: a reference. Fails where it has been written since. taped: with its place in the graph, else without. */
+/* What was saved, for use: a reference. Fails where it has been written since. taped: with its
+ * place in the graph, else without. */
 ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out);
 /* There are n outputs: room for their shapes. */
 bool grad_node_set_outputs(grad_node *n, int noutputs);
@@ -143,30 +168,33 @@ bool grad_node_set_outputs(grad_node *n, int noutputs);
 void grad_node_name(const grad_node *n, char *out, size_t size);
 void grad_node_release_saved(grad_node *n);
 
-/* ---- calls that are recorded (tape.c) ---- */
+/* ---- calls that are recorded (tape.c) -------------------------------------------------------- */
 
 /* Calls o as a taped program does. args: borrowed; results: as of op_fn. */
-ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns, value *results);
+ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
+                      value *results);
 /* The same by key. */
-ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *args, value *results);
+ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *args,
+                          value *results);
 
-/* ---- backward passes (backward.c) ---- */
+/* ---- backward passes (backward.c) ------------------------------------------------------------ */
 
 typedef struct backward_request {
     int nroots;
-    tensor **roots;        /* what is differentiated */
-    tensor **root_grads;   /* each NULL for the implicit one */
-    int ninputs;           /* 0: gradients are accumulated in all leaves */
-    tensor **inputs;       /* gradients with respect to these */
+    tensor **roots;      /* what is differentiated */
+    tensor **root_grads; /* each NULL for the implicit one */
+    int ninputs;         /* 0: gradients are accumulated in all leaves */
+    tensor **inputs;     /* gradients with respect to these */
     bool retain_graph, create_graph, allow_unused;
 } backward_request;
 
 /* grads: ninputs of them, each a new reference or NULL. */
 ctsc_status autograd_backward(op_ctx *cx, const backward_request *r, tensor **grads);
 
-/* ---- programs (grad_wanted.c) ---- */
+/* ---- programs (grad_wanted.c) ---------------------------------------------------------------- */
 
-/* Does f, or what it calls, ask for gradients? Compiles what it calls (what does not compile may never be reached); remembered. Fails without memory. */
+/* Does f, or what it calls, ask for gradients? Compiles what it calls (what does not compile may
+ * never be reached); remembered. Fails without memory. */
 ctsc_status autograd_wanted(function *f, diag *d, bool *out);
 
 #endif

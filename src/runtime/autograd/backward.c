@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backward.c - a backward pass: from roots to leaves, or to the tensors that gradients are asked of.
+ * backward.c - a backward pass: from roots to leaves, or to the tensors that
+ * gradients are asked of.
  *
- * Method. The nodes that can be reached are collected and sorted by their sequence numbers. An edge always leads to an older node, so the latest
- * first is a topological order; no dependencies are counted, and nothing recurs. It is also PyTorch's order, so that sums of gradients
- * are rounded as there: in the order of arrival, the latest consumer first. For autograd.grad, only nodes run from which an input can be reached.
- * Under create_graph formulas run as taped code and sums are recorded; otherwise a sum goes into the first summand if nobody else has it.
- * What a node saved is freed as soon as it has run, unless the graph is retained.
+ * Method. The nodes that can be reached are collected and sorted by their sequence numbers. An edge
+ * always leads to an older node, so the latest first is a topological order; no dependencies are
+ * counted, and nothing recurs. It is also PyTorch's order, so that sums of gradients are rounded as
+ * there: in the order of arrival, the latest consumer first. For autograd.grad, only nodes run from
+ * which an input can be reached. Under create_graph formulas run as taped code and sums are
+ * recorded; otherwise a sum goes into the first summand if nobody else has it. What a node saved is
+ * freed as soon as it has run, unless the graph is retained.
  *
  * Tests: tests/corpus/grad
  */
@@ -40,17 +43,16 @@ typedef struct backward {
     VEC(grad_edge) roots, inputs; /* borrowed */
 } backward;
 
-/* ---- operators of the engine itself ---------------------------------------------------------------- */
+/* ---- operators of the engine itself ---------------------------------------------------------- */
 
-static ctsc_status backward_op(const backward *b, const char *key, int nargs, const value *args, value *out) {
+static ctsc_status backward_op(const backward *b, const char *key, int nargs, const value *args,
+                               value *out) {
     if (b->r->create_graph || capture_current) return tape_call_key(b->cx, key, nargs, args, out);
     *out = value_none();
     return op_call(b->cx, key, nargs, args, out);
 }
 
-static value borrowed(tensor *t) {
-    return (value){.tag = V_TENSOR, .u.tensor = t};
-}
+static value borrowed(tensor *t) { return (value){.tag = V_TENSOR, .u.tensor = t}; }
 
 static ctsc_status backward_ints(diag *d, int n, const int64_t *data, value *out) {
     list *l = list_new(LIST_INT, TYPE_INT, (size_t)n);
@@ -61,7 +63,8 @@ static ctsc_status backward_ints(diag *d, int n, const int64_t *data, value *out
 }
 
 /* *g = op(*g, args[1..]); args[0] is set here. */
-static ctsc_status backward_apply(const backward *b, const char *key, int nargs, value *args, tensor **g) {
+static ctsc_status backward_apply(const backward *b, const char *key, int nargs, value *args,
+                                  tensor **g) {
     value out;
     args[0] = borrowed(*g);
     TRY(backward_op(b, key, nargs, args, &out));
@@ -73,26 +76,29 @@ static ctsc_status backward_apply(const backward *b, const char *key, int nargs,
 static ctsc_status backward_zeros(const backward *b, const grad_shape *s, tensor **out) {
     value sizes = value_none(), made = value_none();
     TRY(backward_ints(b->cx->diag, s->ndim, s->sizes, &sizes));
-    value args[] = {sizes, value_int(s->dtype), value_none(), value_device(s->device), value_none()};
+    value args[] = {sizes, value_int(s->dtype), value_none(), value_device(s->device),
+                    value_none()};
     ctsc_status st = backward_op(b, "aten::zeros", 5, args, &made);
     value_unref(sizes);
     if (st == CTSC_OK) *out = made.u.tensor;
     return st;
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static bool backward_may_write(const backward *b, const tensor *t, const tensor *g) {
-    return !b->r->create_graph && !capture_current && atomic_load(&t->refs) == 1 && atomic_load(&t->storage->refs) == 1 && !t->storage->read_only &&
-           t->dtype == g->dtype && tensor_same_shape(t, g) && !tensor_may_overlap(t);
+    return !b->r->create_graph && !capture_current && atomic_load(&t->refs) == 1 &&
+           atomic_load(&t->storage->refs) == 1 && !t->storage->read_only && t->dtype == g->dtype &&
+           tensor_same_shape(t, g) && !tensor_may_overlap(t);
 }
 
 /* *sum += g, whose reference is taken. */
 static ctsc_status backward_add(const backward *b, tensor **sum, tensor *g) {
     if (!*sum) return *sum = g, CTSC_OK;
     value args[3] = {borrowed(*sum), borrowed(g), value_int(1)}, out = value_none();
-    ctsc_status s = backward_may_write(b, *sum, g) ? op_call(b->cx, "aten::add_.Tensor", 3, args, &out)
-                                                   : backward_op(b, "aten::add.Tensor", 3, args, &out);
+    ctsc_status s = backward_may_write(b, *sum, g)
+                        ? op_call(b->cx, "aten::add_.Tensor", 3, args, &out)
+                        : backward_op(b, "aten::add.Tensor", 3, args, &out);
     tensor_unref(g);
     if (s != CTSC_OK) return s;
     tensor_unref(*sum);
@@ -124,9 +130,10 @@ static ctsc_status backward_send(backward *b, const grad_edge *e, tensor *g) {
     return backward_add(b, &b->visits.data[at - 1].grads[e->output], g);
 }
 
-/* ---- a gradient takes the shape of what it belongs to ---------------------------------------------- */
+/* ---- a gradient takes the shape of what it belongs to ---------------------------------------- */
 
-static ctsc_status backward_refuse_shape(const backward *b, const grad_node *n, int input, const tensor *g, const grad_shape *s) {
+static ctsc_status backward_refuse_shape(const backward *b, const grad_node *n, int input,
+                                         const tensor *g, const grad_shape *s) {
     strbuf text = STRBUF_INIT;
     char name[128];
     grad_node_name(n, name, sizeof name);
@@ -146,7 +153,8 @@ static bool backward_has_shape(const tensor *g, const grad_shape *s) {
 }
 
 /* Sums over the dims that broadcasting added or stretched. */
-static ctsc_status backward_sum_to(const backward *b, const grad_node *n, int input, const grad_shape *s, tensor **g) {
+static ctsc_status backward_sum_to(const backward *b, const grad_node *n, int input,
+                                   const grad_shape *s, tensor **g) {
     int64_t dims[TENSOR_MAX_DIMS];
     int k = 0, lead = (*g)->ndim - s->ndim;
     bool fits = lead >= 0;
@@ -156,7 +164,8 @@ static ctsc_status backward_sum_to(const backward *b, const grad_node *n, int in
         if (i < lead || (want == 1 && have != 1)) dims[k++] = i;
     }
     if (!fits) return backward_refuse_shape(b, n, input, *g, s);
-    value list_of[2] = {value_none(), value_none()}, args[4] = {value_none(), value_none(), value_bool(true), value_none()};
+    value list_of[2] = {value_none(), value_none()},
+          args[4] = {value_none(), value_none(), value_bool(true), value_none()};
     ctsc_status st = k ? backward_ints(b->cx->diag, k, dims, &list_of[0]) : CTSC_OK;
     args[1] = list_of[0];
     if (st == CTSC_OK && k) st = backward_apply(b, "aten::sum.dim_IntList", 4, args, g);
@@ -168,10 +177,12 @@ static ctsc_status backward_sum_to(const backward *b, const grad_node *n, int in
     return st;
 }
 
-static ctsc_status backward_fit(const backward *b, const grad_node *n, int input, const grad_shape *s, tensor **g) {
+static ctsc_status backward_fit(const backward *b, const grad_node *n, int input,
+                                const grad_shape *s, tensor **g) {
     value args[6] = {value_none()};
     if (!backward_has_shape(*g, s)) TRY(backward_sum_to(b, n, input, s, g));
-    if (dtype_is_complex((dtype)(*g)->dtype) && !dtype_is_complex((dtype)s->dtype)) TRY(backward_apply(b, "aten::real", 1, args, g));
+    if (dtype_is_complex((dtype)(*g)->dtype) && !dtype_is_complex((dtype)s->dtype))
+        TRY(backward_apply(b, "aten::real", 1, args, g));
     if ((*g)->dtype == s->dtype) return CTSC_OK;
     args[1] = value_int(s->dtype);
     args[2] = args[3] = value_bool(false);
@@ -179,7 +190,7 @@ static ctsc_status backward_fit(const backward *b, const grad_node *n, int input
     return backward_apply(b, "aten::to.dtype", 5, args, g);
 }
 
-/* ---- formulas ----------------------------------------------------------------------------------------- */
+/* ---- formulas -------------------------------------------------------------------------------- */
 
 static grad_saved *backward_saved(grad_node *n, grad_need need, int index) {
     for (int i = 0; i < n->nsaved; i += 1 + n->saved[i].count)
@@ -187,7 +198,8 @@ static grad_saved *backward_saved(grad_node *n, grad_need need, int index) {
     return NULL;
 }
 
-static ctsc_status backward_grad(const backward *b, const grad_node *n, tensor *const *grads, grad_param p, value *out) {
+static ctsc_status backward_grad(const backward *b, const grad_node *n, tensor *const *grads,
+                                 grad_param p, value *out) {
     if (grads[p.index] || p.optional) {
         *out = grads[p.index] ? value_ref(borrowed(grads[p.index])) : value_none();
         return CTSC_OK;
@@ -198,7 +210,8 @@ static ctsc_status backward_grad(const backward *b, const grad_node *n, tensor *
     return CTSC_OK;
 }
 
-static ctsc_status backward_grad_list(const backward *b, const grad_node *n, tensor *const *grads, value *out) {
+static ctsc_status backward_grad_list(const backward *b, const grad_node *n, tensor *const *grads,
+                                      value *out) {
     list *l = list_new(LIST_TENSOR, TYPE_TENSOR, (size_t)n->noutputs);
     if (!l) return diag_no_memory(b->cx->diag);
     ctsc_status s = CTSC_OK;
@@ -214,7 +227,8 @@ static ctsc_status backward_grad_list(const backward *b, const grad_node *n, ten
 }
 
 /* The list's element type is what the formula's parameter has. */
-static ctsc_status backward_saved_list(const backward *b, grad_node *n, grad_saved *s, type *t, value *out) {
+static ctsc_status backward_saved_list(const backward *b, grad_node *n, grad_saved *s, type *t,
+                                       value *out) {
     while (t->kind == T_OPTIONAL) t = type_elem(t);
     type *elem = t->kind == T_LIST ? type_elem(t) : TYPE_TENSOR;
     list *l = list_new(type_list_kind(elem), elem, (size_t)s->count);
@@ -222,7 +236,9 @@ static ctsc_status backward_saved_list(const backward *b, grad_node *n, grad_sav
     *out = value_list_take(l);
     for (int i = 1; i <= s->count; i++) {
         value v = value_none();
-        ctsc_status st = s[i].v.tag == V_TENSOR ? grad_unsave(b->cx->diag, n, &s[i], b->r->create_graph, &v) : CTSC_OK;
+        ctsc_status st = s[i].v.tag == V_TENSOR
+                             ? grad_unsave(b->cx->diag, n, &s[i], b->r->create_graph, &v)
+                             : CTSC_OK;
         if (st == CTSC_OK && !list_append_take(l, v)) st = diag_no_memory(b->cx->diag);
         if (st == CTSC_OK) continue;
         value_set(out, value_none());
@@ -241,37 +257,45 @@ static bool backward_wants(const backward *b, const grad_node *n, int arg) {
 }
 
 /* One answer per argument, but one per tensor of a list. */
-static ctsc_status backward_wanted_list(const backward *b, const grad_node *n, const grad_formula *f, value *out) {
+static ctsc_status backward_wanted_list(const backward *b, const grad_node *n,
+                                        const grad_formula *f, value *out) {
     list *l = list_new(LIST_BOOL, TYPE_BOOL, (size_t)(f->ninputs + n->ninputs));
     if (!l) return diag_no_memory(b->cx->diag);
     for (int i = 0; i < f->ninputs; i++) {
         bool many = n->rule->base->schema->args[f->inputs[i]].type->kind == T_LIST;
         if (!many) list_append_take(l, value_bool(backward_wants(b, n, f->inputs[i])));
         for (int k = 0; many && k < n->ninputs; k++)
-            if (n->args[k] == f->inputs[i]) list_append_take(l, value_bool(backward_edge_is_needed(b, &n->edges[k])));
+            if (n->args[k] == f->inputs[i])
+                list_append_take(l, value_bool(backward_edge_is_needed(b, &n->edges[k])));
     }
     *out = value_list_take(l);
     return CTSC_OK;
 }
 
-static ctsc_status backward_argument(const backward *b, grad_node *n, const grad_formula *f, int k, tensor *const *grads, value *out) {
+static ctsc_status backward_argument(const backward *b, grad_node *n, const grad_formula *f, int k,
+                                     tensor *const *grads, value *out) {
     grad_param p = f->params[k];
     if (p.need == NEED_GRAD) return backward_grad(b, n, grads, p, out);
     if (p.need == NEED_GRADS) return backward_grad_list(b, n, grads, out);
     if (p.need == NEED_WANTED) return backward_wanted_list(b, n, f, out);
     grad_saved *s = backward_saved(n, p.need, p.index);
-    if (!s) return diag_fail(b->cx->diag, CTSC_INTERNAL, "%s saved no argument %d", n->o->key, p.index);
+    if (!s)
+        return diag_fail(b->cx->diag, CTSC_INTERNAL, "%s saved no argument %d", n->o->key, p.index);
     if (s->is_list) return backward_saved_list(b, n, s, f->fn->schema->args[k].type, out);
     return grad_unsave(b->cx->diag, n, s, b->r->create_graph, out);
 }
 
-/* The result for argument arg (a tensor, None or a list of these), to the node's inputs that it is. */
-static ctsc_status backward_deliver(backward *b, grad_node *n, int arg, const value *v, tensor **out) {
+/* The result for argument arg (a tensor, None or a list of these), to the node's
+ * inputs that it is. */
+static ctsc_status backward_deliver(backward *b, grad_node *n, int arg, const value *v,
+                                    tensor **out) {
     int element = 0;
     for (int i = 0; i < n->ninputs; i++) {
         if (n->args[i] != arg) continue;
         bool many = v->tag == V_LIST;
-        value one = many ? ((size_t)element < v->u.list->len ? list_get(v->u.list, (size_t)element) : value_none()) : value_ref(*v);
+        value one = many ? ((size_t)element < v->u.list->len ? list_get(v->u.list, (size_t)element)
+                                                             : value_none())
+                         : value_ref(*v);
         element++;
         if (one.tag != V_TENSOR || !backward_edge_is_needed(b, &n->edges[i])) {
             value_unref(one);
@@ -288,16 +312,22 @@ static ctsc_status backward_deliver(backward *b, grad_node *n, int arg, const va
     return CTSC_OK;
 }
 
-static ctsc_status backward_formula(backward *b, grad_node *n, const grad_formula *f, tensor *const *grads, tensor **out) {
+static ctsc_status backward_formula(backward *b, grad_node *n, const grad_formula *f,
+                                    tensor *const *grads, tensor **out) {
     value args[GRAD_MAX_ARGS] = {{0}}, result = value_none();
     int have = 0;
     ctsc_status s = CTSC_OK;
-    for (; have < f->nparams && s == CTSC_OK; have += s == CTSC_OK) s = backward_argument(b, n, f, have, grads, &args[have]);
+    for (; have < f->nparams && s == CTSC_OK; have += s == CTSC_OK)
+        s = backward_argument(b, n, f, have, grads, &args[have]);
     if (s == CTSC_OK) s = interp_call_from_op(b->cx, f->fn, f->nparams, args, &result);
     for (int i = 0; i < have; i++) value_unref(args[i]);
     for (int i = 0; i < f->ninputs && s == CTSC_OK; i++) {
-        const value *v = f->ninputs == 1 ? &result : result.tag == V_TUPLE && (size_t)i < result.u.tuple->len ? &result.u.tuple->items[i] : NULL;
-        if (v && backward_wants(b, n, f->inputs[i])) s = backward_deliver(b, n, f->inputs[i], v, out);
+        const value *v = f->ninputs == 1 ? &result
+                         : result.tag == V_TUPLE && (size_t)i < result.u.tuple->len
+                             ? &result.u.tuple->items[i]
+                             : NULL;
+        if (v && backward_wants(b, n, f->inputs[i]))
+            s = backward_deliver(b, n, f->inputs[i], v, out);
     }
     value_unref(result);
     return s;
@@ -311,12 +341,13 @@ static ctsc_status backward_rule(backward *b, grad_node *n, tensor *const *grads
         if (wanted) TRY(backward_formula(b, n, f, grads, out));
     }
     /* an in-place operator without a formula for what it wrote has overwritten it */
-    if (n->rule->in_place && n->ninputs && !(n->rule->differentiable & 1) && !out[0] && backward_edge_is_needed(b, &n->edges[0]))
+    if (n->rule->in_place && n->ninputs && !(n->rule->differentiable & 1) && !out[0] &&
+        backward_edge_is_needed(b, &n->edges[0]))
         TRY(backward_zeros(b, &n->inputs[0], &out[0]));
     return CTSC_OK;
 }
 
-/* ---- views --------------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 typedef struct view_args {
     value sizes, strides, offset;
@@ -355,13 +386,16 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
     function *fn = op_host_installed->library_function("_as_strided_grad", b->cx->diag);
     if (!fn) return b->cx->diag->status;
     view_args v = {value_none(), value_none(), value_none()};
-    value base[2] = {value_none(), value_none()}, result = value_none(), grad = value_ref(borrowed(g));
+    value base[2] = {value_none(), value_none()}, result = value_none(),
+          grad = value_ref(borrowed(g));
     ctsc_status s = backward_view_args(b->cx->diag, n->geometry, &v);
     if (s == CTSC_OK) s = backward_base_args(b->cx->diag, n, &base[0], &base[1]);
-    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_real", &grad);
+    if (s == CTSC_OK)
+        s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_real", &grad);
     value args[] = {grad, base[0], base[1], v.sizes, v.strides, v.offset};
     if (s == CTSC_OK) s = interp_call_from_op(b->cx, fn, 6, args, &result);
-    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &result);
+    if (s == CTSC_OK)
+        s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &result);
     if (s == CTSC_OK) *out = result.u.tensor;
     else value_unref(result);
     view_args_free(&v);
@@ -372,18 +406,25 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
 }
 
 /* whole: a copy of g that lies as the base does; part: the view's elements of it. */
-static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, value *whole, value *part) {
-    value lists[2] = {value_none(), value_none()}, same = value_none(), grad = value_ref(borrowed(g));
+static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, value *whole,
+                                  value *part) {
+    value lists[2] = {value_none(), value_none()}, same = value_none(),
+          grad = value_ref(borrowed(g));
     view_args v = {value_none(), value_none(), value_none()};
     ctsc_status s = backward_base_args(b->cx->diag, n, &lists[0], &lists[1]);
-    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_real", &grad);
+    if (s == CTSC_OK)
+        s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_real", &grad);
     value args[8] = {grad, lists[0], lists[1]};
     if (s == CTSC_OK) s = backward_op(b, "aten::new_empty_strided", 3, args, whole);
-    if (s == CTSC_OK) s = backward_op(b, "aten::copy_", 3, (value[]){*whole, grad, value_bool(false)}, &same);
+    if (s == CTSC_OK)
+        s = backward_op(b, "aten::copy_", 3, (value[]){*whole, grad, value_bool(false)}, &same);
     value_unref(same);
     if (s == CTSC_OK) s = backward_view_args(b->cx->diag, n->geometry, &v);
-    if (s == CTSC_OK) s = backward_op(b, "aten::as_strided", 4, (value[]){*whole, v.sizes, v.strides, v.offset}, part);
-    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_complex", part);
+    if (s == CTSC_OK)
+        s = backward_op(b, "aten::as_strided", 4, (value[]){*whole, v.sizes, v.strides, v.offset},
+                        part);
+    if (s == CTSC_OK)
+        s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_complex", part);
     view_args_free(&v);
     value_unref(grad);
     value_unref(lists[0]);
@@ -391,7 +432,8 @@ static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, va
     return s;
 }
 
-/* What wrote the view gets the view's part of the gradient; what it answers for the view's old elements takes that part's place. */
+/* What wrote the view gets the view's part of the gradient; what it answers for the view's old
+ * elements takes that part's place. */
 static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, tensor **out) {
     value whole = value_none(), part = value_none(), copy = value_none(), same = value_none();
     grad_node *inner = n->inner;
@@ -404,9 +446,12 @@ static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, te
         s = backward_rule(b, inner, grads, out);
         inner->edges[0] = own;
     }
-    if (s == CTSC_OK && out[0]) s = backward_op(b, "aten::copy_", 3, (value[]){part, borrowed(out[0]), value_bool(false)}, &same);
+    if (s == CTSC_OK && out[0])
+        s = backward_op(b, "aten::copy_", 3, (value[]){part, borrowed(out[0]), value_bool(false)},
+                        &same);
     else if (s == CTSC_OK) s = backward_op(b, "aten::zero_", 1, &part, &same);
-    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &whole);
+    if (s == CTSC_OK)
+        s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &whole);
     if (s == CTSC_OK) {
         tensor_unref(out[0]);
         out[0] = whole.u.tensor;
@@ -419,14 +464,19 @@ static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, te
     return s;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static ctsc_status backward_refuse(const backward *b, const grad_node *n) {
-    if (n->kind == GRAD_MISSING) return diag_fail(b->cx->diag, CTSC_FAILED, "derivative for %s is not implemented", n->o->schema->name);
+    if (n->kind == GRAD_MISSING)
+        return diag_fail(b->cx->diag, CTSC_FAILED, "derivative for %s is not implemented",
+                         n->o->schema->name);
     return diag_fail(b->cx->diag, CTSC_FAILED,
-                     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-                     "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-                     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after "
+                     "Trying to backward through the graph a second time (or directly access saved "
+                     "tensors after they have already been freed). "
+                     "Saved intermediate values of the graph are freed when you call .backward() "
+                     "or autograd.grad(). Specify "
+                     "retain_graph=True if you need to backward through the graph a second time or "
+                     "if you need to access saved tensors after "
                      "calling backward.");
 }
 
@@ -459,7 +509,8 @@ static ctsc_status backward_run(backward *b, size_t at) {
 static bool backward_is_input(const backward *b, const grad_edge *e) {
     for (size_t i = 0; i < b->inputs.len; i++) {
         const grad_edge *x = &b->inputs.data[i];
-        if (e->leaf ? x->leaf == e->leaf : e->fn && x->fn == e->fn && x->output == e->output) return true;
+        if (e->leaf ? x->leaf == e->leaf : e->fn && x->fn == e->fn && x->output == e->output)
+            return true;
     }
     return false;
 }
@@ -476,7 +527,8 @@ static ctsc_status backward_visit(backward *b, grad_node *n) {
     visit v = {.n = n, .grads = mem_zalloc((size_t)n->noutputs * sizeof *v.grads + 1)};
     bool ok = v.grads && vec_push(&b->visits, v);
     if (!ok) mem_free(v.grads);
-    if (!ok || !ptrmap_put(&b->index, n, (void *)(uintptr_t)b->visits.len)) return diag_no_memory(b->cx->diag);
+    if (!ok || !ptrmap_put(&b->index, n, (void *)(uintptr_t)b->visits.len))
+        return diag_no_memory(b->cx->diag);
     return CTSC_OK;
 }
 
@@ -491,11 +543,13 @@ static ctsc_status backward_discover(backward *b) {
         grad_node *n = b->visits.data[i].n;
         for (int k = 0; k < n->ninputs; k++) TRY(backward_visit(b, n->edges[k].fn));
     }
-    if (b->visits.len) qsort(b->visits.data, b->visits.len, sizeof *b->visits.data, backward_by_age);
+    if (b->visits.len)
+        qsort(b->visits.data, b->visits.len, sizeof *b->visits.data, backward_by_age);
     for (size_t i = 0; i < b->visits.len; i++) {
         visit *v = &b->visits.data[i];
         ptrmap_put(&b->index, v->n, (void *)(uintptr_t)(i + 1)); /* the key is there already */
-        for (int k = 0; k < v->n->ninputs && !v->needed; k++) v->needed = backward_edge_is_needed(b, &v->n->edges[k]);
+        for (int k = 0; k < v->n->ninputs && !v->needed; k++)
+            v->needed = backward_edge_is_needed(b, &v->n->edges[k]);
     }
     return CTSC_OK;
 }
@@ -534,7 +588,9 @@ static ctsc_status backward_leaves(backward *b) {
             tensor *g = l->grad;
             l->grad = NULL;
             autograd_meta *m = autograd_meta_of(b->cx->diag, l->leaf);
-            ctsc_status s = !m ? b->cx->diag->status : g ? autograd_accumulate(b->cx, m, l->leaf, g, b->r->create_graph) : CTSC_OK;
+            ctsc_status s = !m  ? b->cx->diag->status
+                            : g ? autograd_accumulate(b->cx, m, l->leaf, g, b->r->create_graph)
+                                : CTSC_OK;
             tensor_unref(g);
             TRY(s);
         }
@@ -544,7 +600,7 @@ static ctsc_status backward_leaves(backward *b) {
     return CTSC_OK;
 }
 
-/* ---- roots and inputs -------------------------------------------------------------------------------------- */
+/* ---- roots and inputs ------------------------------------------------------------------------ */
 
 static ctsc_status backward_check_given(const backward *b, int i) {
     const tensor *root = b->r->roots[i], *g = b->r->root_grads[i];
@@ -560,10 +616,12 @@ static ctsc_status backward_check_given(const backward *b, int i) {
         return s;
     }
     if (dtype_is_complex((dtype)root->dtype) != dtype_is_complex((dtype)g->dtype))
-        return diag_fail(d, CTSC_FAILED,
-                         "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                         "grad_output[%d] has a dtype of torch.%s and output[%d] has a dtype of torch.%s.",
-                         i, dtype_table[g->dtype].torch_name, i, dtype_table[root->dtype].torch_name);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            "Mismatch in dtype: "
+            "grad_output[%d] has a dtype of torch.%s and output[%d] has a dtype of torch.%s.",
+            i, dtype_table[g->dtype].torch_name, i, dtype_table[root->dtype].torch_name);
     return CTSC_OK;
 }
 
@@ -575,9 +633,14 @@ static ctsc_status backward_root_grad(const backward *b, int i, tensor **out) {
         grad_shape s = {.dtype = root->dtype, .ndim = root->ndim, .sizes = root->sizes};
         return backward_fit(b, NULL, i, &s, out);
     }
-    if (root->numel != 1) return diag_fail(b->cx->diag, CTSC_FAILED, "grad can be implicitly created only for scalar outputs");
+    if (root->numel != 1)
+        return diag_fail(b->cx->diag, CTSC_FAILED,
+                         "grad can be implicitly created only for scalar outputs");
     value v = borrowed(root), ones = value_none();
-    TRY(backward_op(b, "aten::ones_like", 6, (value[6]){v, value_none(), value_none(), value_none(), value_none(), value_none()}, &ones));
+    TRY(backward_op(
+        b, "aten::ones_like", 6,
+        (value[6]){v, value_none(), value_none(), value_none(), value_none(), value_none()},
+        &ones));
     *out = ones.u.tensor;
     return CTSC_OK;
 }
@@ -588,12 +651,16 @@ static ctsc_status backward_begin(backward *b) {
     grad_edge e;
     for (int i = 0; i < r->nroots; i++) {
         if (!autograd_requires_grad(r->roots[i]))
-            return diag_fail(d, CTSC_FAILED, "element %d of tensors does not require grad and does not have a grad_fn", i);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "element %d of tensors does not require grad and does not have a grad_fn", i);
         TRY(autograd_edge(d, r->roots[i], &e));
         if (!vec_push(&b->roots, e)) return diag_no_memory(d);
     }
     for (int i = 0; i < r->ninputs; i++) {
-        if (!autograd_requires_grad(r->inputs[i])) return diag_fail(d, CTSC_FAILED, "One of the differentiated Tensors does not require grad");
+        if (!autograd_requires_grad(r->inputs[i]))
+            return diag_fail(d, CTSC_FAILED,
+                             "One of the differentiated Tensors does not require grad");
         TRY(autograd_edge(d, r->inputs[i], &e));
         if (!vec_push(&b->inputs, e)) return diag_no_memory(d);
     }
@@ -610,7 +677,8 @@ static ctsc_status backward_check_unused(const backward *b) {
     for (int i = 0; i < b->r->ninputs && !b->r->allow_unused; i++)
         if (!b->out[i])
             return diag_fail(b->cx->diag, CTSC_FAILED,
-                             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the "
+                             "One of the differentiated Tensors appears to not have been used in "
+                             "the graph. Set allow_unused=True if this is the "
                              "desired behavior.");
     return CTSC_OK;
 }

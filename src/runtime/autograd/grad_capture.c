@@ -15,7 +15,7 @@ void capture_fail(capture *c, const char *why) {
     if (!c->why) c->why = why;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static void capture_learn(capture *c, tensor *t, ir_value *v) {
     bool ok = vec_push(&c->held, t) && ptrmap_put(&c->values, t, v);
@@ -60,12 +60,13 @@ bool capture_made(const capture *c, const tensor *t) {
     return v && v->def;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static ir_value *capture_value(capture *c, value v, type *want, int depth);
 
 /* A new list or tuple of n items, of type t. */
-static ir_value *capture_construct(capture *c, node_kind kind, size_t n, ir_value **items, type *t) {
+static ir_value *capture_construct(capture *c, node_kind kind, size_t n, ir_value **items,
+                                   type *t) {
     for (size_t i = 0; i < n; i++)
         if (!items[i]) return NULL;
     node *made = graph_insert(c->g, node_new(c->g, kind, (int)n, items, 1));
@@ -94,7 +95,9 @@ static ir_value *capture_tuple(capture *c, const tuple *t, type *want, int depth
         items[i] = capture_value(c, t->items[i], fits ? want->elems[i] : NULL, depth + 1);
         types[i] = items[i] ? items[i]->type : TYPE_NONE;
     }
-    return items && types ? capture_construct(c, N_TUPLE_CONSTRUCT, t->len, items, fits ? want : type_tuple((int)t->len, types)) : NULL;
+    return items && types ? capture_construct(c, N_TUPLE_CONSTRUCT, t->len, items,
+                                              fits ? want : type_tuple((int)t->len, types))
+                          : NULL;
 }
 
 static ir_value *capture_dict(capture *c, const dict *d, type *want, int depth) {
@@ -106,7 +109,9 @@ static ir_value *capture_dict(capture *c, const dict *d, type *want, int depth) 
         items[n++] = capture_value(c, d->entries[i].key, NULL, depth + 1);
         items[n++] = capture_value(c, d->entries[i].val, NULL, depth + 1);
     }
-    return items && want && want->kind == T_DICT ? capture_construct(c, N_DICT_CONSTRUCT, n, items, want) : NULL;
+    return items && want && want->kind == T_DICT
+               ? capture_construct(c, N_DICT_CONSTRUCT, n, items, want)
+               : NULL;
 }
 
 /* NULL: recording has failed. */
@@ -132,7 +137,7 @@ static ir_value *capture_value(capture *c, value v, type *want, int depth) {
     return made;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool capture_has_tensor(int n, const value *v) {
     for (int i = 0; i < n; i++) {
@@ -148,12 +153,14 @@ static bool capture_has_tensor(int n, const value *v) {
 
 /* Which elements an index takes depends on a mask's elements, and so does how many. */
 static bool capture_indexes_by_mask(const op *o, int n, const value *args) {
-    if (strcmp(o->schema->name, "aten::index") && strcmp(o->schema->name, "aten::_unsafe_index")) return false;
+    if (strcmp(o->schema->name, "aten::index") && strcmp(o->schema->name, "aten::_unsafe_index"))
+        return false;
     for (int i = 1; i < n; i++) {
         if (args[i].tag != V_LIST) continue;
         for (size_t k = 0; k < args[i].u.list->len; k++) {
             value v = list_get(args[i].u.list, k);
-            bool mask = v.tag == V_TENSOR && (v.u.tensor->dtype == DT_BOOL || v.u.tensor->dtype == DT_UINT8);
+            bool mask = v.tag == V_TENSOR &&
+                        (v.u.tensor->dtype == DT_BOOL || v.u.tensor->dtype == DT_UINT8);
             value_unref(v);
             if (mask) return true;
         }
@@ -170,19 +177,26 @@ static bool capture_is_of_tensors(const argument *a) {
 
 static bool capture_reads_tensors(const op *o, int n, const value *args) {
     for (int i = 0; i < n && i < o->schema->nargs; i++)
-        if (capture_is_of_tensors(&o->schema->args[i]) && capture_has_tensor(1, &args[i])) return true;
+        if (capture_is_of_tensors(&o->schema->args[i]) && capture_has_tensor(1, &args[i]))
+            return true;
     return false;
 }
 
 /* What cannot be the same in each call; NULL: nothing. */
-static const char *capture_objection(const op *o, int n, const value *args, int returns, const value *results) {
+static const char *capture_objection(const op *o, int n, const value *args, int returns,
+                                     const value *results) {
     bool takes = capture_has_tensor(n, args), gives = capture_has_tensor(returns, results);
-    bool checks = (o->traits & OP_SIDE_EFFECT) && (o->traits & DEVICE_BLIND); /* what the signature decides, or the mode */
-    if (((o->traits & OP_SIDE_EFFECT) && !checks) || (o->traits & (OP_UNSAFE | OP_FOREIGN))) return "it has effects";
+    /* what the signature decides, or the mode */
+    bool checks = (o->traits & OP_SIDE_EFFECT) && (o->traits & DEVICE_BLIND);
+    if (((o->traits & OP_SIDE_EFFECT) && !checks) || (o->traits & (OP_UNSAFE | OP_FOREIGN)))
+        return "it has effects";
     if ((o->traits & OP_RANDOM) && (takes || gives)) return "it draws random numbers";
-    if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args)) return "it reads elements";
-    if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args)) return "sizes depend on elements";
-    if (o->schema->vararg || o->schema->varret) return takes ? "an operator of any number of arguments" : NULL;
+    if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args))
+        return "it reads elements";
+    if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args))
+        return "sizes depend on elements";
+    if (o->schema->vararg || o->schema->varret)
+        return takes ? "an operator of any number of arguments" : NULL;
     return NULL;
 }
 
@@ -194,29 +208,35 @@ static bool capture_writes(const op *o) {
 static void capture_results(capture *c, node *n, int returns, const value *results) {
     for (int i = 0; i < returns; i++) {
         ir_value *out = n->outputs.data[i];
-        if (results[i].tag == V_TENSOR && !ptrmap_get(&c->values, results[i].u.tensor)) capture_learn(c, results[i].u.tensor, out);
+        if (results[i].tag == V_TENSOR && !ptrmap_get(&c->values, results[i].u.tensor))
+            capture_learn(c, results[i].u.tensor, out);
         if (results[i].tag != V_LIST || !capture_has_tensor(1, &results[i])) continue;
         const list *l = results[i].u.list;
         node *parts = graph_insert(c->g, node_new(c->g, N_LIST_UNPACK, 1, &out, (int)l->len));
         for (size_t k = 0; k < l->len; k++) {
             value v = list_get(l, k);
             parts->outputs.data[k]->type = TYPE_TENSOR;
-            if (v.tag == V_TENSOR && !ptrmap_get(&c->values, v.u.tensor)) capture_learn(c, v.u.tensor, parts->outputs.data[k]);
+            if (v.tag == V_TENSOR && !ptrmap_get(&c->values, v.u.tensor))
+                capture_learn(c, v.u.tensor, parts->outputs.data[k]);
             value_unref(v);
         }
     }
 }
 
-void capture_call(capture *c, const op *o, int nargs, const value *args, int returns, const value *results) {
+void capture_call(capture *c, const op *o, int nargs, const value *args, int returns,
+                  const value *results) {
     if (c->why) return;
     const char *why = capture_objection(o, nargs, args, returns, results);
     if (why) return capture_fail(c, why);
-    if (!capture_has_tensor(returns, results)) return; /* sizes and other numbers, which the signature decides */
-    if (!o->schema->nreturns || !capture_is_of_tensors(&o->schema->returns[0])) return; /* of containers, which are taken apart */
+    /* sizes and other numbers, which the signature decides */
+    if (!capture_has_tensor(returns, results)) return;
+    /* of containers, which are taken apart */
+    if (!o->schema->nreturns || !capture_is_of_tensors(&o->schema->returns[0])) return;
     if (++c->nodes > CAPTURE_MAX_NODES) return capture_fail(c, "it is too long");
     ir_value **in = arena_alloc(&c->g->arena, (size_t)(nargs + 1) * sizeof *in);
     if (!in) return capture_fail(c, "out of memory");
-    for (int i = 0; i < nargs && !c->why; i++) in[i] = capture_value(c, args[i], o->schema->args[i].type, 0);
+    for (int i = 0; i < nargs && !c->why; i++)
+        in[i] = capture_value(c, args[i], o->schema->args[i].type, 0);
     if (c->why) return;
     node *n = graph_insert(c->g, node_new_op(c->g, o, nargs, in));
     c->writes |= capture_writes(o);
@@ -224,7 +244,7 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
     if (arena_failed(&c->g->arena)) capture_fail(c, "out of memory");
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void capture_return(capture *c, value v, type *t) {
     if (c->why) return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grad_capture.h - records the operators that a taped call runs, those of its backward passes among them, as a graph without control flow.
+ * grad_capture.h - records the operators that a taped call runs, those of its backward passes among
+ * them, as a graph without control flow.
  *
  *     def forces(pos):                                graph(%pos : Tensor):
  *         pos = pos.detach().requires_grad_()           %1 : Tensor = aten::detach(%pos)
@@ -8,14 +9,17 @@
  *         return -torch.autograd.grad([e], [pos])[0]    ...                                   operators of the formulas
  *                                                       return (%99)
  *
- * That graph is optimised and fused like any other, and stands for all calls whose arguments have the same signature: numbers, sizes and
- * branches are constants of it. Tensors are known by their handles. What the call found elsewhere (parameters, constants of the code)
- * becomes a parameter of the graph behind the arguments ("external").
+ * That graph is optimised and fused like any other, and stands for all calls whose arguments have
+ * the same signature: numbers, sizes and branches are constants of it. Tensors are known by their
+ * handles. What the call found elsewhere (parameters, constants of the code) becomes a parameter of
+ * the graph behind the arguments ("external").
  *
- * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it reads an element to decide something, makes
- * tensors whose sizes depend on elements, draws random numbers, keeps a gradient with what was there before.
+ * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it
+ * reads an element to decide something, makes tensors whose sizes depend on elements, draws random
+ * numbers, keeps a gradient with what was there before.
  *
- * One capture per thread at a time. Tests: tests/corpus/grad at every level, tests/autograd
+ * One capture per thread at a time.
+ * Tests: tests/corpus/grad at every level, tests/autograd
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_CAPTURE_H
 #define CTSC_RUNTIME_AUTOGRAD_GRAD_CAPTURE_H
@@ -30,7 +34,7 @@ typedef struct capture {
     VEC(tensor *) externals; /* of parameters behind those that were declared */
     const char *why;         /* recording has failed; NULL: not yet */
     int nodes;
-    bool writes;             /* something may be written that was there before */
+    bool writes; /* something may be written that was there before */
 } capture;
 
 /* What the thread records; NULL: nothing. */
@@ -39,7 +43,8 @@ extern _Thread_local capture *capture_current;
 /* Begins with `ninputs` tensors as parameters. false: no memory. */
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs);
 /* The operator has run. Nothing to do where nobody records. */
-void capture_call(capture *c, const op *o, int nargs, const value *args, int returns, const value *results);
+void capture_call(capture *c, const op *o, int nargs, const value *args, int returns,
+                  const value *results);
 /* `alias` is another handle of what `of` is. */
 void capture_alias(tensor *of, tensor *alias);
 /* Recording fails: why. */

@@ -2,7 +2,8 @@
 /*
  * grad_meta.c - what autograd knows of a tensor: what made it, its gradient, what it is a view of.
  *
- * Views. A view knows its base, the tensor at the end of the chain of views. Writing a view changes the base:
+ * Views. A view knows its base, the tensor at the end of the chain of views. Writing a view
+ * changes the base:
  *
  *     b = torch.zeros(3)        b: copy_slices(fn = copy_, of b's elements 0..1) --> x's node
  *     b[0:1].copy_(x)           every view of b made before: as_strided of b, made when it is next used (autograd_edge)
@@ -36,7 +37,9 @@ static void autograd_forget_retained(autograd_meta *m) {
 
 ctsc_status autograd_retain_grad(diag *d, tensor *t) {
     grad_edge e;
-    if (!autograd_requires_grad(t)) return diag_fail(d, CTSC_FAILED, "can't retain_grad on Tensor that has requires_grad=False");
+    if (!autograd_requires_grad(t))
+        return diag_fail(d, CTSC_FAILED,
+                         "can't retain_grad on Tensor that has requires_grad=False");
     TRY(autograd_edge(d, t, &e));
     autograd_meta *m = t->autograd;
     if (!e.fn || m->retains_grad) return CTSC_OK;
@@ -61,7 +64,8 @@ __attribute__((constructor)) static void autograd_install(void) {
 /* The view was right for an older state of the storage, and the base has a history now. */
 static bool autograd_view_is_stale(const tensor *t) {
     const autograd_meta *m = t->autograd;
-    return m && m->base && m->view_version != t->storage->version && m->base->autograd && m->base->autograd->made_by.fn;
+    return m && m->base && m->view_version != t->storage->version && m->base->autograd &&
+           m->base->autograd->made_by.fn;
 }
 
 bool autograd_requires_grad(const tensor *t) {
@@ -72,7 +76,7 @@ bool autograd_is_leaf(const tensor *t) {
     return !autograd_view_is_stale(t) && (!t->autograd || !t->autograd->made_by.fn);
 }
 
-/* ---- views ------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* t's strides and its offset, in halves of its numbers if `halved`: a dim more. */
 static int64_t *autograd_put_strides(int64_t *out, const tensor *t, bool halved) {
@@ -81,12 +85,17 @@ static int64_t *autograd_put_strides(int64_t *out, const tensor *t, bool halved)
     return out;
 }
 
-/* Where v lies in its base: ndim, offset, sizes, strides; the base's strides. False without memory. */
+/* Where v lies in its base: ndim, offset, sizes, strides; the base's strides.
+ * False without memory. */
 static bool autograd_set_geometry(grad_node *n, const tensor *v, const tensor *base) {
-    bool complex_view = dtype_is_complex((dtype)v->dtype), complex_base = dtype_is_complex((dtype)base->dtype);
-    n->parts = complex_view == complex_base ? PARTS_NONE : complex_base ? PARTS_OF_BASE : PARTS_OF_VIEW;
+    bool complex_view = dtype_is_complex((dtype)v->dtype),
+         complex_base = dtype_is_complex((dtype)base->dtype);
+    n->parts = complex_view == complex_base ? PARTS_NONE
+               : complex_base               ? PARTS_OF_BASE
+                                            : PARTS_OF_VIEW;
     bool halved_view = n->parts == PARTS_OF_VIEW, halved_base = n->parts == PARTS_OF_BASE;
-    int64_t *g = n->geometry = mem_alloc((size_t)(2 + 2 * (v->ndim + 1) + base->ndim + 1) * sizeof *g);
+    int64_t *g = n->geometry = mem_alloc((size_t)(2 + 2 * (v->ndim + 1) + base->ndim + 1) *
+                                         sizeof *g);
     if (!g) return false;
     *g++ = v->ndim + halved_view;
     *g++ = v->offset * (halved_view ? 2 : 1) - base->offset * (halved_base ? 2 : 1);
@@ -126,7 +135,7 @@ ctsc_status autograd_set_view(diag *d, tensor *v, tensor *of, bool of_many, bool
     return CTSC_OK;
 }
 
-/* ---- history ----------------------------------------------------------------------------------- */
+/* ---- history --------------------------------------------------------------------------------- */
 
 ctsc_status autograd_edge(diag *d, tensor *t, grad_edge *out) {
     *out = (grad_edge){0};
@@ -156,7 +165,8 @@ static ctsc_status autograd_rebase(diag *d, tensor *v, grad_node *fn) {
     tensor *base = v->autograd->base;
     grad_node *n = grad_node_new(GRAD_COPY_SLICES, fn->o, NULL, fn->ninputs, 1, 0);
     grad_edge whole;
-    bool ok = n && grad_shape_set(&n->inputs[0], base) && grad_shape_set(&n->outputs[0], base) && autograd_set_geometry(n, v, base);
+    bool ok = n && grad_shape_set(&n->inputs[0], base) && grad_shape_set(&n->outputs[0], base) &&
+              autograd_set_geometry(n, v, base);
     if (!ok || autograd_edge(d, base, &whole) != CTSC_OK) {
         grad_node_unref(n);
         grad_node_unref(fn);
@@ -170,7 +180,8 @@ static ctsc_status autograd_rebase(diag *d, tensor *v, grad_node *fn) {
 }
 
 ctsc_status autograd_set_history(diag *d, tensor *t, grad_node *fn, int output) {
-    if (fn->kind != GRAD_VIEW && t->autograd && t->autograd->base && fn->rule && fn->rule->in_place) return autograd_rebase(d, t, fn);
+    if (fn->kind != GRAD_VIEW && t->autograd && t->autograd->base && fn->rule && fn->rule->in_place)
+        return autograd_rebase(d, t, fn);
     return autograd_put_history(d, t, fn, output);
 }
 
@@ -179,15 +190,17 @@ void autograd_detach_in_place(tensor *t) {
     if (t->autograd) grad_edge_unref(&t->autograd->made_by);
 }
 
-/* ---- writes ------------------------------------------------------------------------------------ */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 static ctsc_status autograd_refuse_many(diag *d, const tensor *t) {
     char name[128] = "UnbindBackward0";
     const grad_edge *e = &t->autograd->made_by;
     if (e->fn) grad_node_name(e->fn, name, sizeof name);
     return diag_fail(d, CTSC_FAILED,
-                     "Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple "
-                     "views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation "
+                     "Output %d of %s is a view and is being modified inplace. This view is the "
+                     "output of a function that returns multiple "
+                     "views. Such functions do not allow the output views to be modified inplace. "
+                     "You should replace the inplace operation "
                      "by an out-of-place one.",
                      e->output, name);
 }
@@ -196,22 +209,29 @@ ctsc_status autograd_check_write(diag *d, const tensor *t, bool grad_enabled) {
     if (!grad_enabled) return CTSC_OK;
     const autograd_meta *m = t->autograd;
     if (t->requires_grad && !(m && m->made_by.fn))
-        return diag_fail(d, CTSC_FAILED, "a leaf Variable that requires grad is being used in an in-place operation.");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "a leaf Variable that requires grad is being used in an in-place operation.");
     if (!m || !m->base) return CTSC_OK;
     bool tracked = autograd_requires_grad(t) || autograd_requires_grad(m->base);
     if (m->base->requires_grad && autograd_is_leaf(m->base))
-        return diag_fail(d, CTSC_FAILED, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
     if (m->of_many && tracked) return autograd_refuse_many(d, t);
     if (m->without_grad && tracked)
         return diag_fail(d, CTSC_FAILED,
-                         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-                         "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-                         "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+                         "A view was created in no_grad mode and is being modified inplace with "
+                         "grad mode enabled. Given that this use case "
+                         "is ambiguous and error-prone, it is forbidden. You can clarify your code "
+                         "by moving both the view and the inplace "
+                         "either both inside the no_grad block (if you don't want the inplace to "
+                         "be tracked) or both outside (if you want "
                          "the inplace to be tracked).");
     return CTSC_OK;
 }
 
-/* ---- gradients of leaves ------------------------------------------------------------------------- */
+/* ---- gradients of leaves --------------------------------------------------------------------- */
 
 static bool autograd_same_strides(const tensor *a, const tensor *b) {
     for (int i = 0; i < a->ndim; i++)
@@ -228,7 +248,8 @@ static bool autograd_lies_right(const tensor *leaf, const tensor *g) {
     return !leaf->numel || autograd_same_strides(leaf, g);
 }
 
-static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph) {
+static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g,
+                                  bool create_graph) {
     bool alone = atomic_load_explicit(&g->refs, memory_order_acquire) == 1;
     if (create_graph || !t || (alone && autograd_lies_right(t, g))) {
         m->grad = tensor_ref(g);
@@ -236,9 +257,14 @@ static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t,
     }
     tensor *own;
     TRY(tensor_new_like(cx->diag, g, (dtype)g->dtype, &own));
-    /* a transposed leaf: the same strides fit, since both have all elements of as large a storage */
-    if (!autograd_lies_right(t, own) && t->ndim) memcpy(own->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
-    value args[3] = {{.tag = V_TENSOR, .u.tensor = own}, {.tag = V_TENSOR, .u.tensor = g}, value_bool(false)}, same = value_none();
+    /* a transposed leaf: the same strides fit, since both have all elements of as
+     * large a storage */
+    if (!autograd_lies_right(t, own) && t->ndim)
+        memcpy(own->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
+    value args[3] = {{.tag = V_TENSOR, .u.tensor = own},
+                     {.tag = V_TENSOR, .u.tensor = g},
+                     value_bool(false)},
+          same = value_none();
     ctsc_status s = op_call(cx, "aten::copy_", 3, args, &same);
     value_unref(same);
     if (s == CTSC_OK) m->grad = own;
@@ -246,13 +272,18 @@ static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t,
     return s;
 }
 
-ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph) {
+ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g,
+                                bool create_graph) {
     if (capture_current) {
-        if (t && !capture_made(capture_current, t)) capture_fail(capture_current, "a gradient is kept with a tensor that was there before");
+        if (t && !capture_made(capture_current, t))
+            capture_fail(capture_current, "a gradient is kept with a tensor that was there before");
         create_graph = true; /* neither copies nor sums in place */
     }
     if (!m->grad) return autograd_first(cx, m, t, g, create_graph);
-    value args[3] = {{.tag = V_TENSOR, .u.tensor = m->grad}, {.tag = V_TENSOR, .u.tensor = g}, value_int(1)}, sum = value_none();
+    value args[3] = {{.tag = V_TENSOR, .u.tensor = m->grad},
+                     {.tag = V_TENSOR, .u.tensor = g},
+                     value_int(1)},
+          sum = value_none();
     if (!create_graph) {
         m->grad->storage->version++;
         TRY(op_call(cx, "aten::add_.Tensor", 3, args, &sum));

@@ -2,8 +2,9 @@
 /*
  * grad_node.c - nodes of the graph of gradients: memory, and what they save.
  *
- * A node is one block: the node, its edges, shapes, argument numbers and saved values. Chains of nodes are as long as a program runs, so
- * freeing them is a loop: a node whose last reference goes waits in a list while another one is being freed.
+ * A node is one block: the node, its edges, shapes, argument numbers and saved values. Chains of
+ * nodes are as long as a program runs, so freeing them is a loop: a node whose last reference goes
+ * waits in a list while another one is being freed.
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
@@ -16,7 +17,7 @@
 
 static _Thread_local uint64_t grad_sequence;
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t grad_room(size_t *total, size_t n, size_t size) {
     size_t at = (*total + 15) & ~(size_t)15;
@@ -24,14 +25,23 @@ static size_t grad_room(size_t *total, size_t n, size_t size) {
     return at;
 }
 
-grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs, int noutputs, int nsaved) {
+grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs,
+                         int noutputs, int nsaved) {
     size_t total = sizeof(grad_node);
-    size_t edges = grad_room(&total, (size_t)ninputs, sizeof(grad_edge)), shapes = grad_room(&total, (size_t)(ninputs + noutputs), sizeof(grad_shape));
-    size_t args = grad_room(&total, (size_t)ninputs, sizeof(int)), saved = grad_room(&total, (size_t)nsaved, sizeof(grad_saved));
+    size_t edges = grad_room(&total, (size_t)ninputs, sizeof(grad_edge)),
+           shapes = grad_room(&total, (size_t)(ninputs + noutputs), sizeof(grad_shape));
+    size_t args = grad_room(&total, (size_t)ninputs, sizeof(int)),
+           saved = grad_room(&total, (size_t)nsaved, sizeof(grad_saved));
     char *p = mem_zalloc(total);
     if (!p) return NULL;
     grad_node *n = (grad_node *)(void *)p;
-    *n = (grad_node){.kind = kind, .sequence = ++grad_sequence, .o = o, .rule = rule, .ninputs = ninputs, .noutputs = noutputs, .nsaved = nsaved};
+    *n = (grad_node){.kind = kind,
+                     .sequence = ++grad_sequence,
+                     .o = o,
+                     .rule = rule,
+                     .ninputs = ninputs,
+                     .noutputs = noutputs,
+                     .nsaved = nsaved};
     atomic_init(&n->refs, 1);
     n->edges = (grad_edge *)(void *)(p + edges);
     n->inputs = (grad_shape *)(void *)(p + shapes);
@@ -41,16 +51,15 @@ grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int
     return n;
 }
 
-void grad_node_renew(grad_node *n) {
-    n->sequence = ++grad_sequence;
-}
+void grad_node_renew(grad_node *n) { n->sequence = ++grad_sequence; }
 
 bool grad_shape_set(grad_shape *s, const tensor *t) {
     int64_t *sizes = t->ndim ? mem_alloc(t->ndim * sizeof *sizes) : NULL;
     if (t->ndim && !sizes) return false;
     if (t->ndim) memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     mem_free((void *)s->sizes);
-    *s = (grad_shape){.dtype = t->dtype, .ndim = t->ndim, .device = t->storage->device, .sizes = sizes};
+    *s = (grad_shape){
+        .dtype = t->dtype, .ndim = t->ndim, .device = t->storage->device, .sizes = sizes};
     return true;
 }
 
@@ -102,7 +111,8 @@ static void grad_node_free(grad_node *n) {
     mem_free(n);
 }
 
-/* Freeing a node may free the tensors that it saved, and these other nodes: they wait for the outermost one. */
+/* Freeing a node may free the tensors that it saved, and these other nodes: they wait for
+ * the outermost one. */
 void grad_node_unref(grad_node *n) {
     static _Thread_local grad_node *waiting;
     static _Thread_local bool freeing;
@@ -119,9 +129,10 @@ void grad_node_unref(grad_node *n) {
     freeing = false;
 }
 
-/* ---- what is saved -------------------------------------------------------------------------------- */
+/* ---- what is saved --------------------------------------------------------------------------- */
 
-/* A leaf is kept as it is: its gradient goes to this very tensor. Of others only the elements, and the edge beside them. */
+/* A leaf is kept as it is: its gradient goes to this very tensor. Of others only the elements, and
+ * the edge beside them. */
 static ctsc_status grad_save_tensor(diag *d, grad_saved *s, tensor *t) {
     grad_edge e;
     TRY(autograd_edge(d, t, &e));
@@ -160,12 +171,15 @@ static ctsc_status grad_refuse_changed(diag *d, const grad_node *n, const grad_s
     const grad_node *by = s->of_result ? n : s->edge.fn;
     if (by) {
         grad_node_name(by, name, sizeof name);
-        sb_printf(&text, ", which is output %d of %s,", s->of_result ? s->output : s->edge.output, name);
+        sb_printf(&text, ", which is output %d of %s,", s->of_result ? s->output : s->edge.output,
+                  name);
     }
     ctsc_status st = diag_fail(d, CTSC_FAILED,
-                               "one of the variables needed for gradient computation has been modified by an inplace operation: %s is at "
+                               "one of the variables needed for gradient computation has been "
+                               "modified by an inplace operation: %s is at "
                                "version %" PRIu32 "; expected version %" PRIu32
-                               " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                               " instead. Hint: enable anomaly detection to find the operation "
+                               "that failed to compute its gradient, with "
                                "torch.autograd.set_detect_anomaly(True).",
                                sb_str(&text), s->v.u.tensor->storage->version, s->version);
     sb_free(&text);
@@ -189,7 +203,8 @@ ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value 
     capture_alias(t, placed);
     autograd_meta *m = autograd_meta_of(d, placed);
     if (m) {
-        m->made_by = (grad_edge){.fn = grad_node_ref(fn), .output = s->of_result ? s->output : s->edge.output};
+        m->made_by = (grad_edge){.fn = grad_node_ref(fn),
+                                 .output = s->of_result ? s->output : s->edge.output};
         placed->requires_grad = true;
     }
     *out = value_tensor_take(placed);
@@ -205,11 +220,12 @@ void grad_node_release_saved(grad_node *n) {
     }
 }
 
-/* ---- names ------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* PyTorch's: the operator's name in camel case, and which of its formulas. */
 void grad_node_name(const grad_node *n, char *out, size_t size) {
-    static const char *const kinds[] = {[GRAD_COPY_SLICES] = "CopySlices", [GRAD_VIEW] = "AsStridedBackward0"};
+    static const char *const kinds[] = {
+        [GRAD_COPY_SLICES] = "CopySlices", [GRAD_VIEW] = "AsStridedBackward0"};
     if (n->kind == GRAD_COPY_SLICES || n->kind == GRAD_VIEW || !n->o) {
         snprintf(out, size, "%s", n->o || n->kind != GRAD_RULE ? kinds[n->kind] : "Backward");
         return;

@@ -7,16 +7,18 @@
 #include "runtime/autograd/grad_capture.h"
 #include "runtime/kernels/engine/kernel.h"
 
-/* ---- flags ------------------------------------------------------------------------------------------ */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 ctsc_status op_requires_grad_(op_ctx *cx, const value *args, value *results) {
     tensor *t = args[0].u.tensor;
     bool wanted = arg_bool(&args[1]);
     if (wanted && !dtype_is_float((dtype)t->dtype) && !dtype_is_complex((dtype)t->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED, "only Tensors of floating point dtype can require gradients");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "only Tensors of floating point dtype can require gradients");
     if (!wanted && !autograd_is_leaf(t))
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+                         "you can only change requires_grad flags of leaf variables. If you want "
+                         "to use a computed variable in a subgraph that "
                          "doesn't require differentiation use var_no_grad = var.detach().");
     if (capture_current && t->requires_grad != wanted && !capture_made(capture_current, t))
         capture_fail(capture_current, "it marks a tensor that was there before");
@@ -53,7 +55,8 @@ ctsc_status op_version(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_retain_grad(op_ctx *cx, const value *args, value *results) {
     (void)results;
-    if (capture_current && !capture_made(capture_current, args[0].u.tensor)) capture_fail(capture_current, "it marks a tensor that was there before");
+    if (capture_current && !capture_made(capture_current, args[0].u.tensor))
+        capture_fail(capture_current, "it marks a tensor that was there before");
     return autograd_retain_grad(cx->diag, args[0].u.tensor);
 }
 
@@ -88,15 +91,18 @@ ctsc_status op_detach_(op_ctx *cx, const value *args, value *results) {
     tensor *t = args[0].u.tensor;
     if (t->autograd && t->autograd->base && autograd_requires_grad(t))
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-                         "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
-                         "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
+                         "Can't detach views in-place. Use detach() instead. If you are using "
+                         "DistributedDataParallel (DDP) for training, and "
+                         "gradient_as_bucket_view is set as True, gradients are views of DDP "
+                         "buckets, and hence detach_() cannot be called on "
+                         "these gradients. To fix this error, please refer to the "
+                         "Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
                          "solution.");
     autograd_detach_in_place(t);
     return op_return_self(results, args);
 }
 
-/* ---- the mode --------------------------------------------------------------------------------------- */
+/* ---- the mode -------------------------------------------------------------------------------- */
 
 ctsc_status op_set_grad_enabled(op_ctx *cx, const value *args, value *results) {
     (void)results;
@@ -109,7 +115,7 @@ ctsc_status op_is_grad_enabled(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(cx->rt && cx->rt->taped && cx->rt->grad_enabled));
 }
 
-/* ---- backward passes -------------------------------------------------------------------------------- */
+/* ---- backward passes ------------------------------------------------------------------------- */
 
 /* The tensors of a list argument, borrowed; None is NULL. *out is freed by the caller. */
 static ctsc_status grad_list(op_ctx *cx, const value *v, int *n, tensor ***out) {
@@ -142,7 +148,8 @@ static ctsc_status grad_results(op_ctx *cx, int n, tensor **grads, value *result
     return op_return(results, value_list_take(l));
 }
 
-/* grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False) */
+/* grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
+ * allow_unused=False) */
 ctsc_status op_grad(op_ctx *cx, const value *args, value *results) {
     tensor **roots = NULL, **inputs = NULL, **given = NULL, **grads = NULL;
     int nroots, ninputs = 0, ngiven = 0;
@@ -152,10 +159,17 @@ ctsc_status op_grad(op_ctx *cx, const value *args, value *results) {
     if (s == CTSC_OK) s = grad_check_counts(cx, nroots, ngiven);
     grads = s == CTSC_OK ? mem_zalloc((size_t)ninputs * sizeof *grads + 1) : NULL;
     if (s == CTSC_OK && !grads) s = diag_no_memory(cx->diag);
-    if (s == CTSC_OK && !ninputs) s = diag_fail(cx->diag, CTSC_FAILED, "grad requires non-empty inputs.");
+    if (s == CTSC_OK && !ninputs)
+        s = diag_fail(cx->diag, CTSC_FAILED, "grad requires non-empty inputs.");
     bool create = arg_bool(&args[4]);
-    backward_request r = {.nroots = nroots, .roots = roots, .root_grads = ngiven ? given : NULL, .ninputs = ninputs, .inputs = inputs, .create_graph = create,
-                          .retain_graph = arg_is_none(&args[3]) ? create : arg_bool(&args[3]), .allow_unused = arg_bool(&args[5])};
+    backward_request r = {.nroots = nroots,
+                          .roots = roots,
+                          .root_grads = ngiven ? given : NULL,
+                          .ninputs = ninputs,
+                          .inputs = inputs,
+                          .create_graph = create,
+                          .retain_graph = arg_is_none(&args[3]) ? create : arg_bool(&args[3]),
+                          .allow_unused = arg_bool(&args[5])};
     if (s == CTSC_OK) s = autograd_backward(cx, &r, grads);
     if (s == CTSC_OK) s = grad_results(cx, ninputs, grads, results);
     mem_free(roots);
@@ -174,7 +188,10 @@ ctsc_status op_backward_list(op_ctx *cx, const value *args, value *results) {
     if (s == CTSC_OK) s = grad_list(cx, &args[1], &ngiven, &given);
     if (s == CTSC_OK) s = grad_check_counts(cx, nroots, ngiven);
     bool create = arg_bool(&args[3]);
-    backward_request r = {.nroots = nroots, .roots = roots, .root_grads = ngiven ? given : NULL, .create_graph = create,
+    backward_request r = {.nroots = nroots,
+                          .roots = roots,
+                          .root_grads = ngiven ? given : NULL,
+                          .create_graph = create,
                           .retain_graph = arg_is_none(&args[2]) ? create : arg_bool(&args[2])};
     if (s == CTSC_OK) s = autograd_backward(cx, &r, NULL);
     mem_free(roots);
@@ -187,12 +204,15 @@ ctsc_status op_backward(op_ctx *cx, const value *args, value *results) {
     (void)results;
     tensor *root = args[0].u.tensor, *given = arg_tensor_or_null(&args[1]);
     bool create = arg_bool(&args[3]);
-    backward_request r = {.nroots = 1, .roots = &root, .root_grads = given ? &given : NULL, .create_graph = create,
+    backward_request r = {.nroots = 1,
+                          .roots = &root,
+                          .root_grads = given ? &given : NULL,
+                          .create_graph = create,
                           .retain_graph = arg_is_none(&args[2]) ? create : arg_bool(&args[2])};
     return autograd_backward(cx, &r, NULL);
 }
 
-/* ---- what graphs of derivatives are made of ---------------------------------------------------------- */
+/* ---- what graphs of derivatives are made of -------------------------------------------------- */
 
 /* AutogradAdd(a, b): of which either may be missing. */
 ctsc_status op_autograd_add(op_ctx *cx, const value *args, value *results) {

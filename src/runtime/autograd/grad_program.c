@@ -22,7 +22,7 @@ typedef struct program {
     uint64_t module; /* the state of the module */
     _Atomic(int) state;
     code *code;
-    bool writes; /* what was there before */
+    bool writes;             /* what was there before */
     VEC(tensor *) externals; /* held: the code's last parameters */
 } program;
 
@@ -33,7 +33,7 @@ typedef struct programs {
     program all[PROGRAM_MAX];
 } programs;
 
-/* ---- life -------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void program_clear(program *p) {
     mem_free(p->words);
@@ -50,9 +50,7 @@ void programs_free(programs *p) {
 }
 
 /* Objects that the function makes itself are gone when it ends. */
-static bool program_makes(const ir_value *v) {
-    return v->def && v->def->kind == N_CREATE_OBJECT;
-}
+static bool program_makes(const ir_value *v) { return v->def && v->def->kind == N_CREATE_OBJECT; }
 
 /* torch.no_grad and its kin: all they do is switch the mode, which the capture has seen. */
 static bool program_is_mode(const ir_value *v) {
@@ -60,7 +58,8 @@ static bool program_is_mode(const ir_value *v) {
     return v->type->kind == T_CLASS && !strncmp(class_name(v->type), modes, sizeof modes - 1);
 }
 
-/* What a graph of operators does not show. Calls that were not inlined, too: what they do is not known. */
+/* What a graph of operators does not show. Calls that were not inlined, too: what they
+ * do is not known. */
 static bool program_block_is_pure(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         switch (n->kind) {
@@ -91,19 +90,22 @@ static programs *programs_of(code *c) {
     if (!made) return NULL;
     pthread_mutex_init(&made->lock, NULL);
     made->refused = !c->graph || !program_block_is_pure(c->graph->root);
-    if (__atomic_compare_exchange_n(&c->programs, &p, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
+    if (__atomic_compare_exchange_n(&c->programs, &p, made, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return made;
     programs_free(made);
     return p;
 }
 
-/* ---- the module's state -------------------------------------------------------------------------------------- */
+/* ---- the module's state ---------------------------------------------------------------------- */
 
 static uint64_t program_mix(uint64_t h, uint64_t x) {
     h ^= x + UINT64_C(0x9e3779b97f4a7c15) + (h << 6) + (h >> 2);
     return h * UINT64_C(0xff51afd7ed558ccd);
 }
 
-/* Of attributes: which objects and tensors they are, and the numbers; false: something that could change without being seen. */
+/* Of attributes: which objects and tensors they are, and the numbers; false: something that could
+ * change without being seen. */
 static bool program_hash_value(uint64_t *h, value v, int depth) {
     *h = program_mix(*h, v.tag);
     if (depth > 64) return false;
@@ -133,11 +135,12 @@ static bool program_hash_value(uint64_t *h, value v, int depth) {
         }
         return true;
     case V_DICT: return v.u.dict->len == 0;
-    default: *h = program_mix(*h, (uint64_t)v.u.i); return true; /* numbers; texts and the like by their address */
+    /* numbers; texts and the like by their address */
+    default: *h = program_mix(*h, (uint64_t)v.u.i); return true;
     }
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------ */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 static ctsc_status program_compile(program *p, const char *name, graph *g, diag *d) {
     pass_ctx cx = {.diag = d, .device = DEVICE_HOST, .unpacked = true};
@@ -149,13 +152,16 @@ static ctsc_status program_compile(program *p, const char *name, graph *g, diag 
     return s;
 }
 
-static ctsc_status program_run(const program *p, runtime *rt, const signature *s, diag *d, value *out) {
+static ctsc_status program_run(const program *p, runtime *rt, const signature *s, diag *d,
+                               value *out) {
     enum { FEW = 64 };
     size_t n = (size_t)s->ntensors + p->externals.len;
     value few[FEW], *args = n <= FEW ? few : mem_alloc(n * sizeof *args);
     if (!args) return diag_no_memory(d);
-    for (int i = 0; i < s->ntensors; i++) args[i] = (value){.tag = V_TENSOR, .u.tensor = s->tensors[i]};
-    for (size_t i = 0; i < p->externals.len; i++) args[(size_t)s->ntensors + i] = (value){.tag = V_TENSOR, .u.tensor = p->externals.data[i]};
+    for (int i = 0; i < s->ntensors; i++)
+        args[i] = (value){.tag = V_TENSOR, .u.tensor = s->tensors[i]};
+    for (size_t i = 0; i < p->externals.len; i++)
+        args[(size_t)s->ntensors + i] = (value){.tag = V_TENSOR, .u.tensor = p->externals.data[i]};
     rt->taped = rt->grad_enabled = false;
     ctsc_status st = interp_call_code(rt, p->code, (int)n, args, d, out);
     if (args != few) mem_free(args);
@@ -163,16 +169,20 @@ static ctsc_status program_run(const program *p, runtime *rt, const signature *s
 }
 
 /* Runs the call as taped code and records it. */
-static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n, value *args, diag *d, value *out) {
+static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n,
+                                  value *args, diag *d, value *out) {
     capture c, *outer = capture_current;
     bool begun = capture_begin(&c, s->ntensors, s->tensors);
     capture_current = begun ? &c : NULL;
     ctsc_status st = interp_call_take(rt, f, n, args, d, out);
     capture_current = outer;
     if (!begun) return st;
-    if (st == CTSC_OK) capture_return(&c, *out, f->schema->nreturns == 1 ? f->schema->returns[0].type : NULL);
+    if (st == CTSC_OK)
+        capture_return(&c, *out, f->schema->nreturns == 1 ? f->schema->returns[0].type : NULL);
     else capture_fail(&c, "the call failed");
-    if (c.why) log_event(CTSC_LOG_INFO, "calls of %s that take gradients run as taped code: %s", f->name, c.why);
+    if (c.why)
+        log_event(CTSC_LOG_INFO, "calls of %s that take gradients run as taped code: %s", f->name,
+                  c.why);
     graph *g = capture_end(&c);
     diag lost = {0};
     bool made = g && program_compile(p, f->name, g, &lost) == CTSC_OK;
@@ -190,8 +200,10 @@ static ctsc_status program_record(program *p, runtime *rt, function *f, const si
     return st;
 }
 
-/* At level 3 no call depends on an earlier one: the program answers the call that it was made of, unless the call has changed something. */
-static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, const signature *s, int n, value *args, diag *d, value *out) {
+/* At level 3 no call depends on an earlier one: the program answers the call that it was made of,
+ * unless the call has changed something. */
+static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, const signature *s,
+                                          int n, value *args, diag *d, value *out) {
     bool again = rt->opt >= 3;
     value kept[SIGNATURE_TENSORS];
     int nkept = again ? s->ntensors : 0;
@@ -205,14 +217,16 @@ static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, 
     return st;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The program of the signature; a new one if there is room. NULL: there is not. */
 static program *program_find(programs *all, const signature *s, uint64_t module) {
     pthread_mutex_lock(&all->lock);
     program *p = NULL;
     for (int i = 0; i < all->n && !p; i++)
-        if (all->all[i].module == module && signature_equal(s, all->all[i].nwords, all->all[i].words)) p = &all->all[i];
+        if (all->all[i].module == module &&
+            signature_equal(s, all->all[i].nwords, all->all[i].words))
+            p = &all->all[i];
     if (!p && all->n < PROGRAM_MAX) {
         uint64_t *words = mem_alloc(s->nwords * sizeof *words + 1);
         if (words) {
@@ -227,7 +241,8 @@ static program *program_find(programs *all, const signature *s, uint64_t module)
 }
 
 static bool program_may(const runtime *rt) {
-    return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->record && !capture_current && !rt->grad_requested;
+    return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->record &&
+           !capture_current && !rt->grad_requested;
 }
 
 ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, value *out) {
@@ -236,10 +251,12 @@ ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, 
     int level = FUNCTION_TAPED + executor_level(rt->opt);
     diag lost = {0};
     code *c = NULL;
-    if (program_may(rt) && (rt->opt < 3 || code_ensure(f, level, NULL, &lost) == CTSC_OK)) c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
+    if (program_may(rt) && (rt->opt < 3 || code_ensure(f, level, NULL, &lost) == CTSC_OK))
+        c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
     diag_clear(&lost); /* the call itself will meet it */
     programs *all = c ? programs_of(c) : NULL;
-    bool fits = all && !all->refused && signature_of_host(&s, n, args) && (n == 0 || args[0].tag != V_OBJECT || program_hash_value(&module, args[0], 0));
+    bool fits = all && !all->refused && signature_of_host(&s, n, args) &&
+                (n == 0 || args[0].tag != V_OBJECT || program_hash_value(&module, args[0], 0));
     program *p = fits ? program_find(all, &s, module) : NULL;
     int state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : PROGRAM_REFUSED;
     if (state == PROGRAM_READY) {
@@ -252,6 +269,7 @@ ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, 
         return interp_call_take(rt, f, n, args, d, out);
     }
     int seen = state;
-    if (state <= PROGRAM_SEEN && atomic_compare_exchange_strong(&p->state, &seen, PROGRAM_BUSY)) return program_record_and_run(p, rt, f, &s, n, args, d, out);
+    if (state <= PROGRAM_SEEN && atomic_compare_exchange_strong(&p->state, &seen, PROGRAM_BUSY))
+        return program_record_and_run(p, rt, f, &s, n, args, d, out);
     return interp_call_take(rt, f, n, args, d, out);
 }

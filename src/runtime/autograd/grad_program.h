@@ -2,14 +2,18 @@
 /*
  * grad_program.h - calls that take gradients, as optimised programs without a tape.
  *
- * Method. The calls of a function that takes gradients are told apart by the signature of their arguments (runtime/context/signature.h) and the state of
- * the module (program_state). The second call of a kind is captured while it runs (grad_capture.h: its operators, and those of its
- * backward passes, in one graph); that graph goes through the passes that any graph goes through, is fused, and is what later calls
- * of the kind run. What cannot be captured keeps running as taped code. At level 3 the first call is captured, at 0 and 1 none.
- * A function has at most PROGRAM_MAX of them: who has other sizes in each call runs taped.
+ * Method. The calls of a function that takes gradients are told apart by the signature of their
+ * arguments (runtime/context/signature.h) and the state of the module (program_state). The second
+ * call of a kind is captured while it runs (grad_capture.h: its operators, and those of its
+ * backward passes, in one graph); that graph goes through the passes that any graph goes through,
+ * is fused, and is what later calls of the kind run. What cannot be captured keeps running as taped
+ * code. At level 3 the first call is captured, at 0 and 1 none. A function has at most PROGRAM_MAX
+ * of them: who has other sizes in each call runs taped.
  *
- * Results have no history: a caller who wants to go on differentiating asks for gradients itself (runtime.grad_requested), and is not served here.
- * Threads: programs are made under a lock and not changed after that. Tests: tests/corpus/grad at every level, tests/autograd
+ * Results have no history: a caller who wants to go on differentiating asks for gradients itself
+ * (runtime.grad_requested), and is not served here.
+ * Threads: programs are made under a lock and not changed after that.
+ * Tests: tests/corpus/grad at every level, tests/autograd
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
 #define CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
@@ -21,7 +25,8 @@ enum { PROGRAM_MAX = 16 };
 struct programs;
 void programs_free(struct programs *p); /* p may be NULL */
 
-/* Calls f with n arguments (all of them, of the right types), which are taken, also on failure. rt->taped is set. */
+/* Calls f with n arguments (all of them, of the right types), which are taken, also on failure.
+ * rt->taped is set. */
 ctsc_status program_call(runtime *rt, function *f, int n, value *args_take, diag *d, value *out);
 
 #endif

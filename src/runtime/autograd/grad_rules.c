@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grad_rules.c - finds the derivative of an operator, and reads from its functions' signatures what they need.
+ * grad_rules.c - finds the derivative of an operator, and reads from its functions'
+ * signatures what they need.
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/grad_rules.h"
@@ -13,7 +14,7 @@
 
 static pthread_mutex_t rules_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- formulas ------------------------------------------------------------------------------------- */
+/* ---- formulas -------------------------------------------------------------------------------- */
 
 /* "grad", "grad1", "result", "result1": the number behind stem; -1: another name. */
 static int rules_numbered(const char *name, const char *stem) {
@@ -36,11 +37,16 @@ static bool rules_param(const schema *s, const argument *a, grad_param *out) {
     if ((out->index = schema_find_arg(s, a->name)) >= 0) return out->need = NEED_ARG, true;
     if (!strcmp(a->name, "wanted")) return out->need = NEED_WANTED, true;
     if (!strcmp(a->name, "grads")) return out->index = 0, out->need = NEED_GRADS, true;
-    if ((out->index = rules_numbered(a->name, "grad")) >= 0) return out->need = NEED_GRAD, out->index < s->nreturns;
-    if ((out->index = rules_numbered(a->name, "result")) >= 0) return out->need = NEED_RESULT, out->index < s->nreturns;
-    if ((out->index = rules_suffixed(s, a->name, "_sizes")) >= 0) return out->need = NEED_SIZES, true;
-    if ((out->index = rules_suffixed(s, a->name, "_dtype")) >= 0) return out->need = NEED_DTYPE, true;
-    if ((out->index = rules_suffixed(s, a->name, "_layout")) >= 0) return out->need = NEED_LAYOUT, s->args[out->index].type->kind == T_TENSOR;
+    if ((out->index = rules_numbered(a->name, "grad")) >= 0)
+        return out->need = NEED_GRAD, out->index < s->nreturns;
+    if ((out->index = rules_numbered(a->name, "result")) >= 0)
+        return out->need = NEED_RESULT, out->index < s->nreturns;
+    if ((out->index = rules_suffixed(s, a->name, "_sizes")) >= 0)
+        return out->need = NEED_SIZES, true;
+    if ((out->index = rules_suffixed(s, a->name, "_dtype")) >= 0)
+        return out->need = NEED_DTYPE, true;
+    if ((out->index = rules_suffixed(s, a->name, "_layout")) >= 0)
+        return out->need = NEED_LAYOUT, s->args[out->index].type->kind == T_TENSOR;
     return false;
 }
 
@@ -59,7 +65,8 @@ static bool rules_inputs(const schema *s, const char *names, grad_formula *f) {
     return f->ninputs > 0;
 }
 
-static ctsc_status rules_formula(diag *d, const op *o, const char *name, const char *inputs, grad_formula *f) {
+static ctsc_status rules_formula(diag *d, const op *o, const char *name, const char *inputs,
+                                 grad_formula *f) {
     f->fn = op_host_installed->library_function(name, d);
     if (!f->fn) return d->status;
     const schema *s = f->fn->schema;
@@ -67,11 +74,14 @@ static ctsc_status rules_formula(diag *d, const op *o, const char *name, const c
     if (!f->params) return diag_no_memory(d);
     f->nparams = s->nargs;
     bool ok = rules_inputs(o->schema, inputs, f);
-    for (int i = 0; ok && i < s->nargs; i++) ok = rules_param(o->schema, &s->args[i], &f->params[i]);
-    return ok ? CTSC_OK : diag_fail(d, CTSC_INTERNAL, "the derivative %s does not fit operator %s", name, o->key);
+    for (int i = 0; ok && i < s->nargs; i++)
+        ok = rules_param(o->schema, &s->args[i], &f->params[i]);
+    return ok ? CTSC_OK
+              : diag_fail(d, CTSC_INTERNAL, "the derivative %s does not fit operator %s", name,
+                          o->key);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void rules_free(grad_rule *r) {
     for (int i = 0; r && i < r->nformulas; i++) mem_free(r->formulas[i].params);
@@ -116,14 +126,18 @@ static ctsc_status rules_read(diag *d, const op *base, grad_rule *r) {
 
 static bool rules_writes_out(const op *o) {
     for (int i = 1; i < o->schema->nargs; i++)
-        if (o->schema->args[i].alias && o->schema->args[i].alias->write && o->schema->args[i].kwarg_only) return true;
+        if (o->schema->args[i].alias && o->schema->args[i].alias->write &&
+            o->schema->args[i].kwarg_only)
+            return true;
     return false;
 }
 
-/* The overload that o computes the same as: relu_ -> relu. Several steps may lie between (multiply_ -> mul_ -> mul). */
+/* The overload that o computes the same as: relu_ -> relu. Several steps may lie between
+ * (multiply_ -> mul_ -> mul). */
 static const op *rules_base(const op *o) {
     char key[OP_KEY_LENGTH];
-    for (int steps = 0; steps < 4 && !op_host_installed->derivative(o->key, 0) && op_twin_of(o, key); steps++) {
+    for (int steps = 0;
+         steps < 4 && !op_host_installed->derivative(o->key, 0) && op_twin_of(o, key); steps++) {
         const op *next = op_find(key);
         if (!next) break;
         o = next;
@@ -145,7 +159,8 @@ static bool rules_makes_tensors(const schema *s) {
 static ctsc_status rules_make(diag *d, const op *o, grad_rule *r) {
     const op *base = r->base = rules_base(o);
     const alias_info *first = o->schema->nargs ? o->schema->args[0].alias : NULL;
-    r->in_place = first && first->write && o->schema->args[0].type->kind == T_TENSOR && !rules_writes_out(o);
+    r->in_place = first && first->write && o->schema->args[0].type->kind == T_TENSOR &&
+                  !rules_writes_out(o);
     if (rules_writes_out(o)) return r->kind = RULE_OUT, CTSC_OK;
     TRY(rules_read(d, base, r));
     if (r->kind != RULE_MISSING) return CTSC_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grad_wanted.c - which programs take gradients: those that reach an operator with ASKS_GRADIENT, in calls and blocks as well.
+ * grad_wanted.c - which programs take gradients: those that reach an operator with ASKS_GRADIENT,
+ * in calls and blocks as well.
  *
  * What a call through an interface reaches is not known; every method of that name counts.
  * Tests: tests/corpus/grad
@@ -42,7 +43,8 @@ static bool wanted_function(wanted *w, function *f) {
 static bool wanted_methods(wanted *w, const char *name) {
     for (size_t i = 0; w->u && i < w->u->all_functions.len; i++) {
         function *f = w->u->all_functions.data[i];
-        if (f->cls && f->cls->kind == T_CLASS && !strcmp(f->name, name) && wanted_function(w, f)) return true;
+        if (f->cls && f->cls->kind == T_CLASS && !strcmp(f->name, name) && wanted_function(w, f))
+            return true;
     }
     return false;
 }
@@ -82,7 +84,8 @@ static ctsc_status wanted_find(function *f, diag *d) {
     bool yes = wanted_function(&w, f);
     ptrmap_free(&w.seen);
     if (w.no_memory) return diag_no_memory(d);
-    __atomic_store_n(&f->takes_gradients, yes ? FUNCTION_TAKES_GRADIENTS : FUNCTION_TAKES_NONE, __ATOMIC_RELEASE);
+    __atomic_store_n(&f->takes_gradients, yes ? FUNCTION_TAKES_GRADIENTS : FUNCTION_TAKES_NONE,
+                     __ATOMIC_RELEASE);
     return CTSC_OK;
 }
 

@@ -5,7 +5,8 @@
  * What happens around the operator's own function, in this order:
  *   1. its rule is looked up; a body runs instead of it if a gradient is required;
  *   2. what it writes is checked (leaves, some views);
- *   3. a node saves the arguments that its formulas need, and where their gradients go; an in-place operator's own argument is copied first;
+ *   3. a node saves the arguments that its formulas need, and where their gradients go; an in-place
+ *      operator's own argument is copied first;
  *   4. the function runs;
  *   5. what was written counts a new version; views learn their base;
  *   6. results that are floating point become the node's outputs.
@@ -28,12 +29,14 @@ typedef struct tape {
     bool enabled, needed; /* gradients are on; and some argument requires one */
 } tape;
 
-/* ---- arguments ------------------------------------------------------------------------------------ */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The tensors of an argument or result: itself, or of a list each. */
 static int tape_tensors(const value *v) {
     if (v->tag == V_TENSOR) return 1;
-    return v->tag == V_LIST && (v->u.list->kind == LIST_TENSOR || v->u.list->kind == LIST_VALUE) ? (int)v->u.list->len : 0;
+    return v->tag == V_LIST && (v->u.list->kind == LIST_TENSOR || v->u.list->kind == LIST_VALUE)
+               ? (int)v->u.list->len
+               : 0;
 }
 
 static tensor *tape_tensor(const value *v, int i) {
@@ -57,16 +60,19 @@ static bool tape_differentiates(const grad_rule *r, int arg) {
 
 static bool tape_is_needed(const tape *t) {
     for (int i = 0; i < t->nargs; i++) {
-        bool counts = t->rule->kind != RULE_FORMULAS || tape_differentiates(t->rule, i) || (t->rule->in_place && !i);
+        bool counts = t->rule->kind != RULE_FORMULAS || tape_differentiates(t->rule, i) ||
+                      (t->rule->in_place && !i);
         if (counts && tape_value_requires_grad(&t->args[i])) return true;
     }
     return false;
 }
 
-/* The schema says that argument i's elements are written. A list that is written itself (append) has other elements then, no changed ones. */
+/* The schema says that argument i's elements are written. A list that is written itself (append)
+ * has other elements then, no changed ones. */
 static bool tape_writes(const tape *t, int i) {
     const schema *s = t->o->schema;
-    if (!s->has_alias_write || i >= s->nargs || !s->args[i].alias || !s->args[i].alias->write) return false;
+    if (!s->has_alias_write || i >= s->nargs || !s->args[i].alias || !s->args[i].alias->write)
+        return false;
     return s->args[i].type->kind == T_TENSOR || s->args[i].alias->elem;
 }
 
@@ -87,7 +93,7 @@ static void tape_count_writes(const tape *t) {
         }
 }
 
-/* ---- views ---------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static tensor *tape_viewed(const tape *t, const tensor *v) {
     for (int i = 0; i < t->nargs; i++)
@@ -112,17 +118,19 @@ static ctsc_status tape_note_views(const tape *t) {
         if (!s->returns[i].alias) continue;
         bool many = t->results[i].tag == V_LIST;
         for (int k = 0, n = tape_tensors(&t->results[i]); k < n; k++) {
-            tensor *v = tape_tensor(&t->results[i], k), *of = v && !tape_is_argument(t, v) ? tape_viewed(t, v) : NULL;
+            tensor *v = tape_tensor(&t->results[i], k),
+                   *of = v && !tape_is_argument(t, v) ? tape_viewed(t, v) : NULL;
             if (of) TRY(autograd_set_view(t->cx->diag, v, of, many, t->enabled));
         }
     }
     return CTSC_OK;
 }
 
-/* ---- nodes: inputs -------------------------------------------------------------------------------- */
+/* ---- nodes: inputs --------------------------------------------------------------------------- */
 
 static bool tape_is_input(const tape *t, int arg) {
-    return t->rule->kind == RULE_MISSING || tape_differentiates(t->rule, arg) || (t->rule->in_place && !arg);
+    return t->rule->kind == RULE_MISSING || tape_differentiates(t->rule, arg) ||
+           (t->rule->in_place && !arg);
 }
 
 static int tape_count_inputs(const tape *t) {
@@ -148,11 +156,12 @@ static ctsc_status tape_set_inputs(const tape *t, grad_node *n) {
     return CTSC_OK;
 }
 
-/* ---- nodes: what is saved ------------------------------------------------------------------------- */
+/* ---- nodes: what is saved -------------------------------------------------------------------- */
 
 static bool tape_formula_is_needed(const tape *t, const grad_formula *f) {
     for (int i = 0; i < f->ninputs; i++)
-        if (f->inputs[i] < t->nargs && tape_value_requires_grad(&t->args[f->inputs[i]])) return true;
+        if (f->inputs[i] < t->nargs && tape_value_requires_grad(&t->args[f->inputs[i]]))
+            return true;
     return false;
 }
 
@@ -165,7 +174,8 @@ static int tape_needs(const tape *t, grad_param *out, int max) {
         for (int k = 0; k < f->nparams; k++) {
             grad_param p = f->params[k];
             bool known = p.need == NEED_GRAD || p.need == NEED_GRADS || p.need == NEED_WANTED;
-            for (int j = 0; j < n && !known; j++) known = out[j].need == p.need && out[j].index == p.index;
+            for (int j = 0; j < n && !known; j++)
+                known = out[j].need == p.need && out[j].index == p.index;
             if (!known && n < max) out[n++] = p;
         }
     }
@@ -180,7 +190,8 @@ static const value *tape_source(const tape *t, grad_param p) {
 static ctsc_status tape_sizes(diag *d, grad_need need, const tensor *x, value *out) {
     list *l = list_new(LIST_INT, TYPE_INT, (size_t)(x ? x->ndim + 1 : 0));
     if (!l) return diag_no_memory(d);
-    for (int i = 0; x && i < x->ndim; i++) list_append_take(l, value_int(need == NEED_SIZES ? x->sizes[i] : x->strides[i]));
+    for (int i = 0; x && i < x->ndim; i++)
+        list_append_take(l, value_int(need == NEED_SIZES ? x->sizes[i] : x->strides[i]));
     if (x && need == NEED_LAYOUT) list_append_take(l, value_int(x->offset));
     *out = value_list_take(l);
     return CTSC_OK;
@@ -214,7 +225,8 @@ static ctsc_status tape_describe(diag *d, grad_need need, const value *v, value 
 }
 
 /* A result is saved without its node; an argument that is about to be written, as a copy. */
-static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, grad_param p, int output) {
+static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, grad_param p,
+                                    int output) {
     diag *d = t->cx->diag;
     if (p.need == NEED_RESULT) {
         tensor *elements;
@@ -254,7 +266,8 @@ static ctsc_status tape_save(const tape *t, grad_node *n, int *at, grad_param p)
     if (tape_is_description(p.need)) return tape_describe(t->cx->diag, p.need, v, &s->v);
     int count = tape_tensors(v);
     /* PyTorch makes a tensor of a number that is the other operand, and saves that */
-    bool scalar_operand = v->tag != V_TENSOR && p.need == NEED_ARG && !strcmp(t->o->schema->args[p.index].name, "other");
+    bool scalar_operand = v->tag != V_TENSOR && p.need == NEED_ARG &&
+                          !strcmp(t->o->schema->args[p.index].name, "other");
     if (count || scalar_operand) n->has_saved = true;
     if (v->tag == V_TENSOR) return tape_save_tensor(t, s, v->u.tensor, p, p.index);
     if (!count) return grad_save(t->cx->diag, s, *v);
@@ -280,7 +293,7 @@ static int tape_count_saved(const tape *t, const grad_param *needs, int n) {
     return total;
 }
 
-/* ---- recording ------------------------------------------------------------------------------------ */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 typedef struct tape_record {
     grad_node *n;
@@ -294,7 +307,8 @@ static ctsc_status tape_begin(const tape *t, tape_record *r) {
     if (!t->needed || (t->rule->kind == RULE_CONSTANT && !t->rule->in_place)) return CTSC_OK;
     grad_kind kind = t->rule->kind == RULE_MISSING ? GRAD_MISSING : GRAD_RULE;
     r->nneeds = kind == GRAD_RULE ? tape_needs(t, r->needs, TAPE_MAX_NEEDS) : 0;
-    r->n = grad_node_new(kind, t->o, t->rule, tape_count_inputs(t), t->returns, tape_count_saved(t, r->needs, r->nneeds));
+    r->n = grad_node_new(kind, t->o, t->rule, tape_count_inputs(t), t->returns,
+                         tape_count_saved(t, r->needs, r->nneeds));
     if (!r->n) return diag_no_memory(t->cx->diag);
     TRY(tape_set_inputs(t, r->n));
     for (int i = 0; i < r->nneeds; i++)
@@ -321,7 +335,8 @@ static tensor *tape_output(const tape *t, int i) {
 static ctsc_status tape_finish(const tape *t, tape_record *r) {
     grad_node *n = r->n;
     bool any = false;
-    int outputs = t->returns == 1 && t->results[0].tag == V_LIST ? tape_tensors(&t->results[0]) : t->returns;
+    int outputs = t->returns == 1 && t->results[0].tag == V_LIST ? tape_tensors(&t->results[0])
+                                                                 : t->returns;
     if (!grad_node_set_outputs(n, outputs)) return diag_no_memory(t->cx->diag);
     for (int i = 0; i < r->nneeds; i++)
         if (r->needs[i].need == NEED_RESULT) TRY(tape_save(t, n, &r->saved, r->needs[i]));
@@ -345,11 +360,13 @@ static void tape_reset_results(const tape *t) {
         for (int k = 0, n = tape_tensors(&t->results[i]); k < n; k++) {
             tensor *x = tape_tensor(&t->results[i], k);
             bool marked = x && x->requires_grad && !(x->autograd && x->autograd->made_by.fn);
-            if (marked && !(t->o->traits & ASKS_GRADIENT) && !tape_is_argument(t, x)) x->requires_grad = false;
+            if (marked && !(t->o->traits & ASKS_GRADIENT) && !tape_is_argument(t, x))
+                x->requires_grad = false;
         }
 }
 
-/* Operators that an operator calls are a part of it: only the outer one is captured, and nothing is recorded of a body where there are formulas. */
+/* Operators that an operator calls are a part of it: only the outer one is captured, and nothing is
+ * recorded of a body where there are formulas. */
 static ctsc_status tape_compute(const tape *t) {
     runtime *rt = t->cx->rt;
     capture *c = capture_current;
@@ -357,7 +374,8 @@ static ctsc_status tape_compute(const tape *t) {
     t->cx->op = t->o; /* what was saved may have been copied meanwhile */
     t->cx->nargs = t->nargs;
     capture_current = NULL;
-    rt->taped = taped && !(t->rule && t->rule->kind == RULE_FORMULAS); /* no rule: takes any number of arguments */
+    /* no rule: takes any number of arguments */
+    rt->taped = taped && !(t->rule && t->rule->kind == RULE_FORMULAS);
     ctsc_status s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
     rt->taped = taped;
     capture_current = c;
@@ -374,13 +392,14 @@ static ctsc_status tape_run(const tape *t) {
         tape_reset_results(t);
         s = tape_note_views(t);
         if (s == CTSC_OK && r.n) s = tape_finish(t, &r);
-        for (int i = 0; s != CTSC_OK && i < t->returns; i++) value_set(&t->results[i], value_none());
+        for (int i = 0; s != CTSC_OK && i < t->returns; i++)
+            value_set(&t->results[i], value_none());
     }
     grad_node_unref(r.n);
     return s;
 }
 
-/* ---- operators that are what a body does ---------------------------------------------------------- */
+/* ---- operators that are what a body does ----------------------------------------------------- */
 
 static ctsc_status tape_run_body(const tape *t, value *results) {
     value out = value_none();
@@ -388,12 +407,16 @@ static ctsc_status tape_run_body(const tape *t, value *results) {
     op_ctx inner = *t->cx;
     inner.diag = &own;
     int n = t->rule->base->schema->nreturns;
-    ctsc_status s = interp_call_from_op(&inner, t->rule->body, t->rule->base->schema->nargs, t->args, &out);
+    ctsc_status s = interp_call_from_op(&inner, t->rule->body, t->rule->base->schema->nargs,
+                                        t->args, &out);
     if (s != CTSC_OK) diag_fail(t->cx->diag, s, "%s", diag_message(&own));
     diag_clear(&own);
     if (s != CTSC_OK) return s;
     if (n == 1) return results[0] = out, CTSC_OK;
-    for (int i = 0; i < n; i++) results[i] = out.tag == V_TUPLE && (size_t)i < out.u.tuple->len ? value_ref(out.u.tuple->items[i]) : value_none();
+    for (int i = 0; i < n; i++)
+        results[i] = out.tag == V_TUPLE && (size_t)i < out.u.tuple->len
+                         ? value_ref(out.u.tuple->items[i])
+                         : value_none();
     value_unref(out);
     return CTSC_OK;
 }
@@ -403,7 +426,8 @@ static ctsc_status tape_body(const tape *t) {
     if (!t->rule->in_place) return tape_run_body(t, t->results);
     value computed[8] = {{0}}, args[3];
     if (t->rule->base->schema->nreturns != 1)
-        return diag_fail(t->cx->diag, CTSC_UNSUPPORTED, "the derivative of %s is not supported", t->o->key);
+        return diag_fail(t->cx->diag, CTSC_UNSUPPORTED, "the derivative of %s is not supported",
+                         t->o->key);
     TRY(tape_run_body(t, computed));
     args[0] = t->args[0];
     args[1] = computed[0];
@@ -416,14 +440,22 @@ static ctsc_status tape_body(const tape *t) {
 static ctsc_status tape_refuse_out(const tape *t) {
     const char *name = strstr(t->o->schema->name, "::");
     return diag_fail(t->cx->diag, CTSC_FAILED,
-                     "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+                     "%s(): functions with out=... arguments don't support automatic "
+                     "differentiation, but one of the arguments requires grad.",
                      name ? name + 2 : t->o->schema->name);
 }
 
-/* ---- the ways in ---------------------------------------------------------------------------------- */
+/* ---- the ways in ----------------------------------------------------------------------------- */
 
-ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns, value *results) {
-    tape t = {.cx = cx, .o = o, .nargs = nargs, .args = args, .returns = returns, .results = results, .enabled = cx->rt->grad_enabled};
+ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
+                      value *results) {
+    tape t = {.cx = cx,
+              .o = o,
+              .nargs = nargs,
+              .args = args,
+              .returns = returns,
+              .results = results,
+              .enabled = cx->rt->grad_enabled};
     cx->op = o;
     cx->nargs = nargs;
     if (o->traits & ASKS_GRADIENT) return op_function(o, nargs, args)(cx, args, results);
@@ -435,9 +467,11 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     return t.needed && t.rule->kind == RULE_BODY ? tape_body(&t) : tape_run(&t);
 }
 
-ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *args, value *results) {
+ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *args,
+                          value *results) {
     const op *o = op_find(key);
-    if (!o || !o->fn) return diag_fail(cx->diag, CTSC_INTERNAL, "operator %s is needed for gradients", key);
+    if (!o || !o->fn)
+        return diag_fail(cx->diag, CTSC_INTERNAL, "operator %s is needed for gradients", key);
     op_ctx inner = *cx;
     inner.out_types = NULL;
     for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
@@ -449,7 +483,8 @@ ctsc_status bc_call_op_taped(frame *f, const site *s) {
     const op *o = s->op;
     value *args = f->regs + f->c->nregisters, *results = args + s->nargs;
     if ((o->traits & OP_UNSAFE) && !f->in->rt->allow_unsafe)
-        return diag_fail(f->in->d, CTSC_UNSUPPORTED, "operator %s is not allowed: it reaches outside the program", o->key);
+        return diag_fail(f->in->d, CTSC_UNSUPPORTED,
+                         "operator %s is not allowed: it reaches outside the program", o->key);
     int returns = o->schema->varret ? s->nresults : o->schema->nreturns;
     for (int i = 0; i < s->nargs; i++) args[i] = *site_arg(f, s, i);
     for (int i = 0; i < returns; i++) results[i] = value_none();

@@ -33,7 +33,8 @@ GENERATOR_HOT static void generator_refill(generator *g) {
     for (int j = 0; j < MT_N - MT_M; j++) s[j] = s[j + MT_M] ^ generator_twist(s[j], s[j + 1]);
     for (int from = MT_N - MT_M; from < MT_N - 1; from += MT_N - MT_M) {
         int end = from + MT_N - MT_M < MT_N - 1 ? from + MT_N - MT_M : MT_N - 1;
-        for (int j = from; j < end; j++) s[j] = s[j + MT_M - MT_N] ^ generator_twist(s[j], s[j + 1]);
+        for (int j = from; j < end; j++)
+            s[j] = s[j + MT_M - MT_N] ^ generator_twist(s[j], s[j + 1]);
     }
     s[MT_N - 1] = s[MT_M - 1] ^ generator_twist(s[MT_N - 1], s[0]);
     g->left = MT_N;
@@ -109,7 +110,9 @@ void runtime_init(runtime *rt) {
 }
 
 limits *runtime_limits(runtime *rt, limits *l) {
-    *l = (limits){.cancelled = rt->cancelled, .deadline = rt->deadline, .steps_left = rt->steps_left == UINT64_MAX ? NULL : &rt->steps_left};
+    *l = (limits){.cancelled = rt->cancelled,
+                  .deadline = rt->deadline,
+                  .steps_left = rt->steps_left == UINT64_MAX ? NULL : &rt->steps_left};
     return l;
 }
 

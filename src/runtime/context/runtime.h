@@ -12,7 +12,8 @@
 #include "base/limits.h"
 #include "ir/op/op.h"
 
-/* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the cached second normal. */
+/* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the
+ * cached second normal. */
 typedef struct generator {
     uint32_t state[624];
     int left, next; /* left 0: state is to be filled from seed first (generator_reset) */
@@ -24,13 +25,15 @@ typedef struct generator {
 } generator;
 
 void generator_seed(generator *g, uint64_t seed);
-void generator_reset(generator *g); /* as a new program finds it; the state is filled at the first number drawn */
+/* as a new program finds it; the state is filled at the first number drawn */
+void generator_reset(generator *g);
 uint32_t generator_u32(generator *g);
 void generator_words(generator *g, uint32_t *words, int64_t n); /* the next n of generator_u32 */
 uint64_t generator_u64(generator *g); /* two u32, high word first, as PyTorch's random64 */
 
 typedef struct runtime {
-    generator rng; /* seeded with PyTorch's default seed 67280421310721 unless torch.manual_seed ran */
+    /* seeded with PyTorch's default seed 67280421310721 unless torch.manual_seed ran */
+    generator rng;
     void (*print)(void *ctx, const char *text, size_t len); /* print(): NULL discards */
     void (*warn)(void *ctx, const char *text);              /* warnings.warn: NULL discards */
     void *sink_ctx;
@@ -38,32 +41,38 @@ typedef struct runtime {
     const atomic_bool *cancelled; /* set by another thread to stop; NULL: none */
     uint64_t deadline;            /* on clock_now's scale; 0: none */
     bool allow_unsafe;            /* operators that touch files */
-    bool taped, grad_enabled;     /* what the program does is recorded (runtime/autograd); and gradients are on */
-    bool grad_requested;          /* by the caller, who goes on differentiating what comes back */
-    int depth;                    /* nesting of calls, for the cap */
-    const object *root;           /* the module that is run; NULL: not known */
-    struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
-    struct profile *profile;      /* counts what the program does (profile.h); NULL: nobody wants to know */
-    struct record *record;        /* watches a call that is recorded (cuda/record.h); NULL: none is */
-    uint32_t patience_us;         /* left of what the call may wait for kernels of its loops (fused.h) */
-    int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
+    /* what the program does is recorded (runtime/autograd); and gradients are on */
+    bool taped, grad_enabled;
+    bool grad_requested; /* by the caller, who goes on differentiating what comes back */
+    int depth;           /* nesting of calls, for the cap */
+    const object *root;  /* the module that is run; NULL: not known */
+    /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
+    struct workspace *ws;
+    /* counts what the program does (profile.h); NULL: nobody wants to know */
+    struct profile *profile;
+    /* watches a call that is recorded (cuda/record.h); NULL: none is */
+    struct record *record;
+    /* left of what the call may wait for kernels of its loops (fused.h) */
+    uint32_t patience_us;
+    /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
+    int opt;
 } runtime;
 
 enum { RUNTIME_PATIENCE_US = 100000 };
 
 /* Somebody may stop the program, or its time may run out. */
-static inline bool runtime_is_watched(const runtime *rt) {
-    return rt->cancelled || rt->deadline;
-}
+static inline bool runtime_is_watched(const runtime *rt) { return rt->cancelled || rt->deadline; }
 
 static inline bool runtime_is_limited(const runtime *rt) {
     return runtime_is_watched(rt) || rt->steps_left != UINT64_MAX;
 }
-/* rt's limits as operators see them (base/limits.h), in *l, which must not outlive rt. Returns l. */
+/* rt's limits as operators see them (base/limits.h), in *l, which must not
+ * outlive rt. Returns l. */
 limits *runtime_limits(runtime *rt, limits *l);
 
 void runtime_init(runtime *rt); /* touches little of rt: cheap enough for every call */
-/* For a function forked in `from`, without effects and limits that count: what it needs to run on another thread. depth: of the forking frame. */
+/* For a function forked in `from`, without effects and limits that count: what it needs to run on
+ * another thread. depth: of the forking frame. */
 void runtime_init_forked(runtime *rt, const runtime *from, int depth);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature.c - what two calls have to agree in (signature.h). Tests: tests/unit/test_cuda_recording.c */
+/* signature.c - what two calls have to agree in (signature.h). Tests:
+ * tests/unit/test_cuda_recording.c */
 #include "runtime/context/signature.h"
 
 #include "tensor/device.h"
 
 #include <string.h>
 
-enum { SIGNATURE_ALIGN = 512 }; /* device memory is aligned to that: what an address leaves as remainder is the view's own */
+/* device memory is aligned to that: what an address leaves as remainder is the view's own */
+enum { SIGNATURE_ALIGN = 512 };
 
-/* ---- words ---------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool signature_put(signature *s, uint64_t word) {
     if (s->nwords == SIGNATURE_WORDS) return false;
@@ -35,14 +37,20 @@ static int signature_storage(signature *s, storage *st) {
 }
 
 static bool signature_new_tensor(signature *s, tensor *t) {
-    if (s->ntensors == SIGNATURE_TENSORS || t->quantiser || (tensor_device(t) == DEVICE_HOST) != s->host) return false;
+    if (s->ntensors == SIGNATURE_TENSORS || t->quantiser ||
+        (tensor_device(t) == DEVICE_HOST) != s->host)
+        return false;
     if (s->device != DEVICE_HOST && s->device != tensor_device(t)) return false;
     s->device = tensor_device(t);
     s->tensors[s->ntensors++] = t;
     uint64_t kind = (uint64_t)t->dtype | (uint64_t)t->ndim << 8 | (uint64_t)t->requires_grad << 16;
-    uint64_t memory = (uint64_t)signature_storage(s, t->storage) | (s->host ? 0 : (uint64_t)((uintptr_t)t->storage->data % SIGNATURE_ALIGN) << 8);
+    uint64_t memory = (uint64_t)signature_storage(s, t->storage) |
+                      (s->host ? 0
+                               : (uint64_t)((uintptr_t)t->storage->data % SIGNATURE_ALIGN) << 8);
     size_t dims = (size_t)t->ndim * sizeof *t->sizes;
-    return signature_put(s, kind) && signature_put(s, memory) && signature_put(s, s->host ? 0 : t->storage->nbytes) && signature_put(s, s->host && s->nstorages == s->ntensors ? 0 : (uint64_t)t->offset) &&
+    return signature_put(s, kind) && signature_put(s, memory) &&
+           signature_put(s, s->host ? 0 : t->storage->nbytes) &&
+           signature_put(s, s->host && s->nstorages == s->ntensors ? 0 : (uint64_t)t->offset) &&
            signature_bytes(s, t->sizes, dims) && signature_bytes(s, t->strides, dims);
 }
 
@@ -52,7 +60,7 @@ static bool signature_tensor(signature *s, tensor *t) {
     return signature_put(s, 0) && signature_new_tensor(s, t);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool signature_value(signature *s, value v);
 
@@ -66,7 +74,9 @@ static bool signature_container(signature *s, const void *c) {
 }
 
 static bool signature_list(signature *s, const list *l) {
-    if (!signature_container(s, l) || !signature_put(s, l->kind) || !signature_put(s, (uintptr_t)l->elem)) return false;
+    if (!signature_container(s, l) || !signature_put(s, l->kind) ||
+        !signature_put(s, (uintptr_t)l->elem))
+        return false;
     switch ((list_kind)l->kind) {
     case LIST_INT: return signature_bytes(s, l->u.ints, l->len * sizeof *l->u.ints);
     case LIST_FLOAT: return signature_bytes(s, l->u.floats, l->len * sizeof *l->u.floats);
@@ -75,15 +85,17 @@ static bool signature_list(signature *s, const list *l) {
     }
     bool fits = signature_put(s, l->len);
     for (size_t i = 0; i < l->len && fits; i++)
-        fits = l->kind == LIST_TENSOR ? signature_tensor(s, l->u.tensors[i]) : signature_value(s, l->u.values[i]);
+        fits = l->kind == LIST_TENSOR ? signature_tensor(s, l->u.tensors[i])
+                                      : signature_value(s, l->u.values[i]);
     return fits;
 }
 
 static bool signature_dict(signature *s, const dict *d) {
-    bool fits = signature_container(s, d) && signature_put(s, (uintptr_t)d->key_type) && signature_put(s, (uintptr_t)d->val_type) &&
-                signature_put(s, d->len);
+    bool fits = signature_container(s, d) && signature_put(s, (uintptr_t)d->key_type) &&
+                signature_put(s, (uintptr_t)d->val_type) && signature_put(s, d->len);
     for (size_t i = 0; i < d->used && fits; i++)
-        if (d->entries[i].key.tag != V_UNINIT) fits = signature_value(s, d->entries[i].key) && signature_value(s, d->entries[i].val);
+        if (d->entries[i].key.tag != V_UNINIT)
+            fits = signature_value(s, d->entries[i].key) && signature_value(s, d->entries[i].val);
     return fits;
 }
 
@@ -117,7 +129,8 @@ static bool signature_make(signature *s, bool host, int n, const value *args) {
     s->ntensors = s->nstorages = s->ncontainers = 0;
     bool fits = true;
     for (int i = 0; i < n && fits; i++)
-        fits = i == 0 && args[0].tag == V_OBJECT ? signature_put(s, (uintptr_t)args[0].u.object) : signature_value(s, args[i]);
+        fits = i == 0 && args[0].tag == V_OBJECT ? signature_put(s, (uintptr_t)args[0].u.object)
+                                                 : signature_value(s, args[i]);
     return fits;
 }
 
@@ -133,7 +146,7 @@ bool signature_equal(const signature *s, size_t nwords, const uint64_t *words) {
     return s->nwords == nwords && !memcmp(s->words, words, nwords * sizeof *words);
 }
 
-/* ---- the same with other tensors ---------------------------------------------------------------------------------- */
+/* ---- the same with other tensors ------------------------------------------------------------- */
 
 static bool substitute_list(const signature *from, tensor *const *to, const list *l, value *out) {
     list *made = list_new((list_kind)l->kind, l->elem, l->len);
@@ -154,7 +167,8 @@ static bool substitute_dict(const signature *from, tensor *const *to, const dict
     for (size_t i = 0; i < d->used && ok; i++) {
         value other = value_none();
         if (d->entries[i].key.tag == V_UNINIT) continue;
-        ok = signature_substitute(from, to, d->entries[i].val, &other) && dict_set_take(made, value_ref(d->entries[i].key), other);
+        ok = signature_substitute(from, to, d->entries[i].val, &other) &&
+             dict_set_take(made, value_ref(d->entries[i].key), other);
     }
     if (ok) *out = value_dict_take(made);
     else if (made) value_unref(value_dict_take(made));
@@ -164,7 +178,8 @@ static bool substitute_dict(const signature *from, tensor *const *to, const dict
 static bool substitute_tuple(const signature *from, tensor *const *to, const tuple *t, value *out) {
     tuple *made = tuple_new(t->len, t->type);
     bool ok = made != NULL;
-    for (size_t i = 0; i < t->len && ok; i++) ok = signature_substitute(from, to, t->items[i], &made->items[i]);
+    for (size_t i = 0; i < t->len && ok; i++)
+        ok = signature_substitute(from, to, t->items[i], &made->items[i]);
     if (ok) *out = value_tuple_take(made);
     else if (made) value_unref(value_tuple_take(made));
     return ok;
@@ -177,7 +192,8 @@ bool signature_substitute(const signature *from, tensor *const *to, value v, val
     case V_TUPLE: return substitute_tuple(from, to, v.u.tuple, out);
     case V_TENSOR:
         for (int i = 0; i < from->ntensors; i++)
-            if (from->tensors[i] == v.u.tensor) return *out = value_tensor_take(tensor_ref(to[i])), true;
+            if (from->tensors[i] == v.u.tensor)
+                return *out = value_tensor_take(tensor_ref(to[i])), true;
         return false;
     default: *out = value_ref(v); return true;
     }

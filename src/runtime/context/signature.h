@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signature.h - what of a call's arguments decides which operators it runs, and on what: everything but the addresses and the elements of tensors.
+ * signature.h - what of a call's arguments decides which operators it runs, and on what: everything
+ * but the addresses and the elements of tensors.
  *
- * Two calls of a function with equal signatures ask for the same, if no element is read. A signature is a row of words: tags, numbers, texts, the geometry
- * of tensors, which of them are the same or share memory, how their memory is aligned. Arguments that other things than tensors of one device (or all of the host), numbers, texts, tuples,
- * lists and dicts take part in have none; but for the first, which may be an object: it counts as itself.
+ * Two calls of a function with equal signatures ask for the same, if no element is read. A
+ * signature is a row of words: tags, numbers, texts, the geometry of tensors, which of them are the
+ * same or share memory, how their memory is aligned. Arguments that other things than tensors of
+ * one device (or all of the host), numbers, texts, tuples, lists and dicts take part in have none;
+ * but for the first, which may be an object: it counts as itself.
  *
- * Ownership: a signature borrows its tensors and storages from the values it was made of. Tests: tests/unit/test_cuda_recording.c
+ * Ownership: a signature borrows its tensors and storages from the values it was made of.
+ * Tests: tests/unit/test_cuda_recording.c
  */
 #ifndef CTSC_RUNTIME_CONTEXT_SIGNATURE_H
 #define CTSC_RUNTIME_CONTEXT_SIGNATURE_H
@@ -32,7 +36,8 @@ bool signature_of(signature *s, int n, const value *args);
 bool signature_of_host(signature *s, int n, const value *args);
 bool signature_equal(const signature *s, size_t nwords, const uint64_t *words);
 
-/* v with to[i] where from[i] is, all of them s's tensors; lists and dicts are new. A new reference; false without memory. */
+/* v with to[i] where from[i] is, all of them s's tensors; lists and dicts are new. A new reference;
+ * false without memory. */
 bool signature_substitute(const signature *from, tensor *const *to, value v, value *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workspace.c - the spare workspaces of a module. Slots are exchanged atomically, so nobody waits. */
+/* workspace.c - the spare workspaces of a module. Slots are exchanged atomically,
+ * so nobody waits. */
 #include "runtime/context/workspace.h"
 
 #include "base/mem.h"
@@ -27,11 +28,13 @@ static void workspace_free(workspace *w) {
     mem_free(w);
 }
 
-/* Where the calling thread begins to look. Threads begin at different slots, so each finds what it left, and finds it in its own caches. */
+/* Where the calling thread begins to look. Threads begin at different slots, so each finds what it
+ * left, and finds it in its own caches. */
 static unsigned workspace_first(void) {
     static atomic_uint threads;
     static MEM_THREAD_LOCAL unsigned first; /* + 1; 0: not known yet */
-    if (!first) first = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % WORKSPACE_SPARE + 1;
+    if (!first)
+        first = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % WORKSPACE_SPARE + 1;
     return first - 1;
 }
 
@@ -55,7 +58,9 @@ void workspace_give(workspace_pool *p, workspace *w) {
     recycler_use(w->outer);
     for (unsigned i = 0; i < WORKSPACE_SPARE; i++) {
         workspace *none = NULL;
-        if (atomic_compare_exchange_strong_explicit(&p->slots[(w->slot + i) % WORKSPACE_SPARE].spare, &none, w, memory_order_release, memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(
+                &p->slots[(w->slot + i) % WORKSPACE_SPARE].spare, &none, w, memory_order_release,
+                memory_order_relaxed))
             return;
     }
     workspace_free(w);

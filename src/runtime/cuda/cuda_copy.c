@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_copy.c - copies within a device: kernels/copy.cu for elements that stay what they are, the kernel of the operator that converts
- * for those that do not.
+ * cuda_copy.c - copies within a device: kernels/copy.cu for elements that stay what they are, the
+ * kernel of the operator that converts for those that do not.
  *
- * Method. Dimensions of size 1 go, and neighbours that both sides step through evenly become one, so that most copies are a single
- * run. The dimension whose elements lie closest in dst comes last: neighbouring threads write neighbouring elements. Complex
- * numbers are converted as tensors of their parts.
+ * Method. Dimensions of size 1 go, and neighbours that both sides step through evenly become one,
+ * so that most copies are a single run. The dimension whose elements lie closest in dst comes
+ * last: neighbouring threads write neighbouring elements. Complex numbers are converted as
+ * tensors of their parts.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "runtime/cuda/cuda_copy.h"
@@ -30,7 +31,7 @@ typedef struct copy_params {
 
 typedef struct copy_dim { int64_t size, to, from; } copy_dim;
 
-/* ---- geometry ------------------------------------------------------------------------------------------------ */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 /* The dimensions of dst that matter, with src's strides along them (0 where it broadcasts). */
 static int copy_dims(const tensor *dst, const tensor *src, copy_dim *dims) {
@@ -38,7 +39,8 @@ static int copy_dims(const tensor *dst, const tensor *src, copy_dim *dims) {
     for (int k = 0; k < dst->ndim; k++) {
         if (dst->sizes[k] == 1) continue;
         bool broadcast = k < lead || src->sizes[k - lead] == 1;
-        dims[n++] = (copy_dim){dst->sizes[k], dst->strides[k], broadcast ? 0 : src->strides[k - lead]};
+        dims[n++] = (copy_dim){dst->sizes[k], dst->strides[k],
+                               broadcast ? 0 : src->strides[k - lead]};
     }
     return n;
 }
@@ -57,36 +59,38 @@ static int copy_merge(copy_dim *dims, int n) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
         copy_dim *outer = kept ? &dims[kept - 1] : NULL;
-        if (outer && outer->to == dims[i].to * dims[i].size && outer->from == dims[i].from * dims[i].size)
+        if (outer && outer->to == dims[i].to * dims[i].size &&
+            outer->from == dims[i].from * dims[i].size)
             *outer = (copy_dim){outer->size * dims[i].size, dims[i].to, dims[i].from};
-        else
-            dims[kept++] = dims[i];
+        else dims[kept++] = dims[i];
     }
     return kept;
 }
 
-/* ---- launching --------------------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 /* The number of elements or a distance between them does not fit 32 bits. */
-static bool copy_is_wide(int64_t n) {
-    return n > INT32_MAX;
-}
+static bool copy_is_wide(int64_t n) { return n > INT32_MAX; }
 
 static ctsc_status copy_launch(diag *d, cuda *c, const char *symbol, size_t size, copy_params *p) {
     char defines[64];
     op_ctx cx = {.diag = d};
-    snprintf(defines, sizeof defines, "#define SIZE %zu\n#define WIDE %d\n", size, copy_is_wide(p->n));
+    snprintf(defines, sizeof defines, "#define SIZE %zu\n#define WIDE %d\n", size,
+             copy_is_wide(p->n));
     return cuda_each(&cx, c, &cuda_file_copy, defines, symbol, p->n, p, sizeof *p);
 }
 
-/* The innermost COPY_RANK dimensions at once, those before them (hardly ever any) one index after the other. */
-static ctsc_status copy_run(diag *d, cuda *c, const char *symbol, size_t size, copy_params *p, const copy_dim *dims, int n) {
+/* The innermost COPY_RANK dimensions at once, those before them (hardly ever any) one index
+ * after the other. */
+static ctsc_status copy_run(diag *d, cuda *c, const char *symbol, size_t size, copy_params *p,
+                            const copy_dim *dims, int n) {
     if (n <= COPY_RANK) {
         p->n = 1;
         p->ndim = n;
         for (int k = 0; k < n; k++) {
             p->n *= dims[k].size;
-            p->sizes[k] = dims[k].size, p->to_strides[k] = dims[k].to, p->from_strides[k] = dims[k].from;
+            p->sizes[k] = dims[k].size, p->to_strides[k] = dims[k].to,
+            p->from_strides[k] = dims[k].from;
         }
         if (!n) p->to_strides[0] = p->from_strides[0] = 0;
         return copy_launch(d, c, symbol, size, p);
@@ -123,17 +127,19 @@ ctsc_status copy_fill(diag *d, tensor *dst, const void *element) {
     copy_params p = {.to = tensor_data(dst)};
     memcpy(p.value, element, size);
     bool even = n == 0 || (n == 1 && dims[0].to == 1);
-    if (even && !memcmp(element, zeros, size)) return cuda_zero(cuda_of(dst), d, p.to, (size_t)dst->numel * size);
+    if (even && !memcmp(element, zeros, size))
+        return cuda_zero(cuda_of(dst), d, p.to, (size_t)dst->numel * size);
     return copy_run(d, cuda_of(dst), "fill", size, &p, dims, n);
 }
 
-/* ---- complex numbers ------------------------------------------------------------------------------------------------ */
+/* ---- complex numbers ------------------------------------------------------------------------- */
 
 /* t's numbers as pairs: one more dimension, of size 2. */
 static ctsc_status copy_parts(diag *d, const tensor *t, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
     int n = t->ndim;
-    if (n == TENSOR_MAX_DIMS) return diag_fail(d, CTSC_UNSUPPORTED, "complex tensors of %d dimensions on a device", n);
+    if (n == TENSOR_MAX_DIMS)
+        return diag_fail(d, CTSC_UNSUPPORTED, "complex tensors of %d dimensions on a device", n);
     for (int k = 0; k < n; k++) sizes[k] = t->sizes[k], strides[k] = 2 * t->strides[k];
     sizes[n] = 2, strides[n] = 1;
     TRY(tensor_view_raw(d, t, n + 1, sizes, strides, 2 * t->offset, out));
@@ -170,12 +176,13 @@ static ctsc_status copy_complex(diag *d, tensor *dst, const tensor *src) {
     return s;
 }
 
-/* ---- any copy --------------------------------------------------------------------------------------------------------- */
+/* ---- any copy -------------------------------------------------------------------------------- */
 
 ctsc_status copy_on_device(diag *d, tensor *dst, const tensor *src) {
     tensor *converted;
     if (dst->dtype == src->dtype) return copy_move(d, dst, src);
-    if (dtype_is_complex((dtype)dst->dtype) || dtype_is_complex((dtype)src->dtype)) return copy_complex(d, dst, src);
+    if (dtype_is_complex((dtype)dst->dtype) || dtype_is_complex((dtype)src->dtype))
+        return copy_complex(d, dst, src);
     TRY(one_op_convert(d, src, (dtype)dst->dtype, &converted));
     ctsc_status s = copy_move(d, dst, converted);
     tensor_unref(converted);

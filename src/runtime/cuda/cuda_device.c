@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_device.c - what the tensor layer asks of devices (tensor/device.h), by CUDA: memory, and the way of elements between host and device.
+ * cuda_device.c - what the tensor layer asks of devices (tensor/device.h), by CUDA: memory, and the
+ * way of elements between host and device.
  *
- * Method. Bytes cross between host and device only from one contiguous tensor to another of the same dtype. What else differs is made equal before
- * or after: on the host with its own copying, on the device with the kernels of copy.c. A single element of the host needs no memory
- * of the device: it is a kernel's parameter.
+ * Method. Bytes cross between host and device only from one contiguous tensor to another of the
+ * same dtype. What else differs is made equal before or after: on the host with its own copying, on
+ * the device with the kernels of copy.c. A single element of the host needs no memory of the
+ * device: it is a kernel's parameter.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "runtime/cuda/cuda_copy.h"
 #include "runtime/cuda/dense.h"
 
-static void device_release(void *ctx, void *data) {
-    cuda_free(ctx, data);
-}
+static void device_release(void *ctx, void *data) { cuda_free(ctx, data); }
 
 ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out) {
     storage *s = storage_borrow(data, nbytes, device_release, c);

@@ -11,14 +11,15 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- programs ----------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 EMBED(dense_params_text, "src/runtime/kernels/engine/dense_params.h")
 EMBED(dense_types_text, "src/runtime/cuda/kernels/dense_types.cuh")
 embedded *const dense_before[] = {&dense_params_text, &dense_types_text, NULL};
 
-#define DENSE_TYPE(element, compute, is_int, bytes)                                                                                    \
-    "#define ELEMENT " element "\n#define COMPUTE " compute "\n#define ELEMENT_IS_INT " is_int "\n#define ELEMENT_BYTES " bytes "\n"
+#define DENSE_TYPE(element, compute, is_int, bytes)                                                \
+    "#define ELEMENT " element "\n#define COMPUTE " compute "\n#define ELEMENT_IS_INT " is_int     \
+    "\n#define ELEMENT_BYTES " bytes "\n"
 
 const char *dense_defines(dtype dt) {
     switch (dt) {
@@ -48,35 +49,41 @@ const char *dense_defines_of_size(size_t bytes) {
 
 enum { DENSE_THREADS = 256, DENSE_GRID = INT32_MAX };
 
-static ctsc_status dense_start(diag *d, cuda *c, const cuda_kernel *k, int64_t blocks, int threads, const void *params, size_t nbytes) {
-    cuda_shape shape = {.grid = {(unsigned)(blocks < DENSE_GRID ? blocks : DENSE_GRID), 1, 1}, .block = {(unsigned)threads, 1, 1}};
+static ctsc_status dense_start(diag *d, cuda *c, const cuda_kernel *k, int64_t blocks, int threads,
+                               const void *params, size_t nbytes) {
+    cuda_shape shape = {.grid = {(unsigned)(blocks < DENSE_GRID ? blocks : DENSE_GRID), 1, 1},
+                        .block = {(unsigned)threads, 1, 1}};
     return cuda_launch(c, d, k, &shape, params, nbytes);
 }
 
-ctsc_status dense_launch(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t blocks, int threads,
-                         const void *params, size_t nbytes) {
+ctsc_status dense_launch(diag *d, cuda *c, const cuda_file *file, const char *defines,
+                         const char *symbol, int64_t blocks, int threads, const void *params,
+                         size_t nbytes) {
     const cuda_kernel *k;
     if (blocks <= 0) return CTSC_OK;
     TRY(cuda_file_kernel(d, c, file, defines, symbol, 0, &k));
     return dense_start(d, c, k, blocks, threads, params, nbytes);
 }
 
-ctsc_status dense_each(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t items, const void *params,
-                       size_t nbytes) {
+ctsc_status dense_each(diag *d, cuda *c, const cuda_file *file, const char *defines,
+                       const char *symbol, int64_t items, const void *params, size_t nbytes) {
     const cuda_kernel *k;
     if (items <= 0) return CTSC_OK;
     TRY(cuda_file_kernel(d, c, file, defines, symbol, 0, &k));
-    int64_t blocks = (items + DENSE_THREADS - 1) / DENSE_THREADS, most = cuda_resident_blocks(c, k, DENSE_THREADS, 0);
-    return dense_start(d, c, k, most > 0 && blocks > most ? most : blocks, DENSE_THREADS, params, nbytes);
+    int64_t blocks = (items + DENSE_THREADS - 1) / DENSE_THREADS,
+            most = cuda_resident_blocks(c, k, DENSE_THREADS, 0);
+    return dense_start(d, c, k, most > 0 && blocks > most ? most : blocks, DENSE_THREADS, params,
+                       nbytes);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 enum { DENSE_DEVICES = 64 };
 static const size_t dense_tables_most = (size_t)16 << 20; /* bytes that are kept for a device */
 
 static pthread_mutex_t dense_table_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dense_tables { strmap by_content; size_t bytes; } dense_tables_of[DENSE_DEVICES]; /* live as long as the process */
+/* live as long as the process */
+static struct dense_tables { strmap by_content; size_t bytes; } dense_tables_of[DENSE_DEVICES];
 
 /* Keeps memory of the device under a copy of its content; false: it stays the caller's. */
 static bool dense_table_keep(struct dense_tables *kept, const void *bytes, size_t n, void *at) {
@@ -115,10 +122,11 @@ void dense_table_end(cuda *c, dense_table *t) {
     *t = (dense_table){0};
 }
 
-/* ---- faults --------------------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static pthread_mutex_t dense_fault_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(dense_fault *) dense_fault_at[DENSE_DEVICES]; /* on the device; lives as long as the process */
+/* on the device; lives as long as the process */
+static _Atomic(dense_fault *) dense_fault_at[DENSE_DEVICES];
 
 ctsc_status dense_faults(diag *d, cuda *c, dense_fault **out) {
     int index = cuda_index(c);
@@ -151,21 +159,28 @@ ctsc_status dense_check_faults(diag *d, cuda *c) {
     TRY(cuda_zero(c, d, at, sizeof f));
     switch (f.kind) {
     case DENSE_FAULT_INDEX:
-        return diag_fail(d, CTSC_FAILED, "index %lld is out of bounds for dimension %d with size %lld", f.value, f.dim, f.size);
+        return diag_fail(d, CTSC_FAILED,
+                         "index %lld is out of bounds for dimension %d with size %lld", f.value,
+                         f.dim, f.size);
     case DENSE_FAULT_POSITION:
-        return diag_fail(d, CTSC_FAILED, "out of range: tried to access index %lld on a tensor of %lld elements.", f.value, f.size);
+        return diag_fail(d, CTSC_FAILED,
+                         "out of range: tried to access index %lld on a tensor of %lld elements.",
+                         f.value, f.size);
     case DENSE_FAULT_IMAGE: {
         double image;
         memcpy(&image, &f.value, sizeof image);
-        return diag_fail(d, CTSC_FAILED, "roi %d belongs to image %g of a batch of %lld", f.dim, image, f.size);
+        return diag_fail(d, CTSC_FAILED, "roi %d belongs to image %g of a batch of %lld", f.dim,
+                         image, f.size);
     }
-    case DENSE_FAULT_SAMPLES: return diag_fail(d, CTSC_LIMIT, "out of memory: a region needs too many samples");
-    case DENSE_FAULT_CLASS: return diag_fail(d, CTSC_FAILED, "Target %lld is out of bounds.", f.value);
+    case DENSE_FAULT_SAMPLES:
+        return diag_fail(d, CTSC_LIMIT, "out of memory: a region needs too many samples");
+    case DENSE_FAULT_CLASS:
+        return diag_fail(d, CTSC_FAILED, "Target %lld is out of bounds.", f.value);
     default: return diag_fail(d, CTSC_FAILED, "index out of range in self");
     }
 }
 
-/* ---- what kernels ask for ------------------------------------------------------------------------------------- */
+/* ---- what kernels ask for -------------------------------------------------------------------- */
 
 const device_kernels cuda_kernels = {
     .attention = dense_attention_run,

@@ -11,7 +11,8 @@
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
  *     all else                   refused, or with the program's consent done on the host (through_host.c)
- * Tensors of two devices do not meet, but for 0-dim tensors of the host among the operands of what works element by element.
+ * Tensors of two devices do not meet, but for 0-dim tensors of the host among the operands of what
+ * works element by element.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #include "runtime/cuda/dispatch.h"
@@ -40,11 +41,13 @@ typedef struct device_route {
     bool composed; /* what fn does not know, a body does */
 } device_route;
 
-/* ---- devices of arguments ------------------------------------------------------------------------------------- */
+/* ---- devices of arguments -------------------------------------------------------------------- */
 
 /* A walk over the tensors among the arguments, those in lists included. */
 typedef struct dispatch_walk {
-    int nargs, argument; /* from here on, and item k if that is a list; behind dispatch_next: where the tensor was found */
+    /* from here on, and item k if that is a list; behind dispatch_next: where the
+     * tensor was found */
+    int nargs, argument;
     size_t k;
 } dispatch_walk;
 
@@ -53,19 +56,26 @@ static tensor *dispatch_next(dispatch_walk *w, const value *args) {
     for (; w->argument < w->nargs; w->argument++, w->k = 0) {
         const value *a = &args[w->argument];
         const list *l = a->tag == V_LIST ? a->u.list : NULL;
-        size_t count = l && (l->kind == LIST_TENSOR || l->kind == LIST_VALUE) ? l->len : a->tag == V_TENSOR;
+        size_t count = l && (l->kind == LIST_TENSOR || l->kind == LIST_VALUE) ? l->len
+                                                                              : a->tag == V_TENSOR;
         while (w->k < count) {
             size_t k = w->k++;
-            tensor *t = !l ? a->u.tensor : l->kind == LIST_TENSOR ? l->u.tensors[k] : l->u.values[k].tag == V_TENSOR ? l->u.values[k].u.tensor : NULL;
+            tensor *t = !l                               ? a->u.tensor
+                        : l->kind == LIST_TENSOR         ? l->u.tensors[k]
+                        : l->u.values[k].tag == V_TENSOR ? l->u.values[k].u.tensor
+                                                         : NULL;
             if (t) return t;
         }
     }
     return NULL;
 }
 
-/* "wrapper_mm": PyTorch 1.13's name of the function that compares the devices; with the overload's name but for operators that it calls structured. */
+/* "wrapper_mm": PyTorch 1.13's name of the function that compares the devices; with the overload's
+ * name but for operators that it calls structured. */
 static void dispatch_method(const op *o, char *out, size_t size) {
-    static const char *const structured[] = {"mm", "addmm", "bmm", "baddbmm", "addmv", "cat", "gather", "scatter_add", "topk", "sort", "index_add", NULL};
+    static const char *const structured[] = {"mm",    "addmm", "bmm",       "baddbmm",
+                                             "addmv", "cat",   "gather",    "scatter_add",
+                                             "topk",  "sort",  "index_add", NULL};
     const char *name = strstr(o->schema->name, "::") + 2;
     bool plain = false;
     for (int i = 0; structured[i]; i++) plain |= !strcmp(structured[i], name);
@@ -80,21 +90,27 @@ static const struct { const char *key, *method, *names[3]; } dispatch_stand_ins[
     {"aten::layer_norm", "wrapper__native_layer_norm", {"input", NULL, "weight"}},
 };
 
-static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a, const tensor *b, int argument) {
+static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a, const tensor *b,
+                                   int argument) {
     char one[DEVICE_NAME], other[DEVICE_NAME], method[OP_DISPATCH_NAME];
     const char *name = cx->op->schema->args[argument].name;
     device_name(tensor_device(a), one);
     device_name(tensor_device(b), other);
     if (rule == RULE_OPERANDS)
-        return diag_fail(cx->diag, CTSC_FAILED, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!", one, other);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Expected all tensors to be on the same device, but found at least two "
+                         "devices, %s and %s!",
+                         one, other);
     dispatch_method(cx->op, method, sizeof method);
     for (size_t i = 0; i < sizeof dispatch_stand_ins / sizeof *dispatch_stand_ins; i++) {
         if (strcmp(dispatch_stand_ins[i].key, cx->op->key)) continue;
         snprintf(method, sizeof method, "%s", dispatch_stand_ins[i].method);
-        if (argument < 3 && dispatch_stand_ins[i].names[argument]) name = dispatch_stand_ins[i].names[argument];
+        if (argument < 3 && dispatch_stand_ins[i].names[argument])
+            name = dispatch_stand_ins[i].names[argument];
     }
     return diag_fail(cx->diag, CTSC_FAILED,
-                     "Expected all tensors to be on the same device, but found at least two devices, %s and %s! (when checking "
+                     "Expected all tensors to be on the same device, but found at least two "
+                     "devices, %s and %s! (when checking "
                      "argument for argument %s in method %s)",
                      one, other, name, method);
 }
@@ -104,12 +120,14 @@ static bool dispatch_may_differ(device_rule rule, const tensor *t) {
 }
 
 /* *device: where the operator runs. *mixed: some tensors have to be moved there. */
-static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *args, int *device, bool *mixed) {
+static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *args, int *device,
+                                  bool *mixed) {
     const tensor *first = NULL; /* that decides */
     dispatch_walk all = {.nargs = cx->op->schema->nargs}, w = all;
     *mixed = false;
     for (tensor *t; (t = dispatch_next(&w, args));)
-        if (!first || (dispatch_may_differ(rule, first) && tensor_device(t) != DEVICE_HOST)) first = t;
+        if (!first || (dispatch_may_differ(rule, first) && tensor_device(t) != DEVICE_HOST))
+            first = t;
     *device = first ? tensor_device(first) : DEVICE_HOST;
     w = all;
     for (tensor *t; (t = dispatch_next(&w, args));) {
@@ -120,13 +138,12 @@ static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *arg
     return CTSC_OK;
 }
 
-/* ---- routes ------------------------------------------------------------------------------------------------------ */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
-static bool dispatch_is_composed(const op *o) {
-    return (o->traits & DEVICE_BODY) != 0;
-}
+static bool dispatch_is_composed(const op *o) { return (o->traits & DEVICE_BODY) != 0; }
 
-/* What is wrong with arguments that a body fails for is best said by the host's function; where it finds nothing, the body does not know them. */
+/* What is wrong with arguments that a body fails for is best said by the host's function; where it
+ * finds nothing, the body does not know them. */
 static ctsc_status dispatch_explain(op_ctx *cx, const value *args, value *results) {
     TRY(through_host(cx, args, results));
     for (int i = 0; i < cx->op->schema->nreturns; i++) value_set(&results[i], value_none());
@@ -148,16 +165,19 @@ static ctsc_status dispatch_one_op(op_ctx *cx, const value *args, value *results
     bool ran;
     TRY(one_op_run(cx, args, results, &ran));
     if (ran) return CTSC_OK;
-    return dispatch_is_composed(cx->op) ? dispatch_composed(cx, args, results) : through_host_or_refuse(cx, args, results);
+    return dispatch_is_composed(cx->op) ? dispatch_composed(cx, args, results)
+                                        : through_host_or_refuse(cx, args, results);
 }
 
 static ctsc_status dispatch_write(op_ctx *cx, const value *args, value *results) {
     return op_host_installed->derived_write(cx, args, results);
 }
 
-static const device_route route_as_host = {NULL, RULE_NONE}, route_one_op = {dispatch_one_op, RULE_OPERANDS},
+static const device_route route_as_host = {NULL, RULE_NONE},
+                          route_one_op = {dispatch_one_op, RULE_OPERANDS},
                           route_composed = {dispatch_composed, RULE_OPERANDS},
-                          route_write = {dispatch_write, RULE_NONE}, route_by_host = {through_host, RULE_NONE},
+                          route_write = {dispatch_write, RULE_NONE},
+                          route_by_host = {through_host, RULE_NONE},
                           route_no_kernel = {through_host_or_refuse, RULE_NONE};
 
 static bool dispatch_is_tensor(const type *t) {
@@ -172,7 +192,8 @@ static bool dispatch_aliases(const argument *a) {
 /* All results are views of arguments. */
 static bool dispatch_is_view(const schema *s) {
     for (int i = 0; i < s->nreturns; i++)
-        if (!dispatch_is_tensor(s->returns[i].type) || !dispatch_aliases(&s->returns[i])) return false;
+        if (!dispatch_is_tensor(s->returns[i].type) || !dispatch_aliases(&s->returns[i]))
+            return false;
     return s->nreturns > 0 && !s->has_alias_write;
 }
 
@@ -196,12 +217,15 @@ static bool dispatch_is_container(const schema *s) {
 
 static bool dispatch_indexes(const op *o) {
     const char *name = o->schema->name;
-    return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") || !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
+    return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") ||
+           !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
 }
 
 static const device_route *dispatch_new_row(const op *o) {
     device_route *r = mem_alloc(sizeof *r); /* as long as the operator: for ever */
-    if (r) *r = (device_route){o->fn, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL, dispatch_is_composed(o)};
+    if (r)
+        *r = (device_route){o->fn, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL,
+                            dispatch_is_composed(o)};
     return r;
 }
 
@@ -218,7 +242,9 @@ static const device_route *dispatch_find_route(const op *o) {
     const op *base = dispatch_base(o);
     if (base) return dispatch_find_route(base);
     if ((o->traits & DEVICE_BLIND) || dispatch_is_container(s)) return &route_as_host;
-    if ((o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy) return &route_as_host;
+    if ((o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write ||
+        o->fn == op_host_installed->derived_copy)
+        return &route_as_host;
     if (s->has_alias_write && o->fn_ctx && (o->traits & OP_INTO)) return &route_write;
     fusible_kind kind = op_fusible(o);
     if (kind && kind != FUSIBLE_VIEW) return &route_one_op;
@@ -232,7 +258,8 @@ static const device_route *dispatch_route(const op *o) {
     const device_route *r = atomic_load_explicit(&o->route, memory_order_acquire);
     if (r) return r;
     r = dispatch_find_route(o);
-    /* Overloads are const to those who ask for them; the registry, which has them, makes none of its memory const (op.c). */
+    /* Overloads are const to those who ask for them; the registry, which has them, makes none of
+     * its memory const (op.c). */
     if (r) atomic_store_explicit(&((op *)o)->route, r, memory_order_release);
     return r;
 }
@@ -244,15 +271,17 @@ device_support op_device_support(const op *o) {
     return r == &route_by_host ? DEVICE_SUPPORT_HOST : DEVICE_SUPPORT_FULL;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 enum { DISPATCH_ARGS = 64 };
 
 /* With what is elsewhere moved to the device. */
-static ctsc_status dispatch_moved(op_ctx *cx, op_fn fn, int device, const value *args, value *results) {
+static ctsc_status dispatch_moved(op_ctx *cx, op_fn fn, int device, const value *args,
+                                  value *results) {
     value own[DISPATCH_ARGS];
     int n = cx->op->schema->nargs;
-    if (n > DISPATCH_ARGS) return diag_fail(cx->diag, CTSC_INTERNAL, "%s has too many arguments", cx->op->key);
+    if (n > DISPATCH_ARGS)
+        return diag_fail(cx->diag, CTSC_INTERNAL, "%s has too many arguments", cx->op->key);
     TRY(through_host_move(cx->diag, n, args, device, own));
     ctsc_status s = fn(cx, own, results);
     for (int i = 0; i < n; i++) value_unref(own[i]);

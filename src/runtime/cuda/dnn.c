@@ -4,25 +4,29 @@
  *
  *     x, w -> convolution -> (y) -> + other -> (y) -> + bias -> (y) -> relu, gelu -> y             (y): exists inside the kernel only
  *
- * Method. The problem is described as such a graph of operations, each step only where it is asked for, in the order that cuDNN's own kernels for residual
- * blocks know. Its heuristics (mode A, then the fallback list) propose engines, best first; the first that is allowed and can be made into a plan is taken.
- * Not allowed are engines that round floats to TF32 or less, those whose results differ from run to run, and those that want too much memory.
- * Plans are kept by kind of problem (sizes, types, alignment, epilogue), and so is that there is none; the workspace of a call is the allocator's.
+ * Method. The problem is described as such a graph of operations, each step only where it is asked
+ * for, in the order that cuDNN's own kernels for residual blocks know. Its heuristics (mode A,
+ * then the fallback list) propose engines, best first; the first that is allowed and can be made
+ * into a plan is taken. Not allowed are engines that round floats to TF32 or less, those whose
+ * results differ from run to run, and those that want too much memory. Plans are kept by kind of
+ * problem (sizes, types, alignment, epilogue), and so is that there is none; the workspace of a
+ * call is the allocator's.
  *
- * What is between the descriptors of a plan belongs to cuDNN: they are kept until the plan goes. Depthwise and transposed convolutions, and all that
- * cuDNN refuses, are kernels/conv.cu's. cuda/library.h looks for it; CTSC_CUDNN in the environment names another file to open.
+ * What is between the descriptors of a plan belongs to cuDNN: they are kept until the plan goes.
+ * Depthwise and transposed convolutions, and all that cuDNN refuses, are kernels/conv.cu's.
+ * cuda/library.h looks for it; CTSC_CUDNN in the environment names another file to open.
  * Tests: tests/unit/test_cuda_dnn.c, on a simulated cuDNN (tests/cuda/sim/dnn.c)
  */
 #include "runtime/cuda/dense.h"
 
-#include "cuda/library.h"
 #include "cuda/capture.h"
+#include "cuda/library.h"
 #include "runtime/cuda/dnn_abi.h"
 #include "runtime/cuda/plans.h"
 
 #include <pthread.h>
 
-/* ---- the library ------------------------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 static struct dnn_functions {
 #define DNN_MEMBER(name, args) int(*name) args;
@@ -46,11 +50,9 @@ static cuda_library dnn_library = {
     .table = &dnn,
 };
 
-const char *dnn_file(void) {
-    return cuda_library_open(&dnn_library) ? dnn_library.file : "";
-}
+const char *dnn_file(void) { return cuda_library_open(&dnn_library) ? dnn_library.file : ""; }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 enum { DNN_DEVICES = 64, DNN_DIMS = 5, DNN_OBJECTS = 64, DNN_PROPOSALS = 16, DNN_NOTES = 32 };
 static const int64_t dnn_most_workspace = (int64_t)512 << 20;
@@ -58,7 +60,7 @@ static const int64_t dnn_most_workspace = (int64_t)512 << 20;
 typedef struct dnn_device {
     bool opened, works;
     dnn_object handle;
-    void *stream; /* that the handle was given last */
+    void *stream;     /* that the handle was given last */
     plan_table plans; /* dnn_kind to dnn_plan */
 } dnn_device;
 
@@ -70,17 +72,21 @@ static dnn_device *dnn_device_of(diag *d, cuda *c) {
     dnn_device *dev = &dnn_devices[cuda_index(c)];
     if (!dev->opened) {
         dev->opened = true;
-        dev->works = cuda_library_open(&dnn_library) && cuda_enter(c, d) == CTSC_OK && dnn.Create(&dev->handle) == DNN_SUCCESS;
+        dev->works = cuda_library_open(&dnn_library) && cuda_enter(c, d) == CTSC_OK &&
+                     dnn.Create(&dev->handle) == DNN_SUCCESS;
     }
     return dev->works ? dev : NULL;
 }
 
-/* ---- descriptors ----------------------------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* What decides how a convolution is done, compared as bytes. Sizes as in dense_conv, but for leading dims of one element beyond two. */
+/* What decides how a convolution is done, compared as bytes. Sizes as in dense_conv, but for
+ * leading dims of one element beyond two. */
 typedef struct dnn_kind {
-    int64_t batch, in_channels, group_channels, out_channels, in[3], kernel[3], outs[3], stride[3], pad[3], pad_behind[3], dilation[3];
-    int32_t dims, dt, activation, bias, other, align_input, align_weight, align_out, align_bias, align_other;
+    int64_t batch, in_channels, group_channels, out_channels, in[3], kernel[3], outs[3], stride[3],
+        pad[3], pad_behind[3], dilation[3];
+    int32_t dims, dt, activation, bias, other, align_input, align_weight, align_out, align_bias,
+        align_other;
 } dnn_kind;
 
 typedef struct dnn_plan {
@@ -96,11 +102,13 @@ enum { DNN_INPUT = 1, DNN_WEIGHT, DNN_OUT, DNN_BIAS, DNN_OTHER, DNN_INSIDE };
 /* A new descriptor of the plan; NULL: there is none. */
 static dnn_object dnn_new(dnn_plan *p, enum dnn_descriptor what) {
     dnn_object o;
-    if (p->count == DNN_OBJECTS || dnn.BackendCreateDescriptor((int)what, &o) != DNN_SUCCESS) return NULL;
+    if (p->count == DNN_OBJECTS || dnn.BackendCreateDescriptor((int)what, &o) != DNN_SUCCESS)
+        return NULL;
     return p->objects[p->count++] = o;
 }
 
-static bool dnn_set(dnn_object o, enum dnn_attribute a, enum dnn_type type, int64_t count, const void *elements) {
+static bool dnn_set(dnn_object o, enum dnn_attribute a, enum dnn_type type, int64_t count,
+                    const void *elements) {
     return o && dnn.BackendSetAttribute(o, (int)a, (int)type, count, elements) == DNN_SUCCESS;
 }
 static bool dnn_set_int(dnn_object o, enum dnn_attribute a, int64_t v) {
@@ -118,15 +126,18 @@ static dnn_object dnn_finish(dnn_object o, bool ok) {
 }
 
 static enum dnn_data dnn_data_of(dtype dt) {
-    return dt == DT_FLOAT64 ? DNN_DOUBLE : dt == DT_FLOAT16 ? DNN_HALF : dt == DT_BFLOAT16 ? DNN_BFLOAT16 : DNN_FLOAT;
+    return dt == DT_FLOAT64    ? DNN_DOUBLE
+           : dt == DT_FLOAT16  ? DNN_HALF
+           : dt == DT_BFLOAT16 ? DNN_BFLOAT16
+                               : DNN_FLOAT;
 }
 /* What is computed in, and what is between the operations. */
-static enum dnn_data dnn_compute_of(dtype dt) {
-    return dt == DT_FLOAT64 ? DNN_DOUBLE : DNN_FLOAT;
-}
+static enum dnn_data dnn_compute_of(dtype dt) { return dt == DT_FLOAT64 ? DNN_DOUBLE : DNN_FLOAT; }
 
-/* [first, second, sizes...], contiguous. id: DNN_INSIDE and above for what exists inside the kernel only. */
-static dnn_object dnn_tensor(dnn_plan *p, const dnn_kind *k, int64_t id, int64_t first, int64_t second, const int64_t *sizes, int32_t alignment) {
+/* [first, second, sizes...], contiguous. id: DNN_INSIDE and above for what exists inside
+ * the kernel only. */
+static dnn_object dnn_tensor(dnn_plan *p, const dnn_kind *k, int64_t id, int64_t first,
+                             int64_t second, const int64_t *sizes, int32_t alignment) {
     int64_t dims[DNN_DIMS] = {first, second}, strides[DNN_DIMS];
     int n = k->dims + 2;
     bool inside = id >= DNN_INSIDE;
@@ -134,9 +145,13 @@ static dnn_object dnn_tensor(dnn_plan *p, const dnn_kind *k, int64_t id, int64_t
     strides[n - 1] = 1;
     for (int i = n - 2; i >= 0; i--) strides[i] = strides[i + 1] * dims[i + 1];
     dnn_object t = dnn_new(p, DNN_TENSOR);
-    bool ok = dnn_set_enum(t, DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, (int32_t)(inside ? dnn_compute_of((dtype)k->dt) : dnn_data_of((dtype)k->dt))) &&
-              dnn_set(t, DNN_ATTR_TENSOR_DIMENSIONS, DNN_TYPE_INT64, n, dims) && dnn_set(t, DNN_ATTR_TENSOR_STRIDES, DNN_TYPE_INT64, n, strides) &&
-              dnn_set_int(t, DNN_ATTR_TENSOR_UNIQUE_ID, id) && dnn_set_int(t, DNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment) &&
+    bool ok = dnn_set_enum(
+                  t, DNN_ATTR_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE,
+                  (int32_t)(inside ? dnn_compute_of((dtype)k->dt) : dnn_data_of((dtype)k->dt))) &&
+              dnn_set(t, DNN_ATTR_TENSOR_DIMENSIONS, DNN_TYPE_INT64, n, dims) &&
+              dnn_set(t, DNN_ATTR_TENSOR_STRIDES, DNN_TYPE_INT64, n, strides) &&
+              dnn_set_int(t, DNN_ATTR_TENSOR_UNIQUE_ID, id) &&
+              dnn_set_int(t, DNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment) &&
               (!inside || dnn_set(t, DNN_ATTR_TENSOR_IS_VIRTUAL, DNN_TYPE_BOOLEAN, 1, &inside));
     return dnn_finish(t, ok);
 }
@@ -144,9 +159,12 @@ static dnn_object dnn_tensor(dnn_plan *p, const dnn_kind *k, int64_t id, int64_t
 static dnn_object dnn_convolution(dnn_plan *p, const dnn_kind *k) {
     dnn_object c = dnn_new(p, DNN_CONVOLUTION);
     int64_t n = k->dims;
-    bool ok = dnn_set_enum(c, DNN_ATTR_CONVOLUTION_COMP_TYPE, DNN_TYPE_DATA_TYPE, (int32_t)dnn_compute_of((dtype)k->dt)) &&
-              dnn_set_enum(c, DNN_ATTR_CONVOLUTION_CONV_MODE, DNN_TYPE_CONVOLUTION_MODE, DNN_CROSS_CORRELATION) &&
-              dnn_set_int(c, DNN_ATTR_CONVOLUTION_SPATIAL_DIMS, n) && dnn_set(c, DNN_ATTR_CONVOLUTION_DILATIONS, DNN_TYPE_INT64, n, k->dilation) &&
+    bool ok = dnn_set_enum(c, DNN_ATTR_CONVOLUTION_COMP_TYPE, DNN_TYPE_DATA_TYPE,
+                           (int32_t)dnn_compute_of((dtype)k->dt)) &&
+              dnn_set_enum(c, DNN_ATTR_CONVOLUTION_CONV_MODE, DNN_TYPE_CONVOLUTION_MODE,
+                           DNN_CROSS_CORRELATION) &&
+              dnn_set_int(c, DNN_ATTR_CONVOLUTION_SPATIAL_DIMS, n) &&
+              dnn_set(c, DNN_ATTR_CONVOLUTION_DILATIONS, DNN_TYPE_INT64, n, k->dilation) &&
               dnn_set(c, DNN_ATTR_CONVOLUTION_FILTER_STRIDES, DNN_TYPE_INT64, n, k->stride) &&
               dnn_set(c, DNN_ATTR_CONVOLUTION_PRE_PADDINGS, DNN_TYPE_INT64, n, k->pad) &&
               dnn_set(c, DNN_ATTR_CONVOLUTION_POST_PADDINGS, DNN_TYPE_INT64, n, k->pad_behind);
@@ -159,28 +177,36 @@ static dnn_object dnn_do_convolution(dnn_plan *p, const dnn_kind *k, dnn_object 
     bool wide = k->dt == DT_FLOAT64;
     enum dnn_type type = wide ? DNN_TYPE_DOUBLE : DNN_TYPE_FLOAT;
     dnn_object x = dnn_tensor(p, k, DNN_INPUT, k->batch, k->in_channels, k->in, k->align_input);
-    dnn_object w = dnn_tensor(p, k, DNN_WEIGHT, k->out_channels, k->group_channels, k->kernel, k->align_weight);
+    dnn_object w = dnn_tensor(p, k, DNN_WEIGHT, k->out_channels, k->group_channels, k->kernel,
+                              k->align_weight);
     dnn_object c = dnn_convolution(p, k), o = dnn_new(p, DNN_DO_CONVOLUTION);
-    bool ok = dnn_set(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, type, 1, wide ? (const void *)&ones[0] : &ones_f[0]) &&
-              dnn_set(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, type, 1, wide ? (const void *)&ones[1] : &ones_f[1]) &&
+    bool ok = dnn_set(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, type, 1,
+                      wide ? (const void *)&ones[0] : &ones_f[0]) &&
+              dnn_set(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, type, 1,
+                      wide ? (const void *)&ones[1] : &ones_f[1]) &&
               dnn_set_object(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, c) &&
-              dnn_set_object(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x) && dnn_set_object(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w) &&
+              dnn_set_object(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x) &&
+              dnn_set_object(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w) &&
               dnn_set_object(o, DNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
     return dnn_finish(o, ok);
 }
 
 /* y = mode(x), or of x and b. */
-static dnn_object dnn_do_pointwise(dnn_plan *p, const dnn_kind *k, int32_t mode, dnn_object x, dnn_object b, dnn_object y) {
+static dnn_object dnn_do_pointwise(dnn_plan *p, const dnn_kind *k, int32_t mode, dnn_object x,
+                                   dnn_object b, dnn_object y) {
     dnn_object how = dnn_new(p, DNN_POINTWISE), o = dnn_new(p, DNN_DO_POINTWISE);
     bool ok = dnn_set_enum(how, DNN_ATTR_POINTWISE_MODE, DNN_TYPE_POINTWISE_MODE, mode) &&
-              dnn_set_enum(how, DNN_ATTR_POINTWISE_MATH_PREC, DNN_TYPE_DATA_TYPE, (int32_t)dnn_compute_of((dtype)k->dt));
+              dnn_set_enum(how, DNN_ATTR_POINTWISE_MATH_PREC, DNN_TYPE_DATA_TYPE,
+                           (int32_t)dnn_compute_of((dtype)k->dt));
     how = dnn_finish(how, ok);
-    ok = dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how) && dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_XDESC, x) &&
-         (mode != DNN_ADD || dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_BDESC, b)) && dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    ok = dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how) &&
+         dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_XDESC, x) &&
+         (mode != DNN_ADD || dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_BDESC, b)) &&
+         dnn_set_object(o, DNN_ATTR_OPERATION_POINTWISE_YDESC, y);
     return dnn_finish(o, ok);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* The graph of a convolution, as it grows. */
 typedef struct dnn_graph {
@@ -204,29 +230,42 @@ static bool dnn_step(dnn_plan *p, const dnn_kind *k, dnn_graph *g, int32_t mode,
 }
 
 static dnn_object dnn_graph_of(const dnn_device *dev, dnn_plan *p, const dnn_kind *k) {
-    static const int32_t modes[] = {[DENSE_RELU] = DNN_RELU, [DENSE_GELU] = DNN_GELU, [DENSE_GELU_TANH] = DNN_GELU_TANH};
+    static const int32_t modes[] = {
+        [DENSE_RELU] = DNN_RELU, [DENSE_GELU] = DNN_GELU, [DENSE_GELU_TANH] = DNN_GELU_TANH};
     dnn_graph g = {.steps = 1 + k->other + k->bias + (k->activation != DENSE_PLAIN)};
     g.y = dnn_next_result(p, k, &g);
     if (!(g.ops[g.count++] = dnn_do_convolution(p, k, g.y))) return NULL;
-    if (k->other && !dnn_step(p, k, &g, DNN_ADD, dnn_tensor(p, k, DNN_OTHER, k->batch, k->out_channels, k->outs, k->align_other))) return NULL;
-    if (k->bias && !dnn_step(p, k, &g, DNN_ADD, dnn_tensor(p, k, DNN_BIAS, 1, k->out_channels, NULL, k->align_bias))) return NULL;
-    if (k->activation != DENSE_PLAIN && !dnn_step(p, k, &g, modes[k->activation], NULL)) return NULL;
+    if (k->other &&
+        !dnn_step(p, k, &g, DNN_ADD,
+                  dnn_tensor(p, k, DNN_OTHER, k->batch, k->out_channels, k->outs, k->align_other)))
+        return NULL;
+    if (k->bias && !dnn_step(p, k, &g, DNN_ADD,
+                             dnn_tensor(p, k, DNN_BIAS, 1, k->out_channels, NULL, k->align_bias)))
+        return NULL;
+    if (k->activation != DENSE_PLAIN && !dnn_step(p, k, &g, modes[k->activation], NULL))
+        return NULL;
     dnn_object o = dnn_new(p, DNN_GRAPH);
     bool ok = dnn_set(o, DNN_ATTR_OPERATIONGRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &dev->handle) &&
               dnn_set(o, DNN_ATTR_OPERATIONGRAPH_OPS, DNN_TYPE_BACKEND_DESCRIPTOR, g.count, g.ops);
     return dnn_finish(o, ok);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static bool dnn_config_allowed(dnn_plan *p, const dnn_kind *k, dnn_object config) {
     dnn_object engine = dnn_new(p, DNN_ENGINE);
     int32_t notes[DNN_NOTES];
     int64_t n = 0;
-    if (!engine || dnn.BackendGetAttribute(config, DNN_ATTR_ENGINECFG_ENGINE, DNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &engine) != DNN_SUCCESS) return false;
-    if (dnn.BackendGetAttribute(engine, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, DNN_NOTES, &n, notes) != DNN_SUCCESS) return false;
+    if (!engine ||
+        dnn.BackendGetAttribute(config, DNN_ATTR_ENGINECFG_ENGINE, DNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                &n, &engine) != DNN_SUCCESS)
+        return false;
+    if (dnn.BackendGetAttribute(engine, DNN_ATTR_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE,
+                                DNN_NOTES, &n, notes) != DNN_SUCCESS)
+        return false;
     for (int64_t i = 0; i < n && i < DNN_NOTES; i++) {
-        bool rounds = notes[i] == DNN_NOTE_DOWN_CONVERT_INPUTS || notes[i] == DNN_NOTE_REDUCED_PRECISION_REDUCTION ||
+        bool rounds = notes[i] == DNN_NOTE_DOWN_CONVERT_INPUTS ||
+                      notes[i] == DNN_NOTE_REDUCED_PRECISION_REDUCTION ||
                       (notes[i] == DNN_NOTE_TENSOR_CORE && k->dt == DT_FLOAT32);
         if (rounds || notes[i] == DNN_NOTE_NONDETERMINISTIC) return false;
     }
@@ -239,7 +278,9 @@ static bool dnn_plan_config(const dnn_device *dev, dnn_plan *p, dnn_object confi
     bool ok = dnn_set(o, DNN_ATTR_EXECUTION_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &dev->handle) &&
               dnn_set_object(o, DNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (!dnn_finish(o, ok)) return false;
-    if (dnn.BackendGetAttribute(o, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, &n, &workspace) != DNN_SUCCESS) return false;
+    if (dnn.BackendGetAttribute(o, DNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, DNN_TYPE_INT64, 1, &n,
+                                &workspace) != DNN_SUCCESS)
+        return false;
     if (workspace < 0 || workspace > dnn_most_workspace) return false;
     p->plan = o;
     p->workspace = workspace;
@@ -252,7 +293,8 @@ static void dnn_drop(dnn_plan *p, int n) {
 }
 
 /* Makes a plan of the first proposal that can be one. */
-static bool dnn_ask(const dnn_device *dev, dnn_plan *p, const dnn_kind *k, dnn_object graph, int32_t mode) {
+static bool dnn_ask(const dnn_device *dev, dnn_plan *p, const dnn_kind *k, dnn_object graph,
+                    int32_t mode) {
     dnn_object configs[DNN_PROPOSALS], heuristics = dnn_new(p, DNN_HEURISTICS);
     int64_t found = 0;
     bool ok = dnn_set_object(heuristics, DNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph) &&
@@ -260,11 +302,14 @@ static bool dnn_ask(const dnn_device *dev, dnn_plan *p, const dnn_kind *k, dnn_o
     if (!dnn_finish(heuristics, ok)) return false;
     for (int i = 0; i < DNN_PROPOSALS; i++)
         if (!(configs[i] = dnn_new(p, DNN_CONFIG))) return false;
-    if (dnn.BackendGetAttribute(heuristics, DNN_ATTR_ENGINEHEUR_RESULTS, DNN_TYPE_BACKEND_DESCRIPTOR, DNN_PROPOSALS, &found, configs) != DNN_SUCCESS)
+    if (dnn.BackendGetAttribute(heuristics, DNN_ATTR_ENGINEHEUR_RESULTS,
+                                DNN_TYPE_BACKEND_DESCRIPTOR, DNN_PROPOSALS, &found,
+                                configs) != DNN_SUCCESS)
         return false;
     for (int64_t i = 0; i < found && i < DNN_PROPOSALS; i++) {
         int before = p->count;
-        if (dnn_config_allowed(p, k, configs[i]) && dnn_plan_config(dev, p, configs[i])) return true;
+        if (dnn_config_allowed(p, k, configs[i]) && dnn_plan_config(dev, p, configs[i]))
+            return true;
         dnn_drop(p, before);
     }
     return false;
@@ -289,14 +334,15 @@ static dnn_plan *dnn_plan_for(dnn_device *dev, const dnn_kind *k, dnn_plan *own)
     return p ? p : own;
 }
 
-/* ---- convolutions ---------------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
 static int32_t dnn_alignment(const void *p) {
     uintptr_t bits = (uintptr_t)p | 256;
     return (int32_t)(bits & -bits);
 }
 
-/* What is to be added behind a dim, so that it has its outputs: as much as in front, if that does. */
+/* What is to be added behind a dim, so that it has its outputs: as much as in
+ * front, if that does. */
 static int64_t dnn_pad_behind(const dense_conv *p, int i) {
     dense_int extent = p->dilation[i] * (p->kernel[i] - 1) + 1;
     bool even = (p->in[i] + 2 * p->pad[i] - extent) / p->stride[i] + 1 == p->outs[i];
@@ -307,15 +353,20 @@ static dnn_kind dnn_kind_of(dtype dt, const dense_conv *p) {
     dnn_kind k;
     memset(&k, 0, sizeof k);
     int skip = p->in[0] == 1 && p->kernel[0] == 1 && p->outs[0] == 1 && p->pad[0] == 0 ? 1 : 0;
-    k.batch = p->batch, k.in_channels = p->groups * p->ci, k.group_channels = p->ci, k.out_channels = p->groups * p->co;
+    k.batch = p->batch, k.in_channels = p->groups * p->ci, k.group_channels = p->ci,
+    k.out_channels = p->groups * p->co;
     for (int i = skip; i < 3; i++) {
         int to = i - skip;
-        k.in[to] = p->in[i], k.kernel[to] = p->kernel[i], k.outs[to] = p->outs[i], k.stride[to] = p->stride[i];
-        k.pad[to] = p->pad[i], k.pad_behind[to] = dnn_pad_behind(p, i), k.dilation[to] = p->dilation[i];
+        k.in[to] = p->in[i], k.kernel[to] = p->kernel[i], k.outs[to] = p->outs[i],
+        k.stride[to] = p->stride[i];
+        k.pad[to] = p->pad[i], k.pad_behind[to] = dnn_pad_behind(p, i),
+        k.dilation[to] = p->dilation[i];
     }
     const dense_epilogue *e = &p->epilogue;
-    k.dims = 3 - skip, k.dt = (int32_t)dt, k.activation = e->activation, k.bias = e->bias != NULL, k.other = e->other != NULL;
-    k.align_input = dnn_alignment(p->input), k.align_weight = dnn_alignment(p->weight), k.align_out = dnn_alignment(p->out);
+    k.dims = 3 - skip, k.dt = (int32_t)dt, k.activation = e->activation, k.bias = e->bias != NULL,
+    k.other = e->other != NULL;
+    k.align_input = dnn_alignment(p->input), k.align_weight = dnn_alignment(p->weight),
+    k.align_out = dnn_alignment(p->out);
     k.align_bias = dnn_alignment(e->bias), k.align_other = dnn_alignment(e->other);
     return k;
 }
@@ -334,9 +385,12 @@ static bool dnn_pack(dnn_object pack, const dnn_run *r) {
     int n = 3;
     if (r->bias) ids[n] = DNN_BIAS, at[n++] = r->bias;
     if (r->other) ids[n] = DNN_OTHER, at[n++] = r->other;
-    return dnn_finish(pack, dnn_set(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, n, ids) &&
-                                dnn_set(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, n, at) &&
-                                dnn_set(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &r->workspace)) != NULL;
+    return dnn_finish(
+               pack,
+               dnn_set(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, n, ids) &&
+                   dnn_set(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, n, at) &&
+                   dnn_set(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1,
+                           &r->workspace)) != NULL;
 }
 
 static ctsc_status dnn_convolve(diag *d, void *stream, const void *params) {
@@ -351,11 +405,14 @@ static ctsc_status dnn_convolve(diag *d, void *stream, const void *params) {
         code = dnn_pack(pack, r) ? dnn.BackendExecute(r->device->handle, r->plan->plan, pack) : -1;
         dnn.BackendDestroyDescriptor(pack);
     }
-    return code == DNN_SUCCESS ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuDNN: a convolution failed (status %d)", code);
+    return code == DNN_SUCCESS
+               ? CTSC_OK
+               : diag_fail(d, CTSC_FAILED, "cuDNN: a convolution failed (status %d)", code);
 }
 
 /* False: there is no memory for the plan, and nothing has happened. */
-static bool dnn_execute(diag *d, cuda *c, dnn_device *dev, const dnn_plan *p, const dense_conv *conv, ctsc_status *status) {
+static bool dnn_execute(diag *d, cuda *c, dnn_device *dev, const dnn_plan *p,
+                        const dense_conv *conv, ctsc_status *status) {
     const dense_epilogue *e = &conv->epilogue;
     dnn_run r = {dev, p, conv->input, conv->weight, e->bias, e->other, conv->out, NULL};
     if (cuda_alloc(c, NULL, (size_t)p->workspace, &r.workspace) != CTSC_OK) return false;
@@ -372,7 +429,8 @@ bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *s
     if (dev && cuda_enter(c, d) == CTSC_OK) {
         dnn_kind kind = dnn_kind_of(dt, conv);
         dnn_plan own, *p = dnn_plan_for(dev, &kind, &own);
-        *status = p == &own ? cuda_capture_refuse(d, "a convolution whose plan cannot be kept") : CTSC_OK;
+        *status = p == &own ? cuda_capture_refuse(d, "a convolution whose plan cannot be kept")
+                            : CTSC_OK;
         done = p->plan && (*status != CTSC_OK || dnn_execute(d, c, dev, p, conv, status));
         if (p == &own) dnn_drop(&own, 0);
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c - lowers a graph for tensors on a device, has the nest compiled as CUDA, and launches it.
+ * launch.c - lowers a graph for tensors on a device, has the nest compiled as CUDA,
+ * and launches it.
  *
- * Method. The plan's conditions are checked at each call, which computes its slots on the way. A launch is one struct of parameters (cuda_emit.h) and a grid
- * of as many blocks as the range needs, or as the device runs at once where that is less. The stages of a plan are launches one after
- * the other. Nothing waits for the device.
+ * Method. The plan's conditions are checked at each call, which computes its slots on the way. A
+ * launch is one struct of parameters (cuda_emit.h) and a grid of as many blocks as the range needs,
+ * or as the device runs at once where that is less. The stages of a plan are launches one after the
+ * other. Nothing waits for the device.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #include "runtime/cuda/launch.h"
@@ -27,9 +29,14 @@ typedef struct launch_kernel {
 } launch_kernel;
 
 enum {
-    LAUNCH_MAX_KERNELS = 16, LAUNCH_GENERIC_KERNELS = 4, /* the last of them take any size */
-    LAUNCH_MAX_KEYS = 32, LAUNCH_MAX_SLOTS = 256, LAUNCH_MAX_VALUES = 64, LAUNCH_PARAMS = 4000,
-    LAUNCH_SCRATCH = 8 << 20, /* lowering allocates in small pieces everywhere; with this much at hand none of them fails */
+    LAUNCH_MAX_KERNELS = 16,
+    LAUNCH_GENERIC_KERNELS = 4, /* the last of them take any size */
+    LAUNCH_MAX_KEYS = 32,
+    LAUNCH_MAX_SLOTS = 256,
+    LAUNCH_MAX_VALUES = 64,
+    LAUNCH_PARAMS = 4000,
+    /* lowering allocates in small pieces everywhere; with this much at hand none of them fails */
+    LAUNCH_SCRATCH = 8 << 20,
 };
 
 struct cuda_group {
@@ -70,11 +77,12 @@ void cuda_group_free(cuda_group *f) {
 
 int cuda_group_device(int n, const value *args) {
     for (int i = 0; i < n; i++)
-        if (args[i].tag == V_TENSOR && tensor_device(args[i].u.tensor) != DEVICE_HOST) return tensor_device(args[i].u.tensor);
+        if (args[i].tag == V_TENSOR && tensor_device(args[i].u.tensor) != DEVICE_HOST)
+            return tensor_device(args[i].u.tensor);
     return DEVICE_HOST;
 }
 
-/* ---- making kernels ------------------------------------------------------------------------------------------ */
+/* ---- making kernels -------------------------------------------------------------------------- */
 
 static bool launch_is_negative(const cuda_group *f, uint64_t key) {
     for (int i = 0; i < f->nnegative; i++)
@@ -94,8 +102,13 @@ static ctsc_status launch_compile(diag *d, cuda *c, const char *name, nest *n, l
     ctsc_status s = nest_emit_cuda(n, &text, &k->shape, d);
     if (s == CTSC_OK && text.failed) s = diag_no_memory(d);
     if (s == CTSC_OK) {
-        cuda_source source = {.text = sb_str(&text), .len = text.len, .name = "group.cu", .headers = cuda_emit_headers()};
-        s = source.headers ? cuda_kernel_get(c, d, &source, "kernel", (size_t)k->shape.shared, &k->kernel) : diag_no_memory(d);
+        cuda_source source = {.text = sb_str(&text),
+                              .len = text.len,
+                              .name = "group.cu",
+                              .headers = cuda_emit_headers()};
+        s = source.headers
+                ? cuda_kernel_get(c, d, &source, "kernel", (size_t)k->shape.shared, &k->kernel)
+                : diag_no_memory(d);
     }
     if (s == CTSC_OK) log_event(CTSC_LOG_INFO, "%s: a kernel of %zu bytes of CUDA", name, text.len);
     sb_free(&text);
@@ -103,7 +116,8 @@ static ctsc_status launch_compile(diag *d, cuda *c, const char *name, nest *n, l
 }
 
 /* *out: NULL if the graph cannot be lowered for these arguments. Fails where compiling does. */
-static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *args, launch_kernel **out) {
+static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *args,
+                               launch_kernel **out) {
     cuda *c;
     arena scratch;
     group_plan *plan = NULL;
@@ -113,7 +127,9 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
     bool generic = f->nkernels >= LAUNCH_MAX_KERNELS - LAUNCH_GENERIC_KERNELS;
     if (!arena_init(&scratch)) return diag_no_memory(d);
     ctsc_status s = arena_ensure(&scratch, LAUNCH_SCRATCH) ? CTSC_OK : diag_no_memory(d);
-    if (s == CTSC_OK) s = group_lower(&scratch, f->g, args, &(group_options){.generic = generic, .target = GROUP_CUDA}, &plan, d);
+    if (s == CTSC_OK)
+        s = group_lower(&scratch, f->g, args,
+                        &(group_options){.generic = generic, .target = GROUP_CUDA}, &plan, d);
     bool serves = s == CTSC_OK && plan && launch_plan_serves(plan);
     if (serves) s = launch_compile(d, c, f->name, plan->nest, &k);
     if (serves && s == CTSC_OK) {
@@ -129,14 +145,16 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
 }
 
 /* With the lock held. */
-static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *args, const launch_kernel **out) {
+static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *args,
+                              const launch_kernel **out) {
     launch_kernel *made;
     uint64_t key = group_key(f->nparams, args);
     *out = NULL;
     if (launch_is_negative(f, key)) return CTSC_OK;
     TRY(launch_make(f, d, device, args, &made));
     if (!made) {
-        log_event(CTSC_LOG_INFO, "%s: no CUDA kernel for these arguments, its operators are called", f->name);
+        log_event(CTSC_LOG_INFO, "%s: no CUDA kernel for these arguments, its operators are called",
+                  f->name);
         f->negative[f->nnegative++] = key;
         return CTSC_OK;
     }
@@ -148,7 +166,8 @@ static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *a
     return CTSC_OK;
 }
 
-static const launch_kernel *launch_find(const cuda_group *f, int device, const value *args, int64_t *slots) {
+static const launch_kernel *launch_find(const cuda_group *f, int device, const value *args,
+                                        int64_t *slots) {
     for (launch_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
          k = atomic_load_explicit(&k->next, memory_order_acquire))
         if (k->device == device && plan_guards_hold(k->plan, args, slots)) return k;
@@ -156,7 +175,8 @@ static const launch_kernel *launch_find(const cuda_group *f, int device, const v
 }
 
 /* *out: NULL if there is no kernel for these arguments. */
-static ctsc_status launch_get(cuda_group *f, diag *d, int device, const value *args, int64_t *slots, const launch_kernel **out) {
+static ctsc_status launch_get(cuda_group *f, diag *d, int device, const value *args, int64_t *slots,
+                              const launch_kernel **out) {
     *out = launch_find(f, device, args, slots);
     if (*out) return CTSC_OK;
     pthread_mutex_lock(&f->lock);
@@ -167,7 +187,7 @@ static ctsc_status launch_get(cuda_group *f, diag *d, int device, const value *a
     return s;
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 typedef struct launch {
     cuda *c;
@@ -210,17 +230,23 @@ static ctsc_status launch_bind(launch *l, diag *d, const value *args, const valu
     const group_plan *p = l->k->plan;
     size_t total = 0;
     bool fits = true;
-    for (size_t i = 0; i < p->buffers.len; i++) total += launch_scratch_bytes(&p->buffers.data[i], l->slots);
+    for (size_t i = 0; i < p->buffers.len; i++)
+        total += launch_scratch_bytes(&p->buffers.data[i], l->slots);
     TRY(cuda_alloc(l->c, d, total, &l->scratch));
     char *at = l->scratch;
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
-        void *data = b->kind == BUFFER_SCRATCH ? at : tensor_data((b->kind == BUFFER_ARGUMENT ? args : results)[b->index].u.tensor);
+        void *data = b->kind == BUFFER_SCRATCH
+                         ? at
+                         : tensor_data(
+                               (b->kind == BUFFER_ARGUMENT ? args : results)[b->index].u.tensor);
         at += launch_scratch_bytes(b, l->slots);
         fits &= launch_put(l, &data, sizeof data);
     }
-    for (size_t i = 0; i < p->ints.len; i++) fits &= launch_put(l, &l->slots[p->ints.data[i]], sizeof *l->slots);
-    for (size_t i = 0; i < p->floats.len; i++) fits &= launch_put(l, &args[p->floats.data[i]].u.f, sizeof(double));
+    for (size_t i = 0; i < p->ints.len; i++)
+        fits &= launch_put(l, &l->slots[p->ints.data[i]], sizeof *l->slots);
+    for (size_t i = 0; i < p->floats.len; i++)
+        fits &= launch_put(l, &args[p->floats.data[i]].u.f, sizeof(double));
     return fits ? CTSC_OK : diag_fail(d, CTSC_INTERNAL, "a kernel has too many parameters");
 }
 
@@ -232,13 +258,16 @@ static ctsc_status launch_range(launch *l, diag *d, int64_t begin, int64_t end) 
     if (l->k->resident > 0 && blocks > l->k->resident) blocks = l->k->resident;
     memcpy(l->params + l->nbytes, &begin, sizeof begin);
     memcpy(l->params + l->nbytes + sizeof begin, &end, sizeof end);
-    cuda_shape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)s->block, 1, 1}, .shared = (size_t)s->shared};
+    cuda_shape shape = {.grid = {(unsigned)blocks, 1, 1},
+                        .block = {(unsigned)s->block, 1, 1},
+                        .shared = (size_t)s->shared};
     return cuda_launch(l->c, d, l->k->kernel, &shape, l->params, l->nbytes + 2 * sizeof(int64_t));
 }
 
 static ctsc_status launch_ranges(launch *l, diag *d) {
     const group_plan *p = l->k->plan;
-    if (p->range_begin < 0) return launch_range(l, d, 0, 1); /* no parallel loop: as if it had one iteration */
+    /* no parallel loop: as if it had one iteration */
+    if (p->range_begin < 0) return launch_range(l, d, 0, 1);
     int64_t begin = l->slots[p->range_begin];
     if (!p->barriers.len) return launch_range(l, d, begin, l->slots[p->range_end]);
     for (size_t i = 0; i < p->barriers.len; i++) {
@@ -249,7 +278,8 @@ static ctsc_status launch_ranges(launch *l, diag *d) {
     return CTSC_OK;
 }
 
-static ctsc_status launch_run(const cuda_group *f, diag *d, const launch_kernel *k, const int64_t *slots, const value *args, value *results) {
+static ctsc_status launch_run(const cuda_group *f, diag *d, const launch_kernel *k,
+                              const int64_t *slots, const value *args, value *results) {
     launch l; /* most of it is room for parameters */
     l.k = k, l.slots = slots, l.scratch = NULL, l.nbytes = 0;
     TRY(cuda_of_device(d, k->device, &l.c));
@@ -262,13 +292,16 @@ static ctsc_status launch_run(const cuda_group *f, diag *d, const launch_kernel 
     return s;
 }
 
-/* args with those 0-dim tensors on the device that are on the host; each a new reference. *fits: false if a larger tensor is elsewhere. */
-static ctsc_status launch_gather(diag *d, int device, int n, const value *args, value *own, bool *fits) {
+/* args with those 0-dim tensors on the device that are on the host; each a new reference. *fits:
+ * false if a larger tensor is elsewhere. */
+static ctsc_status launch_gather(diag *d, int device, int n, const value *args, value *own,
+                                 bool *fits) {
     *fits = true;
     for (int i = 0; i < n; i++) {
         tensor *t = args[i].tag == V_TENSOR ? args[i].u.tensor : NULL, *moved;
         own[i] = value_none();
-        if (t && tensor_device(t) != device && (t->ndim || tensor_device(t) != DEVICE_HOST)) return *fits = false, CTSC_OK;
+        if (t && tensor_device(t) != device && (t->ndim || tensor_device(t) != DEVICE_HOST))
+            return *fits = false, CTSC_OK;
         if (!t || tensor_device(t) == device) {
             own[i] = value_ref(args[i]);
             continue;

@@ -6,10 +6,12 @@
  *                                                  %3 : Tensor = aten::add(%0, %1, %2)
  *                                                  return (%3)
  *
- * Numbers are parameters, or, for operators that no kernel does so (elu has to know its alpha), constants.
+ * Numbers are parameters, or, for operators that no kernel does so (elu has to know its
+ * alpha), constants.
  *
- * Method. The key of a graph is the operator's address and, for each argument, its tag, followed by its value where that is a constant of the
- * graph. Entries live as long as the process; when the table is full, a graph is made for the one call.
+ * Method. The key of a graph is the operator's address and, for each argument, its tag, followed by
+ * its value where that is a constant of the graph. Entries live as long as the process; when the
+ * table is full, a graph is made for the one call.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "runtime/cuda/one_op.h"
@@ -31,13 +33,14 @@ typedef struct one_op {
 static pthread_mutex_t one_op_lock = PTHREAD_MUTEX_INITIALIZER;
 static strmap one_op_table; /* of one_op */
 
-/* ---- keys ---------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* A tensor, or, where numbers are parameters, a number that the operator computes with. */
 static bool one_op_is_param(const argument *a, const value *v, bool numbers) {
     const type *t = a->type->kind == T_OPTIONAL ? a->type->elems[0] : a->type;
     if (v->tag == V_TENSOR) return true;
-    return numbers && (t->kind == T_NUMBER || t->kind == T_FLOAT) && (v->tag == V_INT || v->tag == V_FLOAT || v->tag == V_BOOL);
+    return numbers && (t->kind == T_NUMBER || t->kind == T_FLOAT) &&
+           (v->tag == V_INT || v->tag == V_FLOAT || v->tag == V_BOOL);
 }
 
 typedef struct one_op_key { size_t n; bool failed; char bytes[ONE_OP_KEY]; } one_op_key;
@@ -81,10 +84,13 @@ static void key_of(one_op_key *k, const op *o, const value *args, bool numbers) 
     }
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static type *one_op_param_type(const value *v) {
-    return v->tag == V_TENSOR ? TYPE_TENSOR : v->tag == V_INT ? TYPE_INT : v->tag == V_FLOAT ? TYPE_FLOAT : TYPE_BOOL;
+    return v->tag == V_TENSOR  ? TYPE_TENSOR
+           : v->tag == V_INT   ? TYPE_INT
+           : v->tag == V_FLOAT ? TYPE_FLOAT
+                               : TYPE_BOOL;
 }
 
 /* NULL: no memory, or no kernel can hold this node. */
@@ -96,7 +102,8 @@ static graph *one_op_graph(const op *o, const value *args, bool numbers) {
         if (one_op_is_param(&o->schema->args[i], &args[i], numbers))
             inputs[i] = block_add_param(g->root, one_op_param_type(&args[i]));
         else
-            inputs[i] = args[i].tag == V_NONE ? graph_constant_none(g) : graph_constant_take(g, value_ref(args[i]), NULL);
+            inputs[i] = args[i].tag == V_NONE ? graph_constant_none(g)
+                                              : graph_constant_take(g, value_ref(args[i]), NULL);
     }
     node *n = graph_insert(g, node_new_op(g, o, o->schema->nargs, inputs));
     for (size_t i = 0; i < n->outputs.len; i++) block_add_return(g->root, n->outputs.data[i]);
@@ -129,13 +136,15 @@ static ctsc_status one_op_new(diag *d, const op *o, const value *args, bool numb
     return CTSC_OK;
 }
 
-/* Puts e into the table unless there is one already, which is returned then. *kept: the table has what is returned. */
+/* Puts e into the table unless there is one already, which is returned then. *kept: the table has
+ * what is returned. */
 static one_op *one_op_keep(one_op *e, const one_op_key *k, bool *kept) {
     char *own = mem_alloc(k->n);
     if (own) memcpy(own, k->bytes, k->n);
     pthread_mutex_lock(&one_op_lock);
     one_op *known = strmap_getn(&one_op_table, k->bytes, k->n);
-    bool put = own && !known && one_op_table.used < ONE_OP_ENTRIES && strmap_putn(&one_op_table, own, k->n, e);
+    bool put = own && !known && one_op_table.used < ONE_OP_ENTRIES &&
+               strmap_putn(&one_op_table, own, k->n, e);
     pthread_mutex_unlock(&one_op_lock);
     *kept = known || put;
     if (!put) mem_free(own);
@@ -144,7 +153,8 @@ static one_op *one_op_keep(one_op *e, const one_op_key *k, bool *kept) {
 }
 
 /* *out: NULL if there is no such graph. *kept: as one_op_keep; else the caller frees it. */
-static ctsc_status one_op_get(diag *d, const op *o, const value *args, bool numbers, one_op **out, bool *kept) {
+static ctsc_status one_op_get(diag *d, const op *o, const value *args, bool numbers, one_op **out,
+                              bool *kept) {
     one_op_key k;
     key_of(&k, o, args, numbers);
     *kept = true;
@@ -159,9 +169,10 @@ static ctsc_status one_op_get(diag *d, const op *o, const value *args, bool numb
     return CTSC_OK;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-static ctsc_status one_op_try(op_ctx *cx, const value *args, bool numbers, value *results, bool *ran) {
+static ctsc_status one_op_try(op_ctx *cx, const value *args, bool numbers, value *results,
+                              bool *ran) {
     const schema *s = cx->op->schema;
     value params[ONE_OP_ARGS];
     one_op *e;
@@ -185,13 +196,18 @@ ctsc_status one_op_run(op_ctx *cx, const value *args, value *results, bool *ran)
 ctsc_status one_op_convert(diag *d, const tensor *t, dtype dt, tensor **out) {
     op_ctx cx = {.diag = d, .op = op_find("aten::to.dtype")};
     /* to.dtype(self, dtype, non_blocking, copy, memory_format) */
-    const value args[] = {{.tag = V_TENSOR, .u.tensor = (tensor *)t}, value_int(dt), value_bool(false), value_bool(true), value_none()};
+    const value args[] = {{.tag = V_TENSOR, .u.tensor = (tensor *)t},
+                          value_int(dt),
+                          value_bool(false),
+                          value_bool(true),
+                          value_none()};
     value result = value_none();
     bool ran = false;
     if (cx.op) TRY(one_op_run(&cx, args, &result, &ran));
     if (!ran)
-        return diag_fail(d, CTSC_UNSUPPORTED, "tensors of dtype %s cannot be made %s on a CUDA device", dtype_table[t->dtype].torch_name,
-                         dtype_table[dt].torch_name);
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "tensors of dtype %s cannot be made %s on a CUDA device",
+                         dtype_table[t->dtype].torch_name, dtype_table[dt].torch_name);
     *out = result.u.tensor;
     return CTSC_OK;
 }

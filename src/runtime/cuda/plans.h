@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plans.h - what was found out about one kind of problem, kept under the bytes of the kind: for libraries that are asked how to do something. */
+/* plans.h - what was found out about one kind of problem, kept under the bytes of the kind: for
+ * libraries that are asked how to do something. */
 #ifndef CTSC_RUNTIME_CUDA_PLANS_H
 #define CTSC_RUNTIME_CUDA_PLANS_H
 
@@ -20,7 +21,8 @@ static inline void *plan_find(const plan_table *t, const void *kind, size_t kind
 }
 
 /* A copy of the plan, kept; NULL: there is no room for it. */
-static inline void *plan_keep(plan_table *t, const void *kind, size_t kind_bytes, const void *plan, size_t plan_bytes) {
+static inline void *plan_keep(plan_table *t, const void *kind, size_t kind_bytes, const void *plan,
+                              size_t plan_bytes) {
     char *kept = t->count < PLANS_MOST ? mem_alloc(plan_bytes + kind_bytes) : NULL;
     if (!kept) return NULL;
     memcpy(kept, plan, plan_bytes);

@@ -2,7 +2,8 @@
 /*
  * record.c - running a call on tensors that do not exist (record.h).
  *
- * Ownership: a recording holds references on the tensors and texts among its conditions, none on objects: they own the code it belongs to.
+ * Ownership: a recording holds references on the tensors and texts among its conditions, none on
+ * objects: they own the code it belongs to.
  * Tests: tests/unit/test_cuda_recording.c
  */
 #include "runtime/cuda/record.h"
@@ -19,9 +20,10 @@ typedef struct record {
     cuda_capture *notes;
     const object *self; /* the module, or NULL */
     ptrmap seen;        /* tensors and attributes that are among the conditions */
-    ptrmap made;        /* storages of the host that the call has made of what is the same each time; references */
-    signature *given;   /* of the arguments that do not exist */
-    value *args;        /* they */
+    /* storages of the host that the call has made of what is the same each time; references */
+    ptrmap made;
+    signature *given; /* of the arguments that do not exist */
+    value *args;      /* they */
     int nargs;
 } record;
 
@@ -30,11 +32,14 @@ static ctsc_status record_refuse(diag *d, const char *what) {
     return s != CTSC_OK ? s : diag_fail(d, CTSC_INTERNAL, "there is nothing to refuse");
 }
 
-/* ---- conditions -------------------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static ctsc_status record_condition_tensor(record *r, diag *d, tensor *t) {
     record_tensor c = {.t = t, .data = t->storage->data};
-    if (tensor_device(t) == DEVICE_HOST) return ptrmap_get(&r->made, t->storage) ? CTSC_OK : record_refuse(d, "a tensor of the host takes part");
+    if (tensor_device(t) == DEVICE_HOST)
+        return ptrmap_get(&r->made, t->storage)
+                   ? CTSC_OK
+                   : record_refuse(d, "a tensor of the host takes part");
     if (cuda_capture_has(r->notes, t->storage->data) || ptrmap_get(&r->seen, t)) return CTSC_OK;
     TRY(tensor_alias(d, t, &c.was));
     if (!vec_push(&r->r->tensors, c)) {
@@ -48,49 +53,60 @@ static ctsc_status record_condition_tensor(record *r, diag *d, tensor *t) {
 static ctsc_status record_condition_value(record *r, diag *d, value v) {
     if (v.tag == V_TENSOR) return record_condition_tensor(r, d, v.u.tensor);
     const list *l = v.tag == V_LIST ? v.u.list : NULL;
-    for (size_t i = 0; l && l->kind == LIST_TENSOR && i < l->len; i++) TRY(record_condition_tensor(r, d, l->u.tensors[i]));
-    for (size_t i = 0; l && l->kind == LIST_VALUE && i < l->len; i++) TRY(record_condition_value(r, d, l->u.values[i]));
+    for (size_t i = 0; l && l->kind == LIST_TENSOR && i < l->len; i++)
+        TRY(record_condition_tensor(r, d, l->u.tensors[i]));
+    for (size_t i = 0; l && l->kind == LIST_VALUE && i < l->len; i++)
+        TRY(record_condition_value(r, d, l->u.values[i]));
     return CTSC_OK;
 }
 
 /* Is o the module, or an attribute that was read before? */
 static bool record_knows(const record *r, const object *o) {
     for (size_t i = r->r->attributes.len; o != r->self && i-- > 0;)
-        if (r->r->attributes.data[i].v.tag == V_OBJECT && r->r->attributes.data[i].v.u.object == o) return true;
+        if (r->r->attributes.data[i].v.tag == V_OBJECT && r->r->attributes.data[i].v.u.object == o)
+            return true;
     return o == r->self;
 }
 
 static ctsc_status record_attribute_read(record *r, diag *d, const value *of, const site *s) {
     object *o = of->tag == V_OBJECT ? of->u.object : NULL;
-    if (!o || (uint64_t)s->imm >= o->nslots || !record_knows(r, o)) return record_refuse(d, "an attribute of an object is read that is no part of the module");
+    if (!o || (uint64_t)s->imm >= o->nslots || !record_knows(r, o))
+        return record_refuse(d, "an attribute of an object is read that is no part of the module");
     value v = o->slots[s->imm];
-    if (v.tag == V_UNINIT || (v.tag > V_FUNCTION && v.tag != V_STR && v.tag != V_TENSOR && v.tag != V_OBJECT))
+    if (v.tag == V_UNINIT ||
+        (v.tag > V_FUNCTION && v.tag != V_STR && v.tag != V_TENSOR && v.tag != V_OBJECT))
         return record_refuse(d, "an attribute is read that is a container");
     if (ptrmap_get(&r->seen, &o->slots[s->imm])) return CTSC_OK;
     if (v.tag == V_TENSOR) TRY(record_condition_tensor(r, d, v.u.tensor));
-    if (!vec_push(&r->r->attributes, ((record_attribute){o, (size_t)s->imm, v})) || !ptrmap_put(&r->seen, &o->slots[s->imm], o)) return diag_no_memory(d);
+    if (!vec_push(&r->r->attributes, ((record_attribute){o, (size_t)s->imm, v})) ||
+        !ptrmap_put(&r->seen, &o->slots[s->imm], o))
+        return diag_no_memory(d);
     if (v.tag != V_OBJECT) value_ref(v);
     return CTSC_OK;
 }
 
-/* ---- instructions -------------------------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 /* dropout and its like do not draw where nothing is trained. */
 static bool record_draws_nothing(frame *f, const site *s) {
     const schema *sc = s->op->schema;
     for (int i = 0; i < sc->nargs && i < s->nargs; i++) {
         const value *v = site_arg(f, s, i);
-        if ((!strcmp(sc->args[i].name, "train") || !strcmp(sc->args[i].name, "training")) && v->tag == V_BOOL) return !v->u.b;
+        if ((!strcmp(sc->args[i].name, "train") || !strcmp(sc->args[i].name, "training")) &&
+            v->tag == V_BOOL)
+            return !v->u.b;
     }
     return false;
 }
 
-/* Of operators that write to their argument `at`: does o leave the handle as it is? Others resize it, turn it, give it other memory. */
+/* Of operators that write to their argument `at`: does o leave the handle as it is? Others resize
+ * it, turn it, give it other memory. */
 static bool record_writes_elements(const op *o, int at) {
     static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(o->schema->name, names[i])) return true;
-    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && (o->traits & OP_INTO));
+    bool derived = o->fn == op_host_installed->derived_write ||
+                   (o->fn_ctx && (o->traits & OP_INTO));
     return derived && at == 0; /* out= may resize */
 }
 
@@ -106,7 +122,8 @@ static ctsc_status record_made(record *r, diag *d, tensor *t) {
 static ctsc_status record_constants(record *r, frame *f, const site *s) {
     for (int i = 0; i < s->nargs; i++) {
         const value *v = site_arg(f, s, i);
-        if (site_operands(f, s)[i] < 0 && v->tag == V_TENSOR) TRY(record_made(r, f->in->d, v->u.tensor));
+        if (site_operands(f, s)[i] < 0 && v->tag == V_TENSOR)
+            TRY(record_made(r, f->in->d, v->u.tensor));
     }
     return CTSC_OK;
 }
@@ -115,14 +132,17 @@ static ctsc_status record_operator(record *r, frame *f, const site *s) {
     const op *o = s->op;
     diag *d = f->in->d;
     if (o->traits & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
-    if ((o->traits & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s)) return record_refuse(d, o->key);
+    if ((o->traits & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s))
+        return record_refuse(d, o->key);
     TRY(record_constants(r, f, s));
     for (int i = 0; i < s->nargs; i++) {
         value v = *site_arg(f, s, i);
-        bool written = i < o->schema->nargs && o->schema->args[i].alias && o->schema->args[i].alias->write;
+        bool written = i < o->schema->nargs && o->schema->args[i].alias &&
+                       o->schema->args[i].alias->write;
         TRY(record_condition_value(r, d, v));
         if (written && site_operands(f, s)[i] < 0) return record_refuse(d, o->key);
-        if (written && v.tag == V_TENSOR && !cuda_capture_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o, i))
+        if (written && v.tag == V_TENSOR &&
+            !cuda_capture_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o, i))
             return record_refuse(d, o->key);
     }
     return CTSC_OK;
@@ -139,7 +159,8 @@ static ctsc_status record_results(record *r, frame *f, const site *s) {
         int32_t at = site_operands(f, s)[s->nargs + i];
         value v = at == SITE_UNUSED ? value_none() : f->regs[at];
         if (v.tag == V_TENSOR) TRY(record_made(r, f->in->d, v.u.tensor));
-        for (size_t k = 0; v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && k < v.u.list->len; k++)
+        for (size_t k = 0; v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && k < v.u.list->len;
+             k++)
             TRY(record_made(r, f->in->d, v.u.list->u.tensors[k]));
     }
     return CTSC_OK;
@@ -171,10 +192,11 @@ ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
     return i->op == BC_CALL_OP || i->op == BC_FUSED ? record_results(r, f, s) : CTSC_OK;
 }
 
-/* ---- arguments that do not exist -------------------------------------------------------------------------------------- */
+/* ---- arguments that do not exist ------------------------------------------------------------- */
 
 /* Views of s's storages at addresses that notes make up. */
-static ctsc_status record_make_tensors(record *r, diag *d, cuda *c, const signature *s, storage **storages, tensor **tensors) {
+static ctsc_status record_make_tensors(record *r, diag *d, cuda *c, const signature *s,
+                                       storage **storages, tensor **tensors) {
     for (int i = 0; i < s->nstorages; i++) {
         void *at;
         TRY(cuda_capture_input(r->notes, d, s->storages[i]->data, s->storages[i]->nbytes, &at));
@@ -184,29 +206,36 @@ static ctsc_status record_make_tensors(record *r, diag *d, cuda *c, const signat
         const tensor *t = s->tensors[i];
         int k = 0;
         while (s->storages[k] != t->storage) k++;
-        TRY(tensor_view_raw(d, &(tensor){.dtype = t->dtype, .storage = storages[k]}, t->ndim, t->sizes, t->strides, t->offset, &tensors[i]));
+        TRY(tensor_view_raw(d, &(tensor){.dtype = t->dtype, .storage = storages[k]}, t->ndim,
+                            t->sizes, t->strides, t->offset, &tensors[i]));
         tensors[i]->requires_grad = t->requires_grad;
     }
     return CTSC_OK;
 }
 
-static ctsc_status record_make_arguments(record *r, diag *d, cuda *c, const signature *s, int n, const value *args) {
+static ctsc_status record_make_arguments(record *r, diag *d, cuda *c, const signature *s, int n,
+                                         const value *args) {
     storage *storages[SIGNATURE_TENSORS] = {NULL};
     tensor *tensors[SIGNATURE_TENSORS] = {NULL};
     ctsc_status st = record_make_tensors(r, d, c, s, storages, tensors);
-    if (st == CTSC_OK && (!(r->args = mem_zalloc((size_t)n * sizeof *r->args)) || !(r->given = mem_alloc(sizeof *r->given)))) st = diag_no_memory(d);
+    if (st == CTSC_OK && (!(r->args = mem_zalloc((size_t)n * sizeof *r->args)) ||
+                          !(r->given = mem_alloc(sizeof *r->given))))
+        st = diag_no_memory(d);
     for (; r->nargs < n && st == CTSC_OK; r->nargs++)
-        if (!signature_substitute(s, tensors, args[r->nargs], &r->args[r->nargs])) st = diag_no_memory(d);
+        if (!signature_substitute(s, tensors, args[r->nargs], &r->args[r->nargs]))
+            st = diag_no_memory(d);
     for (int i = 0; i < s->nstorages; i++) storage_unref(storages[i]);
     for (int i = 0; i < s->ntensors; i++) tensor_unref(tensors[i]);
-    if (st == CTSC_OK && !signature_of(r->given, n, r->args)) st = diag_fail(d, CTSC_INTERNAL, "arguments that do not exist differ from those that do");
+    if (st == CTSC_OK && !signature_of(r->given, n, r->args))
+        st = diag_fail(d, CTSC_INTERNAL, "arguments that do not exist differ from those that do");
     return st;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Calls f with r's arguments, in a runtime of its own. */
-static ctsc_status record_execute(record *r, const runtime *rt, function *f, diag *d, value *result) {
+static ctsc_status record_execute(record *r, const runtime *rt, function *f, diag *d,
+                                  value *result) {
     runtime own;
     runtime_init(&own);
     own.root = rt->root;
@@ -224,21 +253,28 @@ static ctsc_status record_execute(record *r, const runtime *rt, function *f, dia
 static ctsc_status record_check_arguments(const record *r, diag *d) {
     signature *after = mem_alloc(sizeof *after);
     if (!after) return diag_no_memory(d);
-    bool same = signature_of(after, r->nargs, r->args) && signature_equal(after, r->given->nwords, r->given->words);
+    bool same = signature_of(after, r->nargs, r->args) &&
+                signature_equal(after, r->given->nwords, r->given->words);
     mem_free(after);
-    return same ? CTSC_OK : diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: it changes its arguments");
+    return same ? CTSC_OK
+                : diag_fail(d, CTSC_UNSUPPORTED,
+                            "a call cannot be recorded: it changes its arguments");
 }
 
 static ctsc_status record_check_result(const record *r, diag *d) {
     const signature *shape = r->r->result_shape;
     bool known = signature_of(r->r->result_shape, 1, &r->r->result) && r->r->result.tag != V_OBJECT;
-    for (int i = 0; i < shape->nstorages && known; i++) known = cuda_capture_has(r->notes, shape->storages[i]->data);
+    for (int i = 0; i < shape->nstorages && known; i++)
+        known = cuda_capture_has(r->notes, shape->storages[i]->data);
     for (int i = 0; i < shape->ncontainers && known; i++)
-        for (int k = 0; k < r->given->ncontainers; k++) known &= shape->containers[i] != r->given->containers[k];
-    return known ? CTSC_OK : diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: of what it returns");
+        for (int k = 0; k < r->given->ncontainers; k++)
+            known &= shape->containers[i] != r->given->containers[k];
+    return known ? CTSC_OK
+                 : diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: of what it returns");
 }
 
-static ctsc_status record_run(record *r, int which, const runtime *rt, function *f, const signature *s, int n, const value *args, diag *d) {
+static ctsc_status record_run(record *r, int which, const runtime *rt, function *f,
+                              const signature *s, int n, const value *args, diag *d) {
     cuda *c;
     TRY(cuda_of_device(d, s->device, &c));
     if (!(r->r->result_shape = mem_alloc(sizeof *r->r->result_shape))) return diag_no_memory(d);
@@ -263,10 +299,11 @@ static void record_clear(record *r) {
     cuda_capture_free(r->notes);
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Where the i-th tensor of the result comes from; slots: of the replay's results so far. */
-static ctsc_status record_output_of(const record *r, diag *d, int i, int *slots, record_output *out) {
+static ctsc_status record_output_of(const record *r, diag *d, int i, int *slots,
+                                    record_output *out) {
     const signature *shape = r->r->result_shape;
     const tensor *t = shape->tensors[i];
     size_t at = 0;
@@ -277,7 +314,9 @@ static ctsc_status record_output_of(const record *r, diag *d, int i, int *slots,
     for (int k = 0; k < r->given->nstorages; k++)
         if (r->given->storages[k] == t->storage) out->storage = k;
     if (out->storage >= 0) return CTSC_OK;
-    if (slot < r->given->nstorages || at) return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: a result begins within other memory");
+    if (slot < r->given->nstorages || at)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "a call cannot be recorded: a result begins within other memory");
     int n = (int)r->r->results.len, k = 0;
     while (k < n && slots[k] != slot) k++;
     if (k == n && !vec_push(&r->r->results, t->storage->nbytes)) return diag_no_memory(d);
@@ -301,13 +340,17 @@ static ctsc_status record_build(const record runs[2], diag *d) {
     TRY(record_outputs(&runs[0], d, slots[0]));
     TRY(record_outputs(&runs[1], d, slots[1]));
     size_t n = a->results.len;
-    bool same = signature_equal(a->result_shape, b->result_shape->nwords, b->result_shape->words) && n == b->results.len &&
-                a->attributes.len == b->attributes.len && a->tensors.len == b->tensors.len && !memcmp(slots[0], slots[1], n * sizeof **slots);
-    if (!same) return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: it does not return the same each time");
+    bool same = signature_equal(a->result_shape, b->result_shape->nwords, b->result_shape->words) &&
+                n == b->results.len && a->attributes.len == b->attributes.len &&
+                a->tensors.len == b->tensors.len && !memcmp(slots[0], slots[1], n * sizeof **slots);
+    if (!same)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "a call cannot be recorded: it does not return the same each time");
     return cuda_replay_make(d, runs[0].notes, runs[1].notes, (int)n, slots[0], &a->replay);
 }
 
-ctsc_status record_call(const runtime *rt, function *f, const signature *s, int n, const value *args, diag *d, recording *out) {
+ctsc_status record_call(const runtime *rt, function *f, const signature *s, int n,
+                        const value *args, diag *d, recording *out) {
     recording made[2] = {{0}};
     record runs[2] = {{0}};
     ctsc_status st = CTSC_OK;

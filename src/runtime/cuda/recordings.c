@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recordings.c - the recordings of a function: finding one for a call, making one, playing it (recordings.h).
+ * recordings.c - the recordings of a function: finding one for a call, making one, playing
+ * it (recordings.h).
  * Tests: tests/unit/test_cuda_recording.c
  */
 #include "runtime/cuda/recordings.h"
@@ -15,7 +16,9 @@
 #include <string.h>
 
 enum {
-    RECORDINGS_AFTER = 2,    /* the call with a signature that is recorded; the first of a function, which makes its code, is not counted */
+    /* the call with a signature that is recorded; the first of a function, which makes its
+     * code, is not counted */
+    RECORDINGS_AFTER = 2,
     RECORDINGS_MOST = 16,    /* signatures that a function keeps */
     RECORDINGS_REFUSALS = 8, /* after so many, and no recording, no further call is looked at */
 };
@@ -42,10 +45,11 @@ struct recordings {
 static struct { _Atomic int64_t recorded, refused, replayed, dropped; } recordings_counts;
 
 recordings_stats recordings_get_stats(void) {
-    return (recordings_stats){recordings_counts.recorded, recordings_counts.refused, recordings_counts.replayed, recordings_counts.dropped};
+    return (recordings_stats){recordings_counts.recorded, recordings_counts.refused,
+                              recordings_counts.replayed, recordings_counts.dropped};
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void entry_free(entry *e) {
     recording_clear(&e->r);
@@ -54,7 +58,8 @@ static void entry_free(entry *e) {
 
 void recordings_free(recordings *t) {
     if (!t) return;
-    if (t->made) log_event(CTSC_LOG_INFO, "%s: %lld calls were replayed", t->name, (long long)t->replayed);
+    if (t->made)
+        log_event(CTSC_LOG_INFO, "%s: %lld calls were replayed", t->name, (long long)t->replayed);
     for (entry *e = t->first, *next; e; e = next) {
         next = e->next;
         entry_free(e);
@@ -71,7 +76,9 @@ static recordings *recordings_of(code *c) {
     if (!t) return NULL;
     pthread_mutex_init(&t->lock, NULL);
     t->name = c->name;
-    if (__atomic_compare_exchange_n(&c->recordings, &none, t, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return t;
+    if (__atomic_compare_exchange_n(&c->recordings, &none, t, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return t;
     recordings_free(t);
     return none;
 }
@@ -111,11 +118,12 @@ static entry *table_add(recordings *t, const signature *s) {
     return t->first = e;
 }
 
-/* ---- playing -------------------------------------------------------------------------------------------------------- */
+/* ---- playing --------------------------------------------------------------------------------- */
 
 static bool recording_tensor_holds(const record_tensor *c, const signature *s) {
     const tensor *t = c->t, *was = c->was;
-    if (t->storage != was->storage || t->storage->data != c->data || t->dtype != was->dtype || t->ndim != was->ndim || t->offset != was->offset)
+    if (t->storage != was->storage || t->storage->data != c->data || t->dtype != was->dtype ||
+        t->ndim != was->ndim || t->offset != was->offset)
         return false;
     for (int k = 0; k < t->ndim; k++)
         if (t->sizes[k] != was->sizes[k] || t->strides[k] != was->strides[k]) return false;
@@ -126,10 +134,12 @@ static bool recording_tensor_holds(const record_tensor *c, const signature *s) {
 }
 
 static bool recording_same_value(value a, value b) {
-    return a.tag == b.tag && (a.tag == V_NONE || (a.tag == V_BOOL ? a.u.b == b.u.b : a.u.i == b.u.i));
+    return a.tag == b.tag &&
+           (a.tag == V_NONE || (a.tag == V_BOOL ? a.u.b == b.u.b : a.u.i == b.u.i));
 }
 
-/* Is what the call read besides its arguments as it was? Attributes first: tensors are held, objects are not. */
+/* Is what the call read besides its arguments as it was? Attributes first: tensors are held,
+ * objects are not. */
 static bool recording_holds(const recording *r, const signature *s) {
     for (size_t i = 0; i < r->attributes.len; i++) {
         const record_attribute *a = &r->attributes.data[i];
@@ -149,10 +159,12 @@ typedef struct play {
     int nresults, ntensors;
 } play;
 
-static ctsc_status play_tensor(play *p, diag *d, const record_output *o, const tensor *like, tensor **out) {
+static ctsc_status play_tensor(play *p, diag *d, const record_output *o, const tensor *like,
+                               tensor **out) {
     if (o->argument >= 0) return *out = tensor_ref(p->s->tensors[o->argument]), CTSC_OK;
     storage *st = o->storage >= 0 ? p->s->storages[o->storage] : p->results[o->result];
-    TRY(tensor_view_raw(d, &(tensor){.dtype = like->dtype, .storage = st}, like->ndim, like->sizes, like->strides, like->offset, out));
+    TRY(tensor_view_raw(d, &(tensor){.dtype = like->dtype, .storage = st}, like->ndim, like->sizes,
+                        like->strides, like->offset, out));
     (*out)->requires_grad = like->requires_grad;
     return CTSC_OK;
 }
@@ -161,14 +173,18 @@ static ctsc_status play_tensor(play *p, diag *d, const record_output *o, const t
 static ctsc_status play_prepare(play *p, diag *d, value *out) {
     const recording *r = p->r;
     for (; p->nresults < (int)r->results.len; p->nresults++)
-        TRY(device_host->alloc(d, p->s->device, r->results.data[p->nresults], &p->results[p->nresults]));
+        TRY(device_host->alloc(d, p->s->device, r->results.data[p->nresults],
+                               &p->results[p->nresults]));
     for (; p->ntensors < r->result_shape->ntensors; p->ntensors++)
-        TRY(play_tensor(p, d, &r->outputs.data[p->ntensors], r->result_shape->tensors[p->ntensors], &p->tensors[p->ntensors]));
-    return signature_substitute(r->result_shape, p->tensors, r->result, out) ? CTSC_OK : diag_no_memory(d);
+        TRY(play_tensor(p, d, &r->outputs.data[p->ntensors], r->result_shape->tensors[p->ntensors],
+                        &p->tensors[p->ntensors]));
+    return signature_substitute(r->result_shape, p->tensors, r->result, out) ? CTSC_OK
+                                                                             : diag_no_memory(d);
 }
 
 /* *nothing: it failed before anything has happened. */
-static ctsc_status recording_play(const recording *r, const signature *s, diag *d, value *out, bool *nothing) {
+static ctsc_status recording_play(const recording *r, const signature *s, diag *d, value *out,
+                                  bool *nothing) {
     void *inputs[SIGNATURE_TENSORS], *results[SIGNATURE_TENSORS];
     play p;
     value result = value_none();
@@ -188,7 +204,7 @@ static ctsc_status recording_play(const recording *r, const signature *s, diag *
     return st;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* One call on its way. */
 typedef struct call {
@@ -229,7 +245,9 @@ static void call_record(const call *c, recordings *t, entry *e) {
     e->state = ENTRY_BUSY;
     pthread_mutex_unlock(&t->lock);
     ctsc_status st = record_call(c->rt, c->f, c->s, c->n, c->args, &own, &made);
-    if (st == CTSC_OK) log_event(CTSC_LOG_INFO, "%s: a call was recorded, which asks the device for %zu things", t->name, cuda_replay_size(made.replay));
+    if (st == CTSC_OK)
+        log_event(CTSC_LOG_INFO, "%s: a call was recorded, which asks the device for %zu things",
+                  t->name, cuda_replay_size(made.replay));
     else log_event(CTSC_LOG_INFO, "%s: %s", t->name, diag_message(&own));
     diag_clear(&own);
     pthread_mutex_lock(&t->lock);
@@ -266,13 +284,18 @@ static bool recordings_wanted(void) {
 }
 
 static bool recordings_may(const runtime *rt) {
-    bool stopped = runtime_is_watched(rt) && ((rt->cancelled && atomic_load(rt->cancelled)) || (rt->deadline && clock_now() > rt->deadline));
-    return executor_level(rt->opt) > 0 && rt->steps_left == UINT64_MAX && !stopped && !rt->profile && !rt->record && recordings_wanted();
+    bool stopped = runtime_is_watched(rt) && ((rt->cancelled && atomic_load(rt->cancelled)) ||
+                                              (rt->deadline && clock_now() > rt->deadline));
+    return executor_level(rt->opt) > 0 && rt->steps_left == UINT64_MAX && !stopped &&
+           !rt->profile && !rt->record && recordings_wanted();
 }
 
-static ctsc_status recordings_try(runtime *rt, function *f, int n, const value *args, diag *d, value *out, bool *done) {
+static ctsc_status recordings_try(runtime *rt, function *f, int n, const value *args, diag *d,
+                                  value *out, bool *done) {
     signature s;
-    code *c = recordings_may(rt) ? __atomic_load_n(&f->code[executor_level(rt->opt)], __ATOMIC_ACQUIRE) : NULL;
+    code *c = recordings_may(rt)
+                  ? __atomic_load_n(&f->code[executor_level(rt->opt)], __ATOMIC_ACQUIRE)
+                  : NULL;
     if (!c || !signature_of(&s, n, args) || s.device == DEVICE_HOST) return CTSC_OK;
     recordings *t = recordings_of(c);
     return t ? call_look_up(&(call){rt, f, n, args, d, out, &s}, t, done) : CTSC_OK;

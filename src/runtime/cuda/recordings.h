@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recordings.h - calls of a function on a device, recorded when they repeat and replayed from then on.
+ * recordings.h - calls of a function on a device, recorded when they repeat and
+ * replayed from then on.
  *
- * Each code (bytecode.h) keeps a few recordings, one per signature of arguments, the one used last first. A call with a signature counts; the
- * second is recorded (record.h; of a function it is the third, since the first makes the code). From then on the function is not run: the
- * conditions are checked, memory for the results is taken, and the replay (cuda/replay.h) is played. A recording whose conditions do not hold any more is
- * dropped, and the signature counts anew. What cannot be recorded is remembered as well, and so are functions of which nothing could be
- * recorded so far: those are left alone.
+ * Each code (bytecode.h) keeps a few recordings, one per signature of arguments, the one used last
+ * first. A call with a signature counts; the second is recorded (record.h; of a function it is the
+ * third, since the first makes the code). From then on the function is not run: the conditions are
+ * checked, memory for the results is taken, and the replay (cuda/replay.h) is played. A recording
+ * whose conditions do not hold any more is dropped, and the signature counts anew. What cannot be
+ * recorded is remembered as well, and so are functions of which nothing could be recorded so far:
+ * those are left alone.
  *
- * Not at level 0, which is the reference; not for calls with a limit of steps, which nobody would count; not while a profile is taken, which
- * wants to see what is called. The log tells what was recorded, why something was not, and in the end how often it was replayed. CTSC_CUDA_REPLAY=0 in the environment: never.
+ * Not at level 0, which is the reference; not for calls with a limit of steps, which nobody would
+ * count; not while a profile is taken, which wants to see what is called. The log tells what was
+ * recorded, why something was not, and in the end how often it was replayed. CTSC_CUDA_REPLAY=0 in
+ * the environment: never.
  *
- * Ownership: recordings belong to a code and die with it, so when the module is freed, moved or frozen. Thread-safe: a table has a lock, which is given up while a
- * call is recorded; other calls run in the ordinary way meanwhile.
+ * Ownership: recordings belong to a code and die with it, so when the module is freed, moved or
+ * frozen. Thread-safe: a table has a lock, which is given up while a call is recorded; other calls
+ * run in the ordinary way meanwhile.
  * Tests: tests/unit/test_cuda_recording.c, tests/cuda/run.py --repeat
  */
 #ifndef CTSC_RUNTIME_CUDA_RECORDINGS_H
@@ -26,7 +32,8 @@ typedef struct recordings recordings;
 ctsc_status recordings_call(runtime *rt, function *f, int n, value *args, diag *d, value *out);
 void recordings_free(recordings *t);
 
-/* Of the process: calls that were recorded, that could not be, that were replayed; recordings whose conditions did not hold any more. */
+/* Of the process: calls that were recorded, that could not be, that were replayed; recordings whose
+ * conditions did not hold any more. */
 typedef struct recordings_stats { int64_t recorded, refused, replayed, dropped; } recordings_stats;
 recordings_stats recordings_get_stats(void);
 

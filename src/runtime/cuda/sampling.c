@@ -10,9 +10,7 @@
 DENSE_FILE_WITH(sampling, "vision/sampling.h")
 DENSE_FILE_WITH(regions, "vision/regions.h")
 
-static const char *sampling_defines(const tensor *t) {
-    return dense_defines((dtype)t->dtype);
-}
+static const char *sampling_defines(const tensor *t) { return dense_defines((dtype)t->dtype); }
 
 ctsc_status dense_grid_run(diag *d, const tensor *out, const dense_grid *p) {
     return dense_each(d, cuda_of(out), &cuda_file_sampling, sampling_defines(out), "grid_sample",
@@ -20,24 +18,29 @@ ctsc_status dense_grid_run(diag *d, const tensor *out, const dense_grid *p) {
 }
 
 ctsc_status dense_affine_run(diag *d, const tensor *out, const dense_affine *p) {
-    return dense_each(d, cuda_of(out), &cuda_file_sampling, sampling_defines(out), "affine_grid", out->numel, p, sizeof *p);
+    return dense_each(d, cuda_of(out), &cuda_file_sampling, sampling_defines(out), "affine_grid",
+                      out->numel, p, sizeof *p);
 }
 
 ctsc_status dense_deform_run(diag *d, const tensor *columns, const dense_deform *p) {
-    return dense_each(d, cuda_of(columns), &cuda_file_sampling, sampling_defines(columns), "deform_columns", columns->numel, p, sizeof *p);
+    return dense_each(d, cuda_of(columns), &cuda_file_sampling, sampling_defines(columns),
+                      "deform_columns", columns->numel, p, sizeof *p);
 }
 
 ctsc_status dense_regions_run(diag *d, const tensor *out, dense_region kind, dense_regions *p) {
     static const char *const symbols[] = {"roi_align", "roi_pool", "roi_align", "ps_roi_pool"};
     cuda *c = cuda_of(out);
     TRY(dense_faults(d, c, &p->fault));
-    return dense_each(d, c, &cuda_file_regions, sampling_defines(out), symbols[kind], out->numel, p, sizeof *p);
+    return dense_each(d, c, &cuda_file_regions, sampling_defines(out), symbols[kind], out->numel, p,
+                      sizeof *p);
 }
 
-/* ---- nms ---------------------------------------------------------------------------------------------------------- */
+/* ---- nms ------------------------------------------------------------------------------------- */
 
-/* A box is kept unless a better one that is kept overlaps it. Puts the positions of those kept in front of order's n; how many. */
-static int64_t nms_keep(int64_t n, int64_t words, const uint64_t *mask, uint64_t *gone, int64_t *order) {
+/* A box is kept unless a better one that is kept overlaps it. Puts the positions of those kept in
+ * front of order's n; how many. */
+static int64_t nms_keep(int64_t n, int64_t words, const uint64_t *mask, uint64_t *gone,
+                        int64_t *order) {
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++) {
         if (gone[i / 64] >> (i % 64) & 1) continue;
@@ -48,7 +51,8 @@ static int64_t nms_keep(int64_t n, int64_t words, const uint64_t *mask, uint64_t
 }
 
 /* order, mask: read from the device. */
-static ctsc_status nms_finish(diag *d, int device, tensor *order, const tensor *mask, tensor **out) {
+static ctsc_status nms_finish(diag *d, int device, tensor *order, const tensor *mask,
+                              tensor **out) {
     int64_t n = order->numel, words = n ? mask->numel / n : 0;
     uint64_t *gone = mem_zalloc((size_t)(words ? words : 1) * sizeof *gone);
     tensor *kept;
@@ -61,13 +65,20 @@ static ctsc_status nms_finish(diag *d, int device, tensor *order, const tensor *
     return st;
 }
 
-static ctsc_status nms_mask(diag *d, const tensor *boxes, const tensor *order, double threshold, tensor *mask) {
-    dense_overlaps p = {.boxes = tensor_data(boxes), .order = tensor_data(order), .mask = tensor_data(mask), .n = mask->sizes[0],
-                        .words = mask->sizes[1], .threshold = threshold};
-    return dense_each(d, cuda_of(mask), &cuda_file_regions, sampling_defines(boxes), "overlaps", mask->numel, &p, sizeof p);
+static ctsc_status nms_mask(diag *d, const tensor *boxes, const tensor *order, double threshold,
+                            tensor *mask) {
+    dense_overlaps p = {.boxes = tensor_data(boxes),
+                        .order = tensor_data(order),
+                        .mask = tensor_data(mask),
+                        .n = mask->sizes[0],
+                        .words = mask->sizes[1],
+                        .threshold = threshold};
+    return dense_each(d, cuda_of(mask), &cuda_file_regions, sampling_defines(boxes), "overlaps",
+                      mask->numel, &p, sizeof p);
 }
 
-ctsc_status dense_nms(diag *d, const tensor *boxes, const tensor *scores, double threshold, tensor **out) {
+ctsc_status dense_nms(diag *d, const tensor *boxes, const tensor *scores, double threshold,
+                      tensor **out) {
     enum { SORTED, ORDER, MASK, ORDER_HERE, MASK_HERE, TENSORS };
     tensor *t[TENSORS] = {NULL};
     int device = tensor_device(scores);

@@ -22,33 +22,42 @@ static bool executor_graph_changes_nothing(graph *g) {
     return same;
 }
 
-/* Does a call of f leave what was there before as it is? self: the module f is a method of, where its attributes may be taken for what they are
- * now; else NULL. A function that is not understood may do anything. */
+/* Does a call of f leave what was there before as it is? self: the module f is a method of, where
+ * its attributes may be taken for what they are now; else NULL. A function that is not understood
+ * may do anything. */
 static bool executor_changes_nothing(function *f, const object *self) {
     diag lost = {0};
-    graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph) : NULL;
+    graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph)
+                                                                         : NULL;
     bool same = g && pipeline_inline(g, &lost) == CTSC_OK;
-    if (self) same = same && pipeline_specialise(&(pass_ctx){.diag = &lost, .self = (object *)self}, g, 1) == CTSC_OK;
+    if (self)
+        same = same && pipeline_specialise(&(pass_ctx){.diag = &lost, .self = (object *)self}, g,
+                                           1) == CTSC_OK;
     same = same && !arena_failed(&g->arena) && executor_graph_changes_nothing(g);
     graph_free(g);
     diag_clear(&lost);
     return same;
 }
 
-static bool executor_others_change_nothing(const class_info *c, const function *f, const object *self) {
+static bool executor_others_change_nothing(const class_info *c, const function *f,
+                                           const object *self) {
     for (size_t i = 0; i < c->methods.len; i++) {
         function *other = c->methods.data[i];
-        if (other != f && strncmp(other->name, "__", 2) != 0 && !executor_changes_nothing(other, self)) return false;
+        if (other != f && strncmp(other->name, "__", 2) != 0 &&
+            !executor_changes_nothing(other, self))
+            return false;
     }
     return true;
 }
 
-/* Is all that can happen to the module in f? Then what f leaves alone stays as it is. Batch norms count their calls, but only in training: if
- * every method, f among them, changes nothing of the module as it is, then it remains as it is, and no call will ever find it otherwise. */
+/* Is all that can happen to the module in f? Then what f leaves alone stays as it is. Batch norms
+ * count their calls, but only in training: if every method, f among them, changes nothing of the
+ * module as it is, then it remains as it is, and no call will ever find it otherwise. */
 static bool executor_changes_only_by(const object *self, function *f) {
     const class_info *c = self->cls->cls;
     if (c->forward_hooks.len || c->forward_pre_hooks.len) return false;
-    return executor_others_change_nothing(c, f, NULL) || (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
+    return executor_others_change_nothing(c, f, NULL) ||
+           (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
 }
 
 static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self, diag *d) {
@@ -57,15 +66,14 @@ static ctsc_status executor_freeze(function *f, graph *g, int level, const objec
     return pipeline_specialise(&cx, g, level);
 }
 
-static int executor_device(const function *f) {
-    return f->unit ? f->unit->device : DEVICE_HOST;
-}
+static int executor_device(const function *f) { return f->unit ? f->unit->device : DEVICE_HOST; }
 
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
     if (!f->graph) TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    pass_ctx cx = {.diag = d, .device = executor_device(f), .unpacked = atomic_load(&kernel_no_packing)};
+    pass_ctx cx = {
+        .diag = d, .device = executor_device(f), .unpacked = atomic_load(&kernel_no_packing)};
     ctsc_status s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
@@ -80,14 +88,16 @@ static const char *executor_name(const function *f) {
 }
 
 /* Where f calls what does not compile (and may never be reached), it runs as it is written. */
-static ctsc_status executor_code_optimised(function *f, int level, const object *self, diag *d, code **out) {
+static ctsc_status executor_code_optimised(function *f, int level, const object *self, diag *d,
+                                           code **out) {
     diag own = {0};
     graph *g = NULL;
     ctsc_status s = executor_optimise(f, level, self, &own, &g);
     if (s == CTSC_OK) s = code_new(&own, executor_name(f), g, out);
     if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);
-    if (s == CTSC_LIMIT || s == CTSC_INTERNAL || s == CTSC_USAGE) { /* no memory, or a bug of ours */
+    /* no memory, or a bug of ours */
+    if (s == CTSC_LIMIT || s == CTSC_INTERNAL || s == CTSC_USAGE) {
         diag_append(d, &own);
         return s;
     }
@@ -97,7 +107,8 @@ static ctsc_status executor_code_optimised(function *f, int level, const object 
 
 /* Level 0: f as it is written, but for what every level does. */
 static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
-    if (!pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST) return code_new(d, executor_name(f), f->graph, out);
+    if (!pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST)
+        return code_new(d, executor_name(f), f->graph, out);
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     ctsc_status s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
@@ -107,7 +118,8 @@ static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
     return s;
 }
 
-/* Programs that take gradients: every operator leaves what its derivative needs, so nothing is fused or moved. */
+/* Programs that take gradients: every operator leaves what its derivative needs, so nothing
+ * is fused or moved. */
 static ctsc_status executor_code_taped(function *f, int level, diag *d, code **out) {
     diag own = {0};
     graph *g = graph_clone(f->graph);

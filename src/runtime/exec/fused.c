@@ -48,8 +48,8 @@ static bool fused_is_counted(const fused *f, const interp *in) {
 }
 
 /* A kernel's iterations are not left once they have begun, and a view has any number of elements
- * without memory: where a program has limits, what could be an iteration of seconds is the operators',
- * who look at them. Numbers near the largest are no sizes but open ends. */
+ * without memory: where a program has limits, what could be an iteration of seconds is the
+ * operators', who look at them. Numbers near the largest are no sizes but open ends. */
 enum { FUSED_LONG_BITS = 31 };
 static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t *slots) {
     if (!limits_current || f->has_loop) return false;

@@ -2,28 +2,36 @@
 /*
  * fused.h - a fusion group at run time: its kernels, and what to do where there is none.
  *
- * A group keeps a list of kernels, each with the plan that says which arguments it is for (codegen/lower/group.h). A call looks for one that fits; if
- * none does, one is made, unless their specialisation key (group_key) is known not to be lowerable, or there are FUSED_MAX_KERNELS already; then the
- * group's operators are interpreted: those that pass_split_group can put into smaller groups as such, the others one by one.
+ * A group keeps a list of kernels, each with the plan that says which arguments it is for
+ * (codegen/lower/group.h). A call looks for one that fits; if none does, one is made, unless their
+ * specialisation key (group_key) is known not to be lowerable, or there are FUSED_MAX_KERNELS
+ * already; then the group's operators are interpreted: those that pass_split_group can put into
+ * smaller groups as such, the others one by one.
  *
- * When kernels are made: at the second call with a specialisation key, so that programs that run once need no compiler;
- * at the first one for groups with loops, whose first run may already be long, and at --opt 3.
+ * When kernels are made: at the second call with a specialisation key, so that programs that run
+ * once need no compiler; at the first one for groups with loops, whose first run may already be
+ * long, and at --opt 3.
  *
- * Who waits for them: nobody. They are lowered in the call, which takes a tenth of the time, and compiled in the background (codegen_request); until
- * then the operators are interpreted. Only loops, which natively may be a hundred times faster, wait, for RUNTIME_PATIENCE_US of a call in sum. At
- * --opt 3, and where the process says so (codegen_set_in_calls), calls wait for what they ask for: which call is the first native one depends
- * on nothing but the calls then, and so does how results are rounded.
+ * Who waits for them: nobody. They are lowered in the call, which takes a tenth of the time, and
+ * compiled in the background (codegen_request); until then the operators are interpreted. Only
+ * loops, which natively may be a hundred times faster, wait, for RUNTIME_PATIENCE_US of a call in
+ * sum. At --opt 3, and where the process says so (codegen_set_in_calls), calls wait for what they
+ * ask for: which call is the first native one depends on nothing but the calls then, and so does
+ * how results are rounded.
  *
- * Ownership: a fused belongs to the code (bytecode.h) that calls it and borrows the graph from the node it was made of. Thread-safe: kernels
- * are only added, under a lock, and published with a release store.
- * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, test_background.c, tests/diff
+ * Ownership: a fused belongs to the code (bytecode.h) that calls it and borrows the graph from
+ * the node it was made of. Thread-safe: kernels are only added, under a lock, and published with
+ * a release store.
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c,
+ * test_background.c, tests/diff
  */
 #ifndef CTSC_RUNTIME_EXEC_FUSED_H
 #define CTSC_RUNTIME_EXEC_FUSED_H
 
 #include "runtime/interp/interp.h"
 
-/* The last of them are generic: they take any size where the earlier ones may have made short rows constants. */
+/* The last of them are generic: they take any size where the earlier ones may have made
+ * short rows constants. */
 enum { FUSED_MAX_KERNELS = 8, FUSED_GENERIC_KERNELS = 2, FUSED_MAX_VALUES = 64 };
 
 typedef struct fused fused;
@@ -39,9 +47,11 @@ int fused_results(const fused *f);
 
 const graph *fused_graph(const fused *f);
 
-/* args: borrowed; results: one slot per return of the graph, each a new reference on success. *native: whether a kernel ran. */
+/* args: borrowed; results: one slot per return of the graph, each a new reference on success.
+ * *native: whether a kernel ran. */
 ctsc_status fused_run(fused *f, struct interp *in, const value *args, value *results, bool *native);
-/* The operators one by one, where the group has no loop and so costs little and writes to nothing; results are dropped. False: it has one, or failed. */
+/* The operators one by one, where the group has no loop and so costs little and writes to nothing;
+ * results are dropped. False: it has one, or failed. */
 bool fused_profile_run(fused *f, struct interp *in, value *args);
 
 #endif

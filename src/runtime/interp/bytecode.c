@@ -15,14 +15,14 @@
  */
 #include "runtime/autograd/grad_program.h"
 #include "runtime/cuda/recordings.h"
-#include "runtime/interp/bytecode_internal.h"
 #include "runtime/exec/fused.h"
+#include "runtime/interp/bytecode_internal.h"
 
 #include <string.h>
 
 const opcode_info opcode_table[BC_COUNT] = {
-#define OPCODE(name, form, meaning)   [BC_##name] = {#name, form, meaning, NULL},
-#define FAST(name, key, meaning)      [BC_##name] = {#name, "rvv", meaning, key},
+#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, NULL},
+#define FAST(name, key, meaning) [BC_##name] = {#name, "rvv", meaning, key},
 #define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, NULL},
 #include "runtime/interp/opcodes.def"
 #undef OPCODE
@@ -74,16 +74,15 @@ static void tr_place(translator *tr, const node *n) {
 static int tr_emit(translator *tr, opcode op, int32_t a, int32_t b, int32_t c) {
     code *k = tr->c;
     instr i = {.op = (uint16_t)op, .a = a, .b = b, .c = c};
-    if (!vec_push(&k->ranges, tr->range) || !vec_push(&k->calls, tr->call) || !vec_push(&k->instrs, i)) {
+    if (!vec_push(&k->ranges, tr->range) || !vec_push(&k->calls, tr->call) ||
+        !vec_push(&k->instrs, i)) {
         tr_no_memory(tr);
         return 0;
     }
     return (int)k->instrs.len - 1;
 }
 
-static int tr_here(const translator *tr) {
-    return (int)tr->c->instrs.len;
-}
+static int tr_here(const translator *tr) { return (int)tr->c->instrs.len; }
 
 static void tr_patch(translator *tr, int at) {
     if (tr->status == CTSC_OK) tr->c->instrs.data[at].a = tr_here(tr);
@@ -107,9 +106,7 @@ static void tr_set_operand(ir_value *v, int32_t operand) {
     v->scratch = (void *)(intptr_t)(operand >= 0 ? operand + 1 : operand);
 }
 
-static bool tr_has_operand(const ir_value *v) {
-    return v->scratch != NULL;
-}
+static bool tr_has_operand(const ir_value *v) { return v->scratch != NULL; }
 
 static int32_t tr_operand(translator *tr, const ir_value *v) {
     intptr_t s = (intptr_t)v->scratch;
@@ -150,10 +147,8 @@ static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
         return;
     }
     int32_t src = operand & OPERAND_REGISTER;
-    if (dst == SITE_UNUSED)
-        tr_emit(tr, BC_DROP, src, 0, 0);
-    else if (dst != src)
-        tr_emit(tr, BC_MOVE, dst, src, 0);
+    if (dst == SITE_UNUSED) tr_emit(tr, BC_DROP, src, 0, 0);
+    else if (dst != src) tr_emit(tr, BC_MOVE, dst, src, 0);
 }
 
 static bool tr_is_scalar(const type *t) {
@@ -280,11 +275,13 @@ static bool tr_doubts(const translator *tr, const ir_value *v) {
 /* Operators that are casts may stand in an archive, too (ops.prim). */
 static bool tr_is_cast(const node *n) {
     if (n->inputs.len != 1 || n->outputs.len != 1) return false;
-    return n->kind == N_UNCHECKED_CAST || node_is_op(n, "prim::unchecked_unwrap_optional") || node_is_op(n, "prim::unchecked_cast");
+    return n->kind == N_UNCHECKED_CAST || node_is_op(n, "prim::unchecked_unwrap_optional") ||
+           node_is_op(n, "prim::unchecked_cast");
 }
 
 static bool tr_is_doubtful(const node *n) {
-    return n->doubtful || (n->kind == N_OP && tr_is_cast(n) && !type_is_subtype(n->inputs.data[0]->type, n->outputs.data[0]->type));
+    return n->doubtful || (n->kind == N_OP && tr_is_cast(n) &&
+                           !type_is_subtype(n->inputs.data[0]->type, n->outputs.data[0]->type));
 }
 
 /* Does n only pass on what it is given? */
@@ -301,12 +298,15 @@ static bool tr_doubt(translator *tr, const block *b) {
         for (size_t i = 0; i < n->outputs.len; i++) {
             bool doubt = given;
             const block *body = n->kind == N_LOOP && n->blocks.len ? n->blocks.data[0] : NULL;
-            if (body && i + 2 < n->inputs.len && i + 1 < body->returns.len && i + 1 < body->params.len) {
-                doubt = tr_doubts(tr, n->inputs.data[i + 2]) || tr_doubts(tr, body->returns.data[i + 1]);
+            if (body && i + 2 < n->inputs.len && i + 1 < body->returns.len &&
+                i + 1 < body->params.len) {
+                doubt = tr_doubts(tr, n->inputs.data[i + 2]) ||
+                        tr_doubts(tr, body->returns.data[i + 1]);
                 if (doubt) more |= tr_doubt_value(tr, body->params.data[i + 1]);
             }
             for (size_t k = 0; n->kind == N_IF && k < n->blocks.len; k++)
-                if (i < n->blocks.data[k]->returns.len) doubt |= tr_doubts(tr, n->blocks.data[k]->returns.data[i]);
+                if (i < n->blocks.data[k]->returns.len)
+                    doubt |= tr_doubts(tr, n->blocks.data[k]->returns.data[i]);
             if (doubt) more |= tr_doubt_value(tr, n->outputs.data[i]);
         }
     }
@@ -322,19 +322,23 @@ static void tr_check(translator *tr, const ir_value *v) {
     tr_emit(tr, BC_CHECK, (int32_t)tr->c->sites.len - 1, 0, 0);
 }
 
-/* Loops that became native code are handed what their first round writes: numbers there are as good as any. */
+/* Loops that became native code are handed what their first round writes: numbers there
+ * are as good as any. */
 static void tr_check_inputs(translator *tr, const node *n) {
     if (!tr->doubtful.used) return;
-    size_t read = !tr_passes(n) ? n->inputs.len : n->kind == N_IF ? 1 : n->kind == N_LOOP ? 2 : 0; /* conditions, and how often */
+    /* conditions, and how often */
+    size_t read = !tr_passes(n) ? n->inputs.len : n->kind == N_IF ? 1 : n->kind == N_LOOP ? 2 : 0;
     for (size_t i = 0; i < read && i < n->inputs.len; i++)
-        if (n->kind != N_FUSION_GROUP || !tr_is_scalar(n->inputs.data[i]->type)) tr_check(tr, n->inputs.data[i]);
+        if (n->kind != N_FUSION_GROUP || !tr_is_scalar(n->inputs.data[i]->type))
+            tr_check(tr, n->inputs.data[i]);
 }
 
 static void tr_cast(translator *tr, node *n) {
     if (!tr_is_doubtful(n)) return tr_pass_through(tr, n);
     type *from = n->inputs.data[0]->type, *to = n->outputs.data[0]->type;
     site s = tr_site(tr, n, 0);
-    if (from->kind != T_OPTIONAL || !type_is_subtype(type_elem(from), to)) tr_site_types(tr, &s, 1, &to);
+    if (from->kind != T_OPTIONAL || !type_is_subtype(type_elem(from), to))
+        tr_site_types(tr, &s, 1, &to);
     tr_site_emit(tr, BC_CAST, &s, n);
 }
 
@@ -357,7 +361,11 @@ static void tr_op(translator *tr, node *n) {
     }
     if (!o || !o->fn) {
         const char *call = node_str(n, "call"); /* of one whose arguments no schema admits */
-        tr_unsupported(tr, n, o ? o->key : *call ? call : n->op_name ? n->op_name : node_kind_text(n));
+        tr_unsupported(tr, n,
+                       o            ? o->key
+                       : *call      ? call
+                       : n->op_name ? n->op_name
+                                    : node_kind_text(n));
         return;
     }
     int fast = tr_fast(tr, n, o);
@@ -552,8 +560,8 @@ static void tr_attribute(translator *tr, node *n, opcode op) {
     int slot = cls && cls->kind == T_CLASS ? class_find_attribute(cls, name) : -1;
     if (slot < 0) {
         if (tr->status == CTSC_OK)
-            tr->status =
-                diag_fail_at(tr->d, CTSC_INTERNAL, n->range, "there is no attribute '%s'", name);
+            tr->status = diag_fail_at(tr->d, CTSC_INTERNAL, n->range, "there is no attribute '%s'",
+                                      name);
         return;
     }
     site s = tr_site(tr, n, 0);
@@ -606,7 +614,8 @@ static void tr_fork(translator *tr, node *n) {
 
 static void tr_group(translator *tr, node *n) {
     attr *a = node_attr(n, "Subgraph");
-    if (!a || a->kind != ATTR_GRAPH || n->inputs.len > FUSED_MAX_VALUES || n->outputs.len > FUSED_MAX_VALUES) {
+    if (!a || a->kind != ATTR_GRAPH || n->inputs.len > FUSED_MAX_VALUES ||
+        n->outputs.len > FUSED_MAX_VALUES) {
         tr_broken(tr, n, "it has no subgraph, or too many values");
         return;
     }
@@ -630,10 +639,8 @@ static void tr_group(translator *tr, node *n) {
 static void tr_isinstance(translator *tr, node *n) {
     attr *a = node_attr(n, "types");
     site s = tr_site(tr, n, 0);
-    if (a && a->kind == ATTR_TYPES)
-        tr_site_types(tr, &s, a->u.types.n, a->u.types.data);
-    else if (a && a->kind == ATTR_TYPE)
-        tr_site_types(tr, &s, 1, &a->u.t);
+    if (a && a->kind == ATTR_TYPES) tr_site_types(tr, &s, a->u.types.n, a->u.types.data);
+    else if (a && a->kind == ATTR_TYPE) tr_site_types(tr, &s, 1, &a->u.t);
     tr_site_emit(tr, BC_ISINSTANCE, &s, n);
 }
 
@@ -699,7 +706,8 @@ static void tr_uninitialized(translator *tr, node *n) {
 }
 
 static void tr_node(translator *tr, node *n) {
-    if (tr->forking && n->kind != N_FORK && fork_ends_before(tr->forking, n, false)) tr_emit(tr, BC_JOIN, 0, 0, 0);
+    if (tr->forking && n->kind != N_FORK && fork_ends_before(tr->forking, n, false))
+        tr_emit(tr, BC_JOIN, 0, 0, 0);
     switch (n->kind) {
     case N_OP: tr_op(tr, n); return;
     case N_CONSTANT: tr_constant_node(tr, n); return;
@@ -720,10 +728,8 @@ static void tr_node(translator *tr, node *n) {
     case N_FUSION_GROUP: tr_group(tr, n); return;
     case N_ISINSTANCE: tr_isinstance(tr, n); return;
     case N_UNCHECKED_CAST:
-        if (tr_is_cast(n))
-            tr_cast(tr, n);
-        else
-            tr_broken(tr, n, "it has the wrong number of inputs or outputs");
+        if (tr_is_cast(n)) tr_cast(tr, n);
+        else tr_broken(tr, n, "it has the wrong number of inputs or outputs");
         return;
     default:
         if (!tr_plain(tr, n)) tr_unsupported(tr, n, node_kind_text(n));
@@ -755,7 +761,8 @@ static void tr_block(translator *tr, block *b) {
 
 static void tr_return(translator *tr, graph *g) {
     block *b = g->root;
-    for (size_t i = 0; tr->doubtful.used && i < b->returns.len; i++) tr_check(tr, b->returns.data[i]);
+    for (size_t i = 0; tr->doubtful.used && i < b->returns.len; i++)
+        tr_check(tr, b->returns.data[i]);
     if (b->returns.len == 1) {
         tr_emit(tr, BC_RETURN, tr_operand(tr, b->returns.data[0]), 0, 0);
         return;
@@ -774,11 +781,13 @@ static void tr_return(translator *tr, graph *g) {
     tr_emit(tr, BC_RETURN, r, 0, 0);
 }
 
-/* Where the parameters of a group begin that is all there is of g; -1: there is more, or it takes them in another order. */
+/* Where the parameters of a group begin that is all there is of g; -1: there is more, or it takes
+ * them in another order. */
 static int tr_whole_group(const graph *g) {
     const block *b = g->root;
     const node *n = b->first;
-    bool whole = n && !n->next && n->kind == N_FUSION_GROUP && n->inputs.len && n->outputs.len == 1 && b->returns.len == 1 &&
+    bool whole = n && !n->next && n->kind == N_FUSION_GROUP && n->inputs.len &&
+                 n->outputs.len == 1 && b->returns.len == 1 &&
                  b->returns.data[0] == n->outputs.data[0];
     for (size_t i = 0; whole && i < n->inputs.len; i++) {
         const ir_value *v = n->inputs.data[i];
@@ -813,17 +822,16 @@ static ctsc_status tr_run(diag *d, const char *name, graph *g, bool taped, struc
     } else {
         tr.c->name = name;
         tr_find_lives(&tr, g);
-        if (tr.status == CTSC_OK && block_holds(g->root, N_FORK) && !(tr.forking = alias_new(g))) tr_no_memory(&tr);
+        if (tr.status == CTSC_OK && block_holds(g->root, N_FORK) && !(tr.forking = alias_new(g)))
+            tr_no_memory(&tr);
         if (tr.status == CTSC_OK) tr_function(&tr, g);
     }
     if (tr.forking) alias_free(tr.forking);
     vec_free(&tr.free_registers);
     ptrmap_free(&tr.doubtful);
     arena_free(&tr.scratch);
-    if (tr.status == CTSC_OK)
-        *out = tr.c;
-    else
-        code_free(tr.c);
+    if (tr.status == CTSC_OK) *out = tr.c;
+    else code_free(tr.c);
     return tr.status;
 }
 

@@ -10,8 +10,9 @@
  * arguments, then the registers of the results (SITE_UNUSED for one that nobody reads).
  * OPERAND_DIES marks the last use of a register: the instruction takes the value out of it.
  *
- * Ownership: a code owns its arrays, its sub-codes and groups, and holds references on its constants; types,
- * names, operators and sources are borrowed from the graph and its unit, which outlive it.
+ * Ownership: a code owns its arrays, its sub-codes and groups, and holds references on its
+ * constants; types, names, operators and sources are borrowed from the graph and its unit,
+ * which outlive it.
  */
 #ifndef CTSC_RUNTIME_INTERP_BYTECODE_H
 #define CTSC_RUNTIME_INTERP_BYTECODE_H
@@ -19,8 +20,8 @@
 #include "runtime/interp/interp.h"
 
 typedef enum opcode {
-#define OPCODE(name, form, meaning)   BC_##name,
-#define FAST(name, key, meaning)      BC_##name,
+#define OPCODE(name, form, meaning) BC_##name,
+#define FAST(name, key, meaning) BC_##name,
 #define SITE(name, function, meaning) BC_##name,
 #include "runtime/interp/opcodes.def"
 #undef OPCODE
@@ -48,9 +49,7 @@ enum {
     SITE_UNUSED = -1,
 };
 
-static inline bool operand_last_use(int32_t v) {
-    return v >= 0 && (v & OPERAND_DIES);
-}
+static inline bool operand_last_use(int32_t v) { return v >= 0 && (v & OPERAND_DIES); }
 
 typedef struct site {
     const op *op;
@@ -69,7 +68,8 @@ struct code {
     const char *name; /* of the function, for call chains */
     VEC(instr) instrs;
     VEC(source_range) ranges; /* parallel to instrs */
-    VEC(const call_site *) calls; /* parallel as well: how inlined instructions came here; the graph's */
+    /* parallel as well: how inlined instructions came here; the graph's */
+    VEC(const call_site *) calls;
     VEC(site) sites;
     VEC(int32_t) operands;
     VEC(value) constants;
@@ -77,13 +77,16 @@ struct code {
     VEC(struct code *) subs;
     VEC(struct fused *) groups;
     struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
-    struct programs *programs; /* calls that were captured (runtime/autograd/grad_program.h); NULL: none yet */
+    /* calls that were captured (runtime/autograd/grad_program.h); NULL: none yet */
+    struct programs *programs;
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
-    int whole_group; /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result; -1: there is more to it */
+    /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result;
+     * -1: there is more to it */
+    int whole_group;
     uint64_t unread; /* bit i: nothing reads parameter i, so that a call may leave it out */
-    int nregisters; /* parameters included */
-    int window;     /* slots a site's arguments and results need at most */
+    int nregisters;  /* parameters included */
+    int window;      /* slots a site's arguments and results need at most */
 };
 
 static inline bool code_reads(const struct code *c, int param) {

@@ -10,9 +10,9 @@ typedef VEC(ir_value *) value_list;
 
 /* What ends in a block. */
 typedef struct block_life {
-    bool *dies;       /* per return: the value is used nowhere later */
-    value_list drops; /* values of outside that this block never uses, though its sibling does:
-                         released first */
+    bool *dies; /* per return: the value is used nowhere later */
+    /* values of outside that this block never uses, though its sibling does: released first */
+    value_list drops;
 } block_life;
 
 /* What ends at a node; its `scratch`. */
@@ -34,7 +34,7 @@ typedef struct translator {
     block_life root;
     alias_db *forking; /* of the graph, if it has forks; else NULL */
     int depth;
-    bool taped; /* operators go through the tape (runtime/autograd) */
+    bool taped;      /* operators go through the tape (runtime/autograd) */
     ptrmap doubtful; /* values that may not be there, or not of their type: see tr_doubt */
 } translator;
 

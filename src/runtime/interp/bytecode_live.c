@@ -89,10 +89,8 @@ static last_use live_last(const ir_value *v, const block *b) {
         }
         if (last.returned || (last.at && at->mark < last.at->mark)) continue;
         if (at != last.at) last = (last_use){.at = at, .index = -1};
-        if (at != u->user)
-            last.nested = true;
-        else if (u->index > last.index)
-            last.index = u->index;
+        if (at != u->user) last.nested = true;
+        else if (u->index > last.index) last.index = u->index;
     }
     return last;
 }

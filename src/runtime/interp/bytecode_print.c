@@ -9,12 +9,9 @@
 static void print_operand(const code *c, int32_t v, strbuf *out) {
     if (v < 0) {
         value k = c->constants.data[~v];
-        if (k.tag == V_TENSOR)
-            sb_puts(out, "<tensor>");
-        else if (k.tag == V_UNINIT)
-            sb_puts(out, "<uninitialized>");
-        else
-            value_print(k, out);
+        if (k.tag == V_TENSOR) sb_puts(out, "<tensor>");
+        else if (k.tag == V_UNINIT) sb_puts(out, "<uninitialized>");
+        else value_print(k, out);
         return;
     }
     sb_printf(out, "r%d%s", (int)(v & OPERAND_REGISTER), operand_last_use(v) ? "!" : "");
@@ -25,10 +22,8 @@ static void print_site(const code *c, const site *s, strbuf *out) {
     for (int i = 0; i < s->nresults; i++) {
         int32_t r = operands[s->nargs + i];
         sb_puts(out, i ? ", " : " ");
-        if (r == SITE_UNUSED)
-            sb_putc(out, '_');
-        else
-            sb_printf(out, "r%d", (int)r);
+        if (r == SITE_UNUSED) sb_putc(out, '_');
+        else sb_printf(out, "r%d", (int)r);
     }
     sb_puts(out, " <-");
     if (s->op) sb_printf(out, " %s", s->op->key);

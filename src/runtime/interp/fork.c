@@ -1,43 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fork.c - forked functions and their futures: bodies that run at once, and bodies that run on other threads.
+ * fork.c - forked functions and their futures: bodies that run at once, and bodies that run
+ * on other threads.
  *
- * Method. A fork means that its body runs on the spot, to its end; the future holds the result or the error, which aten::wait raises. Where
- * nobody can tell the difference (passes/forks.h; the translator has asked, and put a JOIN where it is needed) the body is offered to the
- * pool, and belongs to the frame until its result is fetched: by wait, by a JOIN, at the end of the frame. A body that nobody has begun
- * by then runs in the frame's own interpreter, just as if it had run at once. So results depend neither on time nor on the number of threads.
+ * Method. A fork means that its body runs on the spot, to its end; the future holds the result or
+ * the error, which aten::wait raises. Where nobody can tell the difference (passes/forks.h; the
+ * translator has asked, and put a JOIN where it is needed) the body is offered to the pool, and
+ * belongs to the frame until its result is fetched: by wait, by a JOIN, at the end of the frame. A
+ * body that nobody has begun by then runs in the frame's own interpreter, just as if it had run at
+ * once. So results depend neither on time nor on the number of threads.
  *
- * No deadlock: only the frame that forked waits for a body, and it runs what nobody else has begun of its own and below. So each thread that
- * waits, waits for one that runs a body nested in its own.
+ * No deadlock: only the frame that forked waits for a body, and it runs what nobody else has
+ * begun of its own and below. So each thread that waits, waits for one that runs a body
+ * nested in its own.
  *
- * Limits: time and cancellation go with the body. Steps and bytes are counted in the order of the program, and a profile is of one thread:
- * where there is one of these, bodies run at once. A body that meets the end of the whole program (a limit, no memory) ends it
- * when it is fetched, at the place of its fork; other errors of futures that nobody waits for are lost, as in PyTorch.
+ * Limits: time and cancellation go with the body. Steps and bytes are counted in the order of the
+ * program, and a profile is of one thread: where there is one of these, bodies run at once. A body
+ * that meets the end of the whole program (a limit, no memory) ends it when it is fetched, at the
+ * place of its fork; other errors of futures that nobody waits for are lost, as in PyTorch.
  *
- * Ownership: a `forked` has references on its future and arguments, and is freed when fetched. The worker touches nothing of the frame.
+ * Ownership: a `forked` has references on its future and arguments, and is freed when fetched. The
+ * worker touches nothing of the frame.
  * Tests: tests/unit/test_forks.c, tests/unit/test_interp.c
  */
 #include "base/thread_pool.h"
-#include "runtime/interp/interp_internal.h"
 #include "runtime/context/workspace.h"
+#include "runtime/interp/interp_internal.h"
 
-/* A frame with so many bodies under way waits for all of them before it goes on: their results take memory. */
+/* A frame with so many bodies under way waits for all of them before it goes on: their
+ * results take memory. */
 enum { FORK_MAX_RUNNING = 256 };
 
 typedef struct forked {
     pool_task task;
     struct forked *next; /* of the frame, older first */
     future *result;
-    const site *site;    /* the fork */
-    const runtime *rt;   /* of the forking frame: what does not change while it runs */
-    int depth;           /* of the forking frame */
+    const site *site;  /* the fork */
+    const runtime *rt; /* of the forking frame: what does not change while it runs */
+    int depth;         /* of the forking frame */
     ctsc_status status;
     value out;
     diag error;
-    value args[];        /* site->nargs of them; taken by the run */
+    value args[]; /* site->nargs of them; taken by the run */
 } forked;
 
-/* ---- running -------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static ctsc_status fork_body(interp *in, const site *s, value *args_take, value *out) {
     if (s->sub) return interp_run(in, s->sub, s->nargs, args_take, out);
@@ -69,11 +76,9 @@ static void fork_run_here(frame *f, forked *k) {
     diag_restore(&f->in->d, outer);
 }
 
-/* ---- fetching ------------------------------------------------------------------------------------------------- */
+/* ---- fetching -------------------------------------------------------------------------------- */
 
-static bool fork_ends_program(ctsc_status s) {
-    return s == CTSC_LIMIT || s == CTSC_INTERNAL;
-}
+static bool fork_ends_program(ctsc_status s) { return s == CTSC_LIMIT || s == CTSC_INTERNAL; }
 
 static const instr *fork_instr(const frame *f, const site *s) {
     const instr *i = f->c->instrs.data;
@@ -120,11 +125,12 @@ ctsc_status fork_join(frame *f) {
     return s;
 }
 
-/* ---- the instructions ------------------------------------------------------------------------------------------ */
+/* ---- the instructions ------------------------------------------------------------------------ */
 
 static bool fork_may_run_apart(const frame *f, const site *s) {
     const runtime *rt = f->in->rt;
-    return s->imm && rt->ws && !rt->profile && rt->steps_left == UINT64_MAX && !mem_is_bounded() && pool_threads() > 1;
+    return s->imm && rt->ws && !rt->profile && rt->steps_left == UINT64_MAX && !mem_is_bounded() &&
+           pool_threads() > 1;
 }
 
 /* Offers the body to the pool; *offered: it has been taken from here. */
@@ -138,7 +144,12 @@ static ctsc_status fork_offer(frame *f, const site *s, future *fu, bool *offered
     }
     forked *k = mem_alloc(sizeof *k + (size_t)s->nargs * sizeof(value));
     if (!k) return CTSC_OK; /* it can run at once */
-    *k = (forked){.task = {.run = fork_run_apart, .maker = f}, .result = fu, .site = s, .rt = f->in->rt, .depth = f->in->rt->depth, .out = value_none()};
+    *k = (forked){.task = {.run = fork_run_apart, .maker = f},
+                  .result = fu,
+                  .site = s,
+                  .rt = f->in->rt,
+                  .depth = f->in->rt->depth,
+                  .out = value_none()};
     k->error.max_tensor = f->in->d->max_tensor;
     for (int i = 0; i < s->nargs; i++) k->args[i] = value_ref(*site_arg(f, s, i));
     if (!pool_offer(&k->task)) {
@@ -186,12 +197,9 @@ static ctsc_status wait_raise(diag *d, const diag *error) {
     for (size_t i = 0; i < error->items.len; i++) {
         const diag_item *item = &error->items.data[i];
         const char *text = item->text ? item->text : "";
-        if (item->kind == DIAG_ERROR)
-            diag_fail_at(d, error->status, item->range, "%s", text);
-        else if (item->kind == DIAG_NOTE)
-            diag_note(d, item->range, "%s", text);
-        else
-            diag_frame(d, item->range, text);
+        if (item->kind == DIAG_ERROR) diag_fail_at(d, error->status, item->range, "%s", text);
+        else if (item->kind == DIAG_NOTE) diag_note(d, item->range, "%s", text);
+        else diag_frame(d, item->range, text);
     }
     if (error->exception && !d->exception) d->exception = mem_strdup(error->exception);
     return diag_fail(d, error->status, "a forked function failed"); /* what comes first counts */

@@ -8,11 +8,11 @@
  * which a call takes as many as its code has instructions and a loop's step as many as its body
  * has. Tests: tests/unit/test_interp.c
  */
+#include "runtime/context/workspace.h"
 #include "runtime/cuda/record.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/fused.h"
 #include "runtime/observe/profile.h"
-#include "runtime/context/workspace.h"
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -152,15 +152,13 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             const value *v = operand_at(f, i->b);
             if (v->tag != V_BOOL)
                 s = diag_fail(f->in->d, CTSC_INTERNAL, "a condition is not a bool");
-            else if (!v->u.b)
-                i = code + i->a - 1;
+            else if (!v->u.b) i = code + i->a - 1;
             break;
         }
         case BC_LOOP_TEST:
             if (f->regs[i->b].tag != V_INT || f->regs[i->c].tag != V_INT)
                 s = diag_fail(f->in->d, CTSC_INTERNAL, "a loop's limit is not an int");
-            else if (f->regs[i->b].u.i >= f->regs[i->c].u.i)
-                i = code + i->a - 1;
+            else if (f->regs[i->b].u.i >= f->regs[i->c].u.i) i = code + i->a - 1;
             break;
         case BC_LOOP_NEXT:
             if (++f->regs[i->b].u.i >= f->regs[i->c].u.i) break;
@@ -214,8 +212,10 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
         default:
             if (runtime_is_watched(f->in->rt)) s = interp_watch(f->in);
             if (s != CTSC_OK) break;
-            if (__builtin_expect(f->in->rt->profile != NULL, 0)) s = profile_site(f, i, site_functions[i->op]);
-            else if (__builtin_expect(f->in->rt->record != NULL, 0)) s = record_site(f, i, site_functions[i->op]);
+            if (__builtin_expect(f->in->rt->profile != NULL, 0))
+                s = profile_site(f, i, site_functions[i->op]);
+            else if (__builtin_expect(f->in->rt->record != NULL, 0))
+                s = record_site(f, i, site_functions[i->op]);
             else s = site_functions[i->op](f, &f->c->sites.data[i->a]);
             break;
         }
@@ -236,14 +236,13 @@ static bool interp_has_place(const diag *d) {
 
 /* The error's own place is where it came up; every frame around it says where it called. */
 static void interp_note(diag *d, source_range r, const char *function) {
-    if (!interp_has_place(d))
-        diag_locate(d, r);
-    else
-        diag_frame(d, r, function);
+    if (!interp_has_place(d)) diag_locate(d, r);
+    else diag_frame(d, r, function);
 }
 
 void interp_note_calls(diag *d, const call_site *call, const char *function) {
-    for (; call; call = call->caller) interp_note(d, call->range, call->caller ? call->caller->callee : function);
+    for (; call; call = call->caller)
+        interp_note(d, call->range, call->caller ? call->caller->callee : function);
 }
 
 /* A fusion group is no call of the program's: its own code has said all. */
@@ -317,7 +316,8 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
     return s == CTSC_OK ? interp_frame(in, c, regs, out) : s;
 }
 
-/* A group that is the whole of a function: what it takes is the function's own arguments, and no frame is needed. */
+/* A group that is the whole of a function: what it takes is the function's own arguments, and no
+ * frame is needed. */
 static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
     bool native;
     TRY(interp_charge(in, c->instrs.len));
@@ -329,10 +329,12 @@ static ctsc_status interp_run_group(interp *in, const code *c, const value *args
     return s;
 }
 
-/* interp_run with arguments that stay the caller's. What nothing reads, as a rule the module itself, is not even counted: threads that run
- * one module would pass that count to and fro. */
-static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
-    if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record) return interp_run_group(in, c, args, out);
+/* interp_run with arguments that stay the caller's. What nothing reads, as a rule the module
+ * itself, is not even counted: threads that run one module would pass that count to and fro. */
+static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args,
+                                              value *out) {
+    if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record)
+        return interp_run_group(in, c, args, out);
     value *regs = NULL;
     TRY(interp_enter(in, c, n, &regs));
     for (int i = 0; i < n; i++) regs[i] = code_reads(c, i) ? value_ref(args[i]) : value_none();
@@ -341,7 +343,9 @@ static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, 
 
 /* The module whose method is called, if it is the one that is run. */
 static const object *interp_self(const interp *in, const function *fn, const value *args) {
-    return fn->cls && in->rt->root && args[0].tag == V_OBJECT && args[0].u.object == in->rt->root ? in->rt->root : NULL;
+    return fn->cls && in->rt->root && args[0].tag == V_OBJECT && args[0].u.object == in->rt->root
+               ? in->rt->root
+               : NULL;
 }
 
 static ctsc_status interp_make_code(interp *in, function *fn, int level, const value *args) {
@@ -352,7 +356,8 @@ static ctsc_status interp_make_code(interp *in, function *fn, int level, const v
 }
 
 /* The code that a call of fn runs, made if need be. */
-static inline ctsc_status interp_find_code(interp *in, function *fn, const value *args, const code **out) {
+static inline ctsc_status interp_find_code(interp *in, function *fn, const value *args,
+                                           const code **out) {
     int level = executor_level(in->rt->opt) + (in->rt->taped ? FUNCTION_TAPED : 0);
     *out = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE);
     if (*out) return CTSC_OK;
@@ -384,7 +389,8 @@ static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, cons
 void interp_begin(interp *in, runtime *rt, diag *d) {
     *in = (interp){.rt = rt, .d = d};
     /* a program without limits of its own keeps to those of who calls it */
-    in->outer_limits = runtime_is_limited(rt) ? limits_use(runtime_limits(rt, &in->limits)) : limits_current;
+    in->outer_limits = runtime_is_limited(rt) ? limits_use(runtime_limits(rt, &in->limits))
+                                              : limits_current;
     if (!rt->ws) return;
     in->top = rt->ws->stack;
     rt->ws->stack = NULL; /* a call from within this one makes its own */
@@ -408,7 +414,8 @@ ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, 
     return s;
 }
 
-ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d, value *out) {
+ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d,
+                             value *out) {
     interp in;
     interp_begin(&in, rt, d);
     ctsc_status s = interp_run_function(&in, f, nargs, args, out);
@@ -416,7 +423,8 @@ ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, d
     return s;
 }
 
-ctsc_status interp_call_code(runtime *rt, const code *c, int n, const value *args, diag *d, value *out) {
+ctsc_status interp_call_code(runtime *rt, const code *c, int n, const value *args, diag *d,
+                             value *out) {
     interp in;
     value result = value_none();
     interp_begin(&in, rt, d);

@@ -4,8 +4,10 @@
  * form that its types ask for.
  *
  * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
- * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a list; the elements of containers likewise; a plain tuple to the NamedTuple
- * asked for. A container that fits already is shared, not copied. Tests: tests/unit/test_interp.c
+ * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a
+ * list; the elements of containers likewise; a plain tuple to the NamedTuple asked for. A container
+ * that fits already is shared, not copied.
+ * Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp/interp.h"
 #include "tensor/device.h"
@@ -26,25 +28,19 @@ static bool convert_element(value *in, type_kind k) {
 }
 
 static conversion convert_scalar(value in, type_kind k, value *out) {
-    if (in.tag == V_TENSOR && (k == T_INT || k == T_FLOAT) && !convert_element(&in, k)) return UNFIT;
+    if (in.tag == V_TENSOR && (k == T_INT || k == T_FLOAT) && !convert_element(&in, k))
+        return UNFIT;
     switch (k) {
     case T_INT:
-        if (in.tag == V_INT)
-            *out = in;
-        else if (in.tag == V_BOOL)
-            *out = value_int(in.u.b);
-        else
-            return UNFIT;
+        if (in.tag == V_INT) *out = in;
+        else if (in.tag == V_BOOL) *out = value_int(in.u.b);
+        else return UNFIT;
         return CONVERTED;
     case T_FLOAT:
-        if (in.tag == V_FLOAT)
-            *out = in;
-        else if (in.tag == V_INT)
-            *out = value_float((double)in.u.i);
-        else if (in.tag == V_BOOL)
-            *out = value_float(in.u.b);
-        else
-            return UNFIT;
+        if (in.tag == V_FLOAT) *out = in;
+        else if (in.tag == V_INT) *out = value_float((double)in.u.i);
+        else if (in.tag == V_BOOL) *out = value_float(in.u.b);
+        else return UNFIT;
         return CONVERTED;
     default: break;
     }
@@ -62,9 +58,7 @@ static conversion convert_scalar(value in, type_kind k, value *out) {
 }
 
 /* Number of elements of a list or tuple, and element i, borrowed or scalar. */
-static size_t sequence_len(value v) {
-    return v.tag == V_LIST ? v.u.list->len : v.u.tuple->len;
-}
+static size_t sequence_len(value v) { return v.tag == V_LIST ? v.u.list->len : v.u.tuple->len; }
 static value sequence_get(value v, size_t i) { /* a new reference */
     return v.tag == V_LIST ? list_get(v.u.list, i) : value_ref(v.u.tuple->items[i]);
 }
@@ -86,10 +80,8 @@ static conversion convert_list(value in, type *t, value *out) {
         if (c == CONVERTED && !list_append_take(l, v)) c = NO_MEMORY;
         value_unref(old);
     }
-    if (c == CONVERTED)
-        *out = value_list_take(l);
-    else if (l)
-        value_unref(value_list_take(l));
+    if (c == CONVERTED) *out = value_list_take(l);
+    else if (l) value_unref(value_list_take(l));
     return c;
 }
 
@@ -116,10 +108,8 @@ static conversion convert_dict(value in, type *t, value *out) {
     conversion c = d ? CONVERTED : NO_MEMORY;
     for (size_t i = 0; i < from->used && c == CONVERTED; i++)
         if (from->entries[i].key.tag != V_UNINIT) c = convert_entry(d, &from->entries[i], t);
-    if (c == CONVERTED)
-        *out = value_dict_take(d);
-    else if (d)
-        value_unref(value_dict_take(d));
+    if (c == CONVERTED) *out = value_dict_take(d);
+    else if (d) value_unref(value_dict_take(d));
     return c;
 }
 
@@ -134,10 +124,8 @@ static conversion convert_tuple(value in, type *t, value *out) {
         c = convert(from->items[i], t->elems[i], &v);
         if (c == CONVERTED) to->items[i] = v;
     }
-    if (c == CONVERTED)
-        *out = value_tuple_take(to);
-    else
-        value_unref(value_tuple_take(to));
+    if (c == CONVERTED) *out = value_tuple_take(to);
+    else value_unref(value_tuple_take(to));
     return c;
 }
 
@@ -149,7 +137,9 @@ static conversion convert_union(value in, const type *t, value *out) {
     }
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < t->nelems; i++) {
-            bool loose = t->kind == T_UNION && (t->elems[i]->kind == T_BOOL || t->elems[i]->kind == T_DEVICE); /* anything might be made one */
+            /* anything might be made one */
+            bool loose = t->kind == T_UNION &&
+                         (t->elems[i]->kind == T_BOOL || t->elems[i]->kind == T_DEVICE);
             if ((pass == 0 || loose) && !type_admits_value(t->elems[i], in)) continue;
             conversion c = convert(in, t->elems[i], out);
             if (c != UNFIT) return c;
@@ -166,7 +156,9 @@ static conversion convert_bool(value in, value *out) {
 
 static conversion convert_device(value in, value *out) {
     int64_t device = in.tag == V_DEVICE ? in.u.device : 0;
-    if (in.tag != V_DEVICE && (in.tag != V_STR || device_parse(NULL, in.u.str->bytes, in.u.str->len, &device) != CTSC_OK)) return UNFIT;
+    if (in.tag != V_DEVICE &&
+        (in.tag != V_STR || device_parse(NULL, in.u.str->bytes, in.u.str->len, &device) != CTSC_OK))
+        return UNFIT;
     *out = value_device(device);
     return CONVERTED;
 }
@@ -209,10 +201,15 @@ static ctsc_status args_mismatch(const function *f, int i, value v, diag *d) {
     strbuf text = STRBUF_INIT;
     sb_printf(&text, "%s() Expected a value of type '", f->name);
     type_print_python(a->type, &text);
-    sb_printf(&text, "%s' for argument '%s' but instead found type '", a->inferred ? " (inferred)" : "", a->name);
+    sb_printf(&text, "%s' for argument '%s' but instead found type '",
+              a->inferred ? " (inferred)" : "", a->name);
     type_print_python(type_of_value(v), &text);
     sb_puts(&text, "'.\n");
-    if (a->inferred) sb_printf(&text, "Inferred '%s' to be of type 'Tensor' because it was not annotated with an explicit type.\n", a->name);
+    if (a->inferred)
+        sb_printf(&text,
+                  "Inferred '%s' to be of type 'Tensor' because it was not annotated with an "
+                  "explicit type.\n",
+                  a->name);
     sb_printf(&text, "Position: %d\n", i);
     args_declaration(f, &text);
     return args_fail(d, &text);
@@ -233,7 +230,8 @@ static ctsc_status args_too_many(const function *f, int nargs, diag *d) {
     return args_fail(d, &text);
 }
 
-/* Most arguments are tensors, objects of the very class asked for, or what the type says to the letter. */
+/* Most arguments are tensors, objects of the very class asked for, or what the type
+ * says to the letter. */
 static inline bool args_fit_at_once(value in, const type *t) {
     switch (in.tag) {
     case V_TENSOR: return t->kind == T_TENSOR;

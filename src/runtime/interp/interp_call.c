@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interp_call.c - instructions that run something else: operators, functions, methods, with blocks. Forks have
- * a file of their own (fork.c).
+ * interp_call.c - instructions that run something else: operators, functions, methods, with blocks.
+ * Forks have a file of their own (fork.c).
  *
  * Tests: tests/unit/test_interp.c
  */
@@ -9,20 +9,17 @@
 #include "runtime/observe/profile.h"
 
 /* Room behind the registers: arguments, then results. */
-static value *call_window(const frame *f) {
-    return f->regs + f->c->nregisters;
-}
+static value *call_window(const frame *f) { return f->regs + f->c->nregisters; }
 
-static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns, bool watched) {
+static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns,
+                                bool watched) {
     value *results = call_window(f) + s->nargs;
     for (int i = 0; i < returns; i++) results[i] = value_none();
     TRY(op_function(s->op, s->nargs, args)(&f->cx, args, results));
     if (watched) profile_operator(f->in->rt->profile, s->op, s->nargs, args, returns, results);
     for (int i = 0; i < returns; i++) {
-        if (i < s->nresults)
-            site_result(f, s, i, results[i]);
-        else
-            value_unref(results[i]);
+        if (i < s->nresults) site_result(f, s, i, results[i]);
+        else value_unref(results[i]);
     }
     return CTSC_OK;
 }
@@ -47,7 +44,8 @@ static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
     if (returns == 1 && only != SITE_UNUSED) {
         value_set(&f->regs[only], value_none());
         st = op_function(o, s->nargs, args)(&f->cx, args, &f->regs[only]);
-        if (watched && st == CTSC_OK) profile_operator(f->in->rt->profile, o, s->nargs, args, 1, &f->regs[only]);
+        if (watched && st == CTSC_OK)
+            profile_operator(f->in->rt->profile, o, s->nargs, args, 1, &f->regs[only]);
     } else {
         st = call_op_many(f, s, args, returns, watched);
     }
@@ -55,30 +53,23 @@ static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
     return st;
 }
 
-ctsc_status bc_call_op(frame *f, const site *s) {
-    return call_op(f, s, false);
-}
-ctsc_status bc_call_op_watched(frame *f, const site *s) {
-    return call_op(f, s, true);
-}
+ctsc_status bc_call_op(frame *f, const site *s) { return call_op(f, s, false); }
+ctsc_status bc_call_op_watched(frame *f, const site *s) { return call_op(f, s, true); }
 
 static inline ctsc_status call_fused(frame *f, const site *s, bool watched) {
     value *args = call_window(f), *results = args + s->nargs;
     bool native = false;
     for (int i = 0; i < s->nargs; i++) args[i] = *site_arg(f, s, i);
     ctsc_status st = fused_run(s->group, f->in, args, results, &native);
-    if (watched && st == CTSC_OK) profile_kernel(f->in->rt->profile, f->in, s, args, results, native);
+    if (watched && st == CTSC_OK)
+        profile_kernel(f->in->rt->profile, f->in, s, args, results, native);
     site_release(f, s);
     for (int i = 0; st == CTSC_OK && i < s->nresults; i++) site_result(f, s, i, results[i]);
     return st;
 }
 
-ctsc_status bc_fused(frame *f, const site *s) {
-    return call_fused(f, s, false);
-}
-ctsc_status bc_fused_watched(frame *f, const site *s) {
-    return call_fused(f, s, true);
-}
+ctsc_status bc_fused(frame *f, const site *s) { return call_fused(f, s, false); }
+ctsc_status bc_fused_watched(frame *f, const site *s) { return call_fused(f, s, true); }
 
 static ctsc_status call_function(frame *f, const site *s, function *fn) {
     value *args = call_window(f), result = value_none();
@@ -92,15 +83,13 @@ static ctsc_status call_function(frame *f, const site *s, function *fn) {
     return CTSC_OK;
 }
 
-ctsc_status bc_call(frame *f, const site *s) {
-    return call_function(f, s, s->fn);
-}
+ctsc_status bc_call(frame *f, const site *s) { return call_function(f, s, s->fn); }
 
 /* Through an interface: the method is looked up on the object. */
 ctsc_status bc_call_method(frame *f, const site *s) {
     const value *self = s->nargs ? site_arg(f, s, 0) : NULL;
-    function *fn =
-        self && self->tag == V_OBJECT ? class_find_method(self->u.object->cls, s->name) : NULL;
+    function *fn = self && self->tag == V_OBJECT ? class_find_method(self->u.object->cls, s->name)
+                                                 : NULL;
     if (!fn) return diag_fail(f->in->d, CTSC_FAILED, "the object has no method '%s'", s->name);
     return call_function(f, s, fn);
 }
@@ -126,16 +115,20 @@ ctsc_status interp_call_hook(interp *in, value object, const char *name, value *
     return interp_run_function(in, fn, n, args, out);
 }
 
-/* torch.autocast for the CPU makes PyTorch compute in another dtype. For other devices, or not enabled, it changes nothing here. */
+/* torch.autocast for the CPU makes PyTorch compute in another dtype. For other devices, or not
+ * enabled, it changes nothing here. */
 static ctsc_status call_check_autocast(interp *in, value v) {
     static const char suffix[] = ".autocast_mode.autocast";
     const char *name = v.tag == V_OBJECT ? class_name(v.u.object->cls) : "";
     size_t n = strlen(name), k = sizeof suffix - 1;
     if (n < k || strcmp(name + n - k, suffix) != 0) return CTSC_OK;
-    int enabled = class_find_attribute(v.u.object->cls, "_enabled"), device = class_find_attribute(v.u.object->cls, "device");
+    int enabled = class_find_attribute(v.u.object->cls, "_enabled"),
+        device = class_find_attribute(v.u.object->cls, "device");
     if (enabled < 0 || device < 0) return CTSC_OK;
     const value *on = &v.u.object->slots[enabled], *where = &v.u.object->slots[device];
-    if (on->tag != V_BOOL || !on->u.b || where->tag != V_STR || strncmp(where->u.str->bytes, "cpu", 3) != 0) return CTSC_OK;
+    if (on->tag != V_BOOL || !on->u.b || where->tag != V_STR ||
+        strncmp(where->u.str->bytes, "cpu", 3) != 0)
+        return CTSC_OK;
     return diag_fail(in->d, CTSC_UNSUPPORTED, "torch.autocast on the CPU is not supported");
 }
 

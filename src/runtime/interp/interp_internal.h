@@ -25,7 +25,8 @@ typedef struct interp {
     diag *d;
     stack_chunk *top;
     VEC(entered) entered;
-    limits limits, *outer_limits; /* rt's, where it has any: those of the thread meanwhile; and what they were before */
+    /* rt's, where it has any: those of the thread meanwhile; and what they were before */
+    limits limits, *outer_limits;
 } interp;
 
 /* What an instruction function works on. */
@@ -34,8 +35,10 @@ typedef struct frame {
     const code *c;
     value *regs; /* c->nregisters of them, then c->window more */
     op_ctx cx;
-    struct forked *forked; /* bodies that run apart and whose results nobody has fetched (fork.c); NULL: none */
-    const instr *blame;    /* the fork that a failure belongs to, if it came up elsewhere; else NULL */
+    /* bodies that run apart and whose results nobody has fetched (fork.c); NULL: none */
+    struct forked *forked;
+    /* the fork that a failure belongs to, if it came up elsewhere; else NULL */
+    const instr *blame;
 } frame;
 
 typedef ctsc_status (*site_fn)(frame *f, const site *s);
@@ -80,10 +83,8 @@ static inline void site_release(frame *f, const site *s) {
 /* Stores a result, whose reference is taken. */
 static inline void site_result(frame *f, const site *s, int i, value v) {
     int32_t r = site_operands(f, s)[s->nargs + i];
-    if (r == SITE_UNUSED)
-        value_unref(v);
-    else
-        value_set(&f->regs[r], v);
+    if (r == SITE_UNUSED) value_unref(v);
+    else value_set(&f->regs[r], v);
 }
 
 /* An interpreter of rt's, with the stack its workspace keeps. */
@@ -95,7 +96,8 @@ ctsc_status fork_join(frame *f);
 ctsc_status interp_run(interp *in, const code *c, int n, value *args_take, value *out);
 /* fn with arguments as above: translates it if need be. */
 ctsc_status interp_run_function(interp *in, function *fn, int n, value *args_take, value *out);
-/* Notes the calls that were inlined around a failure in code of `function`, as if they had been made. */
+/* Notes the calls that were inlined around a failure in code of `function`, as if
+ * they had been made. */
 void interp_note_calls(diag *d, const call_site *call, const char *function);
 /* Calls method `name` of object with itself and then None for every further parameter, if it has
  * the method. */

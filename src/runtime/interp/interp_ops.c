@@ -52,10 +52,8 @@ ctsc_status bc_new_object(frame *f, const site *s) {
 ctsc_status bc_container_index(frame *f, const site *s) {
     const value *container = site_arg(f, s, 0), *index = site_arg(f, s, 1);
     strbuf name = STRBUF_INIT;
-    if (index->tag == V_INT)
-        sb_printf(&name, "%" PRId64, index->u.i);
-    else if (index->tag == V_STR)
-        sb_write(&name, index->u.str->bytes, index->u.str->len);
+    if (index->tag == V_INT) sb_printf(&name, "%" PRId64, index->u.i);
+    else if (index->tag == V_STR) sb_write(&name, index->u.str->bytes, index->u.str->len);
     ctsc_status st = CTSC_OK;
     value v = value_none();
     if (name.failed) {
@@ -63,8 +61,7 @@ ctsc_status bc_container_index(frame *f, const site *s) {
     } else {
         const object *o = container->tag == V_OBJECT ? container->u.object : NULL;
         int slot = o ? class_find_attribute(o->cls, sb_str(&name)) : -1;
-        if (slot >= 0 && (size_t)slot < o->nslots)
-            v = value_ref(o->slots[slot]);
+        if (slot >= 0 && (size_t)slot < o->nslots) v = value_ref(o->slots[slot]);
         else
             st = diag_fail(f->in->d, CTSC_FAILED, "the module container has no member '%s'",
                            sb_str(&name));
@@ -104,7 +101,9 @@ ctsc_status bc_cast(frame *f, const site *s) {
 
 ctsc_status bc_check(frame *f, const site *s) {
     if (site_arg(f, s, 0)->tag != V_UNINIT) return CTSC_OK;
-    return diag_fail(f->in->d, CTSC_BAD_FILE, "this reads a value that is not initialized, or not of the type that it is cast to");
+    return diag_fail(
+        f->in->d, CTSC_BAD_FILE,
+        "this reads a value that is not initialized, or not of the type that it is cast to");
 }
 
 /* ---- lists, tuples, dicts -------------------------------------------------------------------- */
@@ -118,13 +117,10 @@ ctsc_status bc_new_list(frame *f, const site *s) {
     for (int i = 0; i < s->nargs && st == CTSC_OK; i++) {
         if (!list_fits(kind, *site_arg(f, s, i)))
             st = diag_fail(f->in->d, CTSC_INTERNAL, "element %d does not fit the list's type", i);
-        else if (!list_append_take(l, site_take(f, s, i)))
-            st = diag_no_memory(f->in->d);
+        else if (!list_append_take(l, site_take(f, s, i))) st = diag_no_memory(f->in->d);
     }
-    if (st != CTSC_OK)
-        value_unref(value_list_take(l));
-    else
-        site_result(f, s, 0, value_list_take(l));
+    if (st != CTSC_OK) value_unref(value_list_take(l));
+    else site_result(f, s, 0, value_list_take(l));
     return st;
 }
 
@@ -335,8 +331,8 @@ ctsc_status bc_raise(frame *f, const site *s) {
     const value *cls = s->nargs > 1 ? site_arg(f, s, 1) : NULL;
     strbuf text = STRBUF_INIT;
     if (msg) value_print(*msg, &text);
-    ctsc_status st =
-        text.failed ? diag_no_memory(d) : diag_fail(d, CTSC_FAILED, "%s", sb_str(&text));
+    ctsc_status st = text.failed ? diag_no_memory(d)
+                                 : diag_fail(d, CTSC_FAILED, "%s", sb_str(&text));
     sb_free(&text);
     if (cls && cls->tag == V_STR && !d->exception) d->exception = mem_strdup(cls->u.str->bytes);
     return st;

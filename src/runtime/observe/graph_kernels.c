@@ -2,9 +2,10 @@
 /*
  * graph_kernels.c - the kernels of a graph's fusion groups as text.
  *
- * Each group is lowered anew for the arguments it was seen with; the result is the kernel that runs, since lowering
- * depends on nothing else, not even on where the tensors are: kernels for a GPU can be looked at without one. Lines that are not code begin with ';', which
- * LLVM takes for comments.
+ * Each group is lowered anew for the arguments it was seen with; the result is the kernel
+ * that runs, since lowering depends on nothing else, not even on where the tensors are:
+ * kernels for a GPU can be looked at without one. Lines that are not code begin with ';',
+ * which LLVM takes for comments.
  * Tests: tests/cli/graph-for.test, tests/cli/graph-for-cuda.test
  */
 #include "runtime/observe/graph_kernels.h"
@@ -50,18 +51,19 @@ static ctsc_status group_code(nest *n, codegen_text what, strbuf *out, diag *d) 
     return s;
 }
 
-static bool group_is_cuda(group_text what) {
-    return what >= GROUP_TEXT_CUDA;
-}
+static bool group_is_cuda(group_text what) { return what >= GROUP_TEXT_CUDA; }
 
-static ctsc_status group_describe_plan(group_plan *p, const char *name, int number, group_text what, strbuf *out, diag *d) {
+static ctsc_status group_describe_plan(group_plan *p, const char *name, int number, group_text what,
+                                       strbuf *out, diag *d) {
     static const char *const titles[] = {[GROUP_TEXT_LLVM] = "loop nest and LLVM IR",
                                          [GROUP_TEXT_ASSEMBLY] = "assembly",
                                          [GROUP_TEXT_CUDA] = "loop nest and CUDA C++",
                                          [GROUP_TEXT_PTX] = "PTX",
                                          [GROUP_TEXT_SASS] = "SASS"};
     if (!p) {
-        sb_printf(out, "\n; %s_%d: no kernel for these arguments, its operators are called one by one\n", name, number);
+        sb_printf(out,
+                  "\n; %s_%d: no kernel for these arguments, its operators are called one by one\n",
+                  name, number);
         return CTSC_OK;
     }
     sb_printf(out, "\n; %s_%d: %s\n", name, number, titles[what]);
@@ -72,10 +74,12 @@ static ctsc_status group_describe_plan(group_plan *p, const char *name, int numb
         group_comment(sb_str(&text), out);
         sb_free(&text);
     }
-    return group_is_cuda(what) ? group_cuda_code(p->nest, what, out, d) : group_code(p->nest, CODEGEN_IR, out, d);
+    return group_is_cuda(what) ? group_cuda_code(p->nest, what, out, d)
+                               : group_code(p->nest, CODEGEN_IR, out, d);
 }
 
-static ctsc_status group_describe_node(const group_records *r, const node *n, int number, group_text what, strbuf *out, diag *d) {
+static ctsc_status group_describe_node(const group_records *r, const node *n, int number,
+                                       group_text what, strbuf *out, diag *d) {
     const group_options options = {.target = group_is_cuda(what) ? GROUP_CUDA : GROUP_HOST};
     const value *args = NULL;
     for (size_t i = 0; i < r->seen.len; i++)
@@ -93,8 +97,8 @@ static ctsc_status group_describe_node(const group_records *r, const node *n, in
     return s;
 }
 
-static ctsc_status group_describe_block(const group_records *r, const block *b, int *number, group_text what, strbuf *out,
-                                        diag *d) {
+static ctsc_status group_describe_block(const group_records *r, const block *b, int *number,
+                                        group_text what, strbuf *out, diag *d) {
     ctsc_status s = CTSC_OK;
     for (const node *n = b->first; n && s == CTSC_OK; n = n->next) {
         const attr *sub = node_attr(n, "Subgraph");
@@ -106,7 +110,8 @@ static ctsc_status group_describe_block(const group_records *r, const block *b, 
     return s;
 }
 
-ctsc_status group_describe(const group_records *r, const graph *g, group_text what, strbuf *out, diag *d) {
+ctsc_status group_describe(const group_records *r, const graph *g, group_text what, strbuf *out,
+                           diag *d) {
     int number = 0;
     return group_describe_block(r, g->root, &number, what, out, d);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph_kernels.h - what the kernels of a graph's fusion groups look like, for the arguments the groups were seen with. */
+/* graph_kernels.h - what the kernels of a graph's fusion groups look like, for the arguments the
+ * groups were seen with. */
 #ifndef CTSC_RUNTIME_OBSERVE_GRAPH_KERNELS_H
 #define CTSC_RUNTIME_OBSERVE_GRAPH_KERNELS_H
 
@@ -18,9 +19,10 @@ typedef enum group_text {
     GROUP_TEXT_ASSEMBLY,
     GROUP_TEXT_CUDA, /* the loop nest for a GPU and its CUDA C++ */
     GROUP_TEXT_PTX,
-    GROUP_TEXT_SASS  /* the GPU's own code */
+    GROUP_TEXT_SASS /* the GPU's own code */
 } group_text;
 /* The kernels of g's groups, in the order in which graph_print numbers them. */
-ctsc_status group_describe(const group_records *r, const graph *g, group_text what, strbuf *out, diag *d);
+ctsc_status group_describe(const group_records *r, const graph *g, group_text what, strbuf *out,
+                           diag *d);
 
 #endif

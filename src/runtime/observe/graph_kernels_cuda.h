@@ -6,7 +6,8 @@
 #include "codegen/lower/group.h"
 #include "runtime/observe/graph_kernels.h"
 
-/* what: GROUP_TEXT_CUDA, GROUP_TEXT_PTX or GROUP_TEXT_SASS. Fails with CTSC_ENVIRONMENT where a tool is missing. */
+/* what: GROUP_TEXT_CUDA, GROUP_TEXT_PTX or GROUP_TEXT_SASS. Fails with CTSC_ENVIRONMENT where a
+ * tool is missing. */
 ctsc_status group_cuda_code(nest *n, group_text what, strbuf *out, diag *d);
 /* The architecture that PTX and SASS are for: "sm_90". Fails with CTSC_USAGE. */
 ctsc_status group_cuda_set_arch(const char *name, diag *d);

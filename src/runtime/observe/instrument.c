@@ -2,14 +2,14 @@
 /*
  * instrument.c - the copy of a graph with probes, and its run.
  *
- * Method. The copy is walked in step with the original, which gives every node of the copy its original. A probe is a
- * node of an operator of this file's own, ctsc::probe(...), whose first argument is the number of a record: which
- * node or block it stands for. The interpreter calls it like any operator, so loops, branches and lifetimes need no
- * thought here. (An interpreter with a hook would do without the copy, but pay for the hook at every instruction of
- * every run.)
+ * Method. The copy is walked in step with the original, which gives every node of the copy its
+ * original. A probe is a node of an operator of this file's own, ctsc::probe(...), whose first
+ * argument is the number of a record: which node or block it stands for. The interpreter calls it
+ * like any operator, so loops, branches and lifetimes need no thought here. (An interpreter with a
+ * hook would do without the copy, but pay for the hook at every instruction of every run.)
  *
- * Fusion groups: the body of the copy's group is put in its place, and walked in step with the original group's
- * graph.
+ * Fusion groups: the body of the copy's group is put in its place, and walked in step with the
+ * original group's graph.
  * Ownership: the copy, its operator and its code live for one instrument_run.
  */
 #include "runtime/observe/instrument.h"
@@ -44,13 +44,14 @@ static ctsc_status probe_operator(prober *p, diag *d) {
     static const char text[] = "ctsc::probe(...) -> ()";
     schema *s = NULL;
     ctsc_status st = schema_parse(d, &p->g->arena, text, sizeof text - 1, &s);
-    p->op = (op){.schema = s, .key = "ctsc::probe", .fn = probe_run, .fn_ctx = p, .traits = OP_SIDE_EFFECT};
+    p->op = (op){
+        .schema = s, .key = "ctsc::probe", .fn = probe_run, .fn_ctx = p, .traits = OP_SIDE_EFFECT};
     return st;
 }
 
 /* A probe at the insertion point. */
-static void probe_insert(prober *p, probe_record r, size_t ninputs, ir_value *const *inputs, size_t noutputs,
-                         ir_value *const *outputs) {
+static void probe_insert(prober *p, probe_record r, size_t ninputs, ir_value *const *inputs,
+                         size_t noutputs, ir_value *const *outputs) {
     node *n = node_new(p->g, N_OP, 0, NULL, 0);
     n->op = &p->op;
     n->op_name = p->op.key;
@@ -97,7 +98,8 @@ static void probe_node(prober *p, const node *n, node *at) {
         probe_group(p, n, at);
         return;
     }
-    for (size_t i = 0; i < n->blocks.len; i++) probe_block(p, n->blocks.data[i], at->blocks.data[i]);
+    for (size_t i = 0; i < n->blocks.len; i++)
+        probe_block(p, n->blocks.data[i], at->blocks.data[i]);
     size_t ninputs = n->kind == N_OP ? at->inputs.len : 0;
     graph_set_insert(p->g, at->owner, at->next);
     probe_record r = {.n = n, .ninputs = (int)ninputs};
@@ -106,15 +108,16 @@ static void probe_node(prober *p, const node *n, node *at) {
 
 /* The nodes of `from`, whose copies begin with `at`. */
 static void probe_nodes(prober *p, const block *from, node *at) {
-    for (const node *n = from->first; n && at && !p->failed && !arena_failed(&p->g->arena); n = n->next) {
+    for (const node *n = from->first; n && at && !p->failed && !arena_failed(&p->g->arena);
+         n = n->next) {
         node *next = at->next; /* before probes come between */
         probe_node(p, n, at);
         at = next;
     }
 }
 
-ctsc_status instrument_run(const instrument *in, const function *f, const graph *g, runtime *rt, int nargs,
-                           const value *args, diag *d, value *out) {
+ctsc_status instrument_run(const instrument *in, const function *f, const graph *g, runtime *rt,
+                           int nargs, const value *args, diag *d, value *out) {
     prober p = {.in = in, .g = graph_clone(g)};
     if (!p.g) return diag_no_memory(d);
     ctsc_status s = probe_operator(&p, d);

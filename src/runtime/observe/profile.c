@@ -2,10 +2,11 @@
 /*
  * profile.c - counts and times what one call does, by operator, kernel, source line and method.
  *
- * Method (profile.h has the idea). Each instruction with a site gets a record when it is first met: the shadows of the rows it counts for. Records
- * stay with the profile, which idle profiles keep for the next call, so that a call of the steady state makes none. A record is found by the
- * code's address and the instruction's number; the profiler holds the units of all code it has seen, and a code that was made anew
- * in the place of an old one (ctsc_module_freeze) is told by its arrays.
+ * Method (profile.h has the idea). Each instruction with a site gets a record when it is first met:
+ * the shadows of the rows it counts for. Records stay with the profile, which idle profiles keep
+ * for the next call, so that a call of the steady state makes none. A record is found by the code's
+ * address and the instruction's number; the profiler holds the units of all code it has seen, and a
+ * code that was made anew in the place of an old one (ctsc_module_freeze) is told by its arrays.
  * Tests: tests/unit/test_profile.c
  */
 #include "runtime/observe/profile.h"
@@ -31,9 +32,10 @@ typedef struct profile_shadow {
 typedef struct profile_record {
     profile_shadow *op;
     int nlines, nmethods;
-    profile_shadow **lines, **methods; /* where it stands, then the calls around it that were inlined */
-    bool calls;                        /* methods[0] is what it calls */
-    int ncosts;                        /* of a kernel: flops for the kinds of arguments seen */
+    /* where it stands, then the calls around it that were inlined */
+    profile_shadow **lines, **methods;
+    bool calls; /* methods[0] is what it calls */
+    int ncosts; /* of a kernel: flops for the kinds of arguments seen */
     struct { uint64_t kind; int64_t flops; } costs[PROFILE_COSTS];
 } profile_record;
 
@@ -50,7 +52,8 @@ typedef struct profile_span {
     profile_record *r;
     uint64_t begin;
     int64_t inner_ns;
-    uint64_t blocks, bytes, inner_blocks, inner_bytes; /* recycle_watch at its begin, and what spans inside took */
+    /* recycle_watch at its begin, and what spans inside took */
+    uint64_t blocks, bytes, inner_blocks, inner_bytes;
     int64_t live, outer_peak;
     int64_t moved, flops; /* flops < 0: not known */
     const char *shapes;
@@ -67,31 +70,35 @@ typedef struct profile {
     VEC(profile_event) events;
     profile_span *top, root;
     recycle_watch watch;
-    uint64_t lost;            /* ns that the clock stood still */
-    uint64_t sites, mark;     /* instructions begun; the number of the one that is being done */
+    uint64_t lost;        /* ns that the clock stood still */
+    uint64_t sites, mark; /* instructions begun; the number of the one that is being done */
     uint64_t dropped;
     int thread;
-    bool counting;            /* a kernel's operators are being interpreted to count them: */
-    int64_t counted;          /* their flops; < 0: not known */
+    bool counting;   /* a kernel's operators are being interpreted to count them: */
+    int64_t counted; /* their flops; < 0: not known */
     bool failed;
 } profile;
 
-/* ---- rows -------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-static profile_row *profiler_row(profiler *p, profile_table t, const char *key, const profile_row *like) {
+static profile_row *profiler_row(profiler *p, profile_table t, const char *key,
+                                 const profile_row *like) {
     profile_row *r = strmap_get(&p->rows[t], key);
     if (r) return r;
     r = arena_new(&p->arena, profile_row);
     char *own = arena_strdup(&p->arena, key);
-    *r = (profile_row){.name = arena_strdup(&p->arena, like->name), .kind = like->kind, .line = like->line};
+    *r = (profile_row){
+        .name = arena_strdup(&p->arena, like->name), .kind = like->kind, .line = like->line};
     if (like->file) r->file = arena_strdup(&p->arena, like->file);
     if (!own || !r->name || (like->file && !r->file) || arena_failed(&p->arena)) return NULL;
     if (!vec_push(&p->list[t], r)) return NULL;
-    return strmap_put(&p->rows[t], own, r) ? r : NULL; /* without memory a second row of the name may come: rows are only sums */
+    /* without memory a second row of the name may come: rows are only sums */
+    return strmap_put(&p->rows[t], own, r) ? r : NULL;
 }
 
 /* NULL without memory. */
-static profile_shadow *profile_shadow_of(profile *c, profile_table t, const char *key, const profile_row *like) {
+static profile_shadow *profile_shadow_of(profile *c, profile_table t, const char *key,
+                                         const profile_row *like) {
     profile_shadow *sh = strmap_get(&c->shadows[t], key);
     if (sh) return sh;
     pthread_mutex_lock(&c->p->lock);
@@ -99,7 +106,8 @@ static profile_shadow *profile_shadow_of(profile *c, profile_table t, const char
     pthread_mutex_unlock(&c->p->lock);
     sh = arena_new(&c->arena, profile_shadow);
     char *own = arena_strdup(&c->arena, key);
-    if (!row || !own || arena_failed(&c->arena) || !strmap_put(&c->shadows[t], own, sh)) return NULL;
+    if (!row || !own || arena_failed(&c->arena) || !strmap_put(&c->shadows[t], own, sh))
+        return NULL;
     sh->row = row;
     return sh;
 }
@@ -111,13 +119,14 @@ static const char *profile_text(profile *c, const char *text) {
     pthread_mutex_lock(&c->p->lock);
     known = strmap_get(&c->p->texts, text);
     char *own = known ? (char *)known : arena_strdup(&c->p->arena, text);
-    if (!known && (!own || arena_failed(&c->p->arena) || !strmap_put(&c->p->texts, own, own))) own = NULL;
+    if (!known && (!own || arena_failed(&c->p->arena) || !strmap_put(&c->p->texts, own, own)))
+        own = NULL;
     pthread_mutex_unlock(&c->p->lock);
     if (own && !strmap_put(&c->texts, own, own)) c->failed = true;
     return own;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* Operators written in TorchScript: their code is nobody's method. */
 static bool profile_is_operator(source_range r) {
@@ -138,24 +147,29 @@ static profile_shadow *profile_line(profile *c, const char *file, uint32_t line)
     strbuf key = STRBUF_INIT;
     sb_printf(&key, "%s:%u", file, line);
     profile_row like = {.name = file, .kind = "line", .file = file, .line = line};
-    profile_shadow *sh = key.failed ? NULL : profile_shadow_of(c, PROFILE_LINES, sb_str(&key), &like);
+    profile_shadow *sh = key.failed ? NULL
+                                    : profile_shadow_of(c, PROFILE_LINES, sb_str(&key), &like);
     sb_free(&key);
     return sh;
 }
 
 static profile_shadow *profile_method(profile *c, const char *name) {
-    return profile_shadow_of(c, PROFILE_METHODS, name, &(profile_row){.name = name, .kind = "method"});
+    return profile_shadow_of(c, PROFILE_METHODS, name,
+                             &(profile_row){.name = name, .kind = "method"});
 }
 
-/* The lines and methods of code at `at` in function, and of the inlined calls around it. callee: what it calls, or NULL. */
-static bool profile_places(profile *c, profile_record *r, source_range at, const call_site *call, const char *function, const char *callee) {
+/* The lines and methods of code at `at` in function, and of the inlined calls around it. callee:
+ * what it calls, or NULL. */
+static bool profile_places(profile *c, profile_record *r, source_range at, const call_site *call,
+                           const char *function, const char *callee) {
     profile_shadow *lines[PROFILE_CHAIN], *methods[PROFILE_CHAIN + 1];
     if (callee) methods[r->nmethods++] = profile_method(c, callee);
     for (int depth = 0; depth < PROFILE_CHAIN; depth++) {
         const char *file;
         uint32_t line;
         if (profile_place(at, &file, &line)) lines[r->nlines++] = profile_line(c, file, line);
-        if (!profile_is_operator(at)) methods[r->nmethods++] = profile_method(c, call ? call->callee : function);
+        if (!profile_is_operator(at))
+            methods[r->nmethods++] = profile_method(c, call ? call->callee : function);
         if (!call) break;
         at = call->range;
         call = call->caller;
@@ -172,13 +186,28 @@ static bool profile_places(profile *c, profile_record *r, source_range at, const
 
 /* Instructions whose name is not an operator's. */
 static const char *const profile_names[BC_COUNT] = {
-    [BC_CALL] = "prim::CallFunction", [BC_CALL_METHOD] = "prim::CallMethod", [BC_GET_ATTR] = "prim::GetAttr", [BC_SET_ATTR] = "prim::SetAttr",
-    [BC_NEW_OBJECT] = "prim::CreateObject", [BC_NEW_LIST] = "prim::ListConstruct", [BC_NEW_TUPLE] = "prim::TupleConstruct",
-    [BC_NEW_DICT] = "prim::DictConstruct", [BC_UNPACK_LIST] = "prim::ListUnpack", [BC_UNPACK_TUPLE] = "prim::TupleUnpack",
-    [BC_TUPLE_INDEX] = "prim::TupleIndex", [BC_TUPLE_SLICE] = "prim::TupleSlice", [BC_ISINSTANCE] = "prim::isinstance",
-    [BC_CAST] = "prim::unchecked_cast", [BC_CHECK] = "prim::unchecked_cast",
-    [BC_RAISE] = "prim::RaiseException", [BC_PRINT] = "prim::Print", [BC_TOLIST] = "prim::tolist",
-    [BC_CONTAINER_INDEX] = "prim::ModuleContainerIndex", [BC_FORK] = "prim::fork", [BC_WAIT] = "aten::wait", [BC_ENTER] = "prim::Enter",
+    [BC_CALL] = "prim::CallFunction",
+    [BC_CALL_METHOD] = "prim::CallMethod",
+    [BC_GET_ATTR] = "prim::GetAttr",
+    [BC_SET_ATTR] = "prim::SetAttr",
+    [BC_NEW_OBJECT] = "prim::CreateObject",
+    [BC_NEW_LIST] = "prim::ListConstruct",
+    [BC_NEW_TUPLE] = "prim::TupleConstruct",
+    [BC_NEW_DICT] = "prim::DictConstruct",
+    [BC_UNPACK_LIST] = "prim::ListUnpack",
+    [BC_UNPACK_TUPLE] = "prim::TupleUnpack",
+    [BC_TUPLE_INDEX] = "prim::TupleIndex",
+    [BC_TUPLE_SLICE] = "prim::TupleSlice",
+    [BC_ISINSTANCE] = "prim::isinstance",
+    [BC_CAST] = "prim::unchecked_cast",
+    [BC_CHECK] = "prim::unchecked_cast",
+    [BC_RAISE] = "prim::RaiseException",
+    [BC_PRINT] = "prim::Print",
+    [BC_TOLIST] = "prim::tolist",
+    [BC_CONTAINER_INDEX] = "prim::ModuleContainerIndex",
+    [BC_FORK] = "prim::fork",
+    [BC_WAIT] = "aten::wait",
+    [BC_ENTER] = "prim::Enter",
     [BC_EXIT] = "prim::Exit"};
 
 /* "mul_add_relu" of what a group computes, in order, none twice in a row. */
@@ -188,7 +217,8 @@ static void profile_kernel_names(const block *b, strbuf *out) {
     for (const node *n = b->first; n; n = n->next) {
         const char *name = node_kind_text(n);
         if (n->kind == N_LOOP) name = "aten::loop";
-        if (strncmp(name, "aten::", 6) || !strcmp(name, "aten::size") || !strcmp(name, last)) continue;
+        if (strncmp(name, "aten::", 6) || !strcmp(name, "aten::size") || !strcmp(name, last))
+            continue;
         last = name;
         size_t len = strlen(name + 6);
         if (name[6 + len - 1] == '_') len--;
@@ -227,26 +257,35 @@ static const function *profile_callee(const instr *i, const site *s) {
 
 static profile_shadow *profile_op_row(profile *c, const code *code, const instr *i, const site *s) {
     if (i->op == BC_FUSED) return profile_kernel_row(c, code, (size_t)(i - code->instrs.data), s);
-    bool op = i->op == BC_CALL_OP, call = i->op == BC_CALL || i->op == BC_CALL_METHOD || i->op == BC_FORK;
+    bool op = i->op == BC_CALL_OP,
+         call = i->op == BC_CALL || i->op == BC_CALL_METHOD || i->op == BC_FORK;
     const char *name = op ? s->op->key : i->op == BC_UNSUPPORTED ? s->name : profile_names[i->op];
     if (i->op == BC_CALL && s->fn->cls) name = profile_names[BC_CALL_METHOD];
     if (!name) name = opcode_table[i->op].name;
-    return profile_shadow_of(c, PROFILE_OPS, name, &(profile_row){.name = name, .kind = op ? "operator" : call ? "call" : "other"});
+    return profile_shadow_of(c, PROFILE_OPS, name,
+                             &(profile_row){.name = name,
+                                            .kind = op     ? "operator"
+                                                    : call ? "call"
+                                                           : "other"});
 }
 
-static profile_record *profile_record_new(profile *c, const code *code, const instr *i, const site *s) {
+static profile_record *profile_record_new(profile *c, const code *code, const instr *i,
+                                          const site *s) {
     profile_record *r = arena_new(&c->arena, profile_record);
     size_t k = (size_t)(i - code->instrs.data);
     const function *callee = profile_callee(i, s);
     r->op = profile_op_row(c, code, i, s);
     r->calls = callee != NULL;
-    if (!profile_places(c, r, code->ranges.data[k], code->calls.data[k], code->name, callee ? callee->qualified : NULL)) return NULL;
+    if (!profile_places(c, r, code->ranges.data[k], code->calls.data[k], code->name,
+                        callee ? callee->qualified : NULL))
+        return NULL;
     return r->op && !arena_failed(&c->arena) ? r : NULL;
 }
 
 static profile_code *profile_code_of(profile *c, const code *code) {
     profile_code *k = ptrmap_get(&c->codes, code);
-    if (!k && (k = arena_new(&c->arena, profile_code)) && !ptrmap_put(&c->codes, code, k)) return NULL;
+    if (!k && (k = arena_new(&c->arena, profile_code)) && !ptrmap_put(&c->codes, code, k))
+        return NULL;
     if (!k || k->instrs != code->instrs.data || k->n != code->instrs.len || k->name != code->name) {
         if (!k) return NULL;
         *k = (profile_code){.instrs = code->instrs.data, .n = code->instrs.len, .name = code->name};
@@ -268,7 +307,7 @@ static profile_record *profile_find(profile *c, const code *code, const instr *i
     return *at;
 }
 
-/* ---- spans ------------------------------------------------------------------------------------------------ */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 static void profile_touch(profile *c, profile_shadow *sh) {
     if (sh->touched) return;
@@ -278,7 +317,12 @@ static void profile_touch(profile *c, profile_shadow *sh) {
 
 static void profile_open(profile *c, profile_span *s, profile_record *r, uint64_t begin) {
     const recycle_watch *w = &c->watch;
-    *s = (profile_span){.outer = c->top, .r = r, .begin = begin, .blocks = w->blocks, .bytes = w->bytes, .live = w->live,
+    *s = (profile_span){.outer = c->top,
+                        .r = r,
+                        .begin = begin,
+                        .blocks = w->blocks,
+                        .bytes = w->bytes,
+                        .live = w->live,
                         .outer_peak = w->peak};
     c->watch.peak = w->live;
     r->op->active++;
@@ -305,7 +349,8 @@ static void profile_leave(profile *c, profile_shadow *sh, int64_t ns, int64_t pe
     if (peak > sh->sums.peak) sh->sums.peak = peak;
 }
 
-/* own: what a span of record s->r did itself; its line and method are those of the code around it where it has none. */
+/* own: what a span of record s->r did itself; its line and method are those of the code around it
+ * where it has none. */
 static void profile_count(profile *c, const profile_span *s, const profile_sums *own) {
     const profile_span *line = s, *method = s;
     while (line && !line->r->nlines) line = line->outer;
@@ -322,8 +367,14 @@ static void profile_count(profile *c, const profile_span *s, const profile_sums 
 }
 
 static void profile_event_add(profile *c, const profile_span *s, int64_t ns) {
-    profile_event e = {.op = s->r->op->row, .line = s->r->nlines ? s->r->lines[0]->row : NULL, .shapes = s->shapes,
-                       .begin = s->begin, .ns = (uint64_t)ns, .bytes = s->moved, .flops = s->flops, .thread = c->thread};
+    profile_event e = {.op = s->r->op->row,
+                       .line = s->r->nlines ? s->r->lines[0]->row : NULL,
+                       .shapes = s->shapes,
+                       .begin = s->begin,
+                       .ns = (uint64_t)ns,
+                       .bytes = s->moved,
+                       .flops = s->flops,
+                       .thread = c->thread};
     if (c->events.len >= c->p->max_events || !vec_push(&c->events, e)) c->dropped++;
 }
 
@@ -332,8 +383,13 @@ static int64_t profile_close(profile *c, profile_span *s, uint64_t now) {
     profile_record *r = s->r;
     int64_t ns = (int64_t)(now - c->lost - s->begin), peak = c->watch.peak - s->live;
     uint64_t blocks = c->watch.blocks - s->blocks, bytes = c->watch.bytes - s->bytes;
-    profile_sums own = {.count = 1, .self_ns = ns - s->inner_ns, .bytes = s->moved, .flops = s->flops < 0 ? 0 : s->flops,
-                        .uncounted = s->flops < 0, .allocations = blocks - s->inner_blocks, .allocated = bytes - s->inner_bytes};
+    profile_sums own = {.count = 1,
+                        .self_ns = ns - s->inner_ns,
+                        .bytes = s->moved,
+                        .flops = s->flops < 0 ? 0 : s->flops,
+                        .uncounted = s->flops < 0,
+                        .allocations = blocks - s->inner_blocks,
+                        .allocated = bytes - s->inner_bytes};
     profile_touch(c, r->op);
     profile_add(&r->op->sums, &own);
     profile_count(c, s, &own);
@@ -378,11 +434,12 @@ ctsc_status profile_site(frame *f, const instr *i, site_fn fn) {
     return st;
 }
 
-/* ---- operators and kernels ------------------------------------------------------------------------------------ */
+/* ---- operators and kernels ------------------------------------------------------------------- */
 
 static void profile_print_tensor(const tensor *t, strbuf *out) {
     sb_printf(out, "%s[", dtype_table[t->dtype].torch_name);
-    for (int i = 0; i < t->ndim; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
+    for (int i = 0; i < t->ndim; i++)
+        sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
     sb_putc(out, ']');
 }
 
@@ -427,11 +484,13 @@ static void profile_add_counted(profile *c, int64_t flops) {
 }
 
 /* Operators written in TorchScript have run others: those count. */
-void profile_operator(profile *c, const op *o, int nargs, const value *args, int nresults, const value *results) {
+void profile_operator(profile *c, const op *o, int nargs, const value *args, int nresults,
+                      const value *results) {
     uint64_t entered = clock_now();
     profile_span *s = c->top;
     bool leaf = c->sites == c->mark;
-    work_cost cost = leaf ? work_of_call(o, nargs, args, nresults, results) : (work_cost){.known = true};
+    work_cost cost = leaf ? work_of_call(o, nargs, args, nresults, results)
+                          : (work_cost){.known = true};
     int64_t flops = cost.known ? cost.flops : -1;
     if (c->counting) {
         profile_add_counted(c, flops);
@@ -471,7 +530,8 @@ static int64_t profile_run_group(profile *c, interp *in, const site *s, value *a
     return done ? c->counted : -1;
 }
 
-static int64_t profile_kernel_flops(profile *c, interp *in, profile_record *r, const site *s, value *args) {
+static int64_t profile_kernel_flops(profile *c, interp *in, profile_record *r, const site *s,
+                                    value *args) {
     uint64_t kind = profile_kind(s->nargs, args);
     for (int i = 0; i < r->ncosts && i < PROFILE_COSTS; i++)
         if (r->costs[i].kind == kind) return r->costs[i].flops;
@@ -482,7 +542,8 @@ static int64_t profile_kernel_flops(profile *c, interp *in, profile_record *r, c
     return flops;
 }
 
-void profile_kernel(profile *c, interp *in, const site *s, value *args, const value *results, bool native) {
+void profile_kernel(profile *c, interp *in, const site *s, value *args, const value *results,
+                    bool native) {
     uint64_t entered = clock_now();
     profile_span *span = c->top;
     if (c->counting || !span) return;
@@ -495,15 +556,14 @@ void profile_kernel(profile *c, interp *in, const site *s, value *args, const va
     c->lost += clock_now() - entered;
 }
 
-uint64_t profile_pause(const profile *c) {
-    return c ? clock_now() - c->lost : 0;
-}
+uint64_t profile_pause(const profile *c) { return c ? clock_now() - c->lost : 0; }
 
 void profile_resume(profile *c, uint64_t since, const char *what) {
     if (!c || c->counting || !c->top) return;
     uint64_t now = clock_now();
     profile_sums own = {.count = 1, .self_ns = (int64_t)(now - c->lost - since)};
-    profile_shadow *sh = profile_shadow_of(c, PROFILE_OPS, what, &(profile_row){.name = what, .kind = "other"});
+    profile_shadow *sh = profile_shadow_of(c, PROFILE_OPS, what,
+                                           &(profile_row){.name = what, .kind = "other"});
     if (!sh) {
         c->failed = true;
         return;
@@ -519,7 +579,7 @@ void profile_resume(profile *c, uint64_t since, const char *what) {
     c->lost += clock_now() - now;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void profile_free(profile *c) {
     if (!c) return;
@@ -564,7 +624,9 @@ static profile_record *profile_root(profile *c, const function *f) {
     r->calls = true;
     r->nlines = 1;
     if (profile_place(f->range, &file, &line)) r->lines[0] = profile_line(c, file, line);
-    else r->lines[0] = profile_shadow_of(c, PROFILE_LINES, nowhere, &(profile_row){.name = nowhere, .kind = "line"});
+    else
+        r->lines[0] = profile_shadow_of(c, PROFILE_LINES, nowhere,
+                                        &(profile_row){.name = nowhere, .kind = "line"});
     return r->lines[0] && ptrmap_put(&c->roots, f, r) ? r : NULL;
 }
 
@@ -601,7 +663,8 @@ void profiler_end(profiler *p, profile *c, recycler *r) {
         sh->touched = false;
     }
     for (size_t i = 0; i < c->events.len; i++)
-        if (p->events.len >= p->max_events || !vec_push(&p->events, c->events.data[i])) c->dropped++;
+        if (p->events.len >= p->max_events || !vec_push(&p->events, c->events.data[i]))
+            c->dropped++;
     p->dropped += c->dropped;
     p->failed |= c->failed;
     c->touched.len = c->events.len = 0;
@@ -612,7 +675,7 @@ void profiler_end(profiler *p, profile *c, recycler *r) {
     if (!keep) profile_free(c);
 }
 
-/* ---- profilers --------------------------------------------------------------------------------------------------------- */
+/* ---- profilers ------------------------------------------------------------------------------- */
 
 profiler *profiler_new(size_t max_events) {
     profiler *p = mem_zalloc(sizeof *p);

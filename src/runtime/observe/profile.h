@@ -2,19 +2,25 @@
 /*
  * profile.h - what a profiler collects while programs run.
  *
- * A profiler has one row per operator, fusion group, source line and method, and sums in each. A call that is given one takes a *profile*, which only
- * this call uses: it counts in shadows of the rows, without a lock, and adds them to the rows when the call ends. The interpreter asks once per
- * instruction with a site whether there is a profile (runtime.profile); everything else happens here.
+ * A profiler has one row per operator, fusion group, source line and method, and sums in each.
+ * A call that is given one takes a *profile*, which only this call uses: it counts in shadows
+ * of the rows, without a lock, and adds them to the rows when the call ends. The interpreter
+ * asks once per instruction with a site whether there is a profile (runtime.profile);
+ * everything else happens here.
  *
- * Time. Spans nest as instructions do: what an instruction took, less what others took inside it, is its own (self). What the profile itself
- * takes is kept out: its clock stands still meanwhile. A row that is entered again inside itself adds to its total once.
- * Where code was inlined, a node's chain of calls tells which methods and lines it belongs to, so they add up as if the calls were made. Code that comes with
- * ctsc (operators written in TorchScript, torch.nn of compiled files) counts for the line that called it.
+ * Time. Spans nest as instructions do: what an instruction took, less what others took inside it,
+ * is its own (self). What the profile itself takes is kept out: its clock stands still meanwhile. A
+ * row that is entered again inside itself adds to its total once. Where code was inlined, a node's
+ * chain of calls tells which methods and lines it belongs to, so they add up as if the calls were
+ * made. Code that comes with ctsc (operators written in TorchScript, torch.nn of compiled files)
+ * counts for the line that called it.
  *
- * Kernels. What a fusion group's operators would compute is counted by having them interpreted once for each specialisation key, outside the profile's
- * time. Groups with loops are not interpreted for that: their operations are not known.
+ * Kernels. What a fusion group's operators would compute is counted by having them interpreted once
+ * for each specialisation key, outside the profile's time. Groups with loops are not interpreted
+ * for that: their operations are not known.
  *
- * Memory: blocks taken by the thread of the call for tensors and other values (base/recycle.h), whether from the allocator or kept from earlier calls.
+ * Memory: blocks taken by the thread of the call for tensors and other values (base/recycle.h),
+ * whether from the allocator or kept from earlier calls.
  * Tests: tests/unit/test_profile.c, tests/cli/profile.test
  */
 #ifndef CTSC_RUNTIME_OBSERVE_PROFILE_H
@@ -26,16 +32,21 @@
 #include <pthread.h>
 
 typedef struct profile_sums {
-    uint64_t count;            /* instructions; of methods: calls that were not inlined */
+    uint64_t count; /* instructions; of methods: calls that were not inlined */
     int64_t self_ns, total_ns;
     int64_t bytes, flops;
-    uint64_t uncounted;        /* executions whose flops are not known */
+    uint64_t uncounted;              /* executions whose flops are not known */
     uint64_t allocations, allocated; /* blocks and their bytes, self */
-    int64_t peak;              /* most bytes that one execution held more than at its begin */
+    int64_t peak;                    /* most bytes that one execution held more than at its begin */
 } profile_sums;
 
 /* The table that a row stands in. */
-typedef enum profile_table { PROFILE_OPS, PROFILE_LINES, PROFILE_METHODS, PROFILE_TABLES } profile_table;
+typedef enum profile_table {
+    PROFILE_OPS,
+    PROFILE_LINES,
+    PROFILE_METHODS,
+    PROFILE_TABLES
+} profile_table;
 
 typedef struct profile_row {
     const char *name; /* "aten::add.Tensor", "fused_add_mul"; a file; "__torch__.Net.forward" */
@@ -62,29 +73,34 @@ typedef struct profiler {
     strmap rows[PROFILE_TABLES], texts;
     VEC(profile_row *) list[PROFILE_TABLES];
     VEC(profile_event) events;
-    VEC(unit *) units;    /* references: profiles know code by its address */
+    VEC(unit *) units; /* references: profiles know code by its address */
     VEC(struct profile *) idle;
     size_t max_events;
-    uint64_t origin;      /* clock_now when it was made or reset */
+    uint64_t origin; /* clock_now when it was made or reset */
     uint64_t calls, dropped;
-    int64_t total_ns;     /* of the calls */
-    bool failed;          /* something was not counted: no memory */
+    int64_t total_ns; /* of the calls */
+    bool failed;      /* something was not counted: no memory */
 } profiler;
 
 profiler *profiler_new(size_t max_events); /* NULL without memory */
 void profiler_free(profiler *p);
 void profiler_reset(profiler *p);
 
-/* Around a call of f: rt counts into p. False (and rt is as it was) without memory. r: the thread's recycler. */
+/* Around a call of f: rt counts into p. False (and rt is as it was) without memory. r: the
+ * thread's recycler. */
 struct profile *profiler_begin(profiler *p, function *f, recycler *r);
 void profiler_end(profiler *p, struct profile *c, recycler *r);
 
 /* What the interpreter does instead of fn(f, s) for instruction i where there is a profile. */
 ctsc_status profile_site(frame *f, const instr *i, site_fn fn);
-/* From operators and kernels that ran, before their arguments are released. native: a kernel ran, not the operators one by one. */
-void profile_operator(struct profile *c, const op *o, int nargs, const value *args, int nresults, const value *results);
-void profile_kernel(struct profile *c, interp *in, const site *s, value *args, const value *results, bool native);
-/* Around work that is no instruction: "(compiling kernels)". c may be NULL; begin gives what end takes. */
+/* From operators and kernels that ran, before their arguments are released. native: a kernel ran,
+ * not the operators one by one. */
+void profile_operator(struct profile *c, const op *o, int nargs, const value *args, int nresults,
+                      const value *results);
+void profile_kernel(struct profile *c, interp *in, const site *s, value *args, const value *results,
+                    bool native);
+/* Around work that is no instruction: "(compiling kernels)". c may be NULL; begin
+ * gives what end takes. */
 uint64_t profile_pause(const struct profile *c);
 void profile_resume(struct profile *c, uint64_t since, const char *what);
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work.c - what a call of an operator, or of a method, has to do: floating-point operations, bytes, parameters read.
+ * work.c - what a call of an operator, or of a method, has to do: floating-point operations, bytes,
+ * parameters read.
  *
- * Each operator's count follows from the sizes of its arguments and results, by its row (WORK in ir/op/op_traits.h). Operators on other than floating-point
- * values, and those that only move data, count no operations. An operator whose row does not say and that makes floating-point values is reported
- * as not counted: no number is made up for it. For a method, its graph as written, calls inlined, is run once with probes (instrument.c).
- * Products, convolutions, attention and recurrent networks: work_dense.c.
- * Tests: tests/unit/test_work.c, tests/unit/test_optimize.c, tests/unit/test_profile.c, tests/cli/bench.test
+ * Each operator's count follows from the sizes of its arguments and results, by its row (WORK in
+ * ir/op/op_traits.h). Operators on other than floating-point values, and those that only move data,
+ * count no operations. An operator whose row does not say and that makes floating-point values is
+ * reported as not counted: no number is made up for it. For a method, its graph as written, calls
+ * inlined, is run once with probes (instrument.c). Products, convolutions, attention and recurrent
+ * networks: work_dense.c.
+ * Tests: tests/unit/test_work.c, tests/unit/test_optimize.c, tests/unit/test_profile.c,
+ * tests/cli/bench.test
  */
 #include "runtime/observe/work.h"
 
@@ -25,13 +29,15 @@ static int64_t work_window(const op *o, value v) {
     int64_t size = 1, one = v.tag == V_LIST && v.u.list->len ? list_get(v.u.list, 0).u.i : 1;
     int dims = strstr(o->schema->name, "1d") ? 1 : strstr(o->schema->name, "2d") ? 2 : 3;
     for (int i = 0; i < dims; i++)
-        size *= v.tag == V_LIST && v.u.list->len == (size_t)dims ? list_get(v.u.list, (size_t)i).u.i : one;
+        size *= v.tag == V_LIST && v.u.list->len == (size_t)dims ? list_get(v.u.list, (size_t)i).u.i
+                                                                 : one;
     return size;
 }
 
 /* Products of integers that stand for real numbers count, other operations on them do not. */
 static bool work_is_quantised(const op *o, value v) {
-    return OP_WORK(o->traits) >= WORK_PRODUCT && OP_WORK(o->traits) != WORK_POOL && v.tag == V_TENSOR && v.u.tensor->quantiser;
+    return OP_WORK(o->traits) >= WORK_PRODUCT && OP_WORK(o->traits) != WORK_POOL &&
+           v.tag == V_TENSOR && v.u.tensor->quantiser;
 }
 
 static int64_t work_flops(const op *o, int nargs, const value *in, value out) {
@@ -56,7 +62,7 @@ static bool work_is_view(const op *o) {
     return o->schema->returns[0].alias != NULL;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static int64_t work_tensor_bytes(const tensor *t) {
     return t->numel * (int64_t)dtype_size((dtype)t->dtype);
@@ -66,19 +72,24 @@ int64_t work_value_bytes(value v) {
     int64_t bytes = 0;
     if (v.tag == V_TENSOR) return work_tensor_bytes(v.u.tensor);
     if (v.tag == V_LIST && v.u.list->kind == LIST_TENSOR)
-        for (size_t i = 0; i < v.u.list->len; i++) bytes += work_tensor_bytes(v.u.list->u.tensors[i]);
+        for (size_t i = 0; i < v.u.list->len; i++)
+            bytes += work_tensor_bytes(v.u.list->u.tensors[i]);
     return bytes;
 }
 
 /* Views share their argument's memory. */
 static bool work_shares(value v, int nargs, const value *args) {
-    const tensor *t = v.tag == V_TENSOR ? v.u.tensor : v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len ? v.u.list->u.tensors[0] : NULL;
+    const tensor *t = v.tag == V_TENSOR ? v.u.tensor
+                      : v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len
+                          ? v.u.list->u.tensors[0]
+                          : NULL;
     for (int i = 0; t && i < nargs; i++)
         if (args[i].tag == V_TENSOR && args[i].u.tensor->storage == t->storage) return true;
     return false;
 }
 
-static int64_t work_bytes(const op *o, int nargs, const value *args, int nresults, const value *results) {
+static int64_t work_bytes(const op *o, int nargs, const value *args, int nresults,
+                          const value *results) {
     int64_t bytes = 0;
     work_kind kind = OP_WORK(o->traits);
     if (nresults < 1 || kind == WORK_NONE) return 0;
@@ -86,11 +97,13 @@ static int64_t work_bytes(const op *o, int nargs, const value *args, int nresult
     for (int i = 0; i < nresults; i++) bytes += work_value_bytes(results[i]);
     if (kind == WORK_NEW) return bytes;
     if (kind == WORK_LOOKUP) bytes *= 2;
-    for (int i = kind == WORK_LOOKUP ? OP_WORK_ARG(o->traits) + 1 : 0; i < nargs; i++) bytes += work_value_bytes(args[i]);
+    for (int i = kind == WORK_LOOKUP ? OP_WORK_ARG(o->traits) + 1 : 0; i < nargs; i++)
+        bytes += work_value_bytes(args[i]);
     return bytes;
 }
 
-work_cost work_of_call(const op *o, int nargs, const value *args, int nresults, const value *results) {
+work_cost work_of_call(const op *o, int nargs, const value *args, int nresults,
+                       const value *results) {
     work_cost c = {.known = true};
     bool makes = false, takes = false;
     for (int i = 0; i < nresults; i++) makes |= work_is_real(results[i]);
@@ -103,7 +116,7 @@ work_cost work_of_call(const op *o, int nargs, const value *args, int nresults, 
     return c;
 }
 
-/* ---- methods ------------------------------------------------------------------------------------------- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
 typedef struct work_counter {
     diag *d;
@@ -119,9 +132,11 @@ static ctsc_status work_parameter(work_counter *c, const tensor *t) {
 
 static ctsc_status work_node(void *ctx, const node *n, const value *inputs, const value *outputs) {
     work_counter *c = ctx;
-    if (n->kind == N_GET_ATTR && outputs[0].tag == V_TENSOR) return work_parameter(c, outputs[0].u.tensor);
+    if (n->kind == N_GET_ATTR && outputs[0].tag == V_TENSOR)
+        return work_parameter(c, outputs[0].u.tensor);
     bool call = n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD || n->kind == N_FORK;
-    if (call && n->outputs.len && !c->out->uncounted) c->out->uncounted = "calls that cannot be inlined";
+    if (call && n->outputs.len && !c->out->uncounted)
+        c->out->uncounted = "calls that cannot be inlined";
     if (n->kind != N_OP || !n->op) return CTSC_OK;
     work_cost cost = work_of_call(n->op, (int)n->inputs.len, inputs, (int)n->outputs.len, outputs);
     c->out->flops += cost.flops;
@@ -134,14 +149,17 @@ static ctsc_status work_constants(work_counter *c, const block *b) {
     ctsc_status s = CTSC_OK;
     value v;
     for (const node *n = b->first; n && s == CTSC_OK; n = n->next) {
-        for (size_t i = 0; i < n->blocks.len && s == CTSC_OK; i++) s = work_constants(c, n->blocks.data[i]);
-        if (s == CTSC_OK && n->kind == N_CONSTANT && ir_value_constant(n->outputs.data[0], &v) && v.tag == V_TENSOR)
+        for (size_t i = 0; i < n->blocks.len && s == CTSC_OK; i++)
+            s = work_constants(c, n->blocks.data[i]);
+        if (s == CTSC_OK && n->kind == N_CONSTANT && ir_value_constant(n->outputs.data[0], &v) &&
+            v.tag == V_TENSOR)
             s = work_parameter(c, v.u.tensor);
     }
     return s;
 }
 
-ctsc_status work_of_graph(diag *d, const function *f, const graph *g, int nargs, const value *args, ctsc_work *out) {
+ctsc_status work_of_graph(diag *d, const function *f, const graph *g, int nargs, const value *args,
+                          ctsc_work *out) {
     work_counter c = {.d = d, .out = out};
     instrument in = {.node = work_node, .ctx = &c};
     runtime *rt = mem_alloc(sizeof *rt);

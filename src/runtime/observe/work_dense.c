@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work_dense.c - the floating-point operations of products, convolutions, attention and recurrent networks.
+ * work_dense.c - the floating-point operations of products, convolutions, attention and
+ * recurrent networks.
  *
- * What counts is what the operator means, from the sizes of its arguments and results, however it is computed (Winograd's algorithm makes fewer): two for each multiply-add, padding
- * and masked scores included; one for each element where a bias, another tensor or an activation (ctsc::conv_epilogue and its kin) comes to it. Products of
- * quantised tensors count as those of floats do. Operators of one family name their arguments alike ("bias", "transposed", "attn_mask"), wherever
- * they stand, so arguments are looked up by name where families differ in their order.
+ * What counts is what the operator means, from the sizes of its arguments and results,
+ * however it is computed (Winograd's algorithm makes fewer): two for each multiply-add,
+ * padding and masked scores included; one for each element where a bias, another tensor or an
+ * activation (ctsc::conv_epilogue and its kin) comes to it. Products of quantised tensors
+ * count as those of floats do. Operators of one family name their arguments alike ("bias",
+ * "transposed", "attn_mask"), wherever they stand, so arguments are looked up by name where
+ * families differ in their order.
  *
  *     attention   scores 2 * width each; scaling 1, softmax 5, a mask or bias 1 per score; the sum of values 2 per score and column
  *     heads       projections of query, key and value, attention, projection of the result; of a layer also its two linear layers, with
@@ -21,11 +25,10 @@
 
 #include <string.h>
 
-enum { SCORE = 6, NORM = 7 }; /* per score: scaling and softmax; per element: a norm with weight and bias */
+/* per score: scaling and softmax; per element: a norm with weight and bias */
+enum { SCORE = 6, NORM = 7 };
 
-int64_t work_numel(value v) {
-    return v.tag == V_TENSOR ? v.u.tensor->numel : 1;
-}
+int64_t work_numel(value v) { return v.tag == V_TENSOR ? v.u.tensor->numel : 1; }
 
 static int64_t work_last(value v) {
     return v.tag == V_TENSOR && v.u.tensor->ndim ? v.u.tensor->sizes[v.u.tensor->ndim - 1] : 1;
@@ -49,9 +52,10 @@ static bool work_named_true(const work_call *c, const char *name) {
     return v.tag == V_BOOL && v.u.b;
 }
 
-/* ---- linear layers and convolutions ------------------------------------------------------------------------ */
+/* ---- linear layers and convolutions ---------------------------------------------------------- */
 
-/* How often each element of the result is changed behind the product: bias, another tensor, activation. */
+/* How often each element of the result is changed behind the product: bias, another
+ * tensor, activation. */
 static int64_t work_additions(const work_call *c) {
     value activation = work_named(c, "activation");
     const packed *p = c->nargs > 1 ? packed_in(&c->in[1]) : NULL;
@@ -63,15 +67,18 @@ static int64_t work_additions(const work_call *c) {
 static int64_t work_conv(const work_call *c) {
     int a = OP_WORK_ARG(c->o->traits);
     const packed *p = c->nargs > 1 ? packed_in(&c->in[1]) : NULL;
-    const tensor *w = p ? p->weight : c->nargs > 1 && c->in[1].tag == V_TENSOR ? c->in[1].u.tensor : NULL;
+    const tensor *w = p                                          ? p->weight
+                      : c->nargs > 1 && c->in[1].tag == V_TENSOR ? c->in[1].u.tensor
+                                                                 : NULL;
     bool transposed = a == 1 || work_named_true(c, "transposed");
     if (!w || !w->ndim) return 0;
     int64_t channels = w->sizes[a == 2 ? w->ndim - 1 : 0];
     if (!channels) return 0;
-    return 2 * work_numel(transposed ? c->in[0] : c->out) * (w->numel / channels) + work_numel(c->out) * work_additions(c);
+    return 2 * work_numel(transposed ? c->in[0] : c->out) * (w->numel / channels) +
+           work_numel(c->out) * work_additions(c);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* self + the sum of batch1's matrices, each times batch2's. */
 static int64_t work_addbmm(const work_call *c) {
@@ -93,7 +100,8 @@ static int64_t work_tensordot(const work_call *c) {
 /* For each output feature x1 @ (weight @ x2), and the bias. */
 static int64_t work_bilinear(const work_call *c) {
     int64_t left = work_last(c->in[0]), right = work_last(c->in[1]);
-    return work_numel(c->out) * (2 * left * right + 2 * left + (work_named(c, "bias").tag == V_TENSOR));
+    return work_numel(c->out) *
+           (2 * left * right + 2 * left + (work_named(c, "bias").tag == V_TENSOR));
 }
 
 static int64_t work_einsum(const work_call *c) {
@@ -101,10 +109,11 @@ static int64_t work_einsum(const work_call *c) {
     return einsum_work(c->in[0].u.str, c->in[1].u.list, path.tag == V_LIST ? path.u.list : NULL);
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------ */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* rows: of queries, all heads and batches together. */
-static int64_t work_scores(int64_t rows, int64_t keys, int64_t width, int64_t value_width, bool mask) {
+static int64_t work_scores(int64_t rows, int64_t keys, int64_t width, int64_t value_width,
+                           bool mask) {
     return rows * keys * (2 * width + SCORE + mask + 2 * value_width);
 }
 
@@ -113,7 +122,8 @@ static int64_t work_attention(const work_call *c) {
     int64_t width = work_last(c->in[0]), value_width = work_last(c->in[2]);
     bool mask = work_named(c, "attn_mask").tag == V_TENSOR || work_named(c, "bias").tag == V_TENSOR;
     if (!v || v->ndim < 2 || !value_width) return 0;
-    return work_scores(work_numel(c->out) / value_width, v->sizes[v->ndim - 2], width, value_width, mask);
+    return work_scores(work_numel(c->out) / value_width, v->sizes[v->ndim - 2], width, value_width,
+                       mask);
 }
 
 /* query, key, value: [batch, length, width] */
@@ -121,14 +131,18 @@ static int64_t work_heads(const work_call *c, const tensor *q, const tensor *k, 
     value heads = work_named(c, "num_head");
     if (heads.tag == V_NONE) heads = work_named(c, "num_heads");
     if (heads.tag != V_INT || heads.u.i <= 0 || q->ndim != 3 || k->ndim != 3) return 0;
-    int64_t width = q->sizes[2], own = width / heads.u.i, all = 2 * q->numel + k->numel + v->numel; /* rows of four projections, times width */
+    /* rows of four projections, times width */
+    int64_t width = q->sizes[2], own = width / heads.u.i, all = 2 * q->numel + k->numel + v->numel;
     bool mask = work_named(c, "mask").tag == V_TENSOR;
-    return all * (2 * width + 1) + work_scores(q->sizes[0] * q->sizes[1] * heads.u.i, k->sizes[1], own, own, mask);
+    return all * (2 * width + 1) +
+           work_scores(q->sizes[0] * q->sizes[1] * heads.u.i, k->sizes[1], own, own, mask);
 }
 
 static int64_t work_encoder_layer(const work_call *c, const tensor *x) {
-    int64_t wide = work_named_numel(c, "ffn_bias_1"), rows = x->ndim && x->sizes[x->ndim - 1] ? x->numel / x->sizes[x->ndim - 1] : 0;
-    int64_t linear = rows * (2 * work_named_numel(c, "ffn_weight_1") + 2 * wide) + rows * 2 * work_named_numel(c, "ffn_weight_2") + x->numel;
+    int64_t wide = work_named_numel(c, "ffn_bias_1"),
+            rows = x->ndim && x->sizes[x->ndim - 1] ? x->numel / x->sizes[x->ndim - 1] : 0;
+    int64_t linear = rows * (2 * work_named_numel(c, "ffn_weight_1") + 2 * wide) +
+                     rows * 2 * work_named_numel(c, "ffn_weight_2") + x->numel;
     return work_heads(c, x, x, x) + linear + x->numel * (2 * NORM + 2);
 }
 
@@ -140,10 +154,11 @@ static int64_t work_with_heads(const work_call *c) {
     return work_heads(c, c->in[0].u.tensor, c->in[1].u.tensor, c->in[2].u.tensor);
 }
 
-/* ---- recurrent networks ------------------------------------------------------------------------------------------ */
+/* ---- recurrent networks ---------------------------------------------------------------------- */
 
-/* Per hidden unit, the products apart. LSTM: four sums and activations; c = f c + i g; h = o tanh(c). GRU: two sums, r * hn and its sum, three
- * activations; h = (1 - z) n + z h. Else a sum and an activation. */
+/* Per hidden unit, the products apart. LSTM: four sums and activations; c = f c + i g; h = o
+ * tanh(c). GRU: two sums, r * hn and its sum, three activations; h = (1 - z) n + z h. Else a sum
+ * and an activation. */
 static int64_t work_unit(int gates) {
     return gates == 4 ? 4 + 4 + 3 + 2 : gates == 3 ? 2 + 2 + 3 + 4 : 2;
 }
@@ -151,15 +166,18 @@ static int64_t work_unit(int gates) {
 /* Of one step, with these weights: matrices, then vectors. */
 static int64_t work_parameters(tensor *const *params, size_t n) {
     int64_t sum = 0;
-    for (size_t i = 0; i < n; i++) sum += params[i] ? params[i]->numel * (params[i]->ndim == 2 ? 2 : 1) : 0;
+    for (size_t i = 0; i < n; i++)
+        sum += params[i] ? params[i]->numel * (params[i]->ndim == 2 ? 2 : 1) : 0;
     return sum;
 }
 
 static int64_t work_cell(const work_call *c, int gates) {
     tensor *params[4] = {NULL};
-    for (int i = 0; i < 4 && 2 + i < c->nargs; i++) params[i] = c->in[2 + i].tag == V_TENSOR ? c->in[2 + i].u.tensor : NULL;
+    for (int i = 0; i < 4 && 2 + i < c->nargs; i++)
+        params[i] = c->in[2 + i].tag == V_TENSOR ? c->in[2 + i].u.tensor : NULL;
     const tensor *x = c->in[0].u.tensor;
-    int64_t steps = x->ndim == 2 ? x->sizes[0] : 1, units = params[0] && params[0]->ndim ? params[0]->sizes[0] / gates : 0;
+    int64_t steps = x->ndim == 2 ? x->sizes[0] : 1,
+            units = params[0] && params[0]->ndim ? params[0]->sizes[0] / gates : 0;
     return steps * (work_parameters(params, 4) + units * work_unit(gates));
 }
 
@@ -170,8 +188,10 @@ static int64_t work_rnn(const work_call *c) {
     if (params.tag != V_LIST || layers.tag != V_INT) return work_cell(c, gates);
     const tensor *x = c->in[0].u.tensor;
     const list *l = params.u.list;
-    int64_t runs = layers.u.i * (1 + work_named_true(c, "bidirectional")); /* one direction of one layer */
-    if (l->kind != LIST_TENSOR || runs <= 0 || l->len % (size_t)runs || !work_last(c->in[0])) return 0;
+    /* one direction of one layer */
+    int64_t runs = layers.u.i * (1 + work_named_true(c, "bidirectional"));
+    if (l->kind != LIST_TENSOR || runs <= 0 || l->len % (size_t)runs || !work_last(c->in[0]))
+        return 0;
     int64_t steps = x->numel / work_last(c->in[0]), units = 0;
     for (int64_t i = 0; i < runs; i++) {
         const tensor *w = l->len ? l->u.tensors[(size_t)i * (l->len / (size_t)runs)] : NULL;

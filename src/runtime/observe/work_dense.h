@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work_dense.h - the operations of products, convolutions, attention and recurrent networks (work_dense.c), for work.c. */
+/* work_dense.h - the operations of products, convolutions, attention and recurrent networks
+ * (work_dense.c), for work.c. */
 #ifndef CTSC_RUNTIME_OBSERVE_WORK_DENSE_H
 #define CTSC_RUNTIME_OBSERVE_WORK_DENSE_H
 

@@ -1,53 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * composite.c - operators that are written in TorchScript: frontend/prelude/operators.py and operators/NAME.py, embedded.
+ * composite.c - operators that are written in TorchScript: frontend/prelude/operators.py and
+ * operators/NAME.py, embedded.
  *
- * Method. The files are read like code files of an archive, `__torch__.operators` and `__torch__.operators.NAME`, in a unit that lives as long as the
- * process: functions are parsed when the first operator of a file is asked for, and compiled one by one, helpers inlined. aten::diff is diff there,
- * aten::trapezoid.dx is trapezoid__dx; which file has it, its text says. The
- * interpreter calls the function as the operator's; the pass `decompose` puts its body in the node's place, so that it is optimised
- * and fused with what stands around it. An error inside is one of the operator: its message counts, its place does not.
+ * Method. The files are read like code files of an archive, `__torch__.operators` and
+ * `__torch__.operators.NAME`, in a unit that lives as long as the process: functions are parsed
+ * when the first operator of a file is asked for, and compiled one by one, helpers inlined.
+ * aten::diff is diff there, aten::trapezoid.dx is trapezoid__dx; which file has it, its text says.
+ * The interpreter calls the function as the operator's; the pass `decompose` puts its body in the
+ * node's place, so that it is optimised and fused with what stands around it. An error inside is
+ * one of the operator: its message counts, its place does not.
  * Tests: tests/unit/test_composite.c
  */
 #include "base/embed.h"
-#include "runtime/ops/registry.h"
 #include "frontend/codeload/importer.h"
 #include "frontend/irgen/irgen.h"
 #include "ir/op/op_family.h"
 #include "passes/passes.h"
 #include "runtime/interp/interp.h"
 #include "runtime/kernels/engine/kernel.h"
+#include "runtime/ops/registry.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* COMPOSITE_FILE(symbol, module, path) */
-#define COMPOSITE_FILES                                                                           \
-    COMPOSITE_FILE(prelude_operators, "__torch__.operators", "operators.py")                      \
-    COMPOSITE_FILE(prelude_backward, "__torch__.operators.backward", "operators/backward.py")     \
-    COMPOSITE_FILE(prelude_layers, "__torch__.operators.layers", "operators/layers.py")           \
-    COMPOSITE_FILE(prelude_resample, "__torch__.operators.resample", "operators/resample.py")     \
-    COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")     \
-    COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")           \
-    COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")     \
-    COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")           \
-    COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")  \
-    COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise", "derivatives/pointwise.py") \
+#define COMPOSITE_FILES                                                                            \
+    COMPOSITE_FILE(prelude_operators, "__torch__.operators", "operators.py")                       \
+    COMPOSITE_FILE(prelude_backward, "__torch__.operators.backward", "operators/backward.py")      \
+    COMPOSITE_FILE(prelude_layers, "__torch__.operators.layers", "operators/layers.py")            \
+    COMPOSITE_FILE(prelude_resample, "__torch__.operators.resample", "operators/resample.py")      \
+    COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")      \
+    COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")            \
+    COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")      \
+    COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")            \
+    COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")   \
+    COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise",                         \
+                   "derivatives/pointwise.py")                                                     \
     COMPOSITE_FILE(prelude_d_shapes, "__torch__.derivatives.shapes", "derivatives/shapes.py")      \
-    COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing", "derivatives/indexing.py") \
+    COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing",                           \
+                   "derivatives/indexing.py")                                                      \
     COMPOSITE_FILE(prelude_d_reduce, "__torch__.derivatives.reduce", "derivatives/reduce.py")      \
     COMPOSITE_FILE(prelude_d_layers, "__torch__.derivatives.layers", "derivatives/layers.py")      \
-    COMPOSITE_FILE(prelude_d_activations, "__torch__.derivatives.activations", "derivatives/activations.py") \
+    COMPOSITE_FILE(prelude_d_activations, "__torch__.derivatives.activations",                     \
+                   "derivatives/activations.py")                                                   \
     COMPOSITE_FILE(prelude_d_windows, "__torch__.derivatives.windows", "derivatives/windows.py")   \
-    COMPOSITE_FILE(prelude_d_sampling, "__torch__.derivatives.sampling", "derivatives/sampling.py") \
+    COMPOSITE_FILE(prelude_d_sampling, "__torch__.derivatives.sampling",                           \
+                   "derivatives/sampling.py")                                                      \
     COMPOSITE_FILE(prelude_d_regions, "__torch__.derivatives.regions", "derivatives/regions.py")   \
     COMPOSITE_FILE(prelude_d_losses, "__torch__.derivatives.losses", "derivatives/losses.py")      \
-    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products", "derivatives/products.py")  \
-    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances", "derivatives/distances.py") \
+    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products",                           \
+                   "derivatives/products.py")                                                      \
+    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances",                         \
+                   "derivatives/distances.py")                                                     \
     COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")      \
-    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral", "derivatives/spectral.py") \
-    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms", "derivatives/transforms.py") \
-    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent", "derivatives/recurrent.py")
+    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral",                           \
+                   "derivatives/spectral.py")                                                      \
+    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms",                       \
+                   "derivatives/transforms.py")                                                    \
+    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent",                         \
+                   "derivatives/recurrent.py")
 
 #define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES
@@ -63,7 +75,8 @@ static const struct composite_file {
 };
 enum { COMPOSITE_NFILES = sizeof composite_files / sizeof *composite_files };
 
-static pthread_mutex_t composite_lock = PTHREAD_MUTEX_INITIALIZER; /* of the unit's making alone: compiling may need other operators */
+/* of the unit's making alone: compiling may need other operators */
+static pthread_mutex_t composite_lock = PTHREAD_MUTEX_INITIALIZER;
 static unit *composite_unit; /* never freed: operators point to its functions */
 
 static ctsc_status composite_read(void *ctx, diag *d, const char *name, source **out) {
@@ -120,7 +133,8 @@ static function *composite_compile(unit *u, const char *function_name, diag *d) 
     type *cls = NULL;
     function *f = NULL;
     snprintf(name, sizeof name, "%s.%s", composite_module(function_name), function_name);
-    if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f) diag_fail(d, CTSC_INTERNAL, "no function %s for an operator", function_name);
+    if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f)
+        diag_fail(d, CTSC_INTERNAL, "no function %s for an operator", function_name);
     if (!f || function_ensure_compiled(f, d) != CTSC_OK) return NULL;
     return pass_run_list(&(pass_ctx){.diag = d}, f->graph, "inline", NULL) == CTSC_OK ? f : NULL;
 }
@@ -129,7 +143,8 @@ static function *composite_compile(unit *u, const char *function_name, diag *d) 
 static void composite_name(const char *key, char *out, size_t size) {
     const char *name = strstr(key, "::"), *overload = strchr(key, '.');
     name = name ? name + 2 : key;
-    snprintf(out, size, "%.*s%s%s", overload ? (int)(overload - name) : (int)strlen(name), name, overload ? "__" : "", overload ? overload + 1 : "");
+    snprintf(out, size, "%.*s%s%s", overload ? (int)(overload - name) : (int)strlen(name), name,
+             overload ? "__" : "", overload ? overload + 1 : "");
 }
 
 static function *composite_find(unit *u, const op *o, diag *d) {
@@ -139,7 +154,7 @@ static function *composite_find(unit *u, const op *o, diag *d) {
     return composite_compile(u, function_name, d);
 }
 
-/* ---- derivatives -------------------------------------------------------------------------------- */
+/* ---- derivatives ----------------------------------------------------------------------------- */
 
 /* The functions of derivatives/, read once: those of one overload stand one behind the other. */
 typedef struct composite_names {
@@ -154,7 +169,8 @@ static composite_names *composite_known; /* NULL without memory */
 /* The overload's part of "mul__Tensor__d_self": 0 if the function is none of these. */
 static size_t composite_stem(const char *name, size_t n) {
     for (size_t i = 1; i + 4 <= n; i++)
-        if (!strncmp(name + i, "__d_", 4) || (i + 4 == n && !strncmp(name + i, "__as", 4))) return i;
+        if (!strncmp(name + i, "__d_", 4) || (i + 4 == n && !strncmp(name + i, "__as", 4)))
+            return i;
     return 0;
 }
 
@@ -163,7 +179,8 @@ static bool composite_add_name(composite_names *c, const char *name, size_t n) {
     if (!stem) return true;
     const char *copy = arena_strndup(&c->arena, name, n);
     if (!copy || !vec_push(&c->names, copy)) return false;
-    return strmap_getn(&c->first, name, stem) || strmap_putn(&c->first, copy, stem, (void *)(uintptr_t)c->names.len);
+    return strmap_getn(&c->first, name, stem) ||
+           strmap_putn(&c->first, copy, stem, (void *)(uintptr_t)c->names.len);
 }
 
 static void composite_read_names(void) {
@@ -171,15 +188,19 @@ static void composite_read_names(void) {
     bool ok = c && arena_init(&c->arena);
     for (int i = 0; i < COMPOSITE_NFILES && ok; i++) {
         size_t len;
-        const char *text = strstr(composite_files[i].path, "derivatives/") ? embedded_text(composite_files[i].text, &len) : NULL;
-        for (const char *p = text; ok && p && (p = strstr(p, "\ndef ")); p++) ok = composite_add_name(c, p + 5, strcspn(p + 5, "("));
+        const char *text = strstr(composite_files[i].path, "derivatives/")
+                               ? embedded_text(composite_files[i].text, &len)
+                               : NULL;
+        for (const char *p = text; ok && p && (p = strstr(p, "\ndef ")); p++)
+            ok = composite_add_name(c, p + 5, strcspn(p + 5, "("));
     }
     composite_known = ok ? c : NULL;
 }
 
 /* The functions' names do not tell aten::conv2d from quantized::conv2d. */
 static bool composite_is_named(const char *key) {
-    return !strncmp(key, "aten::", 6) || !strncmp(key, "torchvision::", 13) || !strncmp(key, "ctsc::", 6);
+    return !strncmp(key, "aten::", 6) || !strncmp(key, "torchvision::", 13) ||
+           !strncmp(key, "ctsc::", 6);
 }
 
 const char *composite_derivative(const char *key, int i) {

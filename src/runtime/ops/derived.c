@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * derived.c - what overloads without a row of their own do (ir/op/op_derive.h): call the one they follow from, and put its results where
- * their schema wants them.
+ * derived.c - what overloads without a row of their own do (ir/op/op_derive.h): call the one they
+ * follow from, and put its results where their schema wants them.
  * Tests: tests/unit/test_ops.c
  */
 #include "runtime/kernels/engine/kernel.h"
@@ -16,7 +16,8 @@ static ctsc_status derived_call(op_ctx *cx, const value *args, const op **base, 
     value given[DERIVED_MAX];
     int n = 0;
     if (!o || !o->fn || o->schema->nargs > DERIVED_MAX || o->schema->nreturns > DERIVED_MAX)
-        return diag_fail(cx->diag, CTSC_INTERNAL, "%s has lost %s", cx->op->key, (const char *)cx->op->fn_ctx);
+        return diag_fail(cx->diag, CTSC_INTERNAL, "%s has lost %s", cx->op->key,
+                         (const char *)cx->op->fn_ctx);
     for (int i = 0; i < s->nargs && n < o->schema->nargs; i++)
         if (!i || !s->args[i].alias || !s->args[i].alias->write) given[n++] = args[i];
     for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
@@ -78,7 +79,8 @@ ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results) {
     const op *base;
     TRY(derived_call(cx, args, &base, results));
     ctsc_status s = CTSC_OK;
-    for (int i = 0; i < base->schema->nreturns && s == CTSC_OK; i++) s = derived_copy_result(cx, &results[i]);
+    for (int i = 0; i < base->schema->nreturns && s == CTSC_OK; i++)
+        s = derived_copy_result(cx, &results[i]);
     if (s != CTSC_OK) derived_release(base->schema->nreturns, results);
     return s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions, and registers with the layers below what they ask of
- * the runtime.
+ * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions, and
+ * registers with the layers below what they ask of the runtime.
  */
 #include "runtime/ops/registry.h"
 

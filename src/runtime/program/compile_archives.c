@@ -2,7 +2,8 @@
 /*
  * compile_archives.c - reads and freezes archives for module-level code.
  *
- * Freezing changes a module, and Python's torch.jit.freeze gives a new one: what is frozen is a copy in a unit of its own.
+ * Freezing changes a module, and Python's torch.jit.freeze gives a new one: what is frozen is a
+ * copy in a unit of its own.
  * Ownership: the list owns the modules; roots handed out are references.
  * Tests: tests/cli/jit-load.test, tests/interop/archives.py
  */
@@ -26,7 +27,9 @@ static ctsc_status archives_keep(compile_archives *a, diag *d, module *m, value 
 /* Both in PyTorch's words. */
 static ctsc_status archives_check_path(diag *d, const char *path) {
     struct stat st;
-    const char *why = stat(path, &st) != 0 ? errno == ENOENT ? "does not exist" : NULL : S_ISDIR(st.st_mode) ? "is a directory" : NULL;
+    const char *why = stat(path, &st) != 0  ? errno == ENOENT ? "does not exist" : NULL
+                      : S_ISDIR(st.st_mode) ? "is a directory"
+                                            : NULL;
     if (!why) return CTSC_OK;
     diag_fail(d, CTSC_FAILED, "ValueError: The provided filename %s %s", path, why);
     d->exception = mem_strdup("builtins.ValueError");
@@ -51,7 +54,8 @@ static ctsc_status archives_copy(diag *d, object *o, module *m) {
     return s;
 }
 
-ctsc_status compile_archives_freeze(compile_archives *a, diag *d, object *o, bool fold, value *frozen) {
+ctsc_status compile_archives_freeze(compile_archives *a, diag *d, object *o, bool fold,
+                                    value *frozen) {
     module *m = mem_zalloc(sizeof *m);
     if (!m) return diag_no_memory(d);
     m->root = value_none();

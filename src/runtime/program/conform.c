@@ -43,10 +43,10 @@ static ctsc_status conform_mismatch(conform_at *at, const type *t, value v) {
     type_print_python(t, &want);
     type *found = type_of_value(v);
     if (found) type_print_python(found, &got);
-    ctsc_status s =
-        diag_fail(at->c->d, CTSC_BAD_FILE,
-                  "%s: attribute '%s' of %s should be of type '%s', but the value is of type '%s'",
-                  at->c->record, at->name, at->owner, sb_str(&want), sb_str(&got));
+    ctsc_status s = diag_fail(
+        at->c->d, CTSC_BAD_FILE,
+        "%s: attribute '%s' of %s should be of type '%s', but the value is of type '%s'",
+        at->c->record, at->name, at->owner, sb_str(&want), sb_str(&got));
     sb_free(&want);
     sb_free(&got);
     return s;
@@ -120,10 +120,8 @@ static ctsc_status conform_tuple(conform_at *at, type *t, value *v) {
     value result = same ? value_ref(*v) : value_tuple_take(made);
     if (same) value_unref(value_tuple_take(made));
     if (s == CTSC_OK && !seen) s = conform_settle(at, *v, t, result);
-    if (s == CTSC_OK)
-        value_set(v, result);
-    else
-        value_unref(result);
+    if (s == CTSC_OK) value_set(v, result);
+    else value_unref(result);
     return s;
 }
 
@@ -151,8 +149,7 @@ static ctsc_status conform_any(conform_at *at, value v) {
         ptrmap_get(&at->c->settled, v.u.refs))
         return CTSC_OK;
     type *t = NULL; /* not known: no static type will equal it */
-    if (v.tag == V_LIST && v.u.list->elem)
-        t = type_list(v.u.list->elem);
+    if (v.tag == V_LIST && v.u.list->elem) t = type_list(v.u.list->elem);
     else if (v.tag == V_DICT && v.u.dict->key_type && v.u.dict->val_type)
         t = type_dict(v.u.dict->key_type, v.u.dict->val_type);
     ctsc_status s = conform_settle(at, v, t, v.tag == V_TUPLE ? v : value_none());

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exported.c - loads an archive of torch.export: finds the program and its weights, of which frontend/export/ makes a module.
+ * exported.c - loads an archive of torch.export: finds the program and its weights, of which
+ * frontend/export/ makes a module.
  *
  *     since 2.8     archive_format, models/NAME.json, data/weights/NAME_weights_config.json and weight_N, the same of constants;
  *                   2.8 itself: data/weights/NAME.pt, a file of torch.save
  *     2.1 to 2.7    serialized_exported_program.json, serialized_state_dict.pt (2.1: .json) and serialized_constants.pt, files of torch.save
  *
- * Method. Weights are slices of the file's mapping, as those of .pt archives are: a record is a storage, and tensors that share one record share its storage.
- * Sample inputs and what other runtimes put there are not looked at. Formats: docs/pt2.md. Tests: tests/pt2, tests/unit/test_exported.c
+ * Method. Weights are slices of the file's mapping, as those of .pt archives are: a record is a
+ * storage, and tensors that share one record share its storage. Sample inputs and what other
+ * runtimes put there are not looked at. Formats: docs/pt2.md.
+ * Tests: tests/pt2, tests/unit/test_exported.c
  */
 #include "runtime/program/exported.h"
 
@@ -32,7 +35,7 @@ bool exported_is(const archive *a) {
     return archive_has(a, "archive_format") || archive_has(a, exported_flat);
 }
 
-/* ---- raw records ------------------------------------------------------------------------------------------------- */
+/* ---- raw records ----------------------------------------------------------------------------- */
 
 static ctsc_status exported_storage(exported_part *x, diag *d, const char *path, storage **out) {
     storage *st = strmap_get(&x->storages, path);
@@ -66,16 +69,20 @@ static bool exported_is_packed(const ep_tensor *t, size_t nbytes) {
 }
 
 static ctsc_status exported_tensor(diag *d, storage *st, const ep_tensor *t, tensor **out) {
-    if (!st->nbytes) return tensor_zeros(d, t->dt, t->ndim, t->sizes, out); /* of a tensor without elements, or without content */
+    /* of a tensor without elements, or without content */
+    if (!st->nbytes) return tensor_zeros(d, t->dt, t->ndim, t->sizes, out);
     diag own = {0};
-    ctsc_status s = tensor_on_storage(&own, st, t->dt, t->ndim, t->sizes, t->strides, t->offset, out);
+    ctsc_status s = tensor_on_storage(&own, st, t->dt, t->ndim, t->sizes, t->strides, t->offset,
+                                      out);
     if (s != CTSC_OK && exported_is_packed(t, st->nbytes)) {
         int64_t strides[TENSOR_MAX_DIMS], nbytes;
         diag_clear(&own);
         s = tensor_layout(&own, t->dt, t->ndim, t->sizes, strides, &nbytes);
-        if (s == CTSC_OK) s = tensor_on_storage(&own, st, t->dt, t->ndim, t->sizes, strides, 0, out);
+        if (s == CTSC_OK)
+            s = tensor_on_storage(&own, st, t->dt, t->ndim, t->sizes, strides, 0, out);
     }
-    if (s != CTSC_OK) s = diag_fail(d, s == CTSC_LIMIT ? s : CTSC_BAD_FILE, "%s", diag_message(&own));
+    if (s != CTSC_OK)
+        s = diag_fail(d, s == CTSC_LIMIT ? s : CTSC_BAD_FILE, "%s", diag_message(&own));
     diag_clear(&own);
     return s;
 }
@@ -91,7 +98,8 @@ static ctsc_status exported_pickled(diag *d, storage *st, const char *name, valu
 
 static ctsc_status exported_put(exported_part *x, diag *d, const char *name, value v_take) {
     str *key = str_new(name, strlen(name));
-    if (key) return dict_set_take(x->tensors, value_str_take(key), v_take) ? CTSC_OK : diag_no_memory(d);
+    if (key)
+        return dict_set_take(x->tensors, value_str_take(key), v_take) ? CTSC_OK : diag_no_memory(d);
     value_unref(v_take);
     return diag_no_memory(d);
 }
@@ -101,7 +109,8 @@ static ctsc_status exported_payload(void *ctx, diag *d, const ep_payload *p) {
     storage *st = NULL;
     tensor *t = NULL;
     value v = value_none();
-    if (!p->pickled && !p->has_tensor) return CTSC_OK; /* an object: refused where the program has it */
+    /* an object: refused where the program has it */
+    if (!p->pickled && !p->has_tensor) return CTSC_OK;
     ctsc_status s = exported_storage(x, d, p->path, &st);
     if (s == CTSC_OK && p->pickled) s = exported_pickled(d, st, p->name, &v);
     else if (s == CTSC_OK) s = exported_tensor(d, st, &p->tensor, &t);
@@ -119,7 +128,7 @@ static ctsc_status exported_config(exported_part *x, diag *d, const char *record
     return s;
 }
 
-/* ---- files of torch.save ----------------------------------------------------------------------------------------- */
+/* ---- files of torch.save --------------------------------------------------------------------- */
 
 static ctsc_status exported_saved(exported_part *x, diag *d, const char *record) {
     storage *st = NULL;
@@ -131,12 +140,14 @@ static ctsc_status exported_saved(exported_part *x, diag *d, const char *record)
     storage_unref(st);
     if (s == CTSC_OK && v.tag == V_DICT) return x->tensors = v.u.dict, CTSC_OK;
     value_unref(v);
-    if (s == CTSC_OK && v.tag != V_NONE) s = diag_fail(d, CTSC_BAD_FILE, "record %s: no dict of tensors", record);
+    if (s == CTSC_OK && v.tag != V_NONE)
+        s = diag_fail(d, CTSC_BAD_FILE, "record %s: no dict of tensors", record);
     return s;
 }
 
 /* The first of the names that the archive has. */
-static ctsc_status exported_part_load(exported_part *x, diag *d, int n, const char *const *saved, const char *config) {
+static ctsc_status exported_part_load(exported_part *x, diag *d, int n, const char *const *saved,
+                                      const char *config) {
     for (int i = 0; i < n; i++)
         if (archive_has(x->a, saved[i])) return exported_saved(x, d, saved[i]);
     return config && archive_has(x->a, config) ? exported_config(x, d, config) : CTSC_OK;
@@ -151,39 +162,47 @@ static void exported_part_free(exported_part *x) {
     vec_free(&x->records);
 }
 
-/* ---- state ------------------------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 static bool exported_find(const exported_part *x, value name, value *out) {
     return x->tensors && dict_get(x->tensors, name, out);
 }
 
 /* Constants have what is not saved: buffers, and literals of the source. */
-static ctsc_status exported_state(void *ctx, diag *d, ep_role role, const char *name, bool saved, value *out) {
+static ctsc_status exported_state(void *ctx, diag *d, ep_role role, const char *name, bool saved,
+                                  value *out) {
     exported *x = ctx;
     str *text = str_new(name, strlen(name));
     if (!text) return diag_no_memory(d);
     value key = value_str_take(text), v;
     bool weight = role == EP_PARAMETER || (role == EP_BUFFER && saved);
-    bool found = exported_find(weight ? &x->weights : &x->constants, key, &v) || exported_find(weight ? &x->constants : &x->weights, key, &v);
+    bool found = exported_find(weight ? &x->weights : &x->constants, key, &v) ||
+                 exported_find(weight ? &x->constants : &x->weights, key, &v);
     value_unref(key);
     if (!found) return diag_fail(d, CTSC_BAD_FILE, "the archive has no content of '%.300s'", name);
-    if (v.tag != V_TENSOR) return diag_fail(d, CTSC_UNSUPPORTED, "'%.300s' is an object: only tensors are supported", name);
+    if (v.tag != V_TENSOR)
+        return diag_fail(d, CTSC_UNSUPPORTED, "'%.300s' is an object: only tensors are supported",
+                         name);
     *out = value_ref(v);
     return CTSC_OK;
 }
 
-/* ---- finding ----------------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static ctsc_status exported_check(diag *d, archive *a) {
-    static const struct { const char *record, *text; } words[] = {{"archive_format", "pt2"}, {"archive_version", "0"}};
+    static const struct { const char *record, *text; } words[] = {{"archive_format", "pt2"},
+                                                                  {"archive_version", "0"}};
     for (int i = 0; i < 2; i++) {
         storage *st = NULL;
         TRY(archive_read(a, d, words[i].record, &st));
         size_t n = strlen(words[i].text);
         bool ok = st->nbytes >= n && st->nbytes <= n + 2 && !memcmp(st->data, words[i].text, n) &&
-                  (st->nbytes == n || ((const char *)st->data)[n] == '\n' || ((const char *)st->data)[n] == '\r');
+                  (st->nbytes == n || ((const char *)st->data)[n] == '\n' ||
+                   ((const char *)st->data)[n] == '\r');
         storage_unref(st);
-        if (!ok) return diag_fail(d, CTSC_UNSUPPORTED, "record %s: only '%s' is supported", words[i].record, words[i].text);
+        if (!ok)
+            return diag_fail(d, CTSC_UNSUPPORTED, "record %s: only '%s' is supported",
+                             words[i].record, words[i].text);
     }
     return CTSC_OK;
 }
@@ -198,13 +217,18 @@ static ctsc_status exported_name(diag *d, archive *a, strbuf *name) {
         const char *record = archive_record_name(a, i);
         size_t n = strlen(record);
         binary = binary || !strncmp(record, "data/aotinductor/", 17);
-        if (n <= nf + ns || strncmp(record, folder, nf) || strcmp(record + n - ns, suffix) || strchr(record + nf, '/')) continue;
+        if (n <= nf + ns || strncmp(record, folder, nf) || strcmp(record + n - ns, suffix) ||
+            strchr(record + nf, '/'))
+            continue;
         if (!count++) sb_write(name, record + nf, n - nf - ns);
     }
     if (count == 1) return CTSC_OK;
-    if (count) return diag_fail(d, CTSC_UNSUPPORTED, "the archive holds %zu programs, none of which is called 'model'", count);
+    if (count)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "the archive holds %zu programs, none of which is called 'model'", count);
     return diag_fail(d, binary ? CTSC_UNSUPPORTED : CTSC_BAD_FILE,
-                     binary ? "the archive holds a program compiled by AOTInductor and no graph" : "the archive holds no program (models/NAME.json)");
+                     binary ? "the archive holds a program compiled by AOTInductor and no graph"
+                            : "the archive holds no program (models/NAME.json)");
 }
 
 static ctsc_status exported_weights(diag *d, exported *x, const char *name) {
@@ -215,7 +239,10 @@ static ctsc_status exported_weights(diag *d, exported *x, const char *name) {
         strbuf saved = STRBUF_INIT, config = STRBUF_INIT;
         sb_printf(&saved, "data/%s/%s.pt", what, name);
         sb_printf(&config, "data/%s/%s_%s_config.json", what, name, what);
-        s = saved.failed || config.failed ? diag_no_memory(d) : exported_part_load(part, d, 1, (const char *const[]){sb_str(&saved)}, sb_str(&config));
+        s = saved.failed || config.failed
+                ? diag_no_memory(d)
+                : exported_part_load(part, d, 1, (const char *const[]){sb_str(&saved)},
+                                     sb_str(&config));
         sb_free(&saved);
         sb_free(&config);
     }
@@ -224,7 +251,9 @@ static ctsc_status exported_weights(diag *d, exported *x, const char *name) {
 
 /* The record of the program; its weights are in x. */
 static ctsc_status exported_open(diag *d, archive *a, exported *x, strbuf *record) {
-    static const char *const states[] = {"serialized_state_dict.pt", "serialized_state_dict.json"}, *const constants[] = {"serialized_constants.pt", "serialized_constants.json"};
+    static const char *const states[] = {"serialized_state_dict.pt", "serialized_state_dict.json"},
+                             *const constants[] = {"serialized_constants.pt",
+                                                   "serialized_constants.json"};
     if (archive_has(a, exported_flat)) {
         sb_puts(record, exported_flat);
         TRY(exported_part_load(&x->weights, d, 2, states, NULL));
@@ -241,14 +270,16 @@ static ctsc_status exported_open(diag *d, archive *a, exported *x, strbuf *recor
 }
 
 ctsc_status exported_load(diag *d, archive *a, module **out) {
-    exported x = {.weights = {.a = a, .folder = "data/weights/"}, .constants = {.a = a, .folder = "data/constants/"}};
+    exported x = {.weights = {.a = a, .folder = "data/weights/"},
+                  .constants = {.a = a, .folder = "data/constants/"}};
     ep_host host = {&x, exported_state};
     strbuf record = STRBUF_INIT;
     storage *st = NULL;
     module *m = NULL;
     ctsc_status s = exported_open(d, a, &x, &record);
     if (s == CTSC_OK) s = archive_read(a, d, sb_str(&record), &st);
-    if (s == CTSC_OK && (!(m = mem_zalloc(sizeof *m)) || !(m->unit = unit_new()))) s = diag_no_memory(d);
+    if (s == CTSC_OK && (!(m = mem_zalloc(sizeof *m)) || !(m->unit = unit_new())))
+        s = diag_no_memory(d);
     if (s == CTSC_OK) {
         m->unit->simplify = pipeline_simplify;
         m->version = MODULE_EXPORTED_VERSION;

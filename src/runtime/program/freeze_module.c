@@ -2,10 +2,10 @@
 /*
  * freeze_module.c - a module becomes a smaller one that computes the same: torch.jit.freeze.
  *
- * Method. The graph of forward, with all calls inlined, goes through pipeline_freeze, which makes constants of the attributes. What is
- * left of the module is what that graph still reads: new classes are made with these attributes alone, new objects
- * of them, and one method. Nothing of the old classes and objects is changed, and a module that cannot be frozen stays
- * as it was.
+ * Method. The graph of forward, with all calls inlined, goes through pipeline_freeze, which makes
+ * constants of the attributes. What is left of the module is what that graph still reads: new
+ * classes are made with these attributes alone, new objects of them, and one method. Nothing of the
+ * old classes and objects is changed, and a module that cannot be frozen stays as it was.
  *
  *     class Net:  fc: Linear, calls: int                     class ___torch_mangle_0.Net:  calls: int
  *       forward, reset                                  ->     forward     (weights in its constants)
@@ -24,13 +24,13 @@ typedef struct refreeze {
     diag *d;
     module *m;
     graph *g;
-    ptrmap objects; /* value of the graph -> old object */
-    ptrmap made;    /* old object -> new object; the old one itself where all of it stays */
-    ptrmap whole;   /* old objects that stay as they are */
+    ptrmap objects;    /* value of the graph -> old object */
+    ptrmap made;       /* old object -> new object; the old one itself where all of it stays */
+    ptrmap whole;      /* old objects that stay as they are */
     VEC(object *) old; /* in the order found, the root first */
 } refreeze;
 
-/* ---- what is left ------------------------------------------------------------------------------------------ */
+/* ---- what is left ---------------------------------------------------------------------------- */
 
 static bool refreeze_note(refreeze *r, ir_value *v, object *o) {
     if (!ptrmap_put(&r->objects, v, o)) return false;
@@ -50,7 +50,8 @@ static bool refreeze_node(refreeze *r, node *n) {
     int slot = o ? class_find_attribute(o->cls, node_str(n, "name")) : -1;
     if (slot < 0 || n->kind != N_GET_ATTR) return true;
     value v = o->slots[slot];
-    return v.tag != V_OBJECT || !v.u.object->cls->cls->is_module || refreeze_note(r, n->outputs.data[0], v.u.object);
+    return v.tag != V_OBJECT || !v.u.object->cls->cls->is_module ||
+           refreeze_note(r, n->outputs.data[0], v.u.object);
 }
 
 static bool refreeze_block(refreeze *r, block *b) {
@@ -64,8 +65,8 @@ static bool refreeze_block(refreeze *r, block *b) {
 
 static bool refreeze_block_uses(refreeze *r, const block *b, const object *o, const char *name) {
     for (const node *n = b->first; n; n = n->next) {
-        if ((n->kind == N_GET_ATTR || n->kind == N_SET_ATTR) && ptrmap_get(&r->objects, n->inputs.data[0]) == o &&
-            !strcmp(node_str(n, "name"), name))
+        if ((n->kind == N_GET_ATTR || n->kind == N_SET_ATTR) &&
+            ptrmap_get(&r->objects, n->inputs.data[0]) == o && !strcmp(node_str(n, "name"), name))
             return true;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (refreeze_block_uses(r, n->blocks.data[i], o, name)) return true;
@@ -73,15 +74,17 @@ static bool refreeze_block_uses(refreeze *r, const block *b, const object *o, co
     return false;
 }
 
-/* ---- new classes ------------------------------------------------------------------------------------------- */
+/* ---- new classes ----------------------------------------------------------------------------- */
 
 /* __torch__.a.___torch_mangle_N.Net, with the first N that is free. */
 static const char *refreeze_name(unit *u, const char *old) {
     const char *dot = strrchr(old, '.');
     size_t head = dot ? (size_t)(dot - old) : 0;
-    for (const char *at; (at = strstr(old, ".___torch_mangle_")) && (size_t)(at - old) < head;) head = (size_t)(at - old);
+    for (const char *at; (at = strstr(old, ".___torch_mangle_")) && (size_t)(at - old) < head;)
+        head = (size_t)(at - old);
     for (int i = 0;; i++) {
-        const char *name = arena_printf(&u->arena, "%.*s.___torch_mangle_%d%s", (int)head, old, i, dot ? dot : "");
+        const char *name = arena_printf(&u->arena, "%.*s.___torch_mangle_%d%s", (int)head, old, i,
+                                        dot ? dot : "");
         if (!name || arena_failed(&u->arena)) return NULL;
         if (!strmap_get(&u->classes, name)) return name;
     }
@@ -89,13 +92,15 @@ static const char *refreeze_name(unit *u, const char *old) {
 
 static object *refreeze_object(refreeze *r, object *old, int depth);
 
-/* The attributes of `old` that the graph uses, with their values, in a new object of a new class. */
+/* The attributes of `old` that the graph uses, with their values, in a new object
+ * of a new class. */
 static object *refreeze_make(refreeze *r, object *old, int depth) {
     unit *u = r->m->unit;
     const class_info *from = old->cls->cls;
     const char *name = refreeze_name(u, from->name);
     type *cls = name ? type_class_new(u, T_CLASS, name) : NULL;
-    if (!cls || arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls)) return NULL;
+    if (!cls || arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls))
+        return NULL;
     cls->cls->is_module = true;
     value slots[256];
     size_t n = 0;
@@ -143,7 +148,7 @@ static void refreeze_types(refreeze *r) {
     }
 }
 
-/* ---- the new module ------------------------------------------------------------------------------------------ */
+/* ---- the new module -------------------------------------------------------------------------- */
 
 /* The method of the new class: f's signature, with another self. */
 static function *refreeze_method(refreeze *r, const function *f, type *cls) {
@@ -169,13 +174,18 @@ static function *refreeze_method(refreeze *r, const function *f, type *cls) {
 
 static ctsc_status refreeze_module(refreeze *r, const function *f) {
     object *root = r->m->root.u.object;
-    if (!refreeze_note(r, r->g->root->params.data[0], root) || !refreeze_block(r, r->g->root)) return diag_no_memory(r->d);
+    if (!refreeze_note(r, r->g->root->params.data[0], root) || !refreeze_block(r, r->g->root))
+        return diag_no_memory(r->d);
     if (ptrmap_get(&r->whole, root))
-        return diag_fail(r->d, CTSC_UNSUPPORTED, "the module cannot be frozen: '%s' passes itself on to a call that cannot be inlined", f->name);
+        return diag_fail(
+            r->d, CTSC_UNSUPPORTED,
+            "the module cannot be frozen: '%s' passes itself on to a call that cannot be inlined",
+            f->name);
     object *o = refreeze_object(r, root, 0);
     if (!o) return diag_no_memory(r->d);
     refreeze_types(r);
-    if (!refreeze_method(r, f, o->cls) || arena_failed(&r->m->unit->arena)) return diag_no_memory(r->d);
+    if (!refreeze_method(r, f, o->cls) || arena_failed(&r->m->unit->arena))
+        return diag_no_memory(r->d);
     value_set(&r->m->root, value_ref((value){.tag = V_OBJECT, .u.object = o}));
     r->m->entry = NULL;
     return CTSC_OK;
@@ -183,7 +193,8 @@ static ctsc_status refreeze_module(refreeze *r, const function *f) {
 
 static void refreeze_free(refreeze *r) {
     for (size_t i = 0; i < r->made.cap; i++)
-        if (r->made.slots[i].key) value_unref((value){.tag = V_OBJECT, .u.object = r->made.slots[i].value});
+        if (r->made.slots[i].key)
+            value_unref((value){.tag = V_OBJECT, .u.object = r->made.slots[i].value});
     ptrmap_free(&r->made);
     ptrmap_free(&r->objects);
     ptrmap_free(&r->whole);
@@ -196,8 +207,10 @@ static ctsc_status freeze_check(diag *d, const module *m, const function *f) {
     if (!f) return diag_fail(d, CTSC_USAGE, "the module has no method 'forward' to freeze");
     int training = class_find_attribute(o->cls, "training");
     if (training >= 0 && o->slots[training].tag == V_BOOL && o->slots[training].u.b && !m->entry)
-        return diag_fail(d, CTSC_USAGE, "Freezing is currently only implemented for modules in eval mode. Please call .eval() on "
-                                        "your module before freezing.");
+        return diag_fail(d, CTSC_USAGE,
+                         "Freezing is currently only implemented for modules in eval mode. Please "
+                         "call .eval() on "
+                         "your module before freezing.");
     if (o->cls->cls->forward_hooks.len || o->cls->cls->forward_pre_hooks.len)
         return diag_fail(d, CTSC_UNSUPPORTED, "a module with forward hooks cannot be frozen");
     return CTSC_OK;

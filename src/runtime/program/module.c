@@ -5,12 +5,13 @@
  *
  * Order: version, constants.pkl (CONSTANTS.cN of the code), then data.pkl. Classes are pulled from
  * code/ when a pickle names them. An object's state is a dict with one entry per attribute of its
- * class, each conforming to the attribute's static type; or, if the class has __getstate__ and __setstate__,
- * whatever that method takes: it is the one part of a program that runs while loading, under the
- * limits of MODULE_SETSTATE_STEPS and without access to files.
+ * class, each conforming to the attribute's static type; or, if the class has __getstate__ and
+ * __setstate__, whatever that method takes: it is the one part of a program that runs while
+ * loading, under the limits of MODULE_SETSTATE_STEPS and without access to files.
  *
  * Ownership: a module owns its unit and its root object. Tensors of the module are slices of the
- * file's mapping and keep it alive by themselves. Tests: tests/corpus, tests/fuzz/fuzz_archive.c
+ * file's mapping and keep it alive by themselves.
+ * Tests: tests/corpus, tests/fuzz/fuzz_archive.c
  */
 #include "runtime/program/module.h"
 #include "frontend/codeload/importer.h"
@@ -18,15 +19,15 @@
 #include "ir/native.h"
 #include "passes/passes.h"
 #include "runtime/archive/archive_internal.h"
+#include "runtime/interp/interp.h"
 #include "runtime/program/exported.h"
 #include "runtime/save/export.h"
-#include "runtime/interp/interp.h"
 
 #include <stdio.h>
 
 enum { MODULE_MIN_VERSION = 1, MODULE_MAX_VERSION = 10 };
 #define MODULE_SETSTATE_STEPS 100000000ull
-#define MODULE_MAX_CODE       ((size_t)64 << 20)
+#define MODULE_MAX_CODE ((size_t)64 << 20)
 
 typedef struct module_loader {
     diag *d;
@@ -101,14 +102,11 @@ static ctsc_status module_code_source(archive *a, diag *d, const char *record, c
         s = diag_fail(d, CTSC_LIMIT, "record %s: %zu bytes of code", record, st->nbytes);
     else if (memchr(st->data, '\0', st->nbytes))
         s = diag_fail(d, CTSC_BAD_FILE, "record %s: not text", record);
-    else if (!(src = source_new(record, st->data, st->nbytes)))
-        s = diag_no_memory(d);
+    else if (!(src = source_new(record, st->data, st->nbytes))) s = diag_no_memory(d);
     storage_unref(st);
     if (s == CTSC_OK && archive_has(a, debug)) s = debuginfo_attach(d, a, debug, src);
-    if (s == CTSC_OK)
-        *out = src;
-    else
-        source_unref(src);
+    if (s == CTSC_OK) *out = src;
+    else source_unref(src);
     return s;
 }
 
@@ -118,8 +116,7 @@ static ctsc_status module_read_code(void *ctx, diag *d, const char *name, source
     sb_printf(&debug, "code/%s.debug_pkl", name);
     ctsc_status s = CTSC_OK;
     *out = NULL;
-    if (record.failed || debug.failed)
-        s = diag_no_memory(d);
+    if (record.failed || debug.failed) s = diag_no_memory(d);
     else if (archive_has(ctx, sb_str(&record)))
         s = module_code_source(ctx, d, sb_str(&record), sb_str(&debug), out);
     sb_free(&record);
@@ -127,9 +124,7 @@ static ctsc_status module_read_code(void *ctx, diag *d, const char *name, source
     return s;
 }
 
-static void module_code_free(void *ctx) {
-    archive_unref(ctx);
-}
+static void module_code_free(void *ctx) { archive_unref(ctx); }
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -175,10 +170,8 @@ static ctsc_status module_set_attribute(module_loader *l, object *o, size_t slot
     if (!has && !type_admits_none(at->type)) return module_missing(l, o->cls, at, "is missing");
     value v = has ? value_ref(found) : value_none();
     ctsc_status s = conform(&l->conform, at->type, &v, class_name(o->cls), at->name);
-    if (s == CTSC_OK)
-        value_set(&o->slots[slot], v);
-    else
-        value_unref(v);
+    if (s == CTSC_OK) value_set(&o->slots[slot], v);
+    else value_unref(v);
     return s;
 }
 
@@ -189,8 +182,8 @@ static ctsc_status module_set_state(module_loader *l, object *o, function *f, va
                          f->qualified);
     value args[2] = {{.tag = V_OBJECT, .u.object = o}, value_ref(state)}, result = value_none();
     runtime *rt = NULL;
-    ctsc_status s =
-        conform(&l->conform, f->schema->args[1].type, &args[1], class_name(o->cls), "__setstate__");
+    ctsc_status s = conform(&l->conform, f->schema->args[1].type, &args[1], class_name(o->cls),
+                            "__setstate__");
     if (s == CTSC_OK && !(rt = mem_zalloc(sizeof *rt))) s = diag_no_memory(l->d);
     if (s == CTSC_OK) {
         runtime_init(rt);
@@ -203,10 +196,8 @@ static ctsc_status module_set_state(module_loader *l, object *o, function *f, va
     for (size_t i = 0; i < o->nslots && s == CTSC_OK; i++) {
         const attribute *at = &o->cls->cls->attributes.data[i];
         if (o->slots[i].tag != V_UNINIT) continue;
-        if (type_admits_none(at->type))
-            o->slots[i] = value_none();
-        else
-            s = module_missing(l, o->cls, at, "was left uninitialized after '__setstate__'");
+        if (type_admits_none(at->type)) o->slots[i] = value_none();
+        else s = module_missing(l, o->cls, at, "was left uninitialized after '__setstate__'");
     }
     return s;
 }
@@ -216,7 +207,8 @@ static ctsc_status module_build(void *ctx, diag *d, object *o, value state) {
     if (o->nslots != o->cls->cls->attributes.len)
         return diag_fail(d, CTSC_BAD_FILE, "%s: %s changed while it was loaded", l->conform.record,
                          class_name(o->cls));
-    function *set_state = class_has_own_state(o->cls) ? class_find_method(o->cls, "__setstate__") : NULL;
+    function *set_state = class_has_own_state(o->cls) ? class_find_method(o->cls, "__setstate__")
+                                                      : NULL;
     if (set_state) return module_set_state(l, o, set_state, state);
     if (state.tag != V_DICT)
         return diag_fail(d, CTSC_BAD_FILE, "%s: the state of a %s is not a dict", l->conform.record,
@@ -254,10 +246,8 @@ static ctsc_status module_load_code(module_loader *l) {
     ctsc_status s = module_unpickle(l, "constants.pkl", "constants/", &constants);
     if (s == CTSC_OK && constants.tag != V_TUPLE)
         s = diag_fail(l->d, CTSC_BAD_FILE, "constants.pkl: not a tuple");
-    if (s == CTSC_OK)
-        value_set(&l->u->constants, constants);
-    else
-        value_unref(constants);
+    if (s == CTSC_OK) value_set(&l->u->constants, constants);
+    else value_unref(constants);
     return s;
 }
 

@@ -14,13 +14,15 @@
 enum { CALL_FEW = 16 }; /* arguments that need no allocation */
 
 /* Takes args. */
-static ctsc_status call_function(function *f, runtime *rt, int n, value *args, diag *d, value *result) {
+static ctsc_status call_function(function *f, runtime *rt, int n, value *args, diag *d,
+                                 value *result) {
     if (rt->taped) return program_call(rt, f, n, args, d, result);
-    return device_in_use() ? recordings_call(rt, f, n, args, d, result) : interp_call_take(rt, f, n, args, d, result);
+    return device_in_use() ? recordings_call(rt, f, n, args, d, result)
+                           : interp_call_take(rt, f, n, args, d, result);
 }
 
-static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
-                                  value *result) {
+static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const value *args,
+                                  diag *d, value *result) {
     size_t total = (size_t)f->schema->nargs, bytes = total * sizeof(value);
     value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
@@ -31,9 +33,11 @@ static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const 
 }
 
 /* Most calls need no conversion: then nobody needs arguments of his own. */
-static inline ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+static inline ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args,
+                                       diag *d, value *result) {
     bool as_they_are = !device_in_use() && !rt->taped && interp_args_fit(f, (int)nargs, args);
-    return as_they_are ? interp_call(rt, f, (int)nargs, args, d, result) : call_converted(f, rt, nargs, args, d, result);
+    return as_they_are ? interp_call(rt, f, (int)nargs, args, d, result)
+                       : call_converted(f, rt, nargs, args, d, result);
 }
 
 /* The arguments behind self as one tuple. */
@@ -79,7 +83,8 @@ static ctsc_status call_hook(function *hook, runtime *rt, const value *args, siz
     return s;
 }
 
-static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, size_t n, const value *args, diag *d, value *result) {
+static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, size_t n,
+                               const value *args, diag *d, value *result) {
     value *full = recycle_alloc(n * sizeof *full), out = value_none();
     ctsc_status s = CTSC_OK;
     if (!full) return diag_no_memory(d);
@@ -96,11 +101,14 @@ static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, si
     return s;
 }
 
-ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
+                        value *result) {
     const class_info *c = f->cls ? f->cls->cls : NULL;
     bool gradients;
     TRY(autograd_wanted(f, d, &gradients));
     if (gradients) rt->taped = rt->grad_enabled = true;
-    bool hooked = c && (c->forward_pre_hooks.len || c->forward_hooks.len) && f == class_find_method(f->cls, "forward");
-    return hooked ? call_hooked(c, f, rt, nargs, args, d, result) : call_checked(f, rt, nargs, args, d, result);
+    bool hooked = c && (c->forward_pre_hooks.len || c->forward_hooks.len) &&
+                  f == class_find_method(f->cls, "forward");
+    return hooked ? call_hooked(c, f, rt, nargs, args, d, result)
+                  : call_checked(f, rt, nargs, args, d, result);
 }

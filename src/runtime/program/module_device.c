@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module_device.c - moves a module to a device, or widens it to float64: all tensors of its object, and those that are constants of its code.
+ * module_device.c - moves a module to a device, or widens it to float64: all tensors of its object,
+ * and those that are constants of its code.
  *
- * Method. Storages are copied once each, first all of them, so that a failure changes nothing; then every tensor is put on the copy of its storage. Handles,
- * and with them whatever shares a tensor or views its memory, stay what they are. Kernels and folded weights are made again.
- * Widening replaces storages in the same way, by copies with wider elements; offsets and strides count elements, so they stay.
+ * Method. Storages are copied once each, first all of them, so that a failure changes nothing; then
+ * every tensor is put on the copy of its storage. Handles, and with them whatever shares a tensor
+ * or views its memory, stay what they are. Kernels and folded weights are made again. Widening
+ * replaces storages in the same way, by copies with wider elements; offsets and strides count
+ * elements, so they stay.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cli/bench.test
  */
 #include "runtime/cuda/cuda_ops.h"
@@ -29,15 +32,18 @@ static dtype mover_wide(dtype dt) {
     return dtype_is_float(dt) ? DT_FLOAT64 : dt;
 }
 
-/* What elements of t's dtype in its storage are as float64. A tail that is no whole number of elements has none in it. */
+/* What elements of t's dtype in its storage are as float64. A tail that is no whole number of
+ * elements has none in it. */
 static ctsc_status mover_widened(mover *m, const tensor *t, storage **out) {
     bool complex = dtype_is_complex((dtype)t->dtype);
     size_t size = dtype_size((dtype)t->dtype) / (complex ? 2 : 1), n = t->storage->nbytes / size;
     dtype part = !complex ? (dtype)t->dtype : size == 2 ? DT_FLOAT16 : DT_FLOAT32;
-    if (t->storage->device != DEVICE_HOST) return diag_fail(m->d, CTSC_UNSUPPORTED, "tensors on a device cannot be widened");
+    if (t->storage->device != DEVICE_HOST)
+        return diag_fail(m->d, CTSC_UNSUPPORTED, "tensors on a device cannot be widened");
     storage *s = n > SIZE_MAX / sizeof(double) ? NULL : storage_new(n * sizeof(double));
     if (!s) return diag_no_memory(m->d);
-    for (size_t i = 0; i < n; i++) ((double *)s->data)[i] = dtype_load_float(part, (const char *)t->storage->data + i * size);
+    for (size_t i = 0; i < n; i++)
+        ((double *)s->data)[i] = dtype_load_float(part, (const char *)t->storage->data + i * size);
     *out = s;
     return CTSC_OK;
 }
@@ -67,8 +73,8 @@ static void mover_place(mover *m, tensor *t) {
     storage_unref(before);
 }
 
-/* Traces compute sizes with 0-dim integers. Those stay on the host, as in PyTorch, so that nobody waits for the device to know a size; other
- * operators take them along. */
+/* Traces compute sizes with 0-dim integers. Those stay on the host, as in PyTorch, so that nobody
+ * waits for the device to know a size; other operators take them along. */
 static bool mover_stays(const mover *m, const tensor *t) {
     return m->code && t->ndim == 0 && dtype_is_integral((dtype)t->dtype);
 }
@@ -76,9 +82,11 @@ static bool mover_stays(const mover *m, const tensor *t) {
 static ctsc_status mover_tensor(mover *m, tensor *t) {
     if (!m->widen && mover_stays(m, t)) return CTSC_OK;
     if (t->quantiser && m->widen)
-        return diag_fail(m->d, CTSC_UNSUPPORTED, "the module holds quantised tensors, which cannot be widened");
+        return diag_fail(m->d, CTSC_UNSUPPORTED,
+                         "the module holds quantised tensors, which cannot be widened");
     if (t->quantiser && m->device != DEVICE_HOST)
-        return diag_fail(m->d, CTSC_UNSUPPORTED, "the module holds quantised tensors, which are supported on the CPU only");
+        return diag_fail(m->d, CTSC_UNSUPPORTED,
+                         "the module holds quantised tensors, which are supported on the CPU only");
     if (!m->placing) return mover_copy(m, t);
     mover_place(m, t);
     return CTSC_OK;
@@ -93,7 +101,8 @@ static ctsc_status mover_values(mover *m, size_t n, const value *values) {
 static ctsc_status mover_list(mover *m, const list *l) {
     ctsc_status s = CTSC_OK;
     if (l->kind == LIST_VALUE) return mover_values(m, l->len, l->u.values);
-    for (size_t i = 0; l->kind == LIST_TENSOR && i < l->len && s == CTSC_OK; i++) s = mover_tensor(m, l->u.tensors[i]);
+    for (size_t i = 0; l->kind == LIST_TENSOR && i < l->len && s == CTSC_OK; i++)
+        s = mover_tensor(m, l->u.tensors[i]);
     return s;
 }
 
@@ -105,7 +114,9 @@ static ctsc_status mover_dict(mover *m, const dict *d) {
 }
 
 static ctsc_status mover_value(mover *m, value v) {
-    if (v.tag != V_TENSOR && v.tag != V_LIST && v.tag != V_TUPLE && v.tag != V_DICT && v.tag != V_OBJECT) return CTSC_OK;
+    if (v.tag != V_TENSOR && v.tag != V_LIST && v.tag != V_TUPLE && v.tag != V_DICT &&
+        v.tag != V_OBJECT)
+        return CTSC_OK;
     if (ptrmap_get(&m->seen, v.u.refs)) return CTSC_OK;
     if (!ptrmap_put(&m->seen, v.u.refs, v.u.refs)) return diag_no_memory(m->d);
     switch (v.tag) {
@@ -119,7 +130,8 @@ static ctsc_status mover_value(mover *m, value v) {
 
 static ctsc_status mover_graph(mover *m, const graph *g) {
     ctsc_status s = mover_values(m, g->held.len, g->held.data);
-    for (size_t i = 0; i < g->subgraphs.len && s == CTSC_OK; i++) s = mover_graph(m, g->subgraphs.data[i]);
+    for (size_t i = 0; i < g->subgraphs.len && s == CTSC_OK; i++)
+        s = mover_graph(m, g->subgraphs.data[i]);
     return s;
 }
 
@@ -148,7 +160,8 @@ static ctsc_status mover_module(mover *m, module *mod) {
     ctsc_status s = mover_walk(m, mod);
     if (s == CTSC_OK) {
         m->placing = true;
-        s = mover_walk(m, mod); /* without memory for `seen` some are what they were; the next attempt moves them */
+        /* without memory for `seen` some are what they were; the next attempt moves them */
+        s = mover_walk(m, mod);
         unit_drop_codes(mod->unit);
     }
     return s;
@@ -157,7 +170,8 @@ static ctsc_status mover_module(mover *m, module *mod) {
 ctsc_status module_to_device(diag *d, module *mod, int device) {
     mover m = {.d = d, .device = device};
     cuda *c;
-    ctsc_status s = device == DEVICE_HOST ? CTSC_OK : cuda_of_device(d, device, &c); /* a module without tensors wants it, too */
+    /* a module without tensors wants it, too */
+    ctsc_status s = device == DEVICE_HOST ? CTSC_OK : cuda_of_device(d, device, &c);
     if (s == CTSC_OK) s = mover_module(&m, mod);
     if (m.placing) mod->unit->device = device;
     mover_free(&m);

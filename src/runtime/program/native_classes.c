@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_classes.c - the classes of ir/native.h: one attribute, a capsule that kernels make and read, and methods in TorchScript.
+ * native_classes.c - the classes of ir/native.h: one attribute, a capsule that kernels make and
+ * read, and methods in TorchScript.
  *
- * Method. The texts are read like code files of an archive, in a unit that lives as long as the process: archives find the very types that
- * the schemas of operators name. Loading and saving go through __setstate__ and __getstate__, as for any class that has
- * them. All classes are declared before any is given out, so that looking one up takes no lock of the unit, whose holder may be
+ * Method. The texts are read like code files of an archive, in a unit that lives as long as the
+ * process: archives find the very types that the schemas of operators name. Loading and saving go
+ * through __setstate__ and __getstate__, as for any class that has them. All classes are declared
+ * before any is given out, so that looking one up takes no lock of the unit, whose holder may be
  * asking for operators.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
@@ -18,8 +20,8 @@
 #include <string.h>
 
 /* NATIVE_FILE(symbol, path): path is that of the record in an archive, and under prelude/classes */
-#define NATIVE_FILES                                  \
-    NATIVE_FILE(native_quantized, "quantized.py")     \
+#define NATIVE_FILES                                                                               \
+    NATIVE_FILE(native_quantized, "quantized.py")                                                  \
     NATIVE_FILE(native_rnn, "rnn.py")
 
 #define NATIVE_FILE(symbol, path) EMBED(symbol, "src/frontend/prelude/classes/" path)
@@ -33,11 +35,16 @@ static const struct { const char *path; embedded *text; } native_files[] = {
 };
 
 static const char *const native_names[] = {
-    NATIVE_PREFIX "quantized.LinearPackedParamsBase", NATIVE_PREFIX "quantized.Conv2dPackedParamsBase",
-    NATIVE_PREFIX "quantized.Conv3dPackedParamsBase", NATIVE_PREFIX "quantized.EmbeddingPackedParamsBase",
+    NATIVE_PREFIX "quantized.LinearPackedParamsBase",
+    NATIVE_PREFIX "quantized.Conv2dPackedParamsBase",
+    NATIVE_PREFIX "quantized.Conv3dPackedParamsBase",
+    NATIVE_PREFIX "quantized.EmbeddingPackedParamsBase",
     NATIVE_PREFIX "rnn.CellParamsBase",
 };
-enum { NATIVE_COUNT = sizeof native_names / sizeof *native_names, NATIVE_NFILES = sizeof native_files / sizeof *native_files };
+enum {
+    NATIVE_COUNT = sizeof native_names / sizeof *native_names,
+    NATIVE_NFILES = sizeof native_files / sizeof *native_files
+};
 
 typedef struct native_types { type *types[NATIVE_COUNT]; } native_types;
 
@@ -86,7 +93,8 @@ type *native_class_find(const char *qualified) {
     if (!known) {
         pthread_mutex_lock(&native_lock);
         known = atomic_load(&native_known);
-        if (!known && (known = native_make())) atomic_store_explicit(&native_known, known, memory_order_release);
+        if (!known && (known = native_make()))
+            atomic_store_explicit(&native_known, known, memory_order_release);
         pthread_mutex_unlock(&native_lock);
     }
     for (int i = 0; known && i < NATIVE_COUNT; i++)

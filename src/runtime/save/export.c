@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.c - writes a module as torch.jit.save does: its objects as a pickle, its classes and functions as
- * code.
+ * export.c - writes a module as torch.jit.save does: its objects as a pickle, its classes and
+ * functions as code.
  *
- * Order of the records, which is PyTorch's: data/N, data.pkl, each code file and its debug record, constants/N,
- * constants.pkl, version. Classes are printed in the order in which the pickle names them, then everything that
- * code mentions. All of it is made before the file is begun.
+ * Order of the records, which is PyTorch's: data/N, data.pkl, each code file and its debug record,
+ * constants/N, constants.pkl, version. Classes are printed in the order in which the pickle names
+ * them, then everything that code mentions. All of it is made before the file is begun.
  *
  * The module must not run or change while it is saved: its attributes are read without a lock.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py
@@ -26,7 +26,7 @@ typedef struct exporter {
     bool failed;
 } exporter;
 
-/* ---- objects -------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* obj.__getstate__() */
 static ctsc_status export_state(void *ctx, diag *d, object *o, value *state) {
@@ -62,7 +62,7 @@ static ctsc_status export_data(exporter *x) {
     return s == CTSC_OK && x->failed ? diag_no_memory(x->d) : s;
 }
 
-/* ---- code ------------------------------------------------------------------------------------------ */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 /* The table of constants as it is now. */
 static ctsc_status export_constants(exporter *x) {
@@ -72,7 +72,8 @@ static ctsc_status export_constants(exporter *x) {
     if (!all) return diag_no_memory(x->d);
     for (size_t i = 0; i < n; i++) all->items[i] = value_ref(x->code.constants.data[i].v);
     pickler_free(&x->constants);
-    ctsc_status s = pickler_begin(&x->constants, x->d, &host, false) ? CTSC_OK : diag_no_memory(x->d);
+    ctsc_status s = pickler_begin(&x->constants, x->d, &host, false) ? CTSC_OK
+                                                                     : diag_no_memory(x->d);
     if (s == CTSC_OK) s = pickler_value(&x->constants, value_tuple_take(all), NULL);
     if (s == CTSC_OK) s = pickler_end(&x->constants);
     x->constants.host = NULL;
@@ -80,10 +81,12 @@ static ctsc_status export_constants(exporter *x) {
     return s;
 }
 
-/* Constants may be objects of classes that nothing else mentions, and those classes have code with constants. */
+/* Constants may be objects of classes that nothing else mentions, and those classes have
+ * code with constants. */
 static ctsc_status export_code(exporter *x) {
     ctsc_status s = CTSC_OK;
-    for (size_t i = 0; i < x->classes.len && s == CTSC_OK; i++) s = code_print_class(&x->code, x->classes.data[i]);
+    for (size_t i = 0; i < x->classes.len && s == CTSC_OK; i++)
+        s = code_print_class(&x->code, x->classes.data[i]);
     if (s == CTSC_OK) s = code_print_class(&x->code, x->m->root.u.object->cls);
     size_t constants, found;
     do {
@@ -96,7 +99,7 @@ static ctsc_status export_code(exporter *x) {
     return s;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* code/__torch__/a/b.py for the module __torch__.a.b */
 static ctsc_status export_file(exporter *x, zip_writer *z, const code_file *f) {
@@ -107,12 +110,15 @@ static ctsc_status export_file(exporter *x, zip_writer *z, const code_file *f) {
     sb_puts(&name, ".py");
     const strbuf *text = &f->text.text;
     ctsc_status s = name.failed || text->failed ? diag_no_memory(x->d) : CTSC_OK;
-    if (s == CTSC_OK) s = zip_writer_add(z, x->d, sb_str(&name), sb_str(text), text->len, text->len > EXPORT_MIN_DEFLATE);
+    if (s == CTSC_OK)
+        s = zip_writer_add(z, x->d, sb_str(&name), sb_str(text), text->len,
+                           text->len > EXPORT_MIN_DEFLATE);
     if (s == CTSC_OK) s = export_debug_record(x->d, &f->text, &debug);
     sb_puts(&name, ".debug_pkl");
     if (s == CTSC_OK && name.failed) s = diag_no_memory(x->d);
     if (s == CTSC_OK)
-        s = zip_writer_add(z, x->d, sb_str(&name), sb_str(&debug), debug.len, debug.len > EXPORT_MIN_DEFLATE);
+        s = zip_writer_add(z, x->d, sb_str(&name), sb_str(&debug), debug.len,
+                           debug.len > EXPORT_MIN_DEFLATE);
     sb_free(&name);
     sb_free(&debug);
     return s;
@@ -123,10 +129,12 @@ static ctsc_status export_records(exporter *x, zip_writer *z) {
     bool new_name = x->code.version >= EXPORT_NEW_VERSION_RECORD;
     snprintf(version, sizeof version, "%lld\n", (long long)x->code.version);
     ctsc_status s = pickler_add_records(&x->data, z, "data.pkl", "data/");
-    for (size_t i = 0; i < x->code.files.len && s == CTSC_OK; i++) s = export_file(x, z, x->code.files.data[i]);
+    for (size_t i = 0; i < x->code.files.len && s == CTSC_OK; i++)
+        s = export_file(x, z, x->code.files.data[i]);
     if (s == CTSC_OK) s = pickler_add_records(&x->constants, z, "constants.pkl", "constants/");
     if (s == CTSC_OK)
-        s = zip_writer_add(z, x->d, new_name ? ".data/version" : "version", version, strlen(version), false);
+        s = zip_writer_add(z, x->d, new_name ? ".data/version" : "version", version,
+                           strlen(version), false);
     return s;
 }
 
@@ -136,8 +144,8 @@ static void export_folder(const char *path, char out[EXPORT_MAX_FOLDER + 1]) {
     base = base ? base + 1 : path;
     dot = strrchr(base, '.');
     size_t n = dot ? (size_t)(dot - base) : strlen(base);
-    if (n > EXPORT_MAX_FOLDER)
-        for (n = EXPORT_MAX_FOLDER; n && ((unsigned char)base[n] & 0xc0) == 0x80;) n--; /* whole characters */
+    if (n > EXPORT_MAX_FOLDER) /* whole characters */
+        for (n = EXPORT_MAX_FOLDER; n && ((unsigned char)base[n] & 0xc0) == 0x80;) n--;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)base[i];
         out[i] = c < ' ' || c == 127 || c == '\\' ? '_' : (char)c;

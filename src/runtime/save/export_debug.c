@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_debug.c - the debug records of an archive: which piece of a person's source each piece of printed
- * code stands for.
+ * export_debug.c - the debug records of an archive: which piece of a person's source each piece of
+ * printed code stands for.
  *
- * The inverse of debuginfo.c, which describes the format. A source is written as the numbers of its lines in
- * a table of strings, which all sources of the record share.
+ * The inverse of debuginfo.c, which describes the format. A source is written as the numbers of its
+ * lines in a table of strings, which all sources of the record share.
  * Tests: tests/unit/test_export.c
  */
 #include "frontend/codeprint/print_code.h"
@@ -36,7 +36,8 @@ static int64_t debug_add_string(debug_writer *w, const char *s, size_t len) {
     intptr_t known = (intptr_t)strmap_getn(&w->index, s, len);
     debug_string one = {s, len};
     if (known) return known - 1;
-    if (!vec_push(&w->strings, one) || !strmap_putn(&w->index, s, len, (void *)(intptr_t)w->strings.len)) {
+    if (!vec_push(&w->strings, one) ||
+        !strmap_putn(&w->index, s, len, (void *)(intptr_t)w->strings.len)) {
         w->failed = true;
         return 0;
     }
@@ -99,14 +100,16 @@ static void debug_write_place(debug_writer *w, pickler *p, const code_place *pla
 }
 
 static ctsc_status debug_write(debug_writer *w, pickler *p, const code_text *text) {
-    for (size_t i = 0; i < text->places.len && !w->failed; i++) debug_add_source(w, text->places.data[i].range.src);
+    for (size_t i = 0; i < text->places.len && !w->failed; i++)
+        debug_add_source(w, text->places.data[i].range.src);
     pickler_text(p, "FORMAT_WITH_STRING_TABLE", 24);
     pickler_op(p, '(');
     for (size_t i = 0; i < w->strings.len && !w->failed; i++)
         pickler_text(p, w->strings.data[i].s, w->strings.data[i].len);
     pickler_op(p, 't');
     pickler_op(p, '(');
-    for (size_t i = 0; i < text->places.len && !w->failed; i++) debug_write_place(w, p, &text->places.data[i]);
+    for (size_t i = 0; i < text->places.len && !w->failed; i++)
+        debug_write_place(w, p, &text->places.data[i]);
     pickler_op(p, 't');
     pickler_tuple_end(p, 3);
     ctsc_status s = pickler_end(p);

@@ -2,36 +2,46 @@
 /*
  * export_pickle.c - writes values as pickles of protocol 2, as PyTorch's own pickler does.
  *
- * Two dialects. A program's pickles carry the types of lists and dicts (build_intlist, restore_type_tag),
- * objects of its classes and enum members. Plain ones, for torch.save, have lists and dicts only, as Python
- * writes them.
+ * Two dialects. A program's pickles carry the types of lists and dicts (build_intlist,
+ * restore_type_tag), objects of its classes and enum members. Plain ones, for torch.save, have
+ * lists and dicts only, as Python writes them.
  *
- * Sharing. Strings, globals and storages are written once and referred to by number afterwards; so are
- * containers, tensors and objects that more than one place may hold. Tensors keep their storages, offsets and
- * strides, so what shared memory does so again after loading; a storage seen under two element types is
- * written once for each.
+ * Sharing. Strings, globals and storages are written once and referred to by number afterwards; so
+ * are containers, tensors and objects that more than one place may hold. Tensors keep their
+ * storages, offsets and strides, so what shared memory does so again after loading; a storage seen
+ * under two element types is written once for each.
  *
  * Invariant: an address in w->values stays taken, because w->held holds what lives there.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py
  */
-#include "runtime/save/export.h"
 #include "frontend/codeprint/print_code.h"
 #include "runtime/archive/pickle_internal.h"
+#include "runtime/save/export.h"
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
 
 enum {
-    OP_MARK = '(', OP_TUPLE = 't', OP_EMPTY_TUPLE = ')', OP_EMPTY_LIST = ']', OP_APPENDS = 'e', OP_EMPTY_DICT = '}',
-    OP_SETITEMS = 'u', OP_REDUCE = 'R', OP_BUILD = 'b', OP_NEWOBJ = 0x81, OP_BINPERSID = 'Q', OP_NONE = 'N',
-    OP_TRUE = 0x88, OP_FALSE = 0x89, OP_TUPLE1 = 0x85
+    OP_MARK = '(',
+    OP_TUPLE = 't',
+    OP_EMPTY_TUPLE = ')',
+    OP_EMPTY_LIST = ']',
+    OP_APPENDS = 'e',
+    OP_EMPTY_DICT = '}',
+    OP_SETITEMS = 'u',
+    OP_REDUCE = 'R',
+    OP_BUILD = 'b',
+    OP_NEWOBJ = 0x81,
+    OP_BINPERSID = 'Q',
+    OP_NONE = 'N',
+    OP_TRUE = 0x88,
+    OP_FALSE = 0x89,
+    OP_TUPLE1 = 0x85
 };
 enum { EXPORT_MAX_DEPTH = PICKLE_MAX_DEPTH - 8 };
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
-void pickler_op(pickler *w, int opcode) {
-    sb_putc(&w->out, (char)opcode);
-}
+void pickler_op(pickler *w, int opcode) { sb_putc(&w->out, (char)opcode); }
 
 static void pickler_le(pickler *w, uint64_t v, int bytes) {
     for (int i = 0; i < bytes; i++) pickler_op(w, (int)(v >> 8 * i & 255));
@@ -74,9 +84,7 @@ static void pickler_float(pickler *w, double f) {
     for (int i = 7; i >= 0; i--) pickler_op(w, (int)(bits >> 8 * i & 255));
 }
 
-static void pickler_bool(pickler *w, bool b) {
-    pickler_op(w, b ? OP_TRUE : OP_FALSE);
-}
+static void pickler_bool(pickler *w, bool b) { pickler_op(w, b ? OP_TRUE : OP_FALSE); }
 
 /* True: the text has been written before, and its number now. */
 static bool pickler_seen(pickler *w, strmap *map, const char *s, size_t len) {
@@ -100,9 +108,7 @@ void pickler_text(pickler *w, const char *s, size_t len) {
     pickler_remember(w, &w->strings, s, len);
 }
 
-static void pickler_name(pickler *w, const char *s) {
-    pickler_text(w, s, strlen(s));
-}
+static void pickler_name(pickler *w, const char *s) { pickler_text(w, s, strlen(s)); }
 
 static void pickler_global_text(pickler *w, const strbuf *text) {
     if (text->failed) {
@@ -139,7 +145,7 @@ void pickler_tuple_end(pickler *w, size_t n) {
     pickler_op(w, n < 4 ? codes[n] : OP_TUPLE);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* The index of (storage, dtype) in w->storages, -1: not there. */
 static int64_t pickler_find_storage(const pickler *w, const storage *st, dtype dt) {
@@ -167,8 +173,11 @@ static void pickler_storage_of(pickler *w, const tensor *t) {
     pickler_int(w, (int64_t)numel);
     pickler_op(w, OP_TUPLE);
     pickler_op(w, OP_BINPERSID);
-    pickler_storage ps = {.st = storage_ref(t->storage), .dt = dt, .memo = pickler_put(w), .nbytes = numel * dtype_size(dt),
-                         .next = (size_t)(uintptr_t)ptrmap_get(&w->storage_index, t->storage)};
+    pickler_storage ps = {.st = storage_ref(t->storage),
+                          .dt = dt,
+                          .memo = pickler_put(w),
+                          .nbytes = numel * dtype_size(dt),
+                          .next = (size_t)(uintptr_t)ptrmap_get(&w->storage_index, t->storage)};
     if (!vec_push(&w->storages, ps)) {
         storage_unref(ps.st);
         w->failed = true;
@@ -185,7 +194,8 @@ static void pickler_ints(pickler *w, int n, const int64_t *v) {
 
 static void pickler_tensor(pickler *w, const tensor *t);
 
-/* ("per_tensor_affine", scale, zero_point) or ("per_channel_affine", scales, zero_points, axis), the name as a global */
+/* ("per_tensor_affine", scale, zero_point) or ("per_channel_affine", scales, zero_points, axis),
+ * the name as a global */
 static void pickler_quantiser(pickler *w, const quantiser *q) {
     pickler_op(w, OP_MARK);
     pickler_global(w, "torch", qscheme_name(q->scheme));
@@ -200,8 +210,8 @@ static void pickler_quantiser(pickler *w, const quantiser *q) {
     pickler_op(w, OP_TUPLE);
 }
 
-/* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict()); _rebuild_qtensor, with the quantiser
- * behind the strides */
+/* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict());
+ * _rebuild_qtensor, with the quantiser behind the strides */
 static void pickler_tensor(pickler *w, const tensor *t) {
     pickler_global(w, "torch._utils", t->quantiser ? "_rebuild_qtensor" : "_rebuild_tensor_v2");
     pickler_op(w, OP_MARK);
@@ -218,7 +228,7 @@ static void pickler_tensor(pickler *w, const tensor *t) {
     pickler_op(w, OP_REDUCE);
 }
 
-/* ---- containers ---------------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 static ctsc_status pickler_items(pickler *w, const list *l, type *elem) {
     ctsc_status s = CTSC_OK;
@@ -246,8 +256,10 @@ static void pickler_tag(pickler *w, type *t) {
 }
 
 static ctsc_status pickler_list(pickler *w, const list *l, type *t) {
-    static const char *const builders[] = {[LIST_INT] = "build_intlist", [LIST_FLOAT] = "build_doublelist",
-                                           [LIST_BOOL] = "build_boollist", [LIST_TENSOR] = "build_tensorlist"};
+    static const char *const builders[] = {[LIST_INT] = "build_intlist",
+                                           [LIST_FLOAT] = "build_doublelist",
+                                           [LIST_BOOL] = "build_boollist",
+                                           [LIST_TENSOR] = "build_tensorlist"};
     if (w->plain) return pickler_items(w, l, NULL);
     type *elem = t && t->kind == T_LIST ? type_elem(t) : l->elem;
     if (!elem) {
@@ -256,7 +268,8 @@ static ctsc_status pickler_list(pickler *w, const list *l, type *t) {
     }
     list_kind kind = type_list_kind(elem);
     ctsc_status s;
-    pickler_global(w, "torch.jit._pickle", kind == LIST_VALUE ? "restore_type_tag" : builders[kind]);
+    pickler_global(w, "torch.jit._pickle",
+                   kind == LIST_VALUE ? "restore_type_tag" : builders[kind]);
     if (kind == LIST_VALUE) {
         s = pickler_items(w, l, elem);
         pickler_tag(w, type_list(elem));
@@ -270,7 +283,8 @@ static ctsc_status pickler_list(pickler *w, const list *l, type *t) {
 }
 
 static ctsc_status pickler_dict(pickler *w, const dict *d, type *t) {
-    if (!t || t->kind != T_DICT) t = d->key_type && d->val_type ? type_dict(d->key_type, d->val_type) : NULL;
+    if (!t || t->kind != T_DICT)
+        t = d->key_type && d->val_type ? type_dict(d->key_type, d->val_type) : NULL;
     if (!t && !w->plain) t = type_of_value((value){.tag = V_DICT, .u.dict = (dict *)d});
     bool tagged = !w->plain && t && t->kind == T_DICT;
     ctsc_status s = CTSC_OK;
@@ -291,12 +305,13 @@ static ctsc_status pickler_tuple(pickler *w, const tuple *tp, type *t) {
     ctsc_status s = CTSC_OK;
     if (!t || t->kind != T_TUPLE || (size_t)t->nelems != tp->len) t = NULL;
     if (tp->len > 3) pickler_op(w, OP_MARK);
-    for (size_t i = 0; i < tp->len && s == CTSC_OK; i++) s = pickler_value(w, tp->items[i], t ? t->elems[i] : NULL);
+    for (size_t i = 0; i < tp->len && s == CTSC_OK; i++)
+        s = pickler_value(w, tp->items[i], t ? t->elems[i] : NULL);
     pickler_tuple_end(w, tp->len);
     return s;
 }
 
-/* ---- objects -------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static ctsc_status pickler_attributes(pickler *w, const object *o) {
     ctsc_status s = CTSC_OK;
@@ -319,13 +334,15 @@ static type *pickler_state_type(const type *cls) {
 static ctsc_status pickler_object(pickler *w, object *o) {
     value state = value_none();
     if (!w->host || !w->host->state)
-        return diag_fail(w->d, CTSC_UNSUPPORTED, "an object of class %s cannot be saved here", class_name(o->cls));
+        return diag_fail(w->d, CTSC_UNSUPPORTED, "an object of class %s cannot be saved here",
+                         class_name(o->cls));
     pickler_class(w, o->cls);
     pickler_op(w, OP_EMPTY_TUPLE);
     pickler_op(w, OP_NEWOBJ);
     bool own = class_has_own_state(o->cls);
     ctsc_status s = own ? w->host->state(w->host->ctx, w->d, o, &state) : CTSC_OK;
-    if (s == CTSC_OK) s = own ? pickler_value(w, state, pickler_state_type(o->cls)) : pickler_attributes(w, o);
+    if (s == CTSC_OK)
+        s = own ? pickler_value(w, state, pickler_state_type(o->cls)) : pickler_attributes(w, o);
     /* kept: what is in it may be in the memo */
     if (own && !vec_push(&w->held, state)) {
         value_unref(state);
@@ -335,7 +352,7 @@ static ctsc_status pickler_object(pickler *w, object *o) {
     return s;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void pickler_complex(pickler *w, const complex_box *c) {
     pickler_global(w, "builtins", "complex");
@@ -386,8 +403,11 @@ static ctsc_status pickler_payload(pickler *w, value v, type *t) {
 /* Held in more than one place, perhaps. */
 static bool pickler_is_shared(value v) {
     switch ((value_tag)v.tag) {
-    case V_TENSOR: case V_LIST: case V_DICT: case V_TUPLE: case V_OBJECT:
-        return atomic_load_explicit(v.u.refs, memory_order_relaxed) > 1;
+    case V_TENSOR:
+    case V_LIST:
+    case V_DICT:
+    case V_TUPLE:
+    case V_OBJECT: return atomic_load_explicit(v.u.refs, memory_order_relaxed) > 1;
     default: return false;
     }
 }
@@ -403,17 +423,20 @@ ctsc_status pickler_value(pickler *w, value v, type *t) {
     }
     if (++w->depth > EXPORT_MAX_DEPTH) {
         w->depth--;
-        return diag_fail(w->d, CTSC_LIMIT, "a value nests too deeply to be saved, or contains itself");
+        return diag_fail(w->d, CTSC_LIMIT,
+                         "a value nests too deeply to be saved, or contains itself");
     }
     ctsc_status s = pickler_payload(w, v, t);
     w->depth--;
     if (s != CTSC_OK || !shared) return s;
     uint32_t memo = pickler_put(w);
-    if (!vec_push(&w->held, value_ref(v)) || !ptrmap_put(&w->values, v.u.refs, (void *)((intptr_t)memo + 1))) w->failed = true;
+    if (!vec_push(&w->held, value_ref(v)) ||
+        !ptrmap_put(&w->values, v.u.refs, (void *)((intptr_t)memo + 1)))
+        w->failed = true;
     return CTSC_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 bool pickler_begin(pickler *w, diag *d, const pickler_host *host, bool plain) {
     *w = (pickler){.d = d, .host = host, .plain = plain};

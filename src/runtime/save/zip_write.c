@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zip_write.c - writes the container: a zip whose records can be mapped, in a file that appears whole or not
- * at all.
+ * zip_write.c - writes the container: a zip whose records can be mapped, in a file that appears
+ * whole or not at all.
  *
  * Layout of a record, the padding chosen so that data begins at a multiple of 64 (as PyTorch does):
  *
@@ -9,13 +9,14 @@
  *
  * Zip64 fields are written where a size or an offset needs them, and only there.
  *
- * Method. The headers are written here and not by libzip, because libzip offers no way to align data: it lays
- * the file out itself when it is closed. Writing them also lets data go from the tensor's memory to the file
- * without a copy, uses the fast checksum of crc.c, and makes waiting for the disk possible.
+ * Method. The headers are written here and not by libzip, because libzip offers no way to align
+ * data: it lays the file out itself when it is closed. Writing them also lets data go from the
+ * tensor's memory to the file without a copy, uses the fast checksum of crc.c, and makes waiting
+ * for the disk possible.
  *
- * The file is written beside its target under a name of its own, synced, and renamed over the target: a crash
- * leaves the old file or the new one. The new file takes the old one's permissions. A target that is no
- * regular file (a pipe, a device) is written to directly.
+ * The file is written beside its target under a name of its own, synced, and renamed over the
+ * target: a crash leaves the old file or the new one. The new file takes the old one's permissions.
+ * A target that is no regular file (a pipe, a device) is written to directly.
  * Tests: tests/unit/test_export.c
  */
 #include "runtime/archive/archive_internal.h"
@@ -63,7 +64,7 @@ struct zip_writer {
     uint8_t buffer[ZIP_BUFFER];
 };
 
-/* ---- bytes ---------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static ctsc_status zip_write_failed(const zip_writer *z, diag *d, int error) {
     return diag_fail(d, CTSC_ENVIRONMENT, "cannot write %s: %s", z->target, strerror(error));
@@ -107,17 +108,16 @@ static void zip_put(zip_header *h, uint64_t v, int nbytes) {
     for (int i = 0; i < nbytes; i++) h->bytes[h->n++] = (uint8_t)(v >> 8 * i);
 }
 
-static uint32_t zip_clip(uint64_t v) {
-    return v < ZIP_MAX32 ? (uint32_t)v : ZIP_MAX32;
-}
+static uint32_t zip_clip(uint64_t v) { return v < ZIP_MAX32 ? (uint32_t)v : ZIP_MAX32; }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* A new file beside the target, with the permissions a new file gets. */
 static int zip_create_temporary(zip_writer *z, size_t len) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t number = hash_u64((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 40);
+    uint64_t number = hash_u64((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^
+                               (uint64_t)getpid() << 40);
     for (int i = 0; i < ZIP_TEMPORARY_TRIES; i++) {
         number = hash_u64(number + 1);
         snprintf(z->temporary, len, "%s.%08x.tmp", z->target, (unsigned)number);
@@ -163,7 +163,8 @@ ctsc_status zip_writer_open(diag *d, const char *path, const char *folder, zip_w
     z->fd = -1;
     z->target = zip_resolve(path);
     z->folder = mem_strdup(folder);
-    ctsc_status s = arena_init(&z->arena) && z->target && z->folder ? zip_create(z, d) : diag_no_memory(d);
+    ctsc_status s = arena_init(&z->arena) && z->target && z->folder ? zip_create(z, d)
+                                                                    : diag_no_memory(d);
     if (s != CTSC_OK) {
         zip_writer_free(z);
         return s;
@@ -184,7 +185,7 @@ void zip_writer_free(zip_writer *z) {
     mem_free(z);
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void *zip_zlib_alloc(void *ctx, unsigned n, unsigned size) {
     size_t bytes;
@@ -198,12 +199,14 @@ static void zip_zlib_free(void *ctx, void *p) {
 }
 
 /* *out: a block to free, or NULL if deflating does not pay. */
-static ctsc_status zip_deflate(diag *d, const void *data, size_t len, uint8_t **out, size_t *outlen) {
+static ctsc_status zip_deflate(diag *d, const void *data, size_t len, uint8_t **out,
+                               size_t *outlen) {
     z_stream zs = {.zalloc = zip_zlib_alloc, .zfree = zip_zlib_free};
     uint8_t *p = mem_alloc(len);
     *out = NULL;
     if (!p) return diag_no_memory(d);
-    if (deflateInit2(&zs, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&zs, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
         mem_free(p);
         return diag_no_memory(d);
     }
@@ -221,7 +224,8 @@ static ctsc_status zip_deflate(diag *d, const void *data, size_t len, uint8_t **
 
 /* Local header, name, extra fields: everything up to the data. */
 static ctsc_status zip_write_local(zip_writer *z, diag *d, const zip_written *r) {
-    static const uint8_t filler[ZIP_ALIGNMENT] = "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    static const uint8_t filler[ZIP_ALIGNMENT] =
+        "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
     bool big = r->usize >= ZIP_MAX32 || r->csize >= ZIP_MAX32;
     size_t name = strlen(z->folder) + 1 + strlen(r->name), zip64 = big ? 20 : 0;
     size_t used = (size_t)((z->offset + ZIP_LOCAL_HEADER + name + zip64 + 4) % ZIP_ALIGNMENT);
@@ -254,12 +258,15 @@ static ctsc_status zip_write_local(zip_writer *z, diag *d, const zip_written *r)
     return s == CTSC_OK ? zip_write(z, d, filler, padding) : s;
 }
 
-ctsc_status zip_writer_add(zip_writer *z, diag *d, const char *name, const void *data, size_t len, bool pack) {
-    zip_written r = {.name = arena_strdup(&z->arena, name), .offset = z->offset, .csize = len, .usize = len};
+ctsc_status zip_writer_add(zip_writer *z, diag *d, const char *name, const void *data, size_t len,
+                           bool pack) {
+    zip_written r = {
+        .name = arena_strdup(&z->arena, name), .offset = z->offset, .csize = len, .usize = len};
     uint8_t *packed = NULL;
     size_t npacked = 0;
     if (arena_failed(&z->arena)) return diag_no_memory(d);
-    if (strlen(z->folder) + strlen(name) > 0xfff0) return diag_fail(d, CTSC_LIMIT, "record %s: the name is too long", name);
+    if (strlen(z->folder) + strlen(name) > 0xfff0)
+        return diag_fail(d, CTSC_LIMIT, "record %s: the name is too long", name);
     if (pack && len && len < ZIP_MAX32) {
         TRY(zip_deflate(d, data, len, &packed, &npacked));
     }
@@ -274,7 +281,7 @@ ctsc_status zip_writer_add(zip_writer *z, diag *d, const char *name, const void 
     return s;
 }
 
-/* ---- the directory ------------------------------------------------------------------------------------ */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 static ctsc_status zip_write_entry(zip_writer *z, diag *d, const zip_written *r) {
     zip_header h = {.n = 0}, extra = {.n = 0};
@@ -293,9 +300,9 @@ static ctsc_status zip_write_entry(zip_writer *z, diag *d, const zip_written *r)
     zip_put(&h, zip_clip(r->usize), 4);
     zip_put(&h, strlen(z->folder) + 1 + strlen(r->name), 2);
     zip_put(&h, extra.n ? extra.n + 4 : 0, 2);
-    zip_put(&h, 0, 2);                    /* comment */
-    zip_put(&h, 0, 2);                    /* volume */
-    zip_put(&h, 0, 2);                    /* internal attributes */
+    zip_put(&h, 0, 2);                       /* comment */
+    zip_put(&h, 0, 2);                       /* volume */
+    zip_put(&h, 0, 2);                       /* internal attributes */
     zip_put(&h, (uint64_t)0100644 << 16, 4); /* a regular file */
     zip_put(&h, zip_clip(r->offset), 4);
     ctsc_status s = zip_write(z, d, h.bytes, h.n);
@@ -313,7 +320,8 @@ static ctsc_status zip_write_entry(zip_writer *z, diag *d, const zip_written *r)
 static ctsc_status zip_write_directory(zip_writer *z, diag *d) {
     uint64_t begin = z->offset, n = z->records.len;
     ctsc_status s = CTSC_OK;
-    for (size_t i = 0; i < z->records.len && s == CTSC_OK; i++) s = zip_write_entry(z, d, &z->records.data[i]);
+    for (size_t i = 0; i < z->records.len && s == CTSC_OK; i++)
+        s = zip_write_entry(z, d, &z->records.data[i]);
     if (s != CTSC_OK) return s;
     uint64_t end = z->offset, size = end - begin;
     bool big = n >= 0xffff || begin >= ZIP_MAX32 || size >= ZIP_MAX32;
@@ -345,7 +353,8 @@ static ctsc_status zip_write_directory(zip_writer *z, diag *d) {
     return s == CTSC_OK ? zip_write(z, d, h.bytes, h.n) : s;
 }
 
-/* After a rename the folder's entry is to reach the disk as well; not every file system can promise that. */
+/* After a rename the folder's entry is to reach the disk as well; not every file system
+ * can promise that. */
 static void zip_sync_folder(const char *path) {
     char *folder = mem_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (folder) {

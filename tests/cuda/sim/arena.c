@@ -2,10 +2,11 @@
 /*
  * arena.c - simulated device memory.
  *
- * An allocation has pages of its own in a reserved range of addresses, and lies at their end, up to 511 bytes for alignment, so that what is
- * behind it faults at once. The rest of its pages is filled with a pattern that is checked when it is freed. New memory is
- * filled with bytes that are NaNs. Pages can be touched only between sim_arena_touch and sim_arena_close, and only where they are needed: what
- * a kernel or a copy costs does not depend on how much memory there is.
+ * An allocation has pages of its own in a reserved range of addresses, and lies at their end, up to
+ * 511 bytes for alignment, so that what is behind it faults at once. The rest of its pages is
+ * filled with a pattern that is checked when it is freed. New memory is filled with bytes that are
+ * NaNs. Pages can be touched only between sim_arena_touch and sim_arena_close, and only where they
+ * are needed: what a kernel or a copy costs does not depend on how much memory there is.
  */
 #include "sim.h"
 
@@ -14,8 +15,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ARENA_PAGE = 4096, ARENA_ALIGN = 512, ARENA_GUARD = 16 * ARENA_PAGE, ARENA_STRETCH = 1 << 20, ARENA_MOST = 1 << 16 };
-static const size_t arena_fill_most = (size_t)64 << 20; /* filling more than this would take too long */
+enum {
+    ARENA_PAGE = 4096,
+    ARENA_ALIGN = 512,
+    ARENA_GUARD = 16 * ARENA_PAGE,
+    ARENA_STRETCH = 1 << 20,
+    ARENA_MOST = 1 << 16
+};
+/* filling more than this would take too long */
+static const size_t arena_fill_most = (size_t)64 << 20;
 static const unsigned char arena_red = 0xa5, arena_new = 0xff;
 
 typedef struct arena_piece {
@@ -39,9 +47,7 @@ size_t sim_arena_total(void) {
     return total;
 }
 
-size_t sim_arena_used(void) {
-    return arena_used;
-}
+size_t sim_arena_used(void) { return arena_used; }
 
 static void arena_protect(char *start, size_t size, bool open) {
     if (mprotect(start, size, open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) {
@@ -72,7 +78,8 @@ static bool arena_touch(const void *address, size_t nbytes, size_t unit) {
     const char *p = address;
     const arena_piece *a = arena_find(p);
     if (!a || arena_open_count == ARENA_MOST) return false;
-    size_t begin = (size_t)(p - a->pages) / unit * unit, end = ((size_t)(p + nbytes - a->pages) + unit - 1) / unit * unit;
+    size_t begin = (size_t)(p - a->pages) / unit * unit,
+           end = ((size_t)(p + nbytes - a->pages) + unit - 1) / unit * unit;
     if (end > a->pages_size) end = a->pages_size;
     arena_open[arena_open_count].start = a->pages + begin;
     arena_open[arena_open_count++].size = end - begin;
@@ -80,9 +87,7 @@ static bool arena_touch(const void *address, size_t nbytes, size_t unit) {
     return true;
 }
 
-bool sim_arena_touch(const void *p, size_t nbytes) {
-    return arena_touch(p, nbytes, ARENA_PAGE);
-}
+bool sim_arena_touch(const void *p, size_t nbytes) { return arena_touch(p, nbytes, ARENA_PAGE); }
 
 bool sim_arena_touch_around(const void *p) {
     return !arena_touchable(p) && arena_touch(p, 1, ARENA_STRETCH);
@@ -98,13 +103,15 @@ void sim_arena_close(void) {
 static bool arena_reserve(void) {
     if (arena_base) return true;
     arena_reserved = 2 * sim_arena_total() + ((size_t)1 << 30);
-    void *p = mmap(NULL, arena_reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, arena_reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                   0);
     if (p == MAP_FAILED) return false;
     arena_base = p;
     return true;
 }
 
-/* The first gap that is large enough: its index among the pieces and its address; NULL: there is none. */
+/* The first gap that is large enough: its index among the pieces and its address;
+ * NULL: there is none. */
 static char *arena_gap(size_t pages_size, int *index) {
     char *at = arena_base + ARENA_GUARD;
     for (int i = 0; i <= arena_count; i++) {
@@ -120,12 +127,15 @@ static char *arena_gap(size_t pages_size, int *index) {
 
 CUdeviceptr sim_arena_alloc(size_t nbytes) {
     int index;
-    if (nbytes > sim_arena_total() - arena_used || arena_count == ARENA_MOST || !arena_reserve()) return 0;
-    arena_piece p = {.size = nbytes, .pages_size = (nbytes + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE};
+    if (nbytes > sim_arena_total() - arena_used || arena_count == ARENA_MOST || !arena_reserve())
+        return 0;
+    arena_piece p = {.size = nbytes,
+                     .pages_size = (nbytes + ARENA_PAGE - 1) / ARENA_PAGE * ARENA_PAGE};
     p.pages = arena_gap(p.pages_size, &index);
     if (!p.pages) return 0;
     p.start = p.pages + p.pages_size - (nbytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-    memmove(&arena_pieces[index + 1], &arena_pieces[index], (size_t)(arena_count - index) * sizeof p);
+    memmove(&arena_pieces[index + 1], &arena_pieces[index],
+            (size_t)(arena_count - index) * sizeof p);
     arena_pieces[index] = p;
     arena_count++;
     arena_used += nbytes;
@@ -153,7 +163,8 @@ bool sim_arena_free(CUdeviceptr address) {
         arena_check(&p, p.pages, p.start);
         arena_check(&p, p.start + p.size, p.pages + p.pages_size);
         /* Fresh pages for whoever is next, and none meanwhile. */
-        mmap(p.pages, p.pages_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(p.pages, p.pages_size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         arena_count--;
         memmove(&arena_pieces[i], &arena_pieces[i + 1], (size_t)(arena_count - i) * sizeof p);
         arena_used -= p.size;

@@ -4,8 +4,10 @@
  *
  * A program is compiled in a folder of its own, in two steps:
  *
- *   1. The preprocessor reads shim.h and the text. __global__ and __shared__ are still words of the text then, not macros.
- *   2. compile_rewrite finds the kernels' names behind __global__, puts what is __shared__ into a section of its own, and makes `extern __shared__
+ *   1. The preprocessor reads shim.h and the text. __global__ and __shared__ are still words of the
+ *      text then, not macros.
+ *   2. compile_rewrite finds the kernels' names behind __global__, puts what is __shared__ into a
+ *      section of its own, and makes `extern __shared__
  *      T name[]` an ordinary declaration of `name`, which is defined as the block's dynamic shared memory. A table of the kernels is added at the end,
  *      and the compiler makes a shared object of it.
  *
@@ -45,7 +47,7 @@ struct _nvrtcProgram {
     sim_image_header *image; /* and the shared object */
 };
 
-/* ---- files ------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* name may have folders in it ("ir/scalar/scalar_ops.h"), which are made. */
 static bool compile_write(const char *folder, const char *name, const char *text, size_t len) {
@@ -79,7 +81,7 @@ static char *compile_read(const char *folder, const char *name, size_t *len) {
     return text;
 }
 
-/* ---- rewriting --------------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 static void compile_add(names *n, const char *begin, const char *end) {
     char name[COMPILE_NAME];
@@ -89,9 +91,7 @@ static void compile_add(names *n, const char *begin, const char *end) {
     if (n->count < COMPILE_MOST_NAMES) strcpy(n->name[n->count++], name);
 }
 
-static bool compile_word_char(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
+static bool compile_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static const char *compile_space(const char *p) {
     while (isspace((unsigned char)*p)) p++;
@@ -101,7 +101,8 @@ static const char *compile_space(const char *p) {
 /* Is the word at p, of text, this one? */
 static bool compile_word(const char *text, const char *p, const char *word) {
     size_t len = strlen(word);
-    return !strncmp(p, word, len) && !compile_word_char(p[len]) && (p == text || !compile_word_char(p[-1]));
+    return !strncmp(p, word, len) && !compile_word_char(p[len]) &&
+           (p == text || !compile_word_char(p[-1]));
 }
 
 /* The last word before the first `stop` behind p. */
@@ -121,7 +122,8 @@ static void compile_rewrite(const char *text, names *kernels, names *dynamic, FI
             p += strlen("__global__");
             compile_name_before(kernels, p, '(');
             fputs("__attribute__((used))", out);
-        } else if (compile_word(text, p, "extern") && compile_word(text, compile_space(p + 6), "__shared__")) {
+        } else if (compile_word(text, p, "extern") &&
+                   compile_word(text, compile_space(p + 6), "__shared__")) {
             p = compile_space(p + 6) + strlen("__shared__");
             compile_name_before(dynamic, p, '[');
             fputs("extern", out);
@@ -138,28 +140,36 @@ static void compile_tail(const names *kernels, const names *dynamic, FILE *out) 
     fputs("\nextern \"C\" char __start_sim_shared[] __attribute__((visibility(\"hidden\")));\n"
           "extern \"C\" char __stop_sim_shared[] __attribute__((visibility(\"hidden\")));\n"
           "static __attribute__((section(\"sim_shared\"), used)) char sim_shared_section[16];\n"
-          "extern \"C\" __attribute__((visibility(\"hidden\"), aligned(512))) char sim_dynamic[SIM_DYNAMIC_SHARED];\n"
+          "extern \"C\" __attribute__((visibility(\"hidden\"), aligned(512))) char "
+          "sim_dynamic[SIM_DYNAMIC_SHARED];\n"
           "char sim_dynamic[SIM_DYNAMIC_SHARED];\n",
           out);
-    for (int i = 0; i < dynamic->count; i++) fprintf(out, "__asm__(\".globl %s\\n.hidden %s\\n.set %s, sim_dynamic\");\n", dynamic->name[i], dynamic->name[i], dynamic->name[i]);
+    for (int i = 0; i < dynamic->count; i++)
+        fprintf(out, "__asm__(\".globl %s\\n.hidden %s\\n.set %s, sim_dynamic\");\n",
+                dynamic->name[i], dynamic->name[i], dynamic->name[i]);
     fputs("static const sim_kernel sim_kernels[] = {\n", out);
     for (int i = 0; i < kernels->count; i++)
-        fprintf(out, "    {\"%s\", sim_signature<decltype(%s)>::call<%s>, sim_signature<decltype(%s)>::size()},\n", kernels->name[i],
-                kernels->name[i], kernels->name[i], kernels->name[i]);
-    fprintf(out,
-            "};\nextern \"C\" __attribute__((visibility(\"default\"))) const sim_image sim_image_of_this = {sim_kernels, %d, &sim_self, __start_sim_shared, __stop_sim_shared, "
-            "sim_dynamic};\n",
-            kernels->count);
+        fprintf(out,
+                "    {\"%s\", sim_signature<decltype(%s)>::call<%s>, "
+                "sim_signature<decltype(%s)>::size()},\n",
+                kernels->name[i], kernels->name[i], kernels->name[i], kernels->name[i]);
+    fprintf(
+        out,
+        "};\nextern \"C\" __attribute__((visibility(\"default\"))) const sim_image "
+        "sim_image_of_this = {sim_kernels, %d, &sim_self, __start_sim_shared, __stop_sim_shared, "
+        "sim_dynamic};\n",
+        kernels->count);
 }
 
-/* ---- compiling --------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* Runs the compiler in the folder; what it says is added to the log. */
 static bool compile_run(struct _nvrtcProgram *p, const char *folder, const char *options) {
     char command[4096];
     size_t len = 0;
     const char *cxx = getenv("CXX");
-    snprintf(command, sizeof command, "cd '%s' && %s %s >log 2>&1 </dev/null", folder, cxx && *cxx ? cxx : "c++", options);
+    snprintf(command, sizeof command, "cd '%s' && %s %s >log 2>&1 </dev/null", folder,
+             cxx && *cxx ? cxx : "c++", options);
     int status = system(command);
     char *log = compile_read(folder, "log", &len);
     if (log && *log) {
@@ -172,8 +182,10 @@ static bool compile_run(struct _nvrtcProgram *p, const char *folder, const char 
 }
 
 static bool compile_sources(const struct _nvrtcProgram *p, const char *folder) {
-    bool ok = compile_write(folder, "shim.h", compile_shim, (size_t)(compile_shim_end - compile_shim));
-    for (int i = 0; i < p->nheaders; i++) ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
+    bool ok = compile_write(folder, "shim.h", compile_shim,
+                            (size_t)(compile_shim_end - compile_shim));
+    for (int i = 0; i < p->nheaders; i++)
+        ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
     size_t size = strlen(p->text) + strlen(p->name) + 64;
     char *text = malloc(size);
     if (!text) return false;
@@ -202,23 +214,26 @@ static bool compile_second(const char *folder) {
 }
 
 /* Are kernels to be watched for races (races.c)? */
-static bool compile_watched(void) {
-    return sim_setting("CTSC_SIM_RACES", 0) != 0;
-}
+static bool compile_watched(void) { return sim_setting("CTSC_SIM_RACES", 0) != 0; }
 
 static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int arch, bool virtual) {
     char options[512];
     size_t len = 0;
     const char *watch = compile_watched() ? "-fsanitize=thread" : "";
     if (!compile_sources(p, folder)) return NVRTC_ERROR_INTERNAL_ERROR;
-    snprintf(options, sizeof options, "-E -x c++ -std=c++17 -DSIM_ARCH=%d %s -I. text.cpp -o text.ii", arch, *watch ? "-DSIM_RACES" : "");
+    snprintf(options, sizeof options,
+             "-E -x c++ -std=c++17 -DSIM_ARCH=%d %s -I. text.cpp -o text.ii", arch,
+             *watch ? "-DSIM_RACES" : "");
     if (!compile_run(p, folder, options) || !compile_second(folder)) return NVRTC_ERROR_COMPILATION;
     snprintf(options, sizeof options,
-             "-c -x c++-cpp-output -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing "
+             "-c -x c++-cpp-output -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions "
+             "-fno-rtti -fno-strict-aliasing "
              "-ffp-contract=off -fno-stack-protector %s kernel.ii -o kernel.o",
              watch);
     if (!compile_run(p, folder, options)) return NVRTC_ERROR_COMPILATION;
-    if (!compile_run(p, folder, "-shared -Wl,--no-undefined -nodefaultlibs kernel.o -lm -lc -o kernel.so")) return NVRTC_ERROR_COMPILATION;
+    if (!compile_run(p, folder,
+                     "-shared -Wl,--no-undefined -nodefaultlibs kernel.o -lm -lc -o kernel.so"))
+        return NVRTC_ERROR_COMPILATION;
     char *object = compile_read(folder, "kernel.so", &len);
     sim_image_header *image = object ? malloc(sizeof *image + len) : NULL;
     if (image) {
@@ -231,12 +246,14 @@ static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int a
     return image ? NVRTC_SUCCESS : NVRTC_ERROR_OUT_OF_MEMORY;
 }
 
-/* ---- NVRTC's functions --------------------------------------------------------------------------------- */
+/* ---- NVRTC's functions ----------------------------------------------------------------------- */
 
-/* The minor number tells versions of the shim and this file apart, and kinds of images, as images on disk are found by it. */
+/* The minor number tells versions of the shim and this file apart, and kinds of images, as images
+ * on disk are found by it. */
 SIM_API nvrtcResult nvrtcVersion(int *major, int *minor) {
     unsigned hash = SIM_BUILD;
-    for (const char *p = compile_shim; p < compile_shim_end; p++) hash = hash * 31 + (unsigned char)*p;
+    for (const char *p = compile_shim; p < compile_shim_end; p++)
+        hash = hash * 31 + (unsigned char)*p;
     *major = compile_watched() ? 901 : 900;
     *minor = (int)(hash % 1000000);
     return NVRTC_SUCCESS;
@@ -247,7 +264,8 @@ static const int compile_archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 1
 SIM_API nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
     long long newest = sim_setting("CTSC_SIM_NEWEST", 120);
     *count = 0;
-    for (size_t i = 0; i < sizeof compile_archs / sizeof *compile_archs; i++) *count += compile_archs[i] <= newest;
+    for (size_t i = 0; i < sizeof compile_archs / sizeof *compile_archs; i++)
+        *count += compile_archs[i] <= newest;
     return NVRTC_SUCCESS;
 }
 
@@ -258,7 +276,8 @@ SIM_API nvrtcResult nvrtcGetSupportedArchs(int *archs) {
     return NVRTC_SUCCESS;
 }
 
-SIM_API nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *name, int nheaders, const char *const *headers,
+SIM_API nvrtcResult nvrtcCreateProgram(nvrtcProgram *out, const char *text, const char *name,
+                                       int nheaders, const char *const *headers,
                                        const char *const *header_names) {
     nvrtcProgram p = calloc(1, sizeof *p);
     if (!p) return NVRTC_ERROR_OUT_OF_MEMORY;
@@ -304,11 +323,15 @@ SIM_API nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int noptions, const char
         else if (strncmp(options[i], "--std=", 6) != 0) return NVRTC_ERROR_INVALID_OPTION;
     }
     if (!arch) return NVRTC_ERROR_INVALID_OPTION;
-    snprintf(folder, sizeof folder, "%s/ctsc-sim-XXXXXX", keep && *keep ? keep : tmp && *tmp ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/ctsc-sim-XXXXXX",
+             keep && *keep ? keep
+             : tmp && *tmp ? tmp
+                           : "/tmp");
     if (!mkdtemp(folder)) return NVRTC_ERROR_INTERNAL_ERROR;
     pthread_mutex_lock(&lock);
     nvrtcResult r = NVRTC_ERROR_COMPILATION;
-    if (sim_real_compile(p->text, p->name, p->nheaders, (const char *const *)p->headers, (const char *const *)p->header_names, &p->log))
+    if (sim_real_compile(p->text, p->name, p->nheaders, (const char *const *)p->headers,
+                         (const char *const *)p->header_names, &p->log))
         r = compile_in(p, folder, arch, virtual);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if ((!keep || !*keep) && system(command) != 0) sim_say("cannot remove %s", folder);
@@ -343,6 +366,4 @@ SIM_API nvrtcResult nvrtcGetPTXSize(nvrtcProgram p, size_t *size) {
     return NVRTC_SUCCESS;
 }
 
-SIM_API nvrtcResult nvrtcGetPTX(nvrtcProgram p, char *image) {
-    return nvrtcGetCUBIN(p, image);
-}
+SIM_API nvrtcResult nvrtcGetPTX(nvrtcProgram p, char *image) { return nvrtcGetCUBIN(p, image); }

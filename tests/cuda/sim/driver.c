@@ -2,8 +2,9 @@
 /*
  * driver.c - the driver's functions (sim.h).
  *
- * Arguments are checked as the driver's documentation says, and more strictly where a device would go on with nonsense: each range of a copy has to lie
- * in one allocation, parameters have to have the kernel's size.
+ * Arguments are checked as the driver's documentation says, and more strictly where a device would
+ * go on with nonsense: each range of a copy has to lie in one allocation, parameters have to have
+ * the kernel's size.
  */
 #include "library.h"
 
@@ -63,7 +64,7 @@ static CUresult driver_wait(void) {
     return sim_finish();
 }
 
-/* ---- devices ---------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 SIM_API CUresult cuInit(unsigned flags) {
     driver_started = flags == 0;
@@ -87,14 +88,19 @@ static const struct driver_error {
     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
     {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-    {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
 };
 
 static const struct driver_error *driver_find_error(CUresult error) {
@@ -121,7 +127,8 @@ SIM_API CUresult cuDeviceGetCount(int *count) {
 }
 
 SIM_API CUresult cuDeviceGet(CUdevice *device, int ordinal) {
-    if (ordinal < 0 || ordinal >= sim_setting("CTSC_SIM_DEVICES", 1)) return CUDA_ERROR_INVALID_DEVICE;
+    if (ordinal < 0 || ordinal >= sim_setting("CTSC_SIM_DEVICES", 1))
+        return CUDA_ERROR_INVALID_DEVICE;
     *device = ordinal;
     return CUDA_SUCCESS;
 }
@@ -174,7 +181,7 @@ SIM_API CUresult cuCtxSetCurrent(CUcontext context) {
     return sim_broken;
 }
 
-/* ---- streams and events -------------------------------------------------------------------------------- */
+/* ---- streams and events ---------------------------------------------------------------------- */
 
 SIM_API CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     CUresult r = driver_begin();
@@ -224,7 +231,7 @@ SIM_API CUresult cuEventDestroy_v2(CUevent event) {
     return driver_end(r);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 SIM_API CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
     CUresult r = driver_begin();
@@ -250,7 +257,8 @@ SIM_API CUresult cuMemFree_v2(CUdeviceptr p) {
 SIM_API CUresult cuMemHostAlloc(void **p, size_t nbytes, unsigned flags) {
     CUresult r = driver_begin();
     (void)flags;
-    if (r == CUDA_SUCCESS && (driver_host_count == DRIVER_MOST_HOST || !(*p = aligned_alloc(4096, (nbytes + 4095) & ~(size_t)4095))))
+    if (r == CUDA_SUCCESS && (driver_host_count == DRIVER_MOST_HOST ||
+                              !(*p = aligned_alloc(4096, (nbytes + 4095) & ~(size_t)4095))))
         r = CUDA_ERROR_OUT_OF_MEMORY;
     if (r == CUDA_SUCCESS) {
         driver_host[driver_host_count].p = *p;
@@ -270,13 +278,20 @@ SIM_API CUresult cuMemFreeHost(void *p) {
 
 static bool driver_pinned(const void *p) {
     for (int i = 0; i < driver_host_count; i++)
-        if ((const char *)p >= driver_host[i].p && (const char *)p < driver_host[i].p + driver_host[i].nbytes) return true;
+        if ((const char *)p >= driver_host[i].p &&
+            (const char *)p < driver_host[i].p + driver_host[i].nbytes)
+            return true;
     return false;
 }
 
-SIM_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t nbytes, CUstream stream) {
+SIM_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t nbytes,
+                                      CUstream stream) {
     CUresult r = driver_begin();
-    sim_work w = {.kind = SIM_COPY, .to = (void *)(uintptr_t)to, .from = from, .nbytes = nbytes, .bytes = (void *)from};
+    sim_work w = {.kind = SIM_COPY,
+                  .to = (void *)(uintptr_t)to,
+                  .from = from,
+                  .nbytes = nbytes,
+                  .bytes = (void *)from};
     if (r == CUDA_SUCCESS && !sim_arena_has(to, nbytes)) r = CUDA_ERROR_INVALID_VALUE;
     /* Of memory that is not pinned the driver makes a copy before it returns. */
     if (r == CUDA_SUCCESS) r = sim_ask(stream, &w, driver_pinned(from) ? 0 : nbytes);
@@ -292,23 +307,33 @@ SIM_API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t nbytes,
     return driver_end(r);
 }
 
-SIM_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t nbytes, CUstream stream) {
+SIM_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t nbytes,
+                                      CUstream stream) {
     CUresult r = driver_begin();
-    sim_work w = {.kind = SIM_COPY, .to = (void *)(uintptr_t)to, .from = (void *)(uintptr_t)from, .nbytes = nbytes};
-    if (r == CUDA_SUCCESS && (!sim_arena_has(to, nbytes) || !sim_arena_has(from, nbytes))) r = CUDA_ERROR_INVALID_VALUE;
+    sim_work w = {.kind = SIM_COPY,
+                  .to = (void *)(uintptr_t)to,
+                  .from = (void *)(uintptr_t)from,
+                  .nbytes = nbytes};
+    if (r == CUDA_SUCCESS && (!sim_arena_has(to, nbytes) || !sim_arena_has(from, nbytes)))
+        r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS) r = sim_ask(stream, &w, 0);
     return driver_end(r);
 }
 
-SIM_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t nbytes, CUstream stream) {
+SIM_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t nbytes,
+                                 CUstream stream) {
     CUresult r = driver_begin();
     if (r == CUDA_SUCCESS && !sim_arena_has(to, nbytes)) r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS)
-        r = sim_ask(stream, &(sim_work){.kind = SIM_FILL, .to = (void *)(uintptr_t)to, .byte = byte, .nbytes = nbytes}, 0);
+        r = sim_ask(
+            stream,
+            &(sim_work){
+                .kind = SIM_FILL, .to = (void *)(uintptr_t)to, .byte = byte, .nbytes = nbytes},
+            0);
     return driver_end(r);
 }
 
-/* ---- modules and launches ------------------------------------------------------------------------------- */
+/* ---- modules and launches -------------------------------------------------------------------- */
 
 /* dlopen wants a file; the loader knows libraries by their paths, so no path is used twice. */
 static void *driver_dlopen(const void *object, size_t size) {
@@ -328,10 +353,14 @@ SIM_API CUresult cuModuleLoadData(CUmodule *out, const void *data) {
     CUresult r = driver_begin();
     CUmodule m = calloc(1, sizeof *m);
     int arch = (int)sim_setting("CTSC_SIM_ARCH", 90);
-    if (r == CUDA_SUCCESS && memcmp(header->magic, sim_magic, sizeof sim_magic) != 0) r = CUDA_ERROR_INVALID_IMAGE;
-    if (r == CUDA_SUCCESS && (header->virtual ? header->arch > arch : header->arch != arch)) r = CUDA_ERROR_NO_BINARY_FOR_GPU;
-    if (r == CUDA_SUCCESS && !(m->library = driver_dlopen(header + 1, header->size))) r = CUDA_ERROR_INVALID_IMAGE;
-    if (r == CUDA_SUCCESS && !(m->image = dlsym(m->library, "sim_image_of_this"))) r = CUDA_ERROR_INVALID_IMAGE;
+    if (r == CUDA_SUCCESS && memcmp(header->magic, sim_magic, sizeof sim_magic) != 0)
+        r = CUDA_ERROR_INVALID_IMAGE;
+    if (r == CUDA_SUCCESS && (header->virtual ? header->arch > arch : header->arch != arch))
+        r = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (r == CUDA_SUCCESS && !(m->library = driver_dlopen(header + 1, header->size)))
+        r = CUDA_ERROR_INVALID_IMAGE;
+    if (r == CUDA_SUCCESS && !(m->image = dlsym(m->library, "sim_image_of_this")))
+        r = CUDA_ERROR_INVALID_IMAGE;
     if (r == CUDA_SUCCESS) *out = m;
     else free(m);
     return driver_end(r);
@@ -365,7 +394,8 @@ SIM_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const cha
 }
 
 static int driver_fixed_shared(CUfunction f) {
-    return (int)(f->module->image->shared_end - f->module->image->shared) - 16; /* compile.c adds 16 bytes of its own */
+    /* compile.c adds 16 bytes of its own */
+    return (int)(f->module->image->shared_end - f->module->image->shared) - 16;
 }
 
 SIM_API CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
@@ -378,13 +408,15 @@ SIM_API CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction functi
 
 SIM_API CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     CUresult r = driver_begin();
-    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > SIM_DYNAMIC_SHARED - driver_fixed_shared(function))
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
+        value > SIM_DYNAMIC_SHARED - driver_fixed_shared(function))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS) function->dynamic = value;
     return driver_end(r);
 }
 
-SIM_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared) {
+SIM_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
+                                                             int threads, size_t shared) {
     CUresult r = driver_begin();
     size_t each = shared + (size_t)driver_fixed_shared(function);
     int by_threads = 2048 / (threads > 0 ? threads : 1);
@@ -403,29 +435,34 @@ static const void *driver_params(CUfunction f, void **params, void **extra) {
         else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *(size_t *)extra[1];
     }
     if (size == f->kernel->params) return bytes;
-    sim_say("kernel %s takes %lu bytes of parameters, not %zu", f->kernel->name, f->kernel->params, size);
+    sim_say("kernel %s takes %lu bytes of parameters, not %zu", f->kernel->name, f->kernel->params,
+            size);
     return NULL;
 }
 
-SIM_API CUresult cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                                unsigned block_z, unsigned shared, CUstream stream, void **params, void **extra) {
+SIM_API CUresult cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z,
+                                unsigned shared, CUstream stream, void **params, void **extra) {
     CUresult r = driver_begin();
     struct dim3 grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
     const void *bytes = driver_params(f, params, extra);
-    sim_work w = {.kind = SIM_LAUNCH, .launch = {f, grid, block, shared, NULL}, .bytes = (void *)bytes};
-    if (r == CUDA_SUCCESS && (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z || grid_x > 0x7fffffff || grid_y > 65535 ||
-                              grid_z > 65535 || block_x > 1024 || block_y > 1024 || block_z > 64 || block_x * block_y * block_z > 1024 ||
-                              shared > (unsigned)f->dynamic || !bytes))
+    sim_work w = {
+        .kind = SIM_LAUNCH, .launch = {f, grid, block, shared, NULL}, .bytes = (void *)bytes};
+    if (r == CUDA_SUCCESS &&
+        (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z || grid_x > 0x7fffffff ||
+         grid_y > 65535 || grid_z > 65535 || block_x > 1024 || block_y > 1024 || block_z > 64 ||
+         block_x * block_y * block_z > 1024 || shared > (unsigned)f->dynamic || !bytes))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS) r = sim_ask(stream, &w, f->kernel->params ? f->kernel->params : 1);
     return driver_end(r);
 }
 
-/* ---- graphs ----------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 SIM_API CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
     CUresult r = driver_begin();
-    if (r == CUDA_SUCCESS && (stream->capture || mode != CU_STREAM_CAPTURE_MODE_RELAXED)) r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && (stream->capture || mode != CU_STREAM_CAPTURE_MODE_RELAXED))
+        r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS) {
         stream->capture = sim_graph_new();
         stream->spoilt = false;
@@ -439,7 +476,8 @@ SIM_API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     stream->capture = NULL;
     *graph = NULL;
     if (r == CUDA_SUCCESS && !g) r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS && (stream->spoilt || sim_setting("CTSC_SIM_NO_CAPTURE", 0))) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (r == CUDA_SUCCESS && (stream->spoilt || sim_setting("CTSC_SIM_NO_CAPTURE", 0)))
+        r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (r == CUDA_SUCCESS) {
         *graph = g;
     } else if (g) {
@@ -449,7 +487,8 @@ SIM_API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     return driver_end(r);
 }
 
-SIM_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigned long long *id, CUgraph *graph, const CUgraphNode **nodes,
+SIM_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigned long long *id,
+                                           CUgraph *graph, const CUgraphNode **nodes,
                                            size_t *count) {
     CUresult r = driver_begin();
     *status = stream->capture != NULL;
@@ -460,7 +499,8 @@ SIM_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigne
     return driver_end(r);
 }
 
-SIM_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+SIM_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                             unsigned long long flags) {
     struct CUstream_st copy = {0};
     CUresult r = driver_begin();
     if (r == CUDA_SUCCESS && flags) r = CUDA_ERROR_INVALID_VALUE;
@@ -479,14 +519,17 @@ SIM_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 
 /* As the driver does, for kernels alone: the function and how it is launched stay. */
-SIM_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const cuda_kernel_node *p) {
+SIM_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                const cuda_kernel_node *p) {
     CUresult r = driver_begin();
     sim_work *w = exec->graph.first;
     while (w && w->node != (const sim_work *)node) w = w->next;
-    if (r == CUDA_SUCCESS && (!w || w->kind != SIM_LAUNCH || w->launch.function != p->function)) r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && (!w || w->kind != SIM_LAUNCH || w->launch.function != p->function))
+        r = CUDA_ERROR_INVALID_VALUE;
     const void *bytes = r == CUDA_SUCCESS ? driver_params(p->function, p->params, p->extra) : NULL;
     if (r == CUDA_SUCCESS && !bytes) r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS && p->function->kernel->params) memcpy(w->bytes, bytes, p->function->kernel->params);
+    if (r == CUDA_SUCCESS && p->function->kernel->params)
+        memcpy(w->bytes, bytes, p->function->kernel->params);
     return driver_end(r);
 }
 
@@ -504,10 +547,12 @@ SIM_API CUresult cuGraphDestroy(CUgraph graph) {
     return driver_end(r);
 }
 
-/* ---- for the simulated libraries -------------------------------------------------------------------- */
+/* ---- for the simulated libraries ------------------------------------------------------------- */
 
 bool sim_ask_call(void *stream, void (*call)(const void *bytes), const void *bytes, size_t nbytes) {
     CUresult r = driver_begin();
-    if (r == CUDA_SUCCESS) r = sim_ask(stream, &(sim_work){.kind = SIM_CALL, .call = call, .bytes = (void *)bytes}, nbytes);
+    if (r == CUDA_SUCCESS)
+        r = sim_ask(stream, &(sim_work){.kind = SIM_CALL, .call = call, .bytes = (void *)bytes},
+                    nbytes);
     return driver_end(r) == CUDA_SUCCESS;
 }

@@ -2,15 +2,18 @@
 /*
  * launch.c - runs a kernel on the host.
  *
- * Blocks run one after the other. Each thread of a block is a fibre: it runs until it ends or has to wait, then the next one does. Warps are run
- * one by one: when all lanes of a warp wait, the shuffles and votes for which all lanes have come are answered; when no warp can
- * go on, the barrier opens if all threads that have not ended are there. If they are not, or are at different barriers, the launch fails. A lane
- * that does not exist or has ended counts as absent: what is shuffled from it is a NaN.
+ * Blocks run one after the other. Each thread of a block is a fibre: it runs until it ends or has
+ * to wait, then the next one does. Warps are run one by one: when all lanes of a warp wait, the
+ * shuffles and votes for which all lanes have come are answered; when no warp can go on, the
+ * barrier opens if all threads that have not ended are there. If they are not, or are at different
+ * barriers, the launch fails. A lane that does not exist or has ended counts as absent: what is
+ * shuffled from it is a NaN.
  *
  * A thread that never waits costs two changes of stacks, and all such threads use the same stack.
  *
- * Device memory is closed when a kernel starts: the first access to a stretch of it faults, opens it and is repeated. Any other
- * fault inside a kernel ends the launch, as on a device, with CUDA_ERROR_ILLEGAL_ADDRESS.
+ * Device memory is closed when a kernel starts: the first access to a stretch of it faults, opens
+ * it and is repeated. Any other fault inside a kernel ends the launch, as on a device, with
+ * CUDA_ERROR_ILLEGAL_ADDRESS.
  */
 #include "sim.h"
 
@@ -58,16 +61,18 @@ static struct {
     CUresult result;
 } launch;
 
-/* ---- changing stacks -------------------------------------------------------------------------------- */
+/* ---- changing stacks ------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
-/* Saves what a call must keep on the stack that is left, and takes it from the one that is entered. */
+/* Saves what a call must keep on the stack that is left, and takes it from the one
+ * that is entered. */
 void sim_switch(void **save, void *enter);
 __asm__(".text\n"
         ".hidden sim_switch\n"
         ".globl sim_switch\n"
         "sim_switch:\n"
-        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq "
+        "%r15\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
         "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
@@ -93,7 +98,8 @@ static void launch_main(void) {
 static void launch_prepare(fibre *f) {
     f->stack = launch.free_stacks[--launch.nfree];
 #if defined(__x86_64__)
-    /* As if launch_main had been called: six registers, where to return to, and a stack that is aligned for that. */
+    /* As if launch_main had been called: six registers, where to return to, and a stack that is
+     * aligned for that. */
     void **top = (void **)(f->stack + LAUNCH_STACK - 64);
     memset(top - 8, 0, 8 * sizeof *top);
     top[-2] = (void *)(uintptr_t)launch_main;
@@ -120,12 +126,12 @@ static void launch_enter(int i) {
     if (f->state == FIBRE_ENDED) launch.free_stacks[launch.nfree++] = f->stack;
 }
 
-/* ---- failures --------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void launch_where(const char *what) {
     struct dim3 t = launch.fibres[launch.current].index, b = launch.state->block;
-    sim_say("kernel %s, block (%u, %u, %u), thread (%u, %u, %u): %s", launch.launch->function->kernel->name, b.x, b.y, b.z, t.x, t.y, t.z,
-            what);
+    sim_say("kernel %s, block (%u, %u, %u), thread (%u, %u, %u): %s",
+            launch.launch->function->kernel->name, b.x, b.y, b.z, t.x, t.y, t.z, what);
 }
 
 static void launch_trap(const char *why) {
@@ -143,13 +149,14 @@ static void launch_fault(int signal, siginfo_t *info, void *context) {
         return;
     }
     if (signal == SIGSEGV && sim_arena_touch_around(info->si_addr)) return;
-    launch_where(signal == SIGFPE ? "an integer was divided by zero" : "an illegal address was used");
+    launch_where(signal == SIGFPE ? "an integer was divided by zero"
+                                  : "an illegal address was used");
     if (signal != SIGFPE) sim_say("the address is %p", info->si_addr);
     launch.result = CUDA_ERROR_ILLEGAL_ADDRESS;
     siglongjmp(launch.stop, 1);
 }
 
-/* ---- threads that meet -------------------------------------------------------------------------------- */
+/* ---- threads that meet ----------------------------------------------------------------------- */
 
 static int launch_barrier(int line, int value) {
     fibre *f = &launch.fibres[launch.current];
@@ -160,14 +167,16 @@ static int launch_barrier(int line, int value) {
     return f->count;
 }
 
-static unsigned long long launch_collective(enum sim_collective kind, unsigned mask, unsigned long long value, int lane, int width) {
+static unsigned long long launch_collective(enum sim_collective kind, unsigned mask,
+                                            unsigned long long value, int lane, int width) {
     fibre *f = &launch.fibres[launch.current];
     f->kind = kind;
     f->mask = mask;
     f->value = value;
     f->lane = lane;
     f->width = width;
-    if (!(mask >> (launch.current % LAUNCH_WARP) & 1)) launch_trap("a lane is not in the mask it gives");
+    if (!(mask >> (launch.current % LAUNCH_WARP) & 1))
+        launch_trap("a lane is not in the mask it gives");
     f->state = FIBRE_IN_WARP;
     launch_leave(f);
     return f->value;
@@ -178,7 +187,8 @@ static void launch_access(const void *p, unsigned nbytes, int write) {
     int other = sim_races_access(launch.current, p, nbytes, write);
     if (other < 0) return;
     struct dim3 t = launch.fibres[other].index;
-    sim_say("%s shared memory that thread (%u, %u, %u) uses, without a barrier between", write ? "writes" : "reads", t.x, t.y, t.z);
+    sim_say("%s shared memory that thread (%u, %u, %u) uses, without a barrier between",
+            write ? "writes" : "reads", t.x, t.y, t.z);
     launch_trap("a race");
 }
 
@@ -196,7 +206,9 @@ static int launch_source(const fibre *f, int lane) {
     switch (f->kind) {
     case SIM_SHUFFLE: return first + (f->lane & (f->width - 1));
     case SIM_SHUFFLE_UP: source = lane - f->lane; return source < first ? lane : source;
-    case SIM_SHUFFLE_DOWN: source = lane + f->lane; return source >= first + f->width ? lane : source;
+    case SIM_SHUFFLE_DOWN:
+        source = lane + f->lane;
+        return source >= first + f->width ? lane : source;
     default: source = lane ^ f->lane; return source >= first + f->width ? lane : source;
     }
 }
@@ -207,14 +219,19 @@ static bool launch_answer(fibre *warp, int nlanes, int at) {
     unsigned long long answers[LAUNCH_WARP];
     for (int i = 0; i < nlanes; i++) {
         if (!(mask >> i & 1) || warp[i].state == FIBRE_ENDED) continue;
-        if (warp[i].state != FIBRE_IN_WARP || warp[i].mask != mask || warp[i].kind != warp[at].kind) return false;
+        if (warp[i].state != FIBRE_IN_WARP || warp[i].mask != mask || warp[i].kind != warp[at].kind)
+            return false;
         here |= 1u << i;
         votes |= (unsigned)(warp[i].value != 0) << i;
     }
     for (int i = 0; i < nlanes; i++) {
         if (!(here >> i & 1)) continue;
-        int source = warp[at].kind == SIM_BALLOT || warp[at].kind == SIM_SYNCWARP ? i : launch_source(&warp[i], i);
-        answers[i] = warp[at].kind == SIM_BALLOT ? votes : here >> source & 1 ? warp[source].value : ~0ull;
+        int source = warp[at].kind == SIM_BALLOT || warp[at].kind == SIM_SYNCWARP
+                         ? i
+                         : launch_source(&warp[i], i);
+        answers[i] = warp[at].kind == SIM_BALLOT ? votes
+                     : here >> source & 1        ? warp[source].value
+                                                 : ~0ull;
     }
     for (int i = 0; i < nlanes; i++)
         if (here >> i & 1) {
@@ -225,7 +242,7 @@ static bool launch_answer(fibre *warp, int nlanes, int at) {
     return true;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Runs a warp as far as it comes alone; true: it did anything. */
 static bool launch_warp(int first, bool reverse) {
@@ -256,7 +273,8 @@ static bool launch_open_barrier(void) {
         launch.current = i;
         if (f->state == FIBRE_IN_WARP) launch_trap("waits for lanes of its warp that do not come");
         if (!first) first = f;
-        if (f->line != first->line) launch_trap("waits at another barrier than the threads before it");
+        if (f->line != first->line)
+            launch_trap("waits at another barrier than the threads before it");
         count += f->value != 0;
     }
     sim_races_barrier();
@@ -271,10 +289,13 @@ static bool launch_open_barrier(void) {
 static void launch_block(bool reverse) {
     struct dim3 n = launch.launch->block, at = {0, 0, 0};
     const struct sim_image *image = launch.launch->function->module->image;
-    unsigned shared = launch.launch->shared, red = SIM_DYNAMIC_SHARED - shared < LAUNCH_RED ? SIM_DYNAMIC_SHARED - shared : LAUNCH_RED;
+    unsigned shared = launch.launch->shared, red = SIM_DYNAMIC_SHARED - shared < LAUNCH_RED
+                                                       ? SIM_DYNAMIC_SHARED - shared
+                                                       : LAUNCH_RED;
     memset(image->shared, 0xff, (size_t)(image->shared_end - image->shared));
     memset(image->dynamic, 0xff, shared + red);
-    sim_races_begin(image->shared, (size_t)(image->shared_end - image->shared), image->dynamic, shared);
+    sim_races_begin(image->shared, (size_t)(image->shared_end - image->shared), image->dynamic,
+                    shared);
     for (int i = 0; i < launch.nthreads; i++) {
         launch.fibres[i].state = FIBRE_NEW;
         launch.fibres[i].index = at;
@@ -284,11 +305,13 @@ static void launch_block(bool reverse) {
     do {
         for (bool going = true; going;) {
             going = false;
-            for (int warp = 0; warp < launch.nthreads; warp += LAUNCH_WARP) going |= launch_warp(warp, reverse);
+            for (int warp = 0; warp < launch.nthreads; warp += LAUNCH_WARP)
+                going |= launch_warp(warp, reverse);
         }
     } while (launch_open_barrier());
     for (unsigned i = 0; i < red; i++)
-        if ((unsigned char)image->dynamic[shared + i] != 0xff) launch_trap("somebody of the block wrote behind its dynamic shared memory");
+        if ((unsigned char)image->dynamic[shared + i] != 0xff)
+            launch_trap("somebody of the block wrote behind its dynamic shared memory");
 }
 
 static void launch_grid(void) {
@@ -305,14 +328,17 @@ static void launch_grid(void) {
 
 CUresult sim_run(const sim_launch *l) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE};
-    struct sigaction old[3], fault = {.sa_sigaction = launch_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction old[3],
+        fault = {.sa_sigaction = launch_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (!launch.stacks) {
-        void *p = mmap(NULL, (size_t)LAUNCH_STACK * LAUNCH_MAX_THREADS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(NULL, (size_t)LAUNCH_STACK * LAUNCH_MAX_THREADS, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED) abort();
         launch.stacks = p;
     }
     for (launch.nfree = 0; launch.nfree < LAUNCH_MAX_THREADS; launch.nfree++)
-        launch.free_stacks[launch.nfree] = launch.stacks + (size_t)LAUNCH_STACK * (size_t)(LAUNCH_MAX_THREADS - 1 - launch.nfree);
+        launch.free_stacks[launch.nfree] =
+            launch.stacks + (size_t)LAUNCH_STACK * (size_t)(LAUNCH_MAX_THREADS - 1 - launch.nfree);
     launch.launch = l;
     launch.state = l->function->module->image->state;
     launch.nthreads = (int)(l->block.x * l->block.y * l->block.z);

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t sim_type_size(sim_type t) {
-    return t == SIM_F64 ? 8 : t == SIM_F32 ? 4 : 2;
-}
+size_t sim_type_size(sim_type t) { return t == SIM_F64 ? 8 : t == SIM_F32 ? 4 : 2; }
 
 double sim_load(sim_type t, const void *p, int64_t i) {
     switch (t) {
@@ -41,9 +39,7 @@ _Noreturn void sim_wrong(const char *fmt, ...) {
     abort();
 }
 
-bool sim_refuses(void) {
-    return sim_setting("CTSC_SIM_REFUSE", 0) != 0;
-}
+bool sim_refuses(void) { return sim_setting("CTSC_SIM_REFUSE", 0) != 0; }
 
 /* Callers of the libraries hold a lock of their own; tests count from one thread. */
 enum { LIBRARY_COUNTERS = 32 };
@@ -51,7 +47,9 @@ static struct { const char *what; long long n; } library_counters[LIBRARY_COUNTE
 
 void sim_count(const char *what) {
     int i = 0;
-    while (i < LIBRARY_COUNTERS - 1 && library_counters[i].what && strcmp(library_counters[i].what, what)) i++;
+    while (i < LIBRARY_COUNTERS - 1 && library_counters[i].what &&
+           strcmp(library_counters[i].what, what))
+        i++;
     library_counters[i].what = what;
     library_counters[i].n++;
 }
@@ -63,7 +61,9 @@ SIM_API long long sim_counted(const char *what) {
 }
 
 void sim_use(const char *what, const void *p, size_t nbytes, size_t alignment) {
-    if ((uintptr_t)p % alignment) sim_wrong("%s: %p is not aligned to %zu bytes", what, p, alignment);
-    if (!sim_arena_has((CUdeviceptr)(uintptr_t)p, nbytes)) sim_wrong("%s: %zu bytes at %p are not in an allocation of the device", what, nbytes, p);
+    if ((uintptr_t)p % alignment)
+        sim_wrong("%s: %p is not aligned to %zu bytes", what, p, alignment);
+    if (!sim_arena_has((CUdeviceptr)(uintptr_t)p, nbytes))
+        sim_wrong("%s: %zu bytes at %p are not in an allocation of the device", what, nbytes, p);
     if (nbytes) sim_arena_touch(p, nbytes);
 }

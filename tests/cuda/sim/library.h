@@ -2,9 +2,11 @@
 /*
  * library.h - what the simulated libraries (blas.c, dnn.c) share.
  *
- * They are libcudasim.so as well: CTSC_CUBLASLT and CTSC_CUDNN name it. What a caller can be blamed for (an attribute of another size, a pointer that is no
- * device memory, layouts that do not fit each other) ends the process with a message; what the real library may refuse is refused. With
- * CTSC_SIM_REFUSE=1 they refuse everything. Numbers are computed in double and rounded once, on the stream.
+ * They are libcudasim.so as well: CTSC_CUBLASLT and CTSC_CUDNN name it. What a caller can be
+ * blamed for (an attribute of another size, a pointer that is no device memory, layouts that do
+ * not fit each other) ends the process with a message; what the real library may refuse is
+ * refused. With CTSC_SIM_REFUSE=1 they refuse everything. Numbers are computed in double and
+ * rounded once, on the stream.
  */
 #ifndef CTSC_TESTS_SIM_LIBRARY_H
 #define CTSC_TESTS_SIM_LIBRARY_H
@@ -24,7 +26,8 @@ bool sim_refuses(void);
 void sim_count(const char *what);
 SIM_API long long sim_counted(const char *what);
 
-/* Puts a call with a copy of these bytes into a stream. False: there is no context, or the device is broken. */
+/* Puts a call with a copy of these bytes into a stream. False: there is no context, or the
+ * device is broken. */
 bool sim_ask_call(void *stream, void (*call)(const void *bytes), const void *bytes, size_t nbytes);
 /* In a call: lets memory be used that has to be one allocation's, aligned so. */
 void sim_use(const char *what, const void *p, size_t nbytes, size_t alignment);

@@ -2,8 +2,9 @@
 /*
  * queue.c - what streams are asked for, and recordings of it.
  *
- * All streams share one queue: doing things in the order they were asked for is one of the orders that a device may choose. The queue is
- * emptied at once, or, with CTSC_SIM_LAZY, when somebody waits.
+ * All streams share one queue: doing things in the order they were asked for is one of the
+ * orders that a device may choose. The queue is emptied at once, or, with CTSC_SIM_LAZY,
+ * when somebody waits.
  */
 #include "sim.h"
 
@@ -60,13 +61,9 @@ static void queue_do(const sim_work *w) {
     if (r != CUDA_SUCCESS) sim_broken = r;
 }
 
-long long cudasim_waits(void) {
-    return atomic_load(&queue_waits);
-}
+long long cudasim_waits(void) { return atomic_load(&queue_waits); }
 
-void sim_count_wait(void) {
-    atomic_fetch_add(&queue_waits, 1);
-}
+void sim_count_wait(void) { atomic_fetch_add(&queue_waits, 1); }
 
 CUresult sim_finish(void) {
     sim_work *w = queue_pending.first;
@@ -100,7 +97,8 @@ CUresult sim_ask(CUstream s, const sim_work *w, size_t bytes) {
 
 CUresult sim_ask_graph(CUstream s, const struct CUgraph_st *g) {
     CUresult r = sim_broken;
-    for (const sim_work *w = g->first; w && r == CUDA_SUCCESS; w = w->next) r = sim_ask(s, w, w->bytes ? w->nbytes : 0);
+    for (const sim_work *w = g->first; w && r == CUDA_SUCCESS; w = w->next)
+        r = sim_ask(s, w, w->bytes ? w->nbytes : 0);
     return r;
 }
 

@@ -2,12 +2,15 @@
 /*
  * races.c - finds accesses to shared memory that nothing orders.
  *
- * Kernels are compiled with the instrumentation of -fsanitize=thread, which calls __tsan_read4 and its like before each access; shim.h defines those
- * itself. For each byte of shared memory it is kept who wrote it last, who read it last, and when: in which interval between barriers of the
- * block, and between __syncwarp of its warp. Two accesses, one of them a write, are in order if they are one thread's, or a barrier lies between, or
- * they are of one warp and a __syncwarp lies between. A shuffle is none: CUDA does not promise that it orders memory.
+ * Kernels are compiled with the instrumentation of -fsanitize=thread, which calls __tsan_read4 and
+ * its like before each access; shim.h defines those itself. For each byte of shared memory it is
+ * kept who wrote it last, who read it last, and when: in which interval between barriers of the
+ * block, and between __syncwarp of its warp. Two accesses, one of them a write, are in order if
+ * they are one thread's, or a barrier lies between, or they are of one warp and a __syncwarp lies
+ * between. A shuffle is none: CUDA does not promise that it orders memory.
  *
- * Of several readers in an interval only the last is known, so a race with another one may be missed. Atomic operations are not looked at.
+ * Of several readers in an interval only the last is known, so a race with another one may be
+ * missed. Atomic operations are not looked at.
  */
 #include "sim.h"
 
@@ -16,7 +19,7 @@
 enum { RACES_WARP = 32, RACES_WARPS = 32, RACES_BYTES = SIM_DYNAMIC_SHARED };
 
 typedef struct access {
-    uint16_t thread; /* plus one; 0: nobody */
+    uint16_t thread;      /* plus one; 0: nobody */
     uint32_t block, warp; /* intervals */
 } access;
 
@@ -39,13 +42,9 @@ void sim_races_begin(const char *fixed, size_t nfixed, const char *dynamic, size
     races_block++; /* what other blocks did is in order */
 }
 
-void sim_races_barrier(void) {
-    races_block++;
-}
+void sim_races_barrier(void) { races_block++; }
 
-void sim_races_warp(int warp) {
-    races_warps[warp]++;
-}
+void sim_races_warp(int warp) { races_warps[warp]++; }
 
 static bool races_ordered(const access *a, int thread) {
     if (!a->thread || a->thread == thread + 1 || a->block != races_block) return true;

@@ -2,8 +2,9 @@
 /*
  * sim.h - CUDA's driver and NVRTC without a device: what the files of this folder share.
  *
- * libcudasim.so stands in for libcuda.so.1 and for libnvrtc.so (CTSC_CUDA_DRIVER and CTSC_NVRTC name it), with the functions of
- * src/cuda/abi.h. It is a tool to find errors with, so it is stricter than a device where that costs little:
+ * libcudasim.so stands in for libcuda.so.1 and for libnvrtc.so (CTSC_CUDA_DRIVER and CTSC_NVRTC
+ * name it), with the functions of src/cuda/abi.h. It is a tool to find errors with, so it is
+ * stricter than a device where that costs little:
  *
  *   arena.c    Device memory is host memory that can be touched only while the "device" works: a host access to it is a crash. Between
  *              allocations lie pages that nobody may touch; the bytes up to them are checked when an allocation is freed.
@@ -28,7 +29,8 @@
  *   CTSC_SIM_NVRTC=FILE         the real libnvrtc.so, which compiles each program as well
  *   CXX                         the compiler (c++)
  *
- * One lock guards everything; a launch happens under it. Not simulated: more than one context, textures, clusters, anything in PTX.
+ * One lock guards everything; a launch happens under it. Not simulated: more than one context,
+ * textures, clusters, anything in PTX.
  */
 #ifndef CTSC_TESTS_SIM_H
 #define CTSC_TESTS_SIM_H
@@ -41,7 +43,8 @@
 
 #define SIM_API __attribute__((visibility("default")))
 
-/* The functions' prototypes, so that the compiler compares the definitions with the tables that ctsc calls by. */
+/* The functions' prototypes, so that the compiler compares the definitions with the tables
+ * that ctsc calls by. */
 #define SIM_PROTOTYPE(name, symbol, params) SIM_API int symbol params;
 CUDA_DRIVER_FUNCTIONS(SIM_PROTOTYPE)
 CUDA_NVRTC_FUNCTIONS(SIM_PROTOTYPE)
@@ -51,7 +54,7 @@ long long sim_setting(const char *name, long long otherwise);
 /* For people: on standard error. */
 void sim_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- arena.c ---- */
+/* ---- arena.c --------------------------------------------------------------------------------- */
 
 /* 0: out of memory. Aligned to 512 bytes. */
 CUdeviceptr sim_arena_alloc(size_t nbytes);
@@ -59,20 +62,21 @@ CUdeviceptr sim_arena_alloc(size_t nbytes);
 bool sim_arena_free(CUdeviceptr p);
 /* Is all of this in one allocation? */
 bool sim_arena_has(CUdeviceptr p, size_t nbytes);
-/* Lets these bytes of device memory be touched, until sim_arena_close; or what lies around p, which a kernel has just tried to. False: it is
- * no device memory, or could be touched all the time. */
+/* Lets these bytes of device memory be touched, until sim_arena_close; or what lies around p, which
+ * a kernel has just tried to. False: it is no device memory, or could be touched all the time. */
 bool sim_arena_touch(const void *p, size_t nbytes);
 bool sim_arena_touch_around(const void *p);
 void sim_arena_close(void);
 size_t sim_arena_total(void);
 size_t sim_arena_used(void);
 
-/* ---- real.c ---- */
+/* ---- real.c ---------------------------------------------------------------------------------- */
 
 /* False: NVRTC does not take the program; *log, the caller's, says why. */
-bool sim_real_compile(const char *text, const char *name, int nheaders, const char *const *headers, const char *const *header_names, char **log);
+bool sim_real_compile(const char *text, const char *name, int nheaders, const char *const *headers,
+                      const char *const *header_names, char **log);
 
-/* ---- launch.c ---- */
+/* ---- launch.c -------------------------------------------------------------------------------- */
 
 struct CUmod_st {
     void *library;
@@ -97,7 +101,7 @@ typedef struct sim_launch {
 /* Opens the memory that the kernel touches, and leaves it open. */
 CUresult sim_run(const sim_launch *launch);
 
-/* ---- races.c ---- */
+/* ---- races.c --------------------------------------------------------------------------------- */
 
 /* A block begins; its shared memory is these two ranges. */
 void sim_races_begin(const char *fixed, size_t nfixed, const char *dynamic, size_t ndynamic);
@@ -107,7 +111,7 @@ void sim_races_warp(int warp);
 /* The thread with whose access this one is in a race; -1: there is none. */
 int sim_races_access(int thread, const char *p, unsigned nbytes, bool write);
 
-/* ---- queue.c ---- */
+/* ---- queue.c --------------------------------------------------------------------------------- */
 
 typedef enum sim_kind { SIM_COPY, SIM_FILL, SIM_LAUNCH, SIM_CALL, SIM_RECORD } sim_kind;
 
@@ -121,8 +125,10 @@ typedef struct sim_work {
     sim_launch launch;
     CUevent event;
     void (*call)(const void *bytes); /* opens the memory that it touches, and leaves it open */
-    void *bytes; /* its own copy of what `from` or `launch.params` points to or `call` is given, or NULL */
-    const struct sim_work *node; /* of a graph that can be launched: what it is a copy of in the graph it was made from */
+    /* its own copy of what `from` or `launch.params` points to or `call` is given, or NULL */
+    void *bytes;
+    /* of a graph that can be launched: what it is a copy of in the graph it was made from */
+    const struct sim_work *node;
     struct sim_work *next;
 } sim_work;
 
@@ -140,14 +146,15 @@ struct CUgraphExec_st {
 };
 
 struct CUstream_st {
-    CUgraph capture;   /* what goes into it goes there; or NULL */
-    bool spoilt;       /* the capture was asked for something that cannot be captured */
+    CUgraph capture; /* what goes into it goes there; or NULL */
+    bool spoilt;     /* the capture was asked for something that cannot be captured */
 };
 
 /* The error after which the device does nothing any more, or 0. */
 extern CUresult sim_broken;
 
-/* How often the host has waited for the device so far: for events, for the stream, for memory that is freed, for copies to memory that is not pinned. */
+/* How often the host has waited for the device so far: for events, for the stream, for memory that
+ * is freed, for copies to memory that is not pinned. */
 SIM_API long long cudasim_waits(void);
 void sim_count_wait(void);
 
@@ -160,7 +167,7 @@ CUresult sim_ask_graph(CUstream s, const struct CUgraph_st *g);
 CUgraph sim_graph_new(void);
 void sim_graph_clear(struct CUgraph_st *g);
 
-/* ---- compile.c ---- */
+/* ---- compile.c ------------------------------------------------------------------------------- */
 
 /* In front of the shared object in an image. */
 typedef struct sim_image_header {

@@ -11,30 +11,34 @@
  *           %d : Tensor = aten::copy_(%c, %b, %false)
  *           -> (%true)
  *
- * Method. The graph is walked once, in the order of the program, and each node becomes statements. Python numbers are lets and variables. Tensors are
- * places in arguments (loop_view), single elements in variables, or elements still to be computed (lazy.h). Dtypes and ranks are known, as
+ * Method. The graph is walked once, in the order of the program, and each node becomes statements.
+ * Python numbers are lets and variables. Tensors are places in arguments (loop_view), single
+ * elements in variables, or elements still to be computed (lazy.h). Dtypes and ranks are known, as
  * the arguments are at hand.
  *
- * Checks of indices. An index whose range is known in terms of the arguments (loop_bound) is checked once: the condition is collected, and all of
- * them stand at the top of the kernel, which returns GROUP_UNFIT before it has done anything if one fails; the interpreter then runs the
- * group and fails at the right iteration. Conditions that do not even hold for the arguments at hand (x[i - 1] behind `if i > 0`) are not
- * demanded: such an index is checked where it is used, and a fault reports it. Rejected: two copies of the loop, twice the code for programs that fail.
+ * Checks of indices. An index whose range is known in terms of the arguments (loop_bound) is
+ * checked once: the condition is collected, and all of them stand at the top of the kernel, which
+ * returns GROUP_UNFIT before it has done anything if one fails; the interpreter then runs the group
+ * and fails at the right iteration. Conditions that do not even hold for the arguments at hand
+ * (x[i - 1] behind `if i > 0`) are not demanded: such an index is checked where it is used, and a
+ * fault reports it. Rejected: two copies of the loop, twice the code for programs that fail.
  *
- * Order. What is computed is computed where the program does so: single elements at once, longer rows when they are read. Rows that were made before a
- * write to what they read are refused (loop_tensor.made), unless the write is to other rows. Python's `s += x` keeps its order; torch.sum does not.
+ * Order. What is computed is computed where the program does so: single elements at once, longer
+ * rows when they are read. Rows that were made before a write to what they read are refused
+ * (loop_tensor.made), unless the write is to other rows. Python's `s += x` keeps its order;
+ * torch.sum does not.
  *
- * Invariants. Arguments that are written share no memory with others (group_argument.written), so places in different arguments never overlap.
+ * Invariants. Arguments that are written share no memory with others (group_argument.written), so
+ * places in different arguments never overlap.
  * Tests: tests/unit/test_group_loop.c
  */
 #include "codegen/lower/loops/group_loop.h"
 
 #include <string.h>
 
-/* ---- values ------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-loop_value *loop_get(loop_state *s, const ir_value *v) {
-    return ptrmap_get(&s->values, v);
-}
+loop_value *loop_get(loop_state *s, const ir_value *v) { return ptrmap_get(&s->values, v); }
 loop_value *loop_input(loop_state *s, const node *n, int i) {
     return i < (int)n->inputs.len ? loop_get(s, n->inputs.data[i]) : NULL;
 }
@@ -44,7 +48,8 @@ void loop_set(loop_state *s, const ir_value *v, loop_value *x) {
 
 loop_value *loop_number(loop_state *s, nest_expr *e) {
     loop_value *x = arena_new(s->a, loop_value);
-    bool simple = e->op == NEST_CONST || e->op == NEST_INPUT || (e->op == NEST_VAR && !e->u.var->is_mutable);
+    bool simple = e->op == NEST_CONST || e->op == NEST_INPUT ||
+                  (e->op == NEST_VAR && !e->u.var->is_mutable);
     x->kind = LOOP_NUMBER;
     x->e = simple ? e : nest_let(s->n, "v", e);
     if (e->type != NEST_I64) return x;
@@ -64,7 +69,7 @@ loop_value *loop_of_tensor(loop_state *s, loop_tensor *t) {
     return x;
 }
 
-/* ---- what is known before the kernel ------------------------------------------------------------------------ */
+/* ---- what is known before the kernel --------------------------------------------------------- */
 
 static nest_expr *loop_slot_expr(loop_state *s, int slot) {
     nest_expr *e = plan_expr(s->p, s->a, slot);
@@ -90,7 +95,9 @@ static bool loop_slot_value(loop_state *s, int slot, int64_t *out) {
     case SLOT_STRIDE: *out = arg->u.tensor->strides[k->b]; return true;
     case SLOT_INT: *out = arg->tag == V_BOOL ? arg->u.b : arg->u.i; return true;
     case SLOT_CONST: *out = k->k; return true;
-    case SLOT_ADD: case SLOT_SUB: case SLOT_MUL: break;
+    case SLOT_ADD:
+    case SLOT_SUB:
+    case SLOT_MUL: break;
     default: return false;
     }
     if (!loop_slot_value(s, k->a, &x) || !loop_slot_value(s, k->b, &y)) return false;
@@ -109,7 +116,8 @@ bool loop_evaluate(loop_state *s, const nest_expr *e, int64_t *out) {
     if (e->op == NEST_INPUT) return loop_slot_value(s, s->p->ints.data[e->u.input], out);
     if (e->op != NEST_ADD && e->op != NEST_SUB) return false;
     if (!loop_evaluate(s, e->args[0], &x) || !loop_evaluate(s, e->args[1], &y)) return false;
-    return e->op == NEST_ADD ? !__builtin_add_overflow(x, y, out) : !__builtin_sub_overflow(x, y, out);
+    return e->op == NEST_ADD ? !__builtin_add_overflow(x, y, out)
+                             : !__builtin_sub_overflow(x, y, out);
 }
 
 bool loop_demand(loop_state *s, nest_expr *condition, bool holds) {
@@ -123,16 +131,21 @@ static void loop_close_conditions(loop_state *s) {
     s->fits->value = all ? nest_unary(s->n, NEST_NOT, all) : nest_const_int(s->n, NEST_BOOL, 0);
 }
 
-int64_t loop_fault(loop_state *s, const node *n, const char *message, int nsizes, nest_expr *const *sizes) {
+int64_t loop_fault(loop_state *s, const node *n, const char *message, int nsizes,
+                   nest_expr *const *sizes) {
     int *slots = arena_array(s->a, int, nsizes + 1);
     for (int i = 0; i < nsizes; i++)
         if ((slots[i] = loop_slot(s, sizes[i])) < 0) return 0;
-    group_fault f = {.code = GROUP_FIRST_FAULT + (int64_t)s->p->faults.len, .message = arena_strdup(s->a, message), .range = n->range, .call = n->call,
-                     .nsizes = nsizes, .sizes = slots};
+    group_fault f = {.code = GROUP_FIRST_FAULT + (int64_t)s->p->faults.len,
+                     .message = arena_strdup(s->a, message),
+                     .range = n->range,
+                     .call = n->call,
+                     .nsizes = nsizes,
+                     .sizes = slots};
     return avec_push(s->a, &s->p->faults, f) ? f.code : 0;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------------ */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* Strides that are 1 are fixed: the code is another one, and better. */
 static nest_expr *loop_stride(loop_state *s, int argument, int dim, int64_t actual) {
@@ -147,24 +160,37 @@ static void loop_geometry(loop_state *s, loop_base *b, const tensor *t, bool con
     for (int k = b->ndim - 1; k >= 0; k--) {
         int size = plan_size(s->p, s->a, b->argument, k);
         b->sizes[k] = loop_slot_expr(s, size);
-        b->strides[k] = contiguous ? loop_slot_expr(s, slot) : loop_stride(s, b->argument, k, t->strides[k]);
-        if (contiguous && k) slot = k == b->ndim - 1 ? size : plan_slot(s->p, s->a, SLOT_MUL, slot, size, 0);
+        b->strides[k] = contiguous ? loop_slot_expr(s, slot)
+                                   : loop_stride(s, b->argument, k, t->strides[k]);
+        if (contiguous && k)
+            slot = k == b->ndim - 1 ? size : plan_slot(s->p, s->a, SLOT_MUL, slot, size, 0);
         /* elements of a written tensor are all different */
         if (!contiguous && b->written)
             plan_relate(s->p, s->a, SLOT_POSITIVE, plan_stride(s->p, s->a, b->argument, k), 0, 0);
     }
 }
 
-static bool loop_tensor_argument(loop_state *s, int i, const tensor *t, bool written, group_argument *out) {
+static bool loop_tensor_argument(loop_state *s, int i, const tensor *t, bool written,
+                                 group_argument *out) {
     nest_type type;
-    if (s->nbases == LOOP_MAX_BASES || t->ndim > LAZY_MAX_DIMS || !nest_type_of((dtype)t->dtype, &type)) return false;
+    if (s->nbases == LOOP_MAX_BASES || t->ndim > LAZY_MAX_DIMS ||
+        !nest_type_of((dtype)t->dtype, &type))
+        return false;
     bool contiguous = tensor_is_contiguous(t);
     if (written && tensor_may_overlap(t)) return false;
     for (int k = 0; k < t->ndim && written && !contiguous; k++)
         if (t->strides[k] <= 0) return false;
-    *out = (group_argument){.tag = V_TENSOR, .dt = (dtype)t->dtype, .ndim = t->ndim, .contiguous = contiguous, .written = written};
+    *out = (group_argument){.tag = V_TENSOR,
+                            .dt = (dtype)t->dtype,
+                            .ndim = t->ndim,
+                            .contiguous = contiguous,
+                            .written = written};
     loop_base *b = &s->bases[s->nbases];
-    *b = (loop_base){.argument = i, .number = s->nbases++, .dt = (dtype)t->dtype, .ndim = t->ndim, .written = written};
+    *b = (loop_base){.argument = i,
+                     .number = s->nbases++,
+                     .dt = (dtype)t->dtype,
+                     .ndim = t->ndim,
+                     .written = written};
     b->buffer = nest_add_buffer(s->n, s->g->root->params.data[i]->name, b->dt, NEST_RESTRICT);
     avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_ARGUMENT, i}));
     loop_geometry(s, b, t, contiguous);
@@ -203,39 +229,42 @@ static bool loop_argument(loop_state *s, int i, bool written) {
     return avec_push(s->a, &s->p->arguments, a);
 }
 
-/* ---- what is written ---------------------------------------------------------------------------------------------- */
+/* ---- what is written ------------------------------------------------------------------------- */
 
 static bool loop_mark_written(loop_state *s, const block *b, bool *written) {
     for (const node *n = b->first; n; n = n->next) {
         for (size_t i = 0; i < n->blocks.len; i++)
             if (!loop_mark_written(s, n->blocks.data[i], written)) return false;
         if (!loop_op_writes(n)) continue;
-        const ir_value *object = loop_object(n->inputs.data[0]), *v = loop_viewed(n->inputs.data[0]);
-        if (!v->def && v->owner == s->g->root)
-            written[v->index] = true;
-        else if (v != object)
-            return false; /* a view of a new tensor */
-        else if (!ptrmap_put(&s->written_new, v, (void *)1))
-            s->failed = true;
+        const ir_value *object = loop_object(n->inputs.data[0]),
+                       *v = loop_viewed(n->inputs.data[0]);
+        if (!v->def && v->owner == s->g->root) written[v->index] = true;
+        else if (v != object) return false; /* a view of a new tensor */
+        else if (!ptrmap_put(&s->written_new, v, (void *)1)) s->failed = true;
     }
     return true;
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static nest_buffer *loop_output(loop_state *s, group_output *o, dtype dt) {
     avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_OUTPUT, (int)s->p->outputs.len}));
-    return nest_add_buffer(s->n, arena_printf(s->a, "result%d", (int)s->p->outputs.len), o->dt = dt, NEST_RESTRICT);
+    return nest_add_buffer(s->n, arena_printf(s->a, "result%d", (int)s->p->outputs.len), o->dt = dt,
+                           NEST_RESTRICT);
 }
 
 static bool loop_result_number(loop_state *s, const loop_value *x, const type *t, group_output *o) {
     static const struct { nest_type type; value_tag tag; dtype dt; type_kind kind; } rows[] = {
-        {NEST_I64, V_INT, DT_INT64, T_INT}, {NEST_F64, V_FLOAT, DT_FLOAT64, T_FLOAT}, {NEST_BOOL, V_BOOL, DT_BOOL, T_BOOL}};
+        {NEST_I64, V_INT, DT_INT64, T_INT},
+        {NEST_F64, V_FLOAT, DT_FLOAT64, T_FLOAT},
+        {NEST_BOOL, V_BOOL, DT_BOOL, T_BOOL},
+    };
     for (int i = 0; i < 3; i++) {
         bool any = x->kind == LOOP_UNINIT && t->kind == rows[i].kind;
         if (!any && (x->kind != LOOP_NUMBER || x->e->type != rows[i].type)) continue;
         o->tag = rows[i].tag;
-        nest_expr *zero = rows[i].type == NEST_F64 ? nest_const_float(s->n, NEST_F64, 0) : nest_const_int(s->n, rows[i].type, 0);
+        nest_expr *zero = rows[i].type == NEST_F64 ? nest_const_float(s->n, NEST_F64, 0)
+                                                   : nest_const_int(s->n, rows[i].type, 0);
         nest_store(s->n, loop_output(s, o, rows[i].dt), nest_int(s->n, 0), any ? zero : x->e);
         return true;
     }
@@ -264,13 +293,15 @@ static bool loop_results(loop_state *s) {
         const loop_value *x = loop_get(s, v);
         group_output o = {.alias = -1};
         if (!x) return false;
-        if (x->kind == LOOP_TENSOR ? !loop_result_tensor(s, x->tensor, &o) : !loop_result_number(s, x, v->type, &o)) return false;
+        if (x->kind == LOOP_TENSOR ? !loop_result_tensor(s, x->tensor, &o)
+                                   : !loop_result_number(s, x, v->type, &o))
+            return false;
         if (!avec_push(s->a, &s->p->outputs, o)) return false;
     }
     return true;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool loop_equal(void *ctx, nest_expr *x, nest_expr *y) {
     loop_state *s = ctx;
@@ -280,7 +311,8 @@ static bool loop_equal(void *ctx, nest_expr *x, nest_expr *y) {
     if (!loop_evaluate(s, x, &a) || !loop_evaluate(s, y, &b) || a != b) return false;
     if ((i = loop_slot(s, x)) < 0 || (j = loop_slot(s, y)) < 0) return false;
     if (x->op == NEST_CONST && y->op == NEST_CONST) return true;
-    if (x->op == NEST_CONST || y->op == NEST_CONST) plan_relate(s->p, s->a, SLOT_IS, x->op == NEST_CONST ? j : i, 0, a);
+    if (x->op == NEST_CONST || y->op == NEST_CONST)
+        plan_relate(s->p, s->a, SLOT_IS, x->op == NEST_CONST ? j : i, 0, a);
     else plan_relate(s->p, s->a, SLOTS_EQUAL, i, j, 0);
     return true;
 }
@@ -332,17 +364,25 @@ static bool loop_lower(loop_state *s) {
     return true;
 }
 
-ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
+ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_plan **out,
+                             diag *d) {
     loop_state *s = mem_zalloc(sizeof *s);
     *out = NULL;
     if (!s) return diag_no_memory(d);
-    *s = (loop_state){.a = a, .g = g, .args = args, .p = arena_new(a, group_plan), .n = nest_new(a, "loop")};
+    *s = (loop_state){
+        .a = a, .g = g, .args = args, .p = arena_new(a, group_plan), .n = nest_new(a, "loop")};
     ctsc_status st = CTSC_OK;
     s->p->nest = s->n;
     s->p->range_begin = s->p->range_end = -1;
     if (!arena_failed(a)) s->p->grain = plan_const(s->p, a, 1);
-    s->l = (lazy){.n = s->n, .a = a, .equal = loop_equal, .is_one = loop_is_one, .positive = loop_positive, .pin = loop_pin,
-                  .peek = loop_peek, .ctx = s};
+    s->l = (lazy){.n = s->n,
+                  .a = a,
+                  .equal = loop_equal,
+                  .is_one = loop_is_one,
+                  .positive = loop_positive,
+                  .pin = loop_pin,
+                  .peek = loop_peek,
+                  .ctx = s};
     if (!arena_failed(a) && loop_lower(s) && !s->n->overflow) *out = s->p;
     if (s->failed || arena_failed(a)) {
         *out = NULL;
@@ -354,9 +394,10 @@ ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_
     return st;
 }
 
-/* ---- faults ---------------------------------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
-ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code, int64_t fault, diag *d) {
+ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code,
+                                 int64_t fault, diag *d) {
     for (size_t i = 0; i < p->faults.len; i++) {
         const group_fault *f = &p->faults.data[i];
         if (f->code != code) continue;

@@ -8,14 +8,17 @@
  *         -> (%true, %k2, %s2)                              k = k2; s = s2;
  *                                                       }
  *
- * Carried numbers, and carried new tensors of one element, are variables. At the start of an iteration they are read into lets, so that everything
- * in the body is in SSA form and iterations assign in parallel. A tensor that every iteration passes on (loop_object) is no variable but itself.
- * Loops whose condition is always true are counted; others are `while` with the condition, and the count, in variables.
+ * Carried numbers, and carried new tensors of one element, are variables. At the start of an
+ * iteration they are read into lets, so that everything in the body is in SSA form and iterations
+ * assign in parallel. A tensor that every iteration passes on (loop_object) is no variable but
+ * itself. Loops whose condition is always true are counted; others are `while` with the condition,
+ * and the count, in variables.
  *
- * Branches assign to variables declared in front of them; their types are known when the first branch has been lowered, so the declarations
- * are completed then.
- * Watching. A loop can go on for hours, so kernels ask now and then whether they should: a loop around other loops and a `while` in each iteration, the
- * innermost counted loops after so many iterations, from a loop around them, so that they stay what LLVM knows how to optimise:
+ * Branches assign to variables declared in front of them; their types are known when the first
+ * branch has been lowered, so the declarations are completed then.
+ * Watching. A loop can go on for hours, so kernels ask now and then whether they should: a loop
+ * around other loops and a `while` in each iteration, the innermost counted loops after so many
+ * iterations, from a loop around them, so that they stay what LLVM knows how to optimise:
  *
  *     for (w = 0; w < n; w += 1024) {
  *         if (w > 0) watch(stopped);
@@ -23,12 +26,12 @@
  *     }
  * Tests: tests/unit/test_group_loop.c
  */
-#include "codegen/lower/loops/group_loop.h"
 #include "codegen/lower/group_tuning.h"
+#include "codegen/lower/loops/group_loop.h"
 
 typedef struct loop_carried {
-    bool kept;       /* the tensor that went in */
-    nest_expr *var;  /* NULL: not known yet */
+    bool kept;      /* the tensor that went in */
+    nest_expr *var; /* NULL: not known yet */
     bool tensor;
     dtype dt;
     int ndim;
@@ -92,7 +95,7 @@ static bool flow_is_kept(const ir_value *v) {
     return v->type->kind == T_TENSOR && loop_object(v) != v;
 }
 
-/* ---- branches ------------------------------------------------------------------------------------------------------ */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 static bool flow_assign(loop_state *s, const block *b, loop_carried *out) {
     for (size_t i = 0; i < b->returns.len; i++) {
@@ -107,7 +110,9 @@ static bool flow_assign(loop_state *s, const block *b, loop_carried *out) {
             d->var->type = c->var->type = e->type;
             c->tensor = now.tensor, c->dt = now.dt, c->ndim = now.ndim;
         }
-        if (c->var->type != e->type || c->tensor != now.tensor || c->dt != now.dt || c->ndim != now.ndim) return false;
+        if (c->var->type != e->type || c->tensor != now.tensor || c->dt != now.dt ||
+            c->ndim != now.ndim)
+            return false;
         nest_set(s->n, c->var, e);
     }
     return true;
@@ -116,11 +121,16 @@ static bool flow_assign(loop_state *s, const block *b, loop_carried *out) {
 /* Bounds of numbers that both branches give. */
 static void flow_bounds(loop_state *s, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++) {
-        const loop_value *a = loop_get(s, n->blocks.data[0]->returns.data[i]), *b = loop_get(s, n->blocks.data[1]->returns.data[i]);
+        const loop_value *a = loop_get(s, n->blocks.data[0]->returns.data[i]),
+                         *b = loop_get(s, n->blocks.data[1]->returns.data[i]);
         loop_value *x = loop_get(s, n->outputs.data[i]);
-        if (!a || !b || a->kind != LOOP_NUMBER || b->kind != LOOP_NUMBER || x->kind != LOOP_NUMBER || x->e->type != NEST_I64) continue;
-        if (a->low.known && b->low.known && a->low.base == b->low.base) x->low = a->low.c < b->low.c ? a->low : b->low;
-        if (a->high.known && b->high.known && a->high.base == b->high.base) x->high = a->high.c > b->high.c ? a->high : b->high;
+        if (!a || !b || a->kind != LOOP_NUMBER || b->kind != LOOP_NUMBER ||
+            x->kind != LOOP_NUMBER || x->e->type != NEST_I64)
+            continue;
+        if (a->low.known && b->low.known && a->low.base == b->low.base)
+            x->low = a->low.c < b->low.c ? a->low : b->low;
+        if (a->high.known && b->high.known && a->high.base == b->high.base)
+            x->high = a->high.c > b->high.c ? a->high : b->high;
     }
 }
 
@@ -134,7 +144,9 @@ static bool flow_if(loop_state *s, const node *n) {
     loop_carried out[LOOP_MAX_CARRIED] = {{0}};
     const loop_value *condition = loop_input(s, n, 0);
     size_t count = n->outputs.len;
-    if (count > LOOP_MAX_CARRIED || !condition || condition->kind != LOOP_NUMBER || condition->e->type != NEST_BOOL) return false;
+    if (count > LOOP_MAX_CARRIED || !condition || condition->kind != LOOP_NUMBER ||
+        condition->e->type != NEST_BOOL)
+        return false;
     for (size_t i = 0; i < count; i++) {
         out[i].kept = flow_is_kept(n->outputs.data[i]);
         if (out[i].kept) continue;
@@ -144,7 +156,8 @@ static bool flow_if(loop_state *s, const node *n) {
     }
     nest_if(s->n, condition->e);
     for (int b = 0; b < 2; b++) {
-        if (!loop_lower_block(s, n->blocks.data[b]) || !flow_assign(s, n->blocks.data[b], out)) return false;
+        if (!loop_lower_block(s, n->blocks.data[b]) || !flow_assign(s, n->blocks.data[b], out))
+            return false;
         if (b == 0 && (n->blocks.data[1]->first || count)) nest_else(s->n);
     }
     nest_end(s->n);
@@ -166,7 +179,7 @@ static bool flow_if(loop_state *s, const node *n) {
     return true;
 }
 
-/* ---- loops: bounds of carried ints ------------------------------------------------------------------------------------ */
+/* ---- loops: bounds of carried ints ----------------------------------------------------------- */
 
 static bool flow_constant_true(const ir_value *v) {
     value c;
@@ -175,41 +188,56 @@ static bool flow_constant_true(const ir_value *v) {
 
 enum { FLOW_MAX_DEPTH = 32, FLOW_MAX_QUESTIONS = 1000, FLOW_SMALL_STEP = 1 << 16 };
 
-static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded, int depth);
+static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded,
+                       int depth);
 
-/* A number that is added: a small constant, or one that is known not to be negative if the sum is bounded above. */
+/* A number that is added: a small constant, or one that is known not to be negative if the sum
+ * is bounded above. */
 static bool flow_step(loop_state *s, const ir_value *v, bool bounded) {
     value c;
     if (ir_value_constant(v, &c)) return c.tag == V_INT && c.u.i >= 0 && c.u.i <= FLOW_SMALL_STEP;
     const loop_value *x = loop_get(s, v); /* known only if it comes from outside the loop */
-    if (!bounded || !x || x->kind != LOOP_NUMBER || !x->low.known || x->low.base || x->low.c < 0) return false;
+    if (!bounded || !x || x->kind != LOOP_NUMBER || !x->low.known || x->low.base || x->low.c < 0)
+        return false;
     return loop_sane(s, x->high);
 }
 
-static bool flow_grows_node(loop_state *s, const ir_value *v, const node *n, const ir_value *param, bool bounded, int depth) {
+static bool flow_grows_node(loop_state *s, const ir_value *v, const node *n, const ir_value *param,
+                            bool bounded, int depth) {
     const char *text;
     if (n->kind == N_IF)
         return flow_grows(s, n->blocks.data[0]->returns.data[v->index], param, bounded, depth) &&
                flow_grows(s, n->blocks.data[1]->returns.data[v->index], param, bounded, depth);
     if (loop_op_class(n, &text) != LOOP_ARITH || !node_is_op(n, "aten::add")) return false;
     for (int i = 0; i < 2; i++)
-        if (flow_grows(s, n->inputs.data[i], param, bounded, depth) && flow_step(s, n->inputs.data[1 - i], bounded)) return true;
+        if (flow_grows(s, n->inputs.data[i], param, bounded, depth) &&
+            flow_step(s, n->inputs.data[1 - i], bounded))
+            return true;
     return false;
 }
 
 /* Is v, what an iteration makes of the carried int param, never less than it? */
-static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded, int depth) {
+static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded,
+                       int depth) {
     if (v == param) return true;
-    if (v->type->kind != T_INT || !v->def || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS) return false;
+    if (v->type->kind != T_INT || !v->def || depth > FLOW_MAX_DEPTH ||
+        ++s->questions > FLOW_MAX_QUESTIONS)
+        return false;
     return flow_grows_node(s, v, v->def, param, bounded, depth + 1);
 }
 
 /* The n of a condition `v < n` (or `n > v`) among the terms of c; *equal: it is `v <= n`. */
-static const ir_value *flow_less(loop_state *s, const ir_value *c, const ir_value *v, bool *equal, int depth) {
+static const ir_value *flow_less(loop_state *s, const ir_value *c, const ir_value *v, bool *equal,
+                                 int depth) {
     static const struct { const char *name; int at; bool equal; } rows[] = {
-        {"aten::lt", 0, false}, {"aten::le", 0, true}, {"aten::gt", 1, false}, {"aten::ge", 1, true}};
+        {"aten::lt", 0, false},
+        {"aten::le", 0, true},
+        {"aten::gt", 1, false},
+        {"aten::ge", 1, true},
+    };
     const node *n = c->def;
-    if (!n || n->inputs.len != 2 || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS) return NULL;
+    if (!n || n->inputs.len != 2 || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS)
+        return NULL;
     if (node_is_op(n, "aten::__and__")) {
         const ir_value *found = flow_less(s, n->inputs.data[0], v, equal, depth + 1);
         return found ? found : flow_less(s, n->inputs.data[1], v, equal, depth + 1);
@@ -225,26 +253,32 @@ static const ir_value *flow_less(loop_state *s, const ir_value *c, const ir_valu
 static bool flow_same_int(const ir_value *a, const ir_value *b) {
     value x, y;
     if (a == b) return true;
-    return ir_value_constant(a, &x) && ir_value_constant(b, &y) && x.tag == V_INT && y.tag == V_INT && x.u.i == y.u.i;
+    return ir_value_constant(a, &x) && ir_value_constant(b, &y) && x.tag == V_INT &&
+           y.tag == V_INT && x.u.i == y.u.i;
 }
 
-/* What carried int k is below whenever an iteration starts, because the loop's condition says so. */
+/* What carried int k is below whenever an iteration starts, because the loop's
+ * condition says so. */
 static loop_bound flow_upper(loop_state *s, const node *loop, int k) {
     const ir_value *first = loop->inputs.data[k + 2], *enter = loop->inputs.data[1];
     const block *body = loop->blocks.data[0];
     bool equal = false, equal_first = false;
     value x, y;
-    const ir_value *limit = flow_less(s, body->returns.data[0], body->returns.data[k + 1], &equal, 0);
+    const ir_value *limit = flow_less(s, body->returns.data[0], body->returns.data[k + 1], &equal,
+                                      0);
     const loop_value *l = limit ? loop_get(s, limit) : NULL;
     if (!l || l->kind != LOOP_NUMBER || l->e->type != NEST_I64) return (loop_bound){0};
     const ir_value *at_first = flow_less(s, enter, first, &equal_first, 0);
     bool entered = at_first && equal_first == equal && flow_same_int(at_first, limit);
-    if (!entered && flow_constant_true(enter) && ir_value_constant(first, &x) && ir_value_constant(limit, &y) && x.tag == V_INT && y.tag == V_INT)
+    if (!entered && flow_constant_true(enter) && ir_value_constant(first, &x) &&
+        ir_value_constant(limit, &y) && x.tag == V_INT && y.tag == V_INT)
         entered = equal ? x.u.i <= y.u.i : x.u.i < y.u.i;
-    return entered ? loop_bound_add(s, l->high, loop_bound_const(equal ? 0 : 1), -1) : (loop_bound){0};
+    return entered ? loop_bound_add(s, l->high, loop_bound_const(equal ? 0 : 1), -1)
+                   : (loop_bound){0};
 }
 
-static void flow_carried_bounds(loop_state *s, const node *loop, int k, const loop_value *init, loop_bound *low, loop_bound *high) {
+static void flow_carried_bounds(loop_state *s, const node *loop, int k, const loop_value *init,
+                                loop_bound *low, loop_bound *high) {
     const block *body = loop->blocks.data[0];
     *low = (loop_bound){0};
     s->questions = 0;
@@ -254,13 +288,13 @@ static void flow_carried_bounds(loop_state *s, const node *loop, int k, const lo
         *low = init->low;
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 typedef struct flow_loop {
     const node *n;
     const block *body;
     int count;
-    bool counted, strips; /* strips: two loops were opened */
+    bool counted, strips;             /* strips: two loops were opened */
     nest_expr *trip, *iteration, *go; /* iteration, go: variables of a while */
     loop_carried carried[LOOP_MAX_CARRIED];
     loop_bound low[LOOP_MAX_CARRIED], high[LOOP_MAX_CARRIED];
@@ -283,7 +317,8 @@ static bool flow_carry_in(loop_state *s, flow_loop *f) {
             e = flow_value(s, init, c);
         }
         if (!e || (c->tensor && ptrmap_get(&s->written_new, param))) return false;
-        if (e->type == NEST_I64 && !c->tensor) flow_carried_bounds(s, f->n, k, init, &f->low[k], &f->high[k]);
+        if (e->type == NEST_I64 && !c->tensor)
+            flow_carried_bounds(s, f->n, k, init, &f->low[k], &f->high[k]);
         c->var = nest_variable(s->n, param->name[0] ? param->name : "v", e);
     }
     return true;
@@ -311,7 +346,9 @@ static bool flow_end_round(loop_state *s, flow_loop *f) {
         next[k] = NULL;
         if (c->kept || (x && x->kind == LOOP_UNINIT)) continue;
         next[k] = flow_value(s, x, &now);
-        if (!next[k] || next[k]->type != c->var->type || now.tensor != c->tensor || now.dt != c->dt || now.ndim != c->ndim) return false;
+        if (!next[k] || next[k]->type != c->var->type || now.tensor != c->tensor ||
+            now.dt != c->dt || now.ndim != c->ndim)
+            return false;
         if (c->tensor) next[k] = nest_let(s->n, "v", next[k]);
     }
     for (int k = 0; k < f->count; k++)
@@ -327,9 +364,11 @@ static void flow_round_number(loop_state *s, flow_loop *f, nest_expr *i) {
     x->low = loop_bound_const(0);
     x->high = loop_bound_add(s, trip->high, loop_bound_const(1), -1);
     if (range && loop_op_class(range, NULL) == LOOP_RANGE_LENGTH) {
-        const loop_value *lo = loop_input(s, range, 0), *hi = loop_input(s, range, 1), *step = loop_input(s, range, 2);
+        const loop_value *lo = loop_input(s, range, 0), *hi = loop_input(s, range, 1),
+                         *step = loop_input(s, range, 2);
         if (lo && hi && step && step->low.known && !step->low.base && step->low.c > 0)
-            x->high = loop_bound_add(s, loop_bound_add(s, hi->high, lo->low, -1), loop_bound_const(1), -1);
+            x->high = loop_bound_add(s, loop_bound_add(s, hi->high, lo->low, -1),
+                                     loop_bound_const(1), -1);
     }
     loop_set(s, f->body->params.data[0], x);
 }
@@ -341,12 +380,14 @@ static void flow_open_counted(loop_state *s, flow_loop *f) {
     bool inner = !block_holds(f->body, N_LOOP);
     f->strips = inner && !(f->trip->op == NEST_CONST && f->trip->u.i <= FLOW_STRIP);
     if (f->strips) {
-        nest_expr *strip = nest_int(n, FLOW_STRIP), *w = nest_for_step(n, "w", begin, end, FLOW_STRIP, 0);
+        nest_expr *strip = nest_int(n, FLOW_STRIP),
+                  *w = nest_for_step(n, "w", begin, end, FLOW_STRIP, 0);
         nest_if(n, nest_binary(n, NEST_GT, w, begin));
         nest_watch(n, GROUP_STOPPED);
         nest_end(n);
         begin = w;
-        end = nest_select(n, nest_binary(n, NEST_GT, nest_binary(n, NEST_SUB, f->trip, w), strip), nest_add(n, w, strip), f->trip);
+        end = nest_select(n, nest_binary(n, NEST_GT, nest_binary(n, NEST_SUB, f->trip, w), strip),
+                          nest_add(n, w, strip), f->trip);
     }
     flow_round_number(s, f, nest_for(n, name[0] ? name : "i", begin, end, 0));
     if (!inner) nest_watch(n, GROUP_STOPPED);
@@ -362,8 +403,11 @@ static bool flow_open(loop_state *s, flow_loop *f) {
     if (!go || go->kind != LOOP_NUMBER || go->e->type != NEST_BOOL) return false;
     bool endless = f->trip->op == NEST_CONST && f->trip->u.i == INT64_MAX;
     f->go = nest_variable(s->n, "go", go->e);
-    if (!endless || f->body->params.data[0]->uses.len) f->iteration = nest_variable(s->n, "round", zero);
-    nest_while(s->n, endless ? f->go : nest_binary(s->n, NEST_AND, f->go, nest_binary(s->n, NEST_LT, f->iteration, f->trip)));
+    if (!endless || f->body->params.data[0]->uses.len)
+        f->iteration = nest_variable(s->n, "round", zero);
+    nest_while(s->n, endless ? f->go
+                             : nest_binary(s->n, NEST_AND, f->go,
+                                           nest_binary(s->n, NEST_LT, f->iteration, f->trip)));
     nest_watch(s->n, GROUP_STOPPED);
     if (f->iteration) flow_round_number(s, f, nest_let(s->n, "round", f->iteration));
     return true;
@@ -371,7 +415,8 @@ static bool flow_open(loop_state *s, flow_loop *f) {
 
 static bool flow_close(loop_state *s, flow_loop *f) {
     const loop_value *go = loop_get(s, f->body->returns.data[0]);
-    if (!go || go->kind != LOOP_NUMBER || go->e->type != NEST_BOOL || !flow_end_round(s, f)) return false;
+    if (!go || go->kind != LOOP_NUMBER || go->e->type != NEST_BOOL || !flow_end_round(s, f))
+        return false;
     if (!f->counted) nest_set(s->n, f->go, go->e);
     if (f->iteration) nest_set(s->n, f->iteration, nest_add(s->n, f->iteration, nest_int(s->n, 1)));
     nest_end(s->n);
@@ -382,14 +427,18 @@ static bool flow_close(loop_state *s, flow_loop *f) {
 static bool flow_loop_node(loop_state *s, const node *n) {
     flow_loop *f = arena_alloc(s->a, sizeof *f);
     const loop_value *trip = loop_input(s, n, 0);
-    if (!f || n->outputs.len > LOOP_MAX_CARRIED || !trip || trip->kind != LOOP_NUMBER || trip->e->type != NEST_I64) return false;
+    if (!f || n->outputs.len > LOOP_MAX_CARRIED || !trip || trip->kind != LOOP_NUMBER ||
+        trip->e->type != NEST_I64)
+        return false;
     f->n = n;
     f->body = n->blocks.data[0];
     f->count = (int)n->outputs.len;
     f->trip = trip->e;
-    f->counted = flow_constant_true(n->inputs.data[1]) && flow_constant_true(f->body->returns.data[0]);
+    f->counted = flow_constant_true(n->inputs.data[1]) &&
+                 flow_constant_true(f->body->returns.data[0]);
     flow_barrier(s);
-    bool ok = flow_carry_in(s, f) && flow_open(s, f) && flow_start_round(s, f) && loop_lower_block(s, f->body) && flow_close(s, f);
+    bool ok = flow_carry_in(s, f) && flow_open(s, f) && flow_start_round(s, f) &&
+              loop_lower_block(s, f->body) && flow_close(s, f);
     flow_barrier(s);
     for (int k = 0; k < f->count && ok; k++) {
         const ir_value *v = n->outputs.data[k];
@@ -398,7 +447,7 @@ static bool flow_loop_node(loop_state *s, const node *n) {
     return ok;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool flow_constant(loop_state *s, const node *n) {
     const ir_value *v = n->outputs.data[0];

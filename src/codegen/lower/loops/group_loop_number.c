@@ -2,23 +2,24 @@
 /*
  * group_loop_number.c - operators on Python numbers, and bounds of ints.
  *
- * What an operator gives is what runtime/kernels/scalar/scalar.c gives: ints wrap at 64 bits, an operator with an int and a float computes in
- * double, bools count as ints.
+ * What an operator gives is what runtime/kernels/scalar/scalar.c gives: ints wrap at 64 bits, an
+ * operator with an int and a float computes in double, bools count as ints.
  *
- * Bounds. A bound is base + c, base being a number known before the kernel. Bounds hold for the numbers as they are, wrapped around or not, so a
- * sum has bounds only if it cannot wrap: sizes are below 2^62 by themselves, arguments that a bound rests on are demanded to be
- * below 2^40, constants are. A low bound without a high one belongs to numbers that count up from there by small steps: they would have to
- * count for years.
+ * Bounds. A bound is base + c, base being a number known before the kernel. Bounds hold for the
+ * numbers as they are, wrapped around or not, so a sum has bounds only if it cannot wrap: sizes are
+ * below 2^62 by themselves, arguments that a bound rests on are demanded to be below 2^40,
+ * constants are. A low bound without a high one belongs to numbers that count up from there by
+ * small steps: they would have to count for years.
  * Tests: tests/unit/test_group_loop.c
  */
 #include "codegen/lower/loops/group_loop.h"
 
 #include <string.h>
 
-#define LOOP_SANE  ((int64_t)1 << 40)
+#define LOOP_SANE ((int64_t)1 << 40)
 #define LOOP_SMALL ((int64_t)1 << 30)
 
-/* ---- bounds ----------------------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 loop_bound loop_bound_const(int64_t c) {
     return (loop_bound){.known = c >= -LOOP_SANE && c <= LOOP_SANE, .c = c};
@@ -34,7 +35,8 @@ static nest_expr *loop_bound_expr(loop_state *s, loop_bound b) {
 }
 
 static nest_expr *loop_within(loop_state *s, nest_expr *e, int64_t limit) {
-    return nest_binary(s->n, NEST_AND, nest_binary(s->n, NEST_GE, e, nest_int(s->n, -limit)), nest_binary(s->n, NEST_LE, e, nest_int(s->n, limit)));
+    return nest_binary(s->n, NEST_AND, nest_binary(s->n, NEST_GE, e, nest_int(s->n, -limit)),
+                       nest_binary(s->n, NEST_LE, e, nest_int(s->n, limit)));
 }
 
 static bool loop_is_size(loop_state *s, const nest_expr *e) {
@@ -46,7 +48,8 @@ static bool loop_demand_within(loop_state *s, loop_bound b, int64_t limit) {
     if (!b.known) return false;
     nest_expr *e = loop_bound_expr(s, b);
     if (!b.base) return b.c >= -limit && b.c <= limit;
-    return loop_evaluate(s, e, &now) && loop_demand(s, loop_within(s, e, limit), now >= -limit && now <= limit);
+    return loop_evaluate(s, e, &now) &&
+           loop_demand(s, loop_within(s, e, limit), now >= -limit && now <= limit);
 }
 
 bool loop_sane(loop_state *s, loop_bound b) {
@@ -81,7 +84,8 @@ bool loop_below(loop_state *s, loop_bound high, nest_expr *size) {
     if (high.base == size) return high.c < 0;
     if (!high.base && size->op == NEST_CONST) return high.c < size->u.i;
     nest_expr *e = loop_bound_expr(s, high);
-    return loop_sane(s, high) && loop_evaluate(s, e, &now) && loop_demand(s, nest_binary(s->n, NEST_LT, e, size), now < limit);
+    return loop_sane(s, high) && loop_evaluate(s, e, &now) &&
+           loop_demand(s, nest_binary(s->n, NEST_LT, e, size), now < limit);
 }
 
 /* Is the number surely at least that? A size is never negative. */
@@ -91,21 +95,22 @@ static bool loop_at_least(loop_state *s, loop_bound b, int64_t least) {
 
 static void loop_range_mul(loop_state *s, loop_value *x, const loop_value *a, const loop_value *b) {
     if (!loop_at_least(s, a->low, 0) || !loop_at_least(s, b->low, 0)) return;
-    if (!loop_demand_within(s, a->high, LOOP_SMALL) || !loop_demand_within(s, b->high, LOOP_SMALL)) return;
+    if (!loop_demand_within(s, a->high, LOOP_SMALL) || !loop_demand_within(s, b->high, LOOP_SMALL))
+        return;
     x->low = loop_bound_const(a->low.base || b->low.base ? 0 : a->low.c * b->low.c);
     if (!a->high.base && !b->high.base) x->high = loop_bound_const(a->high.c * b->high.c);
-    else x->high = (loop_bound){true, nest_binary(s->n, NEST_MUL, loop_bound_expr(s, a->high), loop_bound_expr(s, b->high)), 0};
+    else
+        x->high = (loop_bound){
+            true,
+            nest_binary(s->n, NEST_MUL, loop_bound_expr(s, a->high), loop_bound_expr(s, b->high)),
+            0};
 }
 
-/* ---- casts -------------------------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
-nest_expr *loop_as(loop_state *s, nest_expr *e, nest_type t) {
-    return nest_cast(s->n, t, e);
-}
+nest_expr *loop_as(loop_state *s, nest_expr *e, nest_type t) { return nest_cast(s->n, t, e); }
 
-static bool loop_is_int(const nest_expr *e) {
-    return e->type != NEST_F64;
-}
+static bool loop_is_int(const nest_expr *e) { return e->type != NEST_F64; }
 
 static bool loop_operands(loop_state *s, const node *n, int count, loop_value **out) {
     if ((int)n->inputs.len < count || n->outputs.len != 1) return false;
@@ -123,12 +128,13 @@ static nest_type loop_meet(loop_state *s, loop_value *const *x, nest_expr **e) {
     return t;
 }
 
-/* ---- classes of operators -------------------------------------------------------------------------------------------- */
+/* ---- classes of operators -------------------------------------------------------------------- */
 
 static nest_op loop_nest_op(const char *text) {
     static const struct { const char *text; nest_op op; } rows[] = {
-        {"add", NEST_ADD}, {"sub", NEST_SUB}, {"mul", NEST_MUL}, {"lt", NEST_LT}, {"le", NEST_LE}, {"gt", NEST_GT}, {"ge", NEST_GE},
-        {"eq", NEST_EQ}, {"ne", NEST_NE}, {"and", NEST_AND}, {"or", NEST_OR}, {"xor", NEST_XOR}};
+        {"add", NEST_ADD}, {"sub", NEST_SUB}, {"mul", NEST_MUL}, {"lt", NEST_LT},
+        {"le", NEST_LE},   {"gt", NEST_GT},   {"ge", NEST_GE},   {"eq", NEST_EQ},
+        {"ne", NEST_NE},   {"and", NEST_AND}, {"or", NEST_OR},   {"xor", NEST_XOR}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(rows[i].text, text)) return rows[i].op;
     return NEST_OP_COUNT;
@@ -150,7 +156,8 @@ static bool loop_arith(loop_state *s, const node *n, const char *text) {
     nest_expr *folded = t == NEST_I64 ? loop_fold_int(s, op, e[0], e[1]) : NULL;
     loop_value *r = loop_number(s, folded ? folded : nest_binary(s->n, op, e[0], e[1]));
     loop_set(s, n->outputs.data[0], r);
-    if (t != NEST_I64 || folded || x[0]->e->type != NEST_I64 || x[1]->e->type != NEST_I64) return true;
+    if (t != NEST_I64 || folded || x[0]->e->type != NEST_I64 || x[1]->e->type != NEST_I64)
+        return true;
     const loop_value *a = x[0], *b = x[1];
     if (op == NEST_MUL) {
         loop_range_mul(s, r, a, b);
@@ -178,11 +185,14 @@ static bool loop_logic(loop_state *s, const node *n, const char *text) {
     loop_value *x[2];
     if (!loop_operands(s, n, 2, x) || !loop_is_int(x[0]->e) || !loop_is_int(x[1]->e)) return false;
     nest_type t = x[0]->e->type == NEST_BOOL && x[1]->e->type == NEST_BOOL ? NEST_BOOL : NEST_I64;
-    loop_set_number(s, n, nest_binary(s->n, loop_nest_op(text), loop_as(s, x[0]->e, t), loop_as(s, x[1]->e, t)));
+    loop_set_number(
+        s, n,
+        nest_binary(s->n, loop_nest_op(text), loop_as(s, x[0]->e, t), loop_as(s, x[1]->e, t)));
     return true;
 }
 
-static bool loop_require_divisor(loop_state *s, const node *n, const loop_value *b, nest_expr *e, const char *message) {
+static bool loop_require_divisor(loop_state *s, const node *n, const loop_value *b, nest_expr *e,
+                                 const char *message) {
     if (e->op == NEST_CONST) return e->u.i != 0;
     if (loop_at_least(s, b->low, 1)) return true;
     int64_t code = loop_fault(s, n, message, 0, NULL);
@@ -227,7 +237,8 @@ static bool loop_remainder(loop_state *s, const node *n) {
         return true;
     }
     if (!loop_require_divisor(s, n, x[1], e[1], "integer division or modulo by zero")) return false;
-    if (loop_shift_of(e[1]) >= 0) r = nest_binary(s->n, NEST_AND, e[0], nest_int(s->n, e[1]->u.i - 1));
+    if (loop_shift_of(e[1]) >= 0)
+        r = nest_binary(s->n, NEST_AND, e[0], nest_int(s->n, e[1]->u.i - 1));
     else r = nest_call(s->n, "remainder", 2, e);
     loop_value *v = loop_number(s, r);
     loop_bound least = loop_bound_add(s, x[1]->low, loop_bound_const(1), -1);
@@ -252,7 +263,8 @@ static bool loop_truncdiv(loop_state *s, const node *n) {
 static bool loop_divide(loop_state *s, const node *n) {
     loop_value *x[2];
     if (!loop_operands(s, n, 2, x)) return false;
-    loop_set_number(s, n, nest_div(s->n, loop_as(s, x[0]->e, NEST_F64), loop_as(s, x[1]->e, NEST_F64)));
+    loop_set_number(s, n,
+                    nest_div(s->n, loop_as(s, x[0]->e, NEST_F64), loop_as(s, x[1]->e, NEST_F64)));
     return true;
 }
 
@@ -269,13 +281,18 @@ static bool loop_real(loop_state *s, const node *n, int count, const char *text)
 static bool loop_pow(loop_state *s, const node *n) {
     loop_value *x[2];
     if (!loop_operands(s, n, 2, x)) return false;
-    nest_expr *b = loop_as(s, x[0]->e, NEST_F64), *e = loop_as(s, x[1]->e, NEST_F64), *zero = nest_const_float(s->n, NEST_F64, 0);
-    bool fine = (b->op == NEST_CONST && b->u.f != 0) || (e->op == NEST_CONST && e->u.f >= 0) || loop_at_least(s, x[0]->low, 1) || loop_at_least(s, x[1]->low, 0);
+    nest_expr *b = loop_as(s, x[0]->e, NEST_F64), *e = loop_as(s, x[1]->e, NEST_F64),
+              *zero = nest_const_float(s->n, NEST_F64, 0);
+    bool fine = (b->op == NEST_CONST && b->u.f != 0) || (e->op == NEST_CONST && e->u.f >= 0) ||
+                loop_at_least(s, x[0]->low, 1) || loop_at_least(s, x[1]->low, 0);
     int64_t code = fine ? 0 : loop_fault(s, n, "0.0 cannot be raised to a negative power", 0, NULL);
     if (!fine && !code) return false;
     if (!fine) {
-        nest_expr *none = nest_binary(s->n, NEST_EQ, b, zero), *down = nest_binary(s->n, NEST_LT, e, zero); /* a NaN is not negative */
-        nest_require(s->n, nest_unary(s->n, NEST_NOT, nest_binary(s->n, NEST_AND, none, down)), code, nest_int(s->n, 0));
+        /* a NaN is not negative */
+        nest_expr *none = nest_binary(s->n, NEST_EQ, b, zero),
+                  *down = nest_binary(s->n, NEST_LT, e, zero);
+        nest_require(s->n, nest_unary(s->n, NEST_NOT, nest_binary(s->n, NEST_AND, none, down)),
+                     code, nest_int(s->n, 0));
     }
     loop_set_number(s, n, nest_call(s->n, "pow", 2, (nest_expr *[]){b, e}));
     return true;
@@ -307,7 +324,8 @@ static bool loop_rounding(loop_state *s, const node *n, const char *text) {
     loop_value *x[1];
     if (!loop_operands(s, n, 1, x)) return false;
     nest_expr *e = x[0]->e;
-    loop_set_number(s, n, nest_cast(s->n, NEST_I64, loop_is_int(e) ? e : nest_call1(s->n, text, e)));
+    loop_set_number(s, n,
+                    nest_cast(s->n, NEST_I64, loop_is_int(e) ? e : nest_call1(s->n, text, e)));
     return true;
 }
 
@@ -318,8 +336,9 @@ static loop_bound loop_either(loop_bound a, loop_bound b, bool low) {
     return a;
 }
 
-/* A bound of min(a, b) below, or of max(a, b) above: it has to hold for both. If one is a constant and the other known before the
- * kernel, which of the two is decided by what the arguments at hand say, and demanded. */
+/* A bound of min(a, b) below, or of max(a, b) above: it has to hold for both. If one is a constant
+ * and the other known before the kernel, which of the two is decided by what the arguments at hand
+ * say, and demanded. */
 static loop_bound loop_outer_bound(loop_state *s, loop_bound a, loop_bound b, bool low) {
     int64_t now;
     loop_bound same = loop_either(a, b, low), k = a.base ? b : a, v = a.base ? a : b;
@@ -339,8 +358,10 @@ static loop_bound loop_inner_bound(loop_bound a, loop_bound b, bool low) {
 
 static void loop_least_range(loop_state *s, loop_value *v, loop_value *const *x, bool least) {
     loop_bound low[2] = {x[0]->low, x[1]->low}, high[2] = {x[0]->high, x[1]->high};
-    v->low = least ? loop_outer_bound(s, low[0], low[1], true) : loop_inner_bound(low[0], low[1], true);
-    v->high = least ? loop_inner_bound(high[0], high[1], false) : loop_outer_bound(s, high[0], high[1], false);
+    v->low = least ? loop_outer_bound(s, low[0], low[1], true)
+                   : loop_inner_bound(low[0], low[1], true);
+    v->high = least ? loop_inner_bound(high[0], high[1], false)
+                    : loop_outer_bound(s, high[0], high[1], false);
     if (!v->low.known || !v->high.known) v->low = v->high = (loop_bound){0};
 }
 
@@ -350,9 +371,11 @@ static bool loop_least(loop_state *s, const node *n, const char *text) {
     nest_expr *e[2];
     if (!loop_operands(s, n, 2, x)) return false;
     bool ints = loop_meet(s, x, e) == NEST_I64;
-    loop_value *v = loop_number(s, nest_select(s->n, nest_binary(s->n, loop_nest_op(text), e[1], e[0]), e[1], e[0]));
+    loop_value *v = loop_number(
+        s, nest_select(s->n, nest_binary(s->n, loop_nest_op(text), e[1], e[0]), e[1], e[0]));
     loop_set(s, n->outputs.data[0], v);
-    bool bounded = ints && x[0]->low.known && x[0]->high.known && x[1]->low.known && x[1]->high.known;
+    bool bounded = ints && x[0]->low.known && x[0]->high.known && x[1]->low.known &&
+                   x[1]->high.known;
     if (!bounded) return true;
     loop_least_range(s, v, x, !strcmp(text, "lt"));
     return true;
@@ -409,20 +432,26 @@ static bool loop_convert(loop_state *s, const node *n, const char *text) {
     return true;
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* len(range(lo, hi, step)) */
 static bool loop_range_length(loop_state *s, const node *n) {
     loop_value *x[3];
     if (!loop_operands(s, n, 3, x)) return false;
-    nest_expr *lo = x[0]->e, *hi = x[1]->e, *step = x[2]->e, *zero = nest_int(s->n, 0), *one = nest_int(s->n, 1);
-    if (lo->type != NEST_I64 || hi->type != NEST_I64 || step->op != NEST_CONST || step->u.i == 0 || step->u.i == INT64_MIN) return false;
+    nest_expr *lo = x[0]->e, *hi = x[1]->e, *step = x[2]->e, *zero = nest_int(s->n, 0),
+              *one = nest_int(s->n, 1);
+    if (lo->type != NEST_I64 || hi->type != NEST_I64 || step->op != NEST_CONST || step->u.i == 0 ||
+        step->u.i == INT64_MIN)
+        return false;
     bool up = step->u.i > 0;
     nest_expr *from = up ? lo : hi, *to = up ? hi : lo;
     nest_expr *span = nest_sub(s->n, to, from), *count = span;
     int64_t stride = up ? step->u.i : -step->u.i;
-    if (stride != 1) count = nest_add(s->n, nest_div_index(s->n, nest_sub(s->n, span, one), nest_int(s->n, stride)), one);
-    loop_value *v = loop_number(s, nest_select(s->n, nest_binary(s->n, NEST_LT, from, to), count, zero));
+    if (stride != 1)
+        count = nest_add(
+            s->n, nest_div_index(s->n, nest_sub(s->n, span, one), nest_int(s->n, stride)), one);
+    loop_value *v = loop_number(
+        s, nest_select(s->n, nest_binary(s->n, NEST_LT, from, to), count, zero));
     v->low = loop_bound_const(0);
     loop_set(s, n->outputs.data[0], v);
     return true;
@@ -431,10 +460,12 @@ static bool loop_range_length(loop_state *s, const node *n) {
 static bool loop_same_number(const ir_value *a, const ir_value *b) {
     value x, y;
     if (a == b) return true;
-    return ir_value_constant(a, &x) && ir_value_constant(b, &y) && x.tag == V_INT && y.tag == V_INT && x.u.i == y.u.i;
+    return ir_value_constant(a, &x) && ir_value_constant(b, &y) && x.tag == V_INT &&
+           y.tag == V_INT && x.u.i == y.u.i;
 }
 
-/* The aten::__range_length that the loop counts to whose variable v is; NULL: v is something else. */
+/* The aten::__range_length that the loop counts to whose variable v is; NULL: v
+ * is something else. */
 static const node *loop_range_of(const ir_value *v) {
     const node *loop = !v->def ? v->owner->parent : NULL;
     if (!loop || loop->kind != N_LOOP || v->index != 0) return NULL;
@@ -452,7 +483,8 @@ static bool loop_derive_index(loop_state *s, const node *n) {
     loop_value *v = loop_number(s, nest_add(s->n, x[1]->e, nest_mul(s->n, x[0]->e, step)));
     loop_set(s, n->outputs.data[0], v);
     const node *range = loop_range_of(n->inputs.data[0]);
-    if (!range || step->op != NEST_CONST || !loop_same_number(range->inputs.data[0], n->inputs.data[1]) ||
+    if (!range || step->op != NEST_CONST ||
+        !loop_same_number(range->inputs.data[0], n->inputs.data[1]) ||
         !loop_same_number(range->inputs.data[2], n->inputs.data[2]))
         return true;
     const loop_value *hi = loop_input(s, range, 1);

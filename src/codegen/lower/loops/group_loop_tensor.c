@@ -7,16 +7,17 @@
  *     %s : Tensor = aten::sum(%q, %none)                    sum = 0; for (k = 0; k < m; k += 1) sum sum= (a[..] - b[..]) ^ 2;
  *     %t : Tensor = aten::copy_(%place, %s, %false)         out[..] = sum;
  *
- * Tensors of one element are computed where they stand. Longer ones stay lazy until they are summed or written; what they read must not have been
- * written in between. Writing a row that is made of rows of the same tensor is done in place only if elements of different indices
- * are surely apart (loop_rows_apart).
+ * Tensors of one element are computed where they stand. Longer ones stay lazy until they are summed
+ * or written; what they read must not have been written in between. Writing a row that is made of
+ * rows of the same tensor is done in place only if elements of different indices are surely apart
+ * (loop_rows_apart).
  *
- * Rows of up to LOOP_WRITE_OUT elements are written out: their length becomes part of the plan. Sums take the liberty that
- * torch.sum takes with the order.
+ * Rows of up to LOOP_WRITE_OUT elements are written out: their length becomes part of the plan.
+ * Sums take the liberty that torch.sum takes with the order.
  * Tests: tests/unit/test_group_loop.c
  */
-#include "codegen/lower/loops/group_loop.h"
 #include "codegen/lower/group_tuning.h"
+#include "codegen/lower/loops/group_loop.h"
 
 #include "ir/graph/alias.h"
 #include "tensor/promote.h"
@@ -24,14 +25,19 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static const lazy_tensor *tensor_lazy(loop_state *s, const loop_tensor *t) {
     if (t->lazy) return t->lazy;
-    if (t->view) return lazy_buffer(&s->l, t->view->base->buffer, t->ndim, t->view->sizes, t->view->strides, t->view->offset);
-    nest_expr *now = t->value->op == NEST_VAR && t->value->u.var->is_mutable ? nest_let(s->n, "v", t->value) : t->value;
+    if (t->view)
+        return lazy_buffer(&s->l, t->view->base->buffer, t->ndim, t->view->sizes, t->view->strides,
+                           t->view->offset);
+    nest_expr *now = t->value->op == NEST_VAR && t->value->u.var->is_mutable
+                         ? nest_let(s->n, "v", t->value)
+                         : t->value;
     if (!t->ndim) return lazy_scalar(&s->l, t->dt, now);
-    nest_buffer *one = nest_add_local(s->n, "one", t->dt, 1); /* a tensor of sizes (1, ...): memory of one element */
+    /* a tensor of sizes (1, ...): memory of one element */
+    nest_buffer *one = nest_add_local(s->n, "one", t->dt, 1);
     nest_expr *strides[LAZY_MAX_DIMS];
     for (int i = 0; i < t->ndim; i++) strides[i] = nest_int(s->n, 0);
     nest_store(s->n, one, nest_int(s->n, 0), now);
@@ -47,7 +53,9 @@ static bool tensor_fresh(loop_state *s, const loop_tensor *t) {
 
 static bool tensor_has_one(loop_state *s, const loop_tensor *t) {
     for (int i = 0; i < t->ndim; i++)
-        if (!(t->sizes[i]->op == NEST_CONST && t->sizes[i]->u.i == 1) && !s->l.is_one(s->l.ctx, t->sizes[i])) return false;
+        if (!(t->sizes[i]->op == NEST_CONST && t->sizes[i]->u.i == 1) &&
+            !s->l.is_one(s->l.ctx, t->sizes[i]))
+            return false;
     return true;
 }
 
@@ -81,7 +89,7 @@ static bool tensor_set(loop_state *s, const node *n, loop_tensor *t) {
     return true;
 }
 
-/* ---- fusible operators --------------------------------------------------------------------------------------- */
+/* ---- fusible operators ----------------------------------------------------------------------- */
 
 enum { TENSOR_MAX_ARGS = 16 };
 
@@ -90,7 +98,8 @@ static void tensor_note_read(loop_state *s, loop_tensor *out, const loop_tensor 
     const loop_view *v = t->view ? t->view : t->source;
     (void)s;
     out->reads |= t->view ? 1u << t->view->base->number : t->reads;
-    out->many_sources |= t->many_sources || (out->source && v && v->base->written && v != out->source);
+    out->many_sources |= t->many_sources ||
+                         (out->source && v && v->base->written && v != out->source);
     if (v && v->base->written && !out->source) out->source = v;
 }
 
@@ -113,7 +122,8 @@ static bool tensor_arg(loop_state *s, const ir_value *v, lazy_arg *a, loop_tenso
         return true;
     case LOOP_TENSOR:
         if (!tensor_fresh(s, x->tensor)) return false;
-        if (x->tensor->ndim == 0 && x->tensor->view && !out->shares) { /* one element: read now, as the operator would */
+        /* one element: read now, as the operator would */
+        if (x->tensor->ndim == 0 && x->tensor->view && !out->shares) {
             a->t = lazy_scalar(&s->l, x->tensor->dt, loop_read_one(s, x->tensor));
             return true;
         }
@@ -127,7 +137,8 @@ static bool tensor_arg(loop_state *s, const ir_value *v, lazy_arg *a, loop_tenso
 }
 
 /* The elements that operator o makes of n's arguments; out: what they read. */
-static const lazy_tensor *tensor_apply(loop_state *s, const node *n, const op *o, loop_tensor *out) {
+static const lazy_tensor *tensor_apply(loop_state *s, const node *n, const op *o,
+                                       loop_tensor *out) {
     lazy_arg args[TENSOR_MAX_ARGS] = {{0}};
     node as = *n;
     as.op = o;
@@ -151,10 +162,13 @@ static bool tensor_pointwise(loop_state *s, const node *n, bool view) {
     const lazy_tensor *l = n->outputs.len == 1 ? tensor_apply(s, n, n->op, t) : NULL;
     if (!l || s->l.failed) return false;
     bool may_share = t->shares;
-    if (may_share && (tensor_reads_written(s, t) || ptrmap_get(&s->written_new, n->outputs.data[0]))) return false;
+    if (may_share &&
+        (tensor_reads_written(s, t) || ptrmap_get(&s->written_new, n->outputs.data[0])))
+        return false;
     for (size_t i = 0; i < n->inputs.len && may_share; i++) {
         const loop_value *x = loop_input(s, n, (int)i);
-        if (x && x->kind == LOOP_TENSOR && x->tensor->value && x->tensor->value->op == NEST_VAR && x->tensor->value->u.var->is_mutable)
+        if (x && x->kind == LOOP_TENSOR && x->tensor->value && x->tensor->value->op == NEST_VAR &&
+            x->tensor->value->u.var->is_mutable)
             return false;
     }
     t->dt = l->dt;
@@ -175,7 +189,7 @@ static bool tensor_pointwise(loop_state *s, const node *n, bool view) {
     return tensor_set(s, n, t);
 }
 
-/* ---- loops over elements ------------------------------------------------------------------------------------------------ */
+/* ---- loops over elements --------------------------------------------------------------------- */
 
 typedef struct tensor_walk {
     int ndim;
@@ -190,20 +204,26 @@ typedef struct tensor_walk {
     nest_acc acc;
 } tensor_walk;
 
-static const nest_op walk_combine[] = {[NEST_ACC_SUM] = NEST_ADD, [NEST_ACC_PROD] = NEST_MUL, [NEST_ACC_MIN] = NEST_MIN, [NEST_ACC_MAX] = NEST_MAX};
+static const nest_op walk_combine[] = {[NEST_ACC_SUM] = NEST_ADD,
+                                       [NEST_ACC_PROD] = NEST_MUL,
+                                       [NEST_ACC_MIN] = NEST_MIN,
+                                       [NEST_ACC_MAX] = NEST_MAX};
 
 /* Small sizes become part of the plan: such loops are written out. */
 static void walk_fix_sizes(loop_state *s, tensor_walk *w) {
     int64_t count = 1, size;
     w->count = -1;
     for (int i = 0; i < w->ndim; i++) {
-        if (!loop_evaluate(s, w->sizes[i], &size) || loop_slot(s, w->sizes[i]) < 0 || size > LOOP_WRITE_OUT) return;
+        if (!loop_evaluate(s, w->sizes[i], &size) || loop_slot(s, w->sizes[i]) < 0 ||
+            size > LOOP_WRITE_OUT)
+            return;
         count *= size;
         if (count > LOOP_WRITE_OUT) return;
     }
     for (int i = 0; i < w->ndim; i++) {
         loop_evaluate(s, w->sizes[i], &size);
-        if (w->sizes[i]->op != NEST_CONST) plan_relate(s->p, s->a, SLOT_IS, loop_slot(s, w->sizes[i]), 0, size);
+        if (w->sizes[i]->op != NEST_CONST)
+            plan_relate(s->p, s->a, SLOT_IS, loop_slot(s, w->sizes[i]), 0, size);
         w->sizes[i] = nest_int(s->n, size);
     }
     w->count = count;
@@ -220,7 +240,8 @@ static void walk_inner(loop_state *s, tensor_walk *w, nest_expr **index, unsigne
 /* Short sums: adding up the lanes of a vector takes longer than four sums side by side. */
 static void walk_short_sum(loop_state *s, tensor_walk *w, nest_expr **index) {
     nest_expr *sums[LOOP_LANES], *size = w->sizes[w->ndim - 1];
-    nest_expr *whole = nest_let(s->n, "whole", nest_binary(s->n, NEST_AND, size, nest_int(s->n, -LOOP_LANES)));
+    nest_expr *whole = nest_let(s->n, "whole",
+                                nest_binary(s->n, NEST_AND, size, nest_int(s->n, -LOOP_LANES)));
     sums[0] = w->var;
     w->vector = false;
     for (int k = 1; k < LOOP_LANES; k++) sums[k] = nest_variable(s->n, "lane", w->start);
@@ -233,7 +254,8 @@ static void walk_short_sum(loop_state *s, tensor_walk *w, nest_expr **index) {
     }
     nest_end(s->n);
     w->var = sums[0];
-    for (int k = 1; k < LOOP_LANES; k++) nest_set(s->n, w->var, nest_binary(s->n, walk_combine[w->acc], w->var, sums[k]));
+    for (int k = 1; k < LOOP_LANES; k++)
+        nest_set(s->n, w->var, nest_binary(s->n, walk_combine[w->acc], w->var, sums[k]));
     index[w->ndim - 1] = nest_for(s->n, "e", whole, size, 0);
     lazy_forget(&s->l);
     w->visit(s, w, index);
@@ -241,9 +263,11 @@ static void walk_short_sum(loop_state *s, tensor_walk *w, nest_expr **index) {
 }
 
 static void walk_outer(loop_state *s, tensor_walk *w, nest_expr **index) {
-    for (int i = 0; i + 1 < w->ndim; i++) index[i] = nest_for(s->n, "e", nest_int(s->n, 0), w->sizes[i], 0);
+    for (int i = 0; i + 1 < w->ndim; i++)
+        index[i] = nest_for(s->n, "e", nest_int(s->n, 0), w->sizes[i], 0);
     if (w->var) {
-        nest_if(s->n, nest_binary(s->n, NEST_LT, w->sizes[w->ndim - 1], nest_int(s->n, LOOP_SHORT)));
+        nest_if(s->n,
+                nest_binary(s->n, NEST_LT, w->sizes[w->ndim - 1], nest_int(s->n, LOOP_SHORT)));
         walk_short_sum(s, w, index);
         nest_else(s->n);
     }
@@ -271,7 +295,7 @@ static void walk_all(loop_state *s, tensor_walk *w) {
     lazy_forget(&s->l);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static void walk_accumulate(loop_state *s, tensor_walk *w, nest_expr *const *index) {
     nest_expr *e = nest_cast(s->n, w->var->type, lazy_at(&s->l, w->from, index));
@@ -283,7 +307,8 @@ static nest_expr *tensor_limit(loop_state *s, nest_type t, bool least) {
     if (nest_is_float(t)) return nest_const_float(s->n, t, least ? -INFINITY : INFINITY);
     int bits = nest_types[t].bytes * 8;
     if (t == NEST_BOOL) return nest_const_int(s->n, t, !least);
-    if (!nest_types[t].is_signed) return nest_const_int(s->n, t, least ? 0 : (int64_t)((1u << bits) - 1));
+    if (!nest_types[t].is_signed)
+        return nest_const_int(s->n, t, least ? 0 : (int64_t)((1u << bits) - 1));
     int64_t low = bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1));
     return nest_const_int(s->n, t, least ? low : ~low);
 }
@@ -291,16 +316,19 @@ static nest_expr *tensor_limit(loop_state *s, nest_type t, bool least) {
 typedef struct reduce_row {
     const char *name;
     nest_acc acc;
-    bool widens;  /* ints and bools become int64 */
-    bool floats;  /* of floating dtypes only */
-    bool bools;   /* of bools, after comparing with 0 */
+    bool widens; /* ints and bools become int64 */
+    bool floats; /* of floating dtypes only */
+    bool bools;  /* of bools, after comparing with 0 */
     bool nonempty;
 } reduce_row;
 
 static const reduce_row reduce_rows[] = {
-    {"sum", NEST_ACC_SUM, true, false, false, false}, {"mean", NEST_ACC_SUM, false, true, false, false},
-    {"prod", NEST_ACC_PROD, true, false, false, false}, {"max", NEST_ACC_MAX, false, false, false, true},
-    {"min", NEST_ACC_MIN, false, false, false, true}, {"any", NEST_ACC_MAX, false, false, true, false},
+    {"sum", NEST_ACC_SUM, true, false, false, false},
+    {"mean", NEST_ACC_SUM, false, true, false, false},
+    {"prod", NEST_ACC_PROD, true, false, false, false},
+    {"max", NEST_ACC_MAX, false, false, false, true},
+    {"min", NEST_ACC_MIN, false, false, false, true},
+    {"any", NEST_ACC_MAX, false, false, true, false},
     {"all", NEST_ACC_MIN, false, false, true, false},
 };
 
@@ -323,10 +351,12 @@ static bool reduce_is_whole(loop_state *s, const node *n, int ndim) {
             if (!constant || c.tag != V_BOOL || c.u.b) return false;
         } else if (constant && c.tag == V_NONE) {
             continue;
-        } else if (!strcmp(name, "dim") && constant && c.tag == V_LIST && c.u.list->kind == LIST_INT) {
+        } else if (!strcmp(name, "dim") && constant && c.tag == V_LIST &&
+                   c.u.list->kind == LIST_INT) {
             if (c.u.list->len != (size_t)ndim || ndim != 1) return false;
             if (c.u.list->u.ints[0] != 0 && c.u.list->u.ints[0] != -1) return false;
-        } else if (!strcmp(name, "dim") && x && x->kind == LOOP_LIST && x->nitems == 1 && ndim == 1) {
+        } else if (!strcmp(name, "dim") && x && x->kind == LOOP_LIST && x->nitems == 1 &&
+                   ndim == 1) {
             const nest_expr *e = x->items[0]->e;
             if (e->op != NEST_CONST || (e->u.i != 0 && e->u.i != -1)) return false;
         } else {
@@ -348,15 +378,24 @@ static nest_expr *reduce_number_of(loop_state *s, const tensor_walk *w, nest_typ
     return nest_cast(s->n, t, count);
 }
 
-static bool tensor_reduce_lazy(loop_state *s, const node *n, const reduce_row *r, const loop_tensor *t, const lazy_tensor *l) {
+static bool tensor_reduce_lazy(loop_state *s, const node *n, const reduce_row *r,
+                               const loop_tensor *t, const lazy_tensor *l) {
     nest_type type;
     dtype dt = r->bools ? DT_BOOL : r->widens && dtype_is_integral(l->dt) ? DT_INT64 : l->dt;
-    if ((r->floats && !dtype_is_float(l->dt)) || (r->bools && l->dt == DT_UINT8) || (r->nonempty && !reduce_nonempty(s, t))) return false;
+    if ((r->floats && !dtype_is_float(l->dt)) || (r->bools && l->dt == DT_UINT8) ||
+        (r->nonempty && !reduce_nonempty(s, t)))
+        return false;
     nest_type_of(dt, &type);
-    nest_expr *init = r->acc == NEST_ACC_MIN || r->acc == NEST_ACC_MAX ? tensor_limit(s, type, r->acc == NEST_ACC_MAX)
+    nest_expr *init = r->acc == NEST_ACC_MIN || r->acc == NEST_ACC_MAX
+                          ? tensor_limit(s, type, r->acc == NEST_ACC_MAX)
                       : nest_is_float(type) ? nest_const_float(s->n, type, r->acc == NEST_ACC_PROD)
                                             : nest_const_int(s->n, type, r->acc == NEST_ACC_PROD);
-    tensor_walk w = {.ndim = l->ndim, .apart = true, .visit = walk_accumulate, .from = l, .start = init, .acc = r->acc};
+    tensor_walk w = {.ndim = l->ndim,
+                     .apart = true,
+                     .visit = walk_accumulate,
+                     .from = l,
+                     .start = init,
+                     .acc = r->acc};
     memcpy(w.sizes, l->sizes, sizeof w.sizes);
     w.var = nest_variable(s->n, r->name, init);
     walk_all(s, &w);
@@ -368,7 +407,9 @@ static bool tensor_reduce_lazy(loop_state *s, const node *n, const reduce_row *r
 static bool tensor_reduce(loop_state *s, const node *n, const char *text) {
     const loop_value *x = loop_input(s, n, 0);
     const reduce_row *r = reduce_find(text);
-    if (!r || !x || x->kind != LOOP_TENSOR || !tensor_fresh(s, x->tensor) || !reduce_is_whole(s, n, x->tensor->ndim)) return false;
+    if (!r || !x || x->kind != LOOP_TENSOR || !tensor_fresh(s, x->tensor) ||
+        !reduce_is_whole(s, n, x->tensor->ndim))
+        return false;
     return tensor_reduce_lazy(s, n, r, x->tensor, tensor_lazy(s, x->tensor));
 }
 
@@ -379,7 +420,9 @@ static bool tensor_dot(loop_state *s, const node *n) {
     loop_tensor t = {0};
     if (!mul || !x || !y || x->kind != LOOP_TENSOR || y->kind != LOOP_TENSOR) return false;
     const loop_tensor *a = x->tensor, *b = y->tensor;
-    if (a->ndim != 1 || b->ndim != 1 || a->dt != b->dt || !s->l.equal(s->l.ctx, a->sizes[0], b->sizes[0])) return false;
+    if (a->ndim != 1 || b->ndim != 1 || a->dt != b->dt ||
+        !s->l.equal(s->l.ctx, a->sizes[0], b->sizes[0]))
+        return false;
     const lazy_tensor *l = tensor_apply(s, n, mul, &t);
     if (!l || l->ndim != 1 || l->dt == DT_BOOL) return false;
     t.ndim = 1;
@@ -389,11 +432,12 @@ static bool tensor_dot(loop_state *s, const node *n) {
     return tensor_reduce_lazy(s, n, &r, &t, l);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void walk_store(loop_state *s, tensor_walk *w, nest_expr *const *index) {
     nest_expr *at = w->to->offset, *from[LAZY_MAX_DIMS];
-    for (int i = 0; i < w->ndim; i++) at = nest_add(s->n, at, nest_mul(s->n, index[i], w->to->strides[i]));
+    for (int i = 0; i < w->ndim; i++)
+        at = nest_add(s->n, at, nest_mul(s->n, index[i], w->to->strides[i]));
     lazy_broadcast_index(&s->l, w->from, w->ndim, w->sizes, index, from);
     nest_store(s->n, w->to->base->buffer, at, lazy_at(&s->l, w->from, from));
 }
@@ -404,13 +448,16 @@ static bool store_fits(loop_state *s, const lazy_tensor *l, int ndim, nest_expr 
     for (int i = 0; i < l->ndim; i++) {
         nest_expr *from = l->sizes[i], *to = sizes[ndim - l->ndim + i];
         bool one = from->op == NEST_CONST && from->u.i == 1;
-        if (!one && from != to && !s->l.equal(s->l.ctx, from, to) && !s->l.is_one(s->l.ctx, from)) return false;
+        if (!one && from != to && !s->l.equal(s->l.ctx, from, to) && !s->l.is_one(s->l.ctx, from))
+            return false;
     }
     return true;
 }
 
-/* Elements that are read where others are written: each is read before it is written only if they are the same or far apart. */
-static bool store_ordered(loop_state *s, const loop_view *to, const loop_tensor *reads, bool *apart) {
+/* Elements that are read where others are written: each is read before it is written only if they
+ * are the same or far apart. */
+static bool store_ordered(loop_state *s, const loop_view *to, const loop_tensor *reads,
+                          bool *apart) {
     bool same_base = reads->reads >> to->base->number & 1;
     (void)s;
     *apart = true;
@@ -419,7 +466,8 @@ static bool store_ordered(loop_state *s, const loop_view *to, const loop_tensor 
     return !reads->many_sources && reads->source && loop_rows_apart(to, reads->source);
 }
 
-static bool tensor_store(loop_state *s, const node *n, const loop_tensor *to, const lazy_tensor *l, const loop_tensor *reads) {
+static bool tensor_store(loop_state *s, const node *n, const loop_tensor *to, const lazy_tensor *l,
+                         const loop_tensor *reads) {
     const lazy_tensor *c = lazy_cast(&s->l, l, to->dt);
     if (!c || !store_fits(s, c, to->ndim, to->sizes)) return false;
     loop_set(s, n->outputs.data[0], loop_input(s, n, 0));
@@ -428,7 +476,8 @@ static bool tensor_store(loop_state *s, const node *n, const loop_tensor *to, co
         if (to->value->op != NEST_VAR || !to->value->u.var->is_mutable) return false;
         for (int i = 0; i < c->ndim; i++) index[i] = nest_int(s->n, 0);
         lazy_forget(&s->l);
-        nest_set(s->n, to->value, loop_round(s, to->dt, nest_let(s->n, "v", lazy_at(&s->l, c, index))));
+        nest_set(s->n, to->value,
+                 loop_round(s, to->dt, nest_let(s->n, "v", lazy_at(&s->l, c, index))));
         return !s->l.failed;
     }
     if (!to->view || !to->view->base->written) return false;
@@ -442,26 +491,34 @@ static bool tensor_store(loop_state *s, const node *n, const loop_tensor *to, co
 
 static const loop_tensor *tensor_target(loop_state *s, const node *n) {
     const loop_value *x = loop_input(s, n, 0);
-    return x && x->kind == LOOP_TENSOR && !x->tensor->lazy && n->outputs.len == 1 ? x->tensor : NULL;
+    return x && x->kind == LOOP_TENSOR && !x->tensor->lazy && n->outputs.len == 1 ? x->tensor
+                                                                                  : NULL;
 }
 
-/* Where a number becomes an element of dtype dt, PyTorch wants it in range; NaN and infinities are in range of floats only. */
+/* Where a number becomes an element of dtype dt, PyTorch wants it in range; NaN and infinities are
+ * in range of floats only. */
 static bool number_fits(loop_state *s, const node *n, nest_expr *e, dtype dt) {
     nest *at = s->n;
     bool real = nest_is_float(e->type), whole = dt == DT_INT64;
     if (e->type == NEST_BOOL || dt == DT_BOOL || dt == DT_FLOAT64 || (!real && whole)) return true;
-    if (e->op == NEST_CONST) return dtype_fits(dt, real ? e->u.f : (double)e->u.i) && !(dt == DT_UINT8 && real && e->u.f < 0);
-    double high = whole ? 0x1p63 : dtype_largest(dt), low = -high - (dtype_is_int(dt) && dt != DT_UINT8 && !whole);
+    if (e->op == NEST_CONST)
+        return dtype_fits(dt, real ? e->u.f : (double)e->u.i) &&
+               !(dt == DT_UINT8 && real && e->u.f < 0);
+    double high = whole ? 0x1p63 : dtype_largest(dt),
+           low = -high - (dtype_is_int(dt) && dt != DT_UINT8 && !whole);
     if (dt == DT_UINT8 && real) low = 0; /* negative ints wrap */
     nest_expr *x = nest_cast(at, NEST_F64, e);
     nest_expr *above = nest_binary(at, NEST_GE, x, nest_const_float(at, NEST_F64, low));
-    nest_expr *below = nest_binary(at, whole ? NEST_LT : NEST_LE, x, nest_const_float(at, NEST_F64, high));
+    nest_expr *below = nest_binary(at, whole ? NEST_LT : NEST_LE, x,
+                                   nest_const_float(at, NEST_F64, high));
     nest_expr *fits = nest_binary(at, NEST_AND, above, below);
     if (dtype_is_float(dt)) { /* what minus itself is not 0 */
-        nest_expr *odd = nest_binary(at, NEST_NE, nest_sub(at, x, x), nest_const_float(at, NEST_F64, 0));
+        nest_expr *odd = nest_binary(at, NEST_NE, nest_sub(at, x, x),
+                                     nest_const_float(at, NEST_F64, 0));
         fits = nest_binary(at, NEST_OR, odd, fits);
     }
-    const char *message = arena_printf(s->a, "value cannot be converted to type %s without overflow", dtype_cpp_name(dt));
+    const char *message = arena_printf(
+        s->a, "value cannot be converted to type %s without overflow", dtype_cpp_name(dt));
     int64_t code = loop_fault(s, n, message, 0, NULL);
     if (!code) return false;
     nest_require(at, fits, code, nest_int(at, 0));
@@ -481,15 +538,14 @@ static bool tensor_copy_into(loop_state *s, const node *n, const char *text) {
         if (!x) return false;
         if (x->kind == LOOP_NUMBER && !number_fits(s, n, x->e, to->dt)) return false;
         if (x->kind == LOOP_NUMBER) a.t = lazy_number(&s->l, x->e);
-        else if (x->kind != LOOP_TENSOR || !tensor_arg(s, n->inputs.data[1], &a, &reads)) return false;
+        else if (x->kind != LOOP_TENSOR || !tensor_arg(s, n->inputs.data[1], &a, &reads))
+            return false;
     }
     return a.t && tensor_store(s, n, to, a.t, &reads);
 }
 
 /* bool < int < float */
-static int tensor_category(dtype dt) {
-    return dt == DT_BOOL ? 0 : dtype_is_int(dt) ? 1 : 2;
-}
+static int tensor_category(dtype dt) { return dt == DT_BOOL ? 0 : dtype_is_int(dt) ? 1 : 2; }
 
 /* self.add_(...) is self.copy_(self.add(...)), if the result can be cast to self's dtype. */
 static bool tensor_in_place(loop_state *s, const node *n) {
@@ -502,11 +558,12 @@ static bool tensor_in_place(loop_state *s, const node *n) {
     return tensor_store(s, n, to, l, &reads);
 }
 
-/* ---- numbers and tensors of one element ---------------------------------------------------------------------------------------------- */
+/* ---- numbers and tensors of one element ------------------------------------------------------ */
 
 /* int(x) of what no int64 is fails. */
 static bool item_to_int(loop_state *s, const node *n, nest_expr *e) {
-    int64_t code = loop_fault(s, n, "value cannot be converted to type int64_t without overflow", 0, NULL);
+    int64_t code = loop_fault(s, n, "value cannot be converted to type int64_t without overflow", 0,
+                              NULL);
     if (!code) return false;
     nest_expr *low = nest_binary(s->n, NEST_GE, e, nest_const_float(s->n, NEST_F64, -0x1p63));
     nest_expr *high = nest_binary(s->n, NEST_LT, e, nest_const_float(s->n, NEST_F64, 0x1p63));
@@ -524,10 +581,15 @@ static bool tensor_item(loop_state *s, const node *n, const char *text) {
     if (!e || s->l.failed) return false;
     if (implicit) text += text[8] ? 9 : 8;
     if (implicit && !strcmp(text, "int") && !nest_types[e->type].is_int) return false;
-    nest_type whole = e->type == NEST_BOOL ? NEST_BOOL : nest_is_float(e->type) ? NEST_F64 : NEST_I64;
+    nest_type whole = e->type == NEST_BOOL     ? NEST_BOOL
+                      : nest_is_float(e->type) ? NEST_F64
+                                               : NEST_I64;
     e = nest_cast(s->n, whole, e);
     if (!strcmp(text, "int") && whole == NEST_F64) return item_to_int(s, n, e);
-    nest_type t = !strcmp(text, "int") ? NEST_I64 : !strcmp(text, "float") ? NEST_F64 : !strcmp(text, "bool") ? NEST_BOOL : whole;
+    nest_type t = !strcmp(text, "int")     ? NEST_I64
+                  : !strcmp(text, "float") ? NEST_F64
+                  : !strcmp(text, "bool")  ? NEST_BOOL
+                                           : whole;
     loop_set_number(s, n, nest_cast(s->n, t, e));
     return true;
 }
@@ -539,7 +601,9 @@ static bool tensor_new_dtype(loop_state *s, const node *n, dtype other, dtype *o
     nest_type t;
     if (!x) return false;
     if (x->kind == LOOP_CONSTANT && x->constant.tag == V_NONE) *out = other;
-    else if (x->kind == LOOP_NUMBER && x->e->op == NEST_CONST && x->e->type == NEST_I64 && dtype_valid(x->e->u.i)) *out = (dtype)x->e->u.i;
+    else if (x->kind == LOOP_NUMBER && x->e->op == NEST_CONST && x->e->type == NEST_I64 &&
+             dtype_valid(x->e->u.i))
+        *out = (dtype)x->e->u.i;
     else return false;
     return nest_type_of(*out, &t);
 }
@@ -550,7 +614,9 @@ static bool tensor_new_of(loop_state *s, const node *n, nest_expr *e, dtype dt, 
     lazy_forget(&s->l);
     nest_expr *v = lazy_at(&s->l, l, NULL);
     if (v->op != NEST_CONST) v = nest_let(s->n, "v", v);
-    return tensor_set(s, n, loop_new_one(s, n->outputs.data[0], dt, ndim, v->op == NEST_CONST ? v : loop_round(s, dt, v)));
+    return tensor_set(s, n,
+                      loop_new_one(s, n->outputs.data[0], dt, ndim,
+                                   v->op == NEST_CONST ? v : loop_round(s, dt, v)));
 }
 
 /* tensor(x), scalar_tensor(x) */
@@ -561,8 +627,14 @@ static bool tensor_new_number(loop_state *s, const node *n, const char *text) {
     bool real = nest_is_float(x->e->type) || !strcmp(text, "scalar");
     int grad = schema_find_arg(n->op->schema, "requires_grad");
     value c;
-    if (grad >= 0 && (!ir_value_constant(n->inputs.data[grad], &c) || c.tag != V_BOOL || c.u.b)) return false;
-    if (!tensor_new_dtype(s, n, real ? DT_FLOAT32 : x->e->type == NEST_BOOL ? DT_BOOL : DT_INT64, &dt)) return false;
+    if (grad >= 0 && (!ir_value_constant(n->inputs.data[grad], &c) || c.tag != V_BOOL || c.u.b))
+        return false;
+    if (!tensor_new_dtype(s, n,
+                          real                      ? DT_FLOAT32
+                          : x->e->type == NEST_BOOL ? DT_BOOL
+                                                    : DT_INT64,
+                          &dt))
+        return false;
     return tensor_new_of(s, n, x->e, dt, 0);
 }
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py.h - the compile-time evaluator: runs the Python of a source file that runs before any graph exists.
+ * py.h - the compile-time evaluator: runs the Python of a source file that runs before
+ * any graph exists.
  *
- * What `python net.py` would do up to torch.jit.script(Net()) happens here: imports, global assignments, function and
- * class definitions, the construction of modules (with torch.nn's layers, written in Python in prelude/), and
- * initialisation of their weights through the same operators that programs use. The results are Python objects; source.h turns
- * them into types, objects and graphs.
+ * What `python net.py` would do up to torch.jit.script(Net()) happens here: imports, global
+ * assignments, function and class definitions, the construction of modules (with torch.nn's
+ * layers, written in Python in prelude/), and initialisation of their weights through the same
+ * operators that programs use. The results are Python objects; source.h turns them into types,
+ * objects and graphs.
  *
- * Method. A tree walker over the parser's AST. Everything is an arena object without reference counts: a compilation is
- * short, bounded by a step limit and by the arena's size; tensors and other counted values are
- * noted in `held` and released when the evaluator goes. Python exceptions are a failed diag whose `exception` is the class name
- * ("builtins.ValueError"); try/except looks at it.
+ * Method. A tree walker over the parser's AST. Everything is an arena object without reference
+ * counts: a compilation is short, bounded by a step limit and by the arena's size; tensors and
+ * other counted values are noted in `held` and released when the evaluator goes. Python
+ * exceptions are a failed diag whose `exception` is the class name ("builtins.ValueError");
+ * try/except looks at it.
  *
  * The language:
  *   py_object.c     objects, their classes         py_dict.c       dicts, sets, hashing, equality
@@ -32,7 +35,8 @@
  *   py_script.c     modules of archives: torch.jit.load     py_trace.c        the recording of operators, for traces
  *   prelude.c       the embedded Python files: torch.nn, torch.functional, ...
  *
- * Errors: functions returning py_object * or bool give NULL / false with the diagnostic filled in p->diag.
+ * Errors: functions returning py_object * or bool give NULL / false with the diagnostic
+ * filled in p->diag.
  * Threads: one evaluator belongs to one thread.
  * Tests: tests/unit/test_py.c, tests/unit/test_py_torch.c, tests/lang
  */
@@ -47,8 +51,9 @@
 typedef struct py py;
 typedef struct py_object py_object;
 
-/* Names of one scope: a module's globals, a function's locals, a class body. Insertion-ordered. */
-typedef struct py_dict_entry { py_object *key, *val; uint64_t hash; } py_dict_entry; /* key NULL: deleted */
+/* Names of one scope: a module's globals, a function's locals, a class body. Insertion-ordered.
+ * key NULL: deleted */
+typedef struct py_dict_entry { py_object *key, *val; uint64_t hash; } py_dict_entry;
 typedef struct py_dict {
     VEC(py_dict_entry) entries; /* len counts deleted ones too */
     uint32_t *index, nindex;    /* hash -> entry + 1; NULL while there are few entries */
@@ -68,40 +73,51 @@ typedef struct py_env {
     const char *qualname;  /* of the function or class; NULL or "<module>": none */
     py_object *result;     /* of the return statement that ended the function */
     py_object *yields;     /* PY_LIST: what a generator has yielded so far; NULL: no generator */
-    struct py_with_body *body; /* of a generator that is a context manager: what runs where it yields; NULL: it is none */
+    /* of a generator that is a context manager: what runs where it yields; NULL: it is none */
+    struct py_with_body *body;
     VEC(const char *) globals, nonlocals; /* names so declared */
 } py_env;
 
 /*    kind       members of u */
 typedef enum py_kind {
-    PY_VALUE,     /* v: None, bool, int, float, complex, str, Tensor, Device, ...; param: it is an nn.Parameter */
-    PY_SYMBOL,    /* v: the int it stands for; symbol, name: "torch.float32" */
-    PY_LIST,      /* seq */
-    PY_TUPLE,     /* seq; cls: the NamedTuple class, or NULL */
-    PY_SET,       /* seq */
-    PY_DICT,      /* dict; ordered (OrderedDict too) */
-    PY_RANGE,     /* range: start, stop, step */
-    PY_SLICE,     /* slice: three objects */
-    PY_ELLIPSIS, PY_NOT_IMPLEMENTED,
-    PY_MODULE,    /* mod */
-    PY_FUNCTION,  /* fn */
-    PY_METHOD,    /* method: self, fn (FUNCTION, BUILTIN or OPERATOR) */
-    PY_BUILTIN,   /* builtin: a function of C, known by its dotted name */
-    PY_OPERATOR,  /* op_name: "aten::relu" (all its overloads), "torchvision::nms" */
-    PY_CLASS,     /* cls */
-    PY_INSTANCE,  /* inst */
-    PY_PROPERTY,  /* property: getter, setter (or NULL) */
-    PY_STATICMETHOD, PY_CLASSMETHOD, /* fn_object */
-    PY_TYPE,      /* type: List[int] and its like: name, args */
-    PY_SUPER,     /* super: cls to search behind, self */
-    PY_ITERATOR,  /* seq: what is still to come. Generators and lazy builtins are run to their end at once */
+    /* v: None, bool, int, float, complex, str, Tensor, Device, ...; param: it is an nn.Parameter */
+    PY_VALUE,
+    PY_SYMBOL, /* v: the int it stands for; symbol, name: "torch.float32" */
+    PY_LIST,   /* seq */
+    PY_TUPLE,  /* seq; cls: the NamedTuple class, or NULL */
+    PY_SET,    /* seq */
+    PY_DICT,   /* dict; ordered (OrderedDict too) */
+    PY_RANGE,  /* range: start, stop, step */
+    PY_SLICE,  /* slice: three objects */
+    PY_ELLIPSIS,
+    PY_NOT_IMPLEMENTED,
+    PY_MODULE,   /* mod */
+    PY_FUNCTION, /* fn */
+    PY_METHOD,   /* method: self, fn (FUNCTION, BUILTIN or OPERATOR) */
+    PY_BUILTIN,  /* builtin: a function of C, known by its dotted name */
+    PY_OPERATOR, /* op_name: "aten::relu" (all its overloads), "torchvision::nms" */
+    PY_CLASS,    /* cls */
+    PY_INSTANCE, /* inst */
+    PY_PROPERTY, /* property: getter, setter (or NULL) */
+    PY_STATICMETHOD,
+    PY_CLASSMETHOD, /* fn_object */
+    PY_TYPE,        /* type: List[int] and its like: name, args */
+    PY_SUPER,       /* super: cls to search behind, self */
+    /* seq: what is still to come. Generators and lazy builtins are run to their end at once */
+    PY_ITERATOR,
     PY_KIND_COUNT
 } py_kind;
 
 typedef enum py_symbol { PY_DTYPE, PY_LAYOUT, PY_MEMORY_FORMAT, PY_QSCHEME } py_symbol;
 
 /* How TorchScript is to treat a function, from its decorators. */
-typedef enum py_script_mode { PY_DEFAULT, PY_SCRIPT, PY_EXPORT, PY_IGNORE, PY_UNUSED } py_script_mode;
+typedef enum py_script_mode {
+    PY_DEFAULT,
+    PY_SCRIPT,
+    PY_EXPORT,
+    PY_IGNORE,
+    PY_UNUSED
+} py_script_mode;
 
 typedef struct py_function {
     const func_def *def;  /* of a lambda: a def with one return statement */
@@ -112,16 +128,17 @@ typedef struct py_function {
     py_object *cls;       /* class it was defined in, for super(); NULL: free */
     py_script_mode mode;
     bool is_script_if_tracing;
-    /* @torch.jit._overload signatures seen before this definition. A function that ends its own list is itself such a
-     * signature (py_is_overload): `def` copies the list of the one that has its name in the same scope. */
+    /* @torch.jit._overload signatures seen before this definition. A function that ends its own
+     * list is itself such a signature (py_is_overload): `def` copies the list of the one that has
+     * its name in the same scope. */
     VEC(py_object *) overloads;
-    py_dict *attrs;       /* f.x = ...; NULL: none */
+    py_dict *attrs; /* f.x = ...; NULL: none */
 } py_function;
 
 /* The parameters of a builtin, a function of C that Python code can call. */
-#define PY_ARGS                                                                                              \
-    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw, const char *const *names,  \
-        py_object **kwargs
+#define PY_ARGS                                                                                    \
+    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw,                  \
+        const char *const *names, py_object **kwargs
 #define PY_GIVEN nargs, args, nkw, names, kwargs /* py_bind's */
 typedef py_object *(*py_builtin_fn)(PY_ARGS);
 typedef struct py_row {
@@ -131,8 +148,8 @@ typedef struct py_row {
 
 typedef enum py_class_kind {
     PYC_PLAIN,
-    PYC_BUILTIN,     /* int, str, list, torch.Tensor, torch.device, ...: `make` constructs */
-    PYC_MODULE,      /* torch.nn.Module and what derives from it */
+    PYC_BUILTIN, /* int, str, list, torch.Tensor, torch.device, ...: `make` constructs */
+    PYC_MODULE,  /* torch.nn.Module and what derives from it */
     PYC_ENUM,
     PYC_NAMED_TUPLE, /* class N(NamedTuple), collections.namedtuple */
     PYC_INTERFACE,   /* @torch.jit.interface (is_module: it derived from nn.Module) */
@@ -143,28 +160,34 @@ typedef struct py_annotation { const char *name; const expr *type; } py_annotati
 
 typedef struct py_class {
     const char *name;
-    const char *qualname;  /* "Outer.Inner"; NULL: name */
-    py_object *module;     /* PY_MODULE it was defined in; NULL: a builtin of Python */
-    const class_def *def;  /* NULL: made by C */
+    const char *qualname;        /* "Outer.Inner"; NULL: name */
+    py_object *module;           /* PY_MODULE it was defined in; NULL: a builtin of Python */
+    const class_def *def;        /* NULL: made by C */
     VEC(py_object *) bases, mro; /* mro[0] is the class itself (C3) */
     VEC(py_object *) subclasses; /* direct ones, in the order of their definition */
     py_class_kind kind;
     bool is_module, is_dataclass, is_script; /* is_script: @torch.jit.script */
-    bool own_lookup;       /* it, or a base, defines __getattribute__ */
+    bool own_lookup;                         /* it, or a base, defines __getattribute__ */
     py_dict *attrs;
     VEC(py_annotation) annotations; /* `x: T` in the body, in order; own ones only */
-    py_env *env;           /* where annotations are evaluated */
-    py_builtin_fn make;    /* PYC_BUILTIN; its self is the class called */
-    VEC(const char *) fields;      /* PYC_NAMED_TUPLE, dataclass: names; */
-    py_object **field_defaults;    /* ... and defaults (NULL: none), parallel */
-    const expr **field_types;      /* ... and annotations (NULL: Tensor), parallel */
+    py_env *env;                    /* where annotations are evaluated */
+    py_builtin_fn make;             /* PYC_BUILTIN; its self is the class called */
+    VEC(const char *) fields;       /* PYC_NAMED_TUPLE, dataclass: names; */
+    py_object **field_defaults;     /* ... and defaults (NULL: none), parallel */
+    const expr **field_types;       /* ... and annotations (NULL: Tensor), parallel */
 } py_class;
 
 struct py_object {
     py_kind kind;
     union {
         struct { value v; bool param; py_symbol symbol; const char *name; }; /* VALUE, SYMBOL */
-        struct { VEC(py_object *) items; union { py_object *seq_cls; struct py_set_index *set_index; }; } seq;
+        struct {
+            VEC(py_object *) items;
+            union {
+                py_object *seq_cls;
+                struct py_set_index *set_index;
+            };
+        } seq;
         py_dict *dict;
         struct { int64_t start, stop, step; } range;
         struct { py_object *start, *stop, *step; } slice;
@@ -173,28 +196,44 @@ struct py_object {
             py_dict *globals;
             bool ready, is_package;
             source *src;
-            const char *missing;  /* of a stub: the module that was not found, "einops"; NULL: none. Its attributes are stubs */
-            source_range wanted;  /* of a stub: the import, or where `reason` happened */
-            const char *reason;   /* of a stub for what a package's own code failed to make: that failure's message; NULL: none */
-            const stmt_list *lazy; /* imports whose names are looked for when they are asked for; NULL: none */
-            bool foreign;         /* found in a folder of the path, and not beside the program: its failures leave stubs */
+            /* of a stub: the module that was not found, "einops"; NULL: none. Its
+             * attributes are stubs */
+            const char *missing;
+            source_range wanted; /* of a stub: the import, or where `reason` happened */
+            /* of a stub for what a package's own code failed to make: that failure's
+             * message; NULL: none */
+            const char *reason;
+            /* imports whose names are looked for when they are asked for; NULL: none */
+            const stmt_list *lazy;
+            /* found in a folder of the path, and not beside the program: its
+             * failures leave stubs */
+            bool foreign;
         } mod;
         py_function *fn;
         struct { py_object *self, *fn; } method;
-        struct { const char *name; py_builtin_fn fn; bool method; const char *of; py_object *cls; } builtin;
-                              /* method: without self, args[0] becomes self; of: the type that self has to have, NULL: any; cls: the dataclass
-                               * whose __init__ it is */
+        struct {
+            const char *name;
+            py_builtin_fn fn;
+            bool method;
+            const char *of;
+            py_object *cls;
+        } builtin;
+        /* method: without self, args[0] becomes self; of: the type that self
+                               * has to have, NULL: any; cls: the dataclass whose __init__ it is */
         const char *op_name;
         py_class *cls;
-        struct { py_object *cls; py_dict *attrs; bool scripted; } inst; /* scripted: given to torch.jit.script */
+        /* scripted: given to torch.jit.script */
+        struct { py_object *cls; py_dict *attrs; bool scripted; } inst;
         struct { py_object *getter, *setter; } property;
         py_object *fn_object;
-        struct { const char *name; int nargs; py_object **args; } type; /* nargs -1: not subscripted */
+        /* nargs -1: not subscripted */
+        struct { const char *name; int nargs; py_object **args; } type;
         struct { py_object *cls, *self; } super;
     } u;
 };
 
-/* A trace and a second one of the same program (trace_keep_results), with the inputs of that; result: what the program returned. */
+/* A trace and a second one of the same program (trace_keep_results), with the inputs of that;
+ * result: what the program returned. */
 typedef struct py_trace_check {
     const struct trace *recorded, *again;
     function *forward;
@@ -207,21 +246,30 @@ typedef struct py_trace_check {
 /* What the evaluator asks of its surroundings. */
 typedef struct py_host {
     void *ctx;
-    /* The text of module "a.b", from the folders that are searched (beside: from the program's own only). *out = NULL if there is
-     * none; *is_folder then: there is a folder of that name. NULL: no such modules. */
-    ctsc_status (*read_module)(void *ctx, diag *d, const char *dotted, bool beside, source **out, bool *is_folder);
-    const char *package; /* that the program's file lies in ("timm.models"), for its relative imports; NULL: none */
-    op_ctx *ops; /* operators run in it: its runtime has the random generator and the sinks for print and warn */
+    /* The text of module "a.b", from the folders that are searched (beside: from the program's own
+     * only). *out = NULL if there is none; *is_folder then: there is a folder of that name. NULL:
+     * no such modules. */
+    ctsc_status (*read_module)(void *ctx, diag *d, const char *dotted, bool beside, source **out,
+                               bool *is_folder);
+    /* that the program's file lies in ("timm.models"), for its relative imports; NULL: none */
+    const char *package;
+    /* operators run in it: its runtime has the random generator and the sinks for print and warn */
+    op_ctx *ops;
     void (*seed)(void *ctx, uint64_t seed); /* torch.manual_seed */
-    uint64_t max_steps; /* statements and calls; 0: PY_MAX_STEPS */
-    uint64_t max_bytes; /* of the tensors, strings and lists made; 0: three quarters of the machine's memory */
-    void (*print)(void *ctx, const char *text, size_t len); /* print() at module level; NULL discards */
-    /* torch.jit.load: *root, the module's object, is a reference. NULL: archives cannot be read, and then nothing below is called. */
+    uint64_t max_steps;                     /* statements and calls; 0: PY_MAX_STEPS */
+    /* of the tensors, strings and lists made; 0: three quarters of the machine's memory */
+    uint64_t max_bytes;
+    /* print() at module level; NULL discards */
+    void (*print)(void *ctx, const char *text, size_t len);
+    /* torch.jit.load: *root, the module's object, is a reference. NULL: archives cannot be read,
+     * and then nothing below is called. */
     ctsc_status (*load_archive)(void *ctx, diag *d, const char *path, value *root);
-    /* torch.load: what a file of torch.save or safetensors holds. Set together with load_archive. */
+    /* torch.load: what a file of torch.save or safetensors holds. Set together
+     * with load_archive. */
     ctsc_status (*load_file)(void *ctx, diag *d, const char *path, value *out);
     /* Runs a method of such an object, which is the first argument, with its class's hooks. */
-    ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result);
+    ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args,
+                               value *result);
     /* torch.jit.freeze: *frozen is an object like load_archive's; o stays as it is. */
     ctsc_status (*freeze)(void *ctx, diag *d, object *o, bool fold, value *frozen);
     /* Does a trace compute what the program did when it ran again? */
@@ -231,33 +279,38 @@ typedef struct py_host {
 } py_host;
 
 struct py {
-    arena *a;          /* the unit's: function bodies compiled later still point into it */
+    arena *a; /* the unit's: function bodies compiled later still point into it */
     interner *names;
     diag *diag;
     py_host host;
     const struct py_library *library;
-    strmap modules;    /* dotted name -> PY_MODULE; one that failed to run is NULL */
+    strmap modules;         /* dotted name -> PY_MODULE; one that failed to run is NULL */
     py_object *sys_modules; /* PY_DICT, sys.modules: what programs see of them, and may replace */
     py_object *program;     /* the module of the program's own file */
-    int catching;      /* try statements around that would catch an ImportError */
-    VEC(value) held;   /* counted values of PY_VALUE objects */
-    VEC(source *) *sources; /* where sources read are kept alive (the unit's list); NULL: in own_sources */
+    int catching;           /* try statements around that would catch an ImportError */
+    VEC(value) held;        /* counted values of PY_VALUE objects */
+    /* where sources read are kept alive (the unit's list); NULL: in own_sources */
+    VEC(source *) * sources;
     VEC(source *) own_sources;
-    VEC(strmap *) maps;     /* to be freed */
+    VEC(strmap *) maps; /* to be freed */
     py_object *none, *true_, *false_, *ellipsis, *not_implemented, *object_class;
-    py_object *builtins;    /* PY_MODULE "builtins" */
-    int depth;         /* nesting of calls and expressions: PY_MAX_DEPTH */
-    uint64_t steps;    /* statements and calls so far, and what takes as long as so many: PY_MAX_STEPS */
-    size_t held_bytes; /* of the values in `held` */
-    int no_grad;       /* inside torch.no_grad() */
-    strmap strings;    /* name -> its string object */
-    py_object *raised; /* the exception object of the failure in diag, if there is one */
+    py_object *builtins; /* PY_MODULE "builtins" */
+    int depth;           /* nesting of calls and expressions: PY_MAX_DEPTH */
+    /* statements and calls so far, and what takes as long as so many: PY_MAX_STEPS */
+    uint64_t steps;
+    size_t held_bytes;  /* of the values in `held` */
+    int no_grad;        /* inside torch.no_grad() */
+    strmap strings;     /* name -> its string object */
+    py_object *raised;  /* the exception object of the failure in diag, if there is one */
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */
     struct py_with_body *body; /* for the generator that is called next; NULL: none */
-    const char *where; /* qualified name of the function that runs, for error frames */
-    py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
-    ptrmap traced;     /* what torch.jit.trace was given -> (its inputs, those by name or None, is it to be checked?), for the entry */
-    ptrmap unfilled;   /* storages of tensors that host.skip_init has left without their random numbers */
+    const char *where;         /* qualified name of the function that runs, for error frames */
+    py_env *env; /* of the function, class body or module that runs: for super(), locals() */
+    /* what torch.jit.trace was given -> (its inputs, those by name or None, is it to be
+     * checked?), for the entry */
+    ptrmap traced;
+    /* storages of tensors that host.skip_init has left without their random numbers */
+    ptrmap unfilled;
     struct py_recorder *recorder; /* what is computed is recorded; NULL: it is not */
 };
 /* What is computed while it is in place becomes nodes of a trace (torch/py_trace.h). */
@@ -267,8 +320,10 @@ typedef struct py_recorder {
     int paused;    /* nothing is recorded while > 0 */
     strmap warned; /* texts with their places */
     void *ctx;
-    /* Calls a scripted function, or the method `name` of a scripted instance (fn NULL), as a call of the graph. */
-    py_object *(*script)(void *ctx, source_range r, py_object *fn, py_object *instance, const char *name, int nargs, py_object **args, int nkw,
+    /* Calls a scripted function, or the method `name` of a scripted instance (fn NULL), as a
+     * call of the graph. */
+    py_object *(*script)(void *ctx, source_range r, py_object *fn, py_object *instance,
+                         const char *name, int nargs, py_object **args, int nkw,
                          const char *const *names, py_object **kwargs);
     bool (*write)(void *ctx, const tensor *t); /* before an operator writes to t */
 } py_recorder;
@@ -276,18 +331,27 @@ typedef struct py_recorder {
 /* Is something recorded now? */
 static inline bool py_tracing(const py *p) { return p->recorder && !p->recorder->paused; }
 
-/* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. PY_STEP_ITEMS objects or
- * PY_STEP_BYTES of data can be looked at in the time of a step. */
-enum { PY_MAX_DEPTH = 2000, PY_MAX_STEPS = 50000000, PY_MAX_ITEMS = 10000000, PY_MAX_BYTES = 1 << 30, PY_STEP_ITEMS = 8, PY_STEP_BYTES = 4096 };
+/* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena.
+ * PY_STEP_ITEMS objects or PY_STEP_BYTES of data can be looked at in the time of a step. */
+enum {
+    PY_MAX_DEPTH = 2000,
+    PY_MAX_STEPS = 50000000,
+    PY_MAX_ITEMS = 10000000,
+    PY_MAX_BYTES = 1 << 30,
+    PY_STEP_ITEMS = 8,
+    PY_STEP_BYTES = 4096
+};
 
-/* ---- the evaluator ---------------------------------------------------------------------------------- */
+/* ---- the evaluator --------------------------------------------------------------------------- */
 
 /* library: py_torch_library (torch/py_torch.h). */
-bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host, const struct py_library *library);
+bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host,
+             const struct py_library *library);
 void py_free(py *p);
 /* Runs a file as module `name` ("net"). */
 py_object *py_run_module(py *p, const char *name, source *src);
-/* "torch.nn.functional". One that is not found raises inside try/except ImportError, and is a stub elsewhere. */
+/* "torch.nn.functional". One that is not found raises inside try/except ImportError, and is
+ * a stub elsewhere. */
 py_object *py_import(py *p, source_range r, const char *dotted);
 /* Is it a stub, or of one? */
 static inline bool py_is_missing(const py_object *o);
@@ -297,7 +361,8 @@ py_object *py_eval(py *p, py_env *env, const expr *x);
 bool py_exec(py *p, py_env *env, const stmt_list *body);
 py_object *py_call(py *p, source_range r, py_object *callee, int nargs, py_object **args, int nkw,
                    const char *const *names, py_object **kwargs);
-py_object *py_lookup(py *p, const py_env *env, const char *name); /* locals, closures, globals, builtins; NULL: unknown, no error */
+/* locals, closures, globals, builtins; NULL: unknown, no error */
+py_object *py_lookup(py *p, const py_env *env, const char *name);
 /* o.name with Python's rules; py_find returns NULL without an error where there is none. */
 py_object *py_getattr(py *p, source_range r, py_object *o, const char *name);
 py_object *py_find(py *p, source_range r, py_object *o, const char *name);
@@ -309,9 +374,11 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls);
 const py_object *py_class_of(py *p, const py_object *o); /* the class of any object */
 py_object *py_fail(py *p, source_range r, const char *exception, const char *fmt, ...)
     __attribute__((format(printf, 4, 5))); /* exception: "TypeError"; returns NULL */
-/* The class of the failure that has just been reported, "builtins.TypeError". Without memory for it there is no exception but the lack of memory. */
+/* The class of the failure that has just been reported, "builtins.TypeError". Without memory for it
+ * there is no exception but the lack of memory. */
 void py_name_exception(py *p, const char *name);
-/* The name of the i-th positional field in patterns of class cls; NULL: the object itself, as in int(x). */
+/* The name of the i-th positional field in patterns of class cls; NULL: the object
+ * itself, as in int(x). */
 bool py_match_field(py *p, source_range r, const py_object *cls, int64_t i, const char **name);
 bool py_truth(py *p, source_range r, py_object *o, bool *out);
 /* Counts work that takes as long as so many statements; false when a limit is reached. */
@@ -324,24 +391,27 @@ bool py_str(py *p, source_range r, py_object *o, bool repr, strbuf *out);
 bool py_equal(py *p, const py_object *a, const py_object *b);
 /* a == b with user-defined __eq__. */
 bool py_equal_objects(py *p, source_range r, py_object *a, py_object *b, bool *out);
-py_object *py_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b); /* comparisons too */
+/* comparisons too */
+py_object *py_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b);
 py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a);
 /* o[index]; several indices are a PY_TUPLE, slices PY_SLICE. */
 py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index);
 bool py_set_subscript(py *p, source_range r, py_object *o, py_object *index, py_object *v);
 bool py_length(py *p, source_range r, py_object *o, int64_t *out);
-/* The dict or list that an object of a class derived from one holds, the value of a member of an enum; other objects are what they are. */
+/* The dict or list that an object of a class derived from one holds, the value of a member of an
+ * enum; other objects are what they are. */
 py_object *py_derived_plain(py *p, source_range r, py_object *o);
-/* The arguments of a builtin by parameter name. spec: names separated by spaces, optional ones end in "?"
- * ("input dim? keepdim?"); out[i] is NULL for an optional one not given. */
-bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs, py_object **args, int nkw,
-             const char *const *names, py_object **kwargs, py_object **out);
+/* The arguments of a builtin by parameter name. spec: names separated by spaces, optional ones end
+ * in "?" ("input dim? keepdim?"); out[i] is NULL for an optional one not given. */
+bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs,
+             py_object **args, int nkw, const char *const *names, py_object **kwargs,
+             py_object **out);
 /* The int, float or text in an object; false with a TypeError. */
 bool py_as_int(py *p, source_range r, const py_object *o, int64_t *out);
 bool py_as_float(py *p, source_range r, const py_object *o, double *out);
 const char *py_as_text(const py_object *o); /* NULL: no string */
 
-/* ---- objects ------------------------------------------------------------------------------------------ */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 py_object *py_new(py *p, py_kind k);
 py_object *py_value_take(py *p, value v); /* takes v's reference */
@@ -352,12 +422,15 @@ py_object *py_string(py *p, const char *s, size_t n);
 py_object *py_text(py *p, const char *s); /* the shared string object of a name */
 py_object *py_builtin(py *p, const char *name, py_builtin_fn fn);
 py_object *py_method(py *p, py_object *self, py_object *fn);
-/* A class made by C with the given bases (none: object); in module's globals too, if there is one. */
-py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases, py_class_kind k);
+/* A class made by C with the given bases (none: object); in module's globals too,
+ * if there is one. */
+py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases,
+                        py_class_kind k);
 py_object *py_instance(py *p, py_object *cls); /* without __init__ */
 /* A builtin of Python, made when first asked for; NULL: there is none of that name. */
 py_object *py_builtin_named(py *p, const char *name);
-py_object *py_unsupported(py *p, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+py_object *py_unsupported(py *p, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 bool py_append(py *p, py_object *list, py_object *item);
 py_object *py_list(py *p, int n, py_object **items);
 py_object *py_tuple(py *p, int n, py_object **items);
@@ -367,25 +440,37 @@ bool py_dict_set(py *p, py_dict *d, const char *name, py_object *v);
 py_object *py_dict_get_key(py *p, const py_dict *d, const py_object *key);
 bool py_dict_set_key(py *p, py_dict *d, py_object *key, py_object *v);
 bool py_dict_remove(py *p, py_dict *d, const py_object *key);
-static inline bool py_is_missing(const py_object *o) { return o && o->kind == PY_MODULE && o->u.mod.missing; }
-static inline bool py_is_none(const py_object *o) { return o->kind == PY_VALUE && o->u.v.tag == V_NONE; }
+static inline bool py_is_missing(const py_object *o) {
+    return o && o->kind == PY_MODULE && o->u.mod.missing;
+}
+static inline bool py_is_none(const py_object *o) {
+    return o->kind == PY_VALUE && o->u.v.tag == V_NONE;
+}
 /* A torch.Size: a tuple of that class; the other tuples of a class are named ones. */
 static inline bool py_is_size(const py_object *o) {
     return o->kind == PY_TUPLE && o->u.seq.seq_cls && o->u.seq.seq_cls->u.cls->kind == PYC_BUILTIN;
 }
-static inline bool py_is_tensor(const py_object *o) { return o->kind == PY_VALUE && o->u.v.tag == V_TENSOR; }
+static inline bool py_is_tensor(const py_object *o) {
+    return o->kind == PY_VALUE && o->u.v.tag == V_TENSOR;
+}
 
-/* ---- torch ------------------------------------------------------------------------------------------------ */
+/* ---- torch ----------------------------------------------------------------------------------- */
 
-/* An object as a runtime value of type t (NULL: inferred), a new reference; false with the reason in the diag. */
+/* An object as a runtime value of type t (NULL: inferred), a new reference; false with the
+ * reason in the diag. */
 bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out);
 py_object *py_from_value(py *p, value v_take);
-/* PY_TYPE names are "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final", "ClassVar", "Type", "Future",
- * "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping", "Set", "Generic", "TypeVar", "Literal", "NoReturn", "NamedTuple":
- * without the module; Union's args are flat, None in args is p->none, of Tuple[()] there are 0 args, ... is p->ellipsis.
- */
-py_object *py_stub(py *p, source_range r, const char *dotted); /* for what is not there (py_import.c) */
-/* The object of an archive's module (torch.jit.load), borrowed; NULL: o is no such module (py_script.c). */
+/* PY_TYPE names are "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final",
+ * "ClassVar", "Type", "Future",
+ * * "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping", "Set", "Generic", "TypeVar",
+ *   "Literal", "NoReturn", "NamedTuple":
+ * * without the module; Union's args are flat, None in args is p->none, of Tuple[()] there are 0
+ *   args, ... is p->ellipsis.
+ * */
+/* for what is not there (py_import.c) */
+py_object *py_stub(py *p, source_range r, const char *dotted);
+/* The object of an archive's module (torch.jit.load), borrowed; NULL: o is no such
+ * module (py_script.c). */
 object *py_archive_object(const py_object *o);
 /* An attribute of an nn.Module's instance, in whichever registry it is; NULL: none. */
 py_object *py_module_data(const py_object *instance, const char *name);
@@ -395,7 +480,8 @@ struct embedded *prelude_find(const char *dotted, bool *is_package);
 
 /* ---- py_suggest.c: tries the names that o has */
 void py_suggest_members(suggestion *s, const py_object *o);
-/* Where a bare name is one that everybody imports, or one of a module that the file imports: a note ("did you mean 'F.gelu'?"), and true. */
+/* Where a bare name is one that everybody imports, or one of a module that the file imports: a note
+ * ("did you mean 'F.gelu'?"), and true. */
 bool py_suggest_qualified(diag *d, const py_env *env, const char *name);
 
 #endif

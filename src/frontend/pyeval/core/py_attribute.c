@@ -2,13 +2,14 @@
 /*
  * py_attribute.c - o.name, o.name = v, del o.name and variables, with Python's rules.
  *
- * Method: instances look for a property in the class, then in their own attributes, then for anything else in
- * the class (functions are bound), then ask __getattr__. Classes bind class methods; modules may load a
- * submodule. Tests: tests/unit/test_py.c
+ * Method: instances look for a property in the class, then in their own attributes, then for
+ * anything else in the class (functions are bound), then ask __getattr__. Classes bind class
+ * methods; modules may load a submodule.
+ * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
-/* ---- variables -------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 py_object *py_lookup(py *p, const py_env *env, const char *name) {
     size_t len = strlen(name);
@@ -18,7 +19,9 @@ py_object *py_lookup(py *p, const py_env *env, const char *name) {
         if (!strcmp(env->globals.data[i], name)) at = NULL;
     const py_object *module = env ? env->module : NULL;
     for (; at; at = at->outer) {
-        py_object *o = !at->vars || (at->is_class && at != env) ? NULL : py_dict_find(at->vars, name, len, hash);
+        py_object *o = !at->vars || (at->is_class && at != env)
+                           ? NULL
+                           : py_dict_find(at->vars, name, len, hash);
         if (o) return o;
     }
     py_object *o = module ? py_dict_find(module->u.mod.globals, name, len, hash) : NULL;
@@ -26,7 +29,7 @@ py_object *py_lookup(py *p, const py_env *env, const char *name) {
     return p->builtins ? py_builtin_named(p, name) : NULL;
 }
 
-/* ---- classes ------------------------------------------------------------------------------------ */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 py_object *py_class_find(const py_object *cls, const char *name) {
     if (cls->kind != PY_CLASS) return NULL;
@@ -39,13 +42,16 @@ py_object *py_class_find(const py_object *cls, const char *name) {
     return NULL;
 }
 
-/* What a class attribute becomes when looked up through an instance (self) or the class (self NULL). */
-static py_object *attribute_bind(py *p, source_range r, py_object *found, py_object *self, py_object *cls) {
+/* What a class attribute becomes when looked up through an instance (self) or the
+ * class (self NULL). */
+static py_object *attribute_bind(py *p, source_range r, py_object *found, py_object *self,
+                                 py_object *cls) {
     switch (found->kind) {
     case PY_FUNCTION: return self ? py_method(p, self, found) : found;
     case PY_BUILTIN: return self && found->u.builtin.method ? py_method(p, self, found) : found;
     case PY_PROPERTY:
-        return self && found->u.property.getter ? py_call1(p, r, found->u.property.getter, self) : found;
+        return self && found->u.property.getter ? py_call1(p, r, found->u.property.getter, self)
+                                                : found;
     case PY_STATICMETHOD: return found->u.fn_object;
     case PY_CLASSMETHOD: return py_method(p, cls, found->u.fn_object);
     case PY_INSTANCE: {
@@ -72,8 +78,10 @@ static py_object *attribute_module_name(py *p, const py_object *cls) {
 
 py_object *py_annotation_object(py *p, py_env *env, const expr *x) {
     if (!x) return p->none;
-    const py_object *home = strmap_get(&p->modules, "__future__"), *future = home ? py_dict_get(home->u.mod.globals, "annotations") : NULL;
-    bool as_text = future && x->range.src && py_dict_get(env->module->u.mod.globals, "annotations") == future;
+    const py_object *home = strmap_get(&p->modules, "__future__"),
+                    *future = home ? py_dict_get(home->u.mod.globals, "annotations") : NULL;
+    bool as_text = future && x->range.src &&
+                   py_dict_get(env->module->u.mod.globals, "annotations") == future;
     if (!as_text) return py_eval(p, env, x);
     return py_string(p, x->range.src->text + x->range.begin, x->range.end - x->range.begin);
 }
@@ -94,7 +102,8 @@ static py_object *attribute_make(PY_ARGS) {
     py_object **items;
     int n;
     if (nargs != 1) return py_fail(p, r, "TypeError", "_make() expects one iterable");
-    return py_iterate(p, r, args[0], &items, &n) ? py_construct(p, r, self, n, items, 0, NULL, NULL) : NULL;
+    return py_iterate(p, r, args[0], &items, &n) ? py_construct(p, r, self, n, items, 0, NULL, NULL)
+                                                 : NULL;
 }
 
 static py_object *attribute_of_named_tuple(py *p, py_object *o, const char *name) {
@@ -117,15 +126,19 @@ static py_object *attribute_of_named_tuple(py *p, py_object *o, const char *name
     return py_dict_object(p, d);
 }
 
-/* dict.__getitem__ and its kind, which a class derived from dict may name: the stand-in's (prelude/derived.py). */
-static py_object *attribute_of_container(py *p, source_range r, const py_object *o, const char *name) {
-    static const char *const names[] = {"__init__", "__getitem__", "__setitem__", "__delitem__", "__contains__",
-                                        "__iter__", "__len__",     "__eq__",      "__repr__"};
+/* dict.__getitem__ and its kind, which a class derived from dict may name: the stand-in's
+ * (prelude/derived.py). */
+static py_object *attribute_of_container(py *p, source_range r, const py_object *o,
+                                         const char *name) {
+    static const char *const names[] = {"__init__",    "__getitem__",  "__setitem__",
+                                        "__delitem__", "__contains__", "__iter__",
+                                        "__len__",     "__eq__",       "__repr__"};
     const char *stand_in = py_derived_name(o);
     if (!stand_in || name[0] != '_') return NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i], name)) continue;
-        py_object *mod = py_import(p, r, "_derived"), *cls = mod ? py_getattr(p, r, mod, stand_in) : NULL;
+        py_object *mod = py_import(p, r, "_derived"),
+                  *cls = mod ? py_getattr(p, r, mod, stand_in) : NULL;
         return cls ? py_class_find(cls, name) : NULL;
     }
     return NULL;
@@ -149,7 +162,8 @@ static py_object *attribute_of_class(py *p, source_range r, py_object *o, const 
     if (!strcmp(name, "__module__")) return attribute_module_name(p, o);
     if (!strcmp(name, "__dict__")) return py_dict_object(p, c->attrs);
     if (!strcmp(name, "__mro__")) return py_tuple(p, (int)c->mro.len, c->mro.data);
-    if (!strcmp(name, "__subclasses__")) return py_method(p, o, py_builtin(p, name, attribute_subclasses));
+    if (!strcmp(name, "__subclasses__"))
+        return py_method(p, o, py_builtin(p, name, attribute_subclasses));
     if (!strcmp(name, "__bases__")) return py_tuple(p, (int)c->bases.len, c->bases.data);
     if (!strcmp(name, "__class__")) return py_builtin_class(p, "type");
     if (!strcmp(name, "__doc__")) return p->none;
@@ -192,33 +206,37 @@ static bool attribute_forgive(py *p) {
 
 static py_object *attribute_of_instance(py *p, source_range r, py_object *o, const char *name) {
     const py_object *cls = o->u.inst.cls;
-    py_object *own = cls->u.cls->own_lookup ? py_class_find(cls, "__getattribute__") : NULL, *text = own ? py_text(p, name) : NULL;
+    py_object *own = cls->u.cls->own_lookup ? py_class_find(cls, "__getattribute__") : NULL,
+              *text = own ? py_text(p, name) : NULL;
     bool before = py_failed(p);
-    py_object *found = !own ? py_find_plain(p, r, o, name) : text ? py_call2(p, r, own, o, text) : NULL;
+    py_object *found = !own   ? py_find_plain(p, r, o, name)
+                       : text ? py_call2(p, r, own, o, text)
+                              : NULL;
     if (found || (py_failed(p) && (before || !text || !attribute_forgive(p)))) return found;
-    bool traced = cls->u.cls->kind == PYC_EXCEPTION && (!strcmp(name, "__traceback__") || !strcmp(name, "__context__"));
+    bool traced = cls->u.cls->kind == PYC_EXCEPTION &&
+                  (!strcmp(name, "__traceback__") || !strcmp(name, "__context__"));
     if (traced) return p->none; /* none is kept */
     py_object *get = py_class_find(cls, "__getattr__");
     if (!get || !(text = py_text(p, name))) return NULL;
     return py_call2(p, r, get, o, text);
 }
 
-static const char *attribute_doc(const py_function *f) {
-    return f->def ? f->def->docstring : NULL;
-}
+static const char *attribute_doc(const py_function *f) { return f->def ? f->def->docstring : NULL; }
 
 static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
     const py_function *f = o->u.fn;
     py_object *own = f->attrs ? py_dict_get(f->attrs, name) : NULL;
     if (own) return own;
     if (!strcmp(name, "save") && (f->mode == PY_SCRIPT || ptrmap_get(&p->traced, o))) {
-        py_object *jit = py_import(p, (source_range){0}, "torch.jit"), *save = jit ? py_getattr(p, (source_range){0}, jit, name) : NULL;
+        py_object *jit = py_import(p, (source_range){0}, "torch.jit"),
+                  *save = jit ? py_getattr(p, (source_range){0}, jit, name) : NULL;
         return save ? py_method(p, o, save) : NULL;
     }
     if (strncmp(name, "__", 2)) return NULL;
     if (!strcmp(name, "__name__")) return py_text(p, f->def->name);
     if (!strcmp(name, "__qualname__")) return py_text(p, f->qualname);
-    if (!strcmp(name, "__module__")) return py_text(p, f->module ? f->module->u.mod.name : "builtins");
+    if (!strcmp(name, "__module__"))
+        return py_text(p, f->module ? f->module->u.mod.name : "builtins");
     if (!strcmp(name, "__doc__")) {
         const char *doc = attribute_doc(f);
         return doc ? py_string(p, doc, strlen(doc)) : p->none;
@@ -240,18 +258,22 @@ static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
     if (!strcmp(name, "__kwdefaults__")) {
         py_dict *d = py_dict_new(p);
         for (size_t i = 0; i < f->def->params.len; i++)
-            if (f->defaults && f->defaults[i] && f->def->params.data[i].kwarg_only && !py_dict_set(p, d, f->def->params.data[i].name, f->defaults[i]))
+            if (f->defaults && f->defaults[i] && f->def->params.data[i].kwarg_only &&
+                !py_dict_set(p, d, f->def->params.data[i].name, f->defaults[i]))
                 return NULL;
         return d->len ? py_dict_object(p, d) : p->none;
     }
     if (!strcmp(name, "__code__")) {
         py_object *types = py_import(p, (source_range){0}, "types"), *names = py_tuple(p, 0, NULL);
-        py_object *make = types ? py_getattr(p, (source_range){0}, types, "CodeType") : NULL, *args[] = {o, py_text(p, f->def->name), names};
+        py_object *make = types ? py_getattr(p, (source_range){0}, types, "CodeType") : NULL,
+                  *args[] = {o, py_text(p, f->def->name), names};
         for (size_t i = 0; make && i < f->def->params.len; i++) {
             py_object *text = py_text(p, f->def->params.data[i].name);
             if (!text || !py_append(p, names, text)) return NULL;
         }
-        return make && names && args[1] ? py_call(p, (source_range){0}, make, 3, args, 0, NULL, NULL) : NULL;
+        return make && names && args[1]
+                   ? py_call(p, (source_range){0}, make, 3, args, 0, NULL, NULL)
+                   : NULL;
     }
     if (!strcmp(name, "__annotations__")) {
         py_dict *d = py_dict_new(p);
@@ -338,11 +360,13 @@ static bool py_method_of_type(py *p, const char *type, const char *name, py_obje
 
 /* Attributes of numbers, and the methods of the builtin types. */
 static py_object *py_value_attribute(py *p, source_range r, py_object *o, const char *name) {
-    if (o->kind == PY_VALUE && (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE))
+    if (o->kind == PY_VALUE &&
+        (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE))
         return p->library->tensor_attribute(p, r, o, name);
     if (o->kind == PY_SYMBOL) return p->library->tensor_attribute(p, r, o, name);
     const char *type = o->kind == PY_TUPLE ? "tuple" : py_type_name(o);
-    py_object *fn = o->kind == PY_DICT && o->u.dict->attrs ? py_dict_get(o->u.dict->attrs, name) : NULL;
+    py_object *fn = o->kind == PY_DICT && o->u.dict->attrs ? py_dict_get(o->u.dict->attrs, name)
+                                                           : NULL;
     if (fn) return fn;
     if (py_method_of_type(p, type, name, &fn)) return py_method(p, o, fn);
     int64_t i;
@@ -378,7 +402,8 @@ static py_object *attribute_of_method(py *p, source_range r, py_object *o, const
 static py_object *attribute_of_builtin(py *p, const char *dotted, const char *name) {
     const char *dot = strrchr(dotted, '.');
     if (!dot) dot = strrchr(dotted, ':');
-    if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__")) return py_text(p, dot ? dot + 1 : dotted);
+    if (!strcmp(name, "__name__") || !strcmp(name, "__qualname__"))
+        return py_text(p, dot ? dot + 1 : dotted);
     if (!strcmp(name, "__module__")) return py_text(p, "builtins");
     static const char *const nothing[] = {"__doc__", "__defaults__", "__kwdefaults__"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
@@ -418,7 +443,8 @@ static py_object *attribute_find(py *p, source_range r, py_object *o, const char
     case PY_TYPE: found = attribute_of_type(p, o, name); break;
     default: found = py_value_attribute(p, r, o, name); break;
     }
-    if (!found && !py_failed(p) && !strcmp(name, "__class__")) return (py_object *)py_class_of(p, o);
+    if (!found && !py_failed(p) && !strcmp(name, "__class__"))
+        return (py_object *)py_class_of(p, o);
     return found;
 }
 
@@ -444,7 +470,8 @@ static void attribute_missing(py *p, source_range r, const py_object *o, const c
     if (o->kind == PY_MODULE)
         py_fail(p, r, "AttributeError", "module '%s' has no attribute '%s'", o->u.mod.name, name);
     else if (o->kind == PY_CLASS)
-        py_fail(p, r, "AttributeError", "type object '%s' has no attribute '%s'", o->u.cls->name, name);
+        py_fail(p, r, "AttributeError", "type object '%s' has no attribute '%s'", o->u.cls->name,
+                name);
     else
         py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(o), name);
     py_suggest_attribute(p, o, name);
@@ -462,7 +489,7 @@ py_object *py_getattr(py *p, source_range r, py_object *o, const char *name) {
     return NULL;
 }
 
-/* ---- assignment ------------------------------------------------------------------------------------- */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_object *v) {
     switch (o->kind) {
@@ -487,7 +514,8 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     }
     case PY_CLASS:
         if (!o->u.cls->module) break;
-        if (o->u.cls->kind == PYC_NAMED_TUPLE && v->kind == PY_DICT && !strcmp(name, "__annotations__"))
+        if (o->u.cls->kind == PYC_NAMED_TUPLE && v->kind == PY_DICT &&
+            !strcmp(name, "__annotations__"))
             return p->library->named_tuple_annotate(p, r, o, v);
         return py_dict_set(p, o->u.cls->attrs, name, v);
     case PY_MODULE:
@@ -497,7 +525,8 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
         if (!o->u.fn->attrs) o->u.fn->attrs = py_dict_new(p);
         return py_dict_set(p, o->u.fn->attrs, name, v);
     case PY_BUILTIN:
-        if (o->u.builtin.cls && !strcmp(name, "__doc__")) return true; /* of a dataclass's __init__ */
+        /* of a dataclass's __init__ */
+        if (o->u.builtin.cls && !strcmp(name, "__doc__")) return true;
         break;
     case PY_DICT:
         if (!o->u.dict->attrs) o->u.dict->attrs = py_dict_new(p);
@@ -509,15 +538,18 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     default: break;
     }
     if (o->kind == PY_CLASS)
-        py_fail(p, r, "TypeError", "can't set attributes of built-in/extension type '%s'", o->u.cls->name);
+        py_fail(p, r, "TypeError", "can't set attributes of built-in/extension type '%s'",
+                o->u.cls->name);
     else if (py_find(p, r, o, name))
-        py_fail(p, r, "AttributeError", "'%s' object attribute '%s' is read-only", py_type_name(o), name);
+        py_fail(p, r, "AttributeError", "'%s' object attribute '%s' is read-only", py_type_name(o),
+                name);
     else
         py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(o), name);
     return false;
 }
 
-/* What a class statement says about itself, kept apart from `object`, whose methods are the default ones. */
+/* What a class statement says about itself, kept apart from `object`, whose methods are
+ * the default ones. */
 static py_object *attribute_hook(py *p, const py_object *o, const char *name) {
     if (o->kind != PY_INSTANCE) return NULL;
     py_object *found = py_class_find(o->u.inst.cls, name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_builtin.c - Python's builtins: functions, types and the classes of exceptions. Each is made when it is
- * first named.
+ * py_builtin.c - Python's builtins: functions, types and the classes of exceptions. Each is made
+ * when it is first named.
  *
- * Lazy builtins (map, zip, enumerate, ...) run to their end at once and give an iterator over the results.
+ * Lazy builtins (map, zip, enumerate, ...) run to their end at once and give an iterator
+ * over the results.
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
@@ -72,7 +73,8 @@ static py_object *make_set(PY_ARGS) {
 static py_object *make_dict(PY_ARGS) {
     py_dict *d = py_dict_new(p);
     (void)self;
-    if (nargs > 1) return py_fail(p, r, "TypeError", "dict expected at most 1 argument, got %d", nargs);
+    if (nargs > 1)
+        return py_fail(p, r, "TypeError", "dict expected at most 1 argument, got %d", nargs);
     if (nargs && !py_dict_merge(p, r, d, args[0])) return NULL;
     for (int i = 0; i < nkw; i++)
         if (!py_dict_set(p, d, names[i], kwargs[i])) return NULL;
@@ -119,7 +121,8 @@ static py_object *builtin_enumerate(PY_ARGS) {
     int n;
     (void)self;
     PY_TAKE("enumerate", "iterable start?", a);
-    if ((a[1] && !py_as_int(p, r, a[1], &start)) || !py_iterate(p, r, a[0], &items, &n)) return NULL;
+    if ((a[1] && !py_as_int(p, r, a[1], &start)) || !py_iterate(p, r, a[0], &items, &n))
+        return NULL;
     for (int i = 0; i < n; i++) {
         py_object *pair[] = {py_int(p, start + i), items[i]}, *t = py_tuple(p, 2, pair);
         if (!t || !py_step(p, r) || !py_append(p, out, t)) return NULL;
@@ -128,7 +131,8 @@ static py_object *builtin_enumerate(PY_ARGS) {
 }
 
 static py_object *builtin_zip(PY_ARGS) {
-    py_object *out = py_new(p, PY_ITERATOR), ***columns = arena_array(p->a, py_object **, nargs + 1);
+    py_object *out = py_new(p, PY_ITERATOR),
+              ***columns = arena_array(p->a, py_object **, nargs + 1);
     py_object **row = arena_array(p->a, py_object *, nargs + 1);
     int least = INT32_MAX, n = 0;
     (void)self, (void)names, (void)kwargs, (void)nkw;
@@ -196,19 +200,22 @@ static py_object *builtin_iter(PY_ARGS) {
     py_object *own = py_find_special(p, a[0], "__iter__");
     py_object *it = own ? py_call0(p, r, own) : NULL;
     if (own && (!it || it->kind == PY_INSTANCE || it->kind == PY_ITERATOR)) return it;
-    return !py_failed(p) && py_iterate(p, r, it ? it : a[0], &items, &n) ? py_iterator(p, n, items) : NULL;
+    return !py_failed(p) && py_iterate(p, r, it ? it : a[0], &items, &n) ? py_iterator(p, n, items)
+                                                                         : NULL;
 }
 
 static py_object *builtin_next(PY_ARGS) {
     py_object *a[2];
     (void)self;
     PY_TAKE("next", "iterator default?", a);
-    py_object *m =
-        a[0]->kind == PY_ITERATOR || a[0]->kind == PY_INSTANCE ? py_find(p, r, a[0], "__next__") : NULL;
+    py_object *m = a[0]->kind == PY_ITERATOR || a[0]->kind == PY_INSTANCE
+                       ? py_find(p, r, a[0], "__next__")
+                       : NULL;
     if (!m && !py_failed(p))
         return py_fail(p, r, "TypeError", "'%s' object is not an iterator", py_type_name(a[0]));
     py_object *o = m ? py_call0(p, r, m) : NULL;
-    if (o || !a[1] || !p->diag->exception || strcmp(p->diag->exception, "builtins.StopIteration")) return o;
+    if (o || !a[1] || !p->diag->exception || strcmp(p->diag->exception, "builtins.StopIteration"))
+        return o;
     diag_clear(p->diag);
     p->raised = NULL;
     return a[1];
@@ -219,14 +226,14 @@ static py_object *builtin_minmax(PY_ARGS, const char *name, operator_kind op) {
     int n = nargs;
     (void)self;
     for (int i = 0; i < nkw; i++) {
-        if (!strcmp(names[i], "key") && !py_is_none(kwargs[i]))
-            key = kwargs[i];
-        else if (!strcmp(names[i], "default"))
-            otherwise = kwargs[i];
+        if (!strcmp(names[i], "key") && !py_is_none(kwargs[i])) key = kwargs[i];
+        else if (!strcmp(names[i], "default")) otherwise = kwargs[i];
         else if (strcmp(names[i], "key"))
-            return py_fail(p, r, "TypeError", "'%s' is an invalid keyword argument for %s()", names[i], name);
+            return py_fail(p, r, "TypeError", "'%s' is an invalid keyword argument for %s()",
+                           names[i], name);
     }
-    if (nargs == 0) return py_fail(p, r, "TypeError", "%s expected at least 1 argument, got 0", name);
+    if (nargs == 0)
+        return py_fail(p, r, "TypeError", "%s expected at least 1 argument, got 0", name);
     if (nargs == 1 && !py_iterate(p, r, args[0], &items, &n)) return NULL;
     for (int i = 0; i < n; i++) {
         py_object *k = key ? py_call1(p, r, key, items[i]) : items[i];
@@ -287,20 +294,28 @@ static py_object *builtin_all(PY_ARGS) {
 /* ---- table ----------------------------------------------------------------------------------- */
 
 static const py_row builtin_types[] = {
-    {"str", make_str},       {"list", make_list}, {"tuple", make_tuple}, {"set", make_set},
-    {"frozenset", make_set}, {"dict", make_dict}, {"range", make_range}, {"slice", make_slice},
-    {NULL, NULL},
+    {"str", make_str},     {"list", make_list},     {"tuple", make_tuple},
+    {"set", make_set},     {"frozenset", make_set}, {"dict", make_dict},
+    {"range", make_range}, {"slice", make_slice},   {NULL, NULL},
 };
 
 static const py_row builtin_functions[] = {
-    {"len", builtin_len},           {"enumerate", builtin_enumerate},
-    {"zip", builtin_zip},           {"map", builtin_map},
-    {"filter", builtin_filter},     {"reversed", builtin_reversed},
-    {"sorted", py_sorted},          {"min", builtin_min},
-    {"max", builtin_max},           {"sum", builtin_sum},
-    {"any", builtin_any},           {"all", builtin_all},
-    {"repr", builtin_repr},         {"format", builtin_format},
-    {"iter", builtin_iter},         {"next", builtin_next},
+    {"len", builtin_len},
+    {"enumerate", builtin_enumerate},
+    {"zip", builtin_zip},
+    {"map", builtin_map},
+    {"filter", builtin_filter},
+    {"reversed", builtin_reversed},
+    {"sorted", py_sorted},
+    {"min", builtin_min},
+    {"max", builtin_max},
+    {"sum", builtin_sum},
+    {"any", builtin_any},
+    {"all", builtin_all},
+    {"repr", builtin_repr},
+    {"format", builtin_format},
+    {"iter", builtin_iter},
+    {"next", builtin_next},
     {NULL, NULL},
 };
 
@@ -385,7 +400,9 @@ static py_object *builtin_exception(py *p, const char *name, const char *base) {
     init->u.builtin.method = trace->u.builtin.method = true;
     init->u.builtin.of = trace->u.builtin.of = "BaseException";
     py_dict *root = cls->u.cls->attrs;
-    return py_dict_set(p, root, "__init__", init) && py_dict_set(p, root, "with_traceback", trace) ? cls : NULL;
+    return py_dict_set(p, root, "__init__", init) && py_dict_set(p, root, "with_traceback", trace)
+               ? cls
+               : NULL;
 }
 
 /* Types that are only looked at: type(None), type(f), ... */
@@ -434,7 +451,8 @@ static py_object *builtin_make(py *p, const char *name) {
     if (!fn) fn = builtin_row(builtin_functions, name);
     if (fn) return py_builtin(p, name, fn);
     for (size_t i = 0; i < sizeof builtin_shadow_types / sizeof *builtin_shadow_types; i++)
-        if (!strcmp(builtin_shadow_types[i], name)) return py_class_new(p, NULL, name, 0, NULL, PYC_BUILTIN);
+        if (!strcmp(builtin_shadow_types[i], name))
+            return py_class_new(p, NULL, name, 0, NULL, PYC_BUILTIN);
     for (size_t i = 0; i < sizeof builtin_exceptions / sizeof *builtin_exceptions; i++)
         if (!strcmp(builtin_exceptions[i][0], name))
             return builtin_exception(p, builtin_exceptions[i][0], builtin_exceptions[i][1]);
@@ -453,6 +471,7 @@ bool py_builtins_init(py *p) {
     p->object_class = py_class_new(p, NULL, "object", 0, NULL, PYC_PLAIN);
     if (!p->object_class) return false;
     py_dict *g = p->builtins->u.mod.globals;
-    return py_dict_set(p, g, "Ellipsis", p->ellipsis) && py_dict_set(p, g, "NotImplemented", p->not_implemented) &&
+    return py_dict_set(p, g, "Ellipsis", p->ellipsis) &&
+           py_dict_set(p, g, "NotImplemented", p->not_implemented) &&
            py_dict_set(p, g, "__debug__", p->true_) && py_objects_init(p) && py_memory(p);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_call.c - calls: binding arguments to parameters, running functions, and calling everything else that can
- * be called.
+ * py_call.c - calls: binding arguments to parameters, running functions, and calling everything
+ * else that can be called.
  *
  * A call of a generator function runs it to its end and gives an iterator over what it yielded.
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
-/* ---- making functions --------------------------------------------------------------------------- */
+/* ---- making functions ------------------------------------------------------------------------ */
 
 /* What Python's compiler says of parameters. */
 static bool function_check(py *p, const func_def *def) {
@@ -16,11 +16,15 @@ static bool function_check(py *p, const func_def *def) {
     for (size_t i = 0; i < def->params.len && i < 256; i++) {
         const param *a = &def->params.data[i];
         if (optional && !a->default_value && !a->star && !a->star_star && !a->kwarg_only)
-            return py_fail(p, a->range, "SyntaxError", "non-default argument follows default argument"), false;
+            return py_fail(p, a->range, "SyntaxError",
+                           "non-default argument follows default argument"),
+                   false;
         optional |= a->default_value != NULL;
         for (size_t k = 0; a->name && k < i; k++)
             if (def->params.data[k].name == a->name)
-                return py_fail(p, a->range, "SyntaxError", "duplicate argument '%s' in function definition", a->name), false;
+                return py_fail(p, a->range, "SyntaxError",
+                               "duplicate argument '%s' in function definition", a->name),
+                       false;
     }
     return true;
 }
@@ -45,14 +49,13 @@ py_object *py_function_new(py *p, py_env *env, const func_def *def) {
         if (x && !(f->defaults[i] = py_eval(p, env, x))) return NULL;
     }
     if (env->qualname && strcmp(env->qualname, "<module>"))
-        f->qualname =
-            arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", env->qualname, def->name);
-    else
-        f->qualname = def->name;
+        f->qualname = arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", env->qualname,
+                                   def->name);
+    else f->qualname = def->name;
     return py_memory(p) ? o : NULL;
 }
 
-/* ---- binding ---------------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 typedef struct call_binding {
     py *p;
@@ -72,8 +75,9 @@ static bool call_too_many(const call_binding *b, int given) {
     int needed = b->positional, least = needed;
     for (int i = needed - 1; i >= 0 && b->f->defaults[i]; i--) least--;
     if (least < needed)
-        py_fail(b->p, b->r, "TypeError", "%s() takes from %d to %d positional arguments but %d %s given",
-                call_name(b), least, needed, given, given == 1 ? "was" : "were");
+        py_fail(b->p, b->r, "TypeError",
+                "%s() takes from %d to %d positional arguments but %d %s given", call_name(b),
+                least, needed, given, given == 1 ? "was" : "were");
     else
         py_fail(b->p, b->r, "TypeError", "%s() takes %d positional argument%s but %d %s given",
                 call_name(b), needed, needed == 1 ? "" : "s", given, given == 1 ? "was" : "were");
@@ -83,10 +87,8 @@ static bool call_too_many(const call_binding *b, int given) {
 static bool call_bind_positional(call_binding *b, int nargs, py_object **args) {
     int n = nargs < b->positional ? nargs : b->positional;
     for (int i = 0; i < n; i++) b->slots[i] = args[i];
-    if (b->star >= 0)
-        b->slots[b->star] = py_tuple(b->p, nargs - n, args + n);
-    else if (nargs > n)
-        return call_too_many(b, nargs);
+    if (b->star >= 0) b->slots[b->star] = py_tuple(b->p, nargs - n, args + n);
+    else if (nargs > n) return call_too_many(b, nargs);
     return b->star < 0 || b->slots[b->star];
 }
 
@@ -96,15 +98,16 @@ static bool call_bind_keyword(call_binding *b, const char *name, py_object *v) {
         const param *q = &b->f->def->params.data[i];
         if (q->star || q->star_star || (q->name != name && strcmp(q->name, name))) continue;
         if (b->slots[i]) {
-            py_fail(b->p, b->r, "TypeError", "%s() got multiple values for argument '%s'", call_name(b),
-                    name);
+            py_fail(b->p, b->r, "TypeError", "%s() got multiple values for argument '%s'",
+                    call_name(b), name);
             return false;
         }
         b->slots[i] = v;
         return true;
     }
     if (b->star_star >= 0) return py_dict_set(b->p, b->slots[b->star_star]->u.dict, name, v);
-    py_fail(b->p, suggest_word(b->r, name), "TypeError", "%s() got an unexpected keyword argument '%s'", call_name(b), name);
+    py_fail(b->p, suggest_word(b->r, name), "TypeError",
+            "%s() got an unexpected keyword argument '%s'", call_name(b), name);
     py_suggest_parameter(b->p, b->f->def, name);
     return false;
 }
@@ -128,8 +131,9 @@ static bool call_missing(const call_binding *b, bool keyword_only) {
                       q->name);
             seen++;
         }
-    py_fail(b->p, b->r, "TypeError", "%s() missing %d required %s argument%s: %s", call_name(b), count,
-            keyword_only ? "keyword-only" : "positional", count == 1 ? "" : "s", sb_str(&names));
+    py_fail(b->p, b->r, "TypeError", "%s() missing %d required %s argument%s: %s", call_name(b),
+            count, keyword_only ? "keyword-only" : "positional", count == 1 ? "" : "s",
+            sb_str(&names));
     sb_free(&names);
     return false;
 }
@@ -138,25 +142,21 @@ static bool call_fill_defaults(call_binding *b) {
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < b->f->def->params.len; i++) {
             if (b->slots[i]) continue;
-            if (b->f->defaults[i])
-                b->slots[i] = b->f->defaults[i];
+            if (b->f->defaults[i]) b->slots[i] = b->f->defaults[i];
             else if (b->f->def->params.data[i].kwarg_only == (round == 1))
                 return call_missing(b, round == 1);
         }
     return true;
 }
 
-static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, const char *const *names,
-                      py_object **kwargs) {
+static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw,
+                      const char *const *names, py_object **kwargs) {
     b->star = b->star_star = -1;
     for (size_t i = 0; i < b->f->def->params.len; i++) {
         const param *q = &b->f->def->params.data[i];
-        if (q->star_star)
-            b->star_star = (int)i;
-        else if (q->star)
-            b->star = (int)i;
-        else if (!q->kwarg_only)
-            b->positional++;
+        if (q->star_star) b->star_star = (int)i;
+        else if (q->star) b->star = (int)i;
+        else if (!q->kwarg_only) b->positional++;
     }
     if (b->star_star >= 0) b->slots[b->star_star] = py_dict_object(b->p, py_dict_new(b->p));
     if (!call_bind_positional(b, nargs, args)) return false;
@@ -179,13 +179,16 @@ static py_object *call_body(py *p, const py_function *f, py_env *env) {
     return env->result ? env->result : p->none;
 }
 
-static py_object *call_function(py *p, source_range r, py_object *fn, int nargs, py_object **args, int nkw,
-                                const char *const *names, py_object **kwargs) {
+static py_object *call_function(py *p, source_range r, py_object *fn, int nargs, py_object **args,
+                                int nkw, const char *const *names, py_object **kwargs) {
     const py_function *f = fn->u.fn;
     size_t n = f->def->params.len;
     py_env *env = arena_new(p->a, py_env);
-    *env = (py_env){
-        .vars = py_dict_new(p), .outer = f->closure, .module = f->module, .def = f->def, .cls = f->cls};
+    *env = (py_env){.vars = py_dict_new(p),
+                    .outer = f->closure,
+                    .module = f->module,
+                    .def = f->def,
+                    .cls = f->cls};
     if (env->outer && f->module && env->outer->vars == f->module->u.mod.globals) env->outer = NULL;
     call_binding b = {p, r, f, .slots = n ? arena_array(p->a, py_object *, n) : NULL};
     if ((n && !b.slots) || !py_memory(p)) {
@@ -223,7 +226,8 @@ static bool call_self_fits(const char *of, const py_object *o) {
     case PY_SET: return !strcmp(of, "set");
     case PY_RANGE: return !strcmp(of, "range");
     case PY_ITERATOR: return !strcmp(of, "generator");
-    case PY_INSTANCE: return o->u.inst.cls->u.cls->kind == PYC_EXCEPTION && !strcmp(of, "BaseException");
+    case PY_INSTANCE:
+        return o->u.inst.cls->u.cls->kind == PYC_EXCEPTION && !strcmp(of, "BaseException");
     case PY_VALUE:
         switch (o->u.v.tag) {
         case V_STR: return !strcmp(of, "str");
@@ -239,35 +243,39 @@ static bool call_self_fits(const char *of, const py_object *o) {
 
 py_object *py_derived_plain(py *p, source_range r, py_object *o) {
     py_object *plain = o->kind == PY_INSTANCE ? py_class_find(o->u.inst.cls, "_plain") : NULL;
-    bool derived = plain && plain->kind == PY_FUNCTION && plain->u.fn->module && !strcmp(plain->u.fn->module->u.mod.name, "_derived");
+    bool derived = plain && plain->kind == PY_FUNCTION && plain->u.fn->module &&
+                   !strcmp(plain->u.fn->module->u.mod.name, "_derived");
     return derived ? py_call(p, r, plain, 1, &o, 0, NULL, NULL) : (py_object *)py_enum_plain(o);
 }
 
-/* The object that a builtin method works on: o, or what an object of a class derived from dict or list holds. */
+/* The object that a builtin method works on: o, or what an object of a class derived from
+ * dict or list holds. */
 static py_object *call_self(py *p, source_range r, const py_object *fn, py_object *o) {
     const char *of = fn->u.builtin.of;
     if (!of || call_self_fits(of, o)) return o;
     py_object *held = py_derived_plain(p, r, o);
     if (!held || call_self_fits(of, held)) return held;
-    return py_fail(p, r, "TypeError", "descriptor '%s' requires a '%s' object but received '%s'", fn->u.builtin.name, of,
-                   py_type_name(o));
+    return py_fail(p, r, "TypeError", "descriptor '%s' requires a '%s' object but received '%s'",
+                   fn->u.builtin.name, of, py_type_name(o));
 }
 
 static py_object *call_shifted(PY_ARGS) {
     /* callee in self's place: a builtin method taken from its class */
     py_object *fn = self;
     if (nargs < 1)
-        return py_fail(p, r, "TypeError", "unbound method %s() needs an argument", fn->u.builtin.name);
+        return py_fail(p, r, "TypeError", "unbound method %s() needs an argument",
+                       fn->u.builtin.name);
     if (!(self = call_self(p, r, fn, args[0]))) return NULL;
     return call_builtin(p, r, self, nargs - 1, args + 1, nkw, names, kwargs, fn->u.builtin.fn);
 }
 
-static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py_object **args, int nkw,
-                              const char *const *names, py_object **kwargs) {
+static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py_object **args,
+                              int nkw, const char *const *names, py_object **kwargs) {
     py_object *fn = m->u.method.fn, *few[8], **all = few;
     if (fn->kind == PY_BUILTIN) {
         py_object *self = call_self(p, r, fn, m->u.method.self);
-        return self ? call_builtin(p, r, self, nargs, args, nkw, names, kwargs, fn->u.builtin.fn) : NULL;
+        return self ? call_builtin(p, r, self, nargs, args, nkw, names, kwargs, fn->u.builtin.fn)
+                    : NULL;
     }
     if (nargs + 1 > 8 && !(all = arena_array(p->a, py_object *, nargs + 1))) {
         diag_no_memory(p->diag);
@@ -278,33 +286,42 @@ static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py
     return py_call(p, r, fn, nargs + 1, all, nkw, names, kwargs);
 }
 
-/* While a trace is recorded, what torch.jit.script was given keeps its branches and loops: it is called in the graph. */
+/* While a trace is recorded, what torch.jit.script was given keeps its branches and loops: it is
+ * called in the graph. */
 static bool call_is_scripted(const py *p, const py_object *callee) {
     if (!py_tracing(p)) return false;
     if (callee->kind == PY_INSTANCE) return callee->u.inst.scripted;
-    return callee->kind == PY_FUNCTION && (callee->u.fn->mode == PY_SCRIPT || callee->u.fn->is_script_if_tracing) && !callee->u.fn->cls;
+    return callee->kind == PY_FUNCTION &&
+           (callee->u.fn->mode == PY_SCRIPT || callee->u.fn->is_script_if_tracing) &&
+           !callee->u.fn->cls;
 }
 
-static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, py_object **args, int nkw,
-                           const char *const *names, py_object **kwargs) {
+static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, py_object **args,
+                           int nkw, const char *const *names, py_object **kwargs) {
     if (call_is_scripted(p, callee)) {
         bool function = callee->kind == PY_FUNCTION;
-        return p->recorder->script(p->recorder->ctx, r, function ? callee : NULL, function ? NULL : callee, "forward", nargs, args, nkw, names, kwargs);
+        return p->recorder->script(p->recorder->ctx, r, function ? callee : NULL,
+                                   function ? NULL : callee, "forward", nargs, args, nkw, names,
+                                   kwargs);
     }
     switch (callee->kind) {
     case PY_FUNCTION: return call_function(p, r, callee, nargs, args, nkw, names, kwargs);
     case PY_METHOD: return call_method(p, r, callee, nargs, args, nkw, names, kwargs);
     case PY_BUILTIN:
-        if (callee->u.builtin.method) return call_shifted(p, r, callee, nargs, args, nkw, names, kwargs);
+        if (callee->u.builtin.method)
+            return call_shifted(p, r, callee, nargs, args, nkw, names, kwargs);
         return call_builtin(p, r, NULL, nargs, args, nkw, names, kwargs, callee->u.builtin.fn);
-    case PY_OPERATOR: return p->library->call_operator(p, r, callee->u.op_name, nargs, args, nkw, names, kwargs);
+    case PY_OPERATOR:
+        return p->library->call_operator(p, r, callee->u.op_name, nargs, args, nkw, names, kwargs);
     case PY_CLASS: return py_construct(p, r, callee, nargs, args, nkw, names, kwargs);
-    case PY_STATICMETHOD: return py_call(p, r, callee->u.fn_object, nargs, args, nkw, names, kwargs);
+    case PY_STATICMETHOD:
+        return py_call(p, r, callee->u.fn_object, nargs, args, nkw, names, kwargs);
     case PY_TYPE:
         /* typing.List[int]() and the like make the plain container. */
         if (!strcmp(callee->u.type.name, "List") || !strcmp(callee->u.type.name, "Dict"))
-            return py_construct(p, r, py_builtin_class(p, callee->u.type.name[0] == 'L' ? "list" : "dict"),
-                                nargs, args, nkw, names, kwargs);
+            return py_construct(
+                p, r, py_builtin_class(p, callee->u.type.name[0] == 'L' ? "list" : "dict"), nargs,
+                args, nkw, names, kwargs);
         break;
     default: break;
     }
@@ -321,7 +338,8 @@ py_object *py_call(py *p, source_range r, py_object *callee, int nargs, py_objec
     py_object *o = call_any(p, r, callee, nargs, args, nkw, names, kwargs);
     p->depth--;
     if (!o && !py_failed(p))
-        diag_fail_at(p->diag, CTSC_INTERNAL, r, "a call of %s failed without a reason", py_type_name(callee));
+        diag_fail_at(p->diag, CTSC_INTERNAL, r, "a call of %s failed without a reason",
+                     py_type_name(callee));
     if (!o) diag_locate(p->diag, r);
     return o;
 }
@@ -347,8 +365,9 @@ static const char *bind_word(const char *spec, size_t *len) {
     return spec;
 }
 
-bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs, py_object **args,
-             int nkw, const char *const *names, py_object **kwargs, py_object **out) {
+bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs,
+             py_object **args, int nkw, const char *const *names, py_object **kwargs,
+             py_object **out) {
     int n = 0, used = 0;
     size_t len;
     for (const char *w = bind_word(spec, &len); len; w = bind_word(w + len, &len), n++) {
@@ -358,15 +377,16 @@ bool py_bind(py *p, source_range r, const char *function, const char *spec, int 
         for (int k = 0; k < nkw; k++) {
             if (strlen(names[k]) != word || strncmp(names[k], w, word)) continue;
             if (out[n]) {
-                py_fail(p, r, "TypeError", "%s() got multiple values for argument '%s'", function, names[k]);
+                py_fail(p, r, "TypeError", "%s() got multiple values for argument '%s'", function,
+                        names[k]);
                 return false;
             }
             out[n] = kwargs[k];
             used++;
         }
         if (!out[n] && !optional) {
-            py_fail(p, r, "TypeError", "%s() missing required argument '%.*s' (pos %d)", function, (int)word,
-                    w, n + 1);
+            py_fail(p, r, "TypeError", "%s() missing required argument '%.*s' (pos %d)", function,
+                    (int)word, w, n + 1);
             return false;
         }
     }
@@ -382,7 +402,8 @@ bool py_bind(py *p, source_range r, const char *function, const char *spec, int 
             known = known || (strlen(names[k]) == word && !strncmp(names[k], w, word));
         }
         if (known) continue;
-        py_fail(p, r, "TypeError", "%s() got an unexpected keyword argument '%s'", function, names[k]);
+        py_fail(p, r, "TypeError", "%s() got an unexpected keyword argument '%s'", function,
+                names[k]);
         return false;
     }
     return true;

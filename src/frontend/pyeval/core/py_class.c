@@ -2,12 +2,13 @@
 /*
  * py_class.c - class statements, making instances, enums, named tuples, and exceptions.
  *
- * The order of bases is Python's (C3). A class takes its kind from its bases; that of torch.nn's Module
- * starts with the class itself, which the prelude defines. Tests: tests/unit/test_py.c
+ * The order of bases is Python's (C3). A class takes its kind from its bases; that of torch.nn's
+ * Module starts with the class itself, which the prelude defines.
+ * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
-/* ---- method resolution order -------------------------------------------------------------------------- */
+/* ---- method resolution order ----------------------------------------------------------------- */
 
 enum { CLASS_MAX_BASES = 32, CLASS_MAX_MRO = 256 };
 
@@ -43,7 +44,8 @@ static bool class_merge(py *p, source_range r, py_object *cls) {
         py_object *next = class_next(rows, n);
         if (!next) {
             py_fail(p, r, "TypeError",
-                    "Cannot create a consistent method resolution order (MRO) for bases of '%s'", c->name);
+                    "Cannot create a consistent method resolution order (MRO) for bases of '%s'",
+                    c->name);
             return false;
         }
         if (c->mro.len >= CLASS_MAX_MRO) {
@@ -75,8 +77,8 @@ static void class_inherit(py_class *c) {
             c->field_types = b->field_types;
         }
     }
-    bool is_root =
-        c->module && !strcmp(c->module->u.mod.name, "torch.nn.modules.module") && !strcmp(c->name, "Module");
+    bool is_root = c->module && !strcmp(c->module->u.mod.name, "torch.nn.modules.module") &&
+                   !strcmp(c->name, "Module");
     if (is_root) c->kind = PYC_MODULE;
     c->is_module = c->is_module || c->kind == PYC_MODULE;
 }
@@ -90,7 +92,8 @@ bool py_class_finish(py *p, source_range r, py_object *cls) {
     for (size_t i = 0; i < c->bases.len; i++)
         for (size_t k = 0; k < i; k++)
             if (c->bases.data[i] == c->bases.data[k]) {
-                py_fail(p, r, "TypeError", "duplicate base class %s", c->bases.data[i]->u.cls->name);
+                py_fail(p, r, "TypeError", "duplicate base class %s",
+                        c->bases.data[i]->u.cls->name);
                 return false;
             }
     if (c->bases.len == 0 && p->object_class && cls != p->object_class)
@@ -98,7 +101,8 @@ bool py_class_finish(py *p, source_range r, py_object *cls) {
     class_inherit(c);
     if (!class_merge(p, r, cls)) return false;
     for (size_t i = 0; i < c->bases.len; i++)
-        if (!avec_push(p->a, &c->bases.data[i]->u.cls->subclasses, cls)) return diag_no_memory(p->diag), false;
+        if (!avec_push(p->a, &c->bases.data[i]->u.cls->subclasses, cls))
+            return diag_no_memory(p->diag), false;
     return true;
 }
 
@@ -134,10 +138,10 @@ static bool class_take_fields(py *p, source_range r, py_object *cls) {
         py_object *text = py_text(p, name);
         if (!text) return false;
         c->field_defaults[i] = py_dict_get(c->attrs, name);
-        if (c->field_defaults[i])
-            py_dict_remove(p, c->attrs, text);
+        if (c->field_defaults[i]) py_dict_remove(p, c->attrs, text);
         else if (i && c->field_defaults[i - 1]) {
-            py_fail(p, r, "TypeError", "non-default namedtuple field %s cannot follow default field %s", name,
+            py_fail(p, r, "TypeError",
+                    "non-default namedtuple field %s cannot follow default field %s", name,
                     c->fields.data[i - 1]);
             return false;
         }
@@ -210,7 +214,8 @@ bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n) {
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *e = &d->entries.data[i];
         if (!e->key || e->val->kind != PY_INSTANCE || e->val->u.inst.cls != cls) continue;
-        if (!py_equal(p, py_dict_get(e->val->u.inst.attrs, "name"), e->key)) continue; /* an alias */
+        /* an alias */
+        if (!py_equal(p, py_dict_get(e->val->u.inst.attrs, "name"), e->key)) continue;
         if (!py_append(p, list, e->val)) return false;
     }
     *items = list->u.seq.items.data;
@@ -232,7 +237,10 @@ static py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_objec
 /* ---- class statements ------------------------------------------------------------------------ */
 
 const char *py_derived_name(const py_object *cls) {
-    static const struct { const char *base, *stand_in; } table[] = {{"dict", "Dict"}, {"OrderedDict", "Dict"}, {"list", "List"}, {"property", "Property"}};
+    static const struct {
+        const char *base, *stand_in;
+    } table[] = {
+        {"dict", "Dict"}, {"OrderedDict", "Dict"}, {"list", "List"}, {"property", "Property"}};
     if (cls->kind != PY_CLASS || cls->u.cls->kind != PYC_BUILTIN) return NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(cls->u.cls->name, table[i].base)) return table[i].stand_in;
@@ -240,16 +248,19 @@ const char *py_derived_name(const py_object *cls) {
 }
 
 static bool class_add_stand_in(py *p, source_range r, py_class *c, const char *name) {
-    py_object *mod = py_import(p, r, "_derived"), *stand_in = mod ? py_getattr(p, r, mod, name) : NULL;
+    py_object *mod = py_import(p, r, "_derived"),
+              *stand_in = mod ? py_getattr(p, r, mod, name) : NULL;
     return stand_in && avec_push(p->a, &c->bases, stand_in);
 }
 
 static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) {
     if (base->kind == PY_TYPE) { /* typing's: Generic[T], Protocol, NamedTuple, List[int] */
         const char *name = base->u.type.name;
-        bool list = !strcmp(name, "List"), dict = !strcmp(name, "Dict") || !strcmp(name, "OrderedDict");
+        bool list = !strcmp(name, "List"),
+             dict = !strcmp(name, "Dict") || !strcmp(name, "OrderedDict");
         if (!strcmp(name, "NamedTuple")) c->kind = PYC_NAMED_TUPLE;
-        if (!strcmp(name, "Mapping") || !strcmp(name, "MutableMapping")) return class_add_stand_in(p, r, c, "Mapping");
+        if (!strcmp(name, "Mapping") || !strcmp(name, "MutableMapping"))
+            return class_add_stand_in(p, r, c, "Mapping");
         if (!list && !dict) return true;
         base = py_builtin_class(p, list ? "list" : "dict");
     }
@@ -259,7 +270,8 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
                 py_type_name(base));
         return false;
     }
-    /* dict and list are no classes that others can be made of: what stands in for them comes first */
+    /* dict and list are no classes that others can be made of: what stands in for
+     * them comes first */
     const char *derived = py_derived_name(base);
     if (derived && !class_add_stand_in(p, r, c, derived)) return false;
     return avec_push(p->a, &c->bases, base);
@@ -273,8 +285,9 @@ static py_object *class_begin(py *p, py_env *env, const class_def *def) {
     c->def = def;
     c->attrs = py_dict_new(p);
     const char *outer = env->qualname && strcmp(env->qualname, "<module>") ? env->qualname : NULL;
-    c->qualname =
-        !outer ? def->name : arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", outer, def->name);
+    c->qualname = !outer ? def->name
+                         : arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", outer,
+                                        def->name);
     for (size_t i = 0; i < def->bases.len; i++) {
         const expr *x = def->bases.data[i];
         py_object *base = py_eval(p, env, x);
@@ -289,10 +302,12 @@ static bool class_announce(py *p, source_range r, py_object *cls) {
     for (size_t i = 0; i < c->attrs->entries.len; i++) {
         const py_dict_entry e = c->attrs->entries.data[i];
         if (!e.key || e.val->kind != PY_INSTANCE || c->kind == PYC_ENUM) continue;
-        py_object *set = py_class_find(e.val->u.inst.cls, "__set_name__"), *args[] = {e.val, cls, e.key};
+        py_object *set = py_class_find(e.val->u.inst.cls, "__set_name__"),
+                  *args[] = {e.val, cls, e.key};
         if (set && !py_call(p, r, set, 3, args, 0, NULL, NULL)) return false;
     }
-    py_object *own = py_dict_get(c->attrs, "__init_subclass__"); /* a class method without saying so */
+    /* a class method without saying so */
+    py_object *own = py_dict_get(c->attrs, "__init_subclass__");
     if (own && own->kind == PY_FUNCTION) {
         py_object *wrapped = py_new(p, PY_CLASSMETHOD);
         wrapped->u.fn_object = own;
@@ -333,7 +348,8 @@ py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
     if (c->kind == PYC_ENUM && !enum_make_members(p, o)) return NULL;
     if (!class_announce(p, def->range, o)) return NULL;
     const stmt *first = def->body.len ? def->body.data[0] : NULL;
-    if (first && first->kind == S_EXPR && first->value->kind == E_STR && !py_dict_get(c->attrs, "__doc__")) {
+    if (first && first->kind == S_EXPR && first->value->kind == E_STR &&
+        !py_dict_get(c->attrs, "__doc__")) {
         py_object *doc = py_string(p, first->value->s, first->value->slen);
         if (!doc || !py_dict_set(p, c->attrs, "__doc__", doc)) return NULL;
     }
@@ -347,7 +363,8 @@ static bool class_bind_fields(PY_ARGS, py_object **out) {
     const py_class *c = self->u.cls;
     int n = (int)c->fields.len;
     if (nargs > n) {
-        py_fail(p, r, "TypeError", "%s() takes %d positional arguments but %d were given", c->name, n, nargs);
+        py_fail(p, r, "TypeError", "%s() takes %d positional arguments but %d were given", c->name,
+                n, nargs);
         return false;
     }
     for (int i = 0; i < nargs; i++) out[i] = args[i];
@@ -362,7 +379,8 @@ static bool class_bind_fields(PY_ARGS, py_object **out) {
     }
     for (int i = 0; i < n; i++)
         if (!out[i] && !(out[i] = c->field_defaults ? c->field_defaults[i] : NULL)) {
-            py_fail(p, r, "TypeError", "%s() missing required argument: '%s'", c->name, c->fields.data[i]);
+            py_fail(p, r, "TypeError", "%s() missing required argument: '%s'", c->name,
+                    c->fields.data[i]);
             return false;
         }
     return true;
@@ -384,7 +402,8 @@ static bool construct_init(PY_ARGS, py_object *o) {
         if (init->kind == PY_STATICMETHOD) init = init->u.fn_object;
         py_object *done = py_call(p, r, py_method(p, o, init), nargs, args, nkw, names, kwargs);
         if (done && !py_is_none(done)) {
-            py_fail(p, r, "TypeError", "__init__() should return None, not '%s'", py_type_name(done));
+            py_fail(p, r, "TypeError", "__init__() should return None, not '%s'",
+                    py_type_name(done));
             return false;
         }
         return done != NULL;
@@ -425,7 +444,8 @@ py_object *py_construct(PY_ARGS) {
         if (!o || o->kind != PY_INSTANCE || !py_is_subclass(o->u.inst.cls, self)) return o;
         return construct_init(p, r, self, nargs, args, nkw, names, kwargs, o) ? o : NULL;
     }
-    if (c->kind == PYC_NAMED_TUPLE) return construct_named_tuple(p, r, self, nargs, args, nkw, names, kwargs);
+    if (c->kind == PYC_NAMED_TUPLE)
+        return construct_named_tuple(p, r, self, nargs, args, nkw, names, kwargs);
     if (construct_is_derived_builtin(c)) {
         diag_fail_at(p->diag, CTSC_UNSUPPORTED, r,
                      "class '%s' derives from a builtin type, which is not supported", c->name);

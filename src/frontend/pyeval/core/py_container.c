@@ -9,11 +9,11 @@
 
 #include <math.h>
 
-/* ---- sorting ------------------------------------------------------------------------------------------ */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 /* A stable merge sort of items by keys; false after an error in a comparison. */
-static bool sort_merge(py *p, source_range r, py_object **items, py_object **keys, py_object **spare,
-                       size_t n, bool reverse) {
+static bool sort_merge(py *p, source_range r, py_object **items, py_object **keys,
+                       py_object **spare, size_t n, bool reverse) {
     if (n < 2) return true;
     size_t half = n / 2, i = 0, k = half;
     if (!sort_merge(p, r, items, keys, spare, half, reverse) ||
@@ -22,8 +22,8 @@ static bool sort_merge(py *p, source_range r, py_object **items, py_object **key
     for (size_t out = 0; out < n; out++) {
         bool right = i >= half;
         if (!right && k < n) {
-            bool ok =
-                reverse ? py_less(p, r, keys[i], keys[k], &right) : py_less(p, r, keys[k], keys[i], &right);
+            bool ok = reverse ? py_less(p, r, keys[i], keys[k], &right)
+                              : py_less(p, r, keys[k], keys[i], &right);
             if (!ok) return false;
         }
         size_t from = right ? k++ : i++;
@@ -37,7 +37,8 @@ static bool sort_merge(py *p, source_range r, py_object **items, py_object **key
     return py_step(p, r);
 }
 
-static bool list_sort_in_place(py *p, source_range r, py_object *list, py_object *key, py_object *reverse) {
+static bool list_sort_in_place(py *p, source_range r, py_object *list, py_object *key,
+                               py_object *reverse) {
     size_t n = list->u.seq.items.len;
     bool backwards = false;
     if (reverse && !py_truth(p, r, reverse, &backwards)) return false;
@@ -69,12 +70,13 @@ py_object *py_sorted(PY_ARGS) {
     return list && list_sort_in_place(p, r, list, a[1], a[2]) ? list : NULL;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static py_object *list_append(PY_ARGS) {
     py_object *a[1];
     PY_TAKE("append", "object", a);
-    return py_room(p, r, (int64_t)self->u.seq.items.len + 1) && py_append(p, self, a[0]) ? p->none : NULL;
+    return py_room(p, r, (int64_t)self->u.seq.items.len + 1) && py_append(p, self, a[0]) ? p->none
+                                                                                         : NULL;
 }
 
 static py_object *list_extend(PY_ARGS) {
@@ -117,7 +119,8 @@ static int64_t list_position(py *p, source_range r, py_object *self, py_object *
     if (!py_work(p, r, self->u.seq.items.len / PY_STEP_ITEMS)) return -2;
     for (size_t i = 0; i < self->u.seq.items.len; i++) {
         bool same = py_same(self->u.seq.items.data[i], x);
-        if (!same && !py_is_tensor(x) && !py_equal_objects(p, r, self->u.seq.items.data[i], x, &same))
+        if (!same && !py_is_tensor(x) &&
+            !py_equal_objects(p, r, self->u.seq.items.data[i], x, &same))
             return -2;
         if (same) return (int64_t)i;
     }
@@ -238,10 +241,12 @@ static py_object *tuple_asdict(PY_ARGS) {
 static py_object *tuple_replace(PY_ARGS) {
     py_object *cls = self->u.seq.seq_cls,
               *o = py_tuple(p, (int)self->u.seq.items.len, self->u.seq.items.data);
-    if (!cls || nargs) return py_fail(p, r, "TypeError", "_replace() expects the fields of a named tuple");
+    if (!cls || nargs)
+        return py_fail(p, r, "TypeError", "_replace() expects the fields of a named tuple");
     for (int k = 0; o && k < nkw; k++) {
         int i = py_field_index(cls->u.cls, names[k]);
-        if (i < 0) return py_fail(p, r, "ValueError", "Got unexpected field names: ['%s']", names[k]);
+        if (i < 0)
+            return py_fail(p, r, "ValueError", "Got unexpected field names: ['%s']", names[k]);
         o->u.seq.items.data[i] = kwargs[k];
     }
     (void)args;
@@ -342,7 +347,8 @@ bool py_dict_merge(py *p, source_range r, py_dict *into, py_object *from) {
         }
         return true;
     }
-    py_object *keys = from->kind == PY_INSTANCE ? py_find(p, r, from, "keys") : NULL, **items, **pair;
+    py_object *keys = from->kind == PY_INSTANCE ? py_find(p, r, from, "keys") : NULL, **items,
+              **pair;
     int n, two;
     if (py_failed(p)) return false;
     if (keys && !(keys = py_call0(p, r, keys))) return false;
@@ -353,8 +359,8 @@ bool py_dict_merge(py *p, source_range r, py_dict *into, py_object *from) {
         if (keys) continue;
         if (!py_iterate(p, r, items[i], &pair, &two)) return false;
         if (two != 2) {
-            py_fail(p, r, "ValueError", "dictionary update sequence element #%d has length %d; 2 is required",
-                    i, two);
+            py_fail(p, r, "ValueError",
+                    "dictionary update sequence element #%d has length %d; 2 is required", i, two);
             return false;
         }
         if (!py_dict_set_key(p, into, pair[0], pair[1])) return false;
@@ -363,7 +369,8 @@ bool py_dict_merge(py *p, source_range r, py_dict *into, py_object *from) {
 }
 
 static py_object *dict_update(PY_ARGS) {
-    if (nargs > 1) return py_fail(p, r, "TypeError", "update expected at most 1 argument, got %d", nargs);
+    if (nargs > 1)
+        return py_fail(p, r, "TypeError", "update expected at most 1 argument, got %d", nargs);
     if (nargs && !py_dict_merge(p, r, self->u.dict, args[0])) return NULL;
     for (int i = 0; i < nkw; i++)
         if (!py_dict_set(p, self->u.dict, names[i], kwargs[i])) return NULL;
@@ -509,7 +516,8 @@ static py_object *set_issuperset(PY_ARGS) {
 static py_object *set_isdisjoint(PY_ARGS) {
     py_object *a[1];
     PY_TAKE("isdisjoint", "other", a);
-    py_object *other = set_of(p, r, a[0]), *both = other ? py_binary(p, r, O_AND, self, other) : NULL;
+    py_object *other = set_of(p, r, a[0]),
+              *both = other ? py_binary(p, r, O_AND, self, other) : NULL;
     return both ? py_bool(p, both->u.seq.items.len == 0) : NULL;
 }
 

@@ -2,15 +2,16 @@
 /*
  * py_dict.c - dicts and sets of objects, and what they rest on: hashing and equality.
  *
- * Method: a dict keeps its entries in order and, from nine entries on, an open-addressing index of them;
- * removed entries stay behind as holes until the next growth. A set is a list with such an index. Invariants:
- * an entry whose key is NULL is a hole, and may still be named by the index. Tests: tests/unit/test_py.c
+ * Method: a dict keeps its entries in order and, from nine entries on, an open-addressing index of
+ * them; removed entries stay behind as holes until the next growth. A set is a list with such an
+ * index. Invariants: an entry whose key is NULL is a hole, and may still be named by the index.
+ * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
 #include <math.h>
 
-/* ---- hashing, equality ------------------------------------------------------------------------ */
+/* ---- hashing, equality ----------------------------------------------------------------------- */
 
 bool py_number(const py_object *o, int64_t *i, double *f, int *rank) {
     if (o->kind == PY_SYMBOL) return false;
@@ -44,18 +45,16 @@ static bool py_hash_value(const py_object *o, uint64_t *out) {
         return true;
     }
     value v = o->u.v;
-    if (v.tag == V_STR)
-        *out = hash_bytes(v.u.str->bytes, v.u.str->len);
+    if (v.tag == V_STR) *out = hash_bytes(v.u.str->bytes, v.u.str->len);
     else if (v.tag == V_COMPLEX)
-        *out =
-            v.u.complex->im == 0 ? py_hash_number(0, v.u.complex->re, 2) : hash_bytes(&v.u.complex->re, 16);
-    else if (v.tag == V_LIST || v.tag == V_DICT)
-        return false;
-    else if (v.tag == V_DEVICE)
-        *out = hash_u64((uint64_t)v.u.device + 77);
+        *out = v.u.complex->im == 0 ? py_hash_number(0, v.u.complex->re, 2)
+                                    : hash_bytes(&v.u.complex->re, 16);
+    else if (v.tag == V_LIST || v.tag == V_DICT) return false;
+    else if (v.tag == V_DEVICE) *out = hash_u64((uint64_t)v.u.device + 77);
     else
         *out = hash_u64(
-            (uint64_t)(uintptr_t)(value_is_counted(v) ? (const void *)v.u.refs : (const void *)o) + v.tag);
+            (uint64_t)(uintptr_t)(value_is_counted(v) ? (const void *)v.u.refs : (const void *)o) +
+            v.tag);
     return true;
 }
 
@@ -90,10 +89,12 @@ static bool hash_object(const py_object *o, int depth, hash_walk *w, uint64_t *o
     case PY_SET: w->unhashable = o; return false;
     case PY_TYPE:
         *out = hash_bytes(o->u.type.name, strlen(o->u.type.name));
-        return hash_items(o->u.type.nargs > 0 ? (size_t)o->u.type.nargs : 0, o->u.type.args, depth, w, out);
+        return hash_items(o->u.type.nargs > 0 ? (size_t)o->u.type.nargs : 0, o->u.type.args, depth,
+                          w, out);
     case PY_OPERATOR: *out = hash_bytes(o->u.op_name, strlen(o->u.op_name)); break;
     case PY_METHOD:
-        *out = hash_u64((uint64_t)(uintptr_t)o->u.method.self ^ (uint64_t)(uintptr_t)o->u.method.fn);
+        *out = hash_u64((uint64_t)(uintptr_t)o->u.method.self ^
+                        (uint64_t)(uintptr_t)o->u.method.fn);
         break;
     default: {
         const py_object *plain = py_enum_plain(o);
@@ -126,7 +127,8 @@ bool py_same(const py_object *a, const py_object *b) {
     case PY_OPERATOR: return !strcmp(a->u.op_name, b->u.op_name);
     case PY_DICT: return a->u.dict == b->u.dict;
     case PY_TYPE:
-        return a->u.type.nargs < 0 && b->u.type.nargs < 0 && !strcmp(a->u.type.name, b->u.type.name);
+        return a->u.type.nargs < 0 && b->u.type.nargs < 0 &&
+               !strcmp(a->u.type.name, b->u.type.name);
     case PY_ELLIPSIS:
     case PY_NOT_IMPLEMENTED: return true;
     default: return false;
@@ -158,7 +160,8 @@ static bool py_equal_values(const py_object *a, const py_object *b) {
     int64_t i, j;
     double f, g;
     int m, n;
-    if (py_number(a, &i, &f, &m) && py_number(b, &j, &g, &n)) return m < 2 && n < 2 ? i == j : f == g;
+    if (py_number(a, &i, &f, &m) && py_number(b, &j, &g, &n))
+        return m < 2 && n < 2 ? i == j : f == g;
     if (a->u.v.tag == V_COMPLEX && py_number(b, &j, &g, &n))
         return a->u.v.u.complex->re == g && a->u.v.u.complex->im == 0;
     if (b->u.v.tag == V_COMPLEX && py_number(a, &i, &f, &m))
@@ -172,7 +175,8 @@ const py_object *py_enum_plain(const py_object *o) {
     const py_class *c = o->u.inst.cls->u.cls;
     for (size_t i = 0; i < c->mro.len; i++) {
         const char *n = c->mro.data[i]->u.cls->name;
-        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") || !strcmp(n, "StrEnum") || !strcmp(n, "IntFlag"))
+        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") ||
+            !strcmp(n, "StrEnum") || !strcmp(n, "IntFlag"))
             return py_dict_get(o->u.inst.attrs, "value");
     }
     return o;
@@ -194,11 +198,13 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
     case PY_DICT: return py_equal_dicts(p, a->u.dict, b->u.dict);
     case PY_RANGE:
         return py_range_len(a) == py_range_len(b) &&
-               (py_range_len(a) == 0 || (a->u.range.start == b->u.range.start &&
-                                         (py_range_len(a) == 1 || a->u.range.step == b->u.range.step)));
+               (py_range_len(a) == 0 ||
+                (a->u.range.start == b->u.range.start &&
+                 (py_range_len(a) == 1 || a->u.range.step == b->u.range.step)));
     case PY_SLICE:
         return py_equal(p, a->u.slice.start, b->u.slice.start) &&
-               py_equal(p, a->u.slice.stop, b->u.slice.stop) && py_equal(p, a->u.slice.step, b->u.slice.step);
+               py_equal(p, a->u.slice.stop, b->u.slice.stop) &&
+               py_equal(p, a->u.slice.step, b->u.slice.step);
     case PY_INSTANCE: {
         const py_class *c = a->u.inst.cls->u.cls;
         if (a->u.inst.cls != b->u.inst.cls || !c->is_dataclass) return false;
@@ -209,9 +215,11 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
         }
         return true;
     }
-    case PY_METHOD: return a->u.method.self == b->u.method.self && py_same(a->u.method.fn, b->u.method.fn);
+    case PY_METHOD:
+        return a->u.method.self == b->u.method.self && py_same(a->u.method.fn, b->u.method.fn);
     case PY_TYPE:
-        if (strcmp(a->u.type.name, b->u.type.name) || a->u.type.nargs != b->u.type.nargs) return false;
+        if (strcmp(a->u.type.name, b->u.type.name) || a->u.type.nargs != b->u.type.nargs)
+            return false;
         for (int i = 0; i < a->u.type.nargs; i++)
             if (!py_equal(p, a->u.type.args[i], b->u.type.args[i])) return false;
         return true;
@@ -231,13 +239,11 @@ bool py_equal(py *p, const py_object *a, const py_object *b) {
     return same;
 }
 
-/* ---- dicts ---------------------------------------------------------------------------------- */
+/* ---- dicts ----------------------------------------------------------------------------------- */
 
 enum { PY_DICT_LINEAR = 8 };
 
-py_dict *py_dict_new(py *p) {
-    return arena_new(p->a, py_dict);
-}
+py_dict *py_dict_new(py *p) { return arena_new(p->a, py_dict); }
 
 static void py_dict_index_put(py_dict *d, uint64_t hash, uint32_t entry) {
     uint32_t mask = d->nindex - 1, i = (uint32_t)hash & mask;
@@ -275,7 +281,8 @@ static bool py_entry_is_text(const py_dict_entry *e, const char *s, size_t len, 
 py_object *py_dict_find(const py_dict *d, const char *name, size_t len, uint64_t hash) {
     if (!d->index) {
         for (size_t i = 0; i < d->entries.len; i++)
-            if (py_entry_is_text(&d->entries.data[i], name, len, hash)) return d->entries.data[i].val;
+            if (py_entry_is_text(&d->entries.data[i], name, len, hash))
+                return d->entries.data[i].val;
         return NULL;
     }
     uint32_t mask = d->nindex - 1;
@@ -292,7 +299,8 @@ py_object *py_dict_get(const py_dict *d, const char *name) {
     return py_dict_find(d, name, len, hash_bytes(name, len));
 }
 
-static py_dict_entry *py_dict_entry_of(py *p, const py_dict *d, const py_object *key, uint64_t hash) {
+static py_dict_entry *py_dict_entry_of(py *p, const py_dict *d, const py_object *key,
+                                       uint64_t hash) {
     if (!d->index) {
         for (size_t i = 0; i < d->entries.len; i++) {
             py_dict_entry *e = &d->entries.data[i];
@@ -324,7 +332,8 @@ bool py_dict_set_key(py *p, py_dict *d, py_object *key, py_object *v) {
         return true;
     }
     bool full = d->index ? d->entries.len >= d->nindex / 2 : d->entries.len >= PY_DICT_LINEAR;
-    if ((full && !py_dict_rebuild(p, d)) || !avec_push(p->a, &d->entries, ((py_dict_entry){key, v, hash}))) {
+    if ((full && !py_dict_rebuild(p, d)) ||
+        !avec_push(p->a, &d->entries, ((py_dict_entry){key, v, hash}))) {
         diag_no_memory(p->diag);
         return false;
     }
@@ -351,9 +360,7 @@ bool py_dict_remove(py *p, py_dict *d, const py_object *key) {
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-py_object *py_set_new(py *p) {
-    return py_new(p, PY_SET);
-}
+py_object *py_set_new(py *p) { return py_new(p, PY_SET); }
 
 /* Of larger sets: hash -> item + 1. Made when first asked for; dropped when items move. */
 typedef struct py_set_index {
@@ -390,9 +397,7 @@ static py_set_index *set_index_of(py *p, py_object *set) {
     return x;
 }
 
-void py_set_moved(py_object *set) {
-    set->u.seq.set_index = NULL;
-}
+void py_set_moved(py_object *set) { set->u.seq.set_index = NULL; }
 
 int64_t py_set_find(py *p, const py_object *set, const py_object *item) {
     const py_set_index *x = set_index_of(p, (py_object *)set);
@@ -405,7 +410,8 @@ int64_t py_set_find(py *p, const py_object *set, const py_object *item) {
     if (!py_hash(NULL, (source_range){0}, item, &hash)) return -1;
     uint32_t mask = x->nslots - 1;
     for (uint32_t i = (uint32_t)hash & mask; x->slots[i]; i = (i + 1) & mask)
-        if (py_equal(p, set->u.seq.items.data[x->slots[i] - 1], item)) return (int64_t)x->slots[i] - 1;
+        if (py_equal(p, set->u.seq.items.data[x->slots[i] - 1], item))
+            return (int64_t)x->slots[i] - 1;
     return -1;
 }
 

@@ -2,14 +2,15 @@
 /*
  * py_eval.c - expressions, and assignment to targets.
  *
- * Comprehensions run in a scope of their own, as in Python; generator expressions are run to their end at
- * once. Tests: tests/unit/test_py.c
+ * Comprehensions run in a scope of their own, as in Python; generator expressions are run to
+ * their end at once.
+ * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
 static py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text);
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The scope of the function, class body or module that a comprehension stands in. */
 py_env *py_function_env(const py_env *env) {
@@ -33,7 +34,8 @@ bool py_store(py *p, py_env *env, const char *name, py_object *v) {
         return py_dict_set(p, env->module->u.mod.globals, name, v);
     if (env->nonlocals.len && eval_declared(env, name, false))
         for (py_env *at = env->outer; at; at = at->outer)
-            if (!at->is_class && py_dict_get(at->vars, name)) return py_dict_set(p, at->vars, name, v);
+            if (!at->is_class && py_dict_get(at->vars, name))
+                return py_dict_set(p, at->vars, name, v);
     return py_dict_set(p, env->vars, name, v);
 }
 
@@ -48,7 +50,7 @@ static py_object *eval_name(py *p, py_env *env, const expr *x) {
     return NULL;
 }
 
-/* ---- literals ---------------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 static py_object *eval_int(py *p, py_env *env, const expr *x) {
     (void)env;
@@ -71,7 +73,8 @@ static py_object *eval_imaginary(py *p, py_env *env, const expr *x) {
 static py_object *eval_str(py *p, py_env *env, const expr *x) {
     (void)env;
     /* Short ones are shared, so that a loop does not make them anew. */
-    return x->slen <= 64 && strlen(x->s) == x->slen ? py_text(p, x->s) : py_string(p, x->s, x->slen);
+    return x->slen <= 64 && strlen(x->s) == x->slen ? py_text(p, x->s)
+                                                    : py_string(p, x->s, x->slen);
 }
 
 static py_object *eval_true(py *p, py_env *env, const expr *x) {
@@ -138,13 +141,14 @@ static bool eval_format_part(py *p, py_env *env, const expr *part, strbuf *out) 
 static py_object *eval_fstring(py *p, py_env *env, const expr *x) {
     strbuf out = STRBUF_INIT;
     bool ok = true;
-    for (size_t i = 0; ok && i < x->items.len; i++) ok = eval_format_part(p, env, x->items.data[i], &out);
+    for (size_t i = 0; ok && i < x->items.len; i++)
+        ok = eval_format_part(p, env, x->items.data[i], &out);
     if (ok) return py_from_buffer(p, &out);
     sb_free(&out);
     return NULL;
 }
 
-/* ---- containers -------------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 /* Appends the values of the expressions; *a spreads. */
 static bool eval_items(py *p, py_env *env, const expr_list *list, py_object *out) {
@@ -236,7 +240,8 @@ static bool eval_loop_clause(eval_loop *l, const expr *clause, py_object *source
     int n;
     if (!py_iterate(p, clause->b->range, source, &items, &n)) return false;
     for (int i = 0; i < n; i++) {
-        if (!py_step(p, clause->range) || !py_assign(p, l->env, clause->target, items[i])) return false;
+        if (!py_step(p, clause->range) || !py_assign(p, l->env, clause->target, items[i]))
+            return false;
         bool wanted = true;
         for (size_t k = 0; wanted && k < clause->items.len; k++) {
             py_object *c = py_eval(p, l->env, clause->items.data[k]);
@@ -390,7 +395,8 @@ static py_object *eval_spread_call(py *p, py_env *env, const expr *x, py_object 
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
         py_object *v = py_eval(p, env, k->value);
-        if (!v || !(k->name ? py_dict_set(p, d, k->name, v) : eval_merge(p, k->range, d, v))) return NULL;
+        if (!v || !(k->name ? py_dict_set(p, d, k->name, v) : eval_merge(p, k->range, d, v)))
+            return NULL;
     }
     const char **names = arena_array(p->a, const char *, d->len + 1);
     py_object **values = arena_array(p->a, py_object *, d->len + 1);
@@ -407,7 +413,8 @@ static py_object *eval_spread_call(py *p, py_env *env, const expr *x, py_object 
         names[n] = intern_n(p->names, s->bytes, s->len);
         values[n++] = e->val;
     }
-    return py_call(p, x->range, callee, (int)args->u.seq.items.len, args->u.seq.items.data, n, names, values);
+    return py_call(p, x->range, callee, (int)args->u.seq.items.len, args->u.seq.items.data, n,
+                   names, values);
 }
 
 enum { EVAL_FEW = 8 };
@@ -416,7 +423,8 @@ static py_object *eval_call(py *p, py_env *env, const expr *x) {
     py_object *callee = py_eval(p, env, x->a);
     if (!callee) return NULL;
     bool spread = x->items.len > EVAL_FEW || x->kwargs.len > EVAL_FEW;
-    for (size_t i = 0; !spread && i < x->items.len; i++) spread = x->items.data[i]->kind == E_STARRED;
+    for (size_t i = 0; !spread && i < x->items.len; i++)
+        spread = x->items.data[i]->kind == E_STARRED;
     for (size_t i = 0; !spread && i < x->kwargs.len; i++) spread = !x->kwargs.data[i].name;
     if (spread) return eval_spread_call(p, env, x, callee);
     py_object *args[EVAL_FEW], *kwargs[EVAL_FEW];
@@ -482,7 +490,8 @@ py_object *py_eval(py *p, py_env *env, const expr *x) {
     p->depth--;
     if (!o) {
         if (!py_failed(p))
-            diag_fail_at(p->diag, CTSC_INTERNAL, x->range, "the evaluation failed without a reason");
+            diag_fail_at(p->diag, CTSC_INTERNAL, x->range,
+                         "the evaluation failed without a reason");
         diag_locate(p->diag, x->range);
     }
     return o;
@@ -493,7 +502,8 @@ static py_object *py_eval_text(py *p, py_env *env, source_range r, const char *t
     source *src = source_new(r.src ? r.src->name : "<string>", text, strlen(text));
     if (!py_hold_source(p, src)) return NULL;
     expr *x = NULL;
-    if (parse_expression(p->diag, p->a, p->names, src, 0, (uint32_t)src->len, &x) != CTSC_OK) return NULL;
+    if (parse_expression(p->diag, p->a, p->names, src, 0, (uint32_t)src->len, &x) != CTSC_OK)
+        return NULL;
     return py_eval(p, env, x);
 }
 
@@ -505,16 +515,19 @@ static bool assign_unpack(py *p, py_env *env, const expr *target, py_object *v) 
     for (int i = 0; i < want; i++)
         if (target->items.data[i]->kind == E_STARRED) star = i;
     if (py_type_name(v) && v->kind == PY_VALUE && (v->u.v.tag <= V_FLOAT)) {
-        py_fail(p, target->range, "TypeError", "cannot unpack non-iterable %s object", py_type_name(v));
+        py_fail(p, target->range, "TypeError", "cannot unpack non-iterable %s object",
+                py_type_name(v));
         return false;
     }
     if (!py_iterate(p, target->range, v, &items, &n)) return false;
     if (star < 0 ? n != want : n < want - 1) {
         if (n < want)
-            py_fail(p, target->range, "ValueError", "not enough values to unpack (expected %s%d, got %d)",
+            py_fail(p, target->range, "ValueError",
+                    "not enough values to unpack (expected %s%d, got %d)",
                     star < 0 ? "" : "at least ", star < 0 ? want : want - 1, n);
         else
-            py_fail(p, target->range, "ValueError", "too many values to unpack (expected %d)", want);
+            py_fail(p, target->range, "ValueError", "too many values to unpack (expected %d)",
+                    want);
         return false;
     }
     int extra = n - (want - 1);
@@ -535,11 +548,14 @@ bool py_assign(py *p, py_env *env, const expr *target, py_object *v) {
         return o && py_setattr(p, target->range, o, target->name, v);
     }
     case E_SUBSCRIPT: {
-        py_object *o = py_eval(p, env, target->a), *index = o ? py_eval_index(p, env, target) : NULL;
+        py_object *o = py_eval(p, env, target->a),
+                  *index = o ? py_eval_index(p, env, target) : NULL;
         return index && py_set_subscript(p, target->range, o, index, v);
     }
     case E_TUPLE:
     case E_LIST: return assign_unpack(p, env, target, v);
-    default: py_fail(p, target->range, "SyntaxError", "cannot assign to this expression"); return false;
+    default:
+        py_fail(p, target->range, "SyntaxError", "cannot assign to this expression");
+        return false;
     }
 }

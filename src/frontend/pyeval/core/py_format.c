@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_format.c - format specs, and the three ways of formatting: f"{x:.2f}", "{:>8}".format(x) and "%d" % x.
+ * py_format.c - format specs, and the three ways of formatting: f"{x:.2f}",
+ * "{:>8}".format(x) and "%d" % x.
  *
  * Tests: tests/unit/test_py.c
  */
@@ -63,8 +64,8 @@ static void spec_fill(const format_spec *f, int64_t n, strbuf *out) {
 }
 
 /* text, whose first `prefix` bytes are sign and "0x", into the width. */
-static void spec_pad(const format_spec *f, const char *text, size_t len, size_t prefix, char default_align,
-                     strbuf *out) {
+static void spec_pad(const format_spec *f, const char *text, size_t len, size_t prefix,
+                     char default_align, strbuf *out) {
     int64_t room = f->width - (int64_t)py_text_len(text, len);
     char align = f->align ? f->align : default_align;
     if (room < 0) room = 0;
@@ -109,10 +110,8 @@ static void spec_binary(uint64_t n, strbuf *out) {
 static bool spec_int(py *p, source_range r, const format_spec *f, int64_t i, strbuf *out) {
     strbuf text = STRBUF_INIT;
     uint64_t n = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-    if (i < 0)
-        sb_putc(&text, '-');
-    else if (f->sign == '+' || f->sign == ' ')
-        sb_putc(&text, f->sign);
+    if (i < 0) sb_putc(&text, '-');
+    else if (f->sign == '+' || f->sign == ' ') sb_putc(&text, f->sign);
     if (f->alternate && f->type && strchr("xXob", f->type)) sb_printf(&text, "0%c", f->type);
     size_t prefix = text.len;
     switch (f->type) {
@@ -138,10 +137,8 @@ static bool spec_int(py *p, source_range r, const format_spec *f, int64_t i, str
 
 static bool spec_float(py *p, source_range r, const format_spec *f, double x, strbuf *out) {
     strbuf text = STRBUF_INIT;
-    if (signbit(x) && !isnan(x))
-        sb_putc(&text, '-');
-    else if (f->sign == '+' || f->sign == ' ')
-        sb_putc(&text, f->sign);
+    if (signbit(x) && !isnan(x)) sb_putc(&text, '-');
+    else if (f->sign == '+' || f->sign == ' ') sb_putc(&text, f->sign);
     size_t prefix = text.len;
     double m = fabs(x);
     int digits = f->precision < 0 ? 6 : (int)f->precision;
@@ -181,8 +178,8 @@ static bool spec_float(py *p, source_range r, const format_spec *f, double x, st
     return true;
 }
 
-static bool spec_text(py *p, source_range r, const format_spec *f, const py_object *o, const char *s,
-                      size_t len, strbuf *out) {
+static bool spec_text(py *p, source_range r, const format_spec *f, const py_object *o,
+                      const char *s, size_t len, strbuf *out) {
     if (f->type && f->type != 's') {
         py_fail(p, r, "ValueError", "Unknown format code '%c' for object of type '%s'", f->type,
                 py_type_name(o));
@@ -199,10 +196,12 @@ static bool spec_text(py *p, source_range r, const format_spec *f, const py_obje
     return true;
 }
 
-bool py_format_value(py *p, source_range r, py_object *o, const char *spec, size_t len, strbuf *out) {
+bool py_format_value(py *p, source_range r, py_object *o, const char *spec, size_t len,
+                     strbuf *out) {
     py_object *own = py_find_special(p, o, "__format__");
     if (own || py_failed(p)) {
-        py_object *text = own ? py_string(p, spec, len) : NULL, *v = text ? py_call1(p, r, own, text) : NULL;
+        py_object *text = own ? py_string(p, spec, len) : NULL,
+                  *v = text ? py_call1(p, r, own, text) : NULL;
         return v && py_str(p, r, v, false, out);
     }
     if (len == 0) return py_str(p, r, o, false, out);
@@ -248,9 +247,14 @@ static py_object *percent_next(percent *c) {
 static bool percent_whole(percent *c, const format_spec *f, double x, strbuf *out) {
     format_spec whole = *f;
     if (strchr("xXo", f->type))
-        return py_fail(c->p, c->r, "TypeError", "%%%c format: an integer is required, not float", f->type), false;
-    if (isnan(x)) return py_fail(c->p, c->r, "ValueError", "cannot convert float NaN to integer"), false;
-    if (isinf(x)) return py_fail(c->p, c->r, "OverflowError", "cannot convert float infinity to integer"), false;
+        return py_fail(c->p, c->r, "TypeError", "%%%c format: an integer is required, not float",
+                       f->type),
+               false;
+    if (isnan(x))
+        return py_fail(c->p, c->r, "ValueError", "cannot convert float NaN to integer"), false;
+    if (isinf(x))
+        return py_fail(c->p, c->r, "OverflowError", "cannot convert float infinity to integer"),
+               false;
     whole.type = 'f';
     whole.precision = 0;
     whole.alternate = false;
@@ -269,14 +273,10 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
         s = close + 1;
     }
     for (; s < end && strchr("-+ #0", *s); s++) {
-        if (*s == '-')
-            f.align = '<';
-        else if (*s == '#')
-            f.alternate = true;
-        else if (*s != '0')
-            f.sign = *s;
-        else if (!f.align)
-            f.align = '=', strcpy(f.fill, "0");
+        if (*s == '-') f.align = '<';
+        else if (*s == '#') f.alternate = true;
+        else if (*s != '0') f.sign = *s;
+        else if (!f.align) f.align = '=', strcpy(f.fill, "0");
     }
     if (s < end && *s == '*') {
         py_object *w = percent_next(c);
@@ -309,7 +309,8 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
     }
     if (strchr("fFeEgG", *s)) {
         if (!number)
-            return py_fail(c->p, c->r, "TypeError", "must be real number, not %s", py_type_name(o)), NULL;
+            return py_fail(c->p, c->r, "TypeError", "must be real number, not %s", py_type_name(o)),
+                   NULL;
         return spec_float(c->p, c->r, &f, x, out) ? s + 1 : NULL;
     }
     if (*s == 'c' && number && rank < 2) {
@@ -340,9 +341,12 @@ py_object *py_format_percent(py *p, source_range r, const py_object *format, py_
             s = percent_one(&c, s + 1, end, &out);
         }
     }
-    size_t given = values->kind == PY_TUPLE ? values->u.seq.items.len : values->kind == PY_DICT ? c.next : 1;
+    size_t given = values->kind == PY_TUPLE  ? values->u.seq.items.len
+                   : values->kind == PY_DICT ? c.next
+                                             : 1;
     if (s && c.next < given)
-        s = (const char *)py_fail(p, r, "TypeError", "not all arguments converted during string formatting");
+        s = (const char *)py_fail(p, r, "TypeError",
+                                  "not all arguments converted during string formatting");
     if (s) return py_from_buffer(p, &out);
     sb_free(&out);
     return NULL;
@@ -369,7 +373,8 @@ static py_object *fields_root(fields *c, const char *s, size_t len) {
         int64_t i = spec_number(&at, s + len);
         if (i < c->nargs) return c->args[i];
         return py_fail(c->p, c->r, "IndexError",
-                       "Replacement index %lld out of range for positional args tuple", (long long)i);
+                       "Replacement index %lld out of range for positional args tuple",
+                       (long long)i);
     }
     for (int i = 0; i < c->nkw; i++)
         if (strlen(c->names[i]) == len && !memcmp(c->names[i], s, len)) return c->kwargs[i];
@@ -391,7 +396,8 @@ static py_object *fields_value(fields *c, const char *s, size_t len) {
         while (at < len && s[at] != ']') at++;
         const char *digits = s + begin;
         int64_t i = spec_number(&digits, s + at);
-        py_object *key = digits == s + at ? py_int(c->p, i) : py_string(c->p, s + begin, at - begin);
+        py_object *key = digits == s + at ? py_int(c->p, i)
+                                          : py_string(c->p, s + begin, at - begin);
         o = key ? py_subscript(c->p, c->r, o, key) : NULL;
         at++;
     }
@@ -436,9 +442,11 @@ static bool fields_write(fields *c, const char *s, size_t len, int depth, strbuf
             return false;
         } else {
             size_t begin = ++i;
-            for (int open = 1; i < len && (open += s[i] == '{' ? 1 : s[i] == '}' ? -1 : 0) > 0;) i++;
+            for (int open = 1; i < len && (open += s[i] == '{' ? 1 : s[i] == '}' ? -1 : 0) > 0;)
+                i++;
             if (i >= len)
-                return py_fail(c->p, c->r, "ValueError", "expected '}' before end of string"), false;
+                return py_fail(c->p, c->r, "ValueError", "expected '}' before end of string"),
+                       false;
             if (!fields_one(c, s + begin, i - begin, depth, out)) return false;
         }
     }
@@ -446,7 +454,8 @@ static bool fields_write(fields *c, const char *s, size_t len, int depth, strbuf
 }
 
 py_object *py_format_fields(py *p, source_range r, const char *format, size_t len, int nargs,
-                            py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+                            py_object **args, int nkw, const char *const *names,
+                            py_object **kwargs) {
     fields c = {p, r, nargs, nkw, 0, args, kwargs, names};
     strbuf out = STRBUF_INIT;
     if (fields_write(&c, format, len, 0, &out)) return py_from_buffer(p, &out);

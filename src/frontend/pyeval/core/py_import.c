@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_import.c - the evaluator's beginning and end, and modules: running a file, import, attributes of
- * modules.
+ * py_import.c - the evaluator's beginning and end, and modules: running a file, import,
+ * attributes of modules.
  *
  * Where a module comes from, first to last:
  *   1. beside the program, unless import_is_own
  *   2. C tables (py_builtin_module) and the prelude's text of the same name
  *   3. the folders of --path and PYTHONPATH; a folder without __init__.py is a package too
  *   4. modules of Python's library that cannot do anything here (py_absent_module)
- *   5. nowhere: a stub, whose attributes are stubs, and which fails when it is used. Most files import more than their
+ *   5. nowhere: a stub, whose attributes are stubs, and which fails when it is used. Most files
+ *      import more than their
  *      models need. Inside try/except ImportError the program asks whether there is such a module, so that it raises.
- * A package's files hold much that a model does not need and that cannot be done here. So a statement that fails at the top level of
- * a file from the path does not fail the program: the names that it would have bound become stubs, which bring the failure
- * when they are used, and the next statement runs.
- * Packages that import lazily put an object into sys.modules whose __getattr__ walks over folders. Instead, the imports that they
- * show to type checkers (`if TYPE_CHECKING: from .models import *`, with an `else`) are looked up: of modules that may have a name the
- * text is parsed, and only the one that defines it runs.
- * Submodules of the prelude are read when first looked up, so that a program pays for the layers it uses.
+ * A package's files hold much that a model does not need and that cannot be done here. So a
+ * statement that fails at the top level of a file from the path does not fail the program: the
+ * names that it would have bound become stubs, which bring the failure when they are used, and the
+ * next statement runs.
+ * Packages that import lazily put an object into sys.modules whose __getattr__ walks over folders.
+ * Instead, the imports that they show to type checkers (`if TYPE_CHECKING: from .models import *`,
+ * with an `else`) are looked up: of modules that may have a name the text is parsed, and only the
+ * one that defines it runs.
+ * Submodules of the prelude are read when first looked up, so that a program pays for
+ * the layers it uses.
  * Tests: tests/unit/test_py.c, tests/cli/imports.test
  */
 #include "base/embed.h"
@@ -38,7 +42,8 @@ static uint64_t import_machine_bytes(void) {
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : (uint64_t)4 << 30;
 }
 
-bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host, const py_library *library) {
+bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host,
+             const py_library *library) {
     *p = (py){.a = a, .names = names, .diag = d, .host = *host, .library = library};
     if (!p->host.max_bytes) p->host.max_bytes = import_machine_bytes() / 4 * 3;
     d->max_tensor = p->host.max_bytes;
@@ -74,7 +79,8 @@ void py_free(py *p) {
 }
 
 bool py_hold_source(py *p, source *src) {
-    if (src && (p->sources ? vec_push(p->sources, src) : vec_push(&p->own_sources, src))) return true;
+    if (src && (p->sources ? vec_push(p->sources, src) : vec_push(&p->own_sources, src)))
+        return true;
     source_unref(src);
     diag_no_memory(p->diag);
     return false;
@@ -82,50 +88,65 @@ bool py_hold_source(py *p, source *src) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool import_stub_names(py *p, py_env *env, const stmt_list *body, source_range at, const char *reason);
+static bool import_stub_names(py *p, py_env *env, const stmt_list *body, source_range at,
+                              const char *reason);
 
-static bool import_stub_name(py *p, py_env *env, const char *name, source_range at, const char *reason) {
+static bool import_stub_name(py *p, py_env *env, const char *name, source_range at,
+                             const char *reason) {
     if (!strcmp(name, "__all__") || !strcmp(name, "*")) return true;
     py_object *o = py_stub(p, at, arena_printf(p->a, "%s.%s", env->module->u.mod.name, name));
     o->u.mod.reason = reason;
     return py_memory(p) && py_dict_set(p, env->vars, name, o);
 }
 
-static bool import_stub_target(py *p, py_env *env, const expr *t, source_range at, const char *reason) {
+static bool import_stub_target(py *p, py_env *env, const expr *t, source_range at,
+                               const char *reason) {
     if (!t) return true;
     bool ok = t->kind != E_NAME || import_stub_name(p, env, t->name, at, reason);
     bool sequence = t->kind == E_TUPLE || t->kind == E_LIST;
-    for (size_t i = 0; ok && sequence && i < t->items.len; i++) ok = import_stub_target(p, env, t->items.data[i], at, reason);
+    for (size_t i = 0; ok && sequence && i < t->items.len; i++)
+        ok = import_stub_target(p, env, t->items.data[i], at, reason);
     return ok;
 }
 
-static bool import_stub_bound(py *p, py_env *env, const stmt *s, source_range at, const char *reason) {
+static bool import_stub_bound(py *p, py_env *env, const stmt *s, source_range at,
+                              const char *reason) {
     bool ok = true;
-    for (size_t i = 0; ok && i < s->targets.len && s->kind != S_GLOBAL; i++) ok = import_stub_target(p, env, s->targets.data[i], at, reason);
-    for (size_t i = 0; ok && i < s->items.len; i++) ok = import_stub_target(p, env, s->items.data[i].target, at, reason);
+    for (size_t i = 0; ok && i < s->targets.len && s->kind != S_GLOBAL; i++)
+        ok = import_stub_target(p, env, s->targets.data[i], at, reason);
+    for (size_t i = 0; ok && i < s->items.len; i++)
+        ok = import_stub_target(p, env, s->items.data[i].target, at, reason);
     for (size_t i = 0; ok && i < s->imports.len; i++) {
         const import_name *n = &s->imports.data[i];
-        const char *name = n->alias ? n->alias : n->name ? n->name : intern_n(p->names, n->module, strcspn(n->module, "."));
-        ok = py_dict_get(env->vars, name) || import_stub_name(p, env, name, at, reason); /* those before the failure are there */
+        const char *name = n->alias  ? n->alias
+                           : n->name ? n->name
+                                     : intern_n(p->names, n->module, strcspn(n->module, "."));
+        /* those before the failure are there */
+        ok = py_dict_get(env->vars, name) || import_stub_name(p, env, name, at, reason);
     }
     if (ok && s->def) ok = import_stub_name(p, env, s->def->name, at, reason);
     if (ok && s->cls) ok = import_stub_name(p, env, s->cls->name, at, reason);
-    for (size_t i = 0; ok && i < s->handlers.len; i++) ok = import_stub_names(p, env, &s->handlers.data[i].body, at, reason);
-    return ok && import_stub_names(p, env, &s->body, at, reason) && import_stub_names(p, env, &s->orelse, at, reason) &&
+    for (size_t i = 0; ok && i < s->handlers.len; i++)
+        ok = import_stub_names(p, env, &s->handlers.data[i].body, at, reason);
+    return ok && import_stub_names(p, env, &s->body, at, reason) &&
+           import_stub_names(p, env, &s->orelse, at, reason) &&
            import_stub_names(p, env, &s->final, at, reason);
 }
 
-static bool import_stub_names(py *p, py_env *env, const stmt_list *body, source_range at, const char *reason) {
+static bool import_stub_names(py *p, py_env *env, const stmt_list *body, source_range at,
+                              const char *reason) {
     for (size_t i = 0; i < body->len; i++)
         if (!import_stub_bound(p, env, body->data[i], at, reason)) return false;
     return true;
 }
 
-/* Takes the failure out of the diag: its message and its place. False: it is not one that can be put off. */
+/* Takes the failure out of the diag: its message and its place. False: it is not one
+ * that can be put off. */
 static bool import_put_off(py *p, source_range *at, const char **reason) {
     diag *d = p->diag;
     if (d->status != CTSC_FAILED && d->status != CTSC_UNSUPPORTED) return false;
-    bool import_error = d->exception && (!strcmp(d->exception, "builtins.ImportError") || !strcmp(d->exception, "builtins.ModuleNotFoundError"));
+    bool import_error = d->exception && (!strcmp(d->exception, "builtins.ImportError") ||
+                                         !strcmp(d->exception, "builtins.ModuleNotFoundError"));
     if (import_error && p->catching) return false;
     *reason = arena_printf(p->a, "%s", diag_message(d));
     *at = (source_range){0};
@@ -136,7 +157,8 @@ static bool import_put_off(py *p, source_range *at, const char **reason) {
     return true;
 }
 
-/* `if TYPE_CHECKING: from .a import A` with an `else`: the imports that the other branch puts off until a name is asked for. */
+/* `if TYPE_CHECKING: from .a import A` with an `else`: the imports that the other branch puts off
+ * until a name is asked for. */
 static bool import_is_lazy(const stmt *s) {
     const expr *x = s->kind == S_IF && s->orelse.len ? s->value : NULL;
     return x && (x->kind == E_NAME || x->kind == E_ATTR) && !strcmp(x->name, "TYPE_CHECKING");
@@ -152,7 +174,9 @@ static bool import_exec_foreign(py *p, py_env *env, const stmt_list *body) {
         if (lazy) env->module->u.mod.lazy = &s->body;
         if (py_exec(p, env, &one)) continue;
         if (!import_put_off(p, &at, &reason)) return false;
-        if (!(lazy ? import_stub_names(p, env, &s->orelse, at, reason) : import_stub_bound(p, env, s, at, reason))) return false;
+        if (!(lazy ? import_stub_names(p, env, &s->orelse, at, reason)
+                   : import_stub_bound(p, env, s, at, reason)))
+            return false;
     }
     return true;
 }
@@ -163,7 +187,8 @@ static bool import_run(py *p, py_object *mod, source *src) {
     if (parse_module(p->diag, p->a, p->names, src, body) != CTSC_OK) {
         if (p->diag->status == CTSC_FAILED && !p->diag->exception)
             py_name_exception(p, "builtins.SyntaxError");
-        if (!mod->u.mod.foreign || !import_put_off(p, &mod->u.mod.wanted, &mod->u.mod.reason)) return false;
+        if (!mod->u.mod.foreign || !import_put_off(p, &mod->u.mod.wanted, &mod->u.mod.reason))
+            return false;
         mod->u.mod.missing = mod->u.mod.name;
         return true;
     }
@@ -185,7 +210,8 @@ static bool import_run(py *p, py_object *mod, source *src) {
 
 static py_object *import_begin(py *p, const char *name) {
     py_object *mod = import_new(p, name), *text = py_text(p, name);
-    if (!text || !py_memory(p) || !py_dict_set(p, mod->u.mod.globals, "__name__", text)) return NULL;
+    if (!text || !py_memory(p) || !py_dict_set(p, mod->u.mod.globals, "__name__", text))
+        return NULL;
     if (!py_dict_set(p, p->sys_modules->u.dict, mod->u.mod.name, mod)) return NULL;
     if (strmap_put(&p->modules, mod->u.mod.name, mod)) return mod;
     diag_no_memory(p->diag);
@@ -240,7 +266,9 @@ static bool import_file(py *p, py_object *mod, bool beside, bool *found) {
     source *src = NULL;
     bool is_folder = false;
     if (!p->host.read_module || import_is_own(mod->u.mod.name)) return true;
-    if (p->host.read_module(p->host.ctx, p->diag, mod->u.mod.name, beside, &src, &is_folder) != CTSC_OK) return false;
+    if (p->host.read_module(p->host.ctx, p->diag, mod->u.mod.name, beside, &src, &is_folder) !=
+        CTSC_OK)
+        return false;
     if (!src) {
         *found = mod->u.mod.is_package = is_folder && !beside;
         return true;
@@ -305,17 +333,27 @@ static py_object *import_load(py *p, source_range r, const char *dotted, bool st
 py_object *py_fail_missing(py *p, source_range r, const py_object *stub) {
     const char *missing = stub->u.mod.missing, *dot = strrchr(missing, '.');
     if (!stub->u.mod.wanted.src)
-        return py_unsupported(p, r, "objects of the class '%s', which a file holds, cannot be used while a program is being compiled", missing);
+        return py_unsupported(p, r,
+                              "objects of the class '%s', which a file holds, cannot be used while "
+                              "a program is being compiled",
+                              missing);
     if (stub->u.mod.reason) {
-        py_fail(p, r, "ImportError", "'%s' cannot be used: %s", stub->u.mod.name, stub->u.mod.reason);
+        py_fail(p, r, "ImportError", "'%s' cannot be used: %s", stub->u.mod.name,
+                stub->u.mod.reason);
         diag_note(p->diag, stub->u.mod.wanted, "that happened here, where it would have been made");
         return NULL;
     }
-    const py_object *home = dot ? strmap_get(&p->modules, arena_printf(p->a, "%.*s", (int)(dot - missing), missing)) : NULL;
-    if (home && !py_is_missing(home)) py_fail(p, r, "ImportError", "cannot import name '%s' from '%s'", dot + 1, home->u.mod.name);
+    const py_object *home =
+        dot ? strmap_get(&p->modules, arena_printf(p->a, "%.*s", (int)(dot - missing), missing))
+            : NULL;
+    if (home && !py_is_missing(home))
+        py_fail(p, r, "ImportError", "cannot import name '%s' from '%s'", dot + 1,
+                home->u.mod.name);
     else py_fail(p, r, "ModuleNotFoundError", "No module named '%s'", missing);
-    diag_note(p->diag, stub->u.mod.wanted, home ? "imported here, and used above; ctsc has no '%s'"
-                                                : "imported here, and used above; --path DIR names a folder to look in", missing);
+    diag_note(p->diag, stub->u.mod.wanted,
+              home ? "imported here, and used above; ctsc has no '%s'"
+                   : "imported here, and used above; --path DIR names a folder to look in",
+              missing);
     if (!home) py_suggest_module(p, missing);
     return NULL;
 }
@@ -330,17 +368,22 @@ py_object *py_stub(py *p, source_range r, const char *dotted) {
 
 static py_object *import_stub_attribute(py *p, py_object *mod, const char *name) {
     if (!strncmp(name, "__", 2)) return NULL; /* protocols: no stub is a context manager */
-    py_object *o = py_stub(p, mod->u.mod.wanted, arena_printf(p->a, "%s.%s", mod->u.mod.name, name));
+    py_object *o = py_stub(p, mod->u.mod.wanted,
+                           arena_printf(p->a, "%s.%s", mod->u.mod.name, name));
     o->u.mod.missing = mod->u.mod.missing;
     o->u.mod.reason = mod->u.mod.reason;
-    return py_memory(p) && py_dict_set(p, mod->u.mod.globals, o->u.mod.name + strlen(mod->u.mod.name) + 1, o) ? o : NULL;
+    return py_memory(p) && py_dict_set(p, mod->u.mod.globals,
+                                       o->u.mod.name + strlen(mod->u.mod.name) + 1, o)
+               ? o
+               : NULL;
 }
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
 enum { IMPORT_MAX_NAME = 200, IMPORT_MAX_STARS = 8 };
 
-/* A module that is there already; *failed: it is known to be missing, and somebody wants to know. */
+/* A module that is there already; *failed: it is known to be missing, and
+ * somebody wants to know. */
 static py_object *import_known(py *p, source_range r, const char *dotted, bool *failed) {
     py_object *mod = py_dict_get(p->sys_modules->u.dict, dotted);
     if (!mod) mod = strmap_get(&p->modules, dotted);
@@ -370,24 +413,34 @@ static py_object *import_named(py *p, source_range r, const char *dotted, bool s
     if (!(mod = import_load(p, r, dotted, stub))) return NULL;
     mod = import_known(p, r, dotted, &failed); /* it may have replaced itself in sys.modules */
     if (!mod) return NULL;
-    return !parent || parent->kind != PY_MODULE || py_dict_set(p, parent->u.mod.globals, dot + 1, mod) ? mod : NULL;
+    return !parent || parent->kind != PY_MODULE ||
+                   py_dict_set(p, parent->u.mod.globals, dot + 1, mod)
+               ? mod
+               : NULL;
 }
 
-py_object *py_import(py *p, source_range r, const char *dotted) { return import_named(p, r, dotted, true); }
-py_object *py_import_found(py *p, source_range r, const char *dotted) { return import_named(p, r, dotted, false); }
+py_object *py_import(py *p, source_range r, const char *dotted) {
+    return import_named(p, r, dotted, true);
+}
+py_object *py_import_found(py *p, source_range r, const char *dotted) {
+    return import_named(p, r, dotted, false);
+}
 
 /* ---- lazy imports ---------------------------------------------------------------------------- */
 
 static bool import_offers(py *p, const char *dotted, const char *name, int depth);
 
-/* The module, of those that the statements of `here` import from, that has the name; NULL: none. *as: its name there. */
-static const char *import_offer(py *p, const char *here, bool is_package, const stmt_list *body, const char *name, int depth, const char **as) {
+/* The module, of those that the statements of `here` import from, that has the name; NULL: none.
+ * *as: its name there. */
+static const char *import_offer(py *p, const char *here, bool is_package, const stmt_list *body,
+                                const char *name, int depth, const char **as) {
     for (size_t i = 0; i < body->len && !py_failed(p); i++) {
         const stmt *s = body->data[i];
         for (size_t k = 0; s->kind == S_IMPORT && k < s->imports.len; k++) {
             const import_name *n = &s->imports.data[k];
             bool all = n->name && !strcmp(n->name, "*");
-            if (!n->name || !n->module || (!all && strcmp(n->alias ? n->alias : n->name, name))) continue;
+            if (!n->name || !n->module || (!all && strcmp(n->alias ? n->alias : n->name, name)))
+                continue;
             const char *dotted = py_absolute_name(p, here, is_package, n->module);
             *as = all ? name : n->name;
             if (dotted && (!all || import_offers(p, dotted, name, depth))) return dotted;
@@ -396,14 +449,18 @@ static const char *import_offer(py *p, const char *here, bool is_package, const 
     return NULL;
 }
 
-/* Does module `dotted`, which need not be there yet, define the name, or import it from everything that another one has? */
+/* Does module `dotted`, which need not be there yet, define the name, or import it from everything
+ * that another one has? */
 static bool import_offers(py *p, const char *dotted, const char *name, int depth) {
     source *src = NULL;
     bool is_folder, found = false;
     stmt_list body = {0};
     arena scratch = {0};
     const char *as;
-    if (depth == IMPORT_MAX_STARS || p->host.read_module(p->host.ctx, p->diag, dotted, false, &src, &is_folder) != CTSC_OK || !src) return false;
+    if (depth == IMPORT_MAX_STARS ||
+        p->host.read_module(p->host.ctx, p->diag, dotted, false, &src, &is_folder) != CTSC_OK ||
+        !src)
+        return false;
     bool mentioned = strstr(src->text, name), stars = strstr(src->text, "import *");
     if ((mentioned || stars) && py_work(p, (source_range){0}, src->len / PY_STEP_BYTES) &&
         arena_init(&scratch) && parse_module(p->diag, &scratch, p->names, src, &body) == CTSC_OK) {
@@ -412,11 +469,14 @@ static bool import_offers(py *p, const char *dotted, const char *name, int depth
         for (size_t i = 0; i < body.len && !found; i++) {
             const stmt *s = body.data[i];
             const expr *t = s->targets.len ? s->targets.data[0] : NULL;
-            found = (s->def && !strcmp(s->def->name, name)) || (s->cls && !strcmp(s->cls->name, name)) ||
+            found = (s->def && !strcmp(s->def->name, name)) ||
+                    (s->cls && !strcmp(s->cls->name, name)) ||
                     (s->kind == S_ASSIGN && t && t->kind == E_NAME && !strcmp(t->name, name)) ||
-                    (stars && import_is_lazy(s) && import_offer(p, dotted, is_package, &s->body, name, depth + 1, &as));
+                    (stars && import_is_lazy(s) &&
+                     import_offer(p, dotted, is_package, &s->body, name, depth + 1, &as));
         }
-        found = found || (stars && import_offer(p, dotted, is_package, &body, name, depth + 1, &as));
+        found = found ||
+                (stars && import_offer(p, dotted, is_package, &body, name, depth + 1, &as));
     } else if (p->diag->status == CTSC_FAILED) diag_clear(p->diag);
     arena_free(&scratch);
     source_unref(src);
@@ -424,28 +484,35 @@ static bool import_offers(py *p, const char *dotted, const char *name, int depth
 }
 
 static py_object *import_lazy(py *p, source_range r, py_object *mod, const char *name) {
-    const char *as, *dotted = import_offer(p, mod->u.mod.name, mod->u.mod.is_package, mod->u.mod.lazy, name, 0, &as);
-    for (size_t i = 0; !dotted && !py_failed(p) && i < mod->u.mod.lazy->len; i++) { /* a module that they are from? */
+    const char *as, *dotted = import_offer(p, mod->u.mod.name, mod->u.mod.is_package,
+                                           mod->u.mod.lazy, name, 0, &as);
+    /* a module that they are from? */
+    for (size_t i = 0; !dotted && !py_failed(p) && i < mod->u.mod.lazy->len; i++) {
         const stmt *s = mod->u.mod.lazy->data[i];
         const char *module = s->kind == S_IMPORT ? s->imports.data[0].module : NULL;
-        if (module && module[0] == '.' && !strcmp(module + 1, name)) return py_import(p, r, arena_printf(p->a, "%s%s", mod->u.mod.name, module));
+        if (module && module[0] == '.' && !strcmp(module + 1, name))
+            return py_import(p, r, arena_printf(p->a, "%s%s", mod->u.mod.name, module));
     }
-    py_object *from = dotted ? py_import(p, r, dotted) : NULL, *o = from ? py_getattr(p, r, from, as) : NULL;
+    py_object *from = dotted ? py_import(p, r, dotted) : NULL,
+              *o = from ? py_getattr(p, r, from, as) : NULL;
     return o && py_dict_set(p, mod->u.mod.globals, name, o) ? o : NULL;
 }
 
-/* pkg.part, which Python has because something has imported it: that may be what ctsc left out of the package. */
+/* pkg.part, which Python has because something has imported it: that may be what ctsc left
+ * out of the package. */
 static py_object *import_unmentioned(py *p, source_range r, const char *dotted) {
     source *src = NULL;
     bool is_folder = false;
-    if (p->host.read_module(p->host.ctx, p->diag, dotted, false, &src, &is_folder) != CTSC_OK) return NULL;
+    if (p->host.read_module(p->host.ctx, p->diag, dotted, false, &src, &is_folder) != CTSC_OK)
+        return NULL;
     bool there = src || is_folder;
     source_unref(src);
     return there ? py_import(p, r, dotted) : NULL;
 }
 
 py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char *name) {
-    py_object *o = mod == p->builtins ? py_builtin_named(p, name) : py_dict_get(mod->u.mod.globals, name);
+    py_object *o = mod == p->builtins ? py_builtin_named(p, name)
+                                      : py_dict_get(mod->u.mod.globals, name);
     if (o) return o;
     if (!strcmp(name, "__dict__")) return py_dict_object(p, mod->u.mod.globals);
     if (py_is_missing(mod)) return import_stub_attribute(p, mod, name);
@@ -459,6 +526,10 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char
         py_object *text = py_text(p, name);
         return text ? py_call1(p, r, get, text) : NULL;
     }
-    if (mod->u.mod.lazy && strncmp(name, "__", 2)) return import_lazy(p, r, mod, intern(p->names, name));
-    return mod->u.mod.foreign && mod->u.mod.is_package && n < sizeof dotted && strncmp(name, "__", 2) ? import_unmentioned(p, r, dotted) : NULL;
+    if (mod->u.mod.lazy && strncmp(name, "__", 2))
+        return import_lazy(p, r, mod, intern(p->names, name));
+    return mod->u.mod.foreign && mod->u.mod.is_package && n < sizeof dotted &&
+                   strncmp(name, "__", 2)
+               ? import_unmentioned(p, r, dotted)
+               : NULL;
 }

@@ -12,24 +12,32 @@
 int64_t py_range_len(const py_object *o) {
     int64_t start = o->u.range.start, stop = o->u.range.stop, step = o->u.range.step;
     if (step > 0)
-        return start < stop ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1) : 0;
-    return start > stop ? (int64_t)(((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1) : 0;
+        return start < stop ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1)
+                            : 0;
+    return start > stop
+               ? (int64_t)(((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1)
+               : 0;
 }
 
 static bool index_as_int(py *p, source_range r, const py_object *o, int64_t *out) {
     double f;
     int rank;
     o = py_enum_plain(o);
-    if (py_number(o, out, &f, &rank) && rank < 2) return p->library->trace_read(p, r, o, "Python index");
+    if (py_number(o, out, &f, &rank) && rank < 2)
+        return p->library->trace_read(p, r, o, "Python index");
     if (o->kind == PY_SYMBOL) {
         *out = o->u.v.u.i;
         return true;
     }
     py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, (py_object *)o, "__index__");
-    py_object *v = py_is_tensor(o) ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python index") : m ? py_call0(p, r, m) : NULL;
+    py_object *v = py_is_tensor(o)
+                       ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python index")
+                   : m ? py_call0(p, r, m)
+                       : NULL;
     if (v && py_number(v, out, &f, &rank) && rank < 2) return true;
     if (!py_failed(p))
-        py_fail(p, r, "TypeError", "'%s' object cannot be interpreted as an integer", py_type_name(o));
+        py_fail(p, r, "TypeError", "'%s' object cannot be interpreted as an integer",
+                py_type_name(o));
     return false;
 }
 
@@ -37,14 +45,15 @@ bool py_as_int(py *p, source_range r, const py_object *o, int64_t *out) {
     return index_as_int(p, r, o, out);
 }
 
-static bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, const char *what, int64_t *out) {
+static bool py_index_in(py *p, source_range r, const py_object *index, int64_t len,
+                        const char *what, int64_t *out) {
     int64_t i;
     double f;
     int rank;
     index = py_enum_plain(index);
     if (!(py_number(index, &i, &f, &rank) && rank < 2)) {
-        bool special = py_is_tensor(index) ||
-                       (index->kind == PY_INSTANCE && py_class_find(index->u.inst.cls, "__index__"));
+        bool special = py_is_tensor(index) || (index->kind == PY_INSTANCE &&
+                                               py_class_find(index->u.inst.cls, "__index__"));
         if (!special) {
             py_fail(p, r, "TypeError", "%s indices must be integers or slices, not %s", what,
                     py_type_name(index));
@@ -78,7 +87,8 @@ bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len,
                      int64_t *step, int64_t *count) {
     int64_t stop;
     *step = 1;
-    if (!py_is_none(slice->u.slice.step) && !index_as_int(p, r, slice->u.slice.step, step)) return false;
+    if (!py_is_none(slice->u.slice.step) && !index_as_int(p, r, slice->u.slice.step, step))
+        return false;
     if (*step == 0 || *step == INT64_MIN) {
         py_fail(p, r, "ValueError", "slice step cannot be zero");
         return false;
@@ -94,7 +104,8 @@ bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static py_object *index_sequence(py *p, source_range r, const py_object *o, const py_object *index) {
+static py_object *index_sequence(py *p, source_range r, const py_object *o,
+                                 const py_object *index) {
     int64_t len = (int64_t)o->u.seq.items.len, i, step, n;
     if (index->kind != PY_SLICE)
         return py_index_in(p, r, index, len, o->kind == PY_LIST ? "list" : "tuple", &i)
@@ -183,14 +194,16 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     case PY_CLASS: return index_class(p, r, o, index);
     case PY_TYPE: return p->library->type_subscript(p, r, o, index);
     case PY_MODULE:
-        if (py_is_missing(o)) return o; /* a type's arguments, most likely: a use of the result fails */
+        /* a type's arguments, most likely: a use of the result fails */
+        if (py_is_missing(o)) return o;
         break;
     case PY_TUPLE: {
         py_object *own = py_find_special(p, o, "__getitem__");
         if (py_failed(p)) return NULL;
         if (own) return py_call1(p, r, own, index);
         py_object *part = index_sequence(p, r, o, index);
-        return part && py_is_size(o) && index->kind == PY_SLICE ? p->library->size_take(p, part) : part;
+        return part && py_is_size(o) && index->kind == PY_SLICE ? p->library->size_take(p, part)
+                                                                : part;
     }
     case PY_VALUE:
         if (py_is_tensor(o)) return p->library->tensor_getitem(p, r, o, index);
@@ -211,7 +224,8 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* l[a:b] = items, and with a step the same number of items. */
-static bool index_set_slice(py *p, source_range r, py_object *o, const py_object *slice, py_object *v) {
+static bool index_set_slice(py *p, source_range r, py_object *o, const py_object *slice,
+                            py_object *v) {
     int64_t start, step, count;
     py_object **items, **old = o->u.seq.items.data;
     int n;
@@ -289,7 +303,8 @@ bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index) 
         o->u.seq.items.len = (size_t)kept;
         return true;
     }
-    if (o->kind == PY_DICT) return py_dict_remove(p, o->u.dict, index) || index_dict(p, r, o, index);
+    if (o->kind == PY_DICT)
+        return py_dict_remove(p, o->u.dict, index) || index_dict(p, r, o, index);
     py_object *own = py_find_special(p, o, "__delitem__");
     if (own) return py_call1(p, r, own, index) != NULL;
     if (!py_failed(p))
@@ -321,7 +336,8 @@ static bool iterate_text(py *p, source_range r, const str *s, py_object *list) {
 }
 
 static bool iterate_is(const py *p, const char *exception) {
-    return p->diag->status == CTSC_FAILED && p->diag->exception && !strcmp(p->diag->exception, exception);
+    return p->diag->status == CTSC_FAILED && p->diag->exception &&
+           !strcmp(p->diag->exception, exception);
 }
 
 static void iterate_forget(py *p) {
@@ -339,7 +355,8 @@ static bool iterate_steps(py *p, source_range r, py_object *it, py_object *list)
             iterate_forget(p);
             return true;
         }
-        if (!o || !py_room(p, r, (int64_t)list->u.seq.items.len) || !py_append(p, list, o)) return false;
+        if (!o || !py_room(p, r, (int64_t)list->u.seq.items.len) || !py_append(p, list, o))
+            return false;
     }
 }
 
@@ -366,7 +383,8 @@ static bool iterate_instance(py *p, source_range r, py_object *o, py_object ***i
     } else if (!py_failed(p) && (m = py_find_special(p, o, "__getitem__"))) {
         if (!iterate_indices(p, r, m, list)) return false;
     } else {
-        if (!py_failed(p)) py_fail(p, r, "TypeError", "'%s' object is not iterable", py_type_name(o));
+        if (!py_failed(p))
+            py_fail(p, r, "TypeError", "'%s' object is not iterable", py_type_name(o));
         return false;
     }
     *items = list->u.seq.items.data;
@@ -375,10 +393,14 @@ static bool iterate_instance(py *p, source_range r, py_object *o, py_object ***i
 }
 
 static bool iterate_tensor(py *p, source_range r, py_object *o, py_object ***items, int *n) {
-    bool warned = p->library->trace_warn(p, r,
-                                "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change the "
-                                "number of iterations executed (and might lead to errors or silently give incorrect results).");
-    py_object *list = warned ? p->library->call_operator(p, r, "aten::unbind", 1, &o, 0, NULL, NULL) : NULL;
+    bool warned = p->library->trace_warn(
+        p, r,
+        "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of "
+        "different shape won't change the "
+        "number of iterations executed (and might lead to errors or silently give incorrect "
+        "results).");
+    py_object *list = warned ? p->library->call_operator(p, r, "aten::unbind", 1, &o, 0, NULL, NULL)
+                             : NULL;
     if (!list) return false;
     if (list->kind == PY_LIST || list->kind == PY_TUPLE) return py_iterate(p, r, list, items, n);
     py_fail(p, r, "TypeError", "iteration over a 0-d tensor");
@@ -402,7 +424,8 @@ bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n)
     case PY_DICT:
         list = py_new(p, PY_LIST);
         for (size_t i = 0; ok && i < o->u.dict->entries.len; i++)
-            if (o->u.dict->entries.data[i].key) ok = py_append(p, list, o->u.dict->entries.data[i].key);
+            if (o->u.dict->entries.data[i].key)
+                ok = py_append(p, list, o->u.dict->entries.data[i].key);
         break;
     case PY_RANGE: ok = iterate_range(p, r, o, list = py_new(p, PY_LIST)); break;
     case PY_INSTANCE: return iterate_instance(p, r, o, items, n);
@@ -418,7 +441,8 @@ bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n)
     default: ok = false; break;
     }
     if (!ok) {
-        if (!py_failed(p)) py_fail(p, r, "TypeError", "'%s' object is not iterable", py_type_name(o));
+        if (!py_failed(p))
+            py_fail(p, r, "TypeError", "'%s' object is not iterable", py_type_name(o));
         return false;
     }
     *items = list->u.seq.items.data;
@@ -449,9 +473,13 @@ bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
             *out = (int64_t)py_text_len(py_str_of(o)->bytes, py_str_of(o)->len);
             return true;
         }
-        if (py_is_tensor(o) && p->library->trace_warn(p, r, "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be "
-                                                   "tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently give "
-                                                   "incorrect results."))
+        if (py_is_tensor(o) &&
+            p->library->trace_warn(p, r,
+                                   "Using len to get tensor shape might cause the trace to be "
+                                   "incorrect. Recommended usage would be "
+                                   "tensor.shape[0]. Passing a tensor of different shape might "
+                                   "lead to errors or silently give "
+                                   "incorrect results."))
             v = p->library->call_operator(p, r, "aten::len", 1, &o, 0, NULL, NULL);
         break;
     default: {
@@ -461,7 +489,8 @@ bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
     }
     }
     if (v) return py_as_int(p, r, v, out);
-    if (!py_failed(p)) py_fail(p, r, "TypeError", "object of type '%s' has no len()", py_type_name(o));
+    if (!py_failed(p))
+        py_fail(p, r, "TypeError", "object of type '%s' has no len()", py_type_name(o));
     return false;
 }
 
@@ -506,7 +535,8 @@ bool py_contains(py *p, source_range r, py_object *o, py_object *item, bool *out
     if (!py_work(p, r, (uint64_t)n / PY_STEP_ITEMS)) return false;
     for (int i = 0; i < n && !*out; i++) {
         *out = py_same(items[i], item);
-        if (!*out && !py_is_tensor(items[i]) && !py_equal_objects(p, r, items[i], item, out)) return false;
+        if (!*out && !py_is_tensor(items[i]) && !py_equal_objects(p, r, items[i], item, out))
+            return false;
     }
     return true;
 }

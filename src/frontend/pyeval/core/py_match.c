@@ -8,7 +8,8 @@
 
 bool py_match_field(py *p, source_range r, const py_object *cls, int64_t i, const char **name) {
     *name = NULL;
-    if (cls->kind != PY_CLASS) return py_fail(p, r, "TypeError", "called match pattern must be a class"), false;
+    if (cls->kind != PY_CLASS)
+        return py_fail(p, r, "TypeError", "called match pattern must be a class"), false;
     const py_object *given = py_class_find(cls, "__match_args__");
     const py_class *c = cls->u.cls;
     int64_t n = c->kind == PYC_BUILTIN ? 1 : 0;
@@ -23,7 +24,8 @@ bool py_match_field(py *p, source_range r, const py_object *cls, int64_t i, cons
         }
     }
     if (i < n) return true;
-    py_fail(p, r, "TypeError", "%s() accepts %lld positional sub-pattern%s (%lld given)", c->name, (long long)n, n == 1 ? "" : "s", (long long)i + 1);
+    py_fail(p, r, "TypeError", "%s() accepts %lld positional sub-pattern%s (%lld given)", c->name,
+            (long long)n, n == 1 ? "" : "s", (long long)i + 1);
     return false;
 }
 
@@ -43,7 +45,8 @@ py_object *py_eval_shape(py *p, py_env *env, const expr *x) {
     py_object *o = py_eval(p, env, x->a);
     if (!o) return NULL;
     if (!strcmp(x->name, "mapping")) return py_bool(p, o->kind == PY_DICT);
-    if (o->kind == PY_RANGE) return py_bool(p, x->tuple_index ? py_range_len(o) >= x->i : py_range_len(o) == x->i);
+    if (o->kind == PY_RANGE)
+        return py_bool(p, x->tuple_index ? py_range_len(o) >= x->i : py_range_len(o) == x->i);
     if (o->kind != PY_LIST && o->kind != PY_TUPLE) return p->false_;
     int64_t n = (int64_t)o->u.seq.items.len;
     return py_bool(p, x->tuple_index ? n >= x->i : n == x->i);

@@ -4,8 +4,8 @@
  *
  * Integers have 64 bits; what does not fit is an OverflowError. Tests: tests/unit/test_py.c
  */
-#include "frontend/pyeval/core/py_internal.h"
 #include "base/text.h"
+#include "frontend/pyeval/core/py_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,10 @@ bool py_as_float(py *p, source_range r, const py_object *o, double *out) {
     int rank;
     if (py_number(o, &i, out, &rank)) return p->library->trace_read(p, r, o, "Python float");
     py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, (py_object *)o, "__float__");
-    py_object *v = py_is_tensor(o) ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python float") : m ? py_call0(p, r, m) : NULL;
+    py_object *v = py_is_tensor(o)
+                       ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python float")
+                   : m ? py_call0(p, r, m)
+                       : NULL;
     if (v && py_number(v, &i, out, &rank)) return true;
     if (!py_failed(p)) py_fail(p, r, "TypeError", "must be real number, not %s", py_type_name(o));
     return false;
@@ -53,7 +56,8 @@ static py_object *number_of_text(py *p, source_range r, const py_object *o, int6
         sb_free(&text);
         return NULL;
     }
-    if (errno == ERANGE) return py_fail(p, r, "OverflowError", "the integer does not fit in 64 bits");
+    if (errno == ERANGE)
+        return py_fail(p, r, "OverflowError", "the integer does not fit in 64 bits");
     return py_int(p, v);
 }
 
@@ -69,18 +73,22 @@ static py_object *number_make_int(PY_ARGS) {
     if (base < 0 || base == 1 || base > 36)
         return py_fail(p, r, "ValueError", "int() base must be >= 2 and <= 36, or 0");
     if (py_str_of(a[0])) return number_of_text(p, r, a[0], base);
-    if (a[1]) return py_fail(p, r, "TypeError", "int() can't convert non-string with explicit base");
+    if (a[1])
+        return py_fail(p, r, "TypeError", "int() can't convert non-string with explicit base");
     const py_object *o = py_enum_plain(a[0]);
     if (!py_number(o, &i, &f, &rank)) {
         py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, a[0], "__int__");
         if (!m && !py_failed(p) && !py_is_tensor(o)) m = py_find_special(p, a[0], "__index__");
-        py_object *v = py_is_tensor(o) ? p->library->trace_item(p, r, a[0], "aten::item", "Python integer") : m ? py_call0(p, r, m) : NULL;
-        if (v && py_number(v, &i, &f, &rank))
-            o = v;
+        py_object *v = py_is_tensor(o)
+                           ? p->library->trace_item(p, r, a[0], "aten::item", "Python integer")
+                       : m ? py_call0(p, r, m)
+                           : NULL;
+        if (v && py_number(v, &i, &f, &rank)) o = v;
         else if (!py_failed(p))
-            py_fail(p, r, "TypeError",
-                    "int() argument must be a string, a bytes-like object or a real number, not '%s'",
-                    py_type_name(o));
+            py_fail(
+                p, r, "TypeError",
+                "int() argument must be a string, a bytes-like object or a real number, not '%s'",
+                py_type_name(o));
         if (py_failed(p)) return NULL;
     }
     if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return (py_object *)o;
@@ -100,7 +108,9 @@ static py_object *number_make_float(PY_ARGS) {
     PY_TAKE("float", "x?", a);
     if (!a[0]) return py_float(p, 0);
     if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_FLOAT) return a[0];
-    if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_INT) return p->library->trace_number(p, r, "aten::Float", a[0], NULL, py_float(p, (double)a[0]->u.v.u.i));
+    if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_INT)
+        return p->library->trace_number(p, r, "aten::Float", a[0], NULL,
+                                        py_float(p, (double)a[0]->u.v.u.i));
     if (!py_str_of(a[0])) return py_as_float(p, r, py_enum_plain(a[0]), &f) ? py_float(p, f) : NULL;
     size_t len;
     const char *s = number_trim(py_str_of(a[0]), &len);
@@ -131,8 +141,7 @@ static py_object *number_make_complex(PY_ARGS) {
     for (int i = 0; i < 2; i++) {
         if (a[i] && a[i]->kind == PY_VALUE && a[i]->u.v.tag == V_COMPLEX)
             re[i] = a[i]->u.v.u.complex->re, im[i] = a[i]->u.v.u.complex->im;
-        else if (a[i] && !py_as_float(p, r, a[i], &re[i]))
-            return NULL;
+        else if (a[i] && !py_as_float(p, r, a[i], &re[i])) return NULL;
     }
     complex_box *c = complex_new(re[0] - im[1], im[0] + re[1]);
     if (c) return py_value_take(p, (value){.tag = V_COMPLEX, .u.complex = c});
@@ -150,16 +159,17 @@ static py_object *number_round(PY_ARGS) {
     bool whole = !a[1] || py_is_none(a[1]);
     if (!whole && !py_as_int(p, r, a[1], &digits)) return NULL;
     if (!py_number(a[0], &i, &f, &rank)) {
-        py_object *m =
-            py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "round") : py_find_special(p, a[0], "__round__");
+        py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "round")
+                                          : py_find_special(p, a[0], "__round__");
         if (m) return whole ? py_call0(p, r, m) : py_call1(p, r, m, a[1]);
-        return py_fail(p, r, "TypeError", "type %s doesn't define __round__ method", py_type_name(a[0]));
+        return py_fail(p, r, "TypeError", "type %s doesn't define __round__ method",
+                       py_type_name(a[0]));
     }
     if (rank < 2 && digits >= 0) return py_int(p, i);
     if (!isfinite(f)) {
         if (!whole) return py_float(p, f);
-        return py_fail(p, r, isnan(f) ? "ValueError" : "OverflowError", "cannot convert float %s to integer",
-                       isnan(f) ? "NaN" : "infinity");
+        return py_fail(p, r, isnan(f) ? "ValueError" : "OverflowError",
+                       "cannot convert float %s to integer", isnan(f) ? "NaN" : "infinity");
     }
     if (whole) {
         f = nearbyint(f);
@@ -172,7 +182,8 @@ static py_object *number_round(PY_ARGS) {
         text_print(text, sizeof text, "%.*f", (int)digits, f);
         return strlen(text) < sizeof text - 1 ? py_float(p, text_double(text, NULL)) : a[0];
     }
-    double unit = digits < -300 ? INFINITY : pow(10, (double)-digits), rounded = nearbyint(f / unit) * unit;
+    double unit = digits < -300 ? INFINITY : pow(10, (double)-digits),
+           rounded = nearbyint(f / unit) * unit;
     if (isinf(unit)) rounded = 0;
     return rank < 2 ? py_int(p, (int64_t)rounded) : py_float(p, rounded);
 }
@@ -190,7 +201,8 @@ static py_object *number_abs(PY_ARGS) {
     }
     if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_COMPLEX)
         return py_float(p, hypot(a[0]->u.v.u.complex->re, a[0]->u.v.u.complex->im));
-    py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "abs") : py_find_special(p, a[0], "__abs__");
+    py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "abs")
+                                      : py_find_special(p, a[0], "__abs__");
     if (m) return py_call0(p, r, m);
     return py_fail(p, r, "TypeError", "bad operand type for abs(): '%s'", py_type_name(a[0]));
 }
@@ -229,7 +241,8 @@ static py_object *number_base(PY_ARGS, const char *name, char type) {
     strbuf out = STRBUF_INIT;
     (void)self;
     PY_TAKE(name, "number", a);
-    if (!py_as_int(p, r, a[0], &i) || !py_format_value(p, r, py_int(p, i), spec, 2, &out)) return NULL;
+    if (!py_as_int(p, r, a[0], &i) || !py_format_value(p, r, py_int(p, i), spec, 2, &out))
+        return NULL;
     return py_from_buffer(p, &out);
 }
 
@@ -253,15 +266,12 @@ static py_object *number_chr(PY_ARGS) {
     (void)self;
     PY_TAKE("chr", "i", a);
     if (!py_as_int(p, r, a[0], &c)) return NULL;
-    if (c < 0 || c > 0x10ffff) return py_fail(p, r, "ValueError", "chr() arg not in range(0x110000)");
-    if (c < 0x80)
-        s[n++] = (char)c;
-    else if (c < 0x800)
-        s[n++] = (char)(0xc0 | c >> 6);
-    else if (c < 0x10000)
-        s[n++] = (char)(0xe0 | c >> 12);
-    else
-        s[n++] = (char)(0xf0 | c >> 18);
+    if (c < 0 || c > 0x10ffff)
+        return py_fail(p, r, "ValueError", "chr() arg not in range(0x110000)");
+    if (c < 0x80) s[n++] = (char)c;
+    else if (c < 0x800) s[n++] = (char)(0xc0 | c >> 6);
+    else if (c < 0x10000) s[n++] = (char)(0xe0 | c >> 12);
+    else s[n++] = (char)(0xf0 | c >> 18);
     for (int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; more > 0; more--)
         s[n++] = (char)(0x80 | (c >> (6 * (more - 1)) & 0x3f));
     return py_string(p, s, n);
@@ -289,6 +299,8 @@ const py_row py_number_types[] = {
 };
 
 const py_row py_number_functions[] = {
-    {"abs", number_abs}, {"round", number_round}, {"divmod", number_divmod}, {"pow", number_pow}, {"ord", number_ord},
-    {"chr", number_chr}, {"hex", number_hex},     {"bin", number_bin},       {"oct", number_oct}, {NULL, NULL},
+    {"abs", number_abs}, {"round", number_round}, {"divmod", number_divmod},
+    {"pow", number_pow}, {"ord", number_ord},     {"chr", number_chr},
+    {"hex", number_hex}, {"bin", number_bin},     {"oct", number_oct},
+    {NULL, NULL},
 };

@@ -2,15 +2,16 @@
 /*
  * py_object.c - the evaluator's objects: making them, their classes, failures.
  *
- * Method: objects are arena memory and never freed before the evaluator; counted values inside PY_VALUE are
- * noted in p->held. Tests: tests/unit/test_py.c
+ * Method: objects are arena memory and never freed before the evaluator; counted values inside
+ * PY_VALUE are noted in p->held.
+ * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
-#include <stdarg.h>
 #include <math.h>
+#include <stdarg.h>
 
-/* ---- failures ------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 py_object *py_fail(py *p, source_range r, const char *exception, const char *fmt, ...) {
     if (p->diag->status != CTSC_OK) return NULL;
@@ -38,9 +39,7 @@ void py_name_exception(py *p, const char *name) {
     diag_no_memory(d);
 }
 
-bool py_failed(const py *p) {
-    return p->diag->status != CTSC_OK;
-}
+bool py_failed(const py *p) { return p->diag->status != CTSC_OK; }
 
 bool py_memory(py *p) {
     if (!arena_failed(p->a)) return true;
@@ -48,18 +47,15 @@ bool py_memory(py *p) {
     return false;
 }
 
-uint64_t py_max_steps(const py *p) {
-    return p->host.max_steps ? p->host.max_steps : PY_MAX_STEPS;
-}
+uint64_t py_max_steps(const py *p) { return p->host.max_steps ? p->host.max_steps : PY_MAX_STEPS; }
 
-bool py_budget_exhausted(const py *p) {
-    return p->steps > py_max_steps(p);
-}
+bool py_budget_exhausted(const py *p) { return p->steps > py_max_steps(p); }
 
 bool py_work(py *p, source_range r, uint64_t steps) {
     p->steps += steps;
     if (py_budget_exhausted(p)) {
-        diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %llu steps)",
+        diag_fail_at(p->diag, CTSC_LIMIT, r,
+                     "the module-level code runs for too long (more than %llu steps)",
                      (unsigned long long)py_max_steps(p));
         return false;
     }
@@ -70,9 +66,7 @@ bool py_work(py *p, source_range r, uint64_t steps) {
     return py_memory(p);
 }
 
-bool py_step(py *p, source_range r) {
-    return py_work(p, r, 1);
-}
+bool py_step(py *p, source_range r) { return py_work(p, r, 1); }
 
 bool py_deeper(py *p, source_range r) {
     if (p->depth < PY_MAX_DEPTH) {
@@ -89,7 +83,7 @@ bool py_room(py *p, source_range r, int64_t items) {
     return false;
 }
 
-/* ---- makers --------------------------------------------------------------------------------- */
+/* ---- makers ---------------------------------------------------------------------------------- */
 
 py_object *py_new(py *p, py_kind k) {
     py_object *o = arena_new(p->a, py_object);
@@ -115,7 +109,8 @@ py_object *py_value_take(py *p, value v) {
     if (value_is_counted(v)) {
         size_t bytes = object_bytes(v);
         p->held_bytes += bytes;
-        p->diag->max_tensor = p->held_bytes < p->host.max_bytes ? p->host.max_bytes - p->held_bytes : 1;
+        p->diag->max_tensor = p->held_bytes < p->host.max_bytes ? p->host.max_bytes - p->held_bytes
+                                                                : 1;
         if (!py_work(p, (source_range){0}, bytes / PY_STEP_BYTES) || !vec_push(&p->held, v)) {
             value_unref(v);
             diag_no_memory(p->diag);
@@ -139,9 +134,7 @@ py_object *py_float(py *p, double f) {
     return o;
 }
 
-py_object *py_bool(py *p, bool b) {
-    return b ? p->true_ : p->false_;
-}
+py_object *py_bool(py *p, bool b) { return b ? p->true_ : p->false_; }
 
 py_object *py_string(py *p, const char *s, size_t n) {
     str *t = str_new(s, n);
@@ -179,13 +172,9 @@ static py_object *py_sequence(py *p, py_kind k, int n, py_object **items) {
     return o;
 }
 
-py_object *py_list(py *p, int n, py_object **items) {
-    return py_sequence(p, PY_LIST, n, items);
-}
+py_object *py_list(py *p, int n, py_object **items) { return py_sequence(p, PY_LIST, n, items); }
 
-py_object *py_tuple(py *p, int n, py_object **items) {
-    return py_sequence(p, PY_TUPLE, n, items);
-}
+py_object *py_tuple(py *p, int n, py_object **items) { return py_sequence(p, PY_TUPLE, n, items); }
 
 py_object *py_iterator(py *p, int n, py_object **items) {
     return py_sequence(p, PY_ITERATOR, n, items);
@@ -224,7 +213,7 @@ py_object *py_instance(py *p, py_object *cls) {
     return o;
 }
 
-/* ---- classes of objects -------------------------------------------------------------------------- */
+/* ---- classes of objects ---------------------------------------------------------------------- */
 
 py_object *py_builtin_class(py *p, const char *name) {
     py_object *c = py_builtin_named(p, name);
@@ -266,7 +255,8 @@ static const char *const py_kind_names[PY_KIND_COUNT] = {
 const char *py_type_name(const py_object *o) {
     static const char *const symbols[] = {"dtype", "layout", "memory_format", "qscheme"};
     switch (o->kind) {
-    case PY_VALUE: return o->u.v.tag == V_TENSOR && o->u.param ? "Parameter" : py_value_names[o->u.v.tag];
+    case PY_VALUE:
+        return o->u.v.tag == V_TENSOR && o->u.param ? "Parameter" : py_value_names[o->u.v.tag];
     case PY_SYMBOL: return symbols[o->u.symbol];
     case PY_INSTANCE: return o->u.inst.cls->u.cls->name;
     case PY_TUPLE: return o->u.seq.seq_cls ? o->u.seq.seq_cls->u.cls->name : "tuple";
@@ -287,8 +277,11 @@ const py_object *py_class_of(py *p, const py_object *o) {
     case PY_SYMBOL: return p->library->torch_class(p, o);
     default: break;
     }
-    const py_object *types = strmap_get(&p->modules, "types"); /* which has the classes of functions, methods, modules, ... under these names, too */
-    const py_object *named = types && o->kind != PY_VALUE ? py_dict_get(types->u.mod.globals, py_type_name(o)) : NULL;
+    /* which has the classes of functions, methods, modules, ... under these names, too */
+    const py_object *types = strmap_get(&p->modules, "types");
+    const py_object *named = types && o->kind != PY_VALUE
+                                 ? py_dict_get(types->u.mod.globals, py_type_name(o))
+                                 : NULL;
     return named && named->kind == PY_CLASS ? named : py_builtin_class(p, py_type_name(o));
 }
 
@@ -304,7 +297,8 @@ bool py_is_subclass(const py_object *cls, const py_object *base) {
 static bool py_is_abstract(py *p, const py_object *o, const char *name) {
     const char *dot = strrchr(name, '.');
     if (dot) name = dot + 1;
-    bool sequence = o->kind == PY_LIST || o->kind == PY_TUPLE || o->kind == PY_RANGE || py_str_of(o);
+    bool sequence = o->kind == PY_LIST || o->kind == PY_TUPLE || o->kind == PY_RANGE ||
+                    py_str_of(o);
     if (!strcmp(name, "Any")) return true;
     if (!strcmp(name, "Sequence")) return sequence;
     if (!strcmp(name, "MutableSequence") || !strcmp(name, "List")) return o->kind == PY_LIST;
@@ -327,7 +321,8 @@ static bool py_is_abstract(py *p, const py_object *o, const char *name) {
         return py_hash(NULL, (source_range){0}, o, &hash);
     }
     bool sized = sequence || o->kind == PY_DICT || o->kind == PY_SET || py_is_tensor(o);
-    if (!strcmp(name, "Sized") || !strcmp(name, "Container") || !strcmp(name, "Collection")) return sized;
+    if (!strcmp(name, "Sized") || !strcmp(name, "Container") || !strcmp(name, "Collection"))
+        return sized;
     (void)p;
     return !strcmp(name, "Iterable") && (sized || o->kind == PY_ITERATOR);
 }
@@ -348,7 +343,9 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls) {
         return py_is_abstract(p, o, cls->u.type.name);
     }
     if (cls->kind != PY_CLASS) return false;
-    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_ENUM && (!strcmp(cls->u.cls->name, "EnumMeta") || !strcmp(cls->u.cls->name, "EnumType"))) return true;
+    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_ENUM &&
+        (!strcmp(cls->u.cls->name, "EnumMeta") || !strcmp(cls->u.cls->name, "EnumType")))
+        return true;
     if (o->kind == PY_TUPLE && !cls->u.cls->module && !strcmp(cls->u.cls->name, "tuple"))
         return true; /* named ones too */
     return py_is_subclass(py_class_of(p, o), cls);

@@ -2,15 +2,15 @@
 /*
  * py_operator.c - a + b, a < b, -a, a += b and the truth of objects.
  *
- * Method: tensors first (py_tensor_operator), then numbers, then containers and text, then the methods that a
- * class of the program defines. Integers have 64 bits; what does not fit is an OverflowError. Tests:
- * tests/unit/test_py.c
+ * Method: tensors first (py_tensor_operator), then numbers, then containers and text, then the
+ * methods that a class of the program defines. Integers have 64 bits; what does not fit is an
+ * OverflowError. Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
 
 #include <math.h>
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 typedef struct operand {
     int64_t i;
@@ -32,7 +32,8 @@ static py_object *number_zero(py *p, source_range r, operator_kind op, bool is_f
 
 static py_object *number_int_pow(py *p, source_range r, int64_t base, int64_t e) {
     if (e < 0) {
-        if (base == 0) return py_fail(p, r, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
+        if (base == 0)
+            return py_fail(p, r, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
         return py_float(p, pow((double)base, (double)e));
     }
     int64_t result = 1;
@@ -88,8 +89,8 @@ static double number_floor_mod(double x, double y) {
     return m == 0 ? copysign(0, y) : m;
 }
 
-static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai, double br,
-                                 double bi);
+static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai,
+                                 double br, double bi);
 
 static py_object *number_floats(py *p, source_range r, operator_kind op, double x, double y) {
     switch (op) {
@@ -111,8 +112,8 @@ static py_object *number_floats(py *p, source_range r, operator_kind op, double 
     }
 }
 
-static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai, double br,
-                                 double bi) {
+static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai,
+                                 double br, double bi) {
     double re, im, d = br * br + bi * bi;
     switch (op) {
     case O_ADD: re = ar + br, im = ai + bi; break;
@@ -192,11 +193,14 @@ static py_object *sequence_repeat(py *p, source_range r, const py_object *a, int
     int64_t len = (int64_t)(s ? s->len : a->u.seq.items.len), total;
     if (times < 0) times = 0;
     if (__builtin_mul_overflow(len, times, &total)) total = INT64_MAX;
-    if (!py_room(p, r, total) || !py_work(p, r, (uint64_t)total / (s ? PY_STEP_BYTES : PY_STEP_ITEMS))) return NULL;
+    if (!py_room(p, r, total) ||
+        !py_work(p, r, (uint64_t)total / (s ? PY_STEP_BYTES : PY_STEP_ITEMS)))
+        return NULL;
     if (s) {
         str *t = str_new_raw((size_t)total);
         if (!t) return diag_no_memory(p->diag), NULL;
-        for (int64_t i = 0; len && i < times; i++) memcpy(t->bytes + i * len, s->bytes, (size_t)len);
+        for (int64_t i = 0; len && i < times; i++)
+            memcpy(t->bytes + i * len, s->bytes, (size_t)len);
         return py_value_take(p, value_str_take(t));
     }
     py_object *o = py_new(p, a->kind);
@@ -264,10 +268,12 @@ static py_object *operator_set(py *p, source_range r, py_object *o) {
     return set;
 }
 
-static py_object *container_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
+static py_object *container_binary(py *p, source_range r, operator_kind op, py_object *a,
+                                   py_object *b) {
     int64_t times;
     if (op == O_MOD && py_str_of(a)) return py_format_percent(p, r, a, b);
-    if (op == O_ADD && py_str_of(a) && py_str_of(b)) return text_concat(p, r, py_str_of(a), py_str_of(b));
+    if (op == O_ADD && py_str_of(a) && py_str_of(b))
+        return text_concat(p, r, py_str_of(a), py_str_of(b));
     if (op == O_ADD && a->kind == b->kind && (a->kind == PY_LIST || a->kind == PY_TUPLE))
         return operator_as(p, a, sequence_concat(p, r, a, b));
     if (op == O_MUL && operator_is_sequence(a) && operator_is_int(b, &times))
@@ -278,13 +284,14 @@ static py_object *container_binary(py *p, source_range r, operator_kind op, py_o
     if (of_sets && (operator_is_view(a) || (operator_is_view(b) && a->kind == PY_SET)) &&
         (!(a = operator_set(p, r, a)) || !(b = operator_set(p, r, b))))
         return NULL;
-    if (a->kind == PY_SET && b->kind == PY_SET && of_sets)
-        return set_binary(p, r, op, a, b);
+    if (a->kind == PY_SET && b->kind == PY_SET && of_sets) return set_binary(p, r, op, a, b);
     if (op == O_OR && a->kind == PY_DICT && b->kind == PY_DICT) {
         py_dict *d = py_dict_new(p);
-        return dict_update(p, d, a->u.dict) && dict_update(p, d, b->u.dict) ? py_dict_object(p, d) : NULL;
+        return dict_update(p, d, a->u.dict) && dict_update(p, d, b->u.dict) ? py_dict_object(p, d)
+                                                                            : NULL;
     }
-    if (op == O_OR && operator_is_type(a) && operator_is_type(b) && !(py_is_none(a) && py_is_none(b)))
+    if (op == O_OR && operator_is_type(a) && operator_is_type(b) &&
+        !(py_is_none(a) && py_is_none(b)))
         return p->library->type_union(p, r, a, b);
     return NULL;
 }
@@ -317,17 +324,17 @@ static const struct {
     {O_NE, "__ne__", "__ne__", NULL},
 };
 
-static py_object *method_call(py *p, source_range r, py_object *o, const char *name, py_object *other) {
+static py_object *method_call(py *p, source_range r, py_object *o, const char *name,
+                              py_object *other) {
     py_object *m = py_find_special(p, o, name);
     return m ? py_call1(p, r, m, other) : NULL;
 }
 
-static bool operator_is_comparison(operator_kind op) {
-    return op >= O_EQ && op <= O_NOTIN;
-}
+static bool operator_is_comparison(operator_kind op) { return op >= O_EQ && op <= O_NOTIN; }
 
 /* NULL without an error: neither class defines it. */
-static py_object *method_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
+static py_object *method_binary(py *p, source_range r, operator_kind op, py_object *a,
+                                py_object *b) {
     for (size_t i = 0; i < sizeof operator_methods / sizeof *operator_methods; i++) {
         if (operator_methods[i].op != op) continue;
         py_object *o = method_call(p, r, a, operator_methods[i].name, b);
@@ -404,20 +411,23 @@ static py_object *compare_sets(py *p, operator_kind op, const py_object *a, cons
         b = swap;
     }
     bool strict = op == O_LT || op == O_GT;
-    return py_bool(p, compare_subset(p, a, b) && (!strict || a->u.seq.items.len < b->u.seq.items.len));
+    return py_bool(p,
+                   compare_subset(p, a, b) && (!strict || a->u.seq.items.len < b->u.seq.items.len));
 }
 
 static const py_object *operator_plain(const py_object *o) {
     return o->kind == PY_INSTANCE ? py_enum_plain(o) : o;
 }
 
-static py_object *compare_order(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
+static py_object *compare_order(py *p, source_range r, operator_kind op, py_object *a,
+                                py_object *b) {
     py_object *o = operator_is_own(a) || operator_is_own(b) ? method_binary(p, r, op, a, b) : NULL;
     if (o || py_failed(p)) return o;
     const py_object *x = operator_plain(a), *y = operator_plain(b);
     operand m, n;
     if (py_number(x, &m.i, &m.f, &m.rank) && py_number(y, &n.i, &n.f, &n.rank)) {
-        if (m.rank < 2 && n.rank < 2) return py_bool(p, compare_result(op, m.i < n.i ? -1 : m.i > n.i));
+        if (m.rank < 2 && n.rank < 2)
+            return py_bool(p, compare_result(op, m.i < n.i ? -1 : m.i > n.i));
         if (isnan(m.f) || isnan(n.f)) return p->false_;
         return py_bool(p, compare_result(op, m.f < n.f ? -1 : m.f > n.f));
     }
@@ -446,11 +456,14 @@ py_object *py_compare(py *p, source_range r, operator_kind op, py_object *a, py_
     default: break;
     }
     if (py_is_tensor(a) || py_is_tensor(b)) {
-        if ((op == O_EQ || op == O_NE) && (py_is_none(a) || py_is_none(b) || py_str_of(a) || py_str_of(b)))
+        if ((op == O_EQ || op == O_NE) &&
+            (py_is_none(a) || py_is_none(b) || py_str_of(a) || py_str_of(b)))
             return py_bool(p, op == O_NE);
         return p->library->tensor_operator(p, r, operator_text(op), a, b);
     }
-    if (!p->library->trace_read(p, r, a, "Python boolean") || !p->library->trace_read(p, r, b, "Python boolean")) return NULL;
+    if (!p->library->trace_read(p, r, a, "Python boolean") ||
+        !p->library->trace_read(p, r, b, "Python boolean"))
+        return NULL;
     if (op != O_EQ && op != O_NE) return compare_order(p, r, op, a, b);
     if (op == O_NE && (operator_is_own(a) || operator_is_own(b))) {
         py_object *o = method_binary(p, r, op, a, b);
@@ -470,20 +483,25 @@ bool py_less(py *p, source_range r, py_object *a, py_object *b, bool *out) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static py_object *operator_record(py *p, source_range r, operator_kind op, const py_object *a, const py_object *b, py_object *result) {
+static py_object *operator_record(py *p, source_range r, operator_kind op, const py_object *a,
+                                  const py_object *b, py_object *result) {
     static const struct { operator_kind op; const char *name; } names[] = {
-        {O_ADD, "aten::add"}, {O_SUB, "aten::sub"}, {O_MUL, "aten::mul"}, {O_DIV, "aten::div"}, {O_FLOORDIV, "aten::floordiv"},
-        {O_MOD, "aten::remainder"}, {O_POW, "aten::pow"}};
+        {O_ADD, "aten::add"}, {O_SUB, "aten::sub"},           {O_MUL, "aten::mul"},
+        {O_DIV, "aten::div"}, {O_FLOORDIV, "aten::floordiv"}, {O_MOD, "aten::remainder"},
+        {O_POW, "aten::pow"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].op == op) return p->library->trace_number(p, r, names[i].name, a, b, result);
     return result;
 }
 
 /* What Python's classes do, without the in-place form. NULL without an error: nothing fits. */
-static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
+static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a,
+                                 py_object *b) {
     if (py_is_tensor(a) || py_is_tensor(b)) {
-        py_object *own = operator_is_own(a) || operator_is_own(b) ? method_binary(p, r, op, a, b) : NULL;
-        return own || py_failed(p) ? own : p->library->tensor_operator(p, r, operator_text(op), a, b);
+        py_object *own = operator_is_own(a) || operator_is_own(b) ? method_binary(p, r, op, a, b)
+                                                                  : NULL;
+        return own || py_failed(p) ? own
+                                   : p->library->tensor_operator(p, r, operator_text(op), a, b);
     }
     py_object *o = number_binary(p, r, op, a, b);
     if (o && py_tracing(p)) return operator_record(p, r, op, a, b, o);
@@ -501,11 +519,12 @@ py_object *py_binary(py *p, source_range r, operator_kind op, py_object *a, py_o
     if (operator_is_comparison(op)) return py_compare(p, r, op, a, b);
     py_object *o = operator_apply(p, r, op, a, b);
     if (o || py_failed(p)) return o;
-    return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", operator_text(op),
-                   py_type_name(a), py_type_name(b));
+    return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'",
+                   operator_text(op), py_type_name(a), py_type_name(b));
 }
 
-static py_object *inplace_list(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
+static py_object *inplace_list(py *p, source_range r, operator_kind op, py_object *a,
+                               py_object *b) {
     py_object **items;
     int n;
     if (op == O_MUL) {
@@ -513,7 +532,8 @@ static py_object *inplace_list(py *p, source_range r, operator_kind op, py_objec
         if (o) memcpy(&a->u.seq.items, &o->u.seq.items, sizeof a->u.seq.items);
         return o ? a : NULL;
     }
-    if (!py_iterate(p, r, b, &items, &n) || !py_room(p, r, (int64_t)a->u.seq.items.len + n)) return NULL;
+    if (!py_iterate(p, r, b, &items, &n) || !py_room(p, r, (int64_t)a->u.seq.items.len + n))
+        return NULL;
     for (int i = 0; i < n; i++)
         if (!py_append(p, a, items[i])) return NULL;
     return a;
@@ -534,15 +554,16 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
         snprintf(text, sizeof text, "%s=", operator_text(op));
         return p->library->tensor_operator(p, r, text, a, b);
     }
-    for (size_t i = 0; operator_is_own(a) && i < sizeof operator_methods / sizeof *operator_methods; i++) {
+    for (size_t i = 0; operator_is_own(a) && i < sizeof operator_methods / sizeof *operator_methods;
+         i++) {
         if (operator_methods[i].op != op || !operator_methods[i].inplace) continue;
         py_object *o = method_call(p, r, a, operator_methods[i].inplace, b);
         if (py_failed(p) || (o && o->kind != PY_NOT_IMPLEMENTED)) return o;
     }
     py_object *o = operator_apply(p, r, op, a, b);
     if (o || py_failed(p)) return o;
-    return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s=: '%s' and '%s'", operator_text(op),
-                   py_type_name(a), py_type_name(b));
+    return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s=: '%s' and '%s'",
+                   operator_text(op), py_type_name(a), py_type_name(b));
 }
 
 py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a) {
@@ -554,7 +575,9 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a) {
     operand x;
     if (py_number(a, &x.i, &x.f, &x.rank)) {
         if (x.rank < 2 && op == O_NEG && x.i == INT64_MIN) return number_overflow(p, r);
-        if (op == O_NEG) return p->library->trace_number(p, r, "aten::neg", a, NULL, x.rank == 2 ? py_float(p, -x.f) : py_int(p, -x.i));
+        if (op == O_NEG)
+            return p->library->trace_number(p, r, "aten::neg", a, NULL,
+                                            x.rank == 2 ? py_float(p, -x.f) : py_int(p, -x.i));
         if (x.rank == 2 && op == O_POS) return py_float(p, x.f);
         if (x.rank < 2) return py_int(p, op == O_INVERT ? ~x.i : x.i);
     } else if (a->kind == PY_VALUE && a->u.v.tag == V_COMPLEX && op != O_INVERT) {
@@ -598,12 +621,9 @@ bool py_truth(py *p, source_range r, py_object *o, bool *out) {
     switch (o->kind) {
     case PY_VALUE:
         if (!py_is_tensor(o) && !p->library->trace_read(p, r, o, "Python boolean")) return false;
-        if (py_number(o, &n.i, &n.f, &n.rank))
-            *out = n.rank == 2 ? n.f != 0 : n.i != 0;
-        else if (o->u.v.tag == V_NONE)
-            *out = false;
-        else if (o->u.v.tag == V_STR)
-            *out = o->u.v.u.str->len > 0;
+        if (py_number(o, &n.i, &n.f, &n.rank)) *out = n.rank == 2 ? n.f != 0 : n.i != 0;
+        else if (o->u.v.tag == V_NONE) *out = false;
+        else if (o->u.v.tag == V_STR) *out = o->u.v.u.str->len > 0;
         else if (o->u.v.tag == V_COMPLEX)
             *out = o->u.v.u.complex->re != 0 || o->u.v.u.complex->im != 0;
         else if (o->u.v.tag == V_TENSOR) {

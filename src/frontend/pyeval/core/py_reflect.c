@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_reflect.c - the builtins about objects themselves: isinstance, getattr, type, super, property, print,
- * and the methods of the class `object`.
+ * py_reflect.c - the builtins about objects themselves: isinstance, getattr, type, super, property,
+ * print, and the methods of the class `object`.
  *
  * Tests: tests/unit/test_py.c
  */
@@ -10,7 +10,9 @@
 /* ---- attributes, classes --------------------------------------------------------------------- */
 
 static bool reflect_is_class(const py *p, const py_object *o) {
-    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o) || p->library->is_lacking(o);
+    if (o->kind != PY_TUPLE)
+        return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o) ||
+               p->library->is_lacking(o);
     for (size_t i = 0; i < o->u.seq.items.len; i++)
         if (!reflect_is_class(p, o->u.seq.items.data[i])) return false;
     return true;
@@ -21,21 +23,25 @@ static py_object *reflect_isinstance(PY_ARGS) {
     (void)self;
     PY_TAKE("isinstance", "obj class_or_tuple", a);
     if (reflect_is_class(p, a[1])) return py_bool(p, py_isinstance(p, a[0], a[1]));
-    return py_fail(p, r, "TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union");
+    return py_fail(p, r, "TypeError",
+                   "isinstance() arg 2 must be a type, a tuple of types, or a union");
 }
 
 /* Named tuples, and torch.Size, are tuples. */
 static bool reflect_derives(const py_object *cls, const py_object *base) {
     const py_class *c = cls->u.cls;
-    bool tuple = base->kind == PY_CLASS && !base->u.cls->module && !strcmp(base->u.cls->name, "tuple");
-    return py_is_subclass(cls, base) || (tuple && (c->kind == PYC_NAMED_TUPLE || (c->module && !strcmp(c->name, "Size"))));
+    bool tuple = base->kind == PY_CLASS && !base->u.cls->module &&
+                 !strcmp(base->u.cls->name, "tuple");
+    return py_is_subclass(cls, base) ||
+           (tuple && (c->kind == PYC_NAMED_TUPLE || (c->module && !strcmp(c->name, "Size"))));
 }
 
 static py_object *reflect_issubclass(PY_ARGS) {
     py_object *a[2];
     (void)self;
     PY_TAKE("issubclass", "cls class_or_tuple", a);
-    if (a[0]->kind != PY_CLASS) return py_fail(p, r, "TypeError", "issubclass() arg 1 must be a class");
+    if (a[0]->kind != PY_CLASS)
+        return py_fail(p, r, "TypeError", "issubclass() arg 1 must be a class");
     if (a[1]->kind != PY_TUPLE) return py_bool(p, reflect_derives(a[0], a[1]));
     for (size_t i = 0; i < a[1]->u.seq.items.len; i++)
         if (reflect_derives(a[0], a[1]->u.seq.items.data[i])) return p->true_;
@@ -44,7 +50,8 @@ static py_object *reflect_issubclass(PY_ARGS) {
 
 static const char *reflect_name(py *p, source_range r, const char *function, const py_object *o) {
     const str *s = py_str_of(o);
-    if (!s) return py_fail(p, r, "TypeError", "%s(): attribute name must be string", function), NULL;
+    if (!s)
+        return py_fail(p, r, "TypeError", "%s(): attribute name must be string", function), NULL;
     return intern_n(p->names, s->bytes, s->len);
 }
 
@@ -134,7 +141,8 @@ static py_object *reflect_new_type(py *p, source_range r, py_object *const *a) {
     c->attrs = py_dict_new(p);
     for (size_t i = 0; i < a[1]->u.seq.items.len; i++) {
         py_object *base = a[1]->u.seq.items.data[i];
-        if (base->kind != PY_CLASS) return py_fail(p, r, "TypeError", "the bases of a class must be classes");
+        if (base->kind != PY_CLASS)
+            return py_fail(p, r, "TypeError", "the bases of a class must be classes");
         (void)avec_push(p->a, &c->bases, base);
     }
     return py_dict_merge(p, r, c->attrs, a[2]) && py_class_finish(p, r, o) ? o : NULL;
@@ -155,17 +163,20 @@ static py_object *make_super(PY_ARGS) {
     PY_TAKE("super", "type? obj?", a);
     py_object *o = py_new(p, PY_SUPER);
     if (a[0] && a[1]) {
-        if (a[0]->kind != PY_CLASS) return py_fail(p, r, "TypeError", "super() argument 1 must be a type");
+        if (a[0]->kind != PY_CLASS)
+            return py_fail(p, r, "TypeError", "super() argument 1 must be a type");
         const py_object *of = a[1]->kind == PY_CLASS ? a[1] : py_class_of(p, a[1]);
         if (!py_is_subclass(of, a[0]))
-            return py_fail(p, r, "TypeError", "super(type, obj): obj must be an instance or subtype of type");
+            return py_fail(p, r, "TypeError",
+                           "super(type, obj): obj must be an instance or subtype of type");
         o->u.super.cls = a[0];
         o->u.super.self = a[1];
         return o;
     }
     const py_env *env = p->env;
     while (env && !(env->def && env->cls)) env = env->outer;
-    if (!env || env->def->params.len == 0) return py_fail(p, r, "RuntimeError", "super(): no arguments");
+    if (!env || env->def->params.len == 0)
+        return py_fail(p, r, "RuntimeError", "super(): no arguments");
     o->u.super.cls = env->cls;
     o->u.super.self = py_dict_get(env->vars, env->def->params.data[0].name);
     return o->u.super.self ? o : py_fail(p, r, "RuntimeError", "super(): arg[0] deleted");
@@ -190,7 +201,8 @@ static py_object *reflect_wrap(PY_ARGS, const char *name, py_kind k) {
 }
 
 static py_object *make_staticmethod(PY_ARGS) {
-    return reflect_wrap(p, r, self, nargs, args, nkw, names, kwargs, "staticmethod", PY_STATICMETHOD);
+    return reflect_wrap(p, r, self, nargs, args, nkw, names, kwargs, "staticmethod",
+                        PY_STATICMETHOD);
 }
 
 static py_object *make_classmethod(PY_ARGS) {
@@ -225,7 +237,8 @@ static py_object *reflect_import(PY_ARGS) {
 
 static bool reflect_dir_add(py *p, py_object *set, const py_dict *d) {
     for (size_t i = 0; d && i < d->entries.len; i++)
-        if (d->entries.data[i].key && !py_set_add(p, (source_range){0}, set, d->entries.data[i].key))
+        if (d->entries.data[i].key &&
+            !py_set_add(p, (source_range){0}, set, d->entries.data[i].key))
             return false;
     return true;
 }
@@ -309,7 +322,9 @@ static py_object *object_getattribute(PY_ARGS) {
     if (!name) return NULL;
     if (self->kind != PY_INSTANCE) return py_getattr(p, r, self, name);
     py_object *o = py_find_plain(p, r, self, name);
-    return o || py_failed(p) ? o : py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(self), name);
+    return o || py_failed(p) ? o
+                             : py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'",
+                                       py_type_name(self), name);
 }
 
 static py_object *object_repr(PY_ARGS) {
@@ -317,8 +332,7 @@ static py_object *object_repr(PY_ARGS) {
     strbuf out = STRBUF_INIT;
     if (self->kind == PY_INSTANCE)
         sb_printf(&out, "<%s object at %p>", self->u.inst.cls->u.cls->name, (void *)self);
-    else if (!py_str(p, r, self, true, &out))
-        return sb_free(&out), NULL;
+    else if (!py_str(p, r, self, true, &out)) return sb_free(&out), NULL;
     return py_from_buffer(p, &out);
 }
 
@@ -362,7 +376,8 @@ static py_object *reflect_function_of(py_object *o, bool *bound) {
         o = o->u.method.fn;
     }
     if (o && (o->kind == PY_STATICMETHOD || o->kind == PY_CLASSMETHOD)) o = o->u.fn_object;
-    for (int i = 0; i < 16 && o && o->kind == PY_FUNCTION && o->u.fn->attrs; i++) { /* functools.wraps */
+    /* functools.wraps */
+    for (int i = 0; i < 16 && o && o->kind == PY_FUNCTION && o->u.fn->attrs; i++) {
         py_object *inner = py_dict_get(o->u.fn->attrs, "__wrapped__");
         if (!inner) break;
         o = inner;
@@ -375,14 +390,16 @@ static py_object *reflect_function_of(py_object *o, bool *bound) {
 static py_object *reflect_field_parameters(py *p, const py_class *c, py_object *empty) {
     py_object *list = py_list(p, 0, NULL);
     for (size_t i = 0; list && i < c->fields.len; i++) {
-        py_object *row[] = {py_text(p, c->fields.data[i]), py_int(p, 1), c->field_defaults[i] ? c->field_defaults[i] : empty};
+        py_object *row[] = {py_text(p, c->fields.data[i]), py_int(p, 1),
+                            c->field_defaults[i] ? c->field_defaults[i] : empty};
         py_object *one = row[0] && row[1] ? py_tuple(p, 3, row) : NULL;
         if (!one || !py_append(p, list, one)) return NULL;
     }
     return list;
 }
 
-/* _parameters(o, bound, empty): (name, kind, default) of each; without self where o is bound, if so wanted. */
+/* _parameters(o, bound, empty): (name, kind, default) of each; without self where o is
+ * bound, if so wanted. */
 static py_object *reflect_parameters(PY_ARGS) {
     py_object *a[3];
     (void)self;
@@ -391,7 +408,9 @@ static py_object *reflect_parameters(PY_ARGS) {
     const py_object *fn = reflect_function_of(a[0], &bound);
     if (!fn && a[0]->kind == PY_CLASS) fn = a[0];
     if (fn && fn->kind == PY_CLASS) return reflect_field_parameters(p, fn->u.cls, a[2]);
-    if (!fn) return py_fail(p, r, "ValueError", "no signature found for an object of type '%s'", py_type_name(a[0]));
+    if (!fn)
+        return py_fail(p, r, "ValueError", "no signature found for an object of type '%s'",
+                       py_type_name(a[0]));
     if (!py_truth(p, r, a[1], &drop)) return NULL;
     const func_def *def = fn->u.fn->def;
     py_object *list = py_list(p, 0, NULL);
@@ -399,7 +418,12 @@ static py_object *reflect_parameters(PY_ARGS) {
         const param *q = &def->params.data[i];
         if (q->star && !q->name) continue;
         py_object *given = fn->u.fn->defaults ? fn->u.fn->defaults[i] : NULL;
-        py_object *row[] = {py_text(p, q->name), py_int(p, q->star ? 2 : q->star_star ? 4 : q->kwarg_only ? 3 : 1), given ? given : a[2]};
+        py_object *row[] = {py_text(p, q->name),
+                            py_int(p, q->star         ? 2
+                                      : q->star_star  ? 4
+                                      : q->kwarg_only ? 3
+                                                      : 1),
+                            given ? given : a[2]};
         py_object *one = row[0] && row[1] ? py_tuple(p, 3, row) : NULL;
         if (!one || !py_append(p, list, one)) return NULL;
     }
@@ -413,10 +437,12 @@ static py_object *reflect_source(PY_ARGS) {
     PY_TAKE("getsource", "object", a);
     const py_object *o = a[0]->kind == PY_METHOD ? a[0]->u.method.fn : a[0];
     source_range at = {0};
-    if (o->kind == PY_MODULE && o->u.mod.src) at = (source_range){o->u.mod.src, 0, (uint32_t)o->u.mod.src->len};
+    if (o->kind == PY_MODULE && o->u.mod.src)
+        at = (source_range){o->u.mod.src, 0, (uint32_t)o->u.mod.src->len};
     if (o->kind == PY_FUNCTION && o->u.fn->def) at = o->u.fn->def->range;
     if (o->kind == PY_CLASS && o->u.cls->def) at = o->u.cls->def->range;
-    return at.src ? py_string(p, at.src->text + at.begin, at.end - at.begin) : py_fail(p, r, "OSError", "could not get source code");
+    return at.src ? py_string(p, at.src->text + at.begin, at.end - at.begin)
+                  : py_fail(p, r, "OSError", "could not get source code");
 }
 
 static py_object *reflect_kind(PY_ARGS) {
@@ -433,7 +459,12 @@ static py_object *reflect_kind(PY_ARGS) {
     }
 }
 
-const py_row py_inspect_rows[] = {{"inspect._parameters", reflect_parameters}, {"inspect._kind", reflect_kind}, {"inspect.getsource", reflect_source}, {NULL, NULL}};
+const py_row py_inspect_rows[] = {
+    {"inspect._parameters", reflect_parameters},
+    {"inspect._kind", reflect_kind},
+    {"inspect.getsource", reflect_source},
+    {NULL, NULL},
+};
 
 static const py_method_row py_object_methods[] = {
     {"object", "__init__", object_init},
@@ -493,7 +524,8 @@ bool py_objects_init(py *p) {
         }
         if (!py_dict_set(p, p->object_class->u.cls->attrs, m->name, fn)) return false;
     }
-    if (!py_dict_set(p, p->object_class->u.cls->attrs, "__new__", py_builtin(p, "__new__", object_make)))
+    if (!py_dict_set(p, p->object_class->u.cls->attrs, "__new__",
+                     py_builtin(p, "__new__", object_make)))
         return false;
     return true;
 }

@@ -4,8 +4,8 @@
  *
  * Numbers print as Python's do, not as PyTorch's print does. Tests: tests/unit/test_py.c
  */
-#include "frontend/pyeval/core/py_internal.h"
 #include "base/text.h"
+#include "frontend/pyeval/core/py_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,10 +49,8 @@ static void format_complex(const complex_box *c, strbuf *out) {
     /* whole parts are shown without ".0" */
     if (im.len > 2 && !strcmp(im.data + im.len - 2, ".0")) im.data[im.len -= 2] = '\0';
     if (re.len > 2 && !strcmp(re.data + re.len - 2, ".0")) re.data[re.len -= 2] = '\0';
-    if (c->re == 0 && !signbit(c->re))
-        sb_printf(out, "%sj", sb_str(&im));
-    else
-        sb_printf(out, "(%s%s%sj)", sb_str(&re), sb_str(&im)[0] == '-' ? "" : "+", sb_str(&im));
+    if (c->re == 0 && !signbit(c->re)) sb_printf(out, "%sj", sb_str(&im));
+    else sb_printf(out, "(%s%s%sj)", sb_str(&re), sb_str(&im)[0] == '-' ? "" : "+", sb_str(&im));
     if (im.failed || re.failed) out->failed = true;
     sb_free(&im);
     sb_free(&re);
@@ -64,26 +62,20 @@ static void format_quoted(const str *s, strbuf *out) {
     sb_putc(out, quote);
     for (size_t i = 0; i < s->len; i++) {
         unsigned char c = (unsigned char)s->bytes[i];
-        if (c == (unsigned char)quote || c == '\\')
-            sb_printf(out, "\\%c", c);
-        else if (c == '\n')
-            sb_puts(out, "\\n");
-        else if (c == '\t')
-            sb_puts(out, "\\t");
-        else if (c == '\r')
-            sb_puts(out, "\\r");
-        else if (c < 0x20 || c == 0x7f)
-            sb_printf(out, "\\x%02x", c);
-        else
-            sb_putc(out, (char)c);
+        if (c == (unsigned char)quote || c == '\\') sb_printf(out, "\\%c", c);
+        else if (c == '\n') sb_puts(out, "\\n");
+        else if (c == '\t') sb_puts(out, "\\t");
+        else if (c == '\r') sb_puts(out, "\\r");
+        else if (c < 0x20 || c == 0x7f) sb_printf(out, "\\x%02x", c);
+        else sb_putc(out, (char)c);
     }
     sb_putc(out, quote);
 }
 
 /* ---- str, repr ------------------------------------------------------------------------------- */
 
-static bool format_items(py *p, source_range r, const py_object *o, const char *open, const char *close,
-                         strbuf *out) {
+static bool format_items(py *p, source_range r, const py_object *o, const char *open,
+                         const char *close, strbuf *out) {
     size_t n = o->u.seq.items.len;
     sb_puts(out, open);
     for (size_t i = 0; i < n; i++) {
@@ -98,8 +90,9 @@ static bool format_items(py *p, source_range r, const py_object *o, const char *
 static bool format_fields(py *p, source_range r, py_object *o, const py_class *c, strbuf *out) {
     sb_printf(out, "%s(", c->name);
     for (size_t i = 0; i < c->fields.len; i++) {
-        py_object *v = o->kind == PY_TUPLE ? (i < o->u.seq.items.len ? o->u.seq.items.data[i] : p->none)
-                                           : py_dict_get(o->u.inst.attrs, c->fields.data[i]);
+        py_object *v = o->kind == PY_TUPLE
+                           ? (i < o->u.seq.items.len ? o->u.seq.items.data[i] : p->none)
+                           : py_dict_get(o->u.inst.attrs, c->fields.data[i]);
         sb_printf(out, "%s%s=", i ? ", " : "", c->fields.data[i]);
         if (v && !py_str(p, r, v, true, out)) return false;
     }
@@ -140,7 +133,8 @@ static bool format_exception(py *p, source_range r, const py_object *o, bool rep
     }
     if (args->u.seq.items.len > 1) return format_items(p, r, args, "(", ")", out);
     if (args->u.seq.items.len == 0) return true;
-    return py_str(p, r, args->u.seq.items.data[0], !strcmp(o->u.inst.cls->u.cls->name, "KeyError"), out);
+    return py_str(p, r, args->u.seq.items.data[0], !strcmp(o->u.inst.cls->u.cls->name, "KeyError"),
+                  out);
 }
 
 static bool format_by_method(py *p, source_range r, py_object *m, const char *name, strbuf *out) {
@@ -186,8 +180,7 @@ static bool format_type(py *p, source_range r, const py_object *o, strbuf *out) 
         sb_puts(out, i ? ", " : "[");
         if (a->kind == PY_CLASS && (!a->u.cls->module || !a->u.cls->def))
             sb_puts(out, a->u.cls->name);
-        else if (!py_str(p, r, (py_object *)a, true, out))
-            return false;
+        else if (!py_str(p, r, (py_object *)a, true, out)) return false;
     }
     sb_putc(out, ']');
     return true;
@@ -201,10 +194,8 @@ static bool format_value(py *p, source_range r, py_object *o, bool repr, strbuf 
     case V_FLOAT: py_float_repr(o->u.v.u.f, out); return true;
     case V_COMPLEX: format_complex(o->u.v.u.complex, out); return true;
     case V_STR:
-        if (repr)
-            format_quoted(o->u.v.u.str, out);
-        else
-            sb_write(out, o->u.v.u.str->bytes, o->u.v.u.str->len);
+        if (repr) format_quoted(o->u.v.u.str, out);
+        else sb_write(out, o->u.v.u.str->bytes, o->u.v.u.str->len);
         return true;
     case V_DEVICE:
         if (repr) {
@@ -234,7 +225,8 @@ static bool format_any(py *p, source_range r, py_object *o, bool repr, strbuf *o
         }
         if (o->u.seq.seq_cls) {
             py_object *m = py_find_special(p, o, repr ? "__repr__" : "__str__");
-            if (m || py_failed(p)) return m && format_by_method(p, r, m, repr ? "__repr__" : "__str__", out);
+            if (m || py_failed(p))
+                return m && format_by_method(p, r, m, repr ? "__repr__" : "__str__", out);
             if (o->u.seq.seq_cls->u.cls->fields.len)
                 return format_fields(p, r, o, o->u.seq.seq_cls->u.cls, out);
         }
@@ -260,7 +252,9 @@ static bool format_any(py *p, source_range r, py_object *o, bool repr, strbuf *o
     case PY_ELLIPSIS: sb_puts(out, "Ellipsis"); return true;
     case PY_NOT_IMPLEMENTED: sb_puts(out, "NotImplemented"); return true;
     case PY_MODULE: sb_printf(out, "<module '%s'>", o->u.mod.name); return true;
-    case PY_FUNCTION: sb_printf(out, "<function %s at %p>", o->u.fn->qualname, (void *)o); return true;
+    case PY_FUNCTION:
+        sb_printf(out, "<function %s at %p>", o->u.fn->qualname, (void *)o);
+        return true;
     case PY_CLASS: {
         const py_class *c = o->u.cls;
         sb_printf(out, c->kind == PYC_ENUM && c->def ? "<enum '%s%s%s'>" : "<class '%s%s%s'>",

@@ -2,8 +2,9 @@
 /*
  * py_stmt.c - statements, and running a file as a module.
  *
- * Method: a statement ends in one of five ways (flow); a return leaves its value in the scope it returns
- * from. An exception is a failed diag; try takes it out of the diag, as an object, and finally puts it back.
+ * Method: a statement ends in one of five ways (flow); a return leaves its value in the scope it
+ * returns from. An exception is a failed diag; try takes it out of the diag, as an object, and
+ * finally puts it back.
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
@@ -12,11 +13,9 @@ typedef enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_ERRO
 
 static flow stmt_block(py *p, py_env *env, const stmt_list *body);
 
-static inline flow stmt_ok(bool ok) {
-    return ok ? FLOW_NEXT : FLOW_ERROR;
-}
+static inline flow stmt_ok(bool ok) { return ok ? FLOW_NEXT : FLOW_ERROR; }
 
-/* ---- simple statements ---------------------------------------------------------------------------- */
+/* ---- simple statements ----------------------------------------------------------------------- */
 
 static flow stmt_expr(py *p, py_env *env, const stmt *s) {
     if (s->value->kind == E_STR) return FLOW_NEXT; /* a docstring */
@@ -79,10 +78,8 @@ static flow stmt_return(py *p, py_env *env, const stmt *s) {
 
 static flow stmt_raise(py *p, py_env *env, const stmt *s) {
     if (!s->value) {
-        if (p->handled)
-            py_throw(p, s->range, p->handled);
-        else
-            py_fail(p, s->range, "RuntimeError", "No active exception to reraise");
+        if (p->handled) py_throw(p, s->range, p->handled);
+        else py_fail(p, s->range, "RuntimeError", "No active exception to reraise");
         return FLOW_ERROR;
     }
     py_object *o = py_eval(p, env, s->value);
@@ -102,7 +99,8 @@ static flow stmt_assert(py *p, py_env *env, const stmt *s) {
         return FLOW_ERROR;
     }
     py_object *message = py_eval(p, env, s->message);
-    py_object *e = message ? py_call1(p, s->range, py_builtin_class(p, "AssertionError"), message) : NULL;
+    py_object *e = message ? py_call1(p, s->range, py_builtin_class(p, "AssertionError"), message)
+                           : NULL;
     if (e) py_throw(p, s->range, e);
     return FLOW_ERROR;
 }
@@ -152,7 +150,8 @@ static flow stmt_delete(py *p, py_env *env, const stmt *s) {
 static flow stmt_global(py *p, py_env *env, const stmt *s) {
     for (size_t i = 0; i < s->targets.len; i++) {
         const char *name = s->targets.data[i]->name;
-        if (!(s->nonlocal ? avec_push(p->a, &env->nonlocals, name) : avec_push(p->a, &env->globals, name))) {
+        if (!(s->nonlocal ? avec_push(p->a, &env->nonlocals, name)
+                          : avec_push(p->a, &env->globals, name))) {
             diag_no_memory(p->diag);
             return FLOW_ERROR;
         }
@@ -160,17 +159,19 @@ static flow stmt_global(py *p, py_env *env, const stmt *s) {
     return FLOW_NEXT;
 }
 
-/* ---- import ------------------------------------------------------------------------------------------- */
+/* ---- import ---------------------------------------------------------------------------------- */
 
 /* "from m import *": the names in __all__, else those without an underscore. */
 static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) {
-    if (mod->kind != PY_MODULE) return py_fail(p, r, "ImportError", "import * of an object that is no module"), false;
+    if (mod->kind != PY_MODULE)
+        return py_fail(p, r, "ImportError", "import * of an object that is no module"), false;
     py_object *all = py_dict_get(mod->u.mod.globals, "__all__");
     const py_dict *d = mod->u.mod.globals;
     if (!all) {
         for (size_t i = 0; i < d->entries.len; i++) {
             const py_dict_entry e = d->entries.data[i];
-            if (e.key && py_str_of(e.key)->bytes[0] != '_' && !py_dict_set_key(p, env->vars, e.key, e.val))
+            if (e.key && py_str_of(e.key)->bytes[0] != '_' &&
+                !py_dict_set_key(p, env->vars, e.key, e.val))
                 return false;
         }
         return true;
@@ -180,8 +181,8 @@ static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) 
     if (!py_iterate(p, r, all, &items, &n)) return false;
     for (int i = 0; i < n; i++) {
         const char *name = py_as_text(items[i]);
-        py_object *o =
-            name ? py_getattr(p, r, mod, name) : py_fail(p, r, "TypeError", "__all__ must hold strings");
+        py_object *o = name ? py_getattr(p, r, mod, name)
+                            : py_fail(p, r, "TypeError", "__all__ must hold strings");
         if (!o || !py_store(p, env, name, o)) return false;
     }
     return true;
@@ -200,7 +201,8 @@ const char *py_absolute_name(py *p, const char *here, bool is_package, const cha
         len--;
     }
     if (rest == module) return module;
-    return *rest ? arena_printf(p->a, "%.*s.%s", (int)len, here, rest) : arena_strndup(p->a, here, len);
+    return *rest ? arena_printf(p->a, "%.*s.%s", (int)len, here, rest)
+                 : arena_strndup(p->a, here, len);
 }
 
 /* ".nn.x" seen from a module, as an absolute name; NULL after an error. */
@@ -209,20 +211,25 @@ static const char *stmt_absolute(py *p, const py_env *env, source_range r, const
     if (module[0] != '.') return module;
     const char *here = env->module->u.mod.name;
     if (!strchr(here, '.') && !env->module->u.mod.is_package && env->module == p->program) {
-        /* The program's own file: in a package as its folder tells, else alone among the files beside it. */
+        /* The program's own file: in a package as its folder tells, else alone among the
+         * files beside it. */
         if (p->host.package) here = arena_printf(p->a, "%s.%s", p->host.package, here);
         else if (module[1] && module[1] != '.') return module + 1;
     }
     const char *dotted = py_absolute_name(p, here, env->module->u.mod.is_package, module);
-    if (!dotted) py_fail(p, r, "ImportError", "attempted relative import with no known parent package");
+    if (!dotted)
+        py_fail(p, r, "ImportError", "attempted relative import with no known parent package");
     return dotted;
 }
 
-/* A name that a module does not have: a failure. But ctsc's own modules lack parts of what they stand for, and what nobody
- * uses may be lacking: a stub, unless the name looks like a wrong one. */
-static py_object *stmt_import_lacking(py *p, source_range r, py_object *mod, const char *module, const char *name) {
+/* A name that a module does not have: a failure. But ctsc's own modules lack parts of
+ * what they stand for, and what nobody uses may be lacking: a stub, unless the name looks
+ * like a wrong one. */
+static py_object *stmt_import_lacking(py *p, source_range r, py_object *mod, const char *module,
+                                      const char *name) {
     bool own = mod->kind == PY_MODULE && (!mod->u.mod.src || mod->u.mod.src->library);
-    py_fail(p, suggest_word(r, name), "ImportError", "cannot import name '%s' from '%s'", name, module);
+    py_fail(p, suggest_word(r, name), "ImportError", "cannot import name '%s' from '%s'", name,
+            module);
     if (!own || p->catching || py_suggest_attribute(p, mod, name)) {
         if (!own || p->catching) py_suggest_attribute(p, mod, name);
         return NULL;
@@ -289,7 +296,8 @@ static flow stmt_while(py *p, py_env *env, const stmt *s) {
 
 /* One round of a for; FLOW_CONTINUE never comes out. */
 static flow stmt_for_body(py *p, py_env *env, const stmt *s, py_object *item) {
-    if (!item || !py_step(p, s->range) || !py_assign(p, env, s->targets.data[0], item)) return FLOW_ERROR;
+    if (!item || !py_step(p, s->range) || !py_assign(p, env, s->targets.data[0], item))
+        return FLOW_ERROR;
     flow f = stmt_block(p, env, &s->body);
     return f == FLOW_CONTINUE ? FLOW_NEXT : f;
 }
@@ -319,8 +327,8 @@ static flow stmt_for(py *p, py_env *env, const stmt *s) {
 
 /* ---- with, try ------------------------------------------------------------------------------- */
 
-/* Takes the failure out of the diag, for code that runs before it is handled or goes on. NULL: it cannot be
- * caught. */
+/* Takes the failure out of the diag, for code that runs before it is handled or goes on. NULL: it
+ * cannot be caught. */
 static py_object *stmt_set_aside(py *p, diag *saved) {
     py_object *e = py_caught(p);
     if (!e) return NULL;
@@ -350,7 +358,8 @@ typedef struct py_with_body {
 
 static flow stmt_with_rest(py *p, py_env *env, const stmt *s, size_t i, py_object *v) {
     const expr *target = s->items.data[i].target;
-    if ((target && !py_assign(p, env, target, v)) || !py_deeper(p, s->items.data[i].context->range)) return FLOW_ERROR;
+    if ((target && !py_assign(p, env, target, v)) || !py_deeper(p, s->items.data[i].context->range))
+        return FLOW_ERROR;
     flow f = stmt_with_item(p, env, s, i + 1);
     p->depth--;
     return f;
@@ -368,22 +377,26 @@ py_object *py_with_yield(py *p, source_range r, py_with_body *b, py_object *v) {
     return b->ended == FLOW_ERROR ? NULL : p->none;
 }
 
-static flow stmt_with_generator(py *p, py_env *env, const stmt *s, size_t i, py_object *manager, py_object *run) {
+static flow stmt_with_generator(py *p, py_env *env, const stmt *s, size_t i, py_object *manager,
+                                py_object *run) {
     source_range r = s->items.data[i].context->range;
     py_with_body b = {.env = env, .s = s, .i = i}, *outer = p->body;
     p->body = &b;
     py_object *o = py_call1(p, r, run, manager);
     p->body = outer;
     if (o && !b.ran) py_fail(p, r, "RuntimeError", "generator didn't yield");
-    return py_failed(p) ? FLOW_ERROR : b.ended == FLOW_ERROR ? FLOW_NEXT : b.ended; /* it took an exception */
+    /* it took an exception */
+    return py_failed(p) ? FLOW_ERROR : b.ended == FLOW_ERROR ? FLOW_NEXT : b.ended;
 }
 
 static flow stmt_with_item(py *p, py_env *env, const stmt *s, size_t i) {
     if (i == s->items.len) return stmt_block(p, env, &s->body);
     source_range r = s->items.data[i].context->range;
     py_object *manager = py_eval(p, env, s->items.data[i].context), *enter, *leave, *v;
-    py_object *run = manager && manager->kind == PY_INSTANCE && !strcmp(manager->u.inst.cls->u.cls->name, "_GeneratorContext")
-                         ? py_class_find(manager->u.inst.cls, "_run") : NULL;
+    py_object *run = manager && manager->kind == PY_INSTANCE &&
+                             !strcmp(manager->u.inst.cls->u.cls->name, "_GeneratorContext")
+                         ? py_class_find(manager->u.inst.cls, "_run")
+                         : NULL;
     if (run) return stmt_with_generator(p, env, s, i, manager, run);
     if (!manager || !(enter = py_getattr(p, r, manager, "__enter__")) ||
         !(leave = py_getattr(p, r, manager, "__exit__")) || !(v = py_call0(p, r, enter)))
@@ -406,9 +419,7 @@ static flow stmt_with_item(py *p, py_env *env, const stmt *s, size_t i) {
     return stmt_ok(ok);
 }
 
-static flow stmt_with(py *p, py_env *env, const stmt *s) {
-    return stmt_with_item(p, env, s, 0);
-}
+static flow stmt_with(py *p, py_env *env, const stmt *s) { return stmt_with_item(p, env, s, 0); }
 
 static bool stmt_handles(py *p, py_env *env, const except_handler *h, py_object *e, bool *out) {
     *out = true;
@@ -438,9 +449,11 @@ static flow stmt_handle(py *p, py_env *env, const stmt *s, py_object *e, bool *t
     return FLOW_ERROR;
 }
 
-/* Would a handler of that type catch an ImportError? By its name: the type is evaluated when something is caught. */
+/* Would a handler of that type catch an ImportError? By its name: the type is evaluated when
+ * something is caught. */
 static bool stmt_catches_imports(const expr *type) {
-    static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"};
+    static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception",
+                                        "BaseException"};
     if (!type) return true;
     for (size_t i = 0; i < type->items.len; i++)
         if (type->kind == E_TUPLE && stmt_catches_imports(type->items.data[i])) return true;
@@ -451,7 +464,8 @@ static bool stmt_catches_imports(const expr *type) {
 
 static flow stmt_try_block(py *p, py_env *env, const stmt *s) {
     bool catches = false;
-    for (size_t i = 0; i < s->handlers.len; i++) catches |= stmt_catches_imports(s->handlers.data[i].type);
+    for (size_t i = 0; i < s->handlers.len; i++)
+        catches |= stmt_catches_imports(s->handlers.data[i].type);
     p->catching += catches;
     flow f = stmt_block(p, env, &s->body);
     p->catching -= catches;
@@ -488,7 +502,8 @@ static flow stmt_try(py *p, py_env *env, const stmt *s) {
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const char *name, py_object *o) {
+static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const char *name,
+                          py_object *o) {
     for (size_t i = decorators->len; i > 0 && o; i--) {
         const expr *x = decorators->data[i - 1];
         py_object *d = py_eval(p, env, x);
@@ -498,14 +513,15 @@ static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const
     return stmt_ok(o && py_store(p, env, name, o));
 }
 
-/* Decorators are evaluated after the definition here; Python does so before, which no program can tell apart
- * that does not mean to. */
+/* Decorators are evaluated after the definition here; Python does so before, which no program can
+ * tell apart that does not mean to. */
 static flow stmt_def(py *p, py_env *env, const stmt *s) {
     py_object *o = py_function_new(p, env, s->def);
     if (!o) return FLOW_ERROR;
     const py_dict *scope = env->vars ? env->vars : env->module->u.mod.globals;
     py_object *before = py_dict_get(scope, s->def->name);
-    for (size_t i = 0; before && p->library->is_overload(before) && i < before->u.fn->overloads.len; i++)
+    for (size_t i = 0; before && p->library->is_overload(before) && i < before->u.fn->overloads.len;
+         i++)
         if (!avec_push(p->a, &o->u.fn->overloads, before->u.fn->overloads.data[i]))
             return diag_no_memory(p->diag), FLOW_ERROR;
     return stmt_decorate(p, env, &s->def->decorators, s->def->name, o);
@@ -552,7 +568,8 @@ static flow stmt_block(py *p, py_env *env, const stmt_list *body) {
         f = py_step(p, s->range) ? stmt_table[s->kind](p, env, s) : FLOW_ERROR;
         if (f == FLOW_ERROR) {
             if (!py_failed(p))
-                diag_fail_at(p->diag, CTSC_INTERNAL, s->range, "a statement failed without a reason");
+                diag_fail_at(p->diag, CTSC_INTERNAL, s->range,
+                             "a statement failed without a reason");
             diag_locate(p->diag, s->range);
         }
     }

@@ -5,8 +5,8 @@
  * Strings are UTF-8; positions count characters. Upper and lower case are those of ASCII.
  * Tests: tests/unit/test_py.c
  */
-#include "frontend/pyeval/core/py_internal.h"
 #include "base/text.h"
+#include "frontend/pyeval/core/py_internal.h"
 
 #include <ctype.h>
 
@@ -34,7 +34,8 @@ const char *py_as_text(const py_object *o) {
 /* The text of an argument; NULL with a TypeError. */
 static const str *str_argument(py *p, source_range r, const char *method, const py_object *o) {
     const str *s = py_str_of(o);
-    if (!s) py_fail(p, r, "TypeError", "%s() argument must be str, not %s", method, py_type_name(o));
+    if (!s)
+        py_fail(p, r, "TypeError", "%s() argument must be str, not %s", method, py_type_name(o));
     return s;
 }
 
@@ -47,13 +48,9 @@ static py_object *str_mapped(py *p, const str *s, void (*map)(char *bytes, size_
     return py_value_take(p, value_str_take(t));
 }
 
-static char str_up(char c) {
-    return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
-}
+static char str_up(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
 
-static char str_down(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
+static char str_down(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 static void map_upper(char *s, size_t n) {
     for (size_t i = 0; i < n; i++) s[i] = str_up(s[i]);
@@ -79,10 +76,10 @@ static void map_title(char *s, size_t n) {
     }
 }
 
-#define STR_MAP(name)                                                                                        \
-    static py_object *str_##name(PY_ARGS) {                                                                  \
-        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;                   \
-        return str_mapped(p, py_str_of(self), map_##name);                                                   \
+#define STR_MAP(name)                                                                              \
+    static py_object *str_##name(PY_ARGS) {                                                        \
+        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;         \
+        return str_mapped(p, py_str_of(self), map_##name);                                         \
     }
 STR_MAP(upper)
 STR_MAP(lower)
@@ -96,11 +93,11 @@ static bool str_all(const str *s, bool (*is)(int)) {
     return s->len > 0;
 }
 
-#define STR_TEST(name, condition)                                                                            \
-    static py_object *str_##name(PY_ARGS) {                                                                  \
-        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;                   \
-        const str *s = py_str_of(self);                                                                      \
-        return py_bool(p, condition);                                                                        \
+#define STR_TEST(name, condition)                                                                  \
+    static py_object *str_##name(PY_ARGS) {                                                        \
+        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;         \
+        const str *s = py_str_of(self);                                                            \
+        return py_bool(p, condition);                                                              \
     }
 static bool str_has_case(const str *s, bool (*wrong)(int), bool (*right)(int)) {
     bool any = false;
@@ -113,7 +110,8 @@ static bool str_has_case(const str *s, bool (*wrong)(int), bool (*right)(int)) {
 
 static bool str_names(const str *s) {
     for (size_t i = 0; i < s->len; i++)
-        if (!(text_is_alnum((unsigned char)s->bytes[i]) || s->bytes[i] == '_' || (unsigned char)s->bytes[i] > 127))
+        if (!(text_is_alnum((unsigned char)s->bytes[i]) || s->bytes[i] == '_' ||
+              (unsigned char)s->bytes[i] > 127))
             return false;
     return s->len > 0 && !isdigit((unsigned char)s->bytes[0]);
 }
@@ -129,14 +127,16 @@ STR_TEST(isidentifier, str_names(s))
 /* ---- searching ------------------------------------------------------------------------------- */
 
 /* Bounds of "find(sub, start, end)" as bytes. */
-static bool str_bounds(py *p, source_range r, const str *s, py_object *from, py_object *to, size_t *begin,
-                       size_t *end) {
-    py_object slice = {.kind = PY_SLICE, .u.slice = {from ? from : p->none, to ? to : p->none, p->none}};
+static bool str_bounds(py *p, source_range r, const str *s, py_object *from, py_object *to,
+                       size_t *begin, size_t *end) {
+    py_object slice = {.kind = PY_SLICE,
+                       .u.slice = {from ? from : p->none, to ? to : p->none, p->none}};
     int64_t start, step, count;
     *begin = 0;
     *end = s->len;
     if (!from && !to) return true;
-    if (!py_slice_bounds(p, r, &slice, (int64_t)py_text_len(s->bytes, s->len), &start, &step, &count))
+    if (!py_slice_bounds(p, r, &slice, (int64_t)py_text_len(s->bytes, s->len), &start, &step,
+                         &count))
         return false;
     *begin = py_text_at(s->bytes, s->len, (size_t)start);
     *end = py_text_at(s->bytes, s->len, (size_t)(start + count));
@@ -187,23 +187,27 @@ static py_object *str_count(PY_ARGS) {
     if (!part || !str_bounds(p, r, s, a[1], a[2], &begin, &end)) return NULL;
     if (part->len == 0) return py_int(p, (int64_t)py_text_len(s->bytes + begin, end - begin) + 1);
     int64_t n = 0;
-    for (int64_t at; (at = str_search(s, begin, end, part, false)) >= 0; begin = (size_t)at + part->len) n++;
+    for (int64_t at; (at = str_search(s, begin, end, part, false)) >= 0;
+         begin = (size_t)at + part->len)
+        n++;
     return py_int(p, n);
 }
 
 static py_object *str_affix(PY_ARGS, const char *method, bool suffix) {
     py_object *a[3];
     size_t begin, end;
-    if (!py_bind(p, r, method, "prefix start? end?", nargs, args, nkw, names, kwargs, a)) return NULL;
+    if (!py_bind(p, r, method, "prefix start? end?", nargs, args, nkw, names, kwargs, a))
+        return NULL;
     const str *s = py_str_of(self);
     if (!str_bounds(p, r, s, a[1], a[2], &begin, &end)) return NULL;
     size_t n = a[0]->kind == PY_TUPLE ? a[0]->u.seq.items.len : 1;
     for (size_t i = 0; i < n; i++) {
-        const str *part =
-            str_argument(p, r, method, a[0]->kind == PY_TUPLE ? a[0]->u.seq.items.data[i] : a[0]);
+        const str *part = str_argument(p, r, method,
+                                       a[0]->kind == PY_TUPLE ? a[0]->u.seq.items.data[i] : a[0]);
         if (!part) return NULL;
         if (part->len > end - begin) continue;
-        if (!memcmp(s->bytes + (suffix ? end - part->len : begin), part->bytes, part->len)) return p->true_;
+        if (!memcmp(s->bytes + (suffix ? end - part->len : begin), part->bytes, part->len))
+            return p->true_;
     }
     return p->false_;
 }
@@ -221,7 +225,8 @@ static py_object *str_without(PY_ARGS, const char *method, bool suffix) {
     if (!py_bind(p, r, method, "affix", nargs, args, nkw, names, kwargs, a)) return NULL;
     const str *s = py_str_of(self), *part = str_argument(p, r, method, a[0]);
     if (!part) return NULL;
-    if (part->len > s->len || memcmp(s->bytes + (suffix ? s->len - part->len : 0), part->bytes, part->len))
+    if (part->len > s->len ||
+        memcmp(s->bytes + (suffix ? s->len - part->len : 0), part->bytes, part->len))
         return self;
     return py_string(p, s->bytes + (suffix ? 0 : part->len), s->len - part->len);
 }
@@ -308,7 +313,8 @@ static bool str_push(py *p, source_range r, py_object *list, const char *s, size
     return o && py_step(p, r) && py_append(p, list, o);
 }
 
-static bool str_split_space(py *p, source_range r, const str *s, int64_t max, bool last, py_object *list) {
+static bool str_split_space(py *p, source_range r, const str *s, int64_t max, bool last,
+                            py_object *list) {
     size_t begin = 0, end = s->len;
     while (begin < end && text_is_space((unsigned char)s->bytes[begin])) begin++;
     while (end > begin && text_is_space((unsigned char)s->bytes[end - 1])) end--;
@@ -331,8 +337,8 @@ static bool str_split_space(py *p, source_range r, const str *s, int64_t max, bo
     return true;
 }
 
-static bool str_split_at(py *p, source_range r, const str *s, const str *sep, int64_t max, bool last,
-                         py_object *list) {
+static bool str_split_at(py *p, source_range r, const str *s, const str *sep, int64_t max,
+                         bool last, py_object *list) {
     size_t begin = 0, end = s->len;
     for (; max != 0; max--) {
         int64_t at = str_search(s, begin, end, sep, last);
@@ -340,10 +346,8 @@ static bool str_split_at(py *p, source_range r, const str *s, const str *sep, in
         bool ok = last ? str_push(p, r, list, s->bytes + at + sep->len, end - (size_t)at - sep->len)
                        : str_push(p, r, list, s->bytes + begin, (size_t)at - begin);
         if (!ok) return false;
-        if (last)
-            end = (size_t)at;
-        else
-            begin = (size_t)at + sep->len;
+        if (last) end = (size_t)at;
+        else begin = (size_t)at + sep->len;
     }
     return str_push(p, r, list, s->bytes + begin, end - begin);
 }
@@ -398,7 +402,8 @@ static py_object *str_partition_any(PY_ARGS, const char *method, bool last) {
     if (sep->len == 0) return py_fail(p, r, "ValueError", "empty separator");
     int64_t at = str_search(s, 0, s->len, sep, last);
     size_t head = at >= 0 ? (size_t)at : last ? 0 : s->len, middle = at >= 0 ? sep->len : 0;
-    bool ok = str_push(p, r, list, s->bytes, head) && str_push(p, r, list, s->bytes + head, middle) &&
+    bool ok = str_push(p, r, list, s->bytes, head) &&
+              str_push(p, r, list, s->bytes + head, middle) &&
               str_push(p, r, list, s->bytes + head + middle, s->len - head - middle);
     return ok ? list : NULL;
 }
@@ -437,11 +442,13 @@ static py_object *str_join(PY_ARGS) {
 static py_object *str_replace(PY_ARGS) {
     py_object *a[3];
     int64_t max = -1;
-    if (!py_bind(p, r, "replace", "old new count?", nargs, args, nkw, names, kwargs, a)) return NULL;
+    if (!py_bind(p, r, "replace", "old new count?", nargs, args, nkw, names, kwargs, a))
+        return NULL;
     const str *s = py_str_of(self), *from = str_argument(p, r, "replace", a[0]),
               *to = from ? str_argument(p, r, "replace", a[1]) : NULL;
     if (!to || (a[2] && !py_as_int(p, r, a[2], &max))) return NULL;
-    if (!py_room(p, r, (int64_t)((s->len + 1) / (from->len ? from->len : 1) * to->len + s->len))) return NULL;
+    if (!py_room(p, r, (int64_t)((s->len + 1) / (from->len ? from->len : 1) * to->len + s->len)))
+        return NULL;
     strbuf out = STRBUF_INIT;
     size_t at = 0;
     for (; max != 0; max--) {

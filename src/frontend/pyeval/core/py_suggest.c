@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_suggest.c - "did you mean" for names that a running program gets wrong: attributes, variables, imports, keyword arguments.
+ * py_suggest.c - "did you mean" for names that a running program gets wrong: attributes, variables,
+ * imports, keyword arguments.
  *
  * Each adds a note to the failure in p->diag, which the caller has just recorded.
  * Tests: tests/lang/errors_names_*.py
@@ -25,7 +26,8 @@ static void suggest_texts(suggestion *s, const py_object *list) {
 }
 
 static void suggest_class(suggestion *s, const py_object *cls) {
-    for (size_t i = 0; i < cls->u.cls->mro.len; i++) suggest_keys(s, cls->u.cls->mro.data[i]->u.cls->attrs);
+    for (size_t i = 0; i < cls->u.cls->mro.len; i++)
+        suggest_keys(s, cls->u.cls->mro.data[i]->u.cls->attrs);
 }
 
 /* A module's parameters, buffers and submodules stand in dicts of their own. */
@@ -67,15 +69,18 @@ static bool suggest_has(const py_object *module, const char *name) {
     const py_dict *globals = module->u.mod.globals;
     if (!globals || py_dict_get(globals, name)) return globals != NULL;
     const py_object *all = py_dict_get(globals, "__all__");
-    for (size_t i = 0; all && (all->kind == PY_LIST || all->kind == PY_TUPLE) && i < all->u.seq.items.len; i++) {
+    for (size_t i = 0;
+         all && (all->kind == PY_LIST || all->kind == PY_TUPLE) && i < all->u.seq.items.len; i++) {
         const char *text = py_as_text(all->u.seq.items.data[i]);
         if (text && !strcmp(text, name)) return true;
     }
     return false;
 }
 
-/* Is name in a module that one of globals' names stands for, or in a module there ("nn.functional.gelu")? */
-static bool suggest_in_modules(diag *d, const py_dict *globals, const char *prefix, const char *name, int depth) {
+/* Is name in a module that one of globals' names stands for, or in a module there
+ * ("nn.functional.gelu")? */
+static bool suggest_in_modules(diag *d, const py_dict *globals, const char *prefix,
+                               const char *name, int depth) {
     for (size_t i = 0; globals && i < globals->entries.len; i++) {
         const py_object *o = globals->entries.data[i].val, *key = globals->entries.data[i].key;
         const char *alias = key ? py_as_text(key) : NULL;
@@ -109,20 +114,27 @@ static bool suggest_usual(diag *d, const char *name) {
         {"Optional", "the file has no 'from typing import Optional'"},
         {"true", "did you mean 'True'?"},
         {"false", "did you mean 'False'?"},
-        {"null", "did you mean 'None'?"}};
+        {"null", "did you mean 'None'?"},
+    };
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (!strcmp(name, usual[i].name)) return diag_note(d, (source_range){0}, "%s", usual[i].note), true;
+        if (!strcmp(name, usual[i].name))
+            return diag_note(d, (source_range){0}, "%s", usual[i].note), true;
     return false;
 }
 
 /* A module of almost this name that was imported but not found. */
 static bool suggest_import(diag *d, const py_dict *globals, const char *name) {
     for (size_t i = 0; globals && i < globals->entries.len; i++) {
-        const char *given = globals->entries.data[i].key ? py_as_text(globals->entries.data[i].key) : NULL;
+        const char *given = globals->entries.data[i].key ? py_as_text(globals->entries.data[i].key)
+                                                         : NULL;
         suggestion s = {.wanted = name};
         if (!given || !py_is_missing(globals->entries.data[i].val)) continue;
         suggest_try(&s, given);
-        if (s.best) return diag_note(d, (source_range){0}, "the file imports '%s', which is not found: did you mean '%s'?", given, name), true;
+        if (s.best)
+            return diag_note(d, (source_range){0},
+                             "the file imports '%s', which is not found: did you mean '%s'?", given,
+                             name),
+                   true;
     }
     return false;
 }
@@ -131,7 +143,8 @@ bool py_suggest_qualified(diag *d, const py_env *env, const char *name) {
     const py_object *module = env->module;
     const py_dict *globals = module && module->kind == PY_MODULE ? module->u.mod.globals : NULL;
     if (suggest_import(d, globals, name) || suggest_usual(d, name)) return true;
-    return suggest_in_modules(d, globals, "", name, 0) || suggest_in_modules(d, globals, "", name, 1);
+    return suggest_in_modules(d, globals, "", name, 0) ||
+           suggest_in_modules(d, globals, "", name, 1);
 }
 
 void py_suggest_variable(py *p, const py_env *env, const char *name) {
@@ -145,9 +158,28 @@ void py_suggest_variable(py *p, const py_env *env, const char *name) {
 }
 
 void py_suggest_module(py *p, const char *name) {
-    static const char *const known[] = {"torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.jit",
-                                        "torch.utils", "math", "typing", "collections", "functools", "itertools", "dataclasses",
-                                        "numpy", "copy", "enum", "abc", "random", "argparse", "warnings", "os", "sys"};
+    static const char *const known[] = {"torch",
+                                        "torch.nn",
+                                        "torch.nn.functional",
+                                        "torch.nn.init",
+                                        "torch.nn.utils",
+                                        "torch.jit",
+                                        "torch.utils",
+                                        "math",
+                                        "typing",
+                                        "collections",
+                                        "functools",
+                                        "itertools",
+                                        "dataclasses",
+                                        "numpy",
+                                        "copy",
+                                        "enum",
+                                        "abc",
+                                        "random",
+                                        "argparse",
+                                        "warnings",
+                                        "os",
+                                        "sys"};
     suggestion s = {.wanted = name};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) suggest_try(&s, known[i]);
     suggest_note(p->diag, &s);
@@ -156,6 +188,7 @@ void py_suggest_module(py *p, const char *name) {
 void py_suggest_parameter(py *p, const func_def *def, const char *name) {
     suggestion s = {.wanted = name};
     for (size_t i = 0; i < def->params.len; i++)
-        if (!def->params.data[i].star && !def->params.data[i].star_star) suggest_try(&s, def->params.data[i].name);
+        if (!def->params.data[i].star && !def->params.data[i].star_star)
+            suggest_try(&s, def->params.data[i].name);
     suggest_note(p->diag, &s);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_classes.c - enum, namedtuple, dataclasses and copy: modules that make or take apart classes and their
- * instances.
+ * py_classes.c - enum, namedtuple, dataclasses and copy: modules that make or take apart classes
+ * and their instances.
  *
- * Method. A dataclass keeps its fields in py_class as named tuples do; its __init__ is a builtin that binds
- * them. A deep copy walks objects with a memo, so that shared parts stay shared and cycles end.
+ * Method. A dataclass keeps its fields in py_class as named tuples do; its __init__ is a
+ * builtin that binds them. A deep copy walks objects with a memo, so that shared parts stay
+ * shared and cycles end.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/core/py_internal.h"
@@ -24,7 +25,9 @@ static bool classes_fill_enum(py *p, py_object *mod) {
     static const char *const derived[] = {"IntEnum", "StrEnum"};
     py_object *base = py_class_new(p, mod, "Enum", 0, NULL, PYC_ENUM);
     if (!base || !py_class_new(p, mod, "auto", 0, NULL, PYC_PLAIN)) return false;
-    if (!py_class_new(p, mod, "EnumMeta", 0, NULL, PYC_PLAIN) || !py_class_new(p, mod, "EnumType", 0, NULL, PYC_PLAIN)) return false;
+    if (!py_class_new(p, mod, "EnumMeta", 0, NULL, PYC_PLAIN) ||
+        !py_class_new(p, mod, "EnumType", 0, NULL, PYC_PLAIN))
+        return false;
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
         if (!py_class_new(p, mod, derived[i], 1, &base, PYC_ENUM)) return false;
     return py_add_rows(p, mod, classes_enum_rows);
@@ -35,12 +38,13 @@ static bool classes_fill_enum(py *p, py_object *mod) {
 static bool classes_add_field(py *p, source_range r, py_class *c, const char *name, size_t len) {
     const char *field = intern_n(p->names, name, len);
     if (!len || field[0] == '_' || (field[0] >= '0' && field[0] <= '9'))
-        return py_fail(p, r, "ValueError", "Type names and field names must be valid identifiers: '%s'",
-                       field),
+        return py_fail(p, r, "ValueError",
+                       "Type names and field names must be valid identifiers: '%s'", field),
                false;
     for (size_t i = 0; i < c->fields.len; i++)
         if (!strcmp(c->fields.data[i], field))
-            return py_fail(p, r, "ValueError", "Encountered duplicate field name: '%s'", field), false;
+            return py_fail(p, r, "ValueError", "Encountered duplicate field name: '%s'", field),
+                   false;
     return avec_push(p->a, &c->fields, field) || (diag_no_memory(p->diag), false);
 }
 
@@ -110,14 +114,15 @@ static py_object *classes_namedtuple(PY_ARGS) {
     if (!o || !classes_fields(p, r, o->u.cls, a[1])) return NULL;
     py_class *c = o->u.cls;
     size_t all = c->fields.len;
-    if ((size_t)n > all) return py_fail(p, r, "TypeError", "Got more default values than field names");
+    if ((size_t)n > all)
+        return py_fail(p, r, "TypeError", "Got more default values than field names");
     if (!classes_make_room(p, c, all)) return NULL;
     for (int i = 0; i < n; i++) c->field_defaults[all - (size_t)n + (size_t)i] = defaults[i];
     return o;
 }
 
-/* An annotation that is an object already: a name in a scope made for it, as the readers of field_types
- * expect expressions. */
+/* An annotation that is an object already: a name in a scope made for it, as the readers of
+ * field_types expect expressions. */
 static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_object *type) {
     expr *x = arena_new(p->a, expr);
     x->kind = E_NAME;
@@ -127,7 +132,8 @@ static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_
     return py_dict_set(p, c->env->vars, x->name, type);
 }
 
-/* cls.__annotations__ = {"x": int}, after the class was made: PyTorch reads the types of a named tuple's fields there. */
+/* cls.__annotations__ = {"x": int}, after the class was made: PyTorch reads the types of a named
+ * tuple's fields there. */
 bool py_named_tuple_annotate(py *p, source_range r, py_object *cls, const py_object *annotations) {
     py_class *c = cls->u.cls;
     py_env *env = arena_new(p->a, py_env);
@@ -158,7 +164,8 @@ static py_object *classes_typed_tuple(PY_ARGS) {
         if (!py_iterate(p, r, fields[i], &pair, &two)) return NULL;
         const char *field = two == 2 ? py_as_text(pair[0]) : NULL;
         if (!field)
-            return py_fail(p, r, "TypeError", "a field of a NamedTuple is a pair of a name and a type");
+            return py_fail(p, r, "TypeError",
+                           "a field of a NamedTuple is a pair of a name and a type");
         if (!classes_add_field(p, r, c, field, strlen(field)) ||
             !classes_field_type(p, r, c, (size_t)i, pair[1]))
             return NULL;
@@ -176,9 +183,9 @@ static const py_row classes_collections_rows[] = {{"_collections.namedtuple", cl
                                                   {NULL, NULL}};
 
 static bool classes_fill_collections(py *p, py_object *mod) {
-    py_object *dict =
-        py_builtin_named(p, "dict"); /* dicts are ordered: one class serves both */
-    return py_add_rows(p, mod, classes_collections_rows) && py_module_set_take(p, mod, "OrderedDict", dict);
+    py_object *dict = py_builtin_named(p, "dict"); /* dicts are ordered: one class serves both */
+    return py_add_rows(p, mod, classes_collections_rows) &&
+           py_module_set_take(p, mod, "OrderedDict", dict);
 }
 
 /* ---- dataclasses ----------------------------------------------------------------------------- */
@@ -203,7 +210,8 @@ static bool classes_init_field(const py_object *d) {
 static py_object *classes_data_init(PY_ARGS) {
     if (!self && nargs) self = args[0], args++, nargs--;
     const py_object *cls = self && self->kind == PY_INSTANCE ? self->u.inst.cls : NULL;
-    while (cls && !cls->u.cls->is_dataclass && cls->u.cls->bases.len) cls = cls->u.cls->bases.data[0];
+    while (cls && !cls->u.cls->is_dataclass && cls->u.cls->bases.len)
+        cls = cls->u.cls->bases.data[0];
     if (!cls || !cls->u.cls->is_dataclass)
         return py_fail(p, r, "TypeError", "__init__() of a dataclass needs an instance");
     const py_class *c = cls->u.cls;
@@ -215,15 +223,16 @@ static py_object *classes_data_init(PY_ARGS) {
         for (int k = 0; k < nkw; k++) {
             if (strcmp(names[k], name)) continue;
             if (v)
-                return py_fail(p, r, "TypeError", "%s.__init__() got multiple values for argument '%s'",
-                               c->name, name);
+                return py_fail(p, r, "TypeError",
+                               "%s.__init__() got multiple values for argument '%s'", c->name,
+                               name);
             v = kwargs[k];
             used_kw++;
         }
         if (!v) v = classes_default(p, r, d);
         if (!v && p->diag->status == CTSC_OK)
-            py_fail(p, r, "TypeError", "%s.__init__() missing 1 required positional argument: '%s'", c->name,
-                    name);
+            py_fail(p, r, "TypeError", "%s.__init__() missing 1 required positional argument: '%s'",
+                    c->name, name);
         if (!v || !py_setattr(p, r, self, name, v)) return NULL;
     }
     if (used < nargs || used_kw < nkw)
@@ -233,14 +242,16 @@ static py_object *classes_data_init(PY_ARGS) {
 }
 
 /* d, or a new Field of the default d, as the field `name` of cls. */
-static bool classes_note_field(py *p, py_object *cls, py_object *all, const char *name, py_object *d) {
+static bool classes_note_field(py *p, py_object *cls, py_object *all, const char *name,
+                               py_object *d) {
     py_object *field = d, *text = py_text(p, name);
     if (!classes_is_field(d)) {
         py_object *made = py_module_member(p, "dataclasses", "Field");
         if (!made || made->kind != PY_CLASS || !(field = py_instance(p, made))) return false;
         if (d && !py_dict_set(p, field->u.inst.attrs, "default", d)) return false;
     }
-    return text && py_dict_set(p, field->u.inst.attrs, "name", text) && py_dict_set(p, field->u.inst.attrs, "_owner", cls) &&
+    return text && py_dict_set(p, field->u.inst.attrs, "name", text) &&
+           py_dict_set(p, field->u.inst.attrs, "_owner", cls) &&
            py_dict_set(p, all->u.dict, name, field);
 }
 
@@ -277,7 +288,8 @@ static bool classes_take_fields(py *p, source_range r, py_object *cls) {
         py_object *theirs = b->is_dataclass ? py_dict_get(b->attrs, "__dataclass_fields__") : NULL;
         if (theirs && !py_dict_merge(p, r, all->u.dict, theirs)) return false;
         for (size_t k = 0; b->is_dataclass && k < b->fields.len; k++)
-            if (!classes_put_field(p, c, b->fields.data[k], b->field_defaults[k], b->field_types[k], room))
+            if (!classes_put_field(p, c, b->fields.data[k], b->field_defaults[k], b->field_types[k],
+                                   room))
                 return false;
     }
     for (size_t i = 0; i < c->annotations.len; i++) {
@@ -291,10 +303,12 @@ static bool classes_take_fields(py *p, source_range r, py_object *cls) {
         py_object *plain = classes_is_field(d) ? py_dict_get(d->u.inst.attrs, "default") : NULL;
         if (plain && !py_dict_set(p, c->attrs, name, plain)) return false;
         if (plain) d = plain;
-        else if (classes_is_field(d)) py_dict_remove(p, c->attrs, py_dict_get(d->u.inst.attrs, "name"));
+        else if (classes_is_field(d))
+            py_dict_remove(p, c->attrs, py_dict_get(d->u.inst.attrs, "name"));
         if (d && (d->kind == PY_LIST || d->kind == PY_DICT || d->kind == PY_SET))
             return py_fail(p, r, "ValueError",
-                           "mutable default <class '%s'> for field %s is not allowed: use default_factory",
+                           "mutable default <class '%s'> for field %s is not allowed: use "
+                           "default_factory",
                            py_type_name(d), name),
                    false;
         if (!classes_put_field(p, c, name, d, t, room)) return false;
@@ -307,8 +321,10 @@ static py_object *classes_dataclass(PY_ARGS) {
     py_object *a[2], *cls;
     bool wanted;
     (void)self;
-    if (!py_bind(p, r, "dataclass", "cls init", PY_GIVEN, a) || !py_truth(p, r, a[1], &wanted)) return NULL;
-    if ((cls = a[0])->kind != PY_CLASS) return py_fail(p, r, "TypeError", "dataclass() takes a class");
+    if (!py_bind(p, r, "dataclass", "cls init", PY_GIVEN, a) || !py_truth(p, r, a[1], &wanted))
+        return NULL;
+    if ((cls = a[0])->kind != PY_CLASS)
+        return py_fail(p, r, "TypeError", "dataclass() takes a class");
     if (!classes_take_fields(p, r, cls))
         return p->diag->status == CTSC_OK ? (diag_no_memory(p->diag), NULL) : NULL;
     cls->u.cls->is_dataclass = true;
@@ -320,10 +336,12 @@ static py_object *classes_dataclass(PY_ARGS) {
 }
 
 static py_object *classes_field(PY_ARGS) {
-    static const char *const fields[] = {"default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only"};
+    static const char *const fields[] = {"default", "default_factory", "init",     "repr",
+                                         "hash",    "compare",         "metadata", "kw_only"};
     py_object *a[8];
     (void)self;
-    if (!py_bind(p, r, "field", "default? default_factory? init? repr? hash? compare? metadata? kw_only?",
+    if (!py_bind(p, r, "field",
+                 "default? default_factory? init? repr? hash? compare? metadata? kw_only?",
                  PY_GIVEN, a))
         return NULL;
     py_object *cls = py_module_member(p, "dataclasses", "Field");
@@ -341,7 +359,8 @@ static py_object *classes_annotation(PY_ARGS) {
     const char *name = py_as_text(a[1]);
     const py_class *c = a[0]->kind == PY_CLASS && name ? a[0]->u.cls : NULL;
     for (size_t i = 0; c && i < c->annotations.len; i++)
-        if (!strcmp(c->annotations.data[i].name, name)) return py_annotation_object(p, c->env, c->annotations.data[i].type);
+        if (!strcmp(c->annotations.data[i].name, name))
+            return py_annotation_object(p, c->env, c->annotations.data[i].type);
     return py_fail(p, r, "AttributeError", "type");
 }
 
@@ -388,10 +407,8 @@ static py_object *copy_new(copy_walk *w, const py_object *o) {
     py *p = w->p;
     if (o->kind == PY_INSTANCE) return py_instance(p, o->u.inst.cls);
     py_object *made = py_new(p, o->kind);
-    if (o->kind == PY_DICT)
-        made->u.dict = py_dict_new(p);
-    else
-        made->u.seq.seq_cls = o->u.seq.seq_cls;
+    if (o->kind == PY_DICT) made->u.dict = py_dict_new(p);
+    else made->u.seq.seq_cls = o->u.seq.seq_cls;
     return made;
 }
 
@@ -464,7 +481,6 @@ bool py_classes_module(py *p, const char *dotted, py_object *mod) {
     if (!strcmp(dotted, "enum")) return classes_fill_enum(p, mod);
     if (!strcmp(dotted, "_collections")) return classes_fill_collections(p, mod);
     if (!strcmp(dotted, "copy")) return py_add_rows(p, mod, classes_copy_rows);
-    if (!strcmp(dotted, "dataclasses"))
-        return py_add_rows(p, mod, classes_data_rows);
+    if (!strcmp(dotted, "dataclasses")) return py_add_rows(p, mod, classes_data_rows);
     return false;
 }

@@ -2,9 +2,10 @@
 /*
  * py_math.c - the modules math and cmath.
  *
- * Method. Functions of one or two doubles are rows of a table with a C function each, called by one builtin
- * per row (the X-macros make them); domain and range errors are told from the result as Python does: NaN out
- * of numbers is a ValueError, infinity out of finite numbers an OverflowError or, at a pole, a ValueError.
+ * Method. Functions of one or two doubles are rows of a table with a C function each, called by one
+ * builtin per row (the X-macros make them); domain and range errors are told from the result as
+ * Python does: NaN out of numbers is a ValueError, infinity out of finite numbers an OverflowError
+ * or, at a pole, a ValueError.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/lib/py_lib.h"
@@ -18,21 +19,25 @@
 #endif
 
 static py_object *math_result(py *p, source_range r, double out, double x, double y) {
-    if (isnan(out) && !isnan(x) && !isnan(y)) return py_fail(p, r, "ValueError", "math domain error");
-    if (isinf(out) && isfinite(x) && isfinite(y)) return py_fail(p, r, "OverflowError", "math range error");
+    if (isnan(out) && !isnan(x) && !isnan(y))
+        return py_fail(p, r, "ValueError", "math domain error");
+    if (isinf(out) && isfinite(x) && isfinite(y))
+        return py_fail(p, r, "OverflowError", "math range error");
     return py_float(p, out);
 }
 
-static py_object *math_call1(py *p, source_range r, const char *name, double (*f)(double), int nargs,
-                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+static py_object *math_call1(py *p, source_range r, const char *name, double (*f)(double),
+                             int nargs, py_object **args, int nkw, const char *const *names,
+                             py_object **kwargs) {
     py_object *a[1];
     double x;
     if (!py_bind(p, r, name, "x", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x)) return NULL;
     return math_result(p, r, f(x), x, 0);
 }
 
-static py_object *math_call2(py *p, source_range r, const char *name, double (*f)(double, double), int nargs,
-                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+static py_object *math_call2(py *p, source_range r, const char *name, double (*f)(double, double),
+                             int nargs, py_object **args, int nkw, const char *const *names,
+                             py_object **kwargs) {
     py_object *a[2];
     double x, y;
     if (!py_bind(p, r, name, "x y", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x) ||
@@ -53,26 +58,26 @@ static double math_pow_of(double x, double y) { return x == 0 && y < 0 ? NAN : p
 static double math_exp2_of(double x) { return exp2(x); }
 
 /* clang-format off */
-#define MATH_ONE(X)                                                                                                       \
+#define MATH_ONE(X)                                                                                \
     X(sqrt, sqrt) X(exp, exp) X(exp2, math_exp2_of) X(expm1, expm1) X(log2, math_log2_of) X(log10, math_log10_of)         \
     X(log1p, math_log1p_of) X(sin, sin) X(cos, cos) X(tan, tan) X(asin, asin) X(acos, acos) X(atan, atan) X(sinh, sinh)   \
     X(cosh, cosh) X(tanh, tanh) X(asinh, asinh) X(acosh, acosh) X(atanh, math_atanh_of) X(erf, erf) X(erfc, erfc)         \
-    X(gamma, math_gamma_of) X(lgamma, math_lgamma_of) X(fabs, fabs) X(degrees, math_degrees_of)                           \
+    X(gamma, math_gamma_of) X(lgamma, math_lgamma_of) X(fabs, fabs) X(degrees, math_degrees_of)    \
     X(radians, math_radians_of) X(cbrt, cbrt)
-#define MATH_TWO(X)                                                                                          \
-    X(atan2, atan2)                                                                                          \
+#define MATH_TWO(X)                                                                                \
+    X(atan2, atan2)                                                                                \
     X(pow, math_pow_of) X(copysign, copysign) X(fmod, fmod) X(remainder, remainder) X(nextafter, nextafter)
 /* clang-format on */
 
-#define MATH_ONE_FN(name, f)                                                                         \
-    static py_object *math_##name(PY_ARGS) {                                               \
-        (void)self;                                                                                  \
-        return math_call1(p, r, #name, f, PY_GIVEN);                                                 \
+#define MATH_ONE_FN(name, f)                                                                       \
+    static py_object *math_##name(PY_ARGS) {                                                       \
+        (void)self;                                                                                \
+        return math_call1(p, r, #name, f, PY_GIVEN);                                               \
     }
-#define MATH_TWO_FN(name, f)                                                                         \
-    static py_object *math_##name(PY_ARGS) {                                               \
-        (void)self;                                                                                  \
-        return math_call2(p, r, #name, f, PY_GIVEN);                                                 \
+#define MATH_TWO_FN(name, f)                                                                       \
+    static py_object *math_##name(PY_ARGS) {                                                       \
+        (void)self;                                                                                \
+        return math_call2(p, r, #name, f, PY_GIVEN);                                               \
     }
 MATH_ONE(MATH_ONE_FN)
 MATH_TWO(MATH_TWO_FN)
@@ -90,8 +95,9 @@ static py_object *math_log(PY_ARGS) {
 }
 
 /* floor, ceil, trunc: ints. */
-static py_object *math_whole(py *p, source_range r, const char *name, double (*f)(double), int nargs,
-                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+static py_object *math_whole(py *p, source_range r, const char *name, double (*f)(double),
+                             int nargs, py_object **args, int nkw, const char *const *names,
+                             py_object **kwargs) {
     py_object *a[1];
     double x;
     if (!py_bind(p, r, name, "x", PY_GIVEN, a)) return NULL;
@@ -148,13 +154,13 @@ static py_object *math_ldexp(PY_ARGS) {
     return math_result(p, r, ldexp(x, (int)i), x, 0);
 }
 
-#define MATH_QUESTION(name, test)                                                                    \
-    static py_object *math_##name(PY_ARGS) {                                               \
-        py_object *a[1];                                                                             \
-        (void)self;                                                                                  \
-        double x;                                                                                    \
-        if (!py_bind(p, r, #name, "x", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x)) return NULL;    \
-        return py_bool(p, test(x));                                                                  \
+#define MATH_QUESTION(name, test)                                                                  \
+    static py_object *math_##name(PY_ARGS) {                                                       \
+        py_object *a[1];                                                                           \
+        (void)self;                                                                                \
+        double x;                                                                                  \
+        if (!py_bind(p, r, #name, "x", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x)) return NULL;  \
+        return py_bool(p, test(x));                                                                \
     }
 MATH_QUESTION(isnan, isnan)
 MATH_QUESTION(isinf, isinf)
@@ -166,9 +172,10 @@ static py_object *math_isclose(PY_ARGS) {
     double x, y, rel = 1e-9, abs_tol = 0;
     if (!py_bind(p, r, "isclose", "a b rel_tol? abs_tol?", PY_GIVEN, a)) return NULL;
     if (!py_as_float(p, r, a[0], &x) || !py_as_float(p, r, a[1], &y)) return NULL;
-    if ((a[2] && !py_as_float(p, r, a[2], &rel)) || (a[3] && !py_as_float(p, r, a[3], &abs_tol))) return NULL;
-    bool close =
-        x == y || (isfinite(x) && isfinite(y) && fabs(x - y) <= fmax(rel * fmax(fabs(x), fabs(y)), abs_tol));
+    if ((a[2] && !py_as_float(p, r, a[2], &rel)) || (a[3] && !py_as_float(p, r, a[3], &abs_tol)))
+        return NULL;
+    bool close = x == y || (isfinite(x) && isfinite(y) &&
+                            fabs(x - y) <= fmax(rel * fmax(fabs(x), fabs(y)), abs_tol));
     return py_bool(p, close);
 }
 
@@ -210,7 +217,8 @@ static py_object *math_lcm(PY_ARGS) {
         if (!py_as_int(p, r, args[i], &v)) return NULL;
         if (!v) return py_int(p, 0);
         uint64_t a = math_abs(v), g = math_gcd_of((uint64_t)m, a);
-        if (a / g > INT64_MAX || __builtin_mul_overflow(m, (int64_t)(a / g), &m)) return math_big(p, r);
+        if (a / g > INT64_MAX || __builtin_mul_overflow(m, (int64_t)(a / g), &m))
+            return math_big(p, r);
     }
     return py_int(p, m);
 }
@@ -228,12 +236,15 @@ static py_object *math_factorial(PY_ARGS) {
 
 /* n! / (n-k)!, divided by k! if `choose`. */
 static py_object *math_count(py *p, source_range r, const char *name, bool choose, int nargs,
-                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+                             py_object **args, int nkw, const char *const *names,
+                             py_object **kwargs) {
     py_object *a[2];
     int64_t n, k, out = 1;
-    if (!py_bind(p, r, name, "n k", PY_GIVEN, a) || !py_as_int(p, r, a[0], &n) || !py_as_int(p, r, a[1], &k))
+    if (!py_bind(p, r, name, "n k", PY_GIVEN, a) || !py_as_int(p, r, a[0], &n) ||
+        !py_as_int(p, r, a[1], &k))
         return NULL;
-    if (n < 0 || k < 0) return py_fail(p, r, "ValueError", "%s() takes non-negative integers", name);
+    if (n < 0 || k < 0)
+        return py_fail(p, r, "ValueError", "%s() takes non-negative integers", name);
     if (k > n) return py_int(p, 0);
     if (choose && k > n - k) k = n - k;
     for (int64_t i = 0; i < k; i++) {
@@ -269,7 +280,8 @@ static py_object *math_prod(PY_ARGS) {
     py_object *a[2], **items;
     (void)self;
     int n;
-    if (!py_bind(p, r, "prod", "iterable start?", PY_GIVEN, a) || !py_iterate(p, r, a[0], &items, &n))
+    if (!py_bind(p, r, "prod", "iterable start?", PY_GIVEN, a) ||
+        !py_iterate(p, r, a[0], &items, &n))
         return NULL;
     py_object *out = a[1] ? a[1] : py_int(p, 1);
     for (int i = 0; out && i < n; i++) out = py_binary(p, r, O_MUL, out, items[i]);
@@ -281,7 +293,8 @@ static py_object *math_fsum(PY_ARGS) {
     (void)self;
     int n;
     long double sum = 0;
-    if (!py_bind(p, r, "fsum", "iterable", PY_GIVEN, a) || !py_iterate(p, r, a[0], &items, &n)) return NULL;
+    if (!py_bind(p, r, "fsum", "iterable", PY_GIVEN, a) || !py_iterate(p, r, a[0], &items, &n))
+        return NULL;
     for (int i = 0; i < n; i++) {
         double x;
         if (!py_as_float(p, r, items[i], &x)) return NULL;
@@ -310,7 +323,8 @@ static py_object *math_dist(PY_ARGS) {
     if (!py_bind(p, r, "dist", "p q", PY_GIVEN, a) || !py_iterate(p, r, a[0], &x, &n) ||
         !py_iterate(p, r, a[1], &y, &m))
         return NULL;
-    if (n != m) return py_fail(p, r, "ValueError", "both points must have the same number of dimensions");
+    if (n != m)
+        return py_fail(p, r, "ValueError", "both points must have the same number of dimensions");
     for (int i = 0; i < n; i++) {
         double u, v;
         if (!py_as_float(p, r, x[i], &u) || !py_as_float(p, r, y[i], &v)) return NULL;
@@ -334,34 +348,37 @@ static bool math_as_complex(py *p, source_range r, const py_object *o, double _C
 
 static py_object *math_complex(py *p, double _Complex z) {
     complex_box *c = complex_new(creal(z), cimag(z));
-    return c ? py_value_take(p, (value){.tag = V_COMPLEX, .u.complex = c}) : (diag_no_memory(p->diag), NULL);
+    return c ? py_value_take(p, (value){.tag = V_COMPLEX, .u.complex = c})
+             : (diag_no_memory(p->diag), NULL);
 }
 
 static double _Complex math_clog10(double _Complex z) { return clog(z) / CMPLX(M_LN10, 0); }
 
 /* clang-format off */
-#define MATH_COMPLEX(X)                                                                                                 \
+#define MATH_COMPLEX(X)                                                                            \
     X(sqrt, csqrt) X(exp, cexp) X(log, clog) X(log10, math_clog10) X(sin, csin) X(cos, ccos) X(tan, ctan) X(asin, casin) \
     X(acos, cacos) X(atan, catan) X(sinh, csinh) X(cosh, ccosh) X(tanh, ctanh) X(asinh, casinh) X(acosh, cacosh)         \
     X(atanh, catanh)
 /* clang-format on */
-#define MATH_COMPLEX_FN(name, f)                                                                                \
-    static py_object *cmath_##name(PY_ARGS) {                                                         \
-        py_object *a[1];                                                                                        \
-        (void)self;                                                                                             \
-        double _Complex z;                                                                                       \
-        if (!py_bind(p, r, "cmath." #name, "z", PY_GIVEN, a) || !math_as_complex(p, r, a[0], &z)) return NULL;  \
-        return math_complex(p, f(z));                                                                           \
+#define MATH_COMPLEX_FN(name, f)                                                                   \
+    static py_object *cmath_##name(PY_ARGS) {                                                      \
+        py_object *a[1];                                                                           \
+        (void)self;                                                                                \
+        double _Complex z;                                                                         \
+        if (!py_bind(p, r, "cmath." #name, "z", PY_GIVEN, a) || !math_as_complex(p, r, a[0], &z))  \
+            return NULL;                                                                           \
+        return math_complex(p, f(z));                                                              \
     }
 MATH_COMPLEX(MATH_COMPLEX_FN)
 
-#define MATH_COMPLEX_ASK(name, answer)                                                                          \
-    static py_object *cmath_##name(PY_ARGS) {                                                         \
-        py_object *a[1];                                                                                        \
-        (void)self;                                                                                             \
-        double _Complex z;                                                                                       \
-        if (!py_bind(p, r, "cmath." #name, "z", PY_GIVEN, a) || !math_as_complex(p, r, a[0], &z)) return NULL;  \
-        return answer;                                                                                          \
+#define MATH_COMPLEX_ASK(name, answer)                                                             \
+    static py_object *cmath_##name(PY_ARGS) {                                                      \
+        py_object *a[1];                                                                           \
+        (void)self;                                                                                \
+        double _Complex z;                                                                         \
+        if (!py_bind(p, r, "cmath." #name, "z", PY_GIVEN, a) || !math_as_complex(p, r, a[0], &z))  \
+            return NULL;                                                                           \
+        return answer;                                                                             \
     }
 MATH_COMPLEX_ASK(phase, py_float(p, carg(z)))
 MATH_COMPLEX_ASK(isnan, py_bool(p, isnan(creal(z)) || isnan(cimag(z))))
@@ -382,7 +399,8 @@ static py_object *cmath_polar(PY_ARGS) {
     py_object *a[1];
     (void)self;
     double _Complex z;
-    if (!py_bind(p, r, "cmath.polar", "z", PY_GIVEN, a) || !math_as_complex(p, r, a[0], &z)) return NULL;
+    if (!py_bind(p, r, "cmath.polar", "z", PY_GIVEN, a) || !math_as_complex(p, r, a[0], &z))
+        return NULL;
     py_object *both[] = {py_float(p, cabs(z)), py_float(p, carg(z))};
     return py_tuple(p, 2, both);
 }
@@ -392,16 +410,18 @@ static py_object *cmath_polar(PY_ARGS) {
 static const py_row math_rows[] = {
 #define MATH_ROW(name, f) {"math." #name, math_##name},
     MATH_ONE(MATH_ROW) MATH_TWO(MATH_ROW) MATH_ROW(log, 0) MATH_ROW(floor, 0) MATH_ROW(ceil, 0)
-        MATH_ROW(trunc, 0) MATH_ROW(modf, 0) MATH_ROW(frexp, 0) MATH_ROW(ldexp, 0) MATH_ROW(isnan, 0)
-            MATH_ROW(isinf, 0) MATH_ROW(isfinite, 0) MATH_ROW(isclose, 0) MATH_ROW(gcd, 0) MATH_ROW(lcm, 0)
-                MATH_ROW(factorial, 0) MATH_ROW(comb, 0) MATH_ROW(perm, 0) MATH_ROW(isqrt, 0)
-                    MATH_ROW(prod, 0) MATH_ROW(fsum, 0) MATH_ROW(hypot, 0) MATH_ROW(dist, 0)
+        MATH_ROW(trunc, 0) MATH_ROW(modf, 0) MATH_ROW(frexp, 0) MATH_ROW(ldexp, 0)
+            MATH_ROW(isnan, 0) MATH_ROW(isinf, 0) MATH_ROW(isfinite, 0) MATH_ROW(isclose, 0)
+                MATH_ROW(gcd, 0) MATH_ROW(lcm, 0) MATH_ROW(factorial, 0) MATH_ROW(comb, 0)
+                    MATH_ROW(perm, 0) MATH_ROW(isqrt, 0) MATH_ROW(prod, 0) MATH_ROW(fsum, 0)
+                        MATH_ROW(hypot, 0) MATH_ROW(dist, 0)
 #undef MATH_ROW
 #define MATH_ROW(name, f) {"cmath." #name, cmath_##name},
-                        MATH_COMPLEX(MATH_ROW) MATH_ROW(phase, 0) MATH_ROW(isnan, 0) MATH_ROW(isinf, 0)
-                            MATH_ROW(isfinite, 0) MATH_ROW(rect, 0) MATH_ROW(polar, 0)
+                            MATH_COMPLEX(MATH_ROW) MATH_ROW(phase, 0) MATH_ROW(isnan, 0)
+                                MATH_ROW(isinf, 0) MATH_ROW(isfinite, 0) MATH_ROW(rect, 0)
+                                    MATH_ROW(polar, 0)
 #undef MATH_ROW
-                                {NULL, NULL},
+                                        {NULL, NULL},
 };
 
 bool py_math_module(py *p, const char *dotted, py_object *mod) {
@@ -409,7 +429,8 @@ bool py_math_module(py *p, const char *dotted, py_object *mod) {
         {"pi", M_PI}, {"e", M_E}, {"tau", 2 * M_PI}, {"inf", INFINITY}, {"nan", NAN}};
     if (strcmp(dotted, "math") && strcmp(dotted, "cmath")) return false;
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
-        if (!py_module_set_take(p, mod, constants[i].name, py_float(p, constants[i].v))) return false;
+        if (!py_module_set_take(p, mod, constants[i].name, py_float(p, constants[i].v)))
+            return false;
     if (!strcmp(dotted, "cmath") &&
         (!py_module_set_take(p, mod, "infj", math_complex(p, CMPLX(0, INFINITY))) ||
          !py_module_set_take(p, mod, "nanj", math_complex(p, CMPLX(0, NAN)))))

@@ -2,10 +2,10 @@
 /*
  * py_modules.c - the modules that the evaluator knows: who fills which, and the small ones.
  *
- * Method. Modules made in C are filled when they are first imported, from tables of rows; those that are
- * better written in Python stand in prelude/. Modules that make no sense while compiling (os, argparse,
- * numpy, ...) can be imported, for many files do so without using them here; what is named in them fails only
- * when it is called.
+ * Method. Modules made in C are filled when they are first imported, from tables of rows; those
+ * that are better written in Python stand in prelude/. Modules that make no sense while compiling
+ * (os, argparse, numpy, ...) can be imported, for many files do so without using them here; what is
+ * named in them fails only when it is called.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/core/py_internal.h"
@@ -40,28 +40,120 @@ bool py_is_string(const py_object *o) { return o->kind == PY_VALUE && o->u.v.tag
 
 bool py_is_number(const py_object *o) {
     if (o->kind != PY_VALUE) return false;
-    return o->u.v.tag == V_BOOL || o->u.v.tag == V_INT || o->u.v.tag == V_FLOAT || o->u.v.tag == V_COMPLEX;
+    return o->u.v.tag == V_BOOL || o->u.v.tag == V_INT || o->u.v.tag == V_FLOAT ||
+           o->u.v.tag == V_COMPLEX;
 }
 
 bool py_is_builtin_class(const py_object *o, const char *name) {
-    if (o->kind != PY_CLASS || o->u.cls->kind != PYC_BUILTIN || strcmp(o->u.cls->name, name)) return false;
+    if (o->kind != PY_CLASS || o->u.cls->kind != PYC_BUILTIN || strcmp(o->u.cls->name, name))
+        return false;
     return !o->u.cls->module || !strcmp(o->u.cls->module->u.mod.name, "builtins");
 }
 
 /* ---- modules without use here ---------------------------------------------------------------- */
 
-static const char *const modules_absent[] = {
-    "os", "os.path", "random", "json", "argparse", "time", "datetime", "pathlib", "re", "string", "inspect",
-    "io", "pickle", "uuid", "tempfile", "unittest", "heapq", "bisect", "statistics", "textwrap", "pprint",
-    "subprocess", "threading", "queue", "hashlib", "base64", "struct", "traceback", "gc", "glob", "shutil",
-    "csv", "platform", "signal", "weakref", "socket", "numpy.random", "numpy.linalg", "numpy.typing",
-    "urllib", "urllib.request", "urllib.parse", "urllib.error", "zipfile", "tarfile", "gzip",
-    "fractions", "decimal", "array", "ctypes", "multiprocessing", "concurrent", "concurrent.futures",
-    "asyncio", "getpass", "configparser", "locale", "unittest.mock", "doctest", "timeit", "cProfile",
-    "atexit", "errno", "secrets", "sysconfig", "ast", "dis", "token", "tokenize", "calendar", "codecs",
-    "html", "http", "http.client", "email", "email.utils", "ssl", "zlib", "bz2", "lzma", "selectors", "optparse", "linecache",
-    "importlib.abc", "importlib.util", "importlib.metadata", "importlib.resources", "contextvars", "sqlite3", "pdb", "mmap", "curses",
-    "xml", "xml.etree", "xml.etree.ElementTree", "resource", "stat", "fcntl", "site", "sched", "marshal", "shelve"};
+static const char *const modules_absent[] = {"os",
+                                             "os.path",
+                                             "random",
+                                             "json",
+                                             "argparse",
+                                             "time",
+                                             "datetime",
+                                             "pathlib",
+                                             "re",
+                                             "string",
+                                             "inspect",
+                                             "io",
+                                             "pickle",
+                                             "uuid",
+                                             "tempfile",
+                                             "unittest",
+                                             "heapq",
+                                             "bisect",
+                                             "statistics",
+                                             "textwrap",
+                                             "pprint",
+                                             "subprocess",
+                                             "threading",
+                                             "queue",
+                                             "hashlib",
+                                             "base64",
+                                             "struct",
+                                             "traceback",
+                                             "gc",
+                                             "glob",
+                                             "shutil",
+                                             "csv",
+                                             "platform",
+                                             "signal",
+                                             "weakref",
+                                             "socket",
+                                             "numpy.random",
+                                             "numpy.linalg",
+                                             "numpy.typing",
+                                             "urllib",
+                                             "urllib.request",
+                                             "urllib.parse",
+                                             "urllib.error",
+                                             "zipfile",
+                                             "tarfile",
+                                             "gzip",
+                                             "fractions",
+                                             "decimal",
+                                             "array",
+                                             "ctypes",
+                                             "multiprocessing",
+                                             "concurrent",
+                                             "concurrent.futures",
+                                             "asyncio",
+                                             "getpass",
+                                             "configparser",
+                                             "locale",
+                                             "unittest.mock",
+                                             "doctest",
+                                             "timeit",
+                                             "cProfile",
+                                             "atexit",
+                                             "errno",
+                                             "secrets",
+                                             "sysconfig",
+                                             "ast",
+                                             "dis",
+                                             "token",
+                                             "tokenize",
+                                             "calendar",
+                                             "codecs",
+                                             "html",
+                                             "http",
+                                             "http.client",
+                                             "email",
+                                             "email.utils",
+                                             "ssl",
+                                             "zlib",
+                                             "bz2",
+                                             "lzma",
+                                             "selectors",
+                                             "optparse",
+                                             "linecache",
+                                             "importlib.abc",
+                                             "importlib.util",
+                                             "importlib.metadata",
+                                             "importlib.resources",
+                                             "contextvars",
+                                             "sqlite3",
+                                             "pdb",
+                                             "mmap",
+                                             "curses",
+                                             "xml",
+                                             "xml.etree",
+                                             "xml.etree.ElementTree",
+                                             "resource",
+                                             "stat",
+                                             "fcntl",
+                                             "site",
+                                             "sched",
+                                             "marshal",
+                                             "shelve"};
 
 static py_object *modules_unavailable(PY_ARGS) {
     (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
@@ -82,17 +174,22 @@ static py_object *modules_missing(PY_ARGS) {
 }
 
 bool py_is_lacking(const py_object *o) {
-    return py_is_missing(o) ||
-           (o->kind == PY_METHOD && o->u.method.fn->kind == PY_BUILTIN && o->u.method.fn->u.builtin.fn == modules_unavailable);
+    return py_is_missing(o) || (o->kind == PY_METHOD && o->u.method.fn->kind == PY_BUILTIN &&
+                                o->u.method.fn->u.builtin.fn == modules_unavailable);
 }
 
 py_object *py_lacking_class(py *p, py_object *o) {
     py_object *scratch = py_new(p, PY_MODULE); /* the class is no member of anything */
-    const char *name = o->kind == PY_MODULE ? o->u.mod.name : py_as_text(o->u.method.self), *dot = strrchr(name, '.');
+    const char *name = o->kind == PY_MODULE ? o->u.mod.name : py_as_text(o->u.method.self),
+               *dot = strrchr(name, '.');
     scratch->u.mod.name = name;
     scratch->u.mod.globals = py_dict_new(p);
-    py_object *init = o->kind == PY_MODULE ? py_method(p, o, py_builtin(p, "missing", modules_missing)) : o;
-    py_object *cls = init ? py_class_new(p, scratch, intern(p->names, dot ? dot + 1 : name), 0, NULL, PYC_PLAIN) : NULL;
+    py_object *init = o->kind == PY_MODULE
+                          ? py_method(p, o, py_builtin(p, "missing", modules_missing))
+                          : o;
+    py_object *cls = init ? py_class_new(p, scratch, intern(p->names, dot ? dot + 1 : name), 0,
+                                         NULL, PYC_PLAIN)
+                          : NULL;
     return cls && py_dict_set(p, cls->u.cls->attrs, "__init__", init) ? cls : NULL;
 }
 
@@ -132,34 +229,36 @@ static py_object *modules_import(PY_ARGS) {
     const char *name = py_as_text(a[0]), *package = a[1] ? py_as_text(a[1]) : NULL;
     if (!name) return py_fail(p, r, "TypeError", "import_module() takes a name");
     if (name[0] != '.') return py_import(p, r, intern(p->names, name));
-    if (!package) return py_fail(p, r, "TypeError", "a relative import needs the 'package' argument");
+    if (!package)
+        return py_fail(p, r, "TypeError", "a relative import needs the 'package' argument");
     size_t len = strlen(package);
     for (name++; *name == '.'; name++) {
         while (len && package[len - 1] != '.') len--;
         if (len) len--;
     }
-    return py_import(p, r, intern(p->names, arena_printf(p->a, "%.*s.%s", (int)len, package, name)));
+    return py_import(p, r,
+                     intern(p->names, arena_printf(p->a, "%.*s.%s", (int)len, package, name)));
 }
 
 /* clang-format off */
-#define MODULES_OPERATORS(X)                                                                                            \
+#define MODULES_OPERATORS(X)                                                                       \
     X(add, O_ADD) X(sub, O_SUB) X(mul, O_MUL) X(truediv, O_DIV) X(floordiv, O_FLOORDIV) X(mod, O_MOD) X(pow, O_POW)     \
     X(matmul, O_MATMUL) X(and_, O_AND) X(or_, O_OR) X(xor, O_XOR) X(lshift, O_LSHIFT) X(rshift, O_RSHIFT) X(eq, O_EQ)    \
     X(ne, O_NE) X(lt, O_LT) X(le, O_LE) X(gt, O_GT) X(ge, O_GE) X(is_, O_IS) X(is_not, O_ISNOT)
 /* clang-format on */
 #define MODULES_UNARY(X) X(neg, O_NEG) X(pos, O_POS) X(invert, O_INVERT) X(not_, O_NOT)
 
-#define MODULES_OPERATOR_FN(name, op)                                                                  \
-    static py_object *modules_##name(PY_ARGS) {                                              \
-        py_object *a[2];                                                                               \
-        (void)self;                                                                                    \
-        return py_bind(p, r, #name, "a b", PY_GIVEN, a) ? py_binary(p, r, op, a[0], a[1]) : NULL;      \
+#define MODULES_OPERATOR_FN(name, op)                                                              \
+    static py_object *modules_##name(PY_ARGS) {                                                    \
+        py_object *a[2];                                                                           \
+        (void)self;                                                                                \
+        return py_bind(p, r, #name, "a b", PY_GIVEN, a) ? py_binary(p, r, op, a[0], a[1]) : NULL;  \
     }
-#define MODULES_UNARY_FN(name, op)                                                                     \
-    static py_object *modules_##name(PY_ARGS) {                                              \
-        py_object *a[1];                                                                               \
-        (void)self;                                                                                    \
-        return py_bind(p, r, #name, "a", PY_GIVEN, a) ? py_unary(p, r, op, a[0]) : NULL;               \
+#define MODULES_UNARY_FN(name, op)                                                                 \
+    static py_object *modules_##name(PY_ARGS) {                                                    \
+        py_object *a[1];                                                                           \
+        (void)self;                                                                                \
+        return py_bind(p, r, #name, "a", PY_GIVEN, a) ? py_unary(p, r, op, a[0]) : NULL;           \
     }
 MODULES_OPERATORS(MODULES_OPERATOR_FN)
 MODULES_UNARY(MODULES_UNARY_FN)
@@ -174,7 +273,8 @@ static py_object *modules_index(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t i;
-    return py_bind(p, r, "index", "a", PY_GIVEN, a) && py_as_int(p, r, a[0], &i) ? py_int(p, i) : NULL;
+    return py_bind(p, r, "index", "a", PY_GIVEN, a) && py_as_int(p, r, a[0], &i) ? py_int(p, i)
+                                                                                 : NULL;
 }
 
 /* itemgetter(2) and attrgetter("x") are bound to what they were given. */
@@ -185,7 +285,9 @@ static py_object *modules_get_item(PY_ARGS) {
 
 static py_object *modules_get_attribute(PY_ARGS) {
     py_object *a[1];
-    return py_bind(p, r, "attrgetter", "obj", PY_GIVEN, a) ? py_getattr(p, r, a[0], py_as_text(self)) : NULL;
+    return py_bind(p, r, "attrgetter", "obj", PY_GIVEN, a)
+               ? py_getattr(p, r, a[0], py_as_text(self))
+               : NULL;
 }
 
 static py_object *modules_itemgetter(PY_ARGS) {
@@ -214,7 +316,8 @@ static py_object *modules_copy_function(PY_ARGS) {
     py_object *a[1], *o = py_new(p, PY_FUNCTION);
     (void)self;
     if (!py_bind(p, r, "FunctionType", "code", PY_GIVEN, a)) return NULL;
-    if (a[0]->kind != PY_FUNCTION || !(o->u.fn = arena_new(p->a, py_function))) return py_fail(p, r, "TypeError", "function() needs a function's code");
+    if (a[0]->kind != PY_FUNCTION || !(o->u.fn = arena_new(p->a, py_function)))
+        return py_fail(p, r, "TypeError", "function() needs a function's code");
     *o->u.fn = *a[0]->u.fn;
     o->u.fn->attrs = NULL;
     return o;
@@ -240,10 +343,9 @@ static const py_row modules_rows[] = {
     {"sys.setrecursionlimit", modules_none},
     {"sys.exit", modules_exit},
 #define MODULES_ROW(name, op) {"operator." #name, modules_##name},
-    MODULES_OPERATORS(MODULES_ROW)
-    MODULES_UNARY(MODULES_ROW)
+    MODULES_OPERATORS(MODULES_ROW) MODULES_UNARY(MODULES_ROW)
 #undef MODULES_ROW
-    {"operator.getitem", modules_getitem},
+        {"operator.getitem", modules_getitem},
     {"operator.index", modules_index},
     {"operator.itemgetter", modules_itemgetter},
     {"operator.attrgetter", modules_attrgetter},
@@ -252,9 +354,7 @@ static const py_row modules_rows[] = {
 
 /* ---- constants of modules -------------------------------------------------------------------- */
 
-static py_object *modules_builtin(py *p, const char *name) {
-    return py_builtin_named(p, name);
-}
+static py_object *modules_builtin(py *p, const char *name) { return py_builtin_named(p, name); }
 
 /* isinstance(x, numbers.Number): a tuple of classes serves as one. */
 static bool modules_fill_numbers(py *p, py_object *mod) {
@@ -268,13 +368,15 @@ static bool modules_fill_numbers(py *p, py_object *mod) {
 }
 
 static bool modules_fill_sys(py *p, py_object *mod) {
-    py_object *version[] = {py_int(p, 3), py_int(p, 11), py_int(p, 0), py_text(p, "final"), py_int(p, 0)};
+    py_object *version[] = {py_int(p, 3), py_int(p, 11), py_int(p, 0), py_text(p, "final"),
+                            py_int(p, 0)};
     return py_module_set_take(p, mod, "version_info", py_tuple(p, 5, version)) &&
            py_module_set_take(p, mod, "version", py_text(p, "3.11.0")) &&
            py_module_set_take(p, mod, "platform", py_text(p, "linux")) &&
            py_module_set_take(p, mod, "byteorder", py_text(p, "little")) &&
            py_module_set_take(p, mod, "maxsize", py_int(p, INT64_MAX)) &&
-           py_module_set_take(p, mod, "argv", py_list(p, 0, NULL)) && py_module_set(p, mod, "modules", p->sys_modules) &&
+           py_module_set_take(p, mod, "argv", py_list(p, 0, NULL)) &&
+           py_module_set(p, mod, "modules", p->sys_modules) &&
            py_module_set_take(p, mod, "path", py_list(p, 0, NULL));
 }
 
@@ -284,8 +386,12 @@ static bool modules_fill_abc(py *p, py_object *mod) {
 }
 
 static const struct { const char *name, *type; } modules_types[] = {
-    {"ModuleType", "module"},       {"FunctionType", "function"},       {"MethodType", "method"},
-    {"GeneratorType", "generator"}, {"BuiltinFunctionType", "builtin_function_or_method"}, {"UnionType", "UnionType"},
+    {"ModuleType", "module"},
+    {"FunctionType", "function"},
+    {"MethodType", "method"},
+    {"GeneratorType", "generator"},
+    {"BuiltinFunctionType", "builtin_function_or_method"},
+    {"UnionType", "UnionType"},
 };
 
 static bool modules_fill_types(py *p, py_object *mod) {
@@ -297,33 +403,33 @@ static bool modules_fill_types(py *p, py_object *mod) {
 }
 
 static bool modules_fill_future(py *p, py_object *mod) {
-    static const char *const features[] = {
-    "annotations", "division", "print_function", "absolute_import", "unicode_literals", "generator_stop",
-    "with_statement", "nested_scopes", "generators"};
+    static const char *const features[] = {"annotations",     "division",         "print_function",
+                                           "absolute_import", "unicode_literals", "generator_stop",
+                                           "with_statement",  "nested_scopes",    "generators"};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        if (!py_module_set_take(p, mod, features[i], py_tuple(p, 0, NULL))) return false; /* unlike what a program binds to the name */
+        /* unlike what a program binds to the name */
+        if (!py_module_set_take(p, mod, features[i], py_tuple(p, 0, NULL))) return false;
     return true;
 }
 
-static bool modules_fill_inspect(py *p, py_object *mod) { return py_add_rows(p, mod, py_inspect_rows); }
+static bool modules_fill_inspect(py *p, py_object *mod) {
+    return py_add_rows(p, mod, py_inspect_rows);
+}
 
 /* with warnings.catch_warnings(): does nothing. */
 static bool modules_fill_warnings(py *p, py_object *mod) {
     py_object *contexts = py_import(p, (source_range){0}, "contextlib");
-    return contexts && py_module_set_take(p, mod, "catch_warnings", py_getattr(p, (source_range){0}, contexts, "_anything"));
+    return contexts && py_module_set_take(p, mod, "catch_warnings",
+                                          py_getattr(p, (source_range){0}, contexts, "_anything"));
 }
 
 static bool modules_fill_nothing(py *p, py_object *mod) { return (void)p, (void)mod, true; }
 
 static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } modules_filled[] = {
-    {"numbers", modules_fill_numbers},
-    {"sys", modules_fill_sys},
-    {"abc", modules_fill_abc},
-    {"types", modules_fill_types},
-    {"__future__", modules_fill_future},
-    {"warnings", modules_fill_warnings},
-    {"inspect", modules_fill_inspect},
-    {"importlib", modules_fill_nothing},
+    {"numbers", modules_fill_numbers},   {"sys", modules_fill_sys},
+    {"abc", modules_fill_abc},           {"types", modules_fill_types},
+    {"__future__", modules_fill_future}, {"warnings", modules_fill_warnings},
+    {"inspect", modules_fill_inspect},   {"importlib", modules_fill_nothing},
     {"operator", modules_fill_nothing},
 };
 
@@ -333,13 +439,15 @@ static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
         py_object *environ = py_new(p, PY_DICT);
         environ->u.dict = py_dict_new(p);
         return py_module_set(p, mod, "environ", environ) &&
-               py_module_set_take(p, mod, "sep", py_text(p, "/")) && py_add_rows(p, mod, modules_rows);
+               py_module_set_take(p, mod, "sep", py_text(p, "/")) &&
+               py_add_rows(p, mod, modules_rows);
     }
     return py_add_rows(p, mod, modules_rows);
 }
 
 bool py_lib_module(py *p, const char *dotted, py_object *mod) {
-    static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {py_typing_module, py_math_module, py_classes_module};
+    static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {
+        py_typing_module, py_math_module, py_classes_module};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (families[i](p, dotted, mod)) return true;
         if (p->diag->status != CTSC_OK) return false;

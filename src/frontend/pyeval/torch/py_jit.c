@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_jit.c - torch.jit as module-level code sees it: decorators that say how a function is to be compiled.
+ * py_jit.c - torch.jit as module-level code sees it: decorators that say how a function
+ * is to be compiled.
  *
- * Method. Nothing is compiled here: @torch.jit.script and its kin leave a mark on the function or class
- * (py_function.mode, py_class.is_script), and whoever compiles the program reads it. Inside compiled
- * functions the names of these builtins are forms of the emitter's. An overload declared by
- * @torch.jit._overload is a function whose `overloads` end with itself; the definition that follows in the
- * same scope takes the list over (py_stmt.c), the function's own name being found there.
+ * Method. Nothing is compiled here: @torch.jit.script and its kin leave a mark on the function
+ * or class (py_function.mode, py_class.is_script), and whoever compiles the program reads it.
+ * Inside compiled functions the names of these builtins are forms of the emitter's. An overload
+ * declared by @torch.jit._overload is a function whose `overloads` end with itself; the
+ * definition that follows in the same scope takes the list over (py_stmt.c), the function's own
+ * name being found there.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/core/py_internal.h"
@@ -16,29 +18,28 @@
 static py_function *jit_function(py_object *o) {
     for (int i = 0; o && i < 8; i++) {
         if (o->kind == PY_FUNCTION) return o->u.fn;
-        if (o->kind == PY_METHOD)
-            o = o->u.method.fn;
-        else if (o->kind == PY_STATICMETHOD || o->kind == PY_CLASSMETHOD)
-            o = o->u.fn_object;
-        else if (o->kind == PY_PROPERTY)
-            o = o->u.property.getter;
-        else
-            break;
+        if (o->kind == PY_METHOD) o = o->u.method.fn;
+        else if (o->kind == PY_STATICMETHOD || o->kind == PY_CLASSMETHOD) o = o->u.fn_object;
+        else if (o->kind == PY_PROPERTY) o = o->u.property.getter;
+        else break;
     }
     return NULL;
 }
 
-static bool jit_is_module_class(const py_object *o) { return o->kind == PY_CLASS && o->u.cls->is_module; }
+static bool jit_is_module_class(const py_object *o) {
+    return o->kind == PY_CLASS && o->u.cls->is_module;
+}
 
 /* ---- script ---------------------------------------------------------------------------------- */
 
 static py_object *jit_script_class(py *p, source_range r, py_object *cls) {
     if (jit_is_module_class(cls))
-        return py_fail(p, r, "RuntimeError",
-                       "Type '<class '%s'>' cannot be compiled since it inherits from nn.Module, consider "
-                       "passing an instance "
-                       "instead",
-                       cls->u.cls->name);
+        return py_fail(
+            p, r, "RuntimeError",
+            "Type '<class '%s'>' cannot be compiled since it inherits from nn.Module, consider "
+            "passing an instance "
+            "instead",
+            cls->u.cls->name);
     cls->u.cls->is_script = true;
     return cls;
 }
@@ -46,7 +47,8 @@ static py_object *jit_script_class(py *p, source_range r, py_object *cls) {
 static py_object *jit_script(PY_ARGS) {
     py_object *a[5];
     (void)self;
-    if (!py_bind(p, r, "torch.jit.script", "obj optimize? _frames_up? _rcb? example_inputs?", PY_GIVEN, a))
+    if (!py_bind(p, r, "torch.jit.script", "obj optimize? _frames_up? _rcb? example_inputs?",
+                 PY_GIVEN, a))
         return NULL;
     py_object *o = a[0];
     if (o->kind == PY_CLASS) return jit_script_class(p, r, o);
@@ -54,15 +56,16 @@ static py_object *jit_script(PY_ARGS) {
     if (o->kind == PY_INSTANCE || o->kind == PY_OPERATOR || o->kind == PY_BUILTIN) return o;
     py_function *fn = jit_function(o);
     if (!fn)
-        return py_fail(p, r, "RuntimeError", "torch.jit.script cannot compile an object of type '%s'",
-                       py_type_name(o));
+        return py_fail(p, r, "RuntimeError",
+                       "torch.jit.script cannot compile an object of type '%s'", py_type_name(o));
     if (fn->mode == PY_DEFAULT) fn->mode = PY_SCRIPT;
     return o;
 }
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
-static py_object *jit_mark(py *p, source_range r, py_object *o, py_script_mode mode, const char *decorator) {
+static py_object *jit_mark(py *p, source_range r, py_object *o, py_script_mode mode,
+                           const char *decorator) {
     py_function *fn = jit_function(o);
     if (!fn && o->kind == PY_CLASS) return o;
     if (!fn)
@@ -76,12 +79,12 @@ static py_object *jit_mark(py *p, source_range r, py_object *o, py_script_mode m
     return o;
 }
 
-#define JIT_MARK(name, mode)                                                                    \
-    static py_object *jit_##name(PY_ARGS) {                                           \
-        py_object *a[1];                                                                        \
-        (void)self;                                                                             \
-        if (!py_bind(p, r, "torch.jit." #name, "fn", PY_GIVEN, a)) return NULL;                 \
-        return jit_mark(p, r, a[0], mode, #name);                                               \
+#define JIT_MARK(name, mode)                                                                       \
+    static py_object *jit_##name(PY_ARGS) {                                                        \
+        py_object *a[1];                                                                           \
+        (void)self;                                                                                \
+        if (!py_bind(p, r, "torch.jit." #name, "fn", PY_GIVEN, a)) return NULL;                    \
+        return jit_mark(p, r, a[0], mode, #name);                                                  \
     }
 JIT_MARK(export, PY_EXPORT)
 JIT_MARK(unused, PY_UNUSED)
@@ -110,7 +113,8 @@ static py_object *jit_ignore(PY_ARGS) {
         if (a[i] && !py_truth(p, r, a[i], &one)) return NULL;
         drop |= one;
     }
-    return py_method(p, py_bool(p, drop), py_builtin(p, "torch.jit.ignore.decorator", jit_ignore_decorator));
+    return py_method(p, py_bool(p, drop),
+                     py_builtin(p, "torch.jit.ignore.decorator", jit_ignore_decorator));
 }
 
 static py_object *jit_script_if_tracing(PY_ARGS) {
@@ -126,7 +130,8 @@ static py_object *jit_interface(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "torch.jit.interface", "obj", PY_GIVEN, a)) return NULL;
-    if (a[0]->kind != PY_CLASS) return py_fail(p, r, "RuntimeError", "interface must be applied to a class");
+    if (a[0]->kind != PY_CLASS)
+        return py_fail(p, r, "RuntimeError", "interface must be applied to a class");
     a[0]->u.cls->is_module |= jit_is_module_class(a[0]);
     a[0]->u.cls->kind = PYC_INTERFACE;
     return a[0];
@@ -136,14 +141,16 @@ static py_object *jit_interface(PY_ARGS) {
 
 /* Is o a declaration by @torch.jit._overload, and not an implementation? */
 bool py_is_overload(const py_object *o) {
-    return o && o->kind == PY_FUNCTION && o->u.fn->overloads.len && vec_last(&o->u.fn->overloads) == o;
+    return o && o->kind == PY_FUNCTION && o->u.fn->overloads.len &&
+           vec_last(&o->u.fn->overloads) == o;
 }
 
 static py_object *jit_overload(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "torch.jit._overload", "func", PY_GIVEN, a)) return NULL;
-    if (a[0]->kind != PY_FUNCTION) return py_fail(p, r, "TypeError", "@torch.jit._overload takes a function");
+    if (a[0]->kind != PY_FUNCTION)
+        return py_fail(p, r, "TypeError", "@torch.jit._overload takes a function");
     if (!py_is_overload(a[0]) && !avec_push(p->a, &a[0]->u.fn->overloads, a[0]))
         return diag_no_memory(p->diag), NULL;
     return a[0];
@@ -197,7 +204,8 @@ static bool jit_is(py *p, const py_object *o, const py_object *t, int depth) {
     if (t->kind != PY_TYPE) return py_isinstance(p, o, t);
     const char *name = t->u.type.name;
     if (!strcmp(name, "List"))
-        return o->kind == PY_LIST && (t->u.type.nargs != 1 || jit_all(p, o, t->u.type.args[0], depth));
+        return o->kind == PY_LIST &&
+               (t->u.type.nargs != 1 || jit_all(p, o, t->u.type.args[0], depth));
     if (!strcmp(name, "Dict")) return jit_is_dict(p, o, t, depth);
     if (!strcmp(name, "Tuple")) return jit_is_tuple(p, o, t, depth);
     if (!strcmp(name, "Any")) return true;
@@ -243,11 +251,19 @@ static py_object *jit_identity(PY_ARGS) {
 }
 
 /* The module or function itself. Traced it is when it turns out to be the entry (source.c). */
-static py_object *jit_note_trace(py *p, source_range r, py_object *of, py_object *inputs, py_object *named, py_object *check) {
-    py_object *none = p->none, *row[] = {inputs ? inputs : none, named ? named : none, check ? check : p->true_}, *note;
+static py_object *jit_note_trace(py *p, source_range r, py_object *of, py_object *inputs,
+                                 py_object *named, py_object *check) {
+    py_object *none = p->none,
+              *row[] = {inputs ? inputs : none, named ? named : none, check ? check : p->true_},
+              *note;
     bool module = of->kind == PY_INSTANCE && of->u.inst.cls->u.cls->is_module;
-    if (!module && of->kind != PY_FUNCTION) return py_unsupported(p, r, "torch.jit.trace: only modules and functions can be traced, not an object of type '%s'", py_type_name(of));
-    if (row[0]->kind != PY_TUPLE && row[0]->kind != PY_LIST) row[0] = py_tuple(p, inputs != NULL, &row[0]);
+    if (!module && of->kind != PY_FUNCTION)
+        return py_unsupported(
+            p, r,
+            "torch.jit.trace: only modules and functions can be traced, not an object of type '%s'",
+            py_type_name(of));
+    if (row[0]->kind != PY_TUPLE && row[0]->kind != PY_LIST)
+        row[0] = py_tuple(p, inputs != NULL, &row[0]);
     if (!row[0] || !(note = py_tuple(p, 3, row))) return NULL;
     return ptrmap_put(&p->traced, of, note) ? of : (diag_no_memory(p->diag), NULL);
 }
@@ -255,15 +271,21 @@ static py_object *jit_note_trace(py *p, source_range r, py_object *of, py_object
 static py_object *jit_trace(PY_ARGS) {
     py_object *a[8];
     (void)self;
-    PY_TAKE("torch.jit.trace", "func example_inputs? optimize? check_trace? check_inputs? check_tolerance? strict? example_kwarg_inputs?", a);
+    PY_TAKE("torch.jit.trace",
+            "func example_inputs? optimize? check_trace? check_inputs? check_tolerance? strict? "
+            "example_kwarg_inputs?",
+            a);
     return jit_note_trace(p, r, a[0], a[1], a[7], a[3]);
 }
 
 static py_object *jit_trace_module(PY_ARGS) {
     py_object *a[7];
     (void)self;
-    PY_TAKE("torch.jit.trace_module", "mod inputs optimize? check_trace? check_inputs? check_tolerance? strict?", a);
-    py_object *inputs = a[1]->kind == PY_DICT && a[1]->u.dict->len == 1 ? py_dict_get(a[1]->u.dict, "forward") : NULL;
+    PY_TAKE("torch.jit.trace_module",
+            "mod inputs optimize? check_trace? check_inputs? check_tolerance? strict?", a);
+    py_object *inputs = a[1]->kind == PY_DICT && a[1]->u.dict->len == 1
+                            ? py_dict_get(a[1]->u.dict, "forward")
+                            : NULL;
     if (!inputs) return py_unsupported(p, r, "torch.jit.trace_module: only forward can be traced");
     return jit_note_trace(p, r, a[0], inputs, NULL, a[3]);
 }
@@ -320,19 +342,20 @@ static bool jit_fill(py *p, py_object *mod) {
     py_object *cls = py_class_new(p, mod, "Attribute", 0, NULL, PYC_BUILTIN);
     if (!cls) return false;
     cls->u.cls->make = jit_make_attribute;
-    if (!py_module_set_take(p, mod, "Error", py_builtin_named(p, "RuntimeError")))
-        return false;
+    if (!py_module_set_take(p, mod, "Error", py_builtin_named(p, "RuntimeError"))) return false;
     return py_module_set(p, mod, "Attribute", cls);
 }
 
 bool py_jit_module(py *p, const char *dotted, py_object *mod) {
-    if (!strcmp(dotted, "torch.jit")) return jit_fill(p, mod) && py_add_rows(p, mod, jit_rows) && py_add_rows(p, mod, py_script_rows);
+    if (!strcmp(dotted, "torch.jit"))
+        return jit_fill(p, mod) && py_add_rows(p, mod, jit_rows) &&
+               py_add_rows(p, mod, py_script_rows);
     if (!strcmp(dotted, "torch.overrides")) return py_add_rows(p, mod, jit_rows);
     return false;
 }
 
-/* torch.jit.ScriptModule is nn.Module, which is read when somebody asks. What torch._jit_internal has beyond
- * its Python part. */
+/* torch.jit.ScriptModule is nn.Module, which is read when somebody asks. What torch._jit_internal
+ * has beyond its Python part. */
 py_object *py_jit_missing(py *p, py_object *mod, const char *name) {
     source_range nowhere = {0};
     if (strcmp(mod->u.mod.name, "torch.jit")) return NULL;

@@ -7,7 +7,8 @@
 #include "frontend/pyeval/torch/py_trace.h"
 
 static bool library_module(py *p, const char *dotted, py_object *mod) {
-    static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {py_torch_module, py_jit_module, py_lib_module};
+    static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {
+        py_torch_module, py_jit_module, py_lib_module};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (families[i](p, dotted, mod)) return true;
         if (p->diag->status != CTSC_OK) return false;
@@ -16,10 +17,13 @@ static bool library_module(py *p, const char *dotted, py_object *mod) {
 }
 
 static py_object *library_missing(py *p, py_object *mod, const char *name) {
-    static py_object *(*const families[])(py *p, py_object *mod, const char *name) = {py_jit_missing, py_torch_missing, py_lib_missing};
+    static py_object *(*const families[])(py *p, py_object *mod, const char *name) = {
+        py_jit_missing, py_torch_missing, py_lib_missing};
     py_object *o = NULL;
     if (!strncmp(name, "__", 2)) return NULL;
-    for (size_t i = 0; i < sizeof families / sizeof *families && !o && p->diag->status == CTSC_OK; i++) o = families[i](p, mod, name);
+    for (size_t i = 0; i < sizeof families / sizeof *families && !o && p->diag->status == CTSC_OK;
+         i++)
+        o = families[i](p, mod, name);
     return o;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_ops.c - operators called from Python: overload resolution over objects, and values from and to objects.
+ * py_ops.c - operators called from Python: overload resolution over objects, and values
+ * from and to objects.
  *
- * Method. Overloads are tried in the order of ir/op/schemas.txt, first as the arguments are, then with
- * conversions: an int or a 0-dim tensor for a float, a string for a device, several trailing ints for int[].
- * Fitting an argument makes its value at once; the values of an overload that does not fit are dropped again.
- * That is simpler than typing objects first, and these calls are few. Ownership: values made here are
- * released here; results become objects of the evaluator.
+ * Method. Overloads are tried in the order of ir/op/schemas.txt, first as the arguments are, then
+ * with conversions: an int or a 0-dim tensor for a float, a string for a device, several trailing
+ * ints for int[]. Fitting an argument makes its value at once; the values of an overload that does
+ * not fit are dropped again. That is simpler than typing objects first, and these calls are few.
+ * Ownership: values made here are released here; results become objects of the evaluator.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
@@ -39,7 +40,8 @@ static bool ops_no_memory(ops_fit *f) {
     return false;
 }
 
-/* The number that a 0-dim or 1-element tensor holds; V_UNINIT: it holds more, or a kind of its own. */
+/* The number that a 0-dim or 1-element tensor holds; V_UNINIT: it holds more, or a
+ * kind of its own. */
 static value ops_element(const py_object *o) {
     if (!py_is_tensor(o) || o->u.v.u.tensor->numel != 1) return value_uninit();
     return py_tensor_item(o->u.v.u.tensor, NULL);
@@ -53,12 +55,18 @@ static bool ops_number(ops_fit *f, const py_object *o, value *out) {
 
 static bool ops_int(ops_fit *f, const argument *arg, const py_object *o, value *out) {
     if (o->kind == PY_SYMBOL)
-        return f->depth == 0 && (f->convert || !arg || arg->leaf_text) && ops_give(value_ref(o->u.v), out);
+        return f->depth == 0 && (f->convert || !arg || arg->leaf_text) &&
+               ops_give(value_ref(o->u.v), out);
     if (arg && arg->leaf_text && !strcmp(arg->leaf_text, "ScalarType") && o->kind == PY_CLASS) {
         static const struct { const char *name; dtype dt; } classes[] = {
-            {"float", DT_FLOAT64}, {"int", DT_INT64}, {"bool", DT_BOOL}, {"complex", DT_COMPLEX128}};
+            {"float", DT_FLOAT64},
+            {"int", DT_INT64},
+            {"bool", DT_BOOL},
+            {"complex", DT_COMPLEX128},
+        };
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-            if (py_is_builtin_class(o, classes[i].name)) return ops_give(value_int(classes[i].dt), out);
+            if (py_is_builtin_class(o, classes[i].name))
+                return ops_give(value_int(classes[i].dt), out);
     }
     if (o->kind != PY_VALUE) return false;
     /* t.view(-1) is not t.view(dtype): the number of a dtype is a last resort. */
@@ -107,7 +115,8 @@ static bool ops_context(py *p, op_ctx *cx) {
     return true;
 }
 
-/* Tensors of the evaluator are on the host, whatever device they are asked for on: where weights live is decided when the program runs. */
+/* Tensors of the evaluator are on the host, whatever device they are asked for on: where weights
+ * live is decided when the program runs. */
 static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     if (o->kind != PY_VALUE) return false;
     if (o->u.v.tag == V_DEVICE) return ops_give(value_device(DEVICE_HOST), out);
@@ -116,7 +125,8 @@ static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     if (o->u.v.tag != V_STR) return false;
     const str *text = o->u.v.u.str;
     int64_t device;
-    bool known = !strcmp(text->bytes, "meta") || device_parse(NULL, text->bytes, text->len, &device) == CTSC_OK;
+    bool known = !strcmp(text->bytes, "meta") ||
+                 device_parse(NULL, text->bytes, text->len, &device) == CTSC_OK;
     return known && ops_give(value_device(DEVICE_HOST), out);
 }
 
@@ -180,8 +190,8 @@ static bool ops_dict(ops_fit *f, type *t, const py_object *o, value *out) {
     return false;
 }
 
-/* Can o stand for an argument of type t? *out: its value, owned. Failing says nothing in the diag but a lack
- * of memory. */
+/* Can o stand for an argument of type t? *out: its value, owned. Failing says nothing in the diag
+ * but a lack of memory. */
 static bool ops_fits(ops_fit *f, type *t, const argument *arg, const py_object *o, value *out) {
     switch (t->kind) {
     case T_TENSOR: return py_is_tensor(o) && ops_give(value_ref(o->u.v), out);
@@ -315,20 +325,21 @@ bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out)
     }
     if (p->diag->status != CTSC_OK) return false;
     if (!t)
-        return py_fail(p, r, "TypeError", "an object of type '%s' is no TorchScript value", py_type_name(o)),
+        return py_fail(p, r, "TypeError", "an object of type '%s' is no TorchScript value",
+                       py_type_name(o)),
                false;
     strbuf text = STRBUF_INIT;
     type_print_python(t, &text);
-    py_fail(p, r, "TypeError", "expected a value of type '%s' but found one of type '%s'", sb_str(&text),
-            py_type_name(o));
+    py_fail(p, r, "TypeError", "expected a value of type '%s' but found one of type '%s'",
+            sb_str(&text), py_type_name(o));
     sb_free(&text);
     return false;
 }
 
 /* ---- objects of values ----------------------------------------------------------------------- */
 
-static py_object *ops_sequence(py *p, py_kind kind, size_t n, value (*get)(const void *from, size_t i),
-                               const void *from) {
+static py_object *ops_sequence(py *p, py_kind kind, size_t n,
+                               value (*get)(const void *from, size_t i), const void *from) {
     py_object *o = py_new(p, kind);
     for (size_t i = 0; i < n; i++) {
         py_object *item = py_from_value(p, get(from, i));
@@ -338,7 +349,9 @@ static py_object *ops_sequence(py *p, py_kind kind, size_t n, value (*get)(const
 }
 
 static value ops_list_get(const void *l, size_t i) { return list_get(l, i); }
-static value ops_tuple_get(const void *t, size_t i) { return value_ref(((const tuple *)t)->items[i]); }
+static value ops_tuple_get(const void *t, size_t i) {
+    return value_ref(((const tuple *)t)->items[i]);
+}
 
 static py_object *ops_dict_object(py *p, const dict *d) {
     py_object *o = py_new(p, PY_DICT);
@@ -378,9 +391,10 @@ typedef struct ops_call {
     int nargs, nkw;
     py_object **args, **kwargs;
     const char *const *names;
-    value full[OPS_MAX_ARGS];         /* one per schema argument */
-    const py_object *of[OPS_MAX_ARGS]; /* the object it came from, NULL: a default, or a collected list that nobody records */
-    int filled;                        /* how many of full are set */
+    value full[OPS_MAX_ARGS]; /* one per schema argument */
+    /* the object it came from, NULL: a default, or a collected list that nobody records */
+    const py_object *of[OPS_MAX_ARGS];
+    int filled; /* how many of full are set */
 } ops_call;
 
 static void ops_release(ops_call *c) {
@@ -388,10 +402,12 @@ static void ops_release(ops_call *c) {
     c->filled = 0;
 }
 
-/* Python calls the first tensor `input` where schemas say self; dim and keepdim have numpy's names too. */
+/* Python calls the first tensor `input` where schemas say self; dim and keepdim have
+ * numpy's names too. */
 static bool ops_same_name(const char *given, const char *formal) {
     static const char *const aliases[][2] = {
-        {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "self"}, {"x2", "other"}};
+        {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "self"}, {"x2", "other"},
+    };
     if (!strcmp(given, formal)) return true;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (!strcmp(given, aliases[i][0]) && !strcmp(formal, aliases[i][1])) return true;
@@ -415,12 +431,14 @@ static bool ops_collect(ops_call *c, const schema *s, int i, int *used, ops_fit 
     rest.u.seq.items.data = c->args + *used;
     rest.u.seq.items.len = (size_t)(c->nargs - *used);
     if (!ops_fits(f, arg->type, NULL, &rest, &c->full[i])) return false;
-    if (f->p->recorder && !(c->of[i] = py_tuple(f->p, c->nargs - *used, c->args + *used))) return false;
+    if (f->p->recorder && !(c->of[i] = py_tuple(f->p, c->nargs - *used, c->args + *used)))
+        return false;
     *used = c->nargs;
     return true;
 }
 
-static bool ops_argument(ops_call *c, const schema *s, int i, int *used, uint64_t *used_kw, ops_fit *f) {
+static bool ops_argument(ops_call *c, const schema *s, int i, int *used, uint64_t *used_kw,
+                         ops_fit *f) {
     const argument *arg = &s->args[i];
     c->of[i] = NULL;
     if (!arg->kwarg_only && *used < c->nargs) {
@@ -462,11 +480,13 @@ static bool ops_try(ops_call *c, const schema *s, bool convert) {
     return false;
 }
 
-/* Can the overload be meant at all: is every argument there that it needs? (torch.empty's forms with names and with out have such.) */
+/* Can the overload be meant at all: is every argument there that it needs? (torch.empty's forms
+ * with names and with out have such.) */
 static bool ops_may_mean(const ops_call *c, const schema *s) {
     for (int i = 0; i < s->nargs; i++) {
         const argument *a = &s->args[i];
-        if (!a->has_default && (a->kwarg_only || i >= c->nargs) && ops_keyword(c, a->name) < 0) return false;
+        if (!a->has_default && (a->kwarg_only || i >= c->nargs) && ops_keyword(c, a->name) < 0)
+            return false;
     }
     return true;
 }
@@ -479,8 +499,10 @@ static void ops_put_type(const type *t, strbuf *text) {
     else type_print_python(t, text);
 }
 
-/* "argument 'size' (position 1) must be tuple of ints, not float", or which of its items does not fit. */
-static void ops_describe(const ops_call *c, const argument *a, int position, const py_object *o, strbuf *text) {
+/* "argument 'size' (position 1) must be tuple of ints, not float", or which of its
+ * items does not fit. */
+static void ops_describe(const ops_call *c, const argument *a, int position, const py_object *o,
+                         strbuf *text) {
     sb_printf(text, "argument '%s'", !strcmp(a->name, "self") ? "input" : a->name);
     if (position) sb_printf(text, " (position %d)", position);
     sb_puts(text, " must be ");
@@ -494,7 +516,8 @@ static void ops_describe(const ops_call *c, const argument *a, int position, con
             value_unref(v);
             continue;
         }
-        sb_printf(text, "but found element of type %s at pos %zu", py_type_name(o->u.seq.items.data[i]), i);
+        sb_printf(text, "but found element of type %s at pos %zu",
+                  py_type_name(o->u.seq.items.data[i]), i);
         return;
     }
     sb_printf(text, "not %s", py_type_name(o));
@@ -506,11 +529,14 @@ static bool ops_blame(ops_call *c, const schema *s, strbuf *text) {
     for (int i = 0; i < s->nargs && i < OPS_MAX_ARGS; i++) {
         const argument *a = &s->args[i];
         int k = i < c->nargs && !a->kwarg_only ? -1 : ops_keyword(c, a->name);
-        const py_object *o = i < c->nargs && !a->kwarg_only ? c->args[i] : k >= 0 ? c->kwargs[k] : NULL;
+        const py_object *o = i < c->nargs && !a->kwarg_only ? c->args[i]
+                             : k >= 0                       ? c->kwargs[k]
+                                                            : NULL;
         value v;
         if (!o) continue;
         py_object rest = {.kind = PY_TUPLE};
-        bool last = i + 1 == s->nargs || s->args[i + 1].kwarg_only, items = o->kind == PY_LIST || o->kind == PY_TUPLE;
+        bool last = i + 1 == s->nargs || s->args[i + 1].kwarg_only,
+             items = o->kind == PY_LIST || o->kind == PY_TUPLE;
         if (k < 0 && a->type->kind == T_LIST && last && !items) { /* f(1, 2, 3) */
             rest.u.seq.items.data = c->args + i;
             rest.u.seq.items.len = (size_t)(c->nargs - i);
@@ -541,7 +567,8 @@ static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *
         if (blamed) return NULL;
         text = (strbuf)STRBUF_INIT;
     }
-    sb_printf(&text, "%s() received an invalid combination of arguments - got (", name ? name + 2 : op_name);
+    sb_printf(&text, "%s() received an invalid combination of arguments - got (",
+              name ? name + 2 : op_name);
     for (int i = 0; i < c->nargs + c->nkw; i++) {
         const py_object *o = i < c->nargs ? c->args[i] : c->kwargs[i - c->nargs];
         if (i) sb_puts(&text, ", ");
@@ -559,7 +586,7 @@ static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *
     return NULL;
 }
 
-/* ---- weights that come from elsewhere ------------------------------------------------------------ */
+/* ---- weights that come from elsewhere -------------------------------------------------------- */
 
 static bool ops_listed(const char *const *names, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
@@ -568,17 +595,22 @@ static bool ops_listed(const char *const *names, size_t n, const char *name) {
 }
 #define OPS_LISTED(names, name) ops_listed(names, sizeof names / sizeof *names, name)
 
-/* Does nothing have to be done, since t's elements are never looked at: random numbers, and what is computed of them in place, as trunc_normal_ does? */
+/* Does nothing have to be done, since t's elements are never looked at: random numbers, and what is
+ * computed of them in place, as trunc_normal_ does? */
 static bool ops_skips(py *p, const tensor *t, const char *name) {
-    static const char *const random[] = {"uniform_", "normal_", "random_", "exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
-    static const char *const derived[] = {"erfinv_", "mul_", "add_", "sub_", "div_", "neg_", "clamp_", "clamp_min_", "clamp_max_", "exp_", "log_", "sqrt_"};
+    static const char *const random[] = {"uniform_",   "normal_", "random_",    "exponential_",
+                                         "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
+    static const char *const derived[] = {"erfinv_",    "mul_", "add_",   "sub_",
+                                          "div_",       "neg_", "clamp_", "clamp_min_",
+                                          "clamp_max_", "exp_", "log_",   "sqrt_"};
     static const char *const overwriting[] = {"fill_", "zero_", "copy_"};
     if (OPS_LISTED(random, name)) {
         if (!ptrmap_put(&p->unfilled, t->storage, p)) diag_no_memory(p->diag);
         return true;
     }
     if (!ptrmap_get(&p->unfilled, t->storage)) return false;
-    if (OPS_LISTED(overwriting, name) && !ptrmap_put(&p->unfilled, t->storage, NULL)) diag_no_memory(p->diag);
+    if (OPS_LISTED(overwriting, name) && !ptrmap_put(&p->unfilled, t->storage, NULL))
+        diag_no_memory(p->diag);
     return OPS_LISTED(derived, name);
 }
 
@@ -607,7 +639,8 @@ static py_object *ops_tuple_class(py *p, const schema *s) {
     cls->u.cls->field_defaults = arena_array(p->a, py_object *, s->nreturns);
     cls->u.cls->field_types = arena_array(p->a, const expr *, s->nreturns);
     for (int i = 0; i < s->nreturns; i++)
-        if (!avec_push(p->a, &cls->u.cls->fields, intern(p->names, s->returns[i].name))) return NULL;
+        if (!avec_push(p->a, &cls->u.cls->fields, intern(p->names, s->returns[i].name)))
+            return NULL;
     return cls;
 }
 
@@ -625,14 +658,15 @@ static py_object *ops_results(ops_call *c, const op *o, value *results, ir_value
 }
 
 py_object *py_kernel_failed(py *p, source_range r) {
-    static const char *const index_errors[] = {"Dimension out of range", "index ", "too many indices",
-                                               "Dimension specified"};
+    static const char *const index_errors[] = {"Dimension out of range", "index ",
+                                               "too many indices", "Dimension specified"};
     diag *d = p->diag;
     diag_locate(d, r);
     if (d->status != CTSC_FAILED || d->exception) return NULL;
     const char *cls = "builtins.RuntimeError";
     for (size_t i = 0; i < sizeof index_errors / sizeof *index_errors; i++)
-        if (!strncmp(diag_message(d), index_errors[i], strlen(index_errors[i]))) cls = "builtins.IndexError";
+        if (!strncmp(diag_message(d), index_errors[i], strlen(index_errors[i])))
+            cls = "builtins.IndexError";
     py_name_exception(p, cls);
     return NULL;
 }
@@ -653,7 +687,8 @@ static void ops_limits_end(py *p, ops_limits *l) {
     limits_use(l->outer);
 }
 
-bool py_run_op(py *p, source_range r, const char *key, int nargs, const value *args, value *result) {
+bool py_run_op(py *p, source_range r, const char *key, int nargs, const value *args,
+               value *result) {
     op_ctx cx;
     if (!ops_context(p, &cx)) return py_unsupported(p, r, "operators cannot run here"), false;
     cx.diag = p->diag;
@@ -670,8 +705,7 @@ bool py_run_op(py *p, source_range r, const char *key, int nargs, const value *a
 
 static py_object *ops_run(ops_call *c, const op *o) {
     const schema *s = o->schema;
-    if (!o->fn)
-        return py_unsupported(c->p, c->range, "operator %s is not supported", o->key);
+    if (!o->fn) return py_unsupported(c->p, c->range, "operator %s is not supported", o->key);
     if (s->nreturns > OPS_MAX_ARGS)
         return py_unsupported(c->p, c->range, "operator %s has too many results", o->key);
     value results[OPS_MAX_ARGS];
@@ -680,7 +714,8 @@ static py_object *ops_run(ops_call *c, const op *o) {
     for (int i = 0; i < s->nreturns; i++) results[i] = value_none();
     ir_value *in[OPS_MAX_ARGS];
     bool records = py_tracing(c->p);
-    if (records && !py_trace_arguments(c->p, c->range, o, c->of, c->full, &records, in)) return NULL;
+    if (records && !py_trace_arguments(c->p, c->range, o, c->of, c->full, &records, in))
+        return NULL;
     cx.diag = c->p->diag;
     cx.op = o;
     cx.nargs = s->nargs;
@@ -695,7 +730,8 @@ static py_object *ops_run(ops_call *c, const op *o) {
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* Factory functions take requires_grad, which their schemas do not have: takes it out of the keywords. */
+/* Factory functions take requires_grad, which their schemas do not have: takes it out
+ * of the keywords. */
 static bool ops_take_requires_grad(ops_call *c, int n, const op *const *overloads, bool *wanted) {
     int k = ops_keyword(c, "requires_grad");
     *wanted = false;
@@ -734,12 +770,13 @@ static py_object *ops_resolve(ops_call *c, const char *op_name, int n, const op 
 static bool ops_count_work(py *p, source_range r, int nargs, py_object **args) {
     uint64_t elements = 0;
     for (int i = 0; i < nargs; i++)
-        if (py_is_tensor(args[i])) elements += (uint64_t)args[i]->u.v.u.tensor->numel / (PY_STEP_BYTES / 4);
+        if (py_is_tensor(args[i]))
+            elements += (uint64_t)args[i]->u.v.u.tensor->numel / (PY_STEP_BYTES / 4);
     return py_work(p, r, elements);
 }
 
-py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args, int nkw,
-                            const char *const *names, py_object **kwargs) {
+py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args,
+                            int nkw, const char *const *names, py_object **kwargs) {
     int n;
     const op *const *overloads = op_overloads(op_name, &n);
     if (!n) return py_fail(p, r, "AttributeError", "there is no operator %s", op_name);
@@ -748,17 +785,22 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!strcmp(op_name, "aten::set_grad_enabled") &&
         nargs == 1) /* behind no_grad; noted, nothing depends on it */
         return py_truth(p, r, args[0], &grad) ? (p->no_grad = !grad, p->none) : NULL;
-    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_skips(p, args[0]->u.v.u.tensor, base + 2))
+    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base &&
+        ops_skips(p, args[0]->u.v.u.tensor, base + 2))
         return p->diag->status == CTSC_OK ? args[0] : NULL;
     if (!ops_count_work(p, r, nargs, args)) return NULL;
     ops_call *c = mem_zalloc(sizeof *c);
     if (!c) return diag_no_memory(p->diag), NULL;
-    *c = (ops_call){
-        .p = p, .range = r, .nargs = nargs, .args = args, .nkw = nkw, .names = names, .kwargs = kwargs};
+    *c = (ops_call){.p = p,
+                    .range = r,
+                    .nargs = nargs,
+                    .args = args,
+                    .nkw = nkw,
+                    .names = names,
+                    .kwargs = kwargs};
     bool wants_grad;
     py_object *o = NULL;
-    if (nkw > 63)
-        py_fail(p, r, "TypeError", "%s() got too many keyword arguments", op_name);
+    if (nkw > 63) py_fail(p, r, "TypeError", "%s() got too many keyword arguments", op_name);
     else if (ops_take_requires_grad(c, n, overloads, &wants_grad))
         o = ops_resolve(c, op_name, n, overloads);
     if (o && wants_grad && py_is_tensor(o)) o->u.v.u.tensor->requires_grad = true;

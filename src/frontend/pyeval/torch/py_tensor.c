@@ -2,9 +2,9 @@
 /*
  * py_tensor.c - tensors, devices and dtypes as Python objects: attributes, methods, operators.
  *
- * Method. A method that is an operator (t.relu) is that operator bound to the tensor; tables hold the rest:
- * attributes, and the methods whose Python meaning differs from the operator's. Python's operators are a
- * table too, with a column for what happens when the number stands on the left.
+ * Method. A method that is an operator (t.relu) is that operator bound to the tensor; tables hold
+ * the rest: attributes, and the methods whose Python meaning differs from the operator's. Python's
+ * operators are a table too, with a column for what happens when the number stands on the left.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
@@ -14,12 +14,13 @@ py_object *py_tensor_take(py *p, tensor *t) { return py_value_take(p, value_tens
 
 /* ---- dtypes and their like ------------------------------------------------------------------- */
 
-static const char *const symbol_layouts[] = {"torch.strided", "torch.sparse_coo", "torch.sparse_csr",
-                                             "torch._mkldnn"};
+static const char *const symbol_layouts[] = {"torch.strided", "torch.sparse_coo",
+                                             "torch.sparse_csr", "torch._mkldnn"};
 static const char *const symbol_formats[] = {"torch.contiguous_format", "torch.preserve_format",
                                              "torch.channels_last", "torch.channels_last_3d"};
 static const char *const symbol_schemes[] = {"torch.per_tensor_affine", "torch.per_channel_affine",
-                                             "torch.per_tensor_symmetric", "torch.per_channel_symmetric"};
+                                             "torch.per_tensor_symmetric",
+                                             "torch.per_channel_symmetric"};
 static const char *const symbol_dtypes[DT_COUNT] = {
 #define SYMBOL_DTYPE(e, id, size, ir, torch, storage, ctype) [id] = "torch." torch,
     DTYPE_TABLE(SYMBOL_DTYPE)
@@ -28,10 +29,14 @@ static const char *const symbol_dtypes[DT_COUNT] = {
 
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v) {
     static const struct { const char *const *names; int n; } sets[] = {
-        [PY_DTYPE] = {symbol_dtypes, DT_COUNT}, [PY_LAYOUT] = {symbol_layouts, 4},
-        [PY_MEMORY_FORMAT] = {symbol_formats, 4}, [PY_QSCHEME] = {symbol_schemes, 4}};
+        [PY_DTYPE] = {symbol_dtypes, DT_COUNT},
+        [PY_LAYOUT] = {symbol_layouts, 4},
+        [PY_MEMORY_FORMAT] = {symbol_formats, 4},
+        [PY_QSCHEME] = {symbol_schemes, 4},
+    };
     if (v < 0 || v >= sets[kind].n)
-        return py_fail(p, r, "RuntimeError", "there is no such dtype or layout: %lld", (long long)v);
+        return py_fail(p, r, "RuntimeError", "there is no such dtype or layout: %lld",
+                       (long long)v);
     py_object *o = py_new(p, PY_SYMBOL);
     o->u.v = value_int(v);
     o->u.symbol = kind;
@@ -44,10 +49,10 @@ const py_object *py_torch_class(py *p, const py_object *o) {
                                                  [PY_LAYOUT] = "layout",
                                                  [PY_MEMORY_FORMAT] = "memory_format",
                                                  [PY_QSCHEME] = "qscheme"};
-    const char *name = o->kind == PY_SYMBOL        ? symbol_classes[o->u.symbol]
-                       : o->u.v.tag == V_DEVICE    ? "device"
-                       : o->u.v.tag == V_TENSOR    ? "Tensor"
-                                                   : NULL;
+    const char *name = o->kind == PY_SYMBOL     ? symbol_classes[o->u.symbol]
+                       : o->u.v.tag == V_DEVICE ? "device"
+                       : o->u.v.tag == V_TENSOR ? "Tensor"
+                                                : NULL;
     if (!name) return NULL;
     source_range nowhere = {0};
     bool parameter = py_is_tensor(o) && o->u.param;
@@ -62,10 +67,12 @@ static value tensor_element(dtype dt, const char *at, diag *d) {
     switch (dt) {
     case DT_BOOL: return value_bool(*(const uint8_t *)at != 0);
     case DT_COMPLEX64:
-        re = ((const complex64 *)(const void *)at)->re, im = ((const complex64 *)(const void *)at)->im;
+        re = ((const complex64 *)(const void *)at)->re,
+        im = ((const complex64 *)(const void *)at)->im;
         break;
     case DT_COMPLEX128:
-        re = ((const complex128 *)(const void *)at)->re, im = ((const complex128 *)(const void *)at)->im;
+        re = ((const complex128 *)(const void *)at)->re,
+        im = ((const complex128 *)(const void *)at)->im;
         break;
     case DT_COMPLEX32:
         re = float16_to_float(((const complex32 *)(const void *)at)->re);
@@ -87,7 +94,8 @@ value py_tensor_item(const tensor *t, diag *d) {
 static py_object *tensor_list(py *p, const tensor *t, int dim, int64_t at) {
     if (dim == t->ndim) {
         size_t size = dtype_size((dtype)t->dtype);
-        value v = tensor_element((dtype)t->dtype, (const char *)tensor_data(t) + (size_t)at * size, p->diag);
+        value v = tensor_element((dtype)t->dtype, (const char *)tensor_data(t) + (size_t)at * size,
+                                 p->diag);
         return v.tag == V_UNINIT ? NULL : py_from_value(p, v);
     }
     py_object *o = py_list(p, 0, NULL);
@@ -99,7 +107,8 @@ static py_object *tensor_list(py *p, const tensor *t, int dim, int64_t at) {
 }
 
 static py_object *py_tensor_tolist(py *p, source_range r, const tensor *t) {
-    if (t->numel > PY_MAX_ITEMS) return py_fail(p, r, "MemoryError", "more than %d items", PY_MAX_ITEMS);
+    if (t->numel > PY_MAX_ITEMS)
+        return py_fail(p, r, "MemoryError", "more than %d items", PY_MAX_ITEMS);
     return tensor_list(p, t, 0, 0);
 }
 
@@ -159,13 +168,19 @@ static py_object *tensor_get_data(py *p, source_range r, py_object *o) {
     return py_tensor_take(p, t);
 }
 
-static py_object *tensor_get_none(py *p, source_range r, py_object *o) { return (void)r, (void)o, p->none; }
-static py_object *tensor_get_true(py *p, source_range r, py_object *o) { return (void)r, (void)o, p->true_; }
+static py_object *tensor_get_none(py *p, source_range r, py_object *o) {
+    return (void)r, (void)o, p->none;
+}
+static py_object *tensor_get_true(py *p, source_range r, py_object *o) {
+    return (void)r, (void)o, p->true_;
+}
 static py_object *tensor_get_false(py *p, source_range r, py_object *o) {
     return (void)r, (void)o, p->false_;
 }
 
-static const struct { const char *name; tensor_getter get;
+static const struct {
+    const char *name;
+    tensor_getter get;
 } tensor_attributes[] = {
     {"shape", tensor_get_shape},        {"dtype", tensor_get_dtype},
     {"device", tensor_get_device},      {"layout", tensor_get_layout},
@@ -181,8 +196,8 @@ static const struct { const char *name; tensor_getter get;
 
 /* Attributes that are operators without arguments. */
 static const struct { const char *name, *op; } tensor_views[] = {
-    {"T", "aten::numpy_T"}, {"H", "aten::matrix_H"}, {"mT", "aten::mT"}, {"mH", "aten::mH"},
-    {"real", "aten::real"}, {"imag", "aten::imag"},
+    {"T", "aten::numpy_T"}, {"H", "aten::matrix_H"}, {"mT", "aten::mT"},
+    {"mH", "aten::mH"},     {"real", "aten::real"},  {"imag", "aten::imag"},
 };
 
 /* ---- methods that are no operators, or differ from them -------------------------------------- */
@@ -200,17 +215,19 @@ static bool tensor_self(py *p, source_range r, py_object **self, int *nargs, py_
 
 static py_object *tensor_dims(PY_ARGS, const char *name, bool strides) {
     py_object *a[1];
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, name, "dim?", PY_GIVEN, a)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, name, "dim?", PY_GIVEN, a))
+        return NULL;
     const tensor *t = self->u.v.u.tensor;
     const int64_t *all = strides ? t->strides : t->sizes;
-    if (!a[0] || py_is_none(a[0])) return strides ? tensor_ints(p, t->ndim, all) : tensor_get_shape(p, r, self);
+    if (!a[0] || py_is_none(a[0]))
+        return strides ? tensor_ints(p, t->ndim, all) : tensor_get_shape(p, r, self);
     int64_t dim;
     int at;
     if (!py_as_int(p, r, a[0], &dim)) return NULL;
     if (tensor_wrap_dim(p->diag, dim, t->ndim, &at) != CTSC_OK) return py_kernel_failed(p, r);
     if (t->ndim == 0)
-        return py_fail(p, r, "IndexError", "dimension specified as %lld but tensor has no dimensions",
-                       (long long)dim);
+        return py_fail(p, r, "IndexError",
+                       "dimension specified as %lld but tensor has no dimensions", (long long)dim);
     py_object *one = py_int(p, all[at]);
     return strides ? one : py_trace_size(p, r, self, at, one);
 }
@@ -221,8 +238,10 @@ static py_object *tensor_stride(PY_ARGS) {
 }
 
 static py_object *tensor_tolist(PY_ARGS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "tolist", "", PY_GIVEN, NULL)) return NULL;
-    return py_trace_read(p, r, self, "Python list") ? py_tensor_tolist(p, r, self->u.v.u.tensor) : NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "tolist", "", PY_GIVEN, NULL))
+        return NULL;
+    return py_trace_read(p, r, self, "Python list") ? py_tensor_tolist(p, r, self->u.v.u.tensor)
+                                                    : NULL;
 }
 
 static py_object *tensor_numel(PY_ARGS) {
@@ -232,13 +251,15 @@ static py_object *tensor_numel(PY_ARGS) {
 }
 
 static py_object *tensor_dim(PY_ARGS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "ndimension", "", PY_GIVEN, NULL))
+    if (!tensor_self(p, r, &self, &nargs, &args) ||
+        !py_bind(p, r, "ndimension", "", PY_GIVEN, NULL))
         return NULL;
     return py_int(p, self->u.v.u.tensor->ndim);
 }
 
 static py_object *tensor_element_size(PY_ARGS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "element_size", "", PY_GIVEN, NULL))
+    if (!tensor_self(p, r, &self, &nargs, &args) ||
+        !py_bind(p, r, "element_size", "", PY_GIVEN, NULL))
         return NULL;
     return py_int(p, (int64_t)dtype_size((dtype)self->u.v.u.tensor->dtype));
 }
@@ -255,12 +276,12 @@ py_object *py_cast(py *p, source_range r, py_object *self, int64_t dt) {
     return args[1] ? py_call_operator(p, r, "aten::to", 2, args, 0, NULL, NULL) : NULL;
 }
 
-#define TENSOR_CAST(name, dt)                                                                        \
-    static py_object *tensor_##name(PY_ARGS) {                                             \
-        py_object *a[1];                                                                             \
-        if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;                                   \
-        if (!py_bind(p, r, #name, "memory_format?", PY_GIVEN, a)) return NULL;                       \
-        return py_cast(p, r, self, dt);                                                          \
+#define TENSOR_CAST(name, dt)                                                                      \
+    static py_object *tensor_##name(PY_ARGS) {                                                     \
+        py_object *a[1];                                                                           \
+        if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;                                 \
+        if (!py_bind(p, r, #name, "memory_format?", PY_GIVEN, a)) return NULL;                     \
+        return py_cast(p, r, self, dt);                                                            \
     }
 TENSOR_CAST(float, DT_FLOAT32)
 TENSOR_CAST(double, DT_FLOAT64)
@@ -283,9 +304,10 @@ static py_object *tensor_type(PY_ARGS) {
         return NULL;
     const char *name = a[0] ? py_as_text(a[0]) : NULL;
     if (!a[0] || py_is_none(a[0]))
-        return py_text(p,
-                       arena_printf(p->a, "torch.%sTensor", dtype_table[self->u.v.u.tensor->dtype].ir_name));
-    if (a[0]->kind == PY_SYMBOL && a[0]->u.symbol == PY_DTYPE) return py_cast(p, r, self, a[0]->u.v.u.i);
+        return py_text(p, arena_printf(p->a, "torch.%sTensor",
+                                       dtype_table[self->u.v.u.tensor->dtype].ir_name));
+    if (a[0]->kind == PY_SYMBOL && a[0]->u.symbol == PY_DTYPE)
+        return py_cast(p, r, self, a[0]->u.v.u.i);
     if (!name && a[0]->kind == PY_CLASS) name = arena_printf(p->a, "torch.%s", a[0]->u.cls->name);
     for (int i = 0; name && i < DT_COUNT; i++)
         if (!strcmp(name, arena_printf(p->a, "torch.%sTensor", dtype_table[i].ir_name)))
@@ -295,7 +317,8 @@ static py_object *tensor_type(PY_ARGS) {
 
 static py_object *tensor_cpu(PY_ARGS) {
     py_object *a[1];
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "cpu", "memory_format?", PY_GIVEN, a))
+    if (!tensor_self(p, r, &self, &nargs, &args) ||
+        !py_bind(p, r, "cpu", "memory_format?", PY_GIVEN, a))
         return NULL;
     return self;
 }
@@ -303,26 +326,32 @@ static py_object *tensor_cpu(PY_ARGS) {
 /* Stays on the host, as all tensors of the evaluator (py_ops.c). */
 static py_object *tensor_cuda(PY_ARGS) {
     py_object *a[3];
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "cuda", "device? non_blocking? memory_format?", PY_GIVEN, a)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) ||
+        !py_bind(p, r, "cuda", "device? non_blocking? memory_format?", PY_GIVEN, a))
+        return NULL;
     return self;
 }
 
 static py_object *tensor_new_tensor(PY_ARGS) {
     py_object *a[4];
     if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;
-    if (!py_bind(p, r, "new_tensor", "data dtype? device? requires_grad?", PY_GIVEN, a)) return NULL;
+    if (!py_bind(p, r, "new_tensor", "data dtype? device? requires_grad?", PY_GIVEN, a))
+        return NULL;
     bool same = !a[1] || py_is_none(a[1]);
     tensor *t;
-    if (!py_tensor_from_data(p, r, a[0], same ? self->u.v.u.tensor->dtype : a[1]->u.v.u.i, &t)) return NULL;
+    if (!py_tensor_from_data(p, r, a[0], same ? self->u.v.u.tensor->dtype : a[1]->u.v.u.i, &t))
+        return NULL;
     return py_tensor_take(p, t);
 }
 
 static py_object *tensor_refuse(py *p, source_range r, const char *what) {
-    return py_unsupported(p, r, "Tensor.%s is not available while a program is being compiled", what);
+    return py_unsupported(p, r, "Tensor.%s is not available while a program is being compiled",
+                          what);
 }
 static py_object *tensor_numpy(PY_ARGS) {
     py_object *a[1];
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "numpy", "force?", PY_GIVEN, a)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "numpy", "force?", PY_GIVEN, a))
+        return NULL;
     if (!py_trace_read(p, r, self, "NumPy array")) return NULL;
     py_object *mod = py_import(p, r, "numpy"), *cls = mod ? py_getattr(p, r, mod, "ndarray") : NULL;
     return cls ? py_call(p, r, cls, 1, &self, 0, NULL, NULL) : NULL;
@@ -343,41 +372,27 @@ static py_object *tensor_share(PY_ARGS) {
 }
 
 static const py_row tensor_methods[] = {
-    {"torch.Tensor.size", tensor_size},
-    {"torch.Tensor.stride", tensor_stride},
-    {"torch.Tensor.tolist", tensor_tolist},
-    {"torch.Tensor.numel", tensor_numel},
-    {"torch.Tensor.nelement", tensor_numel},
-    {"torch.Tensor.dim", tensor_dim},
-    {"torch.Tensor.ndimension", tensor_dim},
-    {"torch.Tensor.element_size", tensor_element_size},
-    {"torch.Tensor.__len__", tensor_len},
-    {"torch.Tensor.float", tensor_float},
-    {"torch.Tensor.double", tensor_double},
-    {"torch.Tensor.half", tensor_half},
-    {"torch.Tensor.bfloat16", tensor_bfloat16},
-    {"torch.Tensor.long", tensor_long},
-    {"torch.Tensor.int", tensor_int},
-    {"torch.Tensor.short", tensor_short},
-    {"torch.Tensor.char", tensor_char},
-    {"torch.Tensor.byte", tensor_byte},
-    {"torch.Tensor.bool", tensor_bool},
-    {"torch.Tensor.cfloat", tensor_cfloat},
-    {"torch.Tensor.cdouble", tensor_cdouble},
-    {"torch.Tensor.type", tensor_type},
-    {"torch.Tensor.cpu", tensor_cpu},
-    {"torch.Tensor.new_tensor", tensor_new_tensor},
-    {"torch.Tensor.numpy", tensor_numpy},
-    {"torch.Tensor.cuda", tensor_cuda},
-    {"torch.Tensor.backward", tensor_backward},
-    {"torch.Tensor.register_hook", tensor_hook},
-    {"torch.Tensor.data_ptr", tensor_data_ptr},
-    {"torch.Tensor.share_memory_", tensor_share},
+    {"torch.Tensor.size", tensor_size},         {"torch.Tensor.stride", tensor_stride},
+    {"torch.Tensor.tolist", tensor_tolist},     {"torch.Tensor.numel", tensor_numel},
+    {"torch.Tensor.nelement", tensor_numel},    {"torch.Tensor.dim", tensor_dim},
+    {"torch.Tensor.ndimension", tensor_dim},    {"torch.Tensor.element_size", tensor_element_size},
+    {"torch.Tensor.__len__", tensor_len},       {"torch.Tensor.float", tensor_float},
+    {"torch.Tensor.double", tensor_double},     {"torch.Tensor.half", tensor_half},
+    {"torch.Tensor.bfloat16", tensor_bfloat16}, {"torch.Tensor.long", tensor_long},
+    {"torch.Tensor.int", tensor_int},           {"torch.Tensor.short", tensor_short},
+    {"torch.Tensor.char", tensor_char},         {"torch.Tensor.byte", tensor_byte},
+    {"torch.Tensor.bool", tensor_bool},         {"torch.Tensor.cfloat", tensor_cfloat},
+    {"torch.Tensor.cdouble", tensor_cdouble},   {"torch.Tensor.type", tensor_type},
+    {"torch.Tensor.cpu", tensor_cpu},           {"torch.Tensor.new_tensor", tensor_new_tensor},
+    {"torch.Tensor.numpy", tensor_numpy},       {"torch.Tensor.cuda", tensor_cuda},
+    {"torch.Tensor.backward", tensor_backward}, {"torch.Tensor.register_hook", tensor_hook},
+    {"torch.Tensor.data_ptr", tensor_data_ptr}, {"torch.Tensor.share_memory_", tensor_share},
     {"torch.Tensor.pin_memory", tensor_share},
 };
 
 /* Methods that PyTorch writes in Python, in torch/functional.py. */
-static const char *const tensor_functional[] = {"unique", "unique_consecutive", "stft", "lu", "norm"};
+static const char *const tensor_functional[] = {"unique", "unique_consecutive", "stft", "lu",
+                                                "norm"};
 
 static py_object *tensor_function(py *p, source_range r, const char *name) {
     for (size_t i = 0; i < sizeof tensor_methods / sizeof *tensor_methods; i++)
@@ -411,7 +426,8 @@ static py_object *tensor_device_attribute(py *p, py_object *o, const char *name)
     if (!strcmp(name, "type")) return py_text(p, d == 0 ? "cpu" : "cuda");
     if (!strcmp(name, "index")) return d <= 0 ? p->none : py_int(p, d - 1);
     /* with torch.device(...): modules are built on the CPU, and moved when they run. */
-    if (!strcmp(name, "__enter__") || !strcmp(name, "__exit__")) return py_method(p, o, py_builtin(p, name, tensor_device_context));
+    if (!strcmp(name, "__enter__") || !strcmp(name, "__exit__"))
+        return py_method(p, o, py_builtin(p, name, tensor_device_context));
     return NULL;
 }
 
@@ -420,7 +436,8 @@ static py_object *tensor_symbol_attribute(py *p, py_object *o, const char *name)
     dtype dt = (dtype)o->u.v.u.i;
     if (!strcmp(name, "is_floating_point")) return py_bool(p, dtype_is_float(dt));
     if (!strcmp(name, "is_complex")) return py_bool(p, dtype_is_complex(dt));
-    if (!strcmp(name, "is_signed")) return py_bool(p, dt != DT_UINT8 && dt != DT_BOOL && dt != DT_QUINT8);
+    if (!strcmp(name, "is_signed"))
+        return py_bool(p, dt != DT_UINT8 && dt != DT_BOOL && dt != DT_QUINT8);
     if (!strcmp(name, "itemsize")) return py_int(p, (int64_t)dtype_size(dt));
     return NULL;
 }
@@ -449,9 +466,12 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
     }
     if (!strcmp(name, "grad")) return true; /* there are no gradients here */
     if (strcmp(name, "data"))
-        return py_unsupported(p, r, "setting the attribute '%s' of a tensor is not supported", name), false;
+        return py_unsupported(p, r, "setting the attribute '%s' of a tensor is not supported",
+                              name),
+               false;
     if (!py_is_tensor(v))
-        return py_fail(p, r, "TypeError", "Variable data has to be a tensor, but got %s", py_type_name(v)),
+        return py_fail(p, r, "TypeError", "Variable data has to be a tensor, but got %s",
+                       py_type_name(v)),
                false;
     tensor *t;
     if (tensor_alias(p->diag, v->u.v.u.tensor, &t) != CTSC_OK) return false;
@@ -482,7 +502,8 @@ static const struct tensor_operator {
     {"&", "aten::bitwise_and", "aten::bitwise_and", LEFT_SWAP, "aten::bitwise_and_"},
     {"|", "aten::bitwise_or", "aten::bitwise_or", LEFT_SWAP, "aten::bitwise_or_"},
     {"^", "aten::bitwise_xor", "aten::bitwise_xor", LEFT_SWAP, "aten::bitwise_xor_"},
-    {"<<", "aten::bitwise_left_shift", "aten::bitwise_left_shift", LEFT_TENSOR, "aten::bitwise_left_shift_"},
+    {"<<", "aten::bitwise_left_shift", "aten::bitwise_left_shift", LEFT_TENSOR,
+     "aten::bitwise_left_shift_"},
     {">>", "aten::bitwise_right_shift", "aten::bitwise_right_shift", LEFT_TENSOR,
      "aten::bitwise_right_shift_"},
     {"==", "aten::eq", "aten::eq", LEFT_SWAP, NULL},
@@ -509,13 +530,13 @@ static py_object *tensor_of_number(py *p, py_object *number, const tensor *besid
     tensor *t;
     double f = is_float ? number->u.v.u.f : 0;
     int64_t i = is_float ? 0 : number->u.v.tag == V_BOOL ? number->u.v.u.b : number->u.v.u.i;
-    ctsc_status s =
-        is_float ? tensor_scalar_float(p->diag, dt, f, &t) : tensor_scalar_int(p->diag, dt, i, &t);
+    ctsc_status s = is_float ? tensor_scalar_float(p->diag, dt, f, &t)
+                             : tensor_scalar_int(p->diag, dt, i, &t);
     return s == CTSC_OK ? py_tensor_take(p, t) : NULL;
 }
 
-static py_object *tensor_number_left(py *p, source_range r, const struct tensor_operator *row, py_object *a,
-                                     py_object *b) {
+static py_object *tensor_number_left(py *p, source_range r, const struct tensor_operator *row,
+                                     py_object *a, py_object *b) {
     py_object *args[] = {a, b};
     if (row->left == LEFT_SWAP) args[0] = b, args[1] = a;
     if (row->left == LEFT_RECIPROCAL) {
@@ -538,7 +559,8 @@ py_object *py_tensor_operator(py *p, source_range r, const char *op, py_object *
     for (size_t i = 0; i < sizeof tensor_operators / sizeof *tensor_operators; i++) {
         const struct tensor_operator *row = &tensor_operators[i];
         if (strlen(row->text) != len || strncmp(row->text, op, len)) continue;
-        bool a_fits = py_is_tensor(a) || py_is_number(a), b_fits = py_is_tensor(b) || py_is_number(b);
+        bool a_fits = py_is_tensor(a) || py_is_number(a),
+             b_fits = py_is_tensor(b) || py_is_number(b);
         if (!a_fits || !b_fits) {
             if (!strcmp(op, "==") || !strcmp(op, "!=")) return py_bool(p, op[0] == '!');
             break;
@@ -546,8 +568,8 @@ py_object *py_tensor_operator(py *p, source_range r, const char *op, py_object *
         if (!py_is_tensor(a) && !row->left_op) break;
         if (!py_is_tensor(a)) return tensor_number_left(p, r, row, a, b);
         py_object *args[] = {a, b};
-        return py_call_operator(p, r, in_place && row->in_place ? row->in_place : row->op, 2, args, 0, NULL,
-                                NULL);
+        return py_call_operator(p, r, in_place && row->in_place ? row->in_place : row->op, 2, args,
+                                0, NULL, NULL);
     }
     return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", op,
                    py_type_name(a), py_type_name(b));

@@ -2,9 +2,10 @@
 /*
  * py_tensor_data.c - tensors of nested sequences of numbers: torch.tensor([[1, 2], [3, 4]]).
  *
- * Method. One walk finds the shape along the first elements and the dtype over all, a second one stores.
- * The dtype is PyTorch's: complex64 if there is a complex number, else float32, int64, bool; tensors among
- * the elements count with their own.
+ * Method. One walk finds the shape along the first elements and the dtype over all, a
+ * second one stores.
+ * The dtype is PyTorch's: complex64 if there is a complex number, else float32, int64, bool;
+ * tensors among the elements count with their own.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
@@ -14,16 +15,18 @@ typedef struct data_walk {
     source_range range;
     int ndim;
     int64_t sizes[TENSOR_MAX_DIMS];
-    int dtype;      /* -1: none seen yet */
+    int dtype; /* -1: none seen yet */
     tensor *to;
-    int64_t at;     /* next element to store */
+    int64_t at; /* next element to store */
 } data_walk;
 
 static const py_object *data_first(const py_object *o) {
     return o->u.seq.items.len ? o->u.seq.items.data[0] : NULL;
 }
 
-static bool data_is_sequence(const py_object *o) { return o->kind == PY_LIST || o->kind == PY_TUPLE; }
+static bool data_is_sequence(const py_object *o) {
+    return o->kind == PY_LIST || o->kind == PY_TUPLE;
+}
 
 static bool data_shape(data_walk *w, const py_object *o) {
     int64_t total = 1;
@@ -34,7 +37,8 @@ static bool data_shape(data_walk *w, const py_object *o) {
             int64_t n = (int64_t)o->u.seq.items.len;
             w->sizes[w->ndim++] = n;
             if (n && (total *= n) > PY_MAX_ITEMS)
-                return py_fail(w->p, w->range, "MemoryError", "more than %d items", PY_MAX_ITEMS), false;
+                return py_fail(w->p, w->range, "MemoryError", "more than %d items", PY_MAX_ITEMS),
+                       false;
             o = data_first(o);
             continue;
         }
@@ -74,8 +78,8 @@ static bool data_check(data_walk *w, const py_object *o, int dim) {
     }
     int dt = data_dtype_of(o);
     if (dt < 0)
-        return py_fail(w->p, w->range, "TypeError", "new(): data must be a sequence of numbers (got %s)",
-                       py_type_name(o)),
+        return py_fail(w->p, w->range, "TypeError",
+                       "new(): data must be a sequence of numbers (got %s)", py_type_name(o)),
                false;
     bool fits = dim == w->ndim;
     if (py_is_tensor(o)) {
@@ -95,7 +99,8 @@ static void data_store_complex(dtype dt, void *at, double re, double im) {
     if (dt == DT_COMPLEX128) *(complex128 *)at = (complex128){re, im};
     if (dt == DT_COMPLEX64) *(complex64 *)at = (complex64){(float)re, (float)im};
     if (dt == DT_COMPLEX32)
-        *(complex32 *)at = (complex32){float16_from_float((float)re), float16_from_float((float)im)};
+        *(complex32 *)at = (complex32){float16_from_float((float)re),
+                                       float16_from_float((float)im)};
 }
 
 static bool data_store_tensor(data_walk *w, const tensor *from) {
@@ -105,8 +110,8 @@ static bool data_store_tensor(data_walk *w, const tensor *from) {
         step *= from->sizes[i];
     }
     tensor *part;
-    ctsc_status s =
-        tensor_view_raw(w->p->diag, w->to, from->ndim, from->sizes, strides, w->to->offset + w->at, &part);
+    ctsc_status s = tensor_view_raw(w->p->diag, w->to, from->ndim, from->sizes, strides,
+                                    w->to->offset + w->at, &part);
     if (s == CTSC_OK) {
         s = tensor_copy(w->p->diag, part, from);
         tensor_unref(part);
@@ -135,10 +140,8 @@ static bool data_store(data_walk *w, const py_object *o) {
     } else if (v.tag == V_COMPLEX) {
         return py_fail(w->p, w->range, "TypeError", "can't convert complex to float"), false;
     } else if (v.tag == V_FLOAT) {
-        if (dt == DT_BOOL)
-            dtype_store_int(dt, at, re != 0);
-        else
-            dtype_store_float(dt, at, re);
+        if (dt == DT_BOOL) dtype_store_int(dt, at, re != 0);
+        else dtype_store_float(dt, at, re);
     } else {
         dtype_store_int(dt, at, v.tag == V_INT ? (dt == DT_BOOL ? v.u.i != 0 : v.u.i) : v.u.b);
     }
@@ -148,13 +151,14 @@ static bool data_store(data_walk *w, const py_object *o) {
 py_object *py_array_tensor(const py_object *o) {
     const py_object *cls = o->kind == PY_INSTANCE ? o->u.inst.cls : NULL;
     const py_object *home = cls ? cls->u.cls->module : NULL;
-    if (!home || strcmp(home->u.mod.name, "numpy") || strcmp(cls->u.cls->name, "ndarray")) return NULL;
+    if (!home || strcmp(home->u.mod.name, "numpy") || strcmp(cls->u.cls->name, "ndarray"))
+        return NULL;
     py_object *t = py_dict_get(o->u.inst.attrs, "_t");
     return t && py_is_tensor(t) ? t : NULL;
 }
 
-/* Ranges and iterators among the data become lists; a self-containing list ends at the depth limit of the
- * shape. */
+/* Ranges and iterators among the data become lists; a self-containing list ends at the depth
+ * limit of the shape. */
 static const py_object *data_listed(py *p, source_range r, const py_object *o) {
     const py_object *array = py_array_tensor(o);
     if (array) return array;
@@ -164,7 +168,8 @@ static const py_object *data_listed(py *p, source_range r, const py_object *o) {
     return py_iterate(p, r, (py_object *)o, &items, &n) ? py_list(p, n, items) : NULL;
 }
 
-bool py_tensor_from_data(py *p, source_range r, const py_object *data, int64_t dtype, tensor **out) {
+bool py_tensor_from_data(py *p, source_range r, const py_object *data, int64_t dtype,
+                         tensor **out) {
     data_walk w = {.p = p, .range = r, .dtype = -1};
     if (!(data = data_listed(p, r, data))) return false;
     if (!data_shape(&w, data) || !data_check(&w, data, 0)) return false;

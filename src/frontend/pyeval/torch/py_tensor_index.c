@@ -2,8 +2,9 @@
 /*
  * py_tensor_index.c - subscripts of tensors: t[1, :, None, ..., mask] read and written.
  *
- * Method. As PyTorch does it: ints, slices, None and ... make a view, dimension by dimension; masks and index
- * tensors are noted at the dimension where they stand, and aten::index or aten::index_put_ does the rest.
+ * Method. As PyTorch does it: ints, slices, None and ... make a view, dimension by dimension; masks
+ * and index tensors are noted at the dimension where they stand, and aten::index or
+ * aten::index_put_ does the rest.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
@@ -40,7 +41,8 @@ static bool index_record(index_walk *w, py_object *index) {
 }
 
 static bool index_insert(index_walk *w) {
-    if (index_tensor_of(w)->ndim >= TENSOR_MAX_DIMS) return index_fail(w, "IndexError", "too many dimensions");
+    if (index_tensor_of(w)->ndim >= TENSOR_MAX_DIMS)
+        return index_fail(w, "IndexError", "too many dimensions");
     return index_view(w, "aten::unsqueeze", 2, (py_object *[]){w->view, py_int(w->p, w->dim)});
 }
 
@@ -48,14 +50,16 @@ static bool index_insert(index_walk *w) {
 static bool index_int(index_walk *w, py_object *o, int64_t i) {
     const tensor *t = index_tensor_of(w);
     if (w->dim >= t->ndim)
-        return index_fail(w, "IndexError",
-                          t->ndim ? "too many indices for tensor"
-                                  : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
-                                    "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+        return index_fail(
+            w, "IndexError",
+            t->ndim ? "too many indices for tensor"
+                    : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
+                      "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
     int64_t size = t->sizes[w->dim];
     if (i < -size || i >= size) {
-        py_fail(w->p, w->range, "IndexError", "index %lld is out of bounds for dimension %d with size %lld",
-                (long long)i, w->dim, (long long)size);
+        py_fail(w->p, w->range, "IndexError",
+                "index %lld is out of bounds for dimension %d with size %lld", (long long)i, w->dim,
+                (long long)size);
         return false;
     }
     return index_view(w, "aten::select", 3, (py_object *[]){w->view, py_int(w->p, w->dim), o});
@@ -77,26 +81,33 @@ static py_object *index_bound(index_walk *w, py_object *o) {
     int64_t i;
     if (!o || py_is_none(o)) return w->p->none;
     if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return o;
-    if (py_is_tensor(o) && o->u.v.u.tensor->ndim == 0 && dtype_is_int((dtype)o->u.v.u.tensor->dtype)) return o;
+    if (py_is_tensor(o) && o->u.v.u.tensor->ndim == 0 &&
+        dtype_is_int((dtype)o->u.v.u.tensor->dtype))
+        return o;
     return py_as_int(w->p, w->range, o, &i) ? py_int(w->p, i) : NULL;
 }
 
 static bool index_slice(index_walk *w, const py_object *s) {
     py *p = w->p;
-    py_object *start = index_bound(w, s->u.slice.start), *stop = start ? index_bound(w, s->u.slice.stop) : NULL;
+    py_object *start = index_bound(w, s->u.slice.start),
+              *stop = start ? index_bound(w, s->u.slice.stop) : NULL;
     py_object *step = stop ? index_bound(w, s->u.slice.step) : NULL;
     if (!step) return false;
     if (py_is_none(step)) step = py_int(p, 1);
-    if (step->u.v.tag == V_INT && step->u.v.u.i <= 0) return index_fail(w, "ValueError", "step must be greater than zero");
-    if (w->dim >= index_tensor_of(w)->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
-    return index_view(w, "aten::slice", 5, (py_object *[]){w->view, py_int(p, w->dim++), start, stop, step});
+    if (step->u.v.tag == V_INT && step->u.v.u.i <= 0)
+        return index_fail(w, "ValueError", "step must be greater than zero");
+    if (w->dim >= index_tensor_of(w)->ndim)
+        return index_fail(w, "IndexError", "too many indices for tensor");
+    return index_view(w, "aten::slice", 5,
+                      (py_object *[]){w->view, py_int(p, w->dim++), start, stop, step});
 }
 
 static bool index_tensor(index_walk *w, py_object *o) {
     const tensor *t = o->u.v.u.tensor;
     if (t->ndim == 0 && dtype_is_int((dtype)t->dtype)) return index_int(w, o, tensor_item_int(t));
     if (t->ndim == 0 && t->dtype == DT_BOOL) return index_bool(w, tensor_item_int(t) != 0);
-    if (w->dim >= index_tensor_of(w)->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
+    if (w->dim >= index_tensor_of(w)->ndim)
+        return index_fail(w, "IndexError", "too many indices for tensor");
     return index_record(w, o);
 }
 
@@ -104,7 +115,8 @@ static bool index_tensor(index_walk *w, py_object *o) {
 static int index_dims(const py_object *o) {
     if (py_is_none(o) || o->kind == PY_ELLIPSIS) return 0;
     if (o->kind == PY_VALUE && o->u.v.tag == V_BOOL) return 0;
-    if (py_is_tensor(o) && (o->u.v.u.tensor->dtype == DT_BOOL || o->u.v.u.tensor->dtype == DT_UINT8))
+    if (py_is_tensor(o) &&
+        (o->u.v.u.tensor->dtype == DT_BOOL || o->u.v.u.tensor->dtype == DT_UINT8))
         return o->u.v.u.tensor->ndim;
     return 1;
 }
@@ -121,9 +133,9 @@ static bool index_item(index_walk *w, py_object *o, int ndim, int given) {
     if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return index_int(w, o, o->u.v.u.i);
     if (py_is_string(o))
         return index_fail(w, "TypeError", "a tensor has no elements by name: the index is a 'str'");
-    return index_fail(
-        w, "IndexError",
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices");
+    return index_fail(w, "IndexError",
+                      "only integers, slices (`:`), ellipsis (`...`), None and long or byte "
+                      "Variables are valid indices");
 }
 
 /* Lists, ranges and nested tuples in a subscript are index tensors. */
@@ -155,7 +167,8 @@ static bool index_walk_all(index_walk *w, py_object *key) {
         given += index_dims(ready[i]);
     }
     if (given > of->ndim && of->ndim) {
-        py_fail(w->p, w->range, "IndexError", "too many indices for tensor of dimension %d", of->ndim);
+        py_fail(w->p, w->range, "IndexError", "too many indices for tensor of dimension %d",
+                of->ndim);
         return false;
     }
     for (int i = 0; i < n; i++)
@@ -166,7 +179,8 @@ static bool index_walk_all(index_walk *w, py_object *key) {
 py_object *py_tensor_getitem(py *p, source_range r, py_object *t, py_object *key) {
     index_walk w = {.p = p, .range = r, .view = t};
     if (!index_walk_all(&w, key)) return NULL;
-    if (!w.nindices) return w.view == t ? py_call_operator(p, r, "aten::alias", 1, &t, 0, NULL, NULL) : w.view;
+    if (!w.nindices)
+        return w.view == t ? py_call_operator(p, r, "aten::alias", 1, &t, 0, NULL, NULL) : w.view;
     py_object *args[] = {w.view, py_list(p, w.nindices, w.indices)};
     return args[1] ? py_call_operator(p, r, "aten::index", 2, args, 0, NULL, NULL) : NULL;
 }
@@ -176,9 +190,11 @@ py_object *py_tensor_getitem(py *p, source_range r, py_object *t, py_object *key
 /* v as a tensor; leading dimensions of size 1 beyond the target's are dropped. */
 static py_object *index_source(py *p, source_range r, py_object *v, const tensor *target) {
     tensor *t;
-    if (!py_is_tensor(v)) return py_tensor_from_data(p, r, v, target->dtype, &t) ? py_tensor_take(p, t) : NULL;
+    if (!py_is_tensor(v))
+        return py_tensor_from_data(p, r, v, target->dtype, &t) ? py_tensor_take(p, t) : NULL;
     while (v && v->u.v.u.tensor->ndim > target->ndim && v->u.v.u.tensor->sizes[0] == 1)
-        v = py_call_operator(p, r, "aten::squeeze", 2, (py_object *[]){v, py_int(p, 0)}, 0, NULL, NULL);
+        v = py_call_operator(p, r, "aten::squeeze", 2, (py_object *[]){v, py_int(p, 0)}, 0, NULL,
+                             NULL);
     return v;
 }
 
@@ -187,10 +203,14 @@ bool py_tensor_setitem(py *p, source_range r, py_object *t, py_object *key, py_o
     if (!index_walk_all(&w, key)) return false;
     const tensor *target = index_tensor_of(&w);
     if (!w.nindices && py_is_number(v) && v->u.v.tag != V_COMPLEX)
-        return py_call_operator(p, r, "aten::fill_", 2, (py_object *[]){w.view, v}, 0, NULL, NULL) != NULL;
+        return py_call_operator(p, r, "aten::fill_", 2, (py_object *[]){w.view, v}, 0, NULL,
+                                NULL) != NULL;
     py_object *from = index_source(p, r, v, target);
-    if (from && !w.nindices) return py_call_operator(p, r, "aten::copy_", 2, (py_object *[]){w.view, from}, 0, NULL, NULL) != NULL;
-    if (from && from->u.v.u.tensor->dtype != target->dtype) from = py_cast(p, r, from, target->dtype);
+    if (from && !w.nindices)
+        return py_call_operator(p, r, "aten::copy_", 2, (py_object *[]){w.view, from}, 0, NULL,
+                                NULL) != NULL;
+    if (from && from->u.v.u.tensor->dtype != target->dtype)
+        from = py_cast(p, r, from, target->dtype);
     py_object *args[] = {w.view, py_list(p, w.nindices, w.indices), from};
     return from && args[1] && py_call_operator(p, r, "aten::index_put_", 3, args, 0, NULL, NULL);
 }

@@ -2,13 +2,14 @@
 /*
  * py_torch.c - the module `torch` and the modules of operators below it.
  *
- * Method. Names are found in this order: the tables here (dtypes, constants, classes, functions that are no
- * operators), then the submodules, then what PyTorch writes in Python in torch/functional.py, then the
- * operators: torch.NAME is aten::NAME, torch.linalg.NAME is aten::linalg_NAME, and so on.
+ * Method. Names are found in this order: the tables here (dtypes, constants, classes, functions
+ * that are no operators), then the submodules, then what PyTorch writes in Python in
+ * torch/functional.py, then the operators: torch.NAME is aten::NAME, torch.linalg.NAME is
+ * aten::linalg_NAME, and so on.
  * Tests: tests/unit/test_py_torch.c
  */
-#include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/torch/py_torch.h"
+#include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/torch/py_trace.h"
 #include "tensor/qengine.h"
 
@@ -49,17 +50,68 @@ static const struct { const char *name; double v; } torch_numbers[] = {
     {"inf", INFINITY}, {"nan", NAN}, {"pi", M_PI}, {"e", M_E}};
 
 /* Modules below torch that come into being when they are named. */
-static const char *const torch_submodules[] = {
-    "nn", "jit", "ops", "functional", "linalg", "special", "fft", "cuda", "cpu", "backends", "autograd", "utils",
-    "version", "random", "types", "onnx", "distributed", "hub", "optim", "fx", "quantization", "ao",
-    "overrides", "_C", "_VF", "_jit_internal", "testing", "distributions", "func", "profiler", "serialization",
-    "multiprocessing", "package", "sparse", "storage", "_utils", "classes", "amp", "mps"};
+static const char *const torch_submodules[] = {"nn",
+                                               "jit",
+                                               "ops",
+                                               "functional",
+                                               "linalg",
+                                               "special",
+                                               "fft",
+                                               "cuda",
+                                               "cpu",
+                                               "backends",
+                                               "autograd",
+                                               "utils",
+                                               "version",
+                                               "random",
+                                               "types",
+                                               "onnx",
+                                               "distributed",
+                                               "hub",
+                                               "optim",
+                                               "fx",
+                                               "quantization",
+                                               "ao",
+                                               "overrides",
+                                               "_C",
+                                               "_VF",
+                                               "_jit_internal",
+                                               "testing",
+                                               "distributions",
+                                               "func",
+                                               "profiler",
+                                               "serialization",
+                                               "multiprocessing",
+                                               "package",
+                                               "sparse",
+                                               "storage",
+                                               "_utils",
+                                               "classes",
+                                               "amp",
+                                               "mps"};
 
 /* What torch/functional.py defines in PyTorch: those names are Python functions, not operators. */
-static const char *const torch_functional[] = {
-    "align_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes",
-    "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm",
-    "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive"};
+static const char *const torch_functional[] = {"align_tensors",
+                                               "atleast_1d",
+                                               "atleast_2d",
+                                               "atleast_3d",
+                                               "block_diag",
+                                               "broadcast_shapes",
+                                               "broadcast_tensors",
+                                               "cartesian_prod",
+                                               "cdist",
+                                               "chain_matmul",
+                                               "einsum",
+                                               "lu",
+                                               "meshgrid",
+                                               "norm",
+                                               "pca_lowrank",
+                                               "split",
+                                               "stft",
+                                               "svd_lowrank",
+                                               "tensordot",
+                                               "unique",
+                                               "unique_consecutive"};
 
 /* Names that one module shows and another one, written in Python, defines. */
 static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
@@ -103,14 +155,18 @@ static bool torch_dtype_of(py *p, source_range r, const py_object *o, int64_t *o
     if (py_is_builtin_class(o, "float")) return *out = DT_FLOAT64, true;
     if (py_is_builtin_class(o, "int")) return *out = DT_INT64, true;
     if (py_is_builtin_class(o, "bool")) return *out = DT_BOOL, true;
-    return py_fail(p, r, "TypeError", "dtype must be a torch.dtype, not %s", py_type_name(o)), false;
+    return py_fail(p, r, "TypeError", "dtype must be a torch.dtype, not %s", py_type_name(o)),
+           false;
 }
 
 static bool torch_warn_constant(py *p, source_range r, const char *function) {
     return py_trace_warn(p, r,
-                         "%s results are registered as constants in the trace. You can safely ignore this warning if you use this function to create "
-                         "tensors out of constant variables that would be the same every time you call this function. In any other case, this might "
-                         "cause the trace to be incorrect.", function);
+                         "%s results are registered as constants in the trace. You can safely "
+                         "ignore this warning if you use this function to create "
+                         "tensors out of constant variables that would be the same every time you "
+                         "call this function. In any other case, this might "
+                         "cause the trace to be incorrect.",
+                         function);
 }
 
 static py_object *torch_tensor(PY_ARGS) {
@@ -118,11 +174,13 @@ static py_object *torch_tensor(PY_ARGS) {
     (void)self;
     int64_t dt;
     bool grad = false;
-    if (!py_bind(p, r, "tensor", "data dtype? device? requires_grad? pin_memory?", PY_GIVEN, a)) return NULL;
+    if (!py_bind(p, r, "tensor", "data dtype? device? requires_grad? pin_memory?", PY_GIVEN, a))
+        return NULL;
     if (!torch_dtype_of(p, r, a[1], &dt)) return NULL;
     if (a[3] && !py_truth(p, r, a[3], &grad)) return NULL;
     tensor *t;
-    if (!torch_warn_constant(p, r, "torch.tensor") || !py_tensor_from_data(p, r, a[0], dt, &t)) return NULL;
+    if (!torch_warn_constant(p, r, "torch.tensor") || !py_tensor_from_data(p, r, a[0], dt, &t))
+        return NULL;
     t->requires_grad = grad;
     return py_tensor_take(p, t);
 }
@@ -137,19 +195,21 @@ static py_object *torch_from_numpy(PY_ARGS) {
 }
 
 static bool torch_is_whole_storage(const tensor *t) {
-    return tensor_is_contiguous(t) && t->offset == 0 && t->storage->nbytes == (size_t)t->numel * dtype_size((dtype)t->dtype);
+    return tensor_is_contiguous(t) && t->offset == 0 &&
+           t->storage->nbytes == (size_t)t->numel * dtype_size((dtype)t->dtype);
 }
 
-/* _load_data(to, from): to.copy_(from). What is mapped from a file is shared with the mapping, so that no memory is touched
- * before the first use. */
+/* _load_data(to, from): to.copy_(from). What is mapped from a file is shared with the mapping, so
+ * that no memory is touched before the first use. */
 static py_object *torch_load_data(PY_ARGS) {
     py_object *a[2];
     (void)self;
     if (!py_bind(p, r, "_load_data", "to from", PY_GIVEN, a)) return NULL;
-    if (!py_is_tensor(a[0]) || !py_is_tensor(a[1])) return py_fail(p, r, "TypeError", "_load_data: tensors expected");
+    if (!py_is_tensor(a[0]) || !py_is_tensor(a[1]))
+        return py_fail(p, r, "TypeError", "_load_data: tensors expected");
     tensor *to = a[0]->u.v.u.tensor, *from = a[1]->u.v.u.tensor;
-    if (from->storage->read_only && to->dtype == from->dtype && tensor_same_shape(to, from) && torch_is_whole_storage(to) &&
-        torch_is_whole_storage(from)) {
+    if (from->storage->read_only && to->dtype == from->dtype && tensor_same_shape(to, from) &&
+        torch_is_whole_storage(to) && torch_is_whole_storage(from)) {
         storage_share(to->storage, from->storage);
         return p->none;
     }
@@ -170,7 +230,8 @@ static py_object *torch_as_tensor(PY_ARGS) {
     return py_tensor_from_data(p, r, a[0], dt, &t) ? py_tensor_take(p, t) : NULL;
 }
 
-/* torch.FloatTensor(2, 3) is uninitialised, FloatTensor([1, 2]) has those elements. self: the class. */
+/* torch.FloatTensor(2, 3) is uninitialised, FloatTensor([1, 2]) has those elements.
+ * self: the class. */
 static py_object *torch_typed(py *p, source_range r, dtype dt, int nargs, py_object **args) {
     tensor *t;
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -180,13 +241,15 @@ static py_object *torch_typed(py *p, source_range r, dtype dt, int nargs, py_obj
     if (!nargs) sizes[0] = 0;
     for (int i = 0; i < nargs; i++)
         if (!py_as_int(p, r, args[i], &sizes[i])) return NULL;
-    if (tensor_zeros(p->diag, dt, nargs ? nargs : 1, sizes, &t) != CTSC_OK) return py_kernel_failed(p, r);
+    if (tensor_zeros(p->diag, dt, nargs ? nargs : 1, sizes, &t) != CTSC_OK)
+        return py_kernel_failed(p, r);
     return py_tensor_take(p, t);
 }
 
 static py_object *torch_make_tensor(PY_ARGS) {
     (void)names, (void)kwargs;
-    if (nkw) return py_fail(p, r, "TypeError", "%s() takes no keyword arguments", py_type_name(self));
+    if (nkw)
+        return py_fail(p, r, "TypeError", "%s() takes no keyword arguments", py_type_name(self));
     const char *name = self && self->kind == PY_CLASS ? self->u.cls->name : "Tensor";
     for (int i = 0; i < DT_COUNT; i++) {
         const char *ir = dtype_table[i].ir_name;
@@ -207,7 +270,8 @@ static py_object *torch_make_parameter(PY_ARGS) {
     tensor *t;
     int64_t none = 0;
     if (a[0] && !py_is_none(a[0]) && !py_is_tensor(a[0]))
-        return py_fail(p, r, "TypeError", "a Parameter is made of a tensor, not of %s", py_type_name(a[0]));
+        return py_fail(p, r, "TypeError", "a Parameter is made of a tensor, not of %s",
+                       py_type_name(a[0]));
     ctsc_status s = a[0] && py_is_tensor(a[0]) ? tensor_alias(p->diag, a[0]->u.v.u.tensor, &t)
                                                : tensor_zeros(p->diag, DT_FLOAT32, 1, &none, &t);
     if (s != CTSC_OK) return py_kernel_failed(p, r);
@@ -228,10 +292,12 @@ static py_object *torch_make_device(PY_ARGS) {
     bool numbered = number && !py_is_none(number);
     if (numbered && !py_as_int(p, r, number, &index)) return NULL;
     if (!name) name = "cuda";
-    if (!strcmp(name, "meta")) name = "cpu"; /* there is no such device here: what is to be filled later is filled now */
+    /* there is no such device here: what is to be filled later is filled now */
+    if (!strcmp(name, "meta")) name = "cpu";
     if (numbered) name = arena_printf(p->a, "%s:%lld", name, (long long)index);
     int64_t device;
-    if (device_parse(p->diag, name, strlen(name), &device) != CTSC_OK) return py_kernel_failed(p, r);
+    if (device_parse(p->diag, name, strlen(name), &device) != CTSC_OK)
+        return py_kernel_failed(p, r);
     return py_value_take(p, value_device(device));
 }
 
@@ -294,7 +360,8 @@ static py_object *torch_finfo(PY_ARGS) {
         if (f->dt != dt) continue;
         py_object *o = py_instance(p, self);
         if (!o || !torch_set(p, o, "max", py_float(p, f->max)) ||
-            !torch_set(p, o, "min", py_float(p, -f->max)) || !torch_set(p, o, "eps", py_float(p, f->eps)) ||
+            !torch_set(p, o, "min", py_float(p, -f->max)) ||
+            !torch_set(p, o, "eps", py_float(p, f->eps)) ||
             !torch_set(p, o, "tiny", py_float(p, f->tiny)) ||
             !torch_set(p, o, "smallest_normal", py_float(p, f->tiny)) ||
             !torch_set(p, o, "resolution", py_float(p, f->resolution)) ||
@@ -303,18 +370,21 @@ static py_object *torch_finfo(PY_ARGS) {
             return NULL;
         return o;
     }
-    return py_fail(
-        p, r, "TypeError",
-        "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'");
+    return py_fail(p, r, "TypeError",
+                   "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                   "'torch.finfo'");
 }
 
 static py_object *torch_iinfo(PY_ARGS) {
     static const struct { int dt; int64_t min, max; } rows[] = {
-        {DT_UINT8, 0, UINT8_MAX},          {DT_INT8, INT8_MIN, INT8_MAX},    {DT_INT16, INT16_MIN, INT16_MAX},
-        {DT_INT32, INT32_MIN, INT32_MAX}, {DT_INT64, INT64_MIN, INT64_MAX}};
+        {DT_UINT8, 0, UINT8_MAX},         {DT_INT8, INT8_MIN, INT8_MAX},
+        {DT_INT16, INT16_MIN, INT16_MAX}, {DT_INT32, INT32_MIN, INT32_MAX},
+        {DT_INT64, INT64_MIN, INT64_MAX},
+    };
     py_object *a[1];
     int64_t dt;
-    if (!py_bind(p, r, "iinfo", "type", PY_GIVEN, a) || !torch_dtype_of(p, r, a[0], &dt)) return NULL;
+    if (!py_bind(p, r, "iinfo", "type", PY_GIVEN, a) || !torch_dtype_of(p, r, a[0], &dt))
+        return NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].dt != dt) continue;
         py_object *o = py_instance(p, self);
@@ -325,8 +395,9 @@ static py_object *torch_iinfo(PY_ARGS) {
             return NULL;
         return o;
     }
-    return py_fail(p, r, "TypeError",
-                   "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'");
+    return py_fail(
+        p, r, "TypeError",
+        "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'");
 }
 
 static py_object *torch_get_default_dtype(PY_ARGS) {
@@ -344,7 +415,8 @@ static py_object *torch_set_default_dtype(PY_ARGS) {
     if (!torch_dtype_of(p, r, a[0], &dt)) return NULL;
     return dt == DT_FLOAT32
                ? p->none
-               : py_unsupported(p, r, "the default dtype is torch.float32; others are not supported");
+               : py_unsupported(p, r,
+                                "the default dtype is torch.float32; others are not supported");
 }
 
 static py_object *torch_promote_types(PY_ARGS) {
@@ -363,7 +435,8 @@ static py_object *torch_manual_seed(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t seed;
-    if (!py_bind(p, r, "manual_seed", "seed", PY_GIVEN, a) || !py_as_int(p, r, a[0], &seed)) return NULL;
+    if (!py_bind(p, r, "manual_seed", "seed", PY_GIVEN, a) || !py_as_int(p, r, a[0], &seed))
+        return NULL;
     if (p->host.seed) p->host.seed(p->host.ctx, (uint64_t)seed);
     py_object *mod = strmap_get(&p->modules, "torch");
     if (mod && !py_module_set_take(p, mod, "_seed", py_int(p, seed))) return NULL;
@@ -391,9 +464,10 @@ static py_object *torch_numel(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "numel", "input", PY_GIVEN, a)) return NULL;
-    return py_is_tensor(a[0]) ? py_trace_size(p, r, a[0], -1, py_int(p, a[0]->u.v.u.tensor->numel))
-                              : py_fail(p, r, "TypeError", "numel(): argument 'input' must be Tensor, not %s",
-                                        py_type_name(a[0]));
+    return py_is_tensor(a[0])
+               ? py_trace_size(p, r, a[0], -1, py_int(p, a[0]->u.v.u.tensor->numel))
+               : py_fail(p, r, "TypeError", "numel(): argument 'input' must be Tensor, not %s",
+                         py_type_name(a[0]));
 }
 
 static py_object *torch_tracing_state(PY_ARGS) {
@@ -432,7 +506,8 @@ static py_object *torch_typename(PY_ARGS) {
     (void)self;
     if (!py_bind(p, r, "typename", "o", PY_GIVEN, a)) return NULL;
     if (!py_is_tensor(a[0])) return py_text(p, py_type_name(a[0]));
-    return py_text(p, arena_printf(p->a, "torch.%sTensor", dtype_table[a[0]->u.v.u.tensor->dtype].ir_name));
+    return py_text(
+        p, arena_printf(p->a, "torch.%sTensor", dtype_table[a[0]->u.v.u.tensor->dtype].ir_name));
 }
 
 static py_object *torch_false(PY_ARGS) { return PY_UNUSED_PARAMS, p->false_; }
@@ -441,11 +516,14 @@ static py_object *torch_none(PY_ARGS) { return PY_UNUSED_PARAMS, p->none; }
 static bool torch_has_cuda(int index) {
     const int64_t none = 0;
     tensor *t;
-    if (index >= DEVICE_MAX || tensor_new_on(NULL, index + 1, DT_UINT8, 1, &none, &t) != CTSC_OK) return false;
+    if (index >= DEVICE_MAX || tensor_new_on(NULL, index + 1, DT_UINT8, 1, &none, &t) != CTSC_OK)
+        return false;
     tensor_unref(t);
     return true;
 }
-static py_object *torch_cuda_available(PY_ARGS) { return PY_UNUSED_PARAMS, py_bool(p, torch_has_cuda(0)); }
+static py_object *torch_cuda_available(PY_ARGS) {
+    return PY_UNUSED_PARAMS, py_bool(p, torch_has_cuda(0));
+}
 static py_object *torch_cuda_count(PY_ARGS) {
     int n = 0;
     while (torch_has_cuda(n)) n++;
@@ -473,7 +551,8 @@ static py_object *torch_cpu_device(PY_ARGS) {
 }
 static py_object *torch_unavailable(PY_ARGS) {
     PY_UNUSED_PARAMS;
-    return py_unsupported(p, r, "this function of torch is not available while a program is being compiled");
+    return py_unsupported(
+        p, r, "this function of torch is not available while a program is being compiled");
 }
 
 static const py_row torch_rows[] = {
@@ -579,7 +658,8 @@ static bool torch_add_classes(py *p, py_object *mod) {
             py_object *torch = py_import(p, nowhere, "torch");
             if (!torch || !(base = py_dict_get(torch->u.mod.globals, "Tensor"))) return false;
         }
-        py_object *cls = py_class_new(p, mod, torch_classes[i].name, base != NULL, &base, PYC_BUILTIN);
+        py_object *cls = py_class_new(p, mod, torch_classes[i].name, base != NULL, &base,
+                                      PYC_BUILTIN);
         if (!cls) return false;
         cls->u.cls->make = torch_classes[i].make;
         if (!py_module_set(p, mod, torch_classes[i].name, cls)) return false;
@@ -595,7 +675,8 @@ static bool torch_add_classes(py *p, py_object *mod) {
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Modules with nothing but the rows above, or operators: of "torch.linalg", NAME is aten::linalg_NAME. */
+/* Modules with nothing but the rows above, or operators: of "torch.linalg", NAME is
+ * aten::linalg_NAME. */
 static const struct { const char *name, *prefix; } torch_modules[] = {
     {"torch", "aten::"},
     {"torch.linalg", "aten::linalg_"},
@@ -639,23 +720,44 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
 };
 
 /* Modules that may be imported, but not used. */
-static const char *const torch_absent[] = {
-    "torch.hub", "torch.optim", "torch.optim.lr_scheduler", "torch.quantization", "torch.ao",
-    "torch.ao.quantization", "torch.testing", "torch.distributions",
-    "torch.serialization", "torch.multiprocessing", "torch.package", "torch.storage", "torch._utils",
-    "torch.utils.data", "torch.utils.data.dataset", "torch.utils.data.dataloader",
-    "torch.utils.tensorboard", "torch.utils.model_zoo", "torch.utils.hooks", "torch.mps", "torch.classes",
-    "torch.nn.parallel", "torch.autograd.gradcheck", "torch.utils.cpp_extension",
-    "torch.distributed.rpc", "torch.fx.node", "torch.jit._builtins"};
+static const char *const torch_absent[] = {"torch.hub",
+                                           "torch.optim",
+                                           "torch.optim.lr_scheduler",
+                                           "torch.quantization",
+                                           "torch.ao",
+                                           "torch.ao.quantization",
+                                           "torch.testing",
+                                           "torch.distributions",
+                                           "torch.serialization",
+                                           "torch.multiprocessing",
+                                           "torch.package",
+                                           "torch.storage",
+                                           "torch._utils",
+                                           "torch.utils.data",
+                                           "torch.utils.data.dataset",
+                                           "torch.utils.data.dataloader",
+                                           "torch.utils.tensorboard",
+                                           "torch.utils.model_zoo",
+                                           "torch.utils.hooks",
+                                           "torch.mps",
+                                           "torch.classes",
+                                           "torch.nn.parallel",
+                                           "torch.autograd.gradcheck",
+                                           "torch.utils.cpp_extension",
+                                           "torch.distributed.rpc",
+                                           "torch.fx.node",
+                                           "torch.jit._builtins"};
 
 static bool torch_fill(py *p, py_object *mod) {
     source_range nowhere = {0};
     for (size_t i = 0; i < sizeof torch_symbols / sizeof *torch_symbols; i++)
-        if (!py_module_set_take(p, mod, torch_symbols[i].name,
-                                py_symbol_object(p, nowhere, torch_symbols[i].kind, torch_symbols[i].v)))
+        if (!py_module_set_take(
+                p, mod, torch_symbols[i].name,
+                py_symbol_object(p, nowhere, torch_symbols[i].kind, torch_symbols[i].v)))
             return false;
     for (size_t i = 0; i < sizeof torch_numbers / sizeof *torch_numbers; i++)
-        if (!py_module_set_take(p, mod, torch_numbers[i].name, py_float(p, torch_numbers[i].v))) return false;
+        if (!py_module_set_take(p, mod, torch_numbers[i].name, py_float(p, torch_numbers[i].v)))
+            return false;
     static const char *const lacking[] = {"has_cuda",   "has_cudnn", "has_mkl",
                                           "has_mkldnn", "has_mps",   "has_openmp"};
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
@@ -667,23 +769,31 @@ static bool torch_fill_quantized(py *p, py_object *mod) {
     py_object *names[QENGINE_COUNT];
     for (int i = 0; i < QENGINE_COUNT; i++)
         if (!(names[i] = py_text(p, qengine_names[i]))) return false;
-    return py_module_set(p, mod, "engine", names[qengine_get()]) && py_module_set_take(p, mod, "supported_engines", py_list(p, QENGINE_COUNT, names));
+    return py_module_set(p, mod, "engine", names[qengine_get()]) &&
+           py_module_set_take(p, mod, "supported_engines", py_list(p, QENGINE_COUNT, names));
 }
 
-/* torch.backends.quantized.engine = v: the one attribute of a module whose setting does something. */
+/* torch.backends.quantized.engine = v: the one attribute of a module whose
+ * setting does something. */
 /* torch.backends.quantized.engine = v */
 static bool torch_set_engine(py *p, source_range r, const py_object *v) {
     const char *name = py_as_text(v);
     qengine e;
     switch (name ? qengine_find(name, &e) : QENGINE_UNKNOWN) {
     case QENGINE_KNOWN: qengine_set(e); return true;
-    case QENGINE_UNSUPPORTED: return py_fail(p, r, "RuntimeError", "quantized engine %s is not supported", name), false;
-    default: return py_fail(p, r, "RuntimeError", "%s is not a valid value for quantized engine", name ? name : py_type_name(v)), false;
+    case QENGINE_UNSUPPORTED:
+        return py_fail(p, r, "RuntimeError", "quantized engine %s is not supported", name), false;
+    default:
+        return py_fail(p, r, "RuntimeError", "%s is not a valid value for quantized engine",
+                       name ? name : py_type_name(v)),
+               false;
     }
 }
 
-bool py_torch_assigned(py *p, source_range r, const py_object *mod, const char *name, const py_object *v) {
-    return strcmp(mod->u.mod.name, "torch.backends.quantized") || strcmp(name, "engine") || torch_set_engine(p, r, v);
+bool py_torch_assigned(py *p, source_range r, const py_object *mod, const char *name,
+                       const py_object *v) {
+    return strcmp(mod->u.mod.name, "torch.backends.quantized") || strcmp(name, "engine") ||
+           torch_set_engine(p, r, v);
 }
 
 static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
@@ -691,14 +801,14 @@ static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
         return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1")) &&
                py_module_set(p, mod, "cuda", p->none) && py_module_set(p, mod, "hip", p->none);
     if (!strcmp(dotted, "torch.linalg")) /* kernels fail with a RuntimeError */
-        return py_module_set_take(p, mod, "LinAlgError",
-                                  py_builtin_named(p, "RuntimeError"));
+        return py_module_set_take(p, mod, "LinAlgError", py_builtin_named(p, "RuntimeError"));
     if (!strcmp(dotted, "torch.backends.cuda")) { /* matmul.allow_tf32 may be set */
         py_object *matmul = py_instance(p, p->object_class);
         if (!matmul || !py_module_set(p, mod, "matmul", matmul)) return false;
     }
     if (!strncmp(dotted, "torch.backends.cud", 18))
-        return py_module_set(p, mod, "enabled", p->true_) && py_module_set(p, mod, "benchmark", p->false_) &&
+        return py_module_set(p, mod, "enabled", p->true_) &&
+               py_module_set(p, mod, "benchmark", p->false_) &&
                py_module_set(p, mod, "deterministic", p->false_) &&
                py_module_set(p, mod, "allow_tf32", p->true_);
     if (!strcmp(dotted, "torch.backends.quantized")) return torch_fill_quantized(p, mod);
@@ -713,8 +823,8 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
         known |= !strcmp(torch_modules[i].name, dotted);
     if (!known) return false;
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
-    return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) && py_add_rows(p, mod, torch_rows) &&
-           py_add_rows(p, mod, py_script_rows);
+    return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) &&
+           py_add_rows(p, mod, torch_rows) && py_add_rows(p, mod, py_script_rows);
 }
 
 /* ---- members on demand ----------------------------------------------------------------------- */
@@ -740,9 +850,12 @@ static py_object *torch_member_of(py *p, const char *module, const char *name) {
 /* torch.ops.ns.name: torch.ops.ns is a module made when it is named. */
 static py_object *torch_ops_member(py *p, const char *module, const char *name) {
     source_range nowhere = {0};
-    if (!strcmp(module, "torch.ops")) return py_import(p, nowhere, arena_printf(p->a, "torch.ops.%s", name));
-    const char *space = module + strlen("torch.ops."), *op = arena_printf(p->a, "%s::%s", space, name);
-    return op_space_known(space) ? torch_operator(p, op) : torch_operator_named(p, op); /* compiling says what is missing */
+    if (!strcmp(module, "torch.ops"))
+        return py_import(p, nowhere, arena_printf(p->a, "torch.ops.%s", name));
+    const char *space = module + strlen("torch.ops."),
+               *op = arena_printf(p->a, "%s::%s", space, name);
+    /* compiling says what is missing */
+    return op_space_known(space) ? torch_operator(p, op) : torch_operator_named(p, op);
 }
 
 static py_object *torch_submodule(py *p, const char *module, const char *name) {

@@ -10,7 +10,8 @@
 /* What py_init is given: all modules made in C. */
 extern const struct py_library py_torch_library;
 
-/* An operator or kernel has failed: gives the error its place and its Python class. Returns NULL. */
+/* An operator or kernel has failed: gives the error its place and its Python
+ * class. Returns NULL. */
 py_object *py_kernel_failed(py *p, source_range r);
 /* Calls an operator by key with values. */
 bool py_run_op(py *p, source_range r, const char *key, int nargs, const value *args, value *result);
@@ -19,14 +20,15 @@ bool py_torch_warn(py *p, source_range r, const char *text); /* aten::warn */
 /* py_tensor.c */
 py_object *py_tensor_take(py *p, tensor *t);
 py_object *py_cast(py *p, source_range r, py_object *t, int64_t dt); /* t.to(dt) */
-value py_tensor_item(const tensor *t, diag *d); /* the only element as bool, int, float or complex */
+/* the only element as bool, int, float or complex */
+value py_tensor_item(const tensor *t, diag *d);
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v); /* torch.float32 */
 
 /* py_tensor_data.c: nested sequences of numbers <-> tensors */
 /* The tensor of a numpy.ndarray (prelude/numpy); NULL: o is none. */
 py_object *py_array_tensor(const py_object *o);
-bool py_tensor_from_data(py *p, source_range r, const py_object *data, int64_t dtype /* -1: by the data */,
-                         tensor **out);
+bool py_tensor_from_data(py *p, source_range r, const py_object *data,
+                         int64_t dtype /* -1: by the data */, tensor **out);
 
 /* The modules of one file: fills mod and answers true if it is one of them. */
 bool py_torch_module(py *p, const char *dotted, py_object *mod); /* py_torch.c */
@@ -36,10 +38,11 @@ py_object *py_jit_missing(py *p, py_object *mod, const char *name);
 py_object *py_torch_missing(py *p, py_object *mod, const char *name);
 
 /* Members of py_library (core/py_internal.h says what they do). */
-py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args, int nkw,
-                            const char *const *names, py_object **kwargs);
+py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args,
+                            int nkw, const char *const *names, py_object **kwargs);
 bool py_is_overload(const py_object *o);
-bool py_torch_assigned(py *p, source_range r, const py_object *mod, const char *name, const py_object *v);
+bool py_torch_assigned(py *p, source_range r, const py_object *mod, const char *name,
+                       const py_object *v);
 py_object *py_size_take(py *p, py_object *tuple);
 py_object *py_tensor_attribute(py *p, source_range r, py_object *o, const char *name);
 bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py_object *v);

@@ -26,12 +26,16 @@ static ctsc_status attention_convert(diag *d, tensor **t, dtype dt) {
     return CTSC_OK;
 }
 
-static ctsc_status attention_additive_on_device(op_ctx *cx, tensor *mask, bool hidden, dtype work, tensor **out) {
+static ctsc_status attention_additive_on_device(op_ctx *cx, tensor *mask, bool hidden, dtype work,
+                                                tensor **out) {
     value where = value_ref(value_tensor_take(mask)), filled = value_none();
     tensor *zeros = NULL;
-    ctsc_status st = hidden ? CTSC_OK : op_call(cx, "aten::logical_not", 1, &(value){.tag = V_TENSOR, .u.tensor = mask}, &filled);
+    ctsc_status st = hidden ? CTSC_OK
+                            : op_call(cx, "aten::logical_not", 1,
+                                      &(value){.tag = V_TENSOR, .u.tensor = mask}, &filled);
     if (st == CTSC_OK && !hidden) value_set(&where, filled), filled = value_none();
-    if (st == CTSC_OK) st = tensor_zeros_on(cx->diag, tensor_device(mask), work, mask->ndim, mask->sizes, &zeros);
+    if (st == CTSC_OK)
+        st = tensor_zeros_on(cx->diag, tensor_device(mask), work, mask->ndim, mask->sizes, &zeros);
     if (st == CTSC_OK) {
         value args[3] = {value_tensor_take(zeros), where, value_float(-INFINITY)};
         st = op_call(cx, "aten::masked_fill.Scalar", 3, args, &filled);
@@ -43,10 +47,12 @@ static ctsc_status attention_additive_on_device(op_ctx *cx, tensor *mask, bool h
 }
 
 /* A mask to be added: a bool mask becomes 0 and -inf, -inf where it equals `hidden`. */
-static ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dtype work, tensor **out) {
+static ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dtype work,
+                                      tensor **out) {
     diag *d = cx->diag;
     if (mask->dtype != DT_BOOL) return tensor_to_dtype(d, mask, work, out);
-    if (tensor_device(mask) != DEVICE_HOST) return attention_additive_on_device(cx, mask, hidden, work, out);
+    if (tensor_device(mask) != DEVICE_HOST)
+        return attention_additive_on_device(cx, mask, hidden, work, out);
     tensor *flat, *t;
     TRY(tensor_contiguous(d, mask, &flat));
     ctsc_status st = tensor_new_like(d, mask, work, &t);
@@ -54,10 +60,8 @@ static ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dty
         const uint8_t *p = tensor_data(flat);
         for (int64_t i = 0; i < t->numel; i++) {
             double v = (p[i] != 0) == hidden ? -INFINITY : 0;
-            if (work == DT_FLOAT32)
-                TENSOR_AT(t, float)[i] = (float)v;
-            else
-                TENSOR_AT(t, double)[i] = v;
+            if (work == DT_FLOAT32) TENSOR_AT(t, float)[i] = (float)v;
+            else TENSOR_AT(t, double)[i] = v;
         }
         *out = t;
     }
@@ -65,7 +69,7 @@ static ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dty
     return st;
 }
 
-/* ---- scaled dot product --------------------------------------------------------------------- */
+/* ---- scaled dot product ---------------------------------------------------------------------- */
 
 static ctsc_status sdpa_check(op_ctx *cx, const tensor *q, const tensor *k, const tensor *v,
                               const tensor *mask, bool causal) {
@@ -124,9 +128,11 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
-/* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if nobody wants them. */
-static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p, bool causal, double scale,
-                            bool safe, tensor **result, tensor **attention) {
+/* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if
+ * nobody wants them. */
+static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p,
+                            bool causal, double scale, bool safe, tensor **result,
+                            tensor **attention) {
     bool wanted = attention || p > 0;
     diag *d = cx->diag;
     tensor *add = NULL, *weights = NULL, *out = NULL;
@@ -152,7 +158,15 @@ static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor 
     sizes[nb + 1] = v->sizes[v->ndim - 1];
     if (st == CTSC_OK) st = tensor_new_on(d, device, work, nb + 2, sizes, &out);
     if (st == CTSC_OK) {
-        attention_call call = {.q = q, .k = k, .v = v, .mask = add, .causal = causal, .safe = safe, .scale = scale, .out = out, .weights = weights};
+        attention_call call = {.q = q,
+                               .k = k,
+                               .v = v,
+                               .mask = add,
+                               .causal = causal,
+                               .safe = safe,
+                               .scale = scale,
+                               .out = out,
+                               .weights = weights};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
@@ -177,8 +191,8 @@ static double sdpa_scale(const tensor *q) {
  * returns the weights whether they are asked for or not, and so do we. */
 ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
     tensor *q = arg_tensor(&args[0]), *out, *weights;
-    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
-                 arg_bool(&args[6]), sdpa_scale(q), false, &out, &weights));
+    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]),
+                 arg_float(&args[4]), arg_bool(&args[6]), sdpa_scale(q), false, &out, &weights));
     results[0] = value_tensor_take(out);
     results[1] = value_tensor_take(weights);
     return CTSC_OK;
@@ -194,7 +208,9 @@ static ctsc_status sdpa_repeat(op_ctx *cx, const tensor *q, tensor *t, value *ou
         heads[i] = both[i]->sizes[dim];
     }
     if (heads[1] == 0 || heads[0] % heads[1])
-        return diag_fail(cx->diag, CTSC_FAILED, "Number of heads in key and value must divide the number of heads in query");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "Number of heads in key and value must divide the number of heads in query");
     value args[] = {value_tensor_take(t), value_int(heads[0] / heads[1]), value_int(-3)};
     if (heads[0] == heads[1]) return *out = value_ref(args[0]), CTSC_OK;
     return op_call(cx, "aten::repeat_interleave.self_int", 3, args, out);
@@ -202,10 +218,12 @@ static ctsc_status sdpa_repeat(op_ctx *cx, const tensor *q, tensor *t, value *ou
 
 /* The same for a result on a device: rows whose mask hides everything become 0. */
 static ctsc_status sdpa_clear_hidden(op_ctx *cx, tensor *mask, tensor **out) {
-    value hidden = value_none(), rows = value_none(), cleared = value_none(), all[3] = {value_none(), value_int(-1), value_bool(true)};
+    value hidden = value_none(), rows = value_none(), cleared = value_none(),
+          all[3] = {value_none(), value_int(-1), value_bool(true)};
     value one[2] = {value_tensor_take(mask), value_float(-INFINITY)};
     bool flags = mask->dtype == DT_BOOL;
-    ctsc_status st = op_call(cx, flags ? "aten::logical_not" : "aten::eq.Scalar", flags ? 1 : 2, one, &hidden);
+    ctsc_status st = op_call(cx, flags ? "aten::logical_not" : "aten::eq.Scalar", flags ? 1 : 2,
+                             one, &hidden);
     all[0] = hidden;
     if (st == CTSC_OK) st = op_call(cx, "aten::all.dim", 3, all, &rows);
     value fill[3] = {value_tensor_take(*out), rows, value_int(0)};
@@ -218,7 +236,8 @@ static ctsc_status sdpa_clear_hidden(op_ctx *cx, tensor *mask, tensor **out) {
     return CTSC_OK;
 }
 
-/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa). */
+/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal,
+ * scale, enable_gqa). */
 ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
     tensor *q = arg_tensor(&args[0]), *out = NULL;
     double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
@@ -228,17 +247,20 @@ ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results)
     if (grouped) st = sdpa_repeat(cx, q, arg_tensor(&args[1]), &k);
     if (grouped && st == CTSC_OK) st = sdpa_repeat(cx, q, arg_tensor(&args[2]), &v);
     if (st == CTSC_OK)
-        st = sdpa_run(cx, q, arg_tensor(grouped ? &k : &args[1]), arg_tensor(grouped ? &v : &args[2]), arg_tensor_or_null(&args[3]),
+        st = sdpa_run(cx, q, arg_tensor(grouped ? &k : &args[1]),
+                      arg_tensor(grouped ? &v : &args[2]), arg_tensor_or_null(&args[3]),
                       arg_float(&args[4]), arg_bool(&args[5]), scale, true, &out, NULL);
     tensor *mask = arg_tensor_or_null(&args[3]);
-    if (st == CTSC_OK && mask && tensor_device(out) != DEVICE_HOST && (st = sdpa_clear_hidden(cx, mask, &out)) != CTSC_OK) tensor_unref(out);
+    if (st == CTSC_OK && mask && tensor_device(out) != DEVICE_HOST &&
+        (st = sdpa_clear_hidden(cx, mask, &out)) != CTSC_OK)
+        tensor_unref(out);
     value_unref(k);
     value_unref(v);
     if (st == CTSC_OK) results[0] = value_tensor_take(out);
     return st;
 }
 
-/* ---- multi-head ----------------------------------------------------------------------------- */
+/* ---- multi-head ------------------------------------------------------------------------------ */
 
 typedef struct mha_call {
     tensor *query, *key, *value;
@@ -394,7 +416,13 @@ static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tens
     if (st == CTSC_OK && c->need_weights) st = tensor_new_on(d, device, work, 4, square, &w);
     if (st == CTSC_OK) {
         double scale = 1 / sqrt((double)(c->dim / c->heads));
-        attention_call call = {.q = heads[0], .k = heads[1], .v = heads[2], .mask = mask, .scale = scale, .out = view, .weights = w};
+        attention_call call = {.q = heads[0],
+                               .k = heads[1],
+                               .v = heads[2],
+                               .mask = mask,
+                               .scale = scale,
+                               .out = view,
+                               .weights = w};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK) st = attention_convert(d, &joined, dt);
@@ -494,7 +522,7 @@ ctsc_status op_masked_softmax(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out.u.tensor, results);
 }
 
-/* ---- encoder layer -------------------------------------------------------------------------- */
+/* ---- encoder layer --------------------------------------------------------------------------- */
 
 static ctsc_status encoder_norm(op_ctx *cx, value *x, int64_t dim, const value *weight,
                                 const value *bias, double eps) {
@@ -591,8 +619,8 @@ static ctsc_status encoder_layer_nested(op_ctx *cx, const value *args, value *x,
 ctsc_status op_transformer_encoder_layer_fwd(op_ctx *cx, const value *args, value *results) {
     value x = value_ref(args[0]), kept = value_none();
     bool nested = nested_lengths(x.u.tensor) != NULL;
-    ctsc_status st =
-        nested ? encoder_layer_nested(cx, args, &x, &kept) : encoder_layer(cx, args, &x, &kept);
+    ctsc_status st = nested ? encoder_layer_nested(cx, args, &x, &kept)
+                            : encoder_layer(cx, args, &x, &kept);
     value_unref(kept);
     if (st != CTSC_OK) {
         value_unref(x);

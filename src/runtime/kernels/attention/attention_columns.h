@@ -8,7 +8,8 @@
  */
 
 /* s += mask; the maxima of the columns. */
-static CONV_HOT void NAME(tiles_max)(float *restrict s, const float *restrict mask, int64_t keys, int64_t nr, float *restrict max) {
+static CONV_HOT void NAME(tiles_max)(float *restrict s, const float *restrict mask, int64_t keys,
+                                     int64_t nr, float *restrict max) {
     float m[LANES];
     for (int i = 0; i < LANES; i++) m[i] = -INFINITY;
     for (int64_t j = 0; mask && j < keys; j++)
@@ -19,7 +20,8 @@ static CONV_HOT void NAME(tiles_max)(float *restrict s, const float *restrict ma
 }
 
 /* e^(s - max), and the sums of the columns. */
-static CONV_HOT void NAME(tiles_weigh)(float *restrict s, int64_t keys, int64_t nr, const float *restrict max, float *restrict sum) {
+static CONV_HOT void NAME(tiles_weigh)(float *restrict s, int64_t keys, int64_t nr,
+                                       const float *restrict max, float *restrict sum) {
     float total[LANES] = {0};
     for (int64_t j = 0; j < keys; j++, s += nr)
         for (int i = 0; i < LANES; i++) total[i] += s[i] = attention_exp(s[i] - max[i]);

@@ -4,8 +4,9 @@
  *
  * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
  * if these are wanted), are turned to weights there and multiplied by v, so that the whole matrix
- * of scores never exists. Threads share heads and blocks of rows. Floats are left to attention_tiles.c, but for a few rows and where
- * weights are wanted. Tests: tests/unit/test_attention.c
+ * of scores never exists. Threads share heads and blocks of rows. Floats are left to
+ * attention_tiles.c, but for a few rows and where weights are wanted.
+ * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
@@ -56,10 +57,8 @@ static ctsc_status attention_item(const attention_job *job, diag *d, int64_t ite
     q.p = (const char *)q.p + begin * q.rs * (int64_t)size;
     TRY(gemm_run(d, job->dt, end - begin, job->cols, job->depth, (gemm_scale){c->scale, 0}, q,
                  turned, gemm_zero, (void *)s.p, job->cols));
-    if (job->dt == DT_FLOAT32)
-        attention_softmax_float(job, head, begin, end, (float *)s.p);
-    else
-        attention_softmax_double(job, head, begin, end, (double *)s.p);
+    if (job->dt == DT_FLOAT32) attention_softmax_float(job, head, begin, end, (float *)s.p);
+    else attention_softmax_double(job, head, begin, end, (double *)s.p);
     return gemm_run(d, job->dt, end - begin, job->width, job->cols, gemm_one, s, v, gemm_zero,
                     (char *)out.p + begin * out.rs * (int64_t)size, out.rs);
 }
@@ -112,8 +111,10 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
                          .step = ATTENTION_CORE_ROWS};
     job.tiles = attention_tiles_fit(&job);
     job.blocks = (job.rows + job.step - 1) / job.step;
-    double cost = (double)(job.rows < job.step ? job.rows : job.step) * (double)(job.cols + 1) * (double)(job.depth + job.width);
-    bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1, attention_piece, &job);
+    double cost = (double)(job.rows < job.step ? job.rows : job.step) * (double)(job.cols + 1) *
+                  (double)(job.depth + job.width);
+    bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1,
+                                  attention_piece, &job);
     mem_free(offsets);
     if (!whole) return limits_fail(d);
     int failed = atomic_load(&job.failed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_job.h - one call of attention as the threads see it that share it: for attention_core.c and attention_tiles.c.
+ * attention_job.h - one call of attention as the threads see it that share it: for attention_core.c
+ * and attention_tiles.c.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ATTENTION_ATTENTION_JOB_H
 #define CTSC_RUNTIME_KERNELS_ATTENTION_ATTENTION_JOB_H
@@ -13,11 +14,12 @@
 typedef struct attention_job {
     const attention_call *call;
     dtype dt;
-    int64_t heads, rows, cols, depth, width;  /* the products of leading dims; L, S, E, V */
-    int64_t step, blocks;                     /* an item is so many rows of a head; so many items make a head */
-    const int64_t *q, *k, *v, *mask, *out;    /* offset of each head, in elements */
-    bool tiles;                               /* attention_tiles.c does it */
-    atomic_int failed;                        /* a ctsc_status */
+    int64_t heads, rows, cols, depth, width; /* the products of leading dims; L, S, E, V */
+    /* an item is so many rows of a head; so many items make a head */
+    int64_t step, blocks;
+    const int64_t *q, *k, *v, *mask, *out; /* offset of each head, in elements */
+    bool tiles;                            /* attention_tiles.c does it */
+    atomic_int failed;                     /* a ctsc_status */
 } attention_job;
 
 static inline gemm_matrix attention_at(const tensor *t, int64_t offset, size_t size) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_unfused.c - ctsc::attention: attention as programs write it out, softmax(scale(q k') + bias, filled where hidden) v.
+ * attention_unfused.c - ctsc::attention: attention as programs write it out, softmax(scale(q k') +
+ * bias, filled where hidden) v.
  *
- * The pass fuse-attention makes it of these operators. On a device it is one kernel, or the few that attention takes (kernels/attention.h), if dtypes and
- * shapes are what attention usually has. In all other cases the operators are called one after the other, as the program did, with all their conversions,
- * broadcasting and messages. Tests: tests/unit/test_cuda_dense.c
+ * The pass fuse-attention makes it of these operators. On a device it is one kernel, or the few
+ * that attention takes (kernels/attention.h), if dtypes and shapes are what attention usually has.
+ * In all other cases the operators are called one after the other, as the program did, with all
+ * their conversions, broadcasting and messages.
+ * Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/kernels/attention/attention.h"
 
@@ -13,17 +16,24 @@
 typedef struct written_attention {
     tensor *q, *turned, *v, *bias, *hidden; /* turned: k'; bias, hidden: may be NULL */
     value fill, scale;
-    bool divide, batches; /* scores are divided by scale, not multiplied; products are of three dims (bmm) */
+    /* scores are divided by scale, not multiplied; products are of three dims (bmm) */
+    bool divide, batches;
 } written_attention;
 
 /* (query, turned_key, value, bias, hidden, fill, scale, divide, batches) */
 static written_attention written_arguments(const value *args) {
-    return (written_attention){.q = arg_tensor(&args[0]), .turned = arg_tensor(&args[1]), .v = arg_tensor(&args[2]), .bias = arg_tensor_or_null(&args[3]),
-                               .hidden = arg_tensor_or_null(&args[4]), .fill = args[5], .scale = args[6], .divide = arg_bool(&args[7]),
+    return (written_attention){.q = arg_tensor(&args[0]),
+                               .turned = arg_tensor(&args[1]),
+                               .v = arg_tensor(&args[2]),
+                               .bias = arg_tensor_or_null(&args[3]),
+                               .hidden = arg_tensor_or_null(&args[4]),
+                               .fill = args[5],
+                               .scale = args[6],
+                               .divide = arg_bool(&args[7]),
                                .batches = arg_bool(&args[8])};
 }
 
-/* ---- in steps -------------------------------------------------------------------------------------------- */
+/* ---- in steps -------------------------------------------------------------------------------- */
 
 /* *x = key(*x, ...) for args behind *x. */
 static ctsc_status written_step(op_ctx *cx, const char *key, int nargs, value *args, value *x) {
@@ -34,22 +44,28 @@ static ctsc_status written_step(op_ctx *cx, const char *key, int nargs, value *a
     return CTSC_OK;
 }
 
-static value written_tensor(tensor *t) {
-    return (value){.tag = V_TENSOR, .u.tensor = t};
-}
+static value written_tensor(tensor *t) { return (value){.tag = V_TENSOR, .u.tensor = t}; }
 
 static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, value *x) {
     const char *product = w->batches ? "aten::bmm" : "aten::matmul";
-    bool scaled = w->scale.tag == V_FLOAT ? w->scale.u.f != 1 : w->scale.tag != V_INT || w->scale.u.i != 1;
+    bool scaled = w->scale.tag == V_FLOAT ? w->scale.u.f != 1
+                                          : w->scale.tag != V_INT || w->scale.u.i != 1;
     TRY(op_call(cx, product, 2, (value[]){written_tensor(w->q), written_tensor(w->turned)}, x));
-    if (scaled) TRY(written_step(cx, w->divide ? "aten::div.Scalar" : "aten::mul.Scalar", 2, (value[]){value_none(), w->scale}, x));
-    if (w->bias) TRY(written_step(cx, "aten::add.Tensor", 3, (value[]){value_none(), written_tensor(w->bias), value_int(1)}, x));
-    if (w->hidden) TRY(written_step(cx, "aten::masked_fill.Scalar", 3, (value[]){value_none(), written_tensor(w->hidden), w->fill}, x));
-    TRY(written_step(cx, "aten::softmax.int", 3, (value[]){value_none(), value_int(-1), value_none()}, x));
+    if (scaled)
+        TRY(written_step(cx, w->divide ? "aten::div.Scalar" : "aten::mul.Scalar", 2,
+                         (value[]){value_none(), w->scale}, x));
+    if (w->bias)
+        TRY(written_step(cx, "aten::add.Tensor", 3,
+                         (value[]){value_none(), written_tensor(w->bias), value_int(1)}, x));
+    if (w->hidden)
+        TRY(written_step(cx, "aten::masked_fill.Scalar", 3,
+                         (value[]){value_none(), written_tensor(w->hidden), w->fill}, x));
+    TRY(written_step(cx, "aten::softmax.int", 3,
+                     (value[]){value_none(), value_int(-1), value_none()}, x));
     return written_step(cx, product, 2, (value[]){value_none(), written_tensor(w->v)}, x);
 }
 
-/* ---- on a device ------------------------------------------------------------------------------------------- */
+/* ---- on a device ----------------------------------------------------------------------------- */
 
 /* Can every score hold this number? */
 static bool written_fill_fits(const written_attention *w) {
@@ -68,17 +84,24 @@ static bool written_shapes_fit(const written_attention *w, const tensor *k) {
     const tensor *q = w->q, *v = w->v;
     int64_t sizes[TENSOR_MAX_DIMS];
     int nb;
-    if (k->sizes[k->ndim - 1] != q->sizes[q->ndim - 1] || v->sizes[v->ndim - 2] != k->sizes[k->ndim - 2]) return false;
+    if (k->sizes[k->ndim - 1] != q->sizes[q->ndim - 1] ||
+        v->sizes[v->ndim - 2] != k->sizes[k->ndim - 2])
+        return false;
     if (w->batches && (k->sizes[0] != q->sizes[0] || v->sizes[0] != q->sizes[0])) return false;
-    return attention_sizes(NULL, q, k, v, w->bias, &nb, sizes) == CTSC_OK && attention_sizes(NULL, q, k, v, w->hidden, &nb, sizes) == CTSC_OK;
+    return attention_sizes(NULL, q, k, v, w->bias, &nb, sizes) == CTSC_OK &&
+           attention_sizes(NULL, q, k, v, w->hidden, &nb, sizes) == CTSC_OK;
 }
 
 static bool written_fits(const written_attention *w) {
     dtype dt = (dtype)w->q->dtype;
-    if (tensor_device(w->q) == DEVICE_HOST || !dtype_is_float(dt) || !written_matrices(w)) return false;
-    if ((dtype)w->turned->dtype != dt || (dtype)w->v->dtype != dt || (w->scale.tag != V_FLOAT && w->scale.tag != V_INT)) return false;
+    if (tensor_device(w->q) == DEVICE_HOST || !dtype_is_float(dt) || !written_matrices(w))
+        return false;
+    if ((dtype)w->turned->dtype != dt || (dtype)w->v->dtype != dt ||
+        (w->scale.tag != V_FLOAT && w->scale.tag != V_INT))
+        return false;
     if (w->bias && ((dtype)w->bias->dtype != dt || w->bias->ndim < 2)) return false;
-    return !w->hidden || (w->hidden->dtype == DT_BOOL && w->hidden->ndim >= 2 && written_fill_fits(w));
+    return !w->hidden ||
+           (w->hidden->dtype == DT_BOOL && w->hidden->ndim >= 2 && written_fill_fits(w));
 }
 
 /* *done: false if shapes do not fit after all. */
@@ -96,8 +119,14 @@ static ctsc_status written_on_device(op_ctx *cx, const written_attention *w, val
     }
     if (*done && st == CTSC_OK) {
         double scale = arg_float(&w->scale);
-        attention_call call = {.q = w->q, .k = k, .v = w->v, .mask = w->bias, .hidden = w->hidden, .fill = w->hidden ? arg_float(&w->fill) : 0,
-                               .scale = w->divide ? 1 / scale : scale, .out = out};
+        attention_call call = {.q = w->q,
+                               .k = k,
+                               .v = w->v,
+                               .mask = w->bias,
+                               .hidden = w->hidden,
+                               .fill = w->hidden ? arg_float(&w->fill) : 0,
+                               .scale = w->divide ? 1 / scale : scale,
+                               .out = out};
         st = attention_compute(cx->diag, &call);
     }
     tensor_unref(k);

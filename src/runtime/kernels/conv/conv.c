@@ -23,7 +23,9 @@ typedef struct conv_call {
     const char *name; /* "conv2d": takes unbatched input, and says so in messages; else NULL */
     int64_t groups;
     bool transposed;
-    bool channels_last; /* input is a view of one whose channels come last, and so shall the result be; so are the epilogue's tensors */
+    /* input is a view of one whose channels come last, and so shall the result be; so are the
+     * epilogue's tensors */
+    bool channels_last;
     epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
 
@@ -33,7 +35,7 @@ typedef struct conv_lists {
     int64_t stride[CONV_DIMS], padding[CONV_DIMS], dilation[CONV_DIMS], output_padding[CONV_DIMS];
 } conv_lists;
 
-/* ---- messages ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* "[2, 3]" written into buf. */
 static const char *conv_sizes_text(char *buf, size_t cap, int n, const int64_t *sizes) {
@@ -55,7 +57,7 @@ static const char *conv_times_text(char *buf, size_t cap, int n, const int64_t *
 
 enum { CONV_TEXT = 200 };
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static ctsc_status conv_read_list(diag *d, const value *list, const char *name, int n,
                                   int64_t other, int64_t *out) {
@@ -166,10 +168,11 @@ static ctsc_status conv_check_dtypes(op_ctx *cx, const conv_call *c) {
     if (in != w)
         return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[in].ir_name, dtype_table[w].ir_name);
-    return gemm_supports(in) && !dtype_is_complex(in) ? CTSC_OK : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
+    return gemm_supports(in) && !dtype_is_complex(in) ? CTSC_OK
+                                                      : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
 }
 
-/* ---- shapes --------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static ctsc_status conv_check_kernel(diag *d, int n, const int64_t *kernel) {
     static const char *const names[CONV_DIMS] = {"depth", "height", "width"};
@@ -306,12 +309,15 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
     return CTSC_OK;
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* The kernels for channels that come last: input and result are views that say otherwise. *out stays NULL where they cannot do it. */
-static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim, const int64_t *sizes, tensor **out) {
+/* The kernels for channels that come last: input and result are views that say otherwise. *out
+ * stays NULL where they cannot do it. */
+static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                     const int64_t *sizes, tensor **out) {
     *out = NULL;
-    if (c->transposed || c->input->dtype != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST) return CTSC_OK;
+    if (c->transposed || c->input->dtype != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST)
+        return CTSC_OK;
     int spatial = ndim - 2;
     bool done = false;
     int64_t last[CONV_DIMS + 2] = {sizes[0]};
@@ -433,7 +439,7 @@ static ctsc_status conv_return(op_ctx *cx, const conv_call *c, const value *args
     return op_finish(cx, args, t, results);
 }
 
-/* ---- operators ------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* (input, weight, bias, stride, padding, dilation, groups); the padding is left out */
 static conv_call conv_arguments(const value *args, const char *name) {
@@ -467,7 +473,8 @@ ctsc_status op_conv2d(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_conv3d(op_ctx *cx, const value *args, value *results) {
     return conv_plain(cx, "conv3d", args, results);
 }
-/* ctsc::conv_epilogue, a convolution of any of these: (input, weight, bias, stride, padding, dilation, groups, other, activation) */
+/* ctsc::conv_epilogue, a convolution of any of these: (input, weight, bias, stride, padding,
+ * dilation, groups, other, activation) */
 ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
     static const char *const names[CONV_DIMS] = {"conv1d", "conv2d", "conv3d"};
     epilogue e;
@@ -482,11 +489,15 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
     return epilogue_finish(cx, &e, t, results);
 }
 
-/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, batched, other, activation, written); the
- * channels of input, other and result come last. batched: refuses input without a batch dim, as _convolution does. written: other was added in place. */
+/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed,
+ * output_padding, groups, batched, other, activation, written); the channels of input, other and
+ * result come last. batched: refuses input without a batch dim, as _convolution does. written:
+ * other was added in place. */
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
-    static const char *const names[2][CONV_DIMS] = {{"conv1d", "conv2d", "conv3d"},
-                                                    {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
+    static const char *const names[2][CONV_DIMS] = {
+        {"conv1d", "conv2d", "conv3d"},
+        {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
+    };
     epilogue e;
     TRY(epilogue_read(cx, &args[10], &args[11], &e));
     e.written = arg_bool(&args[12]);
@@ -498,7 +509,8 @@ ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results)
     c.channels_last = true;
     c.epilogue = &e;
     int n = c.weight->ndim - 2;
-    if (n < 1 || n > CONV_DIMS) return diag_fail(cx->diag, CTSC_UNSUPPORTED, "convolution over %d dimensions", n);
+    if (n < 1 || n > CONV_DIMS)
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "convolution over %d dimensions", n);
     if (!arg_bool(&args[9])) c.name = names[c.transposed][n - 1];
     tensor *first, *t, *seen;
     TRY(channels_first_view(cx->diag, c.input, n, &first));
@@ -624,7 +636,7 @@ ctsc_status op_slow_conv_transpose(op_ctx *cx, const value *args, value *results
     return conv_return(cx, &c, args, results);
 }
 
-/* ---- conv_tbc ------------------------------------------------------------------------------- */
+/* ---- conv_tbc -------------------------------------------------------------------------------- */
 
 static ctsc_status conv_tbc_check(diag *d, const tensor *in, const tensor *w, const tensor *bias) {
     if (in->ndim != 3)
@@ -651,8 +663,8 @@ static ctsc_status conv_tbc_taps(diag *d, const tensor *in, const tensor *w, int
         int64_t lo = tap < pad ? pad - tap : 0, hi = in->sizes[0] + pad - tap;
         if (hi > out->sizes[0]) hi = out->sizes[0];
         if (hi <= lo) continue;
-        const char *from =
-            (const char *)tensor_data(in) + (lo + tap - pad) * batch * in->sizes[2] * size;
+        const char *from = (const char *)tensor_data(in) +
+                           (lo + tap - pad) * batch * in->sizes[2] * size;
         gemm_matrix b = {(const char *)tensor_data(w) + tap * w->sizes[1] * n * size, n, 1};
         TRY(gemm_run(d, (dtype)in->dtype, (hi - lo) * batch, n, in->sizes[2], gemm_one,
                      (gemm_matrix){from, in->sizes[2], 1}, b, gemm_one,

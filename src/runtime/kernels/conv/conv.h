@@ -35,14 +35,10 @@ typedef struct conv_shape {
     int64_t in_size, kernel_size, out_size;                         /* products of the above */
 } conv_shape;
 
-static inline int64_t conv_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+static inline int64_t conv_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* n > 0 in parts of at most `most`: how many. */
-static inline int64_t conv_parts(int64_t n, int64_t most) {
-    return (n + most - 1) / most;
-}
+static inline int64_t conv_parts(int64_t n, int64_t most) { return (n + most - 1) / most; }
 
 /* bias: out_channels elements, or NULL. dt: int, float or double. */
 ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *input,

@@ -20,10 +20,10 @@ typedef struct depthwise_job {
     const conv_shape *s;
     const char *input, *weight, *bias;
     char *out;
-    int64_t cells[CONV_DIMS]; /* extent of a part of the buffer; there is one per phase of the
-                                 strides */
-    int64_t part, phases;     /* elements of a part; parts */
-    int64_t run;              /* outputs computed, surplus included; a multiple of the chunk */
+    /* extent of a part of the buffer; there is one per phase of the strides */
+    int64_t cells[CONV_DIMS];
+    int64_t part, phases; /* elements of a part; parts */
+    int64_t run;          /* outputs computed, surplus included; a multiple of the chunk */
     int64_t offsets[DEPTHWISE_MAX_TAPS];
     atomic_int failed; /* a ctsc_status */
 } depthwise_job;
@@ -83,7 +83,8 @@ ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *i
     atomic_init(&job.failed, CTSC_OK);
     *done = true;
     int64_t grain = 131072 / (job.run * (s->kernel_size + 4) + 1) + 1;
-    if (!pool_for_limited(s->batch * s->out_channels, grain, dt == DT_FLOAT32 ? depthwise_piece_float : depthwise_piece_double, &job))
+    if (!pool_for_limited(s->batch * s->out_channels, grain,
+                          dt == DT_FLOAT32 ? depthwise_piece_float : depthwise_piece_double, &job))
         return limits_fail(d);
     return atomic_load(&job.failed) == CTSC_OK ? CTSC_OK : diag_no_memory(d);
 }

@@ -33,8 +33,7 @@ static void NAME(depthwise_row)(const depthwise_job *job, const T *row, T *to) {
         if (end > cells) end = cells;
         if (first >= end) continue;
         const T *from = row + first * stride + phase - pad;
-        if (stride == 1)
-            memcpy(to + first, from, (size_t)(end - first) * sizeof(T));
+        if (stride == 1) memcpy(to + first, from, (size_t)(end - first) * sizeof(T));
         else
             for (int64_t c = first; c < end; c++, from += stride) to[c] = *from;
     }
@@ -55,8 +54,7 @@ static void NAME(depthwise_fill)(const depthwise_job *job, const T *in, T *buffe
 }
 
 /* Planes [begin, end) of batch * out_channels. */
-static ctsc_status NAME(depthwise_planes)(const depthwise_job *job, int64_t begin,
-                                          int64_t end) {
+static ctsc_status NAME(depthwise_planes)(const depthwise_job *job, int64_t begin, int64_t end) {
     const conv_shape *s = job->s;
     size_t parts = (size_t)(job->part * job->phases) + 2 * DEPTHWISE_CHUNK;
     T *buffer = mem_zalloc((parts + (size_t)job->run) * sizeof(T));

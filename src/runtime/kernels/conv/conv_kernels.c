@@ -25,7 +25,7 @@ void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, in
     *hi = end < *lo ? *lo : end > s->out[dim] ? s->out[dim] : end;
 }
 
-/* ---- im2col --------------------------------------------------------------------------------- */
+/* ---- im2col ---------------------------------------------------------------------------------- */
 
 #define U uint8_t
 #define NAME(x) x##_uint8_t
@@ -47,15 +47,16 @@ static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* Does output position p read, at each tap, the input at p and a distance that is the same for all p?
- */
+/* Does output position p read, at each tap, the input at p and a distance that is
+ * the same for all p?
+ * */
 static bool conv_keeps_rows(const conv_shape *s) {
     return s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->pad[0] == 0 &&
            s->stride[1] == 1 && s->stride[2] == 1 && s->in[1] == s->out[1] && s->in[2] == s->out[2];
 }
 
-/* One row of the unfolded matrix where conv_keeps_rows, of 4-byte elements: the plane, moved; what came
- * from the other end of a neighbouring row is 0. */
+/* One row of the unfolded matrix where conv_keeps_rows, of 4-byte elements: the plane, moved; what
+ * came from the other end of a neighbouring row is 0. */
 static void conv_move_row(const conv_shape *s, const uint32_t *in, int64_t down, int64_t right,
                           int64_t begin, int64_t end, uint32_t *dst) {
     int64_t w = s->in[2], h = s->in[1];
@@ -141,10 +142,8 @@ static ctsc_status conv_item(const conv_job *job, diag *d, int64_t item, void *c
     const char *image = job->input + (n * s->in_channels + g * ci) * s->in_size * size;
     char *out = job->out + ((n * s->out_channels + g * co) * s->out_size + begin) * size;
     gemm_matrix a = {job->weight + g * co * k * size, k, 1}, b = {cols, end - begin, 1};
-    if (job->pointwise)
-        b = (gemm_matrix){image + begin * size, s->in_size, 1};
-    else
-        conv_unfold(s, (size_t)size, image, ci, begin, end, cols);
+    if (job->pointwise) b = (gemm_matrix){image + begin * size, s->in_size, 1};
+    else conv_unfold(s, (size_t)size, image, ci, begin, end, cols);
     TRY(gemm_run(d, job->dt, co, end - begin, k, gemm_one, a, b, gemm_zero, out, s->out_size));
     conv_add_bias(job, out, g * co, co, end - begin);
     return CTSC_OK;
@@ -183,7 +182,7 @@ static int64_t conv_block_columns(const conv_shape *s) {
     return block > s->out_size ? s->out_size : block;
 }
 
-/* ---- entry ---------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 static bool conv_is_pointwise(const conv_shape *s) {
     for (int i = 0; i < CONV_DIMS; i++)

@@ -16,7 +16,9 @@
 static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
     *tail = (conv_tail){0};
     const tensor *o = e ? e->other : NULL;
-    if (o && (o->dtype != t->dtype || o->storage->device != t->storage->device || !tensor_same_shape(o, t) || !tensor_is_contiguous(o))) return false;
+    if (o && (o->dtype != t->dtype || o->storage->device != t->storage->device ||
+              !tensor_same_shape(o, t) || !tensor_is_contiguous(o)))
+        return false;
     if (o) tail->other = tensor_data(o);
     if (e) tail->activation = e->activation;
     return true;
@@ -27,7 +29,9 @@ static conv_form last_form(const conv_shape *s) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
     if (!u || !u->rows[1] || !conv_packed_set(s) || !conv_rows_fits(s)) return CONV_FORMS;
-    return !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s) ? CONV_WINOGRAD : CONV_ROWS;
+    return !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s)
+               ? CONV_WINOGRAD
+               : CONV_ROWS;
 }
 
 VECTOR_CLONES static bool last_is_finite(const float *x, int64_t n) {
@@ -37,14 +41,18 @@ VECTOR_CLONES static bool last_is_finite(const float *x, int64_t n) {
     return !found;
 }
 
-/* Groups that are put together multiply one another's pixels by 0 (conv_packed.h), which is 0 for finite ones alone. */
+/* Groups that are put together multiply one another's pixels by 0 (conv_packed.h), which is 0 for
+ * finite ones alone. */
 static bool last_keeps_groups_apart(const conv_shape *s, const tensor *in) {
     return conv_packed_set(s) == 1 || last_is_finite(tensor_data(in), in->numel);
 }
 
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t, bool *done) {
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
+                              const tensor *bias, epilogue *e, tensor *t, bool *done) {
     *done = t->numel == 0;
-    if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 || weight->numel == 0) return CTSC_OK;
+    if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 ||
+        weight->numel == 0)
+        return CTSC_OK;
     conv_form form = last_form(s);
     if (form == CONV_ROWS && !last_keeps_groups_apart(s, in)) return CTSC_OK;
     const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, form) : NULL;
@@ -52,8 +60,11 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     conv_tail tail;
     bool with = last_tail(e, t, &tail);
     const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
-    if (form == CONV_DEPTHWISE) TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
-    else TRY((form == CONV_WINOGRAD ? conv_winograd : conv_rows)(d, s, w, x, b, &tail, tensor_data(t)));
+    if (form == CONV_DEPTHWISE)
+        TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
+    else
+        TRY((form == CONV_WINOGRAD ? conv_winograd : conv_rows)(d, s, w, x, b, &tail,
+                                                                tensor_data(t)));
     if (e) e->done = with;
     *done = true;
     return CTSC_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_last.h - convolutions of float32 images whose channels come last (engine/channels_last.h), with constant weights that are packed for them.
+ * conv_last.h - convolutions of float32 images whose channels come last (engine/channels_last.h),
+ * with constant weights that are packed for them.
  *
  *     conv_last.c            chooses among
  *     conv_rows.c            direct: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
@@ -8,7 +9,8 @@
  *     conv_last_depthwise.c  one input channel per output channel
  *     conv_packed.h          what is kept of the weights
  *
- * Each result is a sum in an order that depends on the convolution's shape alone, so that threads do not change it.
+ * Each result is a sum in an order that depends on the convolution's shape alone, so that threads
+ * do not change it.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_LAST_H
@@ -17,8 +19,11 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/matmul/epilogue.h"
 
-/* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous; weight as in conv_shape, bias of out_channels contiguous
- * elements or NULL. Does e (may be NULL) where it can, and says so in e->done. *done: there was a kernel for it. Fails without memory, and where a limit came between. */
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t, bool *done);
+/* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous;
+ * weight as in conv_shape, bias of out_channels contiguous elements or NULL. Does e (may be NULL)
+ * where it can, and says so in e->done. *done: there was a kernel for it. Fails without memory, and
+ * where a limit came between. */
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
+                              const tensor *bias, epilogue *e, tensor *t, bool *done);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_last_depthwise.c - see conv_last_depthwise.h: images are cut into bands of rows and blocks of channels, which threads may do in any order.
- * Activations that are bounds are applied in registers, others to whole rows.
+ * conv_last_depthwise.c - see conv_last_depthwise.h: images are cut into bands of rows and blocks
+ * of channels, which threads may do in any order. Activations that are bounds are applied in
+ * registers, others to whole rows.
  * Tests: tests/unit/test_conv_last_depthwise.c
  */
 #include "runtime/kernels/conv/conv_last_depthwise.h"
@@ -17,20 +18,21 @@ typedef struct depthwise_last_job {
     const conv_tail *tail;
     float *out, low, high;
     bool bounds; /* the tail is low and high */
-    int64_t bands, band, blocks, block; /* of rows in a plane, of channels; how many, and of what size (the last block: what is left) */
+    /* of rows in a plane, of channels; how many, and of what size (the last block: what is left) */
+    int64_t bands, band, blocks, block;
 } depthwise_last_job;
 
-/* One piece of an image: output rows [begin, end) of plane z of an item, channels [first, first + channels). */
+/* One piece of an image: output rows [begin, end) of plane z of an item, channels [first,
+ * first + channels). */
 typedef struct depthwise_piece {
     int64_t item, z, begin, end, first, channels;
 } depthwise_piece;
 
-static int64_t depthwise_row_taps(const conv_shape *s) {
-    return s->kernel[0] * s->kernel[1];
-}
+static int64_t depthwise_row_taps(const conv_shape *s) { return s->kernel[0] * s->kernel[1]; }
 
 /* The taps of dim i that lie inside for output o: [*begin, *end). Returns where tap 0 is. */
-static int64_t depthwise_valid(const conv_shape *s, int i, int64_t o, int64_t *begin, int64_t *end) {
+static int64_t depthwise_valid(const conv_shape *s, int i, int64_t o, int64_t *begin,
+                               int64_t *end) {
     int64_t d = s->dilation[i], x = o * s->stride[i] - s->pad[i], room = s->in[i] - x;
     *begin = x < 0 ? (-x + d - 1) / d : 0;
     *end = room <= 0 ? 0 : (room + d - 1) / d;
@@ -38,14 +40,18 @@ static int64_t depthwise_valid(const conv_shape *s, int i, int64_t o, int64_t *b
     return x;
 }
 
-/* The input rows that output rows y and, if rows is 2, y + 1 are made of. Both are walked in the order of their taps; which rows they share follows from
- * where they are. */
-static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_piece *p, int64_t y, int rows, depthwise_line *lines) {
+/* The input rows that output rows y and, if rows is 2, y + 1 are made of. Both are walked in the
+ * order of their taps; which rows they share follows from where they are. */
+static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_piece *p, int64_t y,
+                               int rows, depthwise_line *lines) {
     const conv_shape *s = j->s;
-    int64_t tap[2], end[2], at[2], z_begin, z_end, n = 0, z0 = depthwise_valid(s, 0, p->z, &z_begin, &z_end), row = s->in[2] * s->in_channels;
+    int64_t tap[2], end[2], at[2], z_begin, z_end,
+        n = 0, z0 = depthwise_valid(s, 0, p->z, &z_begin, &z_end), row = s->in[2] * s->in_channels;
     for (int64_t kz = z_begin; kz < z_end; kz++) {
-        const float *plane = j->in + (p->item * s->in[0] + z0 + kz * s->dilation[0]) * s->in[1] * row + p->first;
-        const float *weight = j->packed + kz * s->kernel[1] * s->kernel[2] * s->in_channels + p->first;
+        const float *plane =
+            j->in + (p->item * s->in[0] + z0 + kz * s->dilation[0]) * s->in[1] * row + p->first;
+        const float *weight = j->packed + kz * s->kernel[1] * s->kernel[2] * s->in_channels +
+                              p->first;
         end[1] = tap[1] = at[1] = 0;
         for (int r = 0; r < rows; r++) at[r] = depthwise_valid(s, 1, y + r, &tap[r], &end[r]);
         while (tap[0] < end[0] || tap[1] < end[1]) {
@@ -55,7 +61,10 @@ static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_piec
                 if (in[r] < first) first = in[r];
             }
             lines[n].in = plane + first * row;
-            for (int r = 0; r < 2; r++) lines[n].weight[r] = in[r] == first ? weight + tap[r]++ * s->kernel[2] * s->in_channels : NULL;
+            for (int r = 0; r < 2; r++)
+                lines[n].weight[r] = in[r] == first
+                                         ? weight + tap[r]++ * s->kernel[2] * s->in_channels
+                                         : NULL;
             n++;
         }
     }
@@ -71,23 +80,31 @@ static int64_t depthwise_at(const depthwise_last_job *j, const depthwise_piece *
 /* The rest of the tail for a row's channels, which are in the cache still. */
 static void depthwise_finish(const depthwise_last_job *j, const depthwise_piece *p, int64_t at) {
     const conv_shape *s = j->s;
-    if (p->channels == s->out_channels) conv_tail_finish(j->tail, j->out + at, at, s->out[2] * s->out_channels);
+    if (p->channels == s->out_channels)
+        conv_tail_finish(j->tail, j->out + at, at, s->out[2] * s->out_channels);
     else
-        for (int64_t x = 0; x < s->out[2]; x++, at += s->out_channels) conv_tail_finish(j->tail, j->out + at, at, p->channels);
+        for (int64_t x = 0; x < s->out[2]; x++, at += s->out_channels)
+            conv_tail_finish(j->tail, j->out + at, at, p->channels);
 }
 
 static void depthwise_rows(const depthwise_last_job *j, const depthwise_piece *p) {
     const conv_shape *s = j->s;
     depthwise_line lines[2 * DEPTHWISE_LAST_ROWS];
     for (int64_t y = p->begin; y < p->end; y += j->k->rows) {
-        depthwise_span span = {.s = s, .lines = lines, .end = s->out[2], .channels = p->channels, .low = j->low, .high = j->high};
+        depthwise_span span = {.s = s,
+                               .lines = lines,
+                               .end = s->out[2],
+                               .channels = p->channels,
+                               .low = j->low,
+                               .high = j->high};
         int rows = p->end - y < j->k->rows ? 1 : j->k->rows;
         span.nlines = depthwise_lines(j, p, y, rows, lines);
         span.bias = j->bias ? j->bias + p->first : NULL;
         for (int r = 0; r < rows; r++) span.out[r] = j->out + depthwise_at(j, p, y + r);
         span.out_step = s->out_channels;
         j->k->span(&span);
-        for (int r = 0; !j->bounds && r < rows; r++) depthwise_finish(j, p, depthwise_at(j, p, y + r));
+        for (int r = 0; !j->bounds && r < rows; r++)
+            depthwise_finish(j, p, depthwise_at(j, p, y + r));
     }
 }
 
@@ -96,8 +113,10 @@ static void depthwise_last_pieces(void *ctx, int64_t begin, int64_t end) {
     const depthwise_last_job *j = ctx;
     const conv_shape *s = j->s;
     for (int64_t i = begin; i < end; i++) {
-        int64_t block = i % j->blocks, band = i / j->blocks % j->bands, plane = i / j->blocks / j->bands;
-        depthwise_piece p = {plane / s->out[0], plane % s->out[0], band * j->band, (band + 1) * j->band, block * j->block, j->block};
+        int64_t block = i % j->blocks, band = i / j->blocks % j->bands,
+                plane = i / j->blocks / j->bands;
+        depthwise_piece p = {plane / s->out[0],    plane % s->out[0], band * j->band,
+                             (band + 1) * j->band, block * j->block,  j->block};
         if (p.end > s->out[1]) p.end = s->out[1];
         if (block == j->blocks - 1) p.channels = s->out_channels - p.first;
         depthwise_rows(j, &p);
@@ -115,21 +134,32 @@ static void depthwise_cut(depthwise_last_job *j) {
     j->blocks = s->out_channels / j->block;
 }
 
-ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const conv_shape *s, const float *in, const float *packed, const float *bias,
+ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const conv_shape *s,
+                                     const float *in, const float *packed, const float *bias,
                                      const conv_tail *tail, float *out) {
-    depthwise_last_job j = {.k = k, .s = s, .in = in, .packed = packed, .bias = bias, .tail = tail, .out = out, .low = -INFINITY, .high = INFINITY};
+    depthwise_last_job j = {.k = k,
+                            .s = s,
+                            .in = in,
+                            .packed = packed,
+                            .bias = bias,
+                            .tail = tail,
+                            .out = out,
+                            .low = -INFINITY,
+                            .high = INFINITY};
     if (s->batch * s->out_size * s->out_channels == 0) return CTSC_OK;
     j.bounds = !tail->other && conv_tail_bounds(tail->activation, &j.low, &j.high);
     depthwise_cut(&j);
     int64_t work = j.band * s->out[2] * j.block * s->kernel_size;
-    bool whole = pool_for_limited(s->batch * s->out[0] * j.bands * j.blocks, DEPTHWISE_LAST_WORK / (work + 1) + 1, depthwise_last_pieces, &j);
+    bool whole = pool_for_limited(s->batch * s->out[0] * j.bands * j.blocks,
+                                  DEPTHWISE_LAST_WORK / (work + 1) + 1, depthwise_last_pieces, &j);
     return whole ? CTSC_OK : limits_fail(d);
 }
 
 /* The widest that fit into the channels. */
 static const depthwise_kernels *depthwise_choose(const conv_shape *s) {
 #if defined(__x86_64__)
-    if (depthwise_avx512.usable() && s->out_channels >= depthwise_avx512.lanes) return &depthwise_avx512;
+    if (depthwise_avx512.usable() && s->out_channels >= depthwise_avx512.lanes)
+        return &depthwise_avx512;
     if (depthwise_avx2.usable() && s->out_channels >= depthwise_avx2.lanes) return &depthwise_avx2;
 #endif
     (void)s;
@@ -137,7 +167,8 @@ static const depthwise_kernels *depthwise_choose(const conv_shape *s) {
 }
 
 bool conv_last_depthwise_fits(const conv_shape *s) {
-    return s->groups == s->in_channels && s->groups == s->out_channels && depthwise_row_taps(s) <= DEPTHWISE_LAST_ROWS && depthwise_choose(s);
+    return s->groups == s->in_channels && s->groups == s->out_channels &&
+           depthwise_row_taps(s) <= DEPTHWISE_LAST_ROWS && depthwise_choose(s);
 }
 
 void conv_last_depthwise_pack(const conv_shape *s, const float *weight, float *packed) {
@@ -145,7 +176,8 @@ void conv_last_depthwise_pack(const conv_shape *s, const float *weight, float *p
         for (int64_t c = 0; c < s->out_channels; c++) *packed++ = weight[c * s->kernel_size + k];
 }
 
-ctsc_status conv_last_depthwise(diag *d, const conv_shape *s, const float *in, const float *packed, const float *bias, const conv_tail *tail, float *out) {
+ctsc_status conv_last_depthwise(diag *d, const conv_shape *s, const float *in, const float *packed,
+                                const float *bias, const conv_tail *tail, float *out) {
     const depthwise_kernels *k = depthwise_choose(s);
     if (!k) return diag_fail(d, CTSC_INTERNAL, "conv_last_depthwise: no kernels");
     return conv_last_depthwise_with(k, d, s, in, packed, bias, tail, out);

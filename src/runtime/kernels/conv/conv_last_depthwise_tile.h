@@ -10,8 +10,9 @@
  *     KERNELS, KERNELS_HEAD    the table to define; its first two columns
  */
 
-/* Every n-th column of a span: output i (of one vector of channels) lies at out + i * out_step, and has input columns i * stride + tap, which are
- * in + column * in_step behind a line; those of [low, high) are inside the image. */
+/* Every n-th column of a span: output i (of one vector of channels) lies at out + i * out_step, and
+ * has input columns i * stride + tap, which are in + column * in_step behind a line; those of [low,
+ * high) are inside the image. */
 typedef struct NAME(strip) {
     const depthwise_span *p;
     int64_t in, in_step, low, high;
@@ -20,29 +21,37 @@ typedef struct NAME(strip) {
 } NAME(strip);
 
 /* The kernel row w is that of one of the rows of outputs, `sum`. */
-#define TILE_WEIGHTS(weight, w)                                                                                                             \
-    _Pragma("GCC unroll 7") for (int k = 0; k < kernel; k++) weight[k] = VLOAD((w) + channel + k * taps);
-#define TILE_ADD(sum, weight)                                                                                                               \
-    _Pragma("GCC unroll 7") for (int k = kernel - 1; k >= 0; k--)                                                                           \
-        if (j >= k && (j - k) % stride == 0 && (j - k) / stride < tile) sum[(j - k) / stride] = FMA(x, weight[k], sum[(j - k) / stride]);
+#define TILE_WEIGHTS(weight, w)                                                                    \
+    _Pragma("GCC unroll 7") for (int k = 0; k < kernel; k++)                                       \
+        weight[k] = VLOAD((w) + channel + k * taps);
+#define TILE_ADD(sum, weight)                                                                      \
+    _Pragma("GCC unroll 7") for (int k = kernel - 1; k >= 0; k--) if (j >= k &&                    \
+                                                                      (j - k) % stride == 0 &&     \
+                                                                      (j - k) / stride < tile)     \
+        sum[(j - k) / stride] = FMA(x, weight[k], sum[(j - k) / stride]);
 /* Each input vector is loaded once, not by each of the sums: loads are what is scarce. */
-#define TILE_LINE(...)                                                                                                                      \
-    _Pragma("GCC unroll 19") for (int j = 0; j < columns; j++, in += step) {                                                                \
-        if (!(inside & 1u << j)) continue;                                                                                                  \
-        V x = VLOAD(in);                                                                                                                    \
-        __asm__("" : "+v"(x));                                                                                                              \
-        __VA_ARGS__                                                                                                                         \
+#define TILE_LINE(...)                                                                             \
+    _Pragma("GCC unroll 19") for (int j = 0; j < columns; j++, in += step) {                       \
+        if (!(inside & 1u << j)) continue;                                                         \
+        V x = VLOAD(in);                                                                           \
+        __asm__("" : "+v"(x));                                                                     \
+        __VA_ARGS__                                                                                \
     }
 
-/* `tile` outputs from number `first` on, of one row or of both. inside: bit j is set if the tile's input column number j is inside. A function for
- * itself: with more to hold the compiler puts addresses into registers of vectors, where those of the next tile wait for the sums of this one. */
-static inline __attribute__((always_inline)) TARGET void NAME(tile)(const NAME(strip) *t, int64_t first, const uint32_t inside, const int tile,
-                                                                    const int kernel, const int stride) {
+/* `tile` outputs from number `first` on, of one row or of both. inside: bit j is set if the
+ * tile's input column number j is inside. A function for itself: with more to hold the
+ * compiler puts addresses into registers of vectors, where those of the next tile wait for the
+ * sums of this one. */
+static inline __attribute__((always_inline)) TARGET void NAME(tile)(
+    const NAME(strip) * t, int64_t first, const uint32_t inside, const int tile, const int kernel,
+    const int stride) {
     const depthwise_span *p = t->p;
     const int columns = (tile - 1) * stride + kernel;
-    const int64_t step = t->in_step, from = t->in + first * stride * step, taps = p->s->in_channels, channel = t->channel;
+    const int64_t step = t->in_step, from = t->in + first * stride * step, taps = p->s->in_channels,
+                  channel = t->channel;
     const depthwise_line *line = p->lines, *const end = line + p->nlines;
-    V sum[7], other[7], weight[7], second[7], start = p->bias ? VLOAD(p->bias + channel) : SET1(0.0f);
+    V sum[7], other[7], weight[7], second[7],
+        start = p->bias ? VLOAD(p->bias + channel) : SET1(0.0f);
 #pragma GCC unroll 7
     for (int i = 0; i < tile; i++) sum[i] = other[i] = start;
     for (; line < end; line++) {
@@ -69,7 +78,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(tile)(const NAME(s
     if (ROWS == 2 && p->out[1]) {
         float *out = p->out[1] + at;
 #pragma GCC unroll 7
-        for (int i = 0; i < tile; i++, out += out_step) VSTORE(out, MIN(most, MAX(least, other[i])));
+        for (int i = 0; i < tile; i++, out += out_step)
+            VSTORE(out, MIN(most, MAX(least, other[i])));
     }
 }
 #undef TILE_WEIGHTS
@@ -82,10 +92,11 @@ static inline uint32_t NAME(bits)(int64_t low, int64_t high) {
     return low >= 32 ? 0 : low > 0 ? below & ~0u << low : below;
 }
 
-typedef void NAME(tile_fn)(const NAME(strip) *t, int64_t first, uint32_t inside);
+typedef void NAME(tile_fn)(const NAME(strip) * t, int64_t first, uint32_t inside);
 
 /* All n >= 4 outputs, in tiles of seven and of four. */
-static TARGET void NAME(tiles)(const NAME(strip) *t, int64_t n, int64_t stride, NAME(tile_fn) *const tile[2]) {
+static TARGET void NAME(tiles)(const NAME(strip) * t, int64_t n, int64_t stride,
+                               NAME(tile_fn) *const tile[2]) {
     for (int64_t i = 0; i < n;) {
         int64_t left = n - i, count = n < 7 || left <= 4 || left == 8 ? 4 : 7;
         if (left < count) i = n - count;
@@ -94,12 +105,14 @@ static TARGET void NAME(tiles)(const NAME(strip) *t, int64_t n, int64_t stride, 
     }
 }
 
-#define TILES(kernel, stride)                                                                                                               \
-    static TARGET void NAME(tile_##kernel##_##stride##_4)(const NAME(strip) *t, int64_t first, uint32_t inside) {                           \
-        NAME(tile)(t, first, inside, 4, kernel, stride);                                                                                    \
-    }                                                                                                                                       \
-    static TARGET void NAME(tile_##kernel##_##stride##_7)(const NAME(strip) *t, int64_t first, uint32_t inside) {                           \
-        NAME(tile)(t, first, inside, 7, kernel, stride);                                                                                    \
+#define TILES(kernel, stride)                                                                      \
+    static TARGET void NAME(tile_##kernel##_##stride##_4)(const NAME(strip) * t, int64_t first,    \
+                                                          uint32_t inside) {                       \
+        NAME(tile)(t, first, inside, 4, kernel, stride);                                           \
+    }                                                                                              \
+    static TARGET void NAME(tile_##kernel##_##stride##_7)(const NAME(strip) * t, int64_t first,    \
+                                                          uint32_t inside) {                       \
+        NAME(tile)(t, first, inside, 7, kernel, stride);                                           \
     }
 TILES(3, 1)
 TILES(3, 2)
@@ -130,35 +143,44 @@ static inline int64_t NAME(taps)(const conv_shape *s, int64_t at, int64_t *first
     return x;
 }
 
-/* Columns at, at + every, ... of a row of a span, `columns` of them, with taps [first, end) of any kernel; x: the input column of the first one's tap 0. */
-static inline __attribute__((always_inline)) TARGET void NAME(column)(const depthwise_span *p, int64_t at, int64_t every, int64_t channel, int64_t x,
-                                                                      int64_t first, int64_t end, const int row, const int columns) {
+/* Columns at, at + every, ... of a row of a span, `columns` of them, with taps [first, end) of any
+ * kernel; x: the input column of the first one's tap 0. */
+static inline __attribute__((always_inline)) TARGET void NAME(column)(
+    const depthwise_span *p, int64_t at, int64_t every, int64_t channel, int64_t x, int64_t first,
+    int64_t end, const int row, const int columns) {
     const conv_shape *s = p->s;
-    const int64_t taps = s->in_channels, step = s->dilation[2] * taps, next = every * s->stride[2] * taps;
+    const int64_t taps = s->in_channels, step = s->dilation[2] * taps,
+                  next = every * s->stride[2] * taps;
     V sum[4];
 #pragma GCC unroll 4
     for (int i = 0; i < columns; i++) sum[i] = p->bias ? VLOAD(p->bias + channel) : SET1(0.0f);
     for (int64_t l = 0; l < p->nlines; l++) {
         if (!p->lines[l].weight[row]) continue;
-        const float *in = p->lines[l].in + channel + x * taps, *w = p->lines[l].weight[row] + channel;
+        const float *in = p->lines[l].in + channel + x * taps,
+                    *w = p->lines[l].weight[row] + channel;
         for (int64_t k = first; k < end; k++) {
             V weight = VLOAD(w + k * taps);
 #pragma GCC unroll 4
-            for (int i = 0; i < columns; i++) sum[i] = FMA(VLOAD(in + k * step + i * next), weight, sum[i]);
+            for (int i = 0; i < columns; i++)
+                sum[i] = FMA(VLOAD(in + k * step + i * next), weight, sum[i]);
         }
     }
     V least = SET1(p->low), most = SET1(p->high);
 #pragma GCC unroll 4
-    for (int i = 0; i < columns; i++) VSTORE(p->out[row] + (at + i * every) * p->out_step + channel, MIN(most, MAX(least, sum[i])));
+    for (int i = 0; i < columns; i++)
+        VSTORE(p->out[row] + (at + i * every) * p->out_step + channel,
+               MIN(most, MAX(least, sum[i])));
 }
 
 static TARGET void NAME(columns)(const depthwise_span *p, int64_t begin, int64_t every, int row) {
     for (int64_t c = 0; c < p->channels; c += LANES) {
-        int64_t channel = c + LANES > p->channels ? p->channels - LANES : c, kernel = p->s->kernel[2];
+        int64_t channel = c + LANES > p->channels ? p->channels - LANES : c,
+                kernel = p->s->kernel[2];
         for (int64_t at = begin; at < p->end;) {
             int64_t first, end, last_first, last_end, x = NAME(taps)(p->s, at, &first, &end);
             NAME(taps)(p->s, at + 3 * every, &last_first, &last_end);
-            bool inside = first == 0 && last_first == 0 && end == kernel && last_end == kernel && at + 3 * every < p->end;
+            bool inside = first == 0 && last_first == 0 && end == kernel && last_end == kernel &&
+                          at + 3 * every < p->end;
             if (inside) NAME(column)(p, at, every, channel, x, 0, kernel, row, 4);
             else NAME(column)(p, at, every, channel, x, first, end, row, 1);
             at += inside ? 4 * every : every;
@@ -166,7 +188,8 @@ static TARGET void NAME(columns)(const depthwise_span *p, int64_t begin, int64_t
     }
 }
 
-/* With g = gcd(stride, dilation), columns p + i * dilation / g are a convolution of stride / g over every dilation-th input column. */
+/* With g = gcd(stride, dilation), columns p + i * dilation / g are a convolution of stride / g over
+ * every dilation-th input column. */
 static TARGET void NAME(span)(const depthwise_span *p) {
     const conv_shape *s = p->s;
     int64_t dilation = s->dilation[2], g = s->stride[2], rest = dilation;
@@ -183,7 +206,8 @@ static TARGET void NAME(span)(const depthwise_span *p) {
                 if (p->out[r]) NAME(columns)(p, first, every, r);
             continue;
         }
-        NAME(strip) t = {.p = p, .in_step = dilation * s->in_channels, .out_step = every * p->out_step};
+        NAME(strip)
+        t = {.p = p, .in_step = dilation * s->in_channels, .out_step = every * p->out_step};
         t.low = x < 0 ? (-x + dilation - 1) / dilation : 0;
         t.high = s->in[2] > x ? (s->in[2] - x + dilation - 1) / dilation : 0;
         if (t.high < t.low) t.high = t.low;

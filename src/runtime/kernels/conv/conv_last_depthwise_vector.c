@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_last_depthwise_vector.c - the kernels of conv_last_depthwise.h for processors with AVX2 and FMA, and for those with AVX-512F.
+ * conv_last_depthwise_vector.c - the kernels of conv_last_depthwise.h for processors with AVX2 and
+ * FMA, and for those with AVX-512F.
  * Tests: tests/unit/test_conv_last_depthwise.c
  */
 #include "runtime/kernels/conv/conv_last_depthwise.h"
@@ -8,7 +9,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* UBSan makes compilation of the unrolled kernels slow, and finds pointers in front of a row's first column. */
+/* UBSan makes compilation of the unrolled kernels slow, and finds pointers in front of a
+ * row's first column. */
 #define DEPTHWISE_AVX2 __attribute__((target("avx2,fma"), no_sanitize("undefined")))
 #define DEPTHWISE_AVX512 __attribute__((target("avx512f,avx2,fma"), no_sanitize("undefined")))
 

@@ -2,7 +2,8 @@
 /*
  * conv_packed.c - see conv_packed.h.
  *
- * One thread packs at a time; those that need the weights wait, since what a convolution computes shall not depend on who came first.
+ * One thread packs at a time; those that need the weights wait, since what a convolution computes
+ * shall not depend on who came first.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_packed.h"
@@ -19,7 +20,8 @@ enum { PACKED_ALIGN = 64, PACKED_WASTE = 16, PACKED_CHANNELS = 16 };
 
 /* What a storage keeps. */
 typedef struct packed_forms {
-    int64_t offset, strides[CONV_DIMS + 2], groups; /* of the weight this was made of: other views of its storage are not it */
+    /* of the weight this was made of: other views of its storage are not it */
+    int64_t offset, strides[CONV_DIMS + 2], groups;
     int ndim;
     _Atomic(conv_packed *) form[CONV_FORMS];
 } packed_forms;
@@ -36,7 +38,8 @@ static void packed_free(void *derived) {
     mem_free(f);
 }
 
-/* The smallest number of groups that fills a vector of outputs; as many zeros are multiplied for each weight. */
+/* The smallest number of groups that fills a vector of outputs; as many zeros are multiplied
+ * for each weight. */
 int64_t conv_packed_set(const conv_shape *s) {
     int64_t out = s->out_channels / s->groups;
     for (int64_t n = 1; n <= s->groups && n <= PACKED_WASTE; n++)
@@ -44,18 +47,23 @@ int64_t conv_packed_set(const conv_shape *s) {
     return 0;
 }
 
-/* ---- panels ------------------------------------------------------------------------------------------------- */
+/* ---- panels ---------------------------------------------------------------------------------- */
 
-/* Lane `lane` of a panel gets the weights from w of one output, [in][taps], for input channels [c, end) of its group; first: its group's first channel. */
-static void packed_lane(const conv_packed *p, const float *w, int64_t first, int64_t c, int64_t end, float *lane) {
+/* Lane `lane` of a panel gets the weights from w of one output, [in][taps], for input channels [c,
+ * end) of its group; first: its group's first channel. */
+static void packed_lane(const conv_packed *p, const float *w, int64_t first, int64_t c, int64_t end,
+                        float *lane) {
     int64_t nr = p->micro->nr;
     for (; c < end; c++)
-        for (int64_t tap = 0; tap < p->taps; tap++) lane[(tap * p->in + first + c) * nr] = w[c * p->taps + tap];
+        for (int64_t tap = 0; tap < p->taps; tap++)
+            lane[(tap * p->in + first + c) * nr] = w[c * p->taps + tap];
 }
 
 /* Some channels at a time, so that what is written stays in the first cache. */
-static void packed_panel(const conv_packed *p, const float *w, int64_t set, int64_t panel, float *to) {
-    int64_t nr = p->micro->nr, groups = p->groups / p->sets, in = p->in / groups, out = p->out / groups;
+static void packed_panel(const conv_packed *p, const float *w, int64_t set, int64_t panel,
+                         float *to) {
+    int64_t nr = p->micro->nr, groups = p->groups / p->sets, in = p->in / groups,
+            out = p->out / groups;
     for (int64_t c = 0; c < in; c += PACKED_CHANNELS) {
         int64_t end = in - c < PACKED_CHANNELS ? in : c + PACKED_CHANNELS;
         for (int64_t lane = 0; lane < nr && panel * nr + lane < p->out; lane++) {
@@ -74,10 +82,11 @@ static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form for
         conv_winograd_pack(p, w);
         return;
     }
-    for (int64_t i = 0; i < p->sets * p->panels; i++) packed_panel(p, w, i / p->panels, i % p->panels, p->weights + i * p->steps * p->micro->nr);
+    for (int64_t i = 0; i < p->sets * p->panels; i++)
+        packed_panel(p, w, i / p->panels, i % p->panels, p->weights + i * p->steps * p->micro->nr);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Elements; -1: too many. */
 static int64_t packed_size(conv_packed *p, const conv_shape *s, conv_form form) {
@@ -97,14 +106,17 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
     int64_t n = p.micro ? packed_size(&p, s, form) : -1;
     size_t bytes;
     tensor *whole;
-    if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) || tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK) return NULL;
+    if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) ||
+        tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK)
+        return NULL;
     conv_packed *made = mem_alloc(sizeof *made);
     p.memory = made ? mem_alloc(bytes + PACKED_ALIGN) : NULL;
     if (p.memory) {
         char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
         p.weights = (float *)(void *)at;
         pages_prefer_large(at, bytes);
-        if (form != CONV_DEPTHWISE && (p.sets != p.groups || p.out % p.micro->nr)) memset(at, 0, bytes);
+        if (form != CONV_DEPTHWISE && (p.sets != p.groups || p.out % p.micro->nr))
+            memset(at, 0, bytes);
         packed_fill(&p, s, form, tensor_data(whole));
         *made = p;
     } else {
@@ -115,7 +127,7 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
     return made;
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------------ */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 static bool packed_is_of(const packed_forms *f, const conv_shape *s, const tensor *w) {
     bool same = f->groups == s->groups && f->offset == w->offset && f->ndim == w->ndim;

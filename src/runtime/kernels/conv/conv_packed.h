@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_packed.h - constant weights of convolutions whose channels come last, as their kernels read them.
+ * conv_packed.h - constant weights of convolutions whose channels come last, as their
+ * kernels read them.
  *
- * Made when they are first used and kept with the weight's storage (storage.derived), which has to be a constant's: the pass "layout" gives each convolution's
- * weight a storage of its own (tensor_constant). The pages of the original are given back, if they are those of a file.
+ * Made when they are first used and kept with the weight's storage (storage.derived), which has to
+ * be a constant's: the pass "layout" gives each convolution's weight a storage of its own
+ * (tensor_constant). The pages of the original are given back, if they are those of a file.
  *
  *     CONV_ROWS       outputs in panels of a micro-kernel's nr; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
  *                     rows of pixels are read. Groups too small to fill a vector are put together in sets, as one group whose other weights are zero.
@@ -31,7 +33,8 @@ typedef struct conv_packed {
 
 /* Groups of a set, of s->groups; 0: these groups are not worth it. */
 int64_t conv_packed_set(const conv_shape *s);
-/* w: as in conv_shape, float32. NULL: it cannot be kept (its storage is no constant's, or something else is kept there), or there is no memory. Thread-safe. */
+/* w: as in conv_shape, float32. NULL: it cannot be kept (its storage is no constant's, or something
+ * else is kept there), or there is no memory. Thread-safe. */
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form);
 
 #endif

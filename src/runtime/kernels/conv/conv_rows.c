@@ -2,17 +2,21 @@
 /*
  * conv_rows.c - direct convolution of images whose channels come last.
  *
- * Method. A tile of results is some neighbouring positions of an output row times a panel of output channels. For each tap the tile's input pixels lie a fixed
- * distance apart, and their channels one behind the other: stretches of rows that a micro-kernel multiplies by packed weights as they lie (gemm_rows). Taps that are
- * neighbours in a row of pixels are one stretch. Taps of which a tile sees nothing but padding are left out. Nothing is unfolded. Where there is padding, the rows of pixels that a strip of output rows needs are copied with
- * the zeros around them first, once for all taps and outputs.
+ * Method. A tile of results is some neighbouring positions of an output row times a panel of output
+ * channels. For each tap the tile's input pixels lie a fixed distance apart, and their channels one
+ * behind the other: stretches of rows that a micro-kernel multiplies by packed weights as they lie
+ * (gemm_rows). Taps that are neighbours in a row of pixels are one stretch. Taps of which a tile
+ * sees nothing but padding are left out. Nothing is unfolded. Where there is padding, the rows of
+ * pixels that a strip of output rows needs are copied with the zeros around them first, once for
+ * all taps and outputs.
  *
  *     strips of the output (threads share them)        whose input stays in a core's second cache
  *       blocks of stretches                            as many weights of a panel as stay there beside it
  *         panels of output channels
  *           tiles
  *
- * Sums of more than a block are added up in the result. Kernels of size 1 see all images as one long row.
+ * Sums of more than a block are added up in the result. Kernels of size 1 see all images
+ * as one long row.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_rows.h"
@@ -34,37 +38,47 @@ typedef struct rows_job {
     const conv_tail *tail;
     const float *in, *bias;
     float *out;
-    int64_t first[CONV_DIMS], whole[CONV_DIMS]; /* of the kernel: the first tap that s.kernel has of it, and its size */
-    bool copied;                        /* the pixels of a strip are copied, */
-    bool apart;                         /* only those rows that its one row of results needs */
-    int64_t span[CONV_DIMS];            /* of the input that a strip needs; columns of all its rows */
-    int64_t pixel, row, plane;          /* distances in what the stretches read */
-    int64_t rows, columns;              /* of the output in a strip */
-    int64_t strips, chunks;             /* of an image: down, across */
-    int64_t group, shares;              /* panels that are done together, so many times */
+    /* of the kernel: the first tap that s.kernel has of it, and its size */
+    int64_t first[CONV_DIMS], whole[CONV_DIMS];
+    bool copied; /* the pixels of a strip are copied, */
+    bool apart;  /* only those rows that its one row of results needs */
+    /* of the input that a strip needs; columns of all its rows */
+    int64_t span[CONV_DIMS];
+    int64_t pixel, row, plane; /* distances in what the stretches read */
+    int64_t rows, columns;     /* of the output in a strip */
+    int64_t strips, chunks;    /* of an image: down, across */
+    int64_t group, shares;     /* panels that are done together, so many times */
     gemm_stretch *stretch;
     rows_tap *tap; /* of each stretch */
     int64_t stretches;
     slots slots; /* a strip's pixels, and behind them the stretches of a tile */
 } rows_job;
 
-/* ---- shapes ------------------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Dimensions that do nothing go to the front; where each result is that of one pixel there is one row of all of them. */
+/* Dimensions that do nothing go to the front; where each result is that of one pixel there is one
+ * row of all of them. */
 static void rows_simplify(conv_shape *s) {
     bool pixels = true;
-    for (int i = 0; i < CONV_DIMS; i++) pixels = pixels && s->kernel[i] == 1 && s->stride[i] == 1 && s->pad[i] == 0 && s->in[i] == s->out[i];
+    for (int i = 0; i < CONV_DIMS; i++)
+        pixels = pixels && s->kernel[i] == 1 && s->stride[i] == 1 && s->pad[i] == 0 &&
+                 s->in[i] == s->out[i];
     if (pixels) {
         s->in[ROWS_W] = s->out[ROWS_W] = s->batch * s->out_size;
         s->batch = s->in[ROWS_D] = s->in[ROWS_H] = s->out[ROWS_D] = s->out[ROWS_H] = 1;
         return;
     }
-    for (int i = ROWS_W; i > ROWS_D && s->in[ROWS_W] == 1 && s->kernel[ROWS_W] == 1 && s->out[ROWS_W] == 1 && s->pad[ROWS_W] == 0; i--) {
+    for (int i = ROWS_W; i > ROWS_D && s->in[ROWS_W] == 1 && s->kernel[ROWS_W] == 1 &&
+                         s->out[ROWS_W] == 1 && s->pad[ROWS_W] == 0;
+         i--) {
         for (int to = ROWS_W; to > ROWS_D; to--) {
-            s->in[to] = s->in[to - 1], s->out[to] = s->out[to - 1], s->kernel[to] = s->kernel[to - 1];
-            s->stride[to] = s->stride[to - 1], s->pad[to] = s->pad[to - 1], s->dilation[to] = s->dilation[to - 1];
+            s->in[to] = s->in[to - 1], s->out[to] = s->out[to - 1],
+            s->kernel[to] = s->kernel[to - 1];
+            s->stride[to] = s->stride[to - 1], s->pad[to] = s->pad[to - 1],
+            s->dilation[to] = s->dilation[to - 1];
         }
-        s->in[ROWS_D] = s->out[ROWS_D] = s->kernel[ROWS_D] = s->stride[ROWS_D] = s->dilation[ROWS_D] = 1;
+        s->in[ROWS_D] = s->out[ROWS_D] = s->kernel[ROWS_D] = s->stride[ROWS_D] =
+            s->dilation[ROWS_D] = 1;
         s->pad[ROWS_D] = 0;
     }
 }
@@ -74,8 +88,12 @@ static void rows_trim(rows_job *j) {
     conv_shape *s = &j->s;
     for (int i = 0; i < CONV_DIMS; i++) {
         int64_t n = j->whole[i] = s->kernel[i], lo, hi, first = 0;
-        for (conv_valid_range(s, i, 0, &lo, &hi); lo == hi && first < n - 1; conv_valid_range(s, i, first, &lo, &hi)) first++;
-        for (conv_valid_range(s, i, n - 1, &lo, &hi); lo == hi && n > first + 1; conv_valid_range(s, i, n - 1, &lo, &hi)) n--;
+        for (conv_valid_range(s, i, 0, &lo, &hi); lo == hi && first < n - 1;
+             conv_valid_range(s, i, first, &lo, &hi))
+            first++;
+        for (conv_valid_range(s, i, n - 1, &lo, &hi); lo == hi && n > first + 1;
+             conv_valid_range(s, i, n - 1, &lo, &hi))
+            n--;
         j->first[i] = first;
         s->kernel[i] = n - first;
         s->pad[i] -= first * s->dilation[i];
@@ -90,14 +108,18 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 /* A strip is some output rows of one plane, or a part of one. */
 static void rows_cut(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * j->w->in);
+    int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
+                                                             s->stride[ROWS_W] * j->w->in);
     most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, CONV_ROWS_POSITIONS);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
     j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
     j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     int64_t rows = CONV_ROWS_POSITIONS / j->columns;
-    while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) * rows_span(s, ROWS_W, j->columns) * j->w->in > CONV_ROWS_PIXELS) rows--;
+    while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) *
+                               rows_span(s, ROWS_W, j->columns) * j->w->in >
+                           CONV_ROWS_PIXELS)
+        rows--;
     if (rows < 1 || s->dilation[ROWS_H] > CONV_ROWS_DILATION) rows = 1;
     int64_t strips = conv_parts(s->out[ROWS_H], rows);
     j->rows = conv_parts(s->out[ROWS_H], strips);
@@ -108,10 +130,12 @@ static void rows_cut(rows_job *j) {
     j->shares = conv_parts(j->w->panels, j->group);
 }
 
-/* Where the stretches read. Distances between pixels that are multiples of large powers of two have all of a tile's pixels meet in few places of a cache. */
+/* Where the stretches read. Distances between pixels that are multiples of large powers of two have
+ * all of a tile's pixels meet in few places of a cache. */
 static void rows_place(rows_job *j) {
     const conv_shape *s = &j->s;
-    for (int i = 0; i < CONV_DIMS; i++) j->copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
+    for (int i = 0; i < CONV_DIMS; i++)
+        j->copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
     bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
     j->copied |= far && j->w->panels > 1;
     j->pixel = s->in_channels;
@@ -122,12 +146,14 @@ static void rows_place(rows_job *j) {
     j->span[ROWS_H] = j->apart ? s->kernel[ROWS_H] : rows_span(s, ROWS_H, j->rows);
     j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
     if (!j->copied) return;
-    j->pixel = j->w->in * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR ? j->w->in : j->w->in + 16;
+    j->pixel = j->w->in * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR
+                   ? j->w->in
+                   : j->w->in + 16;
     j->row = j->span[ROWS_W] * j->pixel;
     j->plane = j->span[ROWS_H] * j->row;
 }
 
-/* ---- stretches ---------------------------------------------------------------------------------------------- */
+/* ---- stretches ------------------------------------------------------------------------------- */
 
 /* The k steps that begin at input element a and this step of a panel. */
 static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
@@ -146,18 +172,26 @@ static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int
 static void rows_taps(rows_job *j) {
     const conv_shape *s = &j->s;
     int64_t in = j->w->in;
-    bool joined = j->pixel == in && s->dilation[ROWS_W] == 1 && s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
+    bool joined = j->pixel == in && s->dilation[ROWS_W] == 1 &&
+                  s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
     j->stretches = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < s->kernel[ROWS_H]; y++) {
-            int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane + (j->apart ? y : y * s->dilation[ROWS_H]) * j->row;
-            int64_t step = (((j->first[ROWS_D] + z) * j->whole[ROWS_H] + j->first[ROWS_H] + y) * j->whole[ROWS_W] + j->first[ROWS_W]) * in;
-            int64_t times = joined ? 1 : s->kernel[ROWS_W], k = joined ? s->kernel[ROWS_W] * in : in;
-            for (int64_t x = 0; x < times; x++, step += k) rows_stretch(j, (rows_tap){z, y, joined ? -1 : x}, a + x * s->dilation[ROWS_W] * j->pixel, step, k);
+            int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane +
+                        (j->apart ? y : y * s->dilation[ROWS_H]) * j->row;
+            int64_t step = (((j->first[ROWS_D] + z) * j->whole[ROWS_H] + j->first[ROWS_H] + y) *
+                                j->whole[ROWS_W] +
+                            j->first[ROWS_W]) *
+                           in;
+            int64_t times = joined ? 1 : s->kernel[ROWS_W],
+                    k = joined ? s->kernel[ROWS_W] * in : in;
+            for (int64_t x = 0; x < times; x++, step += k)
+                rows_stretch(j, (rows_tap){z, y, joined ? -1 : x},
+                             a + x * s->dilation[ROWS_W] * j->pixel, step, k);
         }
 }
 
-/* ---- strips -------------------------------------------------------------------------------------------------- */
+/* ---- strips ---------------------------------------------------------------------------------- */
 
 typedef struct rows_strip {
     int64_t image, set, plane;          /* of the output */
@@ -169,7 +203,8 @@ typedef struct rows_strip {
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     const conv_shape *s = &j->s;
     rows_strip t;
-    int64_t share = item % j->shares, chunk = (item /= j->shares) % j->chunks, strip = (item /= j->chunks) % j->strips;
+    int64_t share = item % j->shares, chunk = (item /= j->shares) % j->chunks,
+            strip = (item /= j->chunks) % j->strips;
     t.plane = (item /= j->strips) % s->out[ROWS_D];
     t.set = (item /= s->out[ROWS_D]) % j->w->sets;
     t.image = item / j->w->sets;
@@ -186,28 +221,36 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, fl
         memcpy(to, from, (size_t)(n * in) * sizeof *to);
         return;
     }
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
 }
 
 /* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
-static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x, int64_t span, float *to) {
+static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x,
+                          int64_t span, float *to) {
     const conv_shape *s = &j->s;
     int64_t before = x < 0 ? conv_min(-x, span) : 0, end = conv_min(s->in[ROWS_W] - x, span);
     if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
     if (end <= before) end = before = span;
     memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
-    rows_copy_pixels(j, image + ((z * s->in[ROWS_H] + y) * s->in[ROWS_W] + x + before) * s->in_channels, end - before, to + before * j->pixel);
+    rows_copy_pixels(
+        j, image + ((z * s->in[ROWS_H] + y) * s->in[ROWS_W] + x + before) * s->in_channels,
+        end - before, to + before * j->pixel);
     memset(to + end * j->pixel, 0, (size_t)((span - end) * j->pixel) * sizeof *to);
 }
 
 static void rows_copy(const rows_job *j, const rows_strip *t, const float *image, float *to) {
     const conv_shape *s = &j->s;
-    int64_t z0 = t->plane * s->stride[ROWS_D] - s->pad[ROWS_D], y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
+    int64_t z0 = t->plane * s->stride[ROWS_D] - s->pad[ROWS_D],
+            y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
     int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
-    int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows), across = rows_span(s, ROWS_W, t->columns);
+    int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows),
+            across = rows_span(s, ROWS_W, t->columns);
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < down; y++)
-            rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D], y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across, to + z * j->plane + y * j->row);
+            rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D],
+                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across,
+                          to + z * j->plane + y * j->row);
 }
 
 /* Elements of a strip's pixels, where they are copied; what follows is aligned. */
@@ -218,14 +261,17 @@ static int64_t rows_pixels(const rows_job *j) {
 /* Where the strip's first result has its first tap. */
 static const float *rows_begin(const rows_job *j, const rows_strip *t, float *scratch) {
     const conv_shape *s = &j->s;
-    const float *image = j->in + t->image * s->in[ROWS_D] * s->in[ROWS_H] * s->in[ROWS_W] * s->in_channels + t->set * j->w->in;
+    const float *image = j->in +
+                         t->image * s->in[ROWS_D] * s->in[ROWS_H] * s->in[ROWS_W] * s->in_channels +
+                         t->set * j->w->in;
     if (!j->copied)
-        return image + t->plane * s->stride[ROWS_D] * j->plane + t->row * s->stride[ROWS_H] * j->row + t->column * s->stride[ROWS_W] * j->pixel;
+        return image + t->plane * s->stride[ROWS_D] * j->plane +
+               t->row * s->stride[ROWS_H] * j->row + t->column * s->stride[ROWS_W] * j->pixel;
     rows_copy(j, t, image, scratch);
     return scratch;
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows) {
     enum dense_activation a = j->tail->activation;
@@ -235,19 +281,23 @@ static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows
         for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, tile->c + i * tile->ldc, tile->cols);
 }
 
-/* Do some of n neighbouring results, from column x of the strip's row y on, see pixels of the image at this tap? */
-static bool rows_sees(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n, const rows_tap *tap) {
+/* Do some of n neighbouring results, from column x of the strip's row y on, see pixels of the
+ * image at this tap? */
+static bool rows_sees(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n,
+                      const rows_tap *tap) {
     const conv_shape *s = &j->s;
     int64_t iz = t->plane * s->stride[ROWS_D] - s->pad[ROWS_D] + tap->z * s->dilation[ROWS_D];
     int64_t iy = (t->row + y) * s->stride[ROWS_H] - s->pad[ROWS_H] + tap->y * s->dilation[ROWS_H];
     if (iz < 0 || iz >= s->in[ROWS_D] || iy < 0 || iy >= s->in[ROWS_H]) return false;
     if (tap->x < 0) return true;
-    int64_t ix = (t->column + x) * s->stride[ROWS_W] - s->pad[ROWS_W] + tap->x * s->dilation[ROWS_W];
+    int64_t ix = (t->column + x) * s->stride[ROWS_W] - s->pad[ROWS_W] +
+                 tap->x * s->dilation[ROWS_W];
     return ix < s->in[ROWS_W] && ix + (n - 1) * s->stride[ROWS_W] >= 0;
 }
 
 /* Those of *tile's stretches that it sees something of. */
-static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n, gemm_rows *tile) {
+static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n,
+                        gemm_rows *tile) {
     const rows_tap *tap = j->tap + (tile->stretch - j->stretch);
     int64_t used = 0;
     for (int64_t i = 0; i < tile->stretches; i++)
@@ -257,7 +307,8 @@ static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64
 }
 
 /* Row y of the strip times a panel, for the stretches that *tile has. */
-static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile, bool last) {
+static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile,
+                       bool last) {
     int64_t tiles = conv_parts(t->columns, j->w->micro->mr);
     for (int64_t i = 0, x = 0; i < tiles; i++) {
         int64_t n = (t->columns - x) / (tiles - i);
@@ -273,14 +324,19 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_r
 }
 
 /* All rows of the strip times a panel: b is its weights. */
-static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel, gemm_rows tile, bool last) {
+static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel,
+                       gemm_rows tile, bool last) {
     const conv_shape *s = &j->s;
     int64_t nr = j->w->micro->nr, channel = t->set * j->w->out + panel * nr;
     tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
     tile.cols = (int)conv_min(nr, j->w->out - panel * nr);
     if (j->bias) tile.bias = j->bias + channel;
     for (int64_t y = 0; y < t->rows; y++) {
-        int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) * s->out[ROWS_W] + t->column) * s->out_channels + channel;
+        int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) *
+                          s->out[ROWS_W] +
+                      t->column) *
+                         s->out_channels +
+                     channel;
         tile.a = a + y * s->stride[ROWS_H] * j->row;
         tile.c = j->out + at;
         tile.other = j->tail->other ? j->tail->other + at : NULL;
@@ -291,7 +347,8 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
 /* Stretches from `first` on that are one block: the next one's first. */
 static int64_t rows_block(const rows_job *j, int64_t first) {
     int64_t steps = j->stretch[first].k, i = first + 1;
-    while (i < j->stretches && steps + j->stretch[i].k <= CONV_ROWS_STEPS) steps += j->stretch[i++].k;
+    while (i < j->stretches && steps + j->stretch[i].k <= CONV_ROWS_STEPS)
+        steps += j->stretch[i++].k;
     return i;
 }
 
@@ -308,7 +365,8 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         tile.ends = first ? GEMM_ADD_C : 0;
         if (last && j->bias) tile.ends |= GEMM_ADD_BIAS;
         if (last && j->tail->other) tile.ends |= GEMM_ADD_OTHER;
-        if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high)) tile.ends |= GEMM_CLAMP;
+        if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high))
+            tile.ends |= GEMM_CLAMP;
         for (int64_t p = 0; p < t.panels; p++) rows_panel(j, &t, a, t.panel + p, tile, last);
     }
 }
@@ -321,31 +379,40 @@ static void rows_items(void *ctx, int64_t begin, int64_t end) {
     slots_give(&j->slots, slot);
 }
 
-/* ---- entry ------------------------------------------------------------------------------------------------------ */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 bool conv_rows_fits(const conv_shape *s) {
     int64_t elements = s->in_channels;
     if (s->kernel_size > CONV_ROWS_MAX_TAPS) return false;
     for (int i = 0; i < CONV_DIMS; i++) {
         int64_t n = i == ROWS_W ? conv_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
-        if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX || s->kernel[i] > CONV_ROWS_MAX) return false;
-        if (__builtin_mul_overflow(elements, rows_span(s, i, n), &elements) || elements > CONV_ROWS_MAX) return false;
+        if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX ||
+            s->kernel[i] > CONV_ROWS_MAX)
+            return false;
+        if (__builtin_mul_overflow(elements, rows_span(s, i, n), &elements) ||
+            elements > CONV_ROWS_MAX)
+            return false;
     }
     return true;
 }
 
-ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out) {
+ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
+                      const float *bias, const conv_tail *tail, float *out) {
     rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
     rows_simplify(&j.s);
     rows_trim(&j);
     rows_cut(&j);
     rows_place(&j);
     rows_taps(&j);
-    size_t room = (size_t)j.stretches * sizeof *j.stretch, bytes = room + (size_t)j.stretches * sizeof *j.tap;
+    size_t room = (size_t)j.stretches * sizeof *j.stretch,
+           bytes = room + (size_t)j.stretches * sizeof *j.tap;
     j.stretch = recycle_alloc(bytes);
     j.tap = j.stretch ? (rows_tap *)(j.stretch + j.stretches) : NULL;
     int64_t items = j.s.batch * w->sets * j.s.out[ROWS_D] * j.strips * j.chunks * j.shares;
-    bool ready = j.stretch && slots_begin(&j.slots, (size_t)rows_pixels(&j) * sizeof(float) + (j.copied ? room : 0), items);
+    bool ready = j.stretch &&
+                 slots_begin(&j.slots,
+                             (size_t)rows_pixels(&j) * sizeof(float) + (j.copied ? room : 0),
+                             items);
     if (!ready) {
         recycle_free(j.stretch, bytes);
         return diag_no_memory(d);

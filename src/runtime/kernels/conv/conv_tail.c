@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_tail.c - see conv_tail.h: the choice among instruction sets, and the activations element by element.
+ * conv_tail.c - see conv_tail.h: the choice among instruction sets, and the activations
+ * element by element.
  * Tests: tests/unit/test_conv_tail.c
  */
 #include "runtime/kernels/conv/conv_tail.h"
@@ -32,11 +33,10 @@ static void tail_scalar_add(float *rows, const float *other, int64_t n) {
     for (int64_t i = 0; i < n; i++) rows[i] += other[i];
 }
 
-static bool tail_scalar_usable(void) {
-    return true;
-}
+static bool tail_scalar_usable(void) { return true; }
 
-const conv_tail_kernels conv_tail_scalar = {"scalar", tail_scalar_usable, tail_scalar_apply, tail_scalar_add};
+const conv_tail_kernels conv_tail_scalar = {"scalar", tail_scalar_usable, tail_scalar_apply,
+                                            tail_scalar_add};
 
 static const conv_tail_kernels *tail_kernels(void) {
 #if defined(__x86_64__)

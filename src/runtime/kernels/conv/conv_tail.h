@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_tail.h - what becomes of the sums of a convolution before its kernels are done with them: a tensor is added, and an activation applied, row by row
- * while the row is in the first cache.
+ * conv_tail.h - what becomes of the sums of a convolution before its kernels are done with them: a
+ * tensor is added, and an activation applied, row by row while the row is in the first cache.
  *
- * The vector code agrees with ir/scalar/scalar_ops_real.h to two or three units in the last place (gelu: of its argument where that is larger), and to the
- * bit in what is NaN, infinite or cut off. It is a template, conv_tail_rows.h, included by conv_tail_vector.c once for AVX2 and once for AVX-512;
- * processors with neither run the scalar functions. Which of the three does not depend on the number of elements, nor does an element's result on its
- * neighbours. Tests: tests/unit/test_conv_tail.c
+ * The vector code agrees with ir/scalar/scalar_ops_real.h to two or three units in the last place
+ * (gelu: of its argument where that is larger), and to the bit in what is NaN, infinite or cut off.
+ * It is a template, conv_tail_rows.h, included by conv_tail_vector.c once for AVX2 and once for
+ * AVX-512; processors with neither run the scalar functions. Which of the three does not depend on
+ * the number of elements, nor does an element's result on its neighbours.
+ * Tests: tests/unit/test_conv_tail.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_TAIL_H
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_TAIL_H
@@ -24,10 +26,12 @@ typedef struct conv_tail {
 
 /* rows[i] = a(rows[i]) of n contiguous elements. */
 void conv_tail_apply(enum dense_activation a, float *rows, int64_t n);
-/* The whole tail for n contiguous elements of the result, the first of which is its element number `at`. */
+/* The whole tail for n contiguous elements of the result, the first of which is its
+ * element number `at`. */
 void conv_tail_finish(const conv_tail *tail, float *rows, int64_t at, int64_t n);
 
-/* Those activations that are bounds: true, and a(x) = min(*high, max(*low, x)) with NaN kept; false leaves both as they are. */
+/* Those activations that are bounds: true, and a(x) = min(*high, max(*low, x)) with NaN kept; false
+ * leaves both as they are. */
 bool conv_tail_bounds(enum dense_activation a, float *low, float *high);
 
 /* One instruction set's vector code. add: rows[i] += other[i]. */

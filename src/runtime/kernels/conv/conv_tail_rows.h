@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_tail_rows.h - the activations of conv_tail.h for one instruction set; conv_tail_vector.c includes it once for each.
+ * conv_tail_rows.h - the activations of conv_tail.h for one instruction set; conv_tail_vector.c
+ * includes it once for each.
  *
  * Wanted, and undefined afterwards:
  *     V, I                     a vector of floats, of as many 32-bit integers; LANES: how many
@@ -12,7 +13,8 @@
  *     LOAD_PART, STORE_PART    the first n lanes; others are 0, and not touched
  *     KERNELS, KERNELS_HEAD    the table to define; its first two columns
  *
- * Methods, constants and cut-offs are those of ir/scalar/scalar_ops.h, which says why they are as they are; here products and sums are fused.
+ * Methods, constants and cut-offs are those of ir/scalar/scalar_ops.h, which says why they are as
+ * they are; here products and sums are fused.
  */
 
 /* x = n log 2 + r, |r| <= log(2) / 2. Returns r; *shifted: n + bias in the low bits. */
@@ -59,13 +61,9 @@ static inline TARGET V NAME(exp_short)(V x) {
     return MUL(y, FLOATS(SHIFT_LEFT(k, 23)));
 }
 
-static inline TARGET V NAME(relu)(V x) {
-    return MAX(SET1(0.0f), x);
-}
+static inline TARGET V NAME(relu)(V x) { return MAX(SET1(0.0f), x); }
 
-static inline TARGET V NAME(relu6)(V x) {
-    return MIN(SET1(6.0f), MAX(SET1(0.0f), x));
-}
+static inline TARGET V NAME(relu6)(V x) { return MIN(SET1(6.0f), MAX(SET1(0.0f), x)); }
 
 static inline TARGET V NAME(hardsigmoid)(V x) {
     return MUL(NAME(relu6)(ADD(x, SET1(3.0f))), SET1(0.16666667f));
@@ -121,7 +119,8 @@ static inline TARGET V NAME(gelu)(V x) {
     return MUL(MUL(x, SET1(0.5f)), BELOW(a, SET1(1.0f), near, far));
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(rows)(V (*f)(V), float *rows, int64_t n) {
+static inline __attribute__((always_inline)) TARGET void NAME(rows)(V (*f)(V), float *rows,
+                                                                    int64_t n) {
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) STORE(rows + i, f(LOAD(rows + i)));
     if (i < n) STORE_PART(rows + i, f(LOAD_PART(rows + i, n - i)), n - i);
@@ -144,7 +143,8 @@ static TARGET void NAME(apply)(enum dense_activation a, float *rows, int64_t n) 
 static TARGET void NAME(add)(float *rows, const float *other, int64_t n) {
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) STORE(rows + i, ADD(LOAD(rows + i), LOAD(other + i)));
-    if (i < n) STORE_PART(rows + i, ADD(LOAD_PART(rows + i, n - i), LOAD_PART(other + i, n - i)), n - i);
+    if (i < n)
+        STORE_PART(rows + i, ADD(LOAD_PART(rows + i, n - i), LOAD_PART(other + i, n - i)), n - i);
 }
 
 KERNELS = {KERNELS_HEAD, NAME(apply), NAME(add)};

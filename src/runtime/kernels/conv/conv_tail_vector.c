@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_tail_vector.c - the activations of conv_tail.h for processors with AVX2 and FMA, and for those with AVX-512F.
+ * conv_tail_vector.c - the activations of conv_tail.h for processors with AVX2 and FMA, and for
+ * those with AVX-512F.
  * Tests: tests/unit/test_conv_tail.c
  */
 #include "runtime/kernels/conv/conv_tail.h"
@@ -23,9 +24,7 @@ static inline TAIL_AVX2 __m256i tail_lanes(int64_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline TAIL_AVX512 __mmask16 tail_mask(int64_t n) {
-    return (__mmask16)((1u << n) - 1);
-}
+static inline TAIL_AVX512 __mmask16 tail_mask(int64_t n) { return (__mmask16)((1u << n) - 1); }
 
 #define V __m256
 #define I __m256i

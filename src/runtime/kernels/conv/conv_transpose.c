@@ -126,7 +126,8 @@ ctsc_status conv_transpose_compute(diag *d, const conv_shape *s, dtype dt, const
     job.block = CONVT_BLOCK / (job.chunk * s->kernel_size);
     if (job.block < CONVT_MIN_COLUMNS) job.block = CONVT_MIN_COLUMNS;
     if (job.block > s->in_size) job.block = s->in_size;
-    if (!pool_for_limited(s->batch * s->groups * job.chunks, 1, convt_piece, &job)) return limits_fail(d);
+    if (!pool_for_limited(s->batch * s->groups * job.chunks, 1, convt_piece, &job))
+        return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;
     return failed == CTSC_LIMIT ? diag_no_memory(d)

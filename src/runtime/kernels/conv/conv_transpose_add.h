@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_transpose_add.h - columns added to an output plane of a transposed convolution, for one element type.
+ * conv_transpose_add.h - columns added to an output plane of a transposed convolution, for
+ * one element type.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     T           element

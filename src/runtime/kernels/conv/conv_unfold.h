@@ -8,8 +8,8 @@
  */
 
 /* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin,
- * end). Rows of small images are a few elements each: what finds the next one is most of the work, so
- * its place is counted on, not divided out. */
+ * end). Rows of small images are a few elements each: what finds the next one is most of the work,
+ * so its place is counted on, not divided out. */
 static void NAME(conv_unfold_row)(const conv_shape *s, const U *in, const int64_t *tap,
                                   int64_t begin, int64_t end, U *dst) {
     int64_t lo, hi, ow_size = s->out[2], sw = s->stride[2];
@@ -26,8 +26,7 @@ static void NAME(conv_unfold_row)(const conv_shape *s, const U *in, const int64_
         if (b > a) {
             const U *src = in + (id * s->in[1] + ih) * s->in[2] + a * sw + shift;
             U *to = dst + (a - w0);
-            if (sw == 1)
-                memcpy(to, src, (size_t)(b - a) * sizeof(U));
+            if (sw == 1) memcpy(to, src, (size_t)(b - a) * sizeof(U));
             else
                 for (int64_t i = 0; i < b - a; i++) to[i] = src[i * sw];
         }

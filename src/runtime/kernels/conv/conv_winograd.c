@@ -2,11 +2,15 @@
 /*
  * conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(4x4, 3x3).
  *
- * Method. A tile of 4 x 4 results is made of 6 x 6 pixels: both are taken to the values of polynomials at six points in each direction, where convolution is
- * multiplication; 36 multiplications per channel and output instead of 144. For each of these 36 products the tiles of a batch are the rows of a matrix
- * product, done by the kernels of conv_rows.c. The points are 0, +-1/sqrt 2, +-sqrt 2 and infinity (A. Lavin, S. Gray: Fast algorithms for convolutional neural
- * networks, 2015, with the points 0, +-1, +-2, which lose three times as much): the largest error against float64 is at most four times that of a direct sum,
- * twice as a rule. Weights are transformed in double and rounded once. As sums go through all of a tile, a pixel that is not finite spoils the tile's results.
+ * Method. A tile of 4 x 4 results is made of 6 x 6 pixels: both are taken to the values of
+ * polynomials at six points in each direction, where convolution is multiplication; 36
+ * multiplications per channel and output instead of 144. For each of these 36 products the tiles of
+ * a batch are the rows of a matrix product, done by the kernels of conv_rows.c. The points are 0,
+ * +-1/sqrt 2, +-sqrt 2 and infinity (A. Lavin, S. Gray: Fast algorithms for convolutional neural
+ * networks, 2015, with the points 0, +-1, +-2, which lose three times as much): the largest error
+ * against float64 is at most four times that of a direct sum, twice as a rule. Weights are
+ * transformed in double and rounded once. As sums go through all of a tile, a pixel that is not
+ * finite spoils the tile's results.
  *
  *     batches of tiles (threads share them)    whose transformed input stays in the second cache
  *       some panels of output channels         whose products stay there beside it
@@ -23,7 +27,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { OUT = CONV_WINOGRAD_OUT, IN = CONV_WINOGRAD_IN, PRODUCTS = CONV_WINOGRAD_PRODUCTS, TAPS = 9 };
+enum {
+    OUT = CONV_WINOGRAD_OUT,
+    IN = CONV_WINOGRAD_IN,
+    PRODUCTS = CONV_WINOGRAD_PRODUCTS,
+    TAPS = 9
+};
 enum { DIM_H = 1, DIM_W = 2 };
 
 static const winograd_kernels *winograd_best(void) {
@@ -38,30 +47,41 @@ static int64_t winograd_tiles(const conv_shape *s) {
     return s->batch * conv_parts(s->out[DIM_H], OUT) * conv_parts(s->out[DIM_W], OUT);
 }
 
-/* ---- when ---------------------------------------------------------------------------------------------------- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
-/* Both ways in vector instructions, or in bytes of weights that come from memory where these are more. */
+/* Both ways in vector instructions, or in bytes of weights that come from memory
+ * where these are more. */
 bool conv_winograd_fits(const conv_shape *s) {
     const winograd_kernels *k = winograd_best();
-    if (!k || s->groups != 1 || s->in[0] != 1 || s->kernel[0] != 1 || s->out[0] != 1 || s->pad[0] != 0) return false;
+    if (!k || s->groups != 1 || s->in[0] != 1 || s->kernel[0] != 1 || s->out[0] != 1 ||
+        s->pad[0] != 0)
+        return false;
     for (int i = DIM_H; i <= DIM_W; i++)
         if (s->kernel[i] != 3 || s->stride[i] != 1 || s->dilation[i] != 1) return false;
-    double pairs = (double)s->in_channels * (double)s->out_channels, lanes = k->lanes, tiles = (double)winograd_tiles(s);
+    double pairs = (double)s->in_channels * (double)s->out_channels, lanes = k->lanes,
+           tiles = (double)winograd_tiles(s);
     double bytes = pairs * PRODUCTS * (double)sizeof(float) * CONV_WINOGRAD_BYTE;
-    double work = tiles * (PRODUCTS * pairs + CONV_WINOGRAD_INPUT * (double)s->in_channels + CONV_WINOGRAD_OUTPUT * (double)s->out_channels) / lanes;
-    double direct = (double)s->batch * (double)s->out_size * TAPS * pairs / lanes, direct_bytes = bytes * TAPS / PRODUCTS;
+    double work = tiles *
+                  (PRODUCTS * pairs + CONV_WINOGRAD_INPUT * (double)s->in_channels +
+                   CONV_WINOGRAD_OUTPUT * (double)s->out_channels) /
+                  lanes;
+    double direct = (double)s->batch * (double)s->out_size * TAPS * pairs / lanes,
+           direct_bytes = bytes * TAPS / PRODUCTS;
     if (bytes > work) work = bytes;
     if (direct_bytes > direct) direct = direct_bytes;
     return work < direct * CONV_WINOGRAD_GAIN;
 }
 
-/* ---- weights --------------------------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 enum { LANES_MOST = GEMM_MAX_COLS };
 typedef struct winograd_lanes { double v[LANES_MOST]; } winograd_lanes;
 
-/* u = G g: [1, p, p^2] over the product of the point's distances to the others, at six points; the one at infinity is the last element. In all lanes. */
-static inline __attribute__((always_inline)) void winograd_weight_line(const winograd_lanes *g, int step, winograd_lanes *u, int to) {
+/* u = G g: [1, p, p^2] over the product of the point's distances to the others, at six points; the
+ * one at infinity is the last element. In all lanes. */
+static inline __attribute__((always_inline)) void winograd_weight_line(const winograd_lanes *g,
+                                                                       int step, winograd_lanes *u,
+                                                                       int to) {
     const double root = 1.41421356237309504880;
     for (int i = 0; i < LANES_MOST; i++) {
         double g0 = g[0].v[i], g1 = g[step].v[i], g2 = g[2 * step].v[i];
@@ -74,8 +94,10 @@ static inline __attribute__((always_inline)) void winograd_weight_line(const win
     }
 }
 
-/* The weights of n outputs for one input channel, those of an output `from` apart: to `to`, a product's `apart` from the last one's. */
-VECTOR_CLONES static void winograd_weights(const float *w, int64_t from, int64_t n, float *to, int64_t apart) {
+/* The weights of n outputs for one input channel, those of an output `from` apart: to `to`, a
+ * product's `apart` from the last one's. */
+VECTOR_CLONES static void winograd_weights(const float *w, int64_t from, int64_t n, float *to,
+                                           int64_t apart) {
     winograd_lanes g[TAPS] = {0}, t[3 * IN], u[IN];
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < TAPS; k++) g[k].v[i] = w[i * from + k];
@@ -92,11 +114,12 @@ void conv_winograd_pack(const conv_packed *p, const float *w) {
     for (int64_t panel = 0; panel < p->panels; panel++) {
         int64_t n = conv_min(nr, p->out - panel * nr);
         for (int64_t c = 0; c < p->in; c++)
-            winograd_weights(w + panel * nr * from + c * TAPS, from, n, p->weights + (panel * p->steps + c) * nr, p->in * nr);
+            winograd_weights(w + panel * nr * from + c * TAPS, from, n,
+                             p->weights + (panel * p->steps + c) * nr, p->in * nr);
     }
 }
 
-/* ---- batches ---------------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 typedef struct winograd_job {
     const conv_shape *s;
@@ -108,15 +131,18 @@ typedef struct winograd_job {
     int64_t down, across, tiles; /* of an image; of all */
     int64_t batch, batches;      /* tiles of a batch */
     int64_t channels;            /* of an input tile, rounded up to whole vectors */
-    int64_t panels, group, shares; /* whose products are in memory at a time; that one item does; items per batch */
+    /* whose products are in memory at a time; that one item does; items per batch */
+    int64_t panels, group, shares;
     slots slots;
 } winograd_job;
 
-/* Scratch: products of the input, [36][batch][channels]; those of the output, [36][batch][panels * nr]; zeros for the padding. */
+/* Scratch: products of the input, [36][batch][channels]; those of the output, [36][batch][panels *
+ * nr]; zeros for the padding. */
 typedef struct winograd_scratch { float *input, *output, *zeros; } winograd_scratch;
 
 static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at, float *memory) {
-    int64_t input = PRODUCTS * j->batch * j->channels, output = PRODUCTS * j->batch * j->panels * j->w->micro->nr;
+    int64_t input = PRODUCTS * j->batch * j->channels,
+            output = PRODUCTS * j->batch * j->panels * j->w->micro->nr;
     if (at) *at = (winograd_scratch){memory, memory + input, memory + input + output};
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
@@ -128,16 +154,21 @@ static void winograd_cut(winograd_job *j) {
     j->down = conv_parts(s->out[DIM_H], OUT), j->across = conv_parts(s->out[DIM_W], OUT);
     j->tiles = winograd_tiles(s);
     j->channels = conv_parts(s->in_channels, lanes) * lanes;
-    if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes; /* or all of a tile's rows meet in one place of the first cache */
+    /* or all of a tile's rows meet in one place of the first cache */
+    if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
     j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
-    int64_t fit = CONV_WINOGRAD_SCRATCH / (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr)) / mr * mr;
+    int64_t fit = CONV_WINOGRAD_SCRATCH /
+                  (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr)) / mr * mr;
     if (fit < mr) fit = mr;
     j->batches = conv_parts(j->tiles, fit);
     j->batch = conv_parts(j->tiles, j->batches);
     if (j->batch > mr) j->batch = conv_parts(j->batch, mr) * mr;
     j->batches = conv_parts(j->tiles, j->batch);
-    int64_t want = 2 * pool_threads(); /* each transforms the input again; the results are the same */
-    j->shares = j->batches >= want || want == 2 ? 1 : conv_min(conv_parts(want, j->batches), conv_parts(j->w->panels, j->panels));
+    /* each transforms the input again; the results are the same */
+    int64_t want = 2 * pool_threads();
+    j->shares = j->batches >= want || want == 2
+                    ? 1
+                    : conv_min(conv_parts(want, j->batches), conv_parts(j->w->panels, j->panels));
     j->group = conv_parts(conv_parts(j->w->panels, j->panels), j->shares) * j->panels;
     j->shares = conv_parts(j->w->panels, j->group);
 }
@@ -149,7 +180,8 @@ static winograd_place winograd_place_of(const winograd_job *j, int64_t tile) {
     return (winograd_place){tile / j->across / j->down, y * OUT, x * OUT};
 }
 
-static void winograd_input(const winograd_job *j, int64_t tile, const winograd_scratch *at, int64_t n) {
+static void winograd_input(const winograd_job *j, int64_t tile, const winograd_scratch *at,
+                           int64_t n) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
     const float *image = j->in + p.image * s->in_size * s->in_channels, *pixel[PRODUCTS];
@@ -161,22 +193,28 @@ static void winograd_input(const winograd_job *j, int64_t tile, const winograd_s
     j->kernels->input(pixel, s->in_channels, at->input + n * j->channels, j->batch * j->channels);
 }
 
-static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel, int64_t channels, const winograd_scratch *at, int64_t n, int64_t ld) {
+static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
+                            const winograd_scratch *at, int64_t n, int64_t ld) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
-    int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * s->out_channels + channel;
-    winograd_result r = {.out = j->out + first, .row = s->out[DIM_W] * s->out_channels, .column = s->out_channels};
-    r.rows = (int)conv_min(OUT, s->out[DIM_H] - p.y), r.columns = (int)conv_min(OUT, s->out[DIM_W] - p.x);
+    int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * s->out_channels +
+                    channel;
+    winograd_result r = {
+        .out = j->out + first, .row = s->out[DIM_W] * s->out_channels, .column = s->out_channels};
+    r.rows = (int)conv_min(OUT, s->out[DIM_H] - p.y),
+    r.columns = (int)conv_min(OUT, s->out[DIM_W] - p.x);
     r.bias = j->bias ? j->bias + channel : NULL;
     r.other = j->tail->other ? j->tail->other + first : NULL;
     r.clamp = conv_tail_bounds(j->tail->activation, &r.low, &r.high);
     j->kernels->output(at->output + n * ld, j->batch * ld, channels, &r);
     if (r.clamp || j->tail->activation == DENSE_PLAIN) return;
     for (int y = 0; y < r.rows; y++)
-        for (int x = 0; x < r.columns; x++) conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
+        for (int x = 0; x < r.columns; x++)
+            conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
 }
 
-/* `rows` tiles times a panel. Sums of many channels are added up, not carried on: their errors would grow. */
+/* `rows` tiles times a panel. Sums of many channels are added up, not carried on: their
+ * errors would grow. */
 static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) {
     int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0;
     gemm_stretch some;
@@ -189,12 +227,18 @@ static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) 
 }
 
 /* All products of `tiles` tiles with n panels from `panel` on. */
-static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t n, const winograd_scratch *at) {
-    int64_t nr = j->w->micro->nr, in = j->s->in_channels, ld = n * nr, parts = conv_parts(tiles, j->w->micro->mr);
+static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t n,
+                              const winograd_scratch *at) {
+    int64_t nr = j->w->micro->nr, in = j->s->in_channels, ld = n * nr,
+            parts = conv_parts(tiles, j->w->micro->mr);
     for (int64_t p = 0; p < PRODUCTS; p++)
         for (int64_t i = 0; i < n; i++) {
-            gemm_rows r = {.a = at->input + p * j->batch * j->channels, .lda = j->channels, .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr,
-                           .c = at->output + p * j->batch * ld + i * nr, .ldc = ld, .cols = (int)nr};
+            gemm_rows r = {.a = at->input + p * j->batch * j->channels,
+                           .lda = j->channels,
+                           .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr,
+                           .c = at->output + p * j->batch * ld + i * nr,
+                           .ldc = ld,
+                           .cols = (int)nr};
             for (int64_t part = 0, done = 0; part < parts; part++) {
                 int64_t rows = (tiles - done) / (parts - part);
                 winograd_product(j, rows, &r);
@@ -204,8 +248,10 @@ static void winograd_products(const winograd_job *j, int64_t tiles, int64_t pane
 }
 
 static void winograd_item(const winograd_job *j, int64_t item, float *memory) {
-    int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->group, nr = j->w->micro->nr;
-    int64_t tiles = conv_min(j->batch, j->tiles - tile), end = conv_min(first + j->group, j->w->panels);
+    int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->group,
+            nr = j->w->micro->nr;
+    int64_t tiles = conv_min(j->batch, j->tiles - tile),
+            end = conv_min(first + j->group, j->w->panels);
     winograd_scratch at;
     winograd_scratch_size(j, &at, memory);
     memset(at.zeros, 0, (size_t)j->channels * sizeof(float));
@@ -214,7 +260,8 @@ static void winograd_item(const winograd_job *j, int64_t item, float *memory) {
         int64_t n = conv_min(j->panels, end - panel);
         winograd_products(j, tiles, panel, n, &at);
         for (int64_t i = 0; i < tiles; i++)
-            winograd_output(j, tile, panel * nr, conv_min(n * nr, j->w->out - panel * nr), &at, i, n * nr);
+            winograd_output(j, tile, panel * nr, conv_min(n * nr, j->w->out - panel * nr), &at, i,
+                            n * nr);
     }
 }
 
@@ -226,11 +273,19 @@ static void winograd_items(void *ctx, int64_t begin, int64_t end) {
     slots_give(&j->slots, slot);
 }
 
-ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out) {
-    winograd_job j = {.s = s, .w = w, .kernels = winograd_best(), .in = in, .bias = bias, .tail = tail, .out = out};
+ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
+                          const float *bias, const conv_tail *tail, float *out) {
+    winograd_job j = {.s = s,
+                      .w = w,
+                      .kernels = winograd_best(),
+                      .in = in,
+                      .bias = bias,
+                      .tail = tail,
+                      .out = out};
     winograd_cut(&j);
     int64_t items = j.batches * j.shares;
-    if (!slots_begin(&j.slots, winograd_scratch_size(&j, NULL, NULL), items)) return diag_no_memory(d);
+    if (!slots_begin(&j.slots, winograd_scratch_size(&j, NULL, NULL), items))
+        return diag_no_memory(d);
     bool whole = pool_for_limited(items, 1, winograd_items, &j);
     slots_end(&j.slots);
     return whole ? CTSC_OK : limits_fail(d);

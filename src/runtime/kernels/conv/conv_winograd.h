@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_winograd.h - 3x3 convolutions of stride 1 with a quarter of the multiplications: see conv_winograd.c.
+ * conv_winograd.h - 3x3 convolutions of stride 1 with a quarter of the multiplications: see
+ * conv_winograd.c.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_WINOGRAD_H
@@ -16,11 +17,12 @@ bool conv_winograd_fits(const conv_shape *s);
 /* Fills p->weights (form CONV_WINOGRAD) from w, [out_channels][in_channels][3][3]. */
 void conv_winograd_pack(const conv_packed *p, const float *w);
 /* As conv_rows. */
-ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out);
+ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
+                          const float *bias, const conv_tail *tail, float *out);
 
 /* Where the results of a tile go, and what is done to them on the way. */
 typedef struct winograd_result {
-    float *out;                /* result (y, x) at out + y * row + x * column */
+    float *out; /* result (y, x) at out + y * row + x * column */
     int64_t row, column;
     int rows, columns;         /* those of the 4 x 4 that exist */
     const float *bias, *other; /* a tile's channels; as out; NULL: none */
@@ -33,7 +35,8 @@ typedef struct winograd_kernels {
     const char *name;
     bool (*usable)(void);
     int lanes;
-    /* pixel: the tile's 6 x 6 input pixels, n channels of each. Product p's elements go to to + p * apart, n of them rounded up to whole vectors (zeros). */
+    /* pixel: the tile's 6 x 6 input pixels, n channels of each. Product p's elements go to to + p *
+     * apart, n of them rounded up to whole vectors (zeros). */
     void (*input)(const float *const *pixel, int64_t n, float *to, int64_t apart);
     /* The way back: products at from + p * apart, n channels. */
     void (*output)(const float *from, int64_t apart, int64_t n, const winograd_result *r);

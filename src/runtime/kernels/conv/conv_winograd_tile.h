@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_winograd_tile.h - the transforms of conv_winograd.c as text, for one set of vectors; a vector holds channels.
+ * conv_winograd_tile.h - the transforms of conv_winograd.c as text, for one set of vectors; a
+ * vector holds channels.
  *
  * Included with these defined, and undefined afterwards:
  *     V, LANES                          vector, its elements
@@ -12,10 +13,13 @@
 
 #define ROOT 1.41421356237309504880f
 
-/* v = B' d: evaluation at 0, +-1/sqrt 2, +-sqrt 2 and infinity, transposed. The pairs share their even and odd halves. */
+/* v = B' d: evaluation at 0, +-1/sqrt 2, +-sqrt 2 and infinity, transposed. The pairs share their
+ * even and odd halves. */
 static inline __attribute__((always_inline)) TARGET void NAME(in_line)(const V *d, V *v, int step) {
-    const V two_half = SET1(2.5f), two = SET1(2), half = SET1(0.5f), root = SET1(ROOT), root_half = SET1(ROOT / 2);
-    V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
+    const V two_half = SET1(2.5f), two = SET1(2), half = SET1(0.5f), root = SET1(ROOT),
+            root_half = SET1(ROOT / 2);
+    V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step],
+      d5 = d[5 * step];
     V even = FNMA(two, d2, d4), odd = MUL(root_half, FNMA(two, d1, d3));
     v[0] = FNMA(two_half, d2, ADD(d0, d4));
     v[1] = ADD(even, odd), v[2] = SUB(even, odd);
@@ -24,10 +28,13 @@ static inline __attribute__((always_inline)) TARGET void NAME(in_line)(const V *
     v[5] = FNMA(two_half, d3, ADD(d1, d5));
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(in_vector)(const float *const *pixel, int64_t c, int64_t n, float *to, int64_t apart) {
+static inline __attribute__((always_inline)) TARGET void NAME(in_vector)(const float *const *pixel,
+                                                                         int64_t c, int64_t n,
+                                                                         float *to, int64_t apart) {
     V t[6][6], d[6], v[6];
     for (int y = 0; y < 6; y++) {
-        for (int x = 0; x < 6; x++) d[x] = n < LANES ? VLOAD_PART(pixel[6 * y + x] + c, n) : VLOAD(pixel[6 * y + x] + c);
+        for (int x = 0; x < 6; x++)
+            d[x] = n < LANES ? VLOAD_PART(pixel[6 * y + x] + c, n) : VLOAD(pixel[6 * y + x] + c);
         NAME(in_line)(d, t[y], 1);
     }
     for (int x = 0; x < 6; x++) {
@@ -43,8 +50,10 @@ static TARGET void NAME(input)(const float *const *pixel, int64_t n, float *to, 
 }
 
 /* o = A' m */
-static inline __attribute__((always_inline)) TARGET void NAME(out_line)(const V *m, V *o, int step) {
-    const V two = SET1(2), half = SET1(0.5f), root = SET1(ROOT), root_half = SET1(ROOT / 2), root_quarter = SET1(ROOT / 4), root_two = SET1(2 * ROOT);
+static inline __attribute__((always_inline)) TARGET void NAME(out_line)(const V *m, V *o,
+                                                                        int step) {
+    const V two = SET1(2), half = SET1(0.5f), root = SET1(ROOT), root_half = SET1(ROOT / 2),
+            root_quarter = SET1(ROOT / 4), root_two = SET1(2 * ROOT);
     V m1 = m[step], m2 = m[2 * step], m3 = m[3 * step], m4 = m[4 * step];
     V s1 = ADD(m1, m2), d1 = SUB(m1, m2), s2 = ADD(m3, m4), d2 = SUB(m3, m4);
     o[0] = ADD(m[0], ADD(s1, s2));
@@ -53,7 +62,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_line)(const V 
     o[3] = ADD(m[5 * step], FMA(root_quarter, d1, MUL(root_two, d2)));
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(const float *from, int64_t apart, int64_t c, int64_t n, const winograd_result *r) {
+static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
+    const float *from, int64_t apart, int64_t c, int64_t n, const winograd_result *r) {
     V t[6][4], m[6], o[4], bias = ZERO();
     for (int y = 0; y < 6; y++) {
         for (int x = 0; x < 6; x++) m[x] = VLOAD(from + (6 * y + x) * apart + c);
@@ -65,7 +75,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(const 
         for (int y = 0; y < r->rows; y++) {
             int64_t at = y * r->row + x * r->column + c;
             V v = ADD(o[y], bias);
-            if (r->other) v = ADD(v, n < LANES ? VLOAD_PART(r->other + at, n) : VLOAD(r->other + at));
+            if (r->other)
+                v = ADD(v, n < LANES ? VLOAD_PART(r->other + at, n) : VLOAD(r->other + at));
             if (r->clamp) v = MIN(SET1(r->high), MAX(SET1(r->low), v));
             if (n < LANES) VSTORE_PART(r->out + at, v, n);
             else VSTORE(r->out + at, v);
@@ -73,7 +84,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(const 
     }
 }
 
-static TARGET void NAME(output)(const float *from, int64_t apart, int64_t n, const winograd_result *r) {
+static TARGET void NAME(output)(const float *from, int64_t apart, int64_t n,
+                                const winograd_result *r) {
     int64_t c = 0;
     for (; c + LANES <= n; c += LANES) NAME(out_vector)(from, apart, c, LANES, r);
     if (c < n) NAME(out_vector)(from, apart, c, n - c, r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_winograd_vector.c - the transforms of conv_winograd.c for processors with AVX2 and FMA, and for those with AVX-512F.
+ * conv_winograd_vector.c - the transforms of conv_winograd.c for processors with AVX2 and FMA, and
+ * for those with AVX-512F.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -21,7 +22,8 @@ static bool winograd_avx512_usable(void) {
 }
 
 static inline WINOGRAD_AVX2 __m256 winograd_part(const float *p, int64_t n) {
-    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n),
+                                                    _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
 }
 
 /* Masked stores are slow on many of these processors. */

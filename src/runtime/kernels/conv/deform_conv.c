@@ -135,20 +135,25 @@ static void deform_out_size(deform_shape *s) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static ctsc_status deform_columns(op_ctx *cx, const deform_shape *s, const tensor *columns, const dense_deform *p) {
+static ctsc_status deform_columns(op_ctx *cx, const deform_shape *s, const tensor *columns,
+                                  const dense_deform *p) {
     deform_job j = {.dt = (dtype)columns->dtype, .p = *p};
     if (tensor_cuda(columns)) return on_device->deform(cx->diag, columns, p);
     return op_for(cx, columns->sizes[0], nn_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
 }
 
 /* One product per group of channels; y starts out with the bias. */
-static ctsc_status deform_products(op_ctx *cx, const deform_shape *s, const tensor *weight, const tensor *columns, void *y) {
-    int64_t positions = s->out[0] * s->out[1], rows = s->out_channels / s->groups, inner = columns->sizes[0] / s->groups;
+static ctsc_status deform_products(op_ctx *cx, const deform_shape *s, const tensor *weight,
+                                   const tensor *columns, void *y) {
+    int64_t positions = s->out[0] * s->out[1], rows = s->out_channels / s->groups,
+            inner = columns->sizes[0] / s->groups;
     dtype dt = (dtype)columns->dtype;
     size_t item = dtype_size(dt);
     for (int64_t g = 0; g < s->groups; g++) {
-        gemm_matrix a = {(char *)tensor_data(weight) + (size_t)(g * rows * inner) * item, inner, 1, tensor_cuda(weight)};
-        gemm_matrix b = {(char *)tensor_data(columns) + (size_t)(g * inner * positions) * item, positions, 1, tensor_cuda(columns)};
+        gemm_matrix a = {(char *)tensor_data(weight) + (size_t)(g * rows * inner) * item, inner, 1,
+                         tensor_cuda(weight)};
+        gemm_matrix b = {(char *)tensor_data(columns) + (size_t)(g * inner * positions) * item,
+                         positions, 1, tensor_cuda(columns)};
         TRY(gemm_run(cx->diag, dt, rows, positions, inner, gemm_one, a, b, gemm_one,
                      (char *)y + (size_t)(g * rows * positions) * item, positions));
     }

@@ -170,7 +170,8 @@ ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
                   .y = tensor_data(y),
                   .item = dtype_size((dtype)x->dtype),
                   .dt = (dtype)x->dtype};
-    if (y->numel) TRY_OUT(op_for(cx, f.batch * sizes[1], nn_grain(sizes[2]), fold_im2col_range, &j));
+    if (y->numel)
+        TRY_OUT(op_for(cx, f.batch * sizes[1], nn_grain(sizes[2]), fold_im2col_range, &j));
     st = op_finish(cx, args, y, results), y = NULL;
 out:
     tensor_unref(y);
@@ -260,9 +261,16 @@ out:
     return st;
 }
 
-static ctsc_status fold_check_pixels(op_ctx *cx, const char *name, const tensor *t, const char *factor_name, int64_t factor) {
-    if (t->ndim < 3) return nn_fail(cx, "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)", name, t->ndim);
-    return factor > 0 ? CTSC_OK : nn_fail(cx, "%s expects a positive %s, but got %lld", name, factor_name, (long long)factor);
+static ctsc_status fold_check_pixels(op_ctx *cx, const char *name, const tensor *t,
+                                     const char *factor_name, int64_t factor) {
+    if (t->ndim < 3)
+        return nn_fail(
+            cx,
+            "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)",
+            name, t->ndim);
+    return factor > 0 ? CTSC_OK
+                      : nn_fail(cx, "%s expects a positive %s, but got %lld", name, factor_name,
+                                (long long)factor);
 }
 
 ctsc_status op_pixel_shuffle(op_ctx *cx, const value *args, value *results) {

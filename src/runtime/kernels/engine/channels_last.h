@@ -2,9 +2,10 @@
 /*
  * channels_last.h - tensors whose channels stand behind the spatial dims.
  *
- * PyTorch's images are [..., C, H, W]; the pass "layout" turns regions of a graph to [..., H, W, C] (dims in that order, contiguous: an ordinary tensor), the
- * layout of the kernels of convolutions and pools. `spatial` says how many dims are spatial: 1 to 3. A tensor of fewer dims than channels and
- * spatial ones need stays as it is: the operator that gets it reports it.
+ * PyTorch's images are [..., C, H, W]; the pass "layout" turns regions of a graph to [..., H, W, C]
+ * (dims in that order, contiguous: an ordinary tensor), the layout of the kernels of convolutions
+ * and pools. `spatial` says how many dims are spatial: 1 to 3. A tensor of fewer dims than channels
+ * and spatial ones need stays as it is: the operator that gets it reports it.
  * Tests: tests/unit/test_channels_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_LAST_H
@@ -18,8 +19,10 @@ ctsc_status channels_spatial(op_ctx *cx, const value *v, int *spatial);
 ctsc_status channels_last_view(diag *d, const tensor *t, int spatial, tensor **out);
 ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **out);
 
-/* The way of an operator with channels last that has no kernel for its arguments: the operator `name`, which has the same arguments and whose result has as
- * many dims, on args[0] with channels first, contiguous, and the result turned back, contiguous. */
-ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs, const value *args, value *results);
+/* The way of an operator with channels last that has no kernel for its arguments: the operator
+ * `name`, which has the same arguments and whose result has as many dims, on args[0] with channels
+ * first, contiguous, and the result turned back, contiguous. */
+ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs,
+                                   const value *args, value *results);
 
 #endif

@@ -127,16 +127,25 @@ COMBINE(add_c128, complex128, complex128, SAME, SAME, combine_add_c128)
 COMBINE(mul_c128, complex128, complex128, SAME, SAME, combine_mul_c128)
 
 #define COMBINE_ENTRY(name) {combine_run_##name, combine_scatter_##name}
-#define COMBINE_ROW(s) {{NULL, NULL}, COMBINE_ENTRY(add_##s), COMBINE_ENTRY(mul_##s),              \
-                        COMBINE_ENTRY(max_##s), COMBINE_ENTRY(min_##s)}
+#define COMBINE_ROW(s)                                                                             \
+    {{NULL, NULL},                                                                                 \
+     COMBINE_ENTRY(add_##s),                                                                       \
+     COMBINE_ENTRY(mul_##s),                                                                       \
+     COMBINE_ENTRY(max_##s),                                                                       \
+     COMBINE_ENTRY(min_##s)}
 #define COMBINE_COMPLEX_ROW(s) {{NULL, NULL}, COMBINE_ENTRY(add_##s), COMBINE_ENTRY(mul_##s)}
 
 static const move_kernel combine_table[DT_COUNT][MOVE_MIN + 1] = {
-    [DT_UINT8] = COMBINE_ROW(u8),         [DT_INT8] = COMBINE_ROW(i8),
-    [DT_INT16] = COMBINE_ROW(i16),        [DT_INT32] = COMBINE_ROW(i32),
-    [DT_INT64] = COMBINE_ROW(i64),        [DT_BOOL] = COMBINE_ROW(b),
-    [DT_FLOAT16] = COMBINE_ROW(f16),      [DT_BFLOAT16] = COMBINE_ROW(bf16),
-    [DT_FLOAT32] = COMBINE_ROW(f32),      [DT_FLOAT64] = COMBINE_ROW(f64),
+    [DT_UINT8] = COMBINE_ROW(u8),
+    [DT_INT8] = COMBINE_ROW(i8),
+    [DT_INT16] = COMBINE_ROW(i16),
+    [DT_INT32] = COMBINE_ROW(i32),
+    [DT_INT64] = COMBINE_ROW(i64),
+    [DT_BOOL] = COMBINE_ROW(b),
+    [DT_FLOAT16] = COMBINE_ROW(f16),
+    [DT_BFLOAT16] = COMBINE_ROW(bf16),
+    [DT_FLOAT32] = COMBINE_ROW(f32),
+    [DT_FLOAT64] = COMBINE_ROW(f64),
     [DT_COMPLEX64] = COMBINE_COMPLEX_ROW(c64),
     [DT_COMPLEX128] = COMBINE_COMPLEX_ROW(c128),
 };

@@ -12,25 +12,26 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- to --------------------------------------------------------------------------------- */
+/* ---- to -------------------------------------------------------------------------------------- */
 
 /* In dtype dt, on the device: in the order in which the host converts, where it can. */
 static ctsc_status convert_place(op_ctx *cx, tensor *t, int device, dtype dt, tensor **out) {
     tensor *half;
     bool first_move = device == DEVICE_HOST;
-    TRY(first_move ? tensor_to_device(cx->diag, t, device, &half) : tensor_to_dtype(cx->diag, t, dt, &half));
-    ctsc_status st = first_move ? tensor_to_dtype(cx->diag, half, dt, out) : tensor_to_device(cx->diag, half, device, out);
+    TRY(first_move ? tensor_to_device(cx->diag, t, device, &half)
+                   : tensor_to_dtype(cx->diag, t, dt, &half));
+    ctsc_status st = first_move ? tensor_to_dtype(cx->diag, half, dt, out)
+                                : tensor_to_device(cx->diag, half, device, out);
     tensor_unref(half);
     return st;
 }
 
 /* The tensor itself if it has the dtype and is there already, unless a copy is asked for. */
-static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, bool copy, value *results) {
+static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, bool copy,
+                              value *results) {
     tensor *out;
-    if (copy && t->dtype == dt && tensor_device(t) == device)
-        TRY(tensor_clone(cx->diag, t, &out));
-    else
-        TRY(convert_place(cx, t, device, dt, &out));
+    if (copy && t->dtype == dt && tensor_device(t) == device) TRY(tensor_clone(cx->diag, t, &out));
+    else TRY(convert_place(cx, t, device, dt, &out));
     return op_return_tensor(results, out);
 }
 
@@ -42,7 +43,8 @@ OPERATOR(to) {
     const value *copy = create_arg(cx, args, "copy");
     dtype dt = other ? (dtype)other->u.tensor->dtype : (dtype)t->dtype;
     if (!other && want) TRY(arg_dtype(cx, want, dt, &dt));
-    return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt, copy && arg_bool(copy), results);
+    return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt,
+                      copy && arg_bool(copy), results);
 }
 /* _to_copy(self, dtype, ...): always a new tensor */
 OPERATOR(to_copy) {
@@ -50,12 +52,14 @@ OPERATOR(to_copy) {
     dtype dt = (dtype)args[0].u.tensor->dtype;
     value made;
     if (want) TRY(arg_dtype(cx, want, dt, &dt));
-    TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, true, &made));
+    TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, true,
+                   &made));
     return op_finish(cx, args, made.u.tensor, results);
 }
 OPERATOR(type_as) {
     const tensor *other = args[1].u.tensor;
-    return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype, false, results);
+    return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype, false,
+                      results);
 }
 #define CONVERT_CAST(name, dt)                                                                     \
     OPERATOR(cast_##name) {                                                                        \
@@ -76,14 +80,10 @@ static ctsc_status convert_move(op_ctx *cx, const value *args, int device, value
     TRY(tensor_to_device(cx->diag, args[0].u.tensor, device, &out));
     return op_return_tensor(results, out);
 }
-OPERATOR(cuda) {
-    return convert_move(cx, args, 1, results);
-}
-OPERATOR(cpu) {
-    return convert_move(cx, args, DEVICE_HOST, results);
-}
+OPERATOR(cuda) { return convert_move(cx, args, 1, results); }
+OPERATOR(cpu) { return convert_move(cx, args, DEVICE_HOST, results); }
 
-/* ---- the same tensor, or a copy --------------------------------------------------------- */
+/* ---- the same tensor, or a copy -------------------------------------------------------------- */
 
 OPERATOR(contiguous) {
     tensor *t;
@@ -103,10 +103,8 @@ OPERATOR(identity) {
 OPERATOR(copy_) {
     tensor *self = args[0].u.tensor;
     TRY(tensor_make_writable(cx->diag, self));
-    if (args[1].tag != V_TENSOR)
-        TRY(create_fill(cx, self, &args[1]));
-    else if (args[1].u.tensor != self)
-        TRY(tensor_copy(cx->diag, self, args[1].u.tensor));
+    if (args[1].tag != V_TENSOR) TRY(create_fill(cx, self, &args[1]));
+    else if (args[1].u.tensor != self) TRY(tensor_copy(cx->diag, self, args[1].u.tensor));
     return op_return_self(results, args);
 }
 /* copy(self, src): src in self's shape and dtype. */
@@ -119,7 +117,7 @@ OPERATOR(copy) {
     return st;
 }
 
-/* ---- numbers from tensors --------------------------------------------------------------- */
+/* ---- numbers from tensors -------------------------------------------------------------------- */
 
 static ctsc_status convert_item(op_ctx *cx, const tensor *t, value *out) {
     dtype dt = (dtype)t->dtype;
@@ -159,9 +157,7 @@ static ctsc_status convert_to_int(op_ctx *cx, const value *v, value *results) {
     return op_return(results, value_int((int64_t)v->u.f));
 }
 
-OPERATOR(item) {
-    return convert_item(cx, args[0].u.tensor, results);
-}
+OPERATOR(item) { return convert_item(cx, args[0].u.tensor, results); }
 OPERATOR(int_tensor) {
     value v;
     TRY(convert_item(cx, args[0].u.tensor, &v));
@@ -211,8 +207,10 @@ OPERATOR(scalar_implicit) {
 OPERATOR(tensor_to_list) {
     tensor *t;
     const tensor *self = args[0].u.tensor;
-    if (self->dtype != DT_INT32 && self->ndim && self->sizes[0] > 0) /* the one dtype that PyTorch reads here */
-        return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type Int but found %s", dtype_table[self->dtype].ir_name);
+    /* the one dtype that PyTorch reads here */
+    if (self->dtype != DT_INT32 && self->ndim && self->sizes[0] > 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type Int but found %s",
+                         dtype_table[self->dtype].ir_name);
     TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, DT_INT64, &t));
     tensor *flat;
     ctsc_status st = tensor_contiguous(cx->diag, t, &flat);
@@ -235,7 +233,7 @@ OPERATOR(list_to_tensor) {
     if (n) memcpy(tensor_data(t), data, (size_t)n * sizeof *data);
     return op_return_tensor(results, t);
 }
-/* ---- questions -------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 #define QUESTION(name, answer)                                                                     \
     OPERATOR(name) {                                                                               \
@@ -279,7 +277,7 @@ OPERATOR(can_cast) {
     return op_return(results, value_bool(dtype_can_cast(a, b)));
 }
 
-/* ---- the layouts of oneDNN ---------------------------------------------------------------------- */
+/* ---- the layouts of oneDNN ------------------------------------------------------------------- */
 
 /* to_mkldnn(self, dtype): a tensor of its own, contiguous. */
 ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results);
@@ -288,7 +286,8 @@ ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results) {
     dtype dt = (dtype)t->dtype;
     TRY(arg_dtype(cx, &args[1], dt, &dt));
     if (!dtype_is_float((dtype)t->dtype) || t->dtype == DT_FLOAT64)
-        return diag_fail(cx->diag, CTSC_FAILED, "dense_to_mkldnn expects float or bfloat16 tensor input");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "dense_to_mkldnn expects float or bfloat16 tensor input");
     value to[5] = {args[0], value_int(dt), value_bool(false), value_bool(true), value_none()};
     return op_call(cx, "aten::to.dtype", 5, to, results);
 }
@@ -296,10 +295,12 @@ ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results) {
 /* prim::MKLDNNHardSwish(self) and its kin, in place too. */
 ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results);
 ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results) {
-    static const char *const table[][2] = {{"prim::MKLDNNHardSwish", "aten::hardswish"},
-                                           {"prim::MKLDNNHardSwish_", "aten::hardswish_"},
-                                           {"prim::MKLDNNHardSigmoid", "aten::hardsigmoid"},
-                                           {"prim::MKLDNNHardSigmoid_", "aten::hardsigmoid_"}};
+    static const char *const table[][2] = {
+        {"prim::MKLDNNHardSwish", "aten::hardswish"},
+        {"prim::MKLDNNHardSwish_", "aten::hardswish_"},
+        {"prim::MKLDNNHardSigmoid", "aten::hardsigmoid"},
+        {"prim::MKLDNNHardSigmoid_", "aten::hardsigmoid_"},
+    };
     int i = 0;
     while (strcmp(table[i][0], cx->op->key)) i++;
     return op_call(cx, table[i][1], 1, args, results);

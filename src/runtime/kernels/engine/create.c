@@ -13,7 +13,7 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- options ---------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 const value *create_arg(op_ctx *cx, const value *args, const char *name) {
     const schema *s = cx->op ? cx->op->schema : NULL;
@@ -24,7 +24,8 @@ const value *create_arg(op_ctx *cx, const value *args, const char *name) {
 int create_device(op_ctx *cx, const value *args, const tensor *like) {
     const value *out = create_arg(cx, args, "out"), *device = create_arg(cx, args, "device");
     if (out) return tensor_device(out->u.tensor);
-    if (device && device->tag == V_DEVICE) return device->u.device == VALUE_DEVICE_CUDA ? 1 : (int)device->u.device;
+    if (device && device->tag == V_DEVICE)
+        return device->u.device == VALUE_DEVICE_CUDA ? 1 : (int)device->u.device;
     return like ? tensor_device(like) : DEVICE_HOST;
 }
 
@@ -45,9 +46,11 @@ ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype 
     return arg_dtype(cx, v, fallback, dt);
 }
 
-typedef ctsc_status create_fn(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+typedef ctsc_status create_fn(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
+                              tensor **out);
 
-static ctsc_status create_sized_by(op_ctx *cx, const value *sizes, int device, dtype dt, create_fn *make, tensor **out) {
+static ctsc_status create_sized_by(op_ctx *cx, const value *sizes, int device, dtype dt,
+                                   create_fn *make, tensor **out) {
     const int64_t *data;
     int n = arg_ints(sizes, &data);
     if (n > TENSOR_MAX_DIMS)
@@ -59,7 +62,7 @@ ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out)
     return create_sized_by(cx, sizes, DEVICE_HOST, dt, tensor_new_on, out);
 }
 
-/* ---- filling ---------------------------------------------------------------------------- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 VECTOR_LOOPS static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const tensor *v = ctx;
@@ -88,7 +91,9 @@ ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     pw_operand operand;
     if (tensor_device(t) != DEVICE_HOST) return create_fill_there(cx, t, v);
     TRY(pw_operand_init(cx, &operand, v, dt));
-    return iter_run_limited(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0) ? CTSC_OK : limits_fail(cx->diag);
+    return iter_run_limited(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0)
+               ? CTSC_OK
+               : limits_fail(cx->diag);
 }
 
 /* Fills a fresh tensor and finishes the overload. Takes t. */
@@ -115,7 +120,8 @@ static void create_read_number(const tensor *t, complex_box *store, value *numbe
 }
 
 /* The number of a fill_ or full: a Scalar, or a 0-dim tensor. Borrowed from v and *store. */
-static ctsc_status create_fill_value(op_ctx *cx, const value *v, complex_box *store, value *number) {
+static ctsc_status create_fill_value(op_ctx *cx, const value *v, complex_box *store,
+                                     value *number) {
     tensor *here;
     *number = *v;
     if (v->tag != V_TENSOR) return CTSC_OK;
@@ -148,9 +154,7 @@ OPERATOR(fill) {
     TRY(create_fill_value(cx, &args[1], &store, &number));
     return create_fill_all(cx, args, number, results);
 }
-OPERATOR(zero) {
-    return create_fill_all(cx, args, value_int(0), results);
-}
+OPERATOR(zero) { return create_fill_all(cx, args, value_int(0), results); }
 
 /* fill_diagonal_(self, fill_value, wrap=False) */
 OPERATOR(fill_diagonal) {
@@ -183,17 +187,19 @@ OPERATOR(fill_diagonal) {
     return st == CTSC_OK ? op_return_self(results, args) : st;
 }
 
-/* ---- by size, by example ---------------------------------------------------------------- */
+/* ---- by size, by example --------------------------------------------------------------------- */
 
 /* What the overload's first arguments say about size and default dtype: (size), (self), (self,
  * size). */
-static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, create_fn *make, tensor **out) {
+static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, create_fn *make,
+                                 tensor **out) {
     dtype dt;
     const tensor *like = args[0].tag == V_TENSOR ? args[0].u.tensor : NULL;
     TRY(create_options(cx, args, like ? (dtype)like->dtype : fallback, &dt));
     int device = create_device(cx, args, like);
     const value *sizes = like ? create_arg(cx, args, "size") : &args[0];
-    return sizes ? create_sized_by(cx, sizes, device, dt, make, out) : make(cx->diag, device, dt, like->ndim, like->sizes, out);
+    return sizes ? create_sized_by(cx, sizes, device, dt, make, out)
+                 : make(cx->diag, device, dt, like->ndim, like->sizes, out);
 }
 
 OPERATOR(zeros) {
@@ -208,9 +214,7 @@ OPERATOR(ones) {
 }
 /* What PyTorch leaves uninitialised is 0 here, so that no program can read what was there before.
  */
-OPERATOR(empty) {
-    return op_zeros(cx, args, results);
-}
+OPERATOR(empty) { return op_zeros(cx, args, results); }
 
 /* full(size, fill_value), full_like(self, fill_value), new_full(self, size, fill_value) */
 OPERATOR(full) {
@@ -255,7 +259,7 @@ OPERATOR(empty_strided) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- from numbers and lists ------------------------------------------------------------- */
+/* ---- from numbers and lists ------------------------------------------------------------------ */
 
 static dtype create_dtype_of(const value *v) {
     return v->tag == V_BOOL      ? DT_BOOL
@@ -295,10 +299,13 @@ static ctsc_status create_refuse_elements(op_ctx *cx, const type *elem, value le
     strbuf text = STRBUF_INIT;
     const type *t = elem ? elem : type_of_value(leaf);
     if (t) type_print_python(t, &text);
-    ctsc_status st = diag_fail(cx->diag, CTSC_FAILED, "Input must be of ints, floats, or bools, got %s%s", sb_str(&text),
+    ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
+                               "Input must be of ints, floats, or bools, got %s%s", sb_str(&text),
                                t && t->kind == T_TENSOR && leaf.tag == V_NONE
-                                   ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of "
-                                     "another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
+                                   ? "\nEmpty lists default to List[Tensor]. Add a variable "
+                                     "annotation to the assignment to create an empty list of "
+                                     "another type (torch.jit.annotate(List[T, []]) where T is the "
+                                     "type of elements in the list for Python 2)"
                                    : "");
     sb_free(&text);
     return st;
@@ -307,7 +314,8 @@ static ctsc_status create_refuse_elements(op_ctx *cx, const type *elem, value le
 /* dtype of the elements: by a leaf if there is one, else by the static element type. */
 static ctsc_status create_list_dtype(op_ctx *cx, const value *leaf, const type *elem, dtype *dt) {
     while (elem && elem->kind == T_LIST) elem = type_elem(elem);
-    if (elem && (elem->kind == T_STR || elem->kind == T_OPTIONAL || elem->kind == T_NONE)) return create_refuse_elements(cx, elem, *leaf);
+    if (elem && (elem->kind == T_STR || elem->kind == T_OPTIONAL || elem->kind == T_NONE))
+        return create_refuse_elements(cx, elem, *leaf);
     if (leaf->tag == V_INT || leaf->tag == V_FLOAT || leaf->tag == V_BOOL ||
         leaf->tag == V_COMPLEX) {
         *dt = create_dtype_of(leaf);
@@ -344,10 +352,10 @@ static ctsc_status create_list_store(op_ctx *cx, const list *l, int level, tenso
             dtype_store_complex(dt, p, v.u.complex->re, v.u.complex->im);
         else if (v.tag != V_INT && v.tag != V_FLOAT && v.tag != V_BOOL && v.tag != V_COMPLEX)
             st = diag_fail(cx->diag, CTSC_FAILED, "Expected a number at dim %d", level);
-        else if ((st = pw_require_fits(cx, &v, dt)) == CTSC_OK && (v.tag == V_FLOAT || v.tag == V_COMPLEX))
+        else if ((st = pw_require_fits(cx, &v, dt)) == CTSC_OK &&
+                 (v.tag == V_FLOAT || v.tag == V_COMPLEX))
             dtype_store_float(dt, p, arg_float(&v));
-        else if (st == CTSC_OK)
-            dtype_store_int(dt, p, arg_int(&v));
+        else if (st == CTSC_OK) dtype_store_int(dt, p, arg_int(&v));
         value_unref(v);
         TRY(st);
     }
@@ -366,10 +374,8 @@ static ctsc_status create_from_list(op_ctx *cx, const list *l, const value *want
     tensor *t;
     TRY(tensor_new(cx->diag, dt, ndim, sizes, &t));
     ctsc_status st = create_list_store(cx, l, 0, t, &at);
-    if (st == CTSC_OK)
-        *out = t;
-    else
-        tensor_unref(t);
+    if (st == CTSC_OK) *out = t;
+    else tensor_unref(t);
     return st;
 }
 

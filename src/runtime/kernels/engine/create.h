@@ -8,10 +8,11 @@
 #include "runtime/kernels/engine/kernel.h"
 
 /* The dtype a creation operator is asked for: that of `out` in an out= overload, the argument
- * `dtype`, or fallback. Refuses layouts other than strided. Where the operator makes its tensor on the host only, the
- * dispatcher of devices moves it (runtime/cuda/dispatch.c). */
+ * `dtype`, or fallback. Refuses layouts other than strided. Where the operator makes its tensor on
+ * the host only, the dispatcher of devices moves it (runtime/cuda/dispatch.c). */
 ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt);
-/* Where a new tensor goes: to `out`, to the argument `device`, or next to `like` (which may be NULL). */
+/* Where a new tensor goes: to `out`, to the argument `device`, or next to `like`
+ * (which may be NULL). */
 int create_device(op_ctx *cx, const value *args, const tensor *like);
 /* The argument called `name`, NULL if the overload has none or it is None. */
 const value *create_arg(op_ctx *cx, const value *args, const char *name);

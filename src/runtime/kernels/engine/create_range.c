@@ -4,8 +4,8 @@
  * functions.
  * Tests: tests/unit/test_pointwise.c
  */
-#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 #include <complex.h>
@@ -16,7 +16,7 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- arange, range ---------------------------------------------------------------------- */
+/* ---- arange, range --------------------------------------------------------------------------- */
 
 typedef struct range_spec {
     value start, end, step;
@@ -114,18 +114,21 @@ OPERATOR(range) {
     return range_make(cx, args, &r, true, results);
 }
 
-/* ---- linspace, logspace ----------------------------------------------------------------- */
+/* ---- linspace, logspace ---------------------------------------------------------------------- */
 
-/* Integers: PyTorch computes them in vectors of 32 bytes, two at a time, whose first element is rounded down to an integer before the others are
- * counted from it; what is left of the last two vectors element by element. */
+/* Integers: PyTorch computes them in vectors of 32 bytes, two at a time, whose first element is
+ * rounded down to an integer before the others are counted from it; what is left of the last two
+ * vectors element by element. */
 static ctsc_status range_spread_int(op_ctx *cx, double start, double end, tensor *t) {
-    int64_t n = t->numel, lanes = 32 / (int64_t)dtype_size((dtype)t->dtype), whole = n - n % (2 * lanes);
+    int64_t n = t->numel, lanes = 32 / (int64_t)dtype_size((dtype)t->dtype),
+            whole = n - n % (2 * lanes);
     double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     DISPATCH_REAL(t->dtype, cx, "linspace_cpu", {
         T *p = tensor_data(t);
         OP_LOOP(cx, i, n, {
             int64_t first = i < whole ? i - i % lanes : i;
-            double v = first < n / 2 || n == 1 ? start + step * (double)first : end - step * (double)(n - first - 1);
+            double v = first < n / 2 || n == 1 ? start + step * (double)first
+                                               : end - step * (double)(n - first - 1);
             if (first < i) v = trunc(v) + step * (double)(i - first);
             STORE(&p[i], (ACC)(int64_t)v);
         })
@@ -134,18 +137,22 @@ static ctsc_status range_spread_int(op_ctx *cx, double start, double end, tensor
 }
 
 /* Symmetric, so that both ends are exact: the first half counts from start, the second from end. */
-VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, int64_t n, int64_t from, int64_t to) {
+VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, int64_t n,
+                                             int64_t from, int64_t to) {
     float step = n > 1 ? (end - start) / (float)(n - 1) : 0;
-    for (int64_t i = from; i < to; i++) p[i] = i < n / 2 || n == 1 ? start + step * (float)i : end - step * (float)(n - i - 1);
+    for (int64_t i = from; i < to; i++)
+        p[i] = i < n / 2 || n == 1 ? start + step * (float)i : end - step * (float)(n - i - 1);
 }
 
 /* base: NULL for linspace. */
-static ctsc_status range_spread(op_ctx *cx, double start, double end, const double *base, tensor *t) {
+static ctsc_status range_spread(op_ctx *cx, double start, double end, const double *base,
+                                tensor *t) {
     int64_t n = t->numel;
     if (t->dtype == DT_FLOAT32 && !base) {
         for (int64_t i = 0; i < n; i += OP_PIECE) {
             TRY(op_go_on(cx, i));
-            range_spread_floats((float)start, (float)end, tensor_data(t), n, i, n - i < OP_PIECE ? n : i + OP_PIECE);
+            range_spread_floats((float)start, (float)end, tensor_data(t), n, i,
+                                n - i < OP_PIECE ? n : i + OP_PIECE);
         }
         return CTSC_OK;
     }
@@ -156,8 +163,8 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, const doub
     DISPATCH_REAL(t->dtype, cx, base ? "logspace_cpu" : "linspace_cpu", {
         T *p = tensor_data(t);
         OP_LOOP(cx, i, n, {
-            double v =
-                i < n / 2 || n == 1 ? start + step * (double)i : end - step * (double)(n - i - 1);
+            double v = i < n / 2 || n == 1 ? start + step * (double)i
+                                           : end - step * (double)(n - i - 1);
             if (base) v = pow(*base, v);
             STORE(&p[i], integral ? (ACC)(int64_t)v : (ACC)v);
         })
@@ -166,49 +173,55 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, const doub
 }
 
 static double _Complex range_complex(const value *v) {
-    return v->tag == V_COMPLEX ? __builtin_complex(v->u.complex->re, v->u.complex->im) : __builtin_complex(arg_float(v), 0.0);
+    return v->tag == V_COMPLEX ? __builtin_complex(v->u.complex->re, v->u.complex->im)
+                               : __builtin_complex(arg_float(v), 0.0);
 }
 
-static void range_spread_complex(double _Complex start, double _Complex end, const double *base, tensor *t) {
+static void range_spread_complex(double _Complex start, double _Complex end, const double *base,
+                                 tensor *t) {
     int64_t n = t->numel;
     size_t size = dtype_size((dtype)t->dtype);
     double _Complex step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     for (int64_t i = 0; i < n; i++) {
-        double _Complex v = i < n / 2 || n == 1 ? start + step * (double)i : end - step * (double)(n - i - 1);
+        double _Complex v = i < n / 2 || n == 1 ? start + step * (double)i
+                                                : end - step * (double)(n - i - 1);
         if (base) v = cpow(*base, v);
-        dtype_store_complex((dtype)t->dtype, (char *)tensor_data(t) + (size_t)i * size, creal(v), cimag(v));
+        dtype_store_complex((dtype)t->dtype, (char *)tensor_data(t) + (size_t)i * size, creal(v),
+                            cimag(v));
     }
 }
 
 /* Complex ends want a complex result, which is complex64 unless it is said. */
-static ctsc_status range_spread_op(op_ctx *cx, const value *args, const char *name, const double *base, value *results) {
+static ctsc_status range_spread_op(op_ctx *cx, const value *args, const char *name,
+                                   const double *base, value *results) {
     dtype dt;
     int64_t n = arg_int_or(&args[2], 100);
     bool complex_ends = args[0].tag == V_COMPLEX || args[1].tag == V_COMPLEX;
     TRY(create_options(cx, args, complex_ends ? DT_COMPLEX64 : DT_FLOAT32, &dt));
     if (complex_ends && !dtype_is_complex(dt))
-        return diag_fail(cx->diag, CTSC_FAILED, "torch.%s(): inferred dtype c10::complex<float> can't be safely cast to passed dtype %s", name,
-                         dtype_table[dt].ir_name);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.%s(): inferred dtype c10::complex<float> can't be safely cast to "
+                         "passed dtype %s",
+                         name, dtype_table[dt].ir_name);
     if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "number of steps must be non-negative");
     tensor *t;
     ctsc_status st = CTSC_OK;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
-    if (dtype_is_complex(dt)) range_spread_complex(range_complex(&args[0]), range_complex(&args[1]), base, t);
+    if (dtype_is_complex(dt))
+        range_spread_complex(range_complex(&args[0]), range_complex(&args[1]), base, t);
     else st = range_spread(cx, arg_float(&args[0]), arg_float(&args[1]), base, t);
     if (st == CTSC_OK) return op_finish(cx, args, t, results);
     tensor_unref(t);
     return st;
 }
 /* linspace(start, end, steps), logspace(start, end, steps, base=10) */
-OPERATOR(linspace) {
-    return range_spread_op(cx, args, "linspace", NULL, results);
-}
+OPERATOR(linspace) { return range_spread_op(cx, args, "linspace", NULL, results); }
 OPERATOR(logspace) {
     double base = arg_float(&args[3]);
     return range_spread_op(cx, args, "logspace", &base, results);
 }
 
-/* ---- eye, triangles --------------------------------------------------------------------- */
+/* ---- eye, triangles -------------------------------------------------------------------------- */
 
 /* eye(n), eye(n, m) */
 OPERATOR(eye) {
@@ -225,10 +238,8 @@ OPERATOR(eye) {
     size_t size = dtype_size(dt);
     for (int64_t i = 0; i < sizes[0] && i < sizes[1]; i++) {
         char *p = (char *)tensor_data(t) + (size_t)(i * (sizes[1] + 1)) * size;
-        if (dtype_is_integral(dt))
-            dtype_store_int(dt, p, 1);
-        else
-            dtype_store_float(dt, p, 1);
+        if (dtype_is_integral(dt)) dtype_store_int(dt, p, 1);
+        else dtype_store_float(dt, p, 1);
     }
     return op_finish(cx, args, t, results);
 }
@@ -265,31 +276,36 @@ static ctsc_status range_triangle(op_ctx *cx, const value *args, bool lower, val
     range_zero_triangle(t, arg_int(&args[1]), lower);
     return op_finish(cx, args, t, results);
 }
-OPERATOR(tril) {
-    return range_triangle(cx, args, true, results);
-}
-OPERATOR(triu) {
-    return range_triangle(cx, args, false, results);
-}
+OPERATOR(tril) { return range_triangle(cx, args, true, results); }
+OPERATOR(triu) { return range_triangle(cx, args, false, results); }
 
 /* The columns of a row that belong to a triangle: [*begin, *end). */
-static void range_triangle_row(int64_t row, int64_t cols, int64_t offset, bool lower, int64_t *begin, int64_t *end) {
+static void range_triangle_row(int64_t row, int64_t cols, int64_t offset, bool lower,
+                               int64_t *begin, int64_t *end) {
     int64_t edge = row + offset + lower;
     edge = edge < 0 ? 0 : edge > cols ? cols : edge;
     *begin = lower ? 0 : edge;
     *end = lower ? edge : cols;
 }
 
-/* How many places a triangle's first `rows` rows have. Below the first of them edges grow by one a row, up to cols. */
+/* How many places a triangle's first `rows` rows have. Below the first of them edges grow by one a
+ * row, up to cols. */
 static int64_t range_triangle_count(int64_t rows, int64_t cols, int64_t offset, bool lower) {
-    int64_t first = -offset - lower, full = cols - offset - lower; /* rows whose edge is 0, and cols, lie before and behind these */
-    int64_t from = first < 0 ? 0 : first > rows ? rows : first, to = full < from ? from : full > rows ? rows : full;
+    /* rows whose edge is 0, and cols, lie before and behind these */
+    int64_t first = -offset - lower, full = cols - offset - lower;
+    int64_t from = first < 0      ? 0
+                   : first > rows ? rows
+                                  : first,
+            to = full < from   ? from
+                 : full > rows ? rows
+                               : full;
     int64_t low = from + offset + lower, edges = to - from;
     int64_t below = (rows - to) * cols + (edges > 0 ? edges * low + edges * (edges - 1) / 2 : 0);
     return lower ? below : rows * cols - below;
 }
 
-/* tril_indices(row, col, offset=0), triu_indices: (2, n) in row order. Rows without a place are not looked at, however many. */
+/* tril_indices(row, col, offset=0), triu_indices: (2, n) in row order. Rows without a place are not
+ * looked at, however many. */
 static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lower,
                                           value *results) {
     int64_t rows = arg_int(&args[0]), cols = arg_int(&args[1]), offset = arg_int(&args[2]);
@@ -304,7 +320,8 @@ static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lo
     offset = offset > cols ? cols : offset < -rows ? -rows : offset;
     if (rows > INT32_MAX || cols > INT32_MAX)
         return diag_fail(cx->diag, CTSC_FAILED, "invalid size, possible overflow?");
-    int64_t n = range_triangle_count(rows, cols, offset, lower), sizes[2] = {2, n}, at = 0, begin, end;
+    int64_t n = range_triangle_count(rows, cols, offset, lower), sizes[2] = {2, n}, at = 0, begin,
+            end;
     tensor *t;
     TRY(tensor_new(cx->diag, dt, 2, sizes, &t));
     ctsc_status st = CTSC_OK;
@@ -321,14 +338,10 @@ static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lo
     tensor_unref(t);
     return st;
 }
-OPERATOR(tril_indices) {
-    return range_triangle_indices(cx, args, true, results);
-}
-OPERATOR(triu_indices) {
-    return range_triangle_indices(cx, args, false, results);
-}
+OPERATOR(tril_indices) { return range_triangle_indices(cx, args, true, results); }
+OPERATOR(triu_indices) { return range_triangle_indices(cx, args, false, results); }
 
-/* ---- windows ---------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* x runs over [0, last], a, b are the window's parameters. */
 typedef double (*range_window)(double x, double last, double a, double b);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel, passed by value; and how kernels that work block by block
- * cut what there is to do. The host includes this file; the programs have it in front of them (DENSE_FILE in dense.h), so it uses no header and nothing
- * but C that is C++ as well.
+ * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel,
+ * passed by value; and how kernels that work block by block cut what there is to do. The host
+ * includes this file; the programs have it in front of them (DENSE_FILE in dense.h), so it uses no
+ * header and nothing but C that is C++ as well.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
@@ -12,24 +13,39 @@ enum { DENSE_DIMS = 12 };
 
 /* The first value that was out of bounds since the host looked (dense.h). */
 typedef struct dense_fault {
-    int kind, dim; /* enum dense_fault_kind; 0: nothing */
+    int kind, dim;         /* enum dense_fault_kind; 0: nothing */
     dense_int value, size; /* DENSE_FAULT_IMAGE: dim is the region, value the bits of a double */
 } dense_fault;
-enum dense_fault_kind { DENSE_FAULT_ROW = 1, DENSE_FAULT_INDEX, DENSE_FAULT_POSITION, DENSE_FAULT_CLASS, DENSE_FAULT_IMAGE, DENSE_FAULT_SAMPLES };
+enum dense_fault_kind {
+    DENSE_FAULT_ROW = 1,
+    DENSE_FAULT_INDEX,
+    DENSE_FAULT_POSITION,
+    DENSE_FAULT_CLASS,
+    DENSE_FAULT_IMAGE,
+    DENSE_FAULT_SAMPLES
+};
 
-/* What becomes of a sum before it is stored: activation(sum + bias + other). The bias is that of the element's column or channel, `other` lies as the
- * result does; NULL: not added. */
+/* What becomes of a sum before it is stored: activation(sum + bias + other). The bias is that of
+ * the element's column or channel, `other` lies as the result does; NULL: not added. */
 typedef struct dense_epilogue {
     const void *bias, *other;
     int activation, unused; /* enum dense_activation; of floating types only */
 } dense_epilogue;
 enum dense_activation {
-    DENSE_PLAIN, DENSE_RELU, DENSE_GELU, DENSE_GELU_TANH, /* those of devices end here */
-    DENSE_RELU6, DENSE_HARDSIGMOID, DENSE_HARDSWISH, DENSE_SIGMOID, DENSE_SILU
+    DENSE_PLAIN,
+    DENSE_RELU,
+    DENSE_GELU,
+    DENSE_GELU_TANH, /* those of devices end here */
+    DENSE_RELU6,
+    DENSE_HARDSIGMOID,
+    DENSE_HARDSWISH,
+    DENSE_SIGMOID,
+    DENSE_SILU
 };
 
-/* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch number i is split by the nb sizes, the last varying
- * fastest, into what a and b are moved by; c lies m * n elements further each time. */
+/* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch
+ * number i is split by the nb sizes, the last varying fastest, into what a and b are moved by; c
+ * lies m * n elements further each time. */
 typedef struct dense_gemm {
     const void *a, *b;
     void *c;
@@ -46,17 +62,19 @@ typedef struct dense_conv {
     const void *input, *weight;
     void *out;
     dense_epilogue epilogue;
-    dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3], in_size, kernel_size, out_size;
+    dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3],
+        in_size, kernel_size, out_size;
 } dense_conv;
 enum { CONV_TILE = 64, CONV_THREADS = 256 }; /* a block's: channels and positions of the result */
 
-/* Windows over planes of up to three dims (pool_geometry in kernels/pool.h); adaptive: window o of a dim goes from o * in / out to (o + 1) * in / out, the
- * latter rounded up. */
+/* Windows over planes of up to three dims (pool_geometry in kernels/pool.h); adaptive: window o of
+ * a dim goes from o * in / out to (o + 1) * in / out, the latter rounded up. */
 typedef struct dense_pool {
     const void *x;
     void *y;
     dense_int *places; /* of the maxima in their planes, or NULL */
-    dense_int planes, in[3], out[3], kernel[3], stride[3], pad[3], dilation[3], divisor; /* divisor: 0 for the window's size */
+    /* divisor: 0 for the window's size */
+    dense_int planes, in[3], out[3], kernel[3], stride[3], pad[3], dilation[3], divisor;
     int average, adaptive, count_padding, unused;
 } dense_pool;
 
@@ -68,7 +86,8 @@ typedef struct dense_gather3 {
     dense_int planes, in[3], out[3];
 } dense_gather3;
 
-/* y[p, d, h, w]: the sum of x over taps[0] * taps[1] * taps[2] places, which for output o of a dim are at[o * taps...], times their weights. */
+/* y[p, d, h, w]: the sum of x over taps[0] * taps[1] * taps[2] places, which for output o of a dim
+ * are at[o * taps...], times their weights. */
 typedef struct dense_resample {
     const void *x;
     void *y;
@@ -77,7 +96,8 @@ typedef struct dense_resample {
     dense_int planes, in[3], out[3], taps[3];
 } dense_resample;
 
-/* grid_sampler (sampling.h): x is [batch, channels, in...], the last dim of grid holds `dims` coordinates. */
+/* grid_sampler (sampling.h): x is [batch, channels, in...], the last dim of grid holds
+ * `dims` coordinates. */
 typedef struct dense_grid {
     const void *x, *grid;
     void *y;
@@ -95,26 +115,31 @@ typedef struct dense_affine {
     int dims, align;
 } dense_affine;
 
-/* One item of a deformable convolution: columns is [channels * kernel, out positions], mask may be NULL. */
+/* One item of a deformable convolution: columns is [channels * kernel, out positions],
+ * mask may be NULL. */
 typedef struct dense_deform {
     const void *x, *offset, *mask;
     void *columns;
     dense_int channels, offset_groups, size[2], kernel[2], stride[2], pad[2], dilation[2], out[2];
 } dense_deform;
 
-/* torchvision's operators on regions (regions.h): a region is a row (image, x1, y1, x2, y2) of rois. */
+/* torchvision's operators on regions (regions.h): a region is a row (image, x1, y1,
+ * x2, y2) of rois. */
 typedef struct dense_regions {
     const void *x, *rois;
     void *y;
     int *map; /* second result: places of the maxima, or channels; may be NULL */
-    dense_int batch, channels, height, width, regions, out_channels, bins[2], sampling; /* sampling: samples per bin and dim; <= 0: as many as fit */
+    /* sampling: samples per bin and dim; <= 0: as many as fit */
+    dense_int batch, channels, height, width, regions, out_channels, bins[2], sampling;
     double scale;
     dense_fault *fault;
     int aligned, unused;
 } dense_regions;
-enum { DENSE_REGION_SAMPLES = 1 << 24 }; /* per region: more than a picture has pixels is a mistake */
+/* per region: more than a picture has pixels is a mistake */
+enum { DENSE_REGION_SAMPLES = 1 << 24 };
 
-/* Bit j of word w of row i of mask: the box of rank i overlaps that of rank 64 w + j > i by more than the threshold. */
+/* Bit j of word w of row i of mask: the box of rank i overlaps that of rank 64 w + j > i by more
+ * than the threshold. */
 typedef struct dense_overlaps {
     const void *boxes;
     const dense_int *order;
@@ -123,7 +148,8 @@ typedef struct dense_overlaps {
     double threshold;
 } dense_overlaps;
 
-/* How an element is combined with what is written to it: the numbers of move_op (kernels/move.h). */
+/* How an element is combined with what is written to it: the numbers of move_op
+ * (kernels/move.h). */
 enum dense_combination { DENSE_SET, DENSE_ADD, DENSE_MUL, DENSE_MAXIMUM, DENSE_MINIMUM };
 
 /* dst[...] = src[...]; steps in bytes, of any sign. */
@@ -142,20 +168,24 @@ typedef struct dense_offsets {
     int dim, unused;
 } dense_offsets;
 
-/* An index_plan (kernels/index.h): element n of `dense`, taken apart into a position of the front dims, one of `count`, and one of the block's dims,
- * belongs to what their byte offsets in self add up to. scalar: dense is one element. */
+/* An index_plan (kernels/index.h): element n of `dense`, taken apart into a position of the front
+ * dims, one of `count`, and one of the block's dims, belongs to what their byte offsets in self add
+ * up to. scalar: dense is one element. */
 typedef struct dense_blocks {
     void *self, *dense;
     const dense_int *offsets;
-    dense_int n, count, nfront, front[DENSE_DIMS], front_steps[DENSE_DIMS], nblock, block[DENSE_DIMS], block_steps[DENSE_DIMS];
+    dense_int n, count, nfront, front[DENSE_DIMS], front_steps[DENSE_DIMS], nblock,
+        block[DENSE_DIMS], block_steps[DENSE_DIMS];
     int scalar, combination;
 } dense_blocks;
 
-/* Element n of index moves between `other` and self, which does not move along the indexed dim; steps in elements. */
+/* Element n of index moves between `other` and self, which does not move along the indexed dim;
+ * steps in elements. */
 typedef struct dense_scatter {
     void *self, *other;
     const dense_int *index;
-    dense_int n, ndim, sizes[DENSE_DIMS], self_steps[DENSE_DIMS], index_steps[DENSE_DIMS], other_steps[DENSE_DIMS];
+    dense_int n, ndim, sizes[DENSE_DIMS], self_steps[DENSE_DIMS], index_steps[DENSE_DIMS],
+        other_steps[DENSE_DIMS];
     dense_int size, step; /* of the indexed dim */
     dense_fault *fault;
     int dim, combination;
@@ -182,7 +212,8 @@ typedef struct dense_bags {
     int mode, unused; /* 0: sum, 1: mean, 2: maximum */
 } dense_bags;
 
-/* The positions of the flags that are set, in order; before: how many are set in front of each chunk, and at its end how many there are. */
+/* The positions of the flags that are set, in order; before: how many are set in front of each
+ * chunk, and at its end how many there are. */
 typedef struct dense_flags {
     const unsigned char *flags;
     dense_int *before, *places;
@@ -197,28 +228,31 @@ typedef struct dense_coordinates {
     dense_int count, ndim, sizes[64];
 } dense_coordinates;
 
-/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. Scores for which `hidden`, bytes, is
- * not 0 are `fill` instead. */
+/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split
+ * by the nb sizes. Scores for which `hidden`, bytes, is not 0 are `fill` instead. */
 typedef struct dense_attention {
     const void *q, *k, *v, *mask;
     const unsigned char *hidden;
     void *out;
     dense_int heads, rows, cols, depth, width, nb, sizes[DENSE_DIMS];
-    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], hidden_steps[DENSE_DIMS],
-        out_steps[DENSE_DIMS];
+    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS],
+        hidden_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
     dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, hidden_rs, hidden_cs, out_rs;
     double scale, fill;
     int causal, unused;
 } dense_attention;
 enum { ATTENTION_ROWS = 16, ATTENTION_WARPS = 4 }; /* a block's */
-enum { ATTENTION_WIDTH = 128 };                    /* most depth and width that its shared memory has room for */
+/* most depth and width that its shared memory has room for */
+enum { ATTENTION_WIDTH = 128 };
 
 /* One step of one direction of a recurrent layer (kernels/rnn.c), for `rows` rows. */
 typedef struct dense_cell {
-    void *gates;          /* [rows, n gates * hidden]: products with the input, and with the state unless GRU */
+    /* [rows, n gates * hidden]: products with the input, and with the state unless GRU */
+    void *gates;
     const void *products; /* GRU: those with the state, of the same shape */
     const void *bias;     /* of the products with the state, or NULL */
-    void *h, *c, *out;    /* state [rows, hidden]; c: LSTM only; out: rows out_step elements apart, or NULL */
+    /* state [rows, hidden]; c: LSTM only; out: rows out_step elements apart, or NULL */
+    void *h, *c, *out;
     dense_int rows, hidden, out_step;
     int kind, unused; /* enum dense_cell_kind */
 } dense_cell;
@@ -232,17 +266,25 @@ typedef struct dense_scan {
     dense_int outer, n, inner;
     int what, unused; /* enum dense_scan_kind */
 } dense_scan;
-enum dense_scan_kind { DENSE_SCAN_SUM, DENSE_SCAN_PROD, DENSE_SCAN_LOGSUMEXP, DENSE_SCAN_MAX, DENSE_SCAN_MIN };
+enum dense_scan_kind {
+    DENSE_SCAN_SUM,
+    DENSE_SCAN_PROD,
+    DENSE_SCAN_LOGSUMEXP,
+    DENSE_SCAN_MAX,
+    DENSE_SCAN_MIN
+};
 enum { SCAN_THREADS = 256 }; /* of a block that does a line */
 
-/* Lines of a tensor as keys with their positions, sorted; line number n is split by the nd sizes of all dims but the sorted one. */
+/* Lines of a tensor as keys with their positions, sorted; line number n is split by the nd sizes of
+ * all dims but the sorted one. */
 typedef struct dense_sort {
     const void *x;
     void *values;
     dense_int *indices;
     unsigned long long *keys, *keys_to; /* [lines, n] */
     dense_int *at, *at_to;
-    dense_int lines, n, x_step, first, count, out_step; /* results are those of rank [first, first + count) */
+    /* results are those of rank [first, first + count) */
+    dense_int lines, n, x_step, first, count, out_step;
     dense_int nd, sizes[DENSE_DIMS], x_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
     dense_int run; /* elements of what is sorted already */
     int descending, unused;

@@ -5,8 +5,9 @@
  *     #define TEMPLATE "runtime/kernels/vision/sampling.h"
  *     #include "runtime/kernels/engine/each_real.h"
  *
- * Such a file is the single definition of what an element is, on the host and on devices: programs of runtime/cuda/kernels have it in front of them
- * (DENSE_FILE_WITH in runtime/cuda/dense.h), and there these words are defined by dense_types.cuh for the program's type.
+ * Such a file is the single definition of what an element is, on the host and on devices: programs
+ * of runtime/cuda/kernels have it in front of them (DENSE_FILE_WITH in runtime/cuda/dense.h), and
+ * there these words are defined by dense_types.cuh for the program's type.
  *
  *     REAL            what is computed in
  *     ELEM            what lies in memory; LOAD and STORE convert

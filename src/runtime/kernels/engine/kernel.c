@@ -20,7 +20,7 @@
 
 const device_kernels *on_device; /* NULL: nothing is on a device */
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 ctsc_status op_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out) {
     if (t->ndim == 0)
@@ -66,11 +66,11 @@ ctsc_status arg_dim_mask(op_ctx *cx, const value *dims, int ndim, bool *mask) {
     return CTSC_OK;
 }
 
-/* ---- dtypes ----------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 ctsc_status op_refuse_dtype(op_ctx *cx, const char *name, dtype dt) {
-    bool missing =
-        dtype_is_complex(dt) || dtype_is_quantised(dt); /* PyTorch has these, we do not */
+    bool missing = dtype_is_complex(dt) ||
+                   dtype_is_quantised(dt); /* PyTorch has these, we do not */
     return diag_fail(cx->diag, missing ? CTSC_UNSUPPORTED : CTSC_FAILED,
                      "\"%s\" not implemented for '%s'", name, dtype_table[dt].ir_name);
 }
@@ -103,7 +103,8 @@ ctsc_status operand_to_tensor(op_ctx *cx, const value *operand, dtype dt, tensor
     if (operand->tag == V_TENSOR) return tensor_to_dtype(cx->diag, operand->u.tensor, dt, out);
     if (operand->tag == V_COMPLEX && !dtype_is_complex(dt)) {
         if (operand->u.complex->im != 0)
-            return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "value cannot be converted to type %s without overflow",
                              dtype_table[dt].torch_name);
         return tensor_scalar_float(cx->diag, dt, operand->u.complex->re, out);
     }
@@ -118,7 +119,7 @@ ctsc_status operand_to_tensor(op_ctx *cx, const value *operand, dtype dt, tensor
     return tensor_scalar_int(cx->diag, dt, arg_int(operand), out);
 }
 
-/* ---- overlap ---------------------------------------------------------------------------- */
+/* ---- overlap --------------------------------------------------------------------------------- */
 
 /* Bytes [*begin, *end) of the storage that t reaches. */
 static void kernel_extent(const tensor *t, int64_t *begin, int64_t *end) {
@@ -142,7 +143,7 @@ bool tensor_partial_overlap(const tensor *t, const tensor *other) {
     return false;
 }
 
-/* ---- in-place and out= ------------------------------------------------------------------ */
+/* ---- in-place and out= ----------------------------------------------------------------------- */
 
 tensor *op_target(const op_ctx *cx, const value *args, int *index) {
     const schema *s = cx->op ? cx->op->schema : NULL;

@@ -16,27 +16,21 @@
 #include "runtime/context/runtime.h"
 #include "tensor/iter.h"
 
-/* ---- arguments (borrowed) --------------------------------------------------------------- */
+/* ---- arguments (borrowed) -------------------------------------------------------------------- */
 
 /* Dim `dim` of t, which may count from the end, where a 0-dim t has none. */
 ctsc_status op_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out);
 
-static inline tensor *arg_tensor(const value *v) {
-    return v->u.tensor;
-}
-static inline tensor *
-arg_tensor_or_null(const value *v) { /* Tensor? ; an undefined tensor is None */
+static inline tensor *arg_tensor(const value *v) { return v->u.tensor; }
+static inline tensor *arg_tensor_or_null(
+    const value *v) { /* Tensor? ; an undefined tensor is None */
     return v->tag == V_TENSOR ? v->u.tensor : NULL;
 }
-static inline int64_t arg_int(const value *v) {
-    return v->tag == V_BOOL ? v->u.b : v->u.i;
-}
+static inline int64_t arg_int(const value *v) { return v->tag == V_BOOL ? v->u.b : v->u.i; }
 static inline int64_t arg_int_or(const value *v, int64_t other) {
     return v->tag == V_NONE ? other : arg_int(v);
 }
-static inline bool arg_bool(const value *v) {
-    return v->tag == V_BOOL ? v->u.b : v->u.i != 0;
-}
+static inline bool arg_bool(const value *v) { return v->tag == V_BOOL ? v->u.b : v->u.i != 0; }
 /* float or Scalar argument as a double; of a complex number, the real part */
 static inline double arg_float(const value *v) {
     return v->tag == V_FLOAT     ? v->u.f
@@ -44,27 +38,27 @@ static inline double arg_float(const value *v) {
            : v->tag == V_COMPLEX ? v->u.complex->re
                                  : (double)v->u.b;
 }
-static inline bool arg_is_none(const value *v) {
-    return v->tag == V_NONE;
-}
+static inline bool arg_is_none(const value *v) { return v->tag == V_NONE; }
 static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? */
     return v->tag == V_NONE ? other : (dtype)v->u.i;
 }
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
 
-/* ---- limits (base/limits.h) --------------------------------------------------------------- */
+/* ---- limits (base/limits.h) ------------------------------------------------------------------ */
 
 /* Before an operator's loop of so many rounds where no tensor's size bounds them. */
 static inline ctsc_status op_charge(op_ctx *cx, int64_t rounds) {
     return limits_charge((uint64_t)rounds) ? CTSC_OK : limits_fail(cx->diag);
 }
-/* In a loop over many elements, where pool_for_limited is not used: whether it may go on, asked every OP_PIECE rounds. */
+/* In a loop over many elements, where pool_for_limited is not used: whether it may go on, asked
+ * every OP_PIECE rounds. */
 enum { OP_PIECE = 1 << 14 };
 static inline ctsc_status op_go_on(op_ctx *cx, int64_t round) {
     return round % OP_PIECE == 0 && limits_stop() ? limits_fail(cx->diag) : CTSC_OK;
 }
-/* for (int64_t i = 0; i < n; i++), in pieces of OP_PIECE between which it asks: a failing one leaves the calling function. */
+/* for (int64_t i = 0; i < n; i++), in pieces of OP_PIECE between which it asks: a failing one
+ * leaves the calling function. */
 #define OP_LOOP(cx, i, n, ...)                                                                     \
     for (int64_t i##_begin = 0; i##_begin < (n); i##_begin += OP_PIECE) {                          \
         int64_t i##_end = (n) - i##_begin < OP_PIECE ? (n) : i##_begin + OP_PIECE;                 \
@@ -72,11 +66,12 @@ static inline ctsc_status op_go_on(op_ctx *cx, int64_t round) {
         for (int64_t i = i##_begin; i < i##_end; i++) __VA_ARGS__                                  \
     }
 /* pool_for for what may take long: fails where a limit came between. */
-static inline ctsc_status op_for(op_ctx *cx, int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+static inline ctsc_status op_for(op_ctx *cx, int64_t n, int64_t grain,
+                                 void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
     return pool_for_limited(n, grain, fn, ctx) ? CTSC_OK : limits_fail(cx->diag);
 }
 
-/* ---- results ---------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static inline ctsc_status op_return(value *results, value v) {
     results[0] = v;
@@ -93,7 +88,7 @@ static inline ctsc_status op_return_self(value *results,
  * "\"name\" not implemented for 'Half'" with CTSC_FAILED for those PyTorch refuses as well. */
 ctsc_status op_refuse_dtype(op_ctx *cx, const char *name, dtype dt);
 
-/* ---- one definition, three forms -------------------------------------------------------- */
+/* ---- one definition, three forms ------------------------------------------------------------- */
 
 /* self.op_(...): computed holds the functional result; copied into self (shape must equal self's
  * after broadcasting, dtype must be castable: "result type Float can't be cast to the desired
@@ -108,7 +103,7 @@ ctsc_status op_finish(op_ctx *cx, const value *args, tensor *computed, value *re
 /* t.resize_(sizes): contiguous, keeping the handle. New elements are uninitialised. */
 ctsc_status tensor_resize(diag *d, tensor *t, int ndim, const int64_t *sizes);
 
-/* ---- promotion (torch.result_type) ------------------------------------------------------ */
+/* ---- promotion (torch.result_type) ----------------------------------------------------------- */
 
 /* Operands may be tensors or numbers; 0-dim tensors and numbers matter only if their category (bool
  * < int < float < complex) is higher. */
@@ -141,7 +136,7 @@ bool dtype_can_cast(dtype from, dtype to);
  * differing positions. */
 bool tensor_partial_overlap(const tensor *t, const tensor *other);
 
-/* ---- one body, all dtypes --------------------------------------------------------------- */
+/* ---- one body, all dtypes -------------------------------------------------------------------- */
 
 /*
  *     DISPATCH_REAL(dt, cx, "name", {
@@ -199,7 +194,7 @@ bool tensor_partial_overlap(const tensor *t, const tensor *other);
 #define DISPATCH_FLOAT(dt, cx, name, ...)                                                          \
     DISPATCH_(dt, cx, name, DISPATCH_FLOAT_CASES_(__VA_ARGS__))
 #define DISPATCH_WIDE(dt, cx, name, ...) DISPATCH_(dt, cx, name, DISPATCH_WIDE_CASES_(__VA_ARGS__))
-#define DISPATCH_INT(dt, cx, name, ...)  DISPATCH_(dt, cx, name, DISPATCH_INT_CASES_(__VA_ARGS__))
+#define DISPATCH_INT(dt, cx, name, ...) DISPATCH_(dt, cx, name, DISPATCH_INT_CASES_(__VA_ARGS__))
 #define DISPATCH_BITS(dt, ...)                                                                     \
     switch (dtype_size((dtype)(dt))) {                                                             \
         DISPATCH_CASE_(1, uint8_t, uint8_t, __VA_ARGS__)                                           \
@@ -214,32 +209,24 @@ bool tensor_partial_overlap(const tensor *t, const tensor *other);
 #define KERNEL_PLAIN_TYPES(X)                                                                      \
     X(uint8_t) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(float) X(double)
 #define KERNEL_LOAD_STORE(T)                                                                       \
-    static inline T kernel_load_##T(T v) {                                                         \
-        return v;                                                                                  \
-    }                                                                                              \
-    static inline void kernel_store_##T(T *p, T v) {                                               \
-        *p = v;                                                                                    \
-    }
+    static inline T kernel_load_##T(T v) { return v; }                                             \
+    static inline void kernel_store_##T(T *p, T v) { *p = v; }
 KERNEL_PLAIN_TYPES(KERNEL_LOAD_STORE)
 #undef KERNEL_LOAD_STORE
-static inline void kernel_store_float16(float16 *p, float v) {
-    *p = float16_from_float(v);
-}
-static inline void kernel_store_bfloat16(bfloat16 *p, float v) {
-    *p = bfloat16_from_float(v);
-}
+static inline void kernel_store_float16(float16 *p, float v) { *p = float16_from_float(v); }
+static inline void kernel_store_bfloat16(bfloat16 *p, float v) { *p = bfloat16_from_float(v); }
 
 #define KERNEL_GENERIC_(x, verb)                                                                   \
-    _Generic((x), uint8_t                                                                          \
-             : kernel_##verb##_uint8_t, int8_t                                                     \
-             : kernel_##verb##_int8_t, int16_t                                                     \
-             : kernel_##verb##_int16_t, int32_t                                                    \
-             : kernel_##verb##_int32_t, int64_t                                                    \
-             : kernel_##verb##_int64_t, float                                                      \
-             : kernel_##verb##_float, double                                                       \
-             : kernel_##verb##_double, float16                                                     \
-             : kernel_##verb##_float16, bfloat16                                                   \
-             : kernel_##verb##_bfloat16)
+    _Generic((x),                                                                                  \
+        uint8_t: kernel_##verb##_uint8_t,                                                          \
+        int8_t: kernel_##verb##_int8_t,                                                            \
+        int16_t: kernel_##verb##_int16_t,                                                          \
+        int32_t: kernel_##verb##_int32_t,                                                          \
+        int64_t: kernel_##verb##_int64_t,                                                          \
+        float: kernel_##verb##_float,                                                              \
+        double: kernel_##verb##_double,                                                            \
+        float16: kernel_##verb##_float16,                                                          \
+        bfloat16: kernel_##verb##_bfloat16)
 /* clang-format off */
 #define kernel_load_float16  float16_to_float
 #define kernel_load_bfloat16 bfloat16_to_float

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_settings.h - what a program may say about kernels, for the whole process (ctsc_set_winograd, ctsc_set_packing).
+ * kernel_settings.h - what a program may say about kernels, for the whole process
+ * (ctsc_set_winograd, ctsc_set_packing).
  * Tests: tests/unit/test_conv_last.c, tests/cli/packing.test
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_SETTINGS_H

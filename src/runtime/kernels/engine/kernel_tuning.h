@@ -1,56 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_tuning.h - the numbers of the kernels that were chosen because operators are faster with them.
+ * kernel_tuning.h - the numbers of the kernels that were chosen because operators are
+ * faster with them.
  *
  * Machine: two cores of an AMD EPYC with AVX2 (docs/bench-ops.md).
- * In brackets the benchmark that tells whether a change is a gain: [gemm] make bench-gemm, [NAME] make bench-ops OPS="--only NAME", [models]
- * make bench; [exact] numbers are no matter of speed: sums are rounded by them, and tests know the sums.
- * Sizes of micro-kernels are rows of gemm_micro_*.c; limits stand where they are checked; CUDA's are in dense_params.h.
+ * In brackets the benchmark that tells whether a change is a gain: [gemm] make bench-gemm, [NAME]
+ * make bench-ops OPS="--only NAME", [models] make bench; [exact] numbers are no matter of speed:
+ * sums are rounded by them, and tests know the sums.
+ * Sizes of micro-kernels are rows of gemm_micro_*.c; limits stand where they are checked; CUDA's
+ * are in dense_params.h.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 
 /* Recurrent layers (rnn_prepacked.c). */
 enum {
-    RNN_CHUNK = 1 << 15, /* [models] multiplications of a step that are worth a thread's taking them */
+    /* [models] multiplications of a step that are worth a thread's taking them */
+    RNN_CHUNK = 1 << 15,
 };
 
 /* Products (gemm.c). */
 enum {
-    GEMM_TINY = 512,       /* [gemm] multiplications below which BLAS is not worth its call */
-    GEMM_PIECE = 1 << 20,  /* [gemm] multiplications worth a thread of their own */
-    GEMM_MIN_COLUMNS = 64, /* [gemm] of a piece, so that packing the other operand again is paid for */
+    GEMM_TINY = 512,      /* [gemm] multiplications below which BLAS is not worth its call */
+    GEMM_PIECE = 1 << 20, /* [gemm] multiplications worth a thread of their own */
+    /* [gemm] of a piece, so that packing the other operand again is paid for */
+    GEMM_MIN_COLUMNS = 64,
     GEMM_INT_BLOCK = 64,   /* [gemm] columns an integer product accumulates at a time */
     GEMM_SMALL = 48 << 10, /* [gemm] bytes for packing that are taken from the stack */
 };
 
 /* Own products (gemm_block.c). */
 enum {
-    GEMM_DOT_K = 1024,           /* [gemm] elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
-    GEMM_DOT_ROWS = 24,          /* [gemm] rows (or columns) up to which dot kernels may beat packing, */
-    GEMM_DOT_MORE = 48,          /* [gemm] the same where k is at most GEMM_DOT_K, */
-    GEMM_DOT_SHARE = 10,         /* [gemm] if they are not more than a part of k: the sums at the end cost as much as some steps */
-    GEMM_DIRECT_ROWS = 18,       /* [gemm] rows up to which tiles may read B as it lies, */
-    GEMM_DIRECT_COLS = 1024,     /* [gemm] if its own rows are no longer: each row of a tile is a page of its own otherwise */
-    GEMM_ROW_STEPS = 4096,       /* [gemm] elements of C that stay in the first cache */
-    GEMM_DIRECT_K = 32,          /* [gemm] rows of B that are read together as they lie */
-    GEMM_GROUP = 8,              /* [gemm] panels that are packed together */
-    GEMM_TURNED_K = 512,         /* [gemm] steps of k in a turned tile: long rows, for which a panel of A may come from the second cache, */
-    GEMM_TURNED_TILES = 8,       /* [gemm] tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
-    GEMM_TURNED_A = 1 << 20,     /* [gemm] bytes of A that are packed at once, so that columns of B are read from end to end, */
+    /* [gemm] elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
+    GEMM_DOT_K = 1024,
+    /* [gemm] rows (or columns) up to which dot kernels may beat packing, */
+    GEMM_DOT_ROWS = 24,
+    GEMM_DOT_MORE = 48, /* [gemm] the same where k is at most GEMM_DOT_K, */
+    /* [gemm] if they are not more than a part of k: the sums at the end cost as
+     * much as some steps */
+    GEMM_DOT_SHARE = 10,
+    GEMM_DIRECT_ROWS = 18, /* [gemm] rows up to which tiles may read B as it lies, */
+    /* [gemm] if its own rows are no longer: each row of a tile is a page of its own otherwise */
+    GEMM_DIRECT_COLS = 1024,
+    GEMM_ROW_STEPS = 4096, /* [gemm] elements of C that stay in the first cache */
+    GEMM_DIRECT_K = 32,    /* [gemm] rows of B that are read together as they lie */
+    GEMM_GROUP = 8,        /* [gemm] panels that are packed together */
+    /* [gemm] steps of k in a turned tile: long rows, for which a panel of A may come from
+     * the second cache, */
+    GEMM_TURNED_K = 512,
+    /* [gemm] tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
+    GEMM_TURNED_TILES = 8,
+    /* [gemm] bytes of A that are packed at once, so that columns of B are read from end to end, */
+    GEMM_TURNED_A = 1 << 20,
     GEMM_TURNED_LEAST_K = 128,   /* [gemm] steps of k that repay the turning, */
     GEMM_TURNED_LEAST_COLS = 96, /* [gemm] columns below which dot kernels do as well, */
-    GEMM_TURNED_WASTE = 8,       /* [gemm] and the part of A's panels, in percent, that may be filled up */
-    GEMM_THIN_K = 256,           /* [gemm] steps of k up to which a panel of A and one of B stay in the first cache */
-    GEMM_THIN_ROWS = 64,         /* [gemm] rows that repay the turning of a thin B */
-    GEMM_PREPACKED_K = 4096,     /* [models] bytes of a row of A that pass panels that were packed before, at most, */
-    GEMM_PREPACKED_A = 640 << 10, /* [models] and of all rows: beside two panels in the second cache */
+    /* [gemm] and the part of A's panels, in percent, that may be filled up */
+    GEMM_TURNED_WASTE = 8,
+    /* [gemm] steps of k up to which a panel of A and one of B stay in the first cache */
+    GEMM_THIN_K = 256,
+    GEMM_THIN_ROWS = 64, /* [gemm] rows that repay the turning of a thin B */
+    /* [models] bytes of a row of A that pass panels that were packed before, at most, */
+    GEMM_PREPACKED_K = 4096,
+    /* [models] and of all rows: beside two panels in the second cache */
+    GEMM_PREPACKED_A = 640 << 10,
 };
 
 /* Packing (gemm_pack.c), and what linear layers add (matmul.c). */
 enum {
-    PACK_PANELS = 4,          /* [gemm] copied side by side */
-    PACK_AHEAD = 12,          /* [gemm] rows that are asked for before they are copied: too far apart for the processor to guess */
+    PACK_PANELS = 4, /* [gemm] copied side by side */
+    /* [gemm] rows that are asked for before they are copied: too far apart for the
+     * processor to guess */
+    PACK_AHEAD = 12,
     LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */
     LINEAR_GRAIN = 64 * 1024, /* [linear] so many bytes are worth a thread */
 };
@@ -61,23 +81,29 @@ enum {
     TILES_FEW_ROWS = 8,       /* [attention] below, most of a vector would be empty */
     TILES_KEYS = 512,         /* [exact] keys in one sum; sums of more are added up */
     TILES_ITEMS = 8,          /* [attention] items that a call should have at least, */
-    TILES_LEAST_ROWS = 128,   /* [attention] unless they had fewer rows than this: packing keys has to be paid for */
+    /* [attention] unless they had fewer rows than this: packing keys has to be paid for */
+    TILES_LEAST_ROWS = 128,
 };
 
 /* Convolutions (conv_kernels.c, conv_depthwise.c, conv_transpose.c). */
 enum {
-    CONV_BLOCK = 1 << 17,     /* [convolution] elements of a scratch buffer, roughly: what a core's L2 cache holds */
-    CONV_MIN_COLUMNS = 128,   /* [convolution] of a block, even so */
-    CONV_ITEMS = 16,          /* [convolution] blocks to aim for in all */
-    CONV_FEW_ITEMS = 4,       /* [convolution] up to this many run one after the other, each spread over threads */
-    DEPTHWISE_CHUNK = 32,     /* [convolution] outputs whose sums are in registers */
-    DEPTHWISE_LAST_BAND = 1 << 16,   /* [convolution] elements of a band of rows, which stay in the second cache, */
-    DEPTHWISE_LAST_LEAST_ROWS = 4,   /* [convolution] and rows that it has at least: neighbours read some of the same ones */
-    DEPTHWISE_LAST_BLOCK = 256,      /* [convolution] channels of a piece, where there are twice as many */
-    DEPTHWISE_LAST_WORK = 1 << 18,   /* [convolution] multiplications worth a thread of their own */
-    CONVT_BLOCK = 1 << 18,    /* [convolution] elements of the columns that are taken together, */
-    CONVT_MIN_COLUMNS = 128,  /* [convolution] input positions of them at least, */
-    CONVT_CHANNELS = 8,       /* [convolution] and output channels at most */
+    /* [convolution] elements of a scratch buffer, roughly: what a core's L2 cache holds */
+    CONV_BLOCK = 1 << 17,
+    CONV_MIN_COLUMNS = 128, /* [convolution] of a block, even so */
+    CONV_ITEMS = 16,        /* [convolution] blocks to aim for in all */
+    /* [convolution] up to this many run one after the other, each spread over threads */
+    CONV_FEW_ITEMS = 4,
+    DEPTHWISE_CHUNK = 32, /* [convolution] outputs whose sums are in registers */
+    /* [convolution] elements of a band of rows, which stay in the second cache, */
+    DEPTHWISE_LAST_BAND = 1 << 16,
+    /* [convolution] and rows that it has at least: neighbours read some of the same ones */
+    DEPTHWISE_LAST_LEAST_ROWS = 4,
+    /* [convolution] channels of a piece, where there are twice as many */
+    DEPTHWISE_LAST_BLOCK = 256,
+    DEPTHWISE_LAST_WORK = 1 << 18, /* [convolution] multiplications worth a thread of their own */
+    CONVT_BLOCK = 1 << 18,   /* [convolution] elements of the columns that are taken together, */
+    CONVT_MIN_COLUMNS = 128, /* [convolution] input positions of them at least, */
+    CONVT_CHANNELS = 8,      /* [convolution] and output channels at most */
 };
 
 /* Convolutions whose channels come last (conv_rows.c). */
@@ -85,22 +111,34 @@ enum {
     CONV_ROWS_POSITIONS = 224,  /* [nets] results of a strip, */
     CONV_ROWS_PIXELS = 1 << 16, /* [nets] if its input has no more elements than this */
     CONV_ROWS_TILES = 4,        /* [nets] tiles of positions at least, even so */
-    CONV_ROWS_STEPS = 1024,     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of more are added up */
-    CONV_ROWS_ITEMS = 8,        /* [nets] strips to aim for in all */
-    CONV_ROWS_DILATION = 3,     /* [nets] between rows; beyond, a strip is one row of results: what lies between its taps is not copied */
-    CONV_ROWS_FAR = 4096,       /* [nets] bytes; distances that are multiples meet in one place of the first cache */
+    /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
+     * more are added up */
+    CONV_ROWS_STEPS = 1024,
+    CONV_ROWS_ITEMS = 8, /* [nets] strips to aim for in all */
+    /* [nets] between rows; beyond, a strip is one row of results: what lies between its
+     * taps is not copied */
+    CONV_ROWS_DILATION = 3,
+    /* [nets] bytes; distances that are multiples meet in one place of the first cache */
+    CONV_ROWS_FAR = 4096,
 };
 
 /* Winograd's way (conv_winograd.c). */
 enum {
-    CONV_WINOGRAD_SCRATCH = 768 << 10, /* [nets] bytes of transformed input and products, in a core's second cache */
-    CONV_WINOGRAD_CHANNELS = 64,       /* [nets] output channels whose products are in memory at a time */
-    CONV_WINOGRAD_SUM = 96,            /* [exact] input channels in one sum; sums of more are added up */
-    CONV_WINOGRAD_INPUT = 220,         /* [nets] vector instructions to transform a vector of a tile, */
-    CONV_WINOGRAD_OUTPUT = 150,        /* [nets] the same on the way back, loads and stores counted */
+    /* [nets] bytes of transformed input and products, in a core's second cache */
+    CONV_WINOGRAD_SCRATCH = 768 << 10,
+    /* [nets] output channels whose products are in memory at a time */
+    CONV_WINOGRAD_CHANNELS = 64,
+    /* [exact] input channels in one sum; sums of more are added up */
+    CONV_WINOGRAD_SUM = 96,
+    /* [nets] vector instructions to transform a vector of a tile, */
+    CONV_WINOGRAD_INPUT = 220,
+    /* [nets] the same on the way back, loads and stores counted */
+    CONV_WINOGRAD_OUTPUT = 150,
 };
-#define CONV_WINOGRAD_BYTE 0.35 /* [nets] instructions in the time that one byte of weights takes from memory */
-#define CONV_WINOGRAD_GAIN 0.85 /* [nets] the part of the direct form's time that is worth its memory */
+/* [nets] instructions in the time that one byte of weights takes from memory */
+#define CONV_WINOGRAD_BYTE 0.35
+/* [nets] the part of the direct form's time that is worth its memory */
+#define CONV_WINOGRAD_GAIN 0.85
 
 /* Reductions and scans (reduce*.c, scan.c, order_statistics.c). */
 enum {
@@ -109,17 +147,19 @@ enum {
     REDUCE_BUFFER = 4096,   /* [reductions] elements in the transposing buffer */
     REDUCE_GRAIN = 1 << 15, /* [reductions] values worth a thread */
     REDUCE_LEAST_RUN = 16,  /* [reductions] shorter runs are copied together first */
-    REDUCE_LINE = 16,       /* [reductions] neighbouring results that share cache lines of the input */
-    SCAN_LANES = 64,        /* [reductions] lines side by side */
-    SCAN_GRAIN = 1 << 15,   /* [reductions] values worth a thread */
-    STATS_GRAIN = 1 << 12,  /* [reductions] values worth a thread */
+    /* [reductions] neighbouring results that share cache lines of the input */
+    REDUCE_LINE = 16,
+    SCAN_LANES = 64,       /* [reductions] lines side by side */
+    SCAN_GRAIN = 1 << 15,  /* [reductions] values worth a thread */
+    STATS_GRAIN = 1 << 12, /* [reductions] values worth a thread */
 };
 
 /* Moving elements (move.c, join.c, index/). */
 enum {
-    MOVE_GRAIN = 1 << 17,   /* [conversion] bytes worth a thread */
-    JOIN_GRAIN = 1 << 17,   /* [cat] the same */
-    JOIN_SMALL = 64,        /* [cat] bytes of a part's row, on average, from which on rows are copied by stretches */
+    MOVE_GRAIN = 1 << 17, /* [conversion] bytes worth a thread */
+    JOIN_GRAIN = 1 << 17, /* [cat] the same */
+    /* [cat] bytes of a part's row, on average, from which on rows are copied by stretches */
+    JOIN_SMALL = 64,
     INDEX_GRAIN = 1 << 15,  /* [indexing] elements worth a thread */
     MASKED_CHUNK = 1 << 14, /* [masked] elements that are counted, then moved, by one thread */
     SEARCH_GRAIN = 1 << 12, /* [searchsorted] values sought that are worth a thread */
@@ -130,17 +170,21 @@ enum {
 
 /* Elements, softmax, pooling (pointwise.c, softmax.c, pool/). */
 enum {
-    PW_HALF_BLOCK = 512,   /* [pointwise] elements that are widened, computed and rounded at a time */
-    PW_PACK_BYTES = 2048,  /* [pointwise] of inputs that lie apart, copied together first, */
-    PW_PACK_LEAST = 16,    /* [pointwise] if rows are not shorter than this */
-    PW_PLAIN_MAX = 32768,  /* [pointwise] elements up to which a call without broadcasting is made by one thread at once */
-    SOFTMAX_COLUMNS = 64,  /* [softmax] neighbouring columns taken together, so that memory is read in order */
-    SOFTMAX_LANES = 16,    /* [softmax] maxima side by side */
-    POOL_ROW = 2048,       /* [pool] rows longer than this are pooled in one step */
-    ADAPTIVE_ROW = 1024,   /* [pool] the same, of adaptive pools */
-    POOL_LAST_PIXELS = 64,        /* [exact] pixels in one sum, channels last; sums of more are added up in double */
-    POOL_LAST_BLOCK = 256,        /* [pool] channels of a piece */
-    POOL_LAST_ROWS = 16,          /* [pool] rows of outputs that are pieces enough */
+    /* [pointwise] elements that are widened, computed and rounded at a time */
+    PW_HALF_BLOCK = 512,
+    PW_PACK_BYTES = 2048, /* [pointwise] of inputs that lie apart, copied together first, */
+    PW_PACK_LEAST = 16,   /* [pointwise] if rows are not shorter than this */
+    /* [pointwise] elements up to which a call without broadcasting is made by one thread at once */
+    PW_PLAIN_MAX = 32768,
+    /* [softmax] neighbouring columns taken together, so that memory is read in order */
+    SOFTMAX_COLUMNS = 64,
+    SOFTMAX_LANES = 16,  /* [softmax] maxima side by side */
+    POOL_ROW = 2048,     /* [pool] rows longer than this are pooled in one step */
+    ADAPTIVE_ROW = 1024, /* [pool] the same, of adaptive pools */
+    /* [exact] pixels in one sum, channels last; sums of more are added up in double */
+    POOL_LAST_PIXELS = 64,
+    POOL_LAST_BLOCK = 256, /* [pool] channels of a piece */
+    POOL_LAST_ROWS = 16,   /* [pool] rows of outputs that are pieces enough */
 };
 
 #endif

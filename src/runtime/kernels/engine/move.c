@@ -65,10 +65,8 @@ static void move_lines(const move_geometry *g, move_run run, char *dst, const ch
 void move_apply(const move_geometry *g, move_run run, char *dst, const char *src) {
     int64_t n = move_count(g);
     if (n == 0) return;
-    if (g->ndim == 0)
-        run(1, dst, 0, src, 0);
-    else
-        move_lines(g, run, dst, src, 0, n / g->sizes[g->ndim - 1]);
+    if (g->ndim == 0) run(1, dst, 0, src, 0);
+    else move_lines(g, run, dst, src, 0, n / g->sizes[g->ndim - 1]);
 }
 
 typedef struct move_job {
@@ -90,8 +88,10 @@ static void move_job_line(void *ctx, int64_t begin, int64_t end) {
              job->src + begin * job->g.ss[0], job->g.ss[0]);
 }
 
-ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g, size_t item, char *dst, const char *src) {
-    if (tensor_cuda(dst_tensor)) return on_device->move(d, tensor_cuda(dst_tensor), g, item, dst, src);
+ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g, size_t item,
+                      char *dst, const char *src) {
+    if (tensor_cuda(dst_tensor))
+        return on_device->move(d, tensor_cuda(dst_tensor), g, item, dst, src);
     move_job job = {.g = *g, .dst = dst, .src = src};
     job.run = move_kernel_for(MOVE_SET, item == 1   ? DT_UINT8
                                         : item == 2 ? DT_INT16
@@ -121,9 +121,7 @@ bool move_in_place(const op_ctx *cx) {
     return s->nargs > 0 && s->args[0].alias && s->args[0].alias->write;
 }
 
-bool move_key_is(const op_ctx *cx, const char *key) {
-    return strcmp(cx->op->key, key) == 0;
-}
+bool move_key_is(const op_ctx *cx, const char *key) { return strcmp(cx->op->key, key) == 0; }
 
 ctsc_status move_target(op_ctx *cx, const value *args, tensor **out) {
     tensor *self = arg_tensor(&args[0]);
@@ -149,10 +147,8 @@ ctsc_status move_finish_many(op_ctx *cx, const value *args, int n, tensor *const
     }
     ctsc_status status = CTSC_OK;
     for (int i = 0; i < n; i++) {
-        if (status)
-            tensor_unref(computed[i]);
-        else
-            status = op_finish_out(cx, &args[s->nargs - n + i], computed[i], &results[i]);
+        if (status) tensor_unref(computed[i]);
+        else status = op_finish_out(cx, &args[s->nargs - n + i], computed[i], &results[i]);
     }
     for (int i = 0; status && i < n; i++) value_set(&results[i], value_none());
     return status;

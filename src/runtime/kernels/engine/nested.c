@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nested.c - nested tensors, as far as transformer encoders make them: from a padded batch and a mask, and back.
+ * nested.c - nested tensors, as far as transformer encoders make them: from a padded batch and
+ * a mask, and back.
  *
- * Method: the data stay padded, the lengths hang on the storage. What computes on a nested tensor computes on
- * padding too and masks it out where sequences mix (attention), so results agree with PyTorch's.
+ * Method: the data stay padded, the lengths hang on the storage. What computes on a nested
+ * tensor computes on padding too and masks it out where sequences mix (attention), so results
+ * agree with PyTorch's.
  * Ownership: the storage of a nested tensor holds the tensor that owns the memory, and the lengths.
  * Tests: tests/unit/test_nested.c
  */
@@ -134,20 +136,23 @@ ctsc_status op_nested_mask_left_aligned(op_ctx *cx, const value *args, value *re
     return op_return(results, value_bool(aligned));
 }
 
-static ctsc_status nested_padded_sizes(diag *d, const tensor *t, const value *wanted, int64_t *sizes) {
+static ctsc_status nested_padded_sizes(diag *d, const tensor *t, const value *wanted,
+                                       int64_t *sizes) {
     const int64_t *given;
     int n = arg_ints(wanted, &given);
     memcpy(sizes, t->sizes, 3 * sizeof *sizes);
     if (arg_is_none(wanted)) return CTSC_OK;
     if (n != 3)
-        return diag_fail(d, CTSC_FAILED,
-                         "Length of output_size does not match NestedTensor dims. Broadcasting is not "
-                         "supported.");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Length of output_size does not match NestedTensor dims. Broadcasting is not "
+            "supported.");
     for (int i = 0; i < 3; i++) {
         if (given[i] < sizes[i])
-            return diag_fail(d, CTSC_FAILED,
-                             "Value in output_size is less than NestedTensor padded size. Truncation is "
-                             "not supported.");
+            return diag_fail(
+                d, CTSC_FAILED,
+                "Value in output_size is less than NestedTensor padded size. Truncation is "
+                "not supported.");
         sizes[i] = given[i];
     }
     return CTSC_OK;
@@ -177,10 +182,11 @@ ctsc_status op_to_padded_tensor(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *out, *padding;
     int64_t sizes[3];
     if (!nested_lengths(t))
-        return diag_fail(d, CTSC_FAILED,
-                         "Could not run '%s' with arguments from the 'CPU' backend: the tensor is not "
-                         "nested",
-                         cx->op->key);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Could not run '%s' with arguments from the 'CPU' backend: the tensor is not "
+            "nested",
+            cx->op->key);
     TRY(nested_padded_sizes(d, t, &args[2], sizes));
     TRY(tensor_scalar_float(d, (dtype)t->dtype, arg_float(&args[1]), &padding));
     ctsc_status st = tensor_new(d, (dtype)t->dtype, 3, sizes, &out);

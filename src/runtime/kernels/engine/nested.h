@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nested.h - nested tensors: batches of sequences of differing length, as transformer encoders use them to leave
- * padding out of the computation.
+ * nested.h - nested tensors: batches of sequences of differing length, as transformer encoders use
+ * them to leave padding out of the computation.
  *
- * A nested tensor is a padded tensor [B, L, D] whose storage also remembers the B lengths; L is the greatest.
- * Rows behind a sequence's end hold zeros. Operators that know nothing of nesting see the padded tensor.
+ * A nested tensor is a padded tensor [B, L, D] whose storage also remembers the B lengths; L
+ * is the greatest.
+ * Rows behind a sequence's end hold zeros. Operators that know nothing of nesting see
+ * the padded tensor.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_NESTED_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_NESTED_H
@@ -13,7 +15,8 @@
 
 /* int64 [B], borrowed; NULL: t is an ordinary tensor. */
 tensor *nested_lengths(const tensor *t);
-/* padded [B, L, D] (any strides) as a nested tensor; lengths: int64 [B], contiguous, none above L. Borrows both. */
+/* padded [B, L, D] (any strides) as a nested tensor; lengths: int64 [B], contiguous, none above
+ * L. Borrows both. */
 ctsc_status nested_new(diag *d, const tensor *padded, tensor *lengths, tensor **out);
 /* Bool [B, L]: true behind the ends of the sequences. */
 ctsc_status nested_padding(diag *d, const tensor *nested, tensor **out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slots.h - scratch memory for the pieces of one parallel call: as many slots as threads can be at it at once, in one block that the caller's thread keeps for
- * its next calls (base/recycle.h). A piece takes a slot when it begins and gives it back when it ends.
+ * slots.h - scratch memory for the pieces of one parallel call: as many slots as threads can be at
+ * it at once, in one block that the caller's thread keeps for its next calls (base/recycle.h). A
+ * piece takes a slot when it begins and gives it back when it ends.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_SLOTS_H
@@ -25,20 +26,21 @@ static inline bool slots_begin(slots *s, size_t bytes, int64_t pieces) {
     if (n > SLOTS_MAX) n = SLOTS_MAX;
     if (n < 1) n = 1;
     s->each = (bytes + SLOTS_ALIGN - 1) / SLOTS_ALIGN * SLOTS_ALIGN;
-    s->memory = s->each <= (SIZE_MAX - SLOTS_ALIGN) / (size_t)n ? recycle_alloc(s->all = s->each * (size_t)n + SLOTS_ALIGN) : NULL;
+    s->memory = s->each <= (SIZE_MAX - SLOTS_ALIGN) / (size_t)n
+                    ? recycle_alloc(s->all = s->each * (size_t)n + SLOTS_ALIGN)
+                    : NULL;
     atomic_init(&s->free, n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1);
     return s->memory != NULL;
 }
 
-static inline void slots_end(slots *s) {
-    recycle_free(s->memory, s->all);
-}
+static inline void slots_end(slots *s) { recycle_free(s->memory, s->all); }
 
 /* A slot that nobody else has; there always is one. */
 static inline void *slots_take(slots *s, int *slot) {
     uint64_t free = atomic_load_explicit(&s->free, memory_order_relaxed);
     do *slot = __builtin_ctzll(free);
-    while (!atomic_compare_exchange_weak_explicit(&s->free, &free, free & ~((uint64_t)1 << *slot), memory_order_acquire, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&s->free, &free, free & ~((uint64_t)1 << *slot),
+                                                  memory_order_acquire, memory_order_relaxed));
     char *aligned = s->memory + (-(uintptr_t)s->memory & (SLOTS_ALIGN - 1));
     return aligned + (size_t)*slot * s->each;
 }

@@ -2,8 +2,8 @@
 /*
  * fft.c - the operators of torch.fft: arguments, dtypes and shapes; fft_engine.c does the numbers.
  *
- * Every operator is one of three kinds (fft.h) with a sign; the table at the end says which. Real input of a complex transform is
- * transformed as real numbers along its last axis.
+ * Every operator is one of three kinds (fft.h) with a sign; the table at the end says which. Real
+ * input of a complex transform is transformed as real numbers along its last axis.
  * Tests: tests/unit/test_fft.c
  */
 #include "runtime/kernels/fft/fft.h"
@@ -14,7 +14,7 @@
 
 #define fft_fail(cx, ...) diag_fail((cx)->diag, CTSC_FAILED, __VA_ARGS__)
 
-/* ---- transforms along several axes -------------------------------------------------------------- */
+/* ---- transforms along several axes ----------------------------------------------------------- */
 
 static dtype fft_complex_of(dtype dt) {
     return dt == DT_FLOAT64 || dt == DT_COMPLEX128 ? DT_COMPLEX128 : DT_COMPLEX64;
@@ -24,7 +24,8 @@ static dtype fft_real_of(dtype dt) {
 }
 
 /* One axis; the lines are what `from` and `to` have in common in the other dimensions. */
-static ctsc_status fft_along(op_ctx *cx, const tensor *from, tensor *to, fft_axis a, fft_kind kind, bool backward, double scale) {
+static ctsc_status fft_along(op_ctx *cx, const tensor *from, tensor *to, fft_axis a, fft_kind kind,
+                             bool backward, double scale) {
     fft_job j = {.kind = kind,
                  .wide = fft_real_of((dtype)to->dtype) == DT_FLOAT64,
                  .backward = backward,
@@ -46,10 +47,11 @@ static ctsc_status fft_along(op_ctx *cx, const tensor *from, tensor *to, fft_axi
     return fft_run(cx, &j);
 }
 
-/* Axes n - 1 down to 0 of `at`, in place, as complex numbers; the first pass reads `from`, whose sizes say how much of each axis is there.
- * `at` has the final sizes, so every pass fills up its own axis and leaves the missing part of the later ones alone. */
-static ctsc_status fft_axes(op_ctx *cx, const tensor *from, tensor *at, int n, const fft_axis *axes, const int64_t *there,
-                            bool backward, double scale) {
+/* Axes n - 1 down to 0 of `at`, in place, as complex numbers; the first pass reads `from`, whose
+ * sizes say how much of each axis is there. `at` has the final sizes, so every pass fills up its
+ * own axis and leaves the missing part of the later ones alone. */
+static ctsc_status fft_axes(op_ctx *cx, const tensor *from, tensor *at, int n, const fft_axis *axes,
+                            const int64_t *there, bool backward, double scale) {
     int64_t have[TENSOR_MAX_DIMS];
     memcpy(have, there, sizeof *have * at->ndim);
     for (int i = n - 1; i >= 0; i--) {
@@ -69,8 +71,9 @@ static ctsc_status fft_axes(op_ctx *cx, const tensor *from, tensor *at, int n, c
     return CTSC_OK;
 }
 
-static ctsc_status fft_forward_real(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, bool backward, double scale,
-                                    const int64_t *there, tensor *out) {
+static ctsc_status fft_forward_real(op_ctx *cx, const tensor *in, int n, const fft_axis *axes,
+                                    bool backward, double scale, const int64_t *there,
+                                    tensor *out) {
     fft_axis last = axes[n - 1];
     int64_t have[TENSOR_MAX_DIMS];
     TRY(fft_along(cx, in, out, last, FFT_R2C, backward, n > 1 ? 1 : scale));
@@ -79,8 +82,9 @@ static ctsc_status fft_forward_real(op_ctx *cx, const tensor *in, int n, const f
     return fft_axes(cx, out, out, n - 1, axes, have, backward, scale);
 }
 
-static ctsc_status fft_inverse_real(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, bool backward, double scale,
-                                    const int64_t *there, tensor *out) {
+static ctsc_status fft_inverse_real(op_ctx *cx, const tensor *in, int n, const fft_axis *axes,
+                                    bool backward, double scale, const int64_t *there,
+                                    tensor *out) {
     fft_axis last = axes[n - 1];
     tensor *middle = NULL;
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -94,8 +98,8 @@ static ctsc_status fft_inverse_real(op_ctx *cx, const tensor *in, int n, const f
     return st;
 }
 
-ctsc_status fft_transform(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, fft_kind kind, bool both_sides,
-                          bool backward, double scale, tensor **out) {
+ctsc_status fft_transform(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, fft_kind kind,
+                          bool both_sides, bool backward, double scale, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], there[TENSOR_MAX_DIMS];
     dtype dt = (dtype)in->dtype;
     tensor *result = NULL;
@@ -108,18 +112,21 @@ ctsc_status fft_transform(op_ctx *cx, const tensor *in, int n, const fft_axis *a
         int64_t bins = last.size / 2 + 1;
         there[last.dim] = in->sizes[last.dim] < bins ? in->sizes[last.dim] : bins;
     }
-    TRY(tensor_new(cx->diag, kind == FFT_C2R ? fft_real_of(dt) : fft_complex_of(dt), in->ndim, sizes, &result));
+    TRY(tensor_new(cx->diag, kind == FFT_C2R ? fft_real_of(dt) : fft_complex_of(dt), in->ndim,
+                   sizes, &result));
     ctsc_status st;
     if (n == 0) st = tensor_copy(cx->diag, result, in);
-    else if (kind == FFT_C2R) st = fft_inverse_real(cx, in, n, axes, backward, scale, there, result);
-    else if (!dtype_is_complex(dt)) st = fft_forward_real(cx, in, n, axes, backward, scale, there, result);
+    else if (kind == FFT_C2R)
+        st = fft_inverse_real(cx, in, n, axes, backward, scale, there, result);
+    else if (!dtype_is_complex(dt))
+        st = fft_forward_real(cx, in, n, axes, backward, scale, there, result);
     else st = fft_axes(cx, in, result, n, axes, there, backward, scale);
     if (st == CTSC_OK) *out = result;
     else tensor_unref(result);
     return st;
 }
 
-/* ---- what the operators share -------------------------------------------------------------------- */
+/* ---- what the operators share ---------------------------------------------------------------- */
 
 typedef struct fft_family {
     const char *name;
@@ -131,13 +138,16 @@ typedef struct fft_family {
 static ctsc_status fft_input(op_ctx *cx, const value *arg, tensor **out) {
     tensor *t = arg_tensor(arg);
     dtype dt = (dtype)t->dtype;
-    if (dt == DT_COMPLEX32) return fft_fail(cx, "expected scalar type ComplexDouble but found ComplexHalf");
-    if (dt == DT_FLOAT16 || dt == DT_BFLOAT16 || dtype_is_quantised(dt)) return fft_fail(cx, "Unsupported dtype %s", dtype_table[dt].ir_name);
+    if (dt == DT_COMPLEX32)
+        return fft_fail(cx, "expected scalar type ComplexDouble but found ComplexHalf");
+    if (dt == DT_FLOAT16 || dt == DT_BFLOAT16 || dtype_is_quantised(dt))
+        return fft_fail(cx, "Unsupported dtype %s", dtype_table[dt].ir_name);
     return tensor_to_dtype(cx->diag, t, dtype_is_integral(dt) ? DT_FLOAT32 : dt, out);
 }
 
 /* count: all the numbers of a transform. */
-static ctsc_status fft_scale(op_ctx *cx, const value *norm, bool inverse, double count, double *scale) {
+static ctsc_status fft_scale(op_ctx *cx, const value *norm, bool inverse, double count,
+                             double *scale) {
     static const char *const modes[] = {"backward", "forward", "ortho"};
     const char *mode = arg_is_none(norm) ? modes[0] : norm->u.str->bytes;
     if (strcmp(mode, modes[2]) == 0) *scale = 1 / sqrt(count);
@@ -148,10 +158,12 @@ static ctsc_status fft_scale(op_ctx *cx, const value *norm, bool inverse, double
 }
 
 static ctsc_status fft_check_points(op_ctx *cx, int64_t n) {
-    return n >= 1 ? CTSC_OK : fft_fail(cx, "Invalid number of data points (%" PRId64 ") specified", n);
+    return n >= 1 ? CTSC_OK
+                  : fft_fail(cx, "Invalid number of data points (%" PRId64 ") specified", n);
 }
 
-/* Is the transform of the kind one from frequencies to a signal, scaled by 1/n unless asked otherwise? */
+/* Is the transform of the kind one from frequencies to a signal, scaled by 1/n unless
+ * asked otherwise? */
 static bool fft_is_inverse(const fft_family *f) {
     return f->kind == FFT_C2R ? !f->backward : f->backward;
 }
@@ -162,13 +174,18 @@ static ctsc_status fft_check_out(op_ctx *cx, const value *args, const fft_family
     if (!out) return CTSC_OK;
     const char *got = dtype_table[out->dtype].ir_name;
     if (f->kind == FFT_C2R)
-        return dtype_is_float((dtype)out->dtype) ? CTSC_OK
-                                                 : fft_fail(cx, "%s expects a floating point output tensor, but got %s", f->name, got);
-    return dtype_is_complex((dtype)out->dtype) ? CTSC_OK : fft_fail(cx, "%s expects a complex output tensor, but got %s", f->name, got);
+        return dtype_is_float((dtype)out->dtype)
+                   ? CTSC_OK
+                   : fft_fail(cx, "%s expects a floating point output tensor, but got %s", f->name,
+                              got);
+    return dtype_is_complex((dtype)out->dtype)
+               ? CTSC_OK
+               : fft_fail(cx, "%s expects a complex output tensor, but got %s", f->name, got);
 }
 
 /* Padding one axis with zeros needs something in the others. */
-static ctsc_status fft_check_padding(op_ctx *cx, const fft_family *f, const tensor *in, int n, const fft_axis *axes) {
+static ctsc_status fft_check_padding(op_ctx *cx, const fft_family *f, const tensor *in, int n,
+                                     const fft_axis *axes) {
     int64_t sizes[TENSOR_MAX_DIMS];
     bool pads = false;
     memcpy(sizes, in->sizes, sizeof *sizes * in->ndim);
@@ -179,25 +196,29 @@ static ctsc_status fft_check_padding(op_ctx *cx, const fft_family *f, const tens
     }
     for (int i = 0; pads && i < in->ndim; i++)
         if (sizes[i] == 0)
-            return fft_fail(cx, "The input size 0, plus negative padding 0 and 0 resulted in a negative output size, which is invalid. "
-                                "Check dimension %d of your input.", i);
+            return fft_fail(cx,
+                            "The input size 0, plus negative padding 0 and 0 resulted in a "
+                            "negative output size, which is invalid. "
+                            "Check dimension %d of your input.",
+                            i);
     return CTSC_OK;
 }
 
 /* Takes in. */
-static ctsc_status fft_finish(op_ctx *cx, const value *args, const fft_family *f, tensor *in, int n, const fft_axis *axes,
-                              const value *norm, value *results) {
+static ctsc_status fft_finish(op_ctx *cx, const value *args, const fft_family *f, tensor *in, int n,
+                              const fft_axis *axes, const value *norm, value *results) {
     double count = 1, scale = 1;
     tensor *out = NULL;
     for (int i = 0; i < n; i++) count *= (double)axes[i].size;
     ctsc_status st = fft_check_padding(cx, f, in, n, axes);
     if (st == CTSC_OK) st = fft_scale(cx, norm, fft_is_inverse(f), count, &scale);
-    if (st == CTSC_OK) st = fft_transform(cx, in, n, axes, f->kind, f->both_sides, f->backward, scale, &out);
+    if (st == CTSC_OK)
+        st = fft_transform(cx, in, n, axes, f->kind, f->both_sides, f->backward, scale, &out);
     tensor_unref(in);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
 
-/* ---- along one dimension: (self, n, dim, norm) --------------------------------------------------- */
+/* ---- along one dimension: (self, n, dim, norm) ----------------------------------------------- */
 
 static ctsc_status fft_line(op_ctx *cx, const value *args, const fft_family *f, value *results) {
     const tensor *self = arg_tensor(&args[0]), *out;
@@ -205,13 +226,16 @@ static ctsc_status fft_line(op_ctx *cx, const value *args, const fft_family *f, 
     tensor *in;
     int index;
     if (f->kind == FFT_R2C && dtype_is_complex((dtype)self->dtype))
-        return fft_fail(cx, "%s expects a real input tensor, but got %s", f->name, dtype_table[self->dtype].ir_name);
+        return fft_fail(cx, "%s expects a real input tensor, but got %s", f->name,
+                        dtype_table[self->dtype].ir_name);
     TRY(fft_check_out(cx, args, f));
     TRY(fft_input(cx, &args[0], &in));
     ctsc_status st = tensor_wrap_dim(cx->diag, arg_int(&args[2]), self->ndim, &axis.dim);
     if (st == CTSC_OK) {
-        int64_t size = self->ndim ? self->sizes[axis.dim] : 0, length = f->kind == FFT_C2R ? 2 * (size - 1) : size;
-        axis.size = self->ndim ? arg_int_or(&args[1], length) : length; /* a number has no points, whatever is asked for */
+        int64_t size = self->ndim ? self->sizes[axis.dim] : 0,
+                length = f->kind == FFT_C2R ? 2 * (size - 1) : size;
+        /* a number has no points, whatever is asked for */
+        axis.size = self->ndim ? arg_int_or(&args[1], length) : length;
         st = fft_check_points(cx, axis.size);
     }
     if (st != CTSC_OK) {
@@ -224,28 +248,33 @@ static ctsc_status fft_line(op_ctx *cx, const value *args, const fft_family *f, 
         out->dtype != fft_complex_of((dtype)in->dtype)) {
         dtype want = fft_complex_of((dtype)in->dtype);
         tensor_unref(in);
-        return fft_fail(cx, "Found dtype %s but expected %s", dtype_table[out->dtype].ir_name, dtype_table[want].ir_name);
+        return fft_fail(cx, "Found dtype %s but expected %s", dtype_table[out->dtype].ir_name,
+                        dtype_table[want].ir_name);
     }
     return fft_finish(cx, args, f, in, 1, &axis, &args[3], results);
 }
 
-/* ---- along several: (self, s, dim, norm) ---------------------------------------------------------- */
+/* ---- along several: (self, s, dim, norm) ----------------------------------------------------- */
 
 /* Which dimensions, and the length along each: *n of axes[TENSOR_MAX_DIMS]. */
 static ctsc_status fft_read_axes(op_ctx *cx, const value *args, int *n, fft_axis *axes) {
     const tensor *self = arg_tensor(&args[0]);
     const int64_t *sizes, *dims;
     int nsizes = arg_ints(&args[1], &sizes), ndims = arg_ints(&args[2], &dims);
-    bool have_sizes = !arg_is_none(&args[1]), have_dims = !arg_is_none(&args[2]), seen[TENSOR_MAX_DIMS] = {false};
+    bool have_sizes = !arg_is_none(&args[1]), have_dims = !arg_is_none(&args[2]),
+         seen[TENSOR_MAX_DIMS] = {false};
     if (have_dims && ndims > TENSOR_MAX_DIMS) return fft_fail(cx, "FFT dims must be unique");
-    for (int i = 0; have_dims && i < ndims; i++) TRY(tensor_wrap_dim(cx->diag, dims[i], self->ndim, &axes[i].dim));
+    for (int i = 0; have_dims && i < ndims; i++)
+        TRY(tensor_wrap_dim(cx->diag, dims[i], self->ndim, &axes[i].dim));
     for (int i = 0; have_dims && i < ndims; i++) {
         if (seen[axes[i].dim]) return fft_fail(cx, "FFT dims must be unique");
         seen[axes[i].dim] = true;
     }
-    if (have_sizes && have_dims && nsizes != ndims) return fft_fail(cx, "When given, dim and shape arguments must have the same length");
+    if (have_sizes && have_dims && nsizes != ndims)
+        return fft_fail(cx, "When given, dim and shape arguments must have the same length");
     if (have_sizes && nsizes > self->ndim)
-        return fft_fail(cx, "Got shape with %d values but input tensor only has %d dimensions.", nsizes, self->ndim);
+        return fft_fail(cx, "Got shape with %d values but input tensor only has %d dimensions.",
+                        nsizes, self->ndim);
     *n = have_dims ? ndims : have_sizes ? nsizes : self->ndim;
     for (int i = 0; i < *n; i++) {
         if (!have_dims) axes[i].dim = self->ndim - *n + i;
@@ -262,13 +291,16 @@ static ctsc_status fft_grid(op_ctx *cx, const value *args, const fft_family *f, 
     int n = 0, nsizes = arg_ints(&args[1], &sizes);
     bool refused = f->kind == FFT_R2C && dtype_is_complex((dtype)self->dtype);
     if (refused && !f->backward)
-        return fft_fail(cx, "%s expects a real-valued input tensor, but got %s", f->name, dtype_table[self->dtype].ir_name);
+        return fft_fail(cx, "%s expects a real-valued input tensor, but got %s", f->name,
+                        dtype_table[self->dtype].ir_name);
     TRY(fft_check_out(cx, args, f));
     TRY(fft_read_axes(cx, args, &n, axes));
-    if (n == 0 && f->kind != FFT_C2C) return fft_fail(cx, "%s must transform at least one axis", f->name);
+    if (n == 0 && f->kind != FFT_C2C)
+        return fft_fail(cx, "%s must transform at least one axis", f->name);
     if (self->ndim == 0) return fft_fail(cx, "ndim must be >= 1");
     for (int i = 0; i < n; i++) TRY(fft_check_points(cx, axes[i].size));
-    if (refused) return fft_fail(cx, "Expected self.is_floating_point() to be true, but got false.");
+    if (refused)
+        return fft_fail(cx, "Expected self.is_floating_point() to be true, but got false.");
     if (f->kind == FFT_C2R && (nsizes == 0 || sizes[nsizes - 1] == -1)) {
         axes[n - 1].size = 2 * (axes[n - 1].size - 1);
         TRY(fft_check_points(cx, axes[n - 1].size));
@@ -280,29 +312,29 @@ static ctsc_status fft_grid(op_ctx *cx, const value *args, const fft_family *f, 
 
 /*            operator     shape  name       kind      both   backward */
 /* clang-format off */
-#define FFT_OPERATORS(X)                                               \
-    X(fft_fft,     line, "fft",     FFT_C2C, true,  false)             \
-    X(fft_ifft,    line, "ifft",    FFT_C2C, true,  true)              \
-    X(fft_rfft,    line, "rfft",    FFT_R2C, false, false)             \
-    X(fft_ihfft,   line, "ihfft",   FFT_R2C, false, true)              \
-    X(fft_irfft,   line, "irfft",   FFT_C2R, false, false)             \
-    X(fft_hfft,    line, "hfft",    FFT_C2R, false, true)              \
-    X(fft_fftn,    grid, "fftn",    FFT_C2C, true,  false)             \
-    X(fft_ifftn,   grid, "fftn",    FFT_C2C, true,  true)              \
-    X(fft_rfftn,   grid, "rfftn",   FFT_R2C, false, false)             \
-    X(fft_ihfftn,  grid, "ihfftn",  FFT_R2C, false, true)              \
-    X(fft_irfftn,  grid, "irfftn",  FFT_C2R, false, false)             \
+#define FFT_OPERATORS(X)                                                                           \
+    X(fft_fft,     line, "fft",     FFT_C2C, true,  false)                                         \
+    X(fft_ifft,    line, "ifft",    FFT_C2C, true,  true)                                          \
+    X(fft_rfft,    line, "rfft",    FFT_R2C, false, false)                                         \
+    X(fft_ihfft,   line, "ihfft",   FFT_R2C, false, true)                                          \
+    X(fft_irfft,   line, "irfft",   FFT_C2R, false, false)                                         \
+    X(fft_hfft,    line, "hfft",    FFT_C2R, false, true)                                          \
+    X(fft_fftn,    grid, "fftn",    FFT_C2C, true,  false)                                         \
+    X(fft_ifftn,   grid, "fftn",    FFT_C2C, true,  true)                                          \
+    X(fft_rfftn,   grid, "rfftn",   FFT_R2C, false, false)                                         \
+    X(fft_ihfftn,  grid, "ihfftn",  FFT_R2C, false, true)                                          \
+    X(fft_irfftn,  grid, "irfftn",  FFT_C2R, false, false)                                         \
     X(fft_hfftn,   grid, "hfftn",   FFT_C2R, false, true)
 /* clang-format on */
-#define FFT_OPERATOR(op, shape, name, kind, both, backward)                             \
-    ctsc_status op_##op(op_ctx *cx, const value *args, value *results);                 \
-    ctsc_status op_##op(op_ctx *cx, const value *args, value *results) {                \
-        static const fft_family f = {name, kind, both, backward};                       \
-        return fft_##shape(cx, args, &f, results);                                      \
+#define FFT_OPERATOR(op, shape, name, kind, both, backward)                                        \
+    ctsc_status op_##op(op_ctx *cx, const value *args, value *results);                            \
+    ctsc_status op_##op(op_ctx *cx, const value *args, value *results) {                           \
+        static const fft_family f = {name, kind, both, backward};                                  \
+        return fft_##shape(cx, args, &f, results);                                                 \
     }
 FFT_OPERATORS(FFT_OPERATOR)
 
-/* ---- _fft_c2c, _fft_r2c, _fft_c2r ------------------------------------------------------------------ */
+/* ---- _fft_c2c, _fft_r2c, _fft_c2r ------------------------------------------------------------ */
 
 /* Axes as PyTorch's library takes them: no negative ones. */
 static ctsc_status fft_raw_axes(op_ctx *cx, const value *args, int *n, fft_axis *axes) {
@@ -311,7 +343,8 @@ static ctsc_status fft_raw_axes(op_ctx *cx, const value *args, int *n, fft_axis 
     bool seen[TENSOR_MAX_DIMS] = {false};
     int64_t normalization = arg_int(&args[2]);
     *n = arg_ints(&args[1], &dims);
-    if (normalization < 0 || normalization > 2) return fft_fail(cx, "Unsupported normalization type%" PRId64, normalization);
+    if (normalization < 0 || normalization > 2)
+        return fft_fail(cx, "Unsupported normalization type%" PRId64, normalization);
     for (int i = 0; i < *n; i++) {
         if (dims[i] < 0 || dims[i] >= self->ndim) return fft_fail(cx, "bad axis number");
         if (seen[dims[i]]) return fft_fail(cx, "axis specified repeatedly");
@@ -321,12 +354,13 @@ static ctsc_status fft_raw_axes(op_ctx *cx, const value *args, int *n, fft_axis 
     return CTSC_OK;
 }
 
-static ctsc_status fft_raw(op_ctx *cx, const value *args, int n, const fft_axis *axes, fft_kind kind, bool both_sides, bool backward,
-                           value *results) {
+static ctsc_status fft_raw(op_ctx *cx, const value *args, int n, const fft_axis *axes,
+                           fft_kind kind, bool both_sides, bool backward, value *results) {
     tensor *self = arg_tensor(&args[0]), *out;
     double count = 1;
     int64_t normalization = arg_int(&args[2]);
-    if (self->dtype != DT_FLOAT32 && self->dtype != DT_FLOAT64 && self->dtype != DT_COMPLEX64 && self->dtype != DT_COMPLEX128)
+    if (self->dtype != DT_FLOAT32 && self->dtype != DT_FLOAT64 && self->dtype != DT_COMPLEX64 &&
+        self->dtype != DT_COMPLEX128)
         return fft_fail(cx, "expected scalar type ComplexDouble but found ComplexHalf");
     for (int i = 0; i < n; i++) count *= (double)axes[i].size;
     double scale = normalization == 0 ? 1 : normalization == 1 ? 1 / sqrt(count) : 1 / count;
@@ -338,7 +372,8 @@ static ctsc_status fft_raw(op_ctx *cx, const value *args, int n, const fft_axis 
 ctsc_status op__fft_c2c(op_ctx *cx, const value *args, value *results) {
     fft_axis axes[TENSOR_MAX_DIMS];
     int n = 0;
-    if (!dtype_is_complex((dtype)arg_tensor(&args[0])->dtype)) return fft_fail(cx, "Expected self.is_complex() to be true, but got false.");
+    if (!dtype_is_complex((dtype)arg_tensor(&args[0])->dtype))
+        return fft_fail(cx, "Expected self.is_complex() to be true, but got false.");
     TRY(fft_raw_axes(cx, args, &n, axes));
     return fft_raw(cx, args, n, axes, FFT_C2C, true, !arg_bool(&args[3]), results);
 }
@@ -347,7 +382,8 @@ ctsc_status op__fft_c2c(op_ctx *cx, const value *args, value *results) {
 ctsc_status op__fft_r2c(op_ctx *cx, const value *args, value *results) {
     fft_axis axes[TENSOR_MAX_DIMS];
     int n = 0;
-    if (!dtype_is_float((dtype)arg_tensor(&args[0])->dtype)) return fft_fail(cx, "Expected self.is_floating_point() to be true, but got false.");
+    if (!dtype_is_float((dtype)arg_tensor(&args[0])->dtype))
+        return fft_fail(cx, "Expected self.is_floating_point() to be true, but got false.");
     TRY(fft_raw_axes(cx, args, &n, axes));
     if (n == 0) return fft_fail(cx, "ArrayRef: attempted to access back() of empty list");
     return fft_raw(cx, args, n, axes, FFT_R2C, !arg_bool(&args[3]), false, results);
@@ -359,7 +395,8 @@ ctsc_status op__fft_c2r(op_ctx *cx, const value *args, value *results) {
     fft_axis axes[TENSOR_MAX_DIMS];
     int n = 0;
     if (!dtype_is_complex((dtype)self->dtype))
-        return fft_fail(cx, "expected scalar type ComplexFloat but found %s", dtype_table[self->dtype].ir_name);
+        return fft_fail(cx, "expected scalar type ComplexFloat but found %s",
+                        dtype_table[self->dtype].ir_name);
     TRY(fft_raw_axes(cx, args, &n, axes));
     if (n == 0) return fft_fail(cx, "ArrayRef: attempted to access back() of empty list");
     axes[n - 1].size = arg_int(&args[3]);

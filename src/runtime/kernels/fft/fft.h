@@ -2,9 +2,9 @@
 /*
  * fft.h - discrete Fourier transforms of many lines at once: plans, and jobs that run them.
  *
- * A line is a sequence of numbers at equal distances in memory; a job transforms all lines of a tensor along one dimension.
- * Numbers are float or double (wide), complex ones interleaved pairs. Unless said otherwise lengths, strides and offsets count
- * elements of the tensor they belong to.
+ * A line is a sequence of numbers at equal distances in memory; a job transforms all lines of a
+ * tensor along one dimension. Numbers are float or double (wide), complex ones interleaved pairs.
+ * Unless said otherwise lengths, strides and offsets count elements of the tensor they belong to.
  */
 #ifndef CTSC_RUNTIME_KERNELS_FFT_FFT_H
 #define CTSC_RUNTIME_KERNELS_FFT_FFT_H
@@ -38,17 +38,22 @@ typedef struct fft_plan {
     bool line; /* takes one line at a time (of one lane); else any multiple of a vector's lanes */
     int npasses;
     int radix[FFT_MAX_PASSES];
-    /* LANES: the turns of every pass, then cos and sin of 2 pi i / r for each odd radix above 5, in order; SPLIT: roots of order n, real parts [n1][n2
-     * rounded up to a vector], then imaginary ones; CHIRP: exp(-pi i k k / n) and the filter's transform, real and imaginary parts; HALF: roots of order n, the same way. */
+    /* LANES: the turns of every pass, then cos and sin of 2 pi i / r for each odd radix above 5, in
+     * order; SPLIT: roots of order n, real parts [n1][n2 rounded up to a vector], then imaginary
+     * ones; CHIRP: exp(-pi i k k / n) and the filter's transform, real and imaginary parts; HALF:
+     * roots of order n, the same way. */
     void *table;
-    struct fft_plan *a, *b; /* SPLIT: of n1, n2; CHIRP: of the convolution; HALF, WHOLE: of the complex numbers */
+    /* SPLIT: of n1, n2; CHIRP: of the convolution; HALF, WHOLE: of the complex numbers */
+    struct fft_plan *a, *b;
 } fft_plan;
 
-/* A plan for that many lines of n (complex, or real) numbers: few lines are better split. NULL without memory. */
+/* A plan for that many lines of n (complex, or real) numbers: few lines are better split.
+ * NULL without memory. */
 fft_plan *fft_plan_new(int64_t n, bool wide, bool real, int64_t lines);
 void fft_plan_free(fft_plan *p);
 
-/* The plans that calls of a module leave for the next call (runtime/context/workspace.h): used by one thread at a time. */
+/* The plans that calls of a module leave for the next call (runtime/context/workspace.h): used by
+ * one thread at a time. */
 enum { FFT_CACHE_PLANS = 8, FFT_CACHE_LENGTH = 1 << 18 /* longer ones are not kept */ };
 typedef struct fft_cache {
     struct {
@@ -71,7 +76,8 @@ typedef struct fft_job {
     bool backward; /* exponent of positive sign (C2R: of the usual sign reversed, as for hfft) */
     bool in_real;  /* C2C, C2R: the input is real numbers all the same */
     int64_t n;
-    int64_t in_len; /* numbers of a line that are there; what is missing is zero, surplus is not read */
+    /* numbers of a line that are there; what is missing is zero, surplus is not read */
+    int64_t in_len;
     int64_t out_len;
     double scale;
     const void *in;
@@ -91,12 +97,13 @@ typedef struct fft_axis {
 } fft_axis;
 
 /*
- * The transform of `in` (float, double, or the complex numbers of these) along n axes, each padded with zeros or trimmed to its
- * size. C2C takes real numbers too. FFT_R2C and FFT_C2R halve the last axis, whose size counts the real numbers; both_sides: FFT_R2C gives
- * all of it. backward: exponents of the other sign than usual (plus for C2C and R2C, minus for C2R).
+ * The transform of `in` (float, double, or the complex numbers of these) along n axes, each padded
+ * with zeros or trimmed to its size. C2C takes real numbers too. FFT_R2C and FFT_C2R halve the last
+ * axis, whose size counts the real numbers; both_sides: FFT_R2C gives all of it. backward:
+ * exponents of the other sign than usual (plus for C2C and R2C, minus for C2R).
  */
-ctsc_status fft_transform(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, fft_kind kind, bool both_sides,
-                          bool backward, double scale, tensor **out);
+ctsc_status fft_transform(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, fft_kind kind,
+                          bool both_sides, bool backward, double scale, tensor **out);
 
 /* ---- shared by the files fft_*.c ------------------------------------------------------------- */
 
@@ -105,8 +112,9 @@ typedef struct fft_pair {
     void *re, *im;
 } fft_pair;
 
-/* Transforms [n][lanes] numbers at x, with tmp as room of the same size: returns the one that holds the result, re NULL
- * without memory. Forward; exchange re and im of x and of the result for backward. */
+/* Transforms [n][lanes] numbers at x, with tmp as room of the same size: returns the one that
+ * holds the result, re NULL without memory. Forward; exchange re and im of x and of the
+ * result for backward. */
 fft_pair fft_exec_float(const fft_plan *p, fft_pair x, fft_pair tmp, int64_t lanes);
 fft_pair fft_exec_double(const fft_plan *p, fft_pair x, fft_pair tmp, int64_t lanes);
 /* Runs lines [begin, end) of the job; false without memory. */
@@ -119,9 +127,7 @@ static inline int64_t fft_lanes_of(bool wide) {
 static inline int64_t fft_vector_of(bool wide) {
     return FFT_VECTOR_BYTES / (wide ? (int)sizeof(double) : (int)sizeof(float));
 }
-static inline int64_t fft_round_up(int64_t n, int64_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
+static inline int64_t fft_round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* An aligned block for count numbers; *base is what to free. NULL without memory. */
 void *fft_room(bool wide, size_t count, void **base);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fft_engine.c - fft_engine.h for float and for double, and jobs over the pool. Tests: tests/unit/test_fft.c */
+/* fft_engine.c - fft_engine.h for float and for double, and jobs over the pool. Tests:
+ * tests/unit/test_fft.c */
 #include "runtime/kernels/fft/fft.h"
 
 #include <stdatomic.h>
@@ -12,7 +13,8 @@
 typedef float fft_v8f __attribute__((vector_size(FFT_VECTOR_BYTES), may_alias));
 typedef double fft_v4d __attribute__((vector_size(FFT_VECTOR_BYTES), may_alias));
 
-/* Rows and columns of a square of vectors exchanged: pairs of numbers first, then pairs of these. */
+/* Rows and columns of a square of vectors exchanged: pairs of numbers first, then
+ * pairs of these. */
 #define FFT_ROW(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 __attribute__((always_inline)) static inline void fft_transpose_double(fft_v4d *v) {
     fft_v4d a = FFT_ROW(v[0], v[1], 0, 4, 2, 6), b = FFT_ROW(v[0], v[1], 1, 5, 3, 7);
@@ -67,7 +69,8 @@ typedef struct fft_work {
 static void fft_range(void *ctx, int64_t begin, int64_t end) {
     fft_work *w = ctx;
     int64_t last = end * w->width < w->lines ? end * w->width : w->lines;
-    if (!(w->job->wide ? fft_lines_double : fft_lines_float)(w->job, w->plan, begin * w->width, last))
+    if (!(w->job->wide ? fft_lines_double : fft_lines_float)(w->job, w->plan, begin * w->width,
+                                                             last))
         atomic_store_explicit(&w->failed, true, memory_order_relaxed);
 }
 
@@ -84,8 +87,7 @@ ctsc_status fft_run(op_ctx *cx, const fft_job *job) {
     int64_t items = (w.lines + w.width - 1) / w.width, grain = FFT_GRAIN / (job->n * w.width);
     if (p->line && items < pool_threads()) /* the threads share every line */
         for (int64_t i = 0; i < items; i++) fft_range(&w, i, i + 1);
-    else
-        whole = pool_for_limited(items, grain > 1 ? grain : 1, fft_range, &w);
+    else whole = pool_for_limited(items, grain > 1 ? grain : 1, fft_range, &w);
     if (!kept) fft_plan_free(p);
     if (!whole) return limits_fail(cx->diag);
     return atomic_load(&w.failed) ? diag_no_memory(cx->diag) : CTSC_OK;

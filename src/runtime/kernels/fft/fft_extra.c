@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fft_extra.c - what goes with Fourier transforms: sample frequencies, shifts of the origin, complex tensors from real ones, and
- * their parts.
+ * fft_extra.c - what goes with Fourier transforms: sample frequencies, shifts of the origin,
+ * complex tensors from real ones, and their parts.
  * Tests: tests/unit/test_fft.c
  */
 #include "runtime/kernels/engine/create.h"
@@ -14,18 +14,20 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 #define extra_fail(cx, ...) diag_fail((cx)->diag, CTSC_FAILED, __VA_ARGS__)
 
-/* ---- frequencies: (n, d) --------------------------------------------------------------------------- */
+/* ---- frequencies: (n, d) --------------------------------------------------------------------- */
 
 /* size numbers k / (n d), the ones from `negative` on with k - n for k. */
-static ctsc_status extra_frequencies(op_ctx *cx, const value *args, const char *name, int64_t size, int64_t negative,
-                                     value *results) {
+static ctsc_status extra_frequencies(op_ctx *cx, const value *args, const char *name, int64_t size,
+                                     int64_t negative, value *results) {
     int64_t n = arg_int(&args[0]);
     double by = 1.0 / ((double)n * arg_float(&args[1]));
     dtype dt;
     tensor *out;
     TRY(create_options(cx, args, DT_FLOAT32, &dt));
-    if (!dtype_is_float(dt) && !dtype_is_complex(dt)) return extra_fail(cx, "%s requires a floating point or complex dtype", name);
-    if (dtype_is_complex(dt)) return extra_fail(cx, "\"arange_cpu\" not implemented for '%s'", dtype_table[dt].ir_name);
+    if (!dtype_is_float(dt) && !dtype_is_complex(dt))
+        return extra_fail(cx, "%s requires a floating point or complex dtype", name);
+    if (dtype_is_complex(dt))
+        return extra_fail(cx, "\"arange_cpu\" not implemented for '%s'", dtype_table[dt].ir_name);
     TRY(tensor_new(cx->diag, dt, 1, &size, &out));
     DISPATCH_FLOAT(dt, cx, name, {
         T *p = tensor_data(out);
@@ -45,7 +47,7 @@ OPERATOR(fft_rfftfreq) {
     return extra_frequencies(cx, args, "rfftfreq", size, size, results);
 }
 
-/* ---- shifts: (self, dim) --------------------------------------------------------------------------- */
+/* ---- shifts: (self, dim) --------------------------------------------------------------------- */
 
 /* Rolls by half of each size, rounded up or down. */
 static ctsc_status extra_shift(op_ctx *cx, const value *args, bool up, value *results) {
@@ -58,8 +60,11 @@ static ctsc_status extra_shift(op_ctx *cx, const value *args, bool up, value *re
     for (int i = 0; st == CTSC_OK && i < (all ? t->ndim : n); i++) {
         int64_t asked = all ? i : given[i];
         st = tensor_wrap_dim(cx->diag, asked, t->ndim, &dim);
-        if (st == CTSC_OK && !t->ndim) st = extra_fail(cx, "Dimension specified as %" PRId64 " but tensor has no dimensions", asked);
-        if (st == CTSC_OK && (!list_append_take(shifts, value_int((t->sizes[dim] + up) / 2)) || !list_append_take(dims, value_int(dim))))
+        if (st == CTSC_OK && !t->ndim)
+            st = extra_fail(cx, "Dimension specified as %" PRId64 " but tensor has no dimensions",
+                            asked);
+        if (st == CTSC_OK && (!list_append_take(shifts, value_int((t->sizes[dim] + up) / 2)) ||
+                              !list_append_take(dims, value_int(dim))))
             st = diag_no_memory(cx->diag);
     }
     if (st == CTSC_OK) {
@@ -70,44 +75,45 @@ static ctsc_status extra_shift(op_ctx *cx, const value *args, bool up, value *re
     if (dims) value_unref(value_list_take(dims));
     return st;
 }
-OPERATOR(fft_fftshift) {
-    return extra_shift(cx, args, false, results);
-}
-OPERATOR(fft_ifftshift) {
-    return extra_shift(cx, args, true, results);
-}
+OPERATOR(fft_fftshift) { return extra_shift(cx, args, false, results); }
+OPERATOR(fft_ifftshift) { return extra_shift(cx, args, true, results); }
 
-/* ---- complex numbers from two real ones -------------------------------------------------------------- */
+/* ---- complex numbers from two real ones ------------------------------------------------------ */
 
 static void extra_complex_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++)
-        *(complex64 *)(void *)(p[0] + i * s[0]) =
-            (complex64){*(const float *)(const void *)(p[1] + i * s[1]), *(const float *)(const void *)(p[2] + i * s[2])};
+        *(complex64 *)(void *)(p[0] + i * s[0]) = (complex64){
+            *(const float *)(const void *)(p[1] + i * s[1]),
+            *(const float *)(const void *)(p[2] + i * s[2])};
 }
 static void extra_complex_double(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++)
-        *(complex128 *)(void *)(p[0] + i * s[0]) =
-            (complex128){*(const double *)(const void *)(p[1] + i * s[1]), *(const double *)(const void *)(p[2] + i * s[2])};
+        *(complex128 *)(void *)(p[0] + i * s[0]) = (complex128){
+            *(const double *)(const void *)(p[1] + i * s[1]),
+            *(const double *)(const void *)(p[2] + i * s[2])};
 }
 static void extra_complex_half(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++)
-        *(complex32 *)(void *)(p[0] + i * s[0]) =
-            (complex32){*(const float16 *)(const void *)(p[1] + i * s[1]), *(const float16 *)(const void *)(p[2] + i * s[2])};
+        *(complex32 *)(void *)(p[0] + i * s[0]) = (complex32){
+            *(const float16 *)(const void *)(p[1] + i * s[1]),
+            *(const float16 *)(const void *)(p[2] + i * s[2])};
 }
 static void extra_polar_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++) {
-        float r = *(const float *)(const void *)(p[1] + i * s[1]), angle = *(const float *)(const void *)(p[2] + i * s[2]);
+        float r = *(const float *)(const void *)(p[1] + i * s[1]),
+              angle = *(const float *)(const void *)(p[2] + i * s[2]);
         *(complex64 *)(void *)(p[0] + i * s[0]) = (complex64){r * cosf(angle), r * sinf(angle)};
     }
 }
 static void extra_polar_double(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++) {
-        double r = *(const double *)(const void *)(p[1] + i * s[1]), angle = *(const double *)(const void *)(p[2] + i * s[2]);
+        double r = *(const double *)(const void *)(p[1] + i * s[1]),
+               angle = *(const double *)(const void *)(p[2] + i * s[2]);
         *(complex128 *)(void *)(p[0] + i * s[0]) = (complex128){r * cos(angle), r * sin(angle)};
     }
 }
@@ -117,23 +123,27 @@ static bool extra_is_part(dtype dt) {
 }
 
 /* kernels: for half, float, double; no half: refused as name. */
-static ctsc_status extra_combine(op_ctx *cx, const value *args, const iter_kernel *kernels, const char *name, value *results) {
+static ctsc_status extra_combine(op_ctx *cx, const value *args, const iter_kernel *kernels,
+                                 const char *name, value *results) {
     static const dtype results_of[] = {DT_COMPLEX32, DT_COMPLEX64, DT_COMPLEX128};
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *out;
     const tensor *target;
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim, index;
     if (!extra_is_part((dtype)a->dtype) || !extra_is_part((dtype)b->dtype))
-        return extra_fail(cx, "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
-                          dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
+        return extra_fail(
+            cx, "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
+            dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
     if (a->dtype != b->dtype)
-        return extra_fail(cx, "Expected object of scalar type %s but got scalar type %s for second argument",
-                          dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
+        return extra_fail(
+            cx, "Expected object of scalar type %s but got scalar type %s for second argument",
+            dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
     int which = a->dtype - DT_FLOAT16;
     target = op_target(cx, args, &index);
     if (target && target->dtype != results_of[which])
-        return extra_fail(cx, "Expected object of scalar type %s but got scalar type %s for argument 'out'",
-                          dtype_table[results_of[which]].ir_name, dtype_table[target->dtype].ir_name);
+        return extra_fail(
+            cx, "Expected object of scalar type %s but got scalar type %s for argument 'out'",
+            dtype_table[results_of[which]].ir_name, dtype_table[target->dtype].ir_name);
     if (!kernels[which]) return op_refuse_dtype(cx, name, (dtype)a->dtype);
     TRY(broadcast_sizes(cx->diag, a->ndim, a->sizes, b->ndim, b->sizes, &ndim, sizes));
     TRY(tensor_new(cx->diag, results_of[which], ndim, sizes, &out));
@@ -142,7 +152,8 @@ static ctsc_status extra_combine(op_ctx *cx, const value *args, const iter_kerne
     return op_finish(cx, args, out, results);
 }
 OPERATOR(complex_tensor) {
-    static const iter_kernel kernels[] = {extra_complex_half, extra_complex_float, extra_complex_double};
+    static const iter_kernel kernels[] = {extra_complex_half, extra_complex_float,
+                                          extra_complex_double};
     return extra_combine(cx, args, kernels, "complex_cpu", results);
 }
 OPERATOR(polar_tensor) {
@@ -150,11 +161,13 @@ OPERATOR(polar_tensor) {
     return extra_combine(cx, args, kernels, "polar_cpu", results);
 }
 
-/* ---- parts: views of every other real number ----------------------------------------------------------- */
+/* ---- parts: views of every other real number ------------------------------------------------- */
 
 static ctsc_status extra_part(op_ctx *cx, const tensor *t, int which, value *results) {
     int64_t strides[TENSOR_MAX_DIMS];
-    dtype dt = t->dtype == DT_COMPLEX128 ? DT_FLOAT64 : t->dtype == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT16;
+    dtype dt = t->dtype == DT_COMPLEX128  ? DT_FLOAT64
+               : t->dtype == DT_COMPLEX64 ? DT_FLOAT32
+                                          : DT_FLOAT16;
     tensor as = {.dtype = (uint8_t)dt, .storage = t->storage}, *view;
     for (int i = 0; i < t->ndim; i++) strides[i] = 2 * t->strides[i];
     TRY(tensor_view_raw(cx->diag, &as, t->ndim, t->sizes, strides, 2 * t->offset + which, &view));
@@ -162,15 +175,17 @@ static ctsc_status extra_part(op_ctx *cx, const tensor *t, int which, value *res
 }
 OPERATOR(imag) {
     const tensor *t = arg_tensor(&args[0]);
-    if (!dtype_is_complex((dtype)t->dtype)) return extra_fail(cx, "imag is not implemented for tensors with non-complex dtypes.");
+    if (!dtype_is_complex((dtype)t->dtype))
+        return extra_fail(cx, "imag is not implemented for tensors with non-complex dtypes.");
     return extra_part(cx, t, 1, results);
 }
 OPERATOR(real) {
     const tensor *t = arg_tensor(&args[0]);
-    return dtype_is_complex((dtype)t->dtype) ? extra_part(cx, t, 0, results) : op_return_self(results, args);
+    return dtype_is_complex((dtype)t->dtype) ? extra_part(cx, t, 0, results)
+                                             : op_return_self(results, args);
 }
 
-/* ---- angle: real tensors have one in the pointwise operators -------------------------------------------- */
+/* ---- angle: real tensors have one in the pointwise operators --------------------------------- */
 
 static void extra_angle_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
@@ -192,6 +207,7 @@ OPERATOR(angle_tensor) {
     if (t->dtype != DT_COMPLEX64 && t->dtype != DT_COMPLEX128) return op_angle(cx, args, results);
     TRY(tensor_new_like(cx->diag, t, t->dtype == DT_COMPLEX128 ? DT_FLOAT64 : DT_FLOAT32, &out));
     tensor *operands[2] = {out, t};
-    iter_run(t->ndim, t->sizes, 2, operands, t->dtype == DT_COMPLEX128 ? extra_angle_double : extra_angle_float, NULL, 0);
+    iter_run(t->ndim, t->sizes, 2, operands,
+             t->dtype == DT_COMPLEX128 ? extra_angle_double : extra_angle_float, NULL, 0);
     return op_finish(cx, args, out, results);
 }

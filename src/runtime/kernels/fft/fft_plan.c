@@ -2,13 +2,14 @@
 /*
  * fft_plan.c - how a Fourier transform of n numbers is done, and the roots of unity it takes.
  *
- * Method. The packaged FFT libraries with a permissive licence have no double precision (KISS FFT as Debian builds it), take p^2
- * steps for a prime p, and are two to three times slower than the one in PyTorch, so the transform is ours. Radix 4, 2,
- * 3, 5 and odd primes up to FFT_MAX_RADIX, Bluestein's algorithm for what has a larger prime factor, a split in two factors where
- * the numbers would leave the cache or one line must fill the vectors.
+ * Method. The packaged FFT libraries with a permissive licence have no double precision (KISS FFT
+ * as Debian builds it), take p^2 steps for a prime p, and are two to three times slower than the
+ * one in PyTorch, so the transform is ours. Radix 4, 2, 3, 5 and odd primes up to FFT_MAX_RADIX,
+ * Bluestein's algorithm for what has a larger prime factor, a split in two factors where the
+ * numbers would leave the cache or one line must fill the vectors.
  *
- * Roots come from sin and cos of an angle reduced to an octant; tables of many roots are products of two short tables, in
- * double precision, so that making a plan costs a fraction of running it.
+ * Roots come from sin and cos of an angle reduced to an octant; tables of many roots are products
+ * of two short tables, in double precision, so that making a plan costs a fraction of running it.
  * Tests: tests/unit/test_fft.c
  */
 #include "runtime/kernels/fft/fft.h"
@@ -20,14 +21,16 @@
 
 #define FFT_PI 3.14159265358979323846264338327950288
 
-/* ---- roots of unity ------------------------------------------------------------------------- */
+/* ---- roots of unity -------------------------------------------------------------------------- */
 
 /* exp(-2 pi i k / n) for 0 <= k < n. */
 static void plan_root(int64_t k, int64_t n, double *re, double *im) {
     /* the angle is octant * pi/4 + rest, in units of 2 pi / (8 n) */
-    int64_t octant = (int64_t)(8 * (__int128)k / n), rest = (int64_t)(8 * (__int128)k - (__int128)octant * n);
+    int64_t octant = (int64_t)(8 * (__int128)k / n),
+            rest = (int64_t)(8 * (__int128)k - (__int128)octant * n);
     bool odd = octant & 1;
-    double x = FFT_PI / 4 * (double)(odd ? n - rest : rest) / (double)n, c = cos(x), s = sin(x), swap;
+    double x = FFT_PI / 4 * (double)(odd ? n - rest : rest) / (double)n, c = cos(x), s = sin(x),
+           swap;
     /* an odd octant is the next quarter turn minus x, an even one its quarter turn plus x */
     int64_t quarter = (octant + odd) / 2 & 3;
     if (odd) s = -s;
@@ -43,9 +46,7 @@ typedef struct plan_roots {
     double *high, *low; /* re, im */
 } plan_roots;
 
-static void plan_roots_free(plan_roots *r) {
-    mem_free(r->high);
-}
+static void plan_roots_free(plan_roots *r) { mem_free(r->high); }
 
 static bool plan_roots_init(plan_roots *r, int64_t n) {
     r->n = n;
@@ -56,7 +57,8 @@ static bool plan_roots_init(plan_roots *r, int64_t n) {
     r->high = mem_alloc((size_t)(highs + lows) * 2 * sizeof(double));
     if (!r->high) return false;
     r->low = r->high + 2 * highs;
-    for (int64_t i = 0; i < highs && i << r->shift < n; i++) plan_root(i << r->shift, n, &r->high[2 * i], &r->high[2 * i + 1]);
+    for (int64_t i = 0; i < highs && i << r->shift < n; i++)
+        plan_root(i << r->shift, n, &r->high[2 * i], &r->high[2 * i + 1]);
     for (int64_t i = 0; i < lows; i++) plan_root(i % n, n, &r->low[2 * i], &r->low[2 * i + 1]);
     return true;
 }
@@ -77,9 +79,10 @@ static bool plan_table(fft_plan *p, int64_t count) {
     return p->table != NULL;
 }
 
-/* ---- the kinds of plans ------------------------------------------------------------------------ */
+/* ---- the kinds of plans ---------------------------------------------------------------------- */
 
-/* Radices of n in *p, with the largest first: late passes have long runs, which suits cheap ones. False if n has a large prime. */
+/* Radices of n in *p, with the largest first: late passes have long runs, which suits cheap ones.
+ * False if n has a large prime. */
 static bool plan_factor(fft_plan *p, int64_t n) {
     int count = 0, small[FFT_MAX_PASSES], nsmall = 0;
     while (n % 4 == 0) small[nsmall++] = 4, n /= 4;
@@ -141,7 +144,8 @@ static bool plan_split(fft_plan *p, int64_t n1) {
     p->line = true;
     p->a = plan_complex(n1, p->wide, INT64_MAX);
     p->b = plan_complex(n2, p->wide, INT64_MAX);
-    if (!p->a || !p->b || !plan_table(p, 2 * n1 * row) || !plan_roots_init(&roots, p->n)) return false;
+    if (!p->a || !p->b || !plan_table(p, 2 * n1 * row) || !plan_roots_init(&roots, p->n))
+        return false;
     for (int64_t k = 0; k < n1; k++)
         for (int64_t j = 0; j < row; j++) {
             double re = 1, im = 0;
@@ -165,7 +169,8 @@ static int64_t plan_smooth(int64_t n) {
     return best;
 }
 
-/* The filter of the convolution: conjugates of the chirp, wrapped around, transformed; 1/m is put in. */
+/* The filter of the convolution: conjugates of the chirp, wrapped around,
+ * transformed; 1/m is put in. */
 static bool plan_filter(fft_plan *p) {
     int64_t n = p->n, m = p->a->n, lanes = p->line ? 1 : fft_vector_of(p->wide), i;
     size_t item = p->wide ? sizeof(double) : sizeof(float), area = (size_t)(m * lanes);
@@ -185,9 +190,11 @@ static bool plan_filter(fft_plan *p) {
                 ((float *)x.im)[at] = -((float *)p->table)[n + k] / (float)m;
             }
         }
-    fft_pair y = p->wide ? fft_exec_double(p->a, x, tmp, lanes) : fft_exec_float(p->a, x, tmp, lanes);
+    fft_pair y = p->wide ? fft_exec_double(p->a, x, tmp, lanes)
+                         : fft_exec_float(p->a, x, tmp, lanes);
     for (i = 0; y.re && i < m; i++) {
-        const char *re = (const char *)y.re + (size_t)(i * lanes) * item, *im = (const char *)y.im + (size_t)(i * lanes) * item;
+        const char *re = (const char *)y.re + (size_t)(i * lanes) * item,
+                   *im = (const char *)y.im + (size_t)(i * lanes) * item;
         memcpy((char *)p->table + (size_t)(2 * n + i) * item, re, item);
         memcpy((char *)p->table + (size_t)(2 * n + m + i) * item, im, item);
     }
@@ -257,7 +264,7 @@ void fft_plan_free(fft_plan *p) {
     mem_free(p);
 }
 
-/* ---- plans kept from call to call ------------------------------------------------------------------- */
+/* ---- plans kept from call to call ------------------------------------------------------------ */
 
 static void fft_cache_free(fft_cache *c) {
     for (int i = 0; c && i < FFT_CACHE_PLANS; i++) fft_plan_free(c->rows[i].plan);
@@ -276,7 +283,8 @@ fft_plan *fft_plan_get(op_ctx *cx, int64_t n, bool wide, bool real, int64_t line
     fft_cache *c = ws->fft;
     int at = 0;
     while (at < FFT_CACHE_PLANS - 1 && c->rows[at].plan &&
-           !(c->rows[at].plan->n == n && c->rows[at].plan->wide == wide && c->rows[at].real == real && c->rows[at].few == few))
+           !(c->rows[at].plan->n == n && c->rows[at].plan->wide == wide &&
+             c->rows[at].real == real && c->rows[at].few == few))
         at++;
     fft_plan *p = c->rows[at].plan;
     if (!p || p->n != n || p->wide != wide || c->rows[at].real != real || c->rows[at].few != few) {
@@ -295,7 +303,9 @@ fft_plan *fft_plan_get(op_ctx *cx, int64_t n, bool wide, bool real, int64_t line
 
 void *fft_room(bool wide, size_t count, void **base) {
     size_t bytes;
-    if (!size_mul(count, wide ? sizeof(double) : sizeof(float), &bytes) || !size_add(bytes, TENSOR_ALIGNMENT, &bytes)) return NULL;
+    if (!size_mul(count, wide ? sizeof(double) : sizeof(float), &bytes) ||
+        !size_add(bytes, TENSOR_ALIGNMENT, &bytes))
+        return NULL;
     *base = mem_alloc(bytes);
     return *base ? (char *)*base + (-(uintptr_t)*base & (TENSOR_ALIGNMENT - 1)) : NULL;
 }

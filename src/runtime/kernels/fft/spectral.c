@@ -2,9 +2,10 @@
 /*
  * spectral.c - stft and istft: Fourier transforms of overlapping frames of a signal, and back.
  *
- * Method. stft cuts the (padded) signal in frames by strides alone, multiplies them by the window, and transforms the rows.
- * istft transforms the columns back, adds the frames up where they overlap and divides by the sum of the squared windows; each
- * sample is summed in the order of the frames, whatever the threads.
+ * Method. stft cuts the (padded) signal in frames by strides alone, multiplies them by the window,
+ * and transforms the rows. istft transforms the columns back, adds the frames up where they overlap
+ * and divides by the sum of the squared windows; each sample is summed in the order of the frames,
+ * whatever the threads.
  * Tests: tests/unit/test_spectral.c, tests/interop/fft.py, tests/corpus
  */
 #include "runtime/kernels/fft/fft.h"
@@ -30,13 +31,17 @@ static void spectrum_optional(strbuf *sb, const char *name, const value *v, bool
     if (!last) sb_puts(sb, ", ");
 }
 
-/* Fails with the call as PyTorch shows it and what is wrong: "stft(torch.FloatTensor[20], n_fft=4, ...) : message". */
+/* Fails with the call as PyTorch shows it and what is wrong: "stft(torch.FloatTensor[20], n_fft=4,
+ * ...) : message". */
 static ctsc_status spectrum_fail(const spectrum *sp, const tensor *x, const char *message) {
     bool back = sp->name[0] == 'i', complex_input = dtype_is_complex((dtype)x->dtype);
     strbuf sb = STRBUF_INIT;
-    sb_printf(&sb, complex_input ? "%s(CPU%sType" : "%s(torch.%sTensor", sp->name, dtype_table[x->dtype].ir_name);
+    sb_printf(&sb, complex_input ? "%s(CPU%sType" : "%s(torch.%sTensor", sp->name,
+              dtype_table[x->dtype].ir_name);
     tensor_print_sizes(x->ndim, x->sizes, &sb);
-    sb_printf(&sb, ", n_fft=%" PRId64 ", hop_length=%" PRId64 ", win_length=%" PRId64 ", window=", sp->n, sp->hop, sp->win_length);
+    sb_printf(&sb,
+              ", n_fft=%" PRId64 ", hop_length=%" PRId64 ", win_length=%" PRId64 ", window=", sp->n,
+              sp->hop, sp->win_length);
     if (!sp->window) {
         sb_puts(&sb, "None");
     } else {
@@ -56,13 +61,13 @@ static ctsc_status spectrum_fail(const spectrum *sp, const tensor *x, const char
     return st;
 }
 
-#define SPECTRUM_CHECK(condition, ...)                              \
-    do {                                                            \
-        if (!(condition)) {                                         \
-            char message_[256];                                     \
-            snprintf(message_, sizeof message_, ": " __VA_ARGS__);  \
-            return spectrum_fail(sp, x, message_);                  \
-        }                                                           \
+#define SPECTRUM_CHECK(condition, ...)                                                             \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            char message_[256];                                                                    \
+            snprintf(message_, sizeof message_, ": " __VA_ARGS__);                                 \
+            return spectrum_fail(sp, x, message_);                                                 \
+        }                                                                                          \
     } while (0)
 
 /* (x, n_fft, hop_length, win_length, window) */
@@ -91,13 +96,14 @@ static ctsc_status spectrum_window(const spectrum *sp, double *w) {
     }
     TRY(tensor_to_dtype(sp->cx->diag, (tensor *)sp->window, DT_COMPLEX128, &wide));
     ctsc_status st = tensor_contiguous(sp->cx->diag, wide, &dense);
-    if (st == CTSC_OK) memcpy(w + 2 * left, tensor_data(dense), (size_t)sp->win_length * sizeof(complex128));
+    if (st == CTSC_OK)
+        memcpy(w + 2 * left, tensor_data(dense), (size_t)sp->win_length * sizeof(complex128));
     tensor_unref(dense);
     tensor_unref(wide);
     return st;
 }
 
-/* ---- stft ------------------------------------------------------------------------------------------ */
+/* ---- stft ------------------------------------------------------------------------------------ */
 
 /* Frames times window, into rows of n numbers. */
 typedef struct stft_job {
@@ -107,21 +113,21 @@ typedef struct stft_job {
     int64_t n, hop, frames;
 } stft_job;
 
-#define STFT_REAL(T)                                                                        \
-    {                                                                                       \
-        const T *p = (const T *)tensor_data(j->x) + from;                                   \
-        T *q = (T *)tensor_data(j->out) + r * j->n;                                         \
-        for (int64_t i = 0; i < j->n; i++) q[i] = p[i * step] * (T)j->window[2 * i];        \
+#define STFT_REAL(T)                                                                               \
+    {                                                                                              \
+        const T *p = (const T *)tensor_data(j->x) + from;                                          \
+        T *q = (T *)tensor_data(j->out) + r * j->n;                                                \
+        for (int64_t i = 0; i < j->n; i++) q[i] = p[i * step] * (T)j->window[2 * i];               \
     }
-#define STFT_COMPLEX(C, T)                                                                  \
-    {                                                                                       \
-        const C *p = (const C *)tensor_data(j->x) + from;                                   \
-        C *q = (C *)tensor_data(j->out) + r * j->n;                                         \
-        for (int64_t i = 0; i < j->n; i++) {                                                \
-            C v = p[i * step];                                                              \
-            T re = (T)j->window[2 * i], im = (T)j->window[2 * i + 1];                       \
-            q[i] = (C){v.re * re - v.im * im, v.re * im + v.im * re};                       \
-        }                                                                                   \
+#define STFT_COMPLEX(C, T)                                                                         \
+    {                                                                                              \
+        const C *p = (const C *)tensor_data(j->x) + from;                                          \
+        C *q = (C *)tensor_data(j->out) + r * j->n;                                                \
+        for (int64_t i = 0; i < j->n; i++) {                                                       \
+            C v = p[i * step];                                                                     \
+            T re = (T)j->window[2 * i], im = (T)j->window[2 * i + 1];                              \
+            q[i] = (C){v.re * re - v.im * im, v.re * im + v.im * re};                              \
+        }                                                                                          \
     }
 static void stft_range(void *ctx, int64_t begin, int64_t end) {
     const stft_job *j = ctx;
@@ -142,7 +148,8 @@ static ctsc_status stft_frames(const spectrum *sp, const tensor *x, dtype dt, te
     diag *d = sp->cx->diag;
     int64_t frames = 1 + (x->sizes[1] - sp->n) / sp->hop, sizes[3] = {x->sizes[0], frames, sp->n};
     int64_t strides[3] = {x->strides[0], sp->hop * x->strides[1], x->strides[1]};
-    if (!sp->window && sp->win_length == sp->n) return tensor_view_raw(d, x, 3, sizes, strides, x->offset, out);
+    if (!sp->window && sp->win_length == sp->n)
+        return tensor_view_raw(d, x, 3, sizes, strides, x->offset, out);
     stft_job j = {.n = sp->n, .hop = sp->hop, .frames = frames};
     double *w = mem_alloc((size_t)sp->n * 2 * sizeof(double));
     tensor *same = NULL;
@@ -165,15 +172,21 @@ static ctsc_status stft_run(const spectrum *sp, const tensor *x, const tensor *r
     const value *args = sp->args;
     diag *d = sp->cx->diag;
     bool complex_window = sp->window && dtype_is_complex((dtype)sp->window->dtype);
-    bool return_complex = arg_is_none(&args[7]) ? dtype_is_complex((dtype)x->dtype) || complex_window : arg_bool(&args[7]);
+    bool return_complex = arg_is_none(&args[7])
+                              ? dtype_is_complex((dtype)x->dtype) || complex_window
+                              : arg_bool(&args[7]);
     int64_t len = rows->sizes[1];
-    SPECTRUM_CHECK(sp->n > 0 && sp->n <= len, "expected 0 < n_fft < %" PRId64 ", but got n_fft=%" PRId64, len, sp->win_length);
+    SPECTRUM_CHECK(sp->n > 0 && sp->n <= len,
+                   "expected 0 < n_fft < %" PRId64 ", but got n_fft=%" PRId64, len, sp->win_length);
     SPECTRUM_CHECK(sp->hop > 0, "expected hop_length > 0, but got hop_length=%" PRId64, sp->hop);
-    SPECTRUM_CHECK(sp->win_length > 0 && sp->win_length <= sp->n, "expected 0 < win_length <= n_fft, but got win_length=%" PRId64,
-                   sp->win_length);
+    SPECTRUM_CHECK(sp->win_length > 0 && sp->win_length <= sp->n,
+                   "expected 0 < win_length <= n_fft, but got win_length=%" PRId64, sp->win_length);
     if (sp->window && (sp->window->ndim != 1 || sp->window->sizes[0] != sp->win_length)) {
         strbuf sb = STRBUF_INIT;
-        sb_printf(&sb, ": expected a 1D window tensor of size equal to win_length=%" PRId64 ", but got window with size ", sp->win_length);
+        sb_printf(&sb,
+                  ": expected a 1D window tensor of size equal to win_length=%" PRId64
+                  ", but got window with size ",
+                  sp->win_length);
         tensor_print_sizes(sp->window->ndim, sp->window->sizes, &sb);
         ctsc_status st = spectrum_fail(sp, x, sb_str(&sb));
         sb_free(&sb);
@@ -182,17 +195,21 @@ static ctsc_status stft_run(const spectrum *sp, const tensor *x, const tensor *r
     dtype dt = spectrum_promote(x, sp->window);
     bool onesided = arg_is_none(&args[6]) ? !dtype_is_complex(dt) : arg_bool(&args[6]);
     if (dtype_is_complex(dt) && onesided)
-        return diag_fail(d, CTSC_FAILED, "Cannot have onesided output if window or input is complex");
+        return diag_fail(d, CTSC_FAILED,
+                         "Cannot have onesided output if window or input is complex");
     if (dt != DT_FLOAT32 && dt != DT_FLOAT64 && dt != DT_COMPLEX64 && dt != DT_COMPLEX128)
-        return diag_fail(d, CTSC_FAILED, "expected scalar type ComplexDouble but found ComplexHalf");
+        return diag_fail(d, CTSC_FAILED,
+                         "expected scalar type ComplexDouble but found ComplexHalf");
     tensor *frames = NULL, *bins = NULL, *turned = NULL, *flat = NULL;
     fft_axis axis = {2, sp->n};
     double scale = sp->normalized ? 1 / sqrt((double)sp->n) : 1;
     ctsc_status st = stft_frames(sp, rows, dt, &frames);
     if (st == CTSC_OK)
-        st = fft_transform(sp->cx, frames, 1, &axis, dtype_is_complex(dt) ? FFT_C2C : FFT_R2C, !onesided, false, scale, &bins);
+        st = fft_transform(sp->cx, frames, 1, &axis, dtype_is_complex(dt) ? FFT_C2C : FFT_R2C,
+                           !onesided, false, scale, &bins);
     if (st == CTSC_OK) st = tensor_transpose(d, bins, 1, 2, &turned);
-    if (st == CTSC_OK) st = x->ndim == 1 ? tensor_select(d, turned, 0, 0, &flat) : tensor_alias(d, turned, &flat);
+    if (st == CTSC_OK)
+        st = x->ndim == 1 ? tensor_select(d, turned, 0, 0, &flat) : tensor_alias(d, turned, &flat);
     if (st == CTSC_OK && !return_complex) {
         value arg = value_tensor_take(flat), view = value_none();
         st = op_call(sp->cx, "aten::view_as_real", 1, &arg, &view);
@@ -208,7 +225,8 @@ static ctsc_status stft_run(const spectrum *sp, const tensor *x, const tensor *r
 }
 
 /* x with `half` more samples at both ends. */
-static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mode, int64_t half, tensor **out) {
+static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mode, int64_t half,
+                            tensor **out) {
     diag *d = sp->cx->diag;
     int64_t sizes[TENSOR_MAX_DIMS];
     int extra = x->ndim < 3 ? 3 - x->ndim : 0;
@@ -218,24 +236,31 @@ static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mo
     TRY(tensor_view(d, x, x->ndim + extra, sizes, &view));
     list *pad = list_new(LIST_INT, TYPE_INT, 2);
     value padded = value_none();
-    ctsc_status st = pad && list_append_take(pad, value_int(half)) && list_append_take(pad, value_int(half)) ? CTSC_OK : diag_no_memory(d);
+    ctsc_status st = pad && list_append_take(pad, value_int(half)) &&
+                             list_append_take(pad, value_int(half))
+                         ? CTSC_OK
+                         : diag_no_memory(d);
     if (st == CTSC_OK) {
         value args[4] = {value_tensor_take(view), value_list_take(pad), *mode, value_none()};
         st = op_call(sp->cx, "aten::pad", 4, args, &padded);
     }
-    if (st == CTSC_OK) st = tensor_view(d, padded.u.tensor, x->ndim, padded.u.tensor->sizes + extra, out);
+    if (st == CTSC_OK)
+        st = tensor_view(d, padded.u.tensor, x->ndim, padded.u.tensor->sizes + extra, out);
     value_unref(padded);
     if (pad) value_unref(value_list_take(pad));
     tensor_unref(view);
     return st;
 }
 
-/* Zeros before and behind, so that the first frame's window begins with the first sample, and the last one's ends by the last. */
+/* Zeros before and behind, so that the first frame's window begins with the first sample, and the
+ * last one's ends by the last. */
 static ctsc_status stft_align(const spectrum *sp, const tensor *x, tensor **out) {
     int64_t half = (sp->n - sp->win_length) / 2, len = x->ndim ? x->sizes[x->ndim - 1] : 0;
     if (half <= 0 || sp->hop <= 0) return tensor_alias(sp->cx->diag, x, out);
-    SPECTRUM_CHECK(sp->win_length > 0 && sp->win_length <= len, "expected 0 < n_fft < %" PRId64 ", but got n_fft=%" PRId64, len, sp->win_length);
-    SPECTRUM_CHECK((len - sp->win_length) / sp->hop == (len + 2 * half - sp->n) / sp->hop, "the frames are out of bounds for the aligned input");
+    SPECTRUM_CHECK(sp->win_length > 0 && sp->win_length <= len,
+                   "expected 0 < n_fft < %" PRId64 ", but got n_fft=%" PRId64, len, sp->win_length);
+    SPECTRUM_CHECK((len - sp->win_length) / sp->hop == (len + 2 * half - sp->n) / sp->hop,
+                   "the frames are out of bounds for the aligned input");
     str *zero = str_new("constant", 8);
     if (!zero) return diag_no_memory(sp->cx->diag);
     value mode = value_str_take(zero);
@@ -250,36 +275,44 @@ static ctsc_status stft_padded(spectrum *sp, const tensor *x, const value *mode,
     diag *d = sp->cx->diag;
     dtype dt = (dtype)x->dtype;
     const value *align = &sp->args[8];
-    if (mode && !arg_is_none(align)) return diag_fail(d, CTSC_FAILED, "stft align_to_window should only be set when center = false.");
+    if (mode && !arg_is_none(align))
+        return diag_fail(d, CTSC_FAILED,
+                         "stft align_to_window should only be set when center = false.");
     if (mode) TRY(stft_pad(sp, x, mode, sp->n / 2, &padded));
     else if (!arg_is_none(align) && arg_bool(align)) TRY(stft_align(sp, x, &padded));
     else TRY(tensor_alias(d, x, &padded));
     ctsc_status st = CTSC_OK;
-    if (!dtype_is_float(dt) && !dtype_is_complex(dt)) st = spectrum_fail(sp, padded, ": expected a tensor of floating point or complex values");
-    else if (x->ndim > 2 || x->ndim < 1) st = spectrum_fail(sp, padded, ": expected a 1D or 2D tensor");
-    if (st == CTSC_OK) st = x->ndim == 1 ? tensor_unsqueeze(d, padded, 0, &rows) : tensor_alias(d, padded, &rows);
+    if (!dtype_is_float(dt) && !dtype_is_complex(dt))
+        st = spectrum_fail(sp, padded, ": expected a tensor of floating point or complex values");
+    else if (x->ndim > 2 || x->ndim < 1)
+        st = spectrum_fail(sp, padded, ": expected a 1D or 2D tensor");
+    if (st == CTSC_OK)
+        st = x->ndim == 1 ? tensor_unsqueeze(d, padded, 0, &rows) : tensor_alias(d, padded, &rows);
     if (st == CTSC_OK) st = stft_run(sp, padded, rows, &out);
     tensor_unref(rows);
     tensor_unref(padded);
     return st == CTSC_OK ? op_return_tensor(results, out) : st;
 }
 
-/* (self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window) */
+/* (self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+ * align_to_window) */
 ctsc_status op_stft(op_ctx *cx, const value *args, value *results) {
     spectrum sp = {.normalized = arg_bool(&args[5])};
     spectrum_read(cx, args, "stft", &sp);
     return stft_padded(&sp, arg_tensor(&args[0]), NULL, results);
 }
 
-/* (self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window) */
+/* (self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
+ * return_complex, align_to_window) */
 ctsc_status op_stft_center(op_ctx *cx, const value *args, value *results) {
-    value plain[9] = {args[0], args[1], args[2], args[3], args[4], args[7], args[8], args[9], args[10]};
+    value plain[9] = {args[0], args[1], args[2], args[3], args[4],
+                      args[7], args[8], args[9], args[10]};
     spectrum sp = {.normalized = arg_bool(&args[7])};
     spectrum_read(cx, plain, "stft", &sp);
     return stft_padded(&sp, arg_tensor(&args[0]), arg_bool(&args[5]) ? &args[6] : NULL, results);
 }
 
-/* ---- istft ----------------------------------------------------------------------------------------- */
+/* ---- istft ----------------------------------------------------------------------------------- */
 
 /* Samples [from, from + count) of every signal, from its frames. */
 typedef struct istft_job {
@@ -315,24 +348,25 @@ static void istft_weights(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* Adds numbers [first, last) of a frame, times the window. */
-#define ISTFT_REAL(T)                                                                 \
-    {                                                                                 \
-        const T *x = (const T *)tensor_data(j->frames) + row * j->n;                  \
-        for (int64_t i = first; i < last; i++) {                                      \
-            re[i - first] += (double)x[i] * w[2 * i];                                 \
-            im[i - first] += (double)x[i] * w[2 * i + 1];                             \
-        }                                                                             \
+#define ISTFT_REAL(T)                                                                              \
+    {                                                                                              \
+        const T *x = (const T *)tensor_data(j->frames) + row * j->n;                               \
+        for (int64_t i = first; i < last; i++) {                                                   \
+            re[i - first] += (double)x[i] * w[2 * i];                                              \
+            im[i - first] += (double)x[i] * w[2 * i + 1];                                          \
+        }                                                                                          \
     }
-#define ISTFT_COMPLEX(C)                                                              \
-    {                                                                                 \
-        const C *x = (const C *)tensor_data(j->frames) + row * j->n;                  \
-        for (int64_t i = first; i < last; i++) {                                      \
-            double a = (double)x[i].re, b = (double)x[i].im;                          \
-            re[i - first] += a * w[2 * i] - b * w[2 * i + 1];                         \
-            im[i - first] += a * w[2 * i + 1] + b * w[2 * i];                         \
-        }                                                                             \
+#define ISTFT_COMPLEX(C)                                                                           \
+    {                                                                                              \
+        const C *x = (const C *)tensor_data(j->frames) + row * j->n;                               \
+        for (int64_t i = first; i < last; i++) {                                                   \
+            double a = (double)x[i].re, b = (double)x[i].im;                                       \
+            re[i - first] += a * w[2 * i] - b * w[2 * i + 1];                                      \
+            im[i - first] += a * w[2 * i + 1] + b * w[2 * i];                                      \
+        }                                                                                          \
     }
-static void istft_add_frame(const istft_job *j, int64_t row, int64_t first, int64_t last, double *re, double *im) {
+static void istft_add_frame(const istft_job *j, int64_t row, int64_t first, int64_t last,
+                            double *re, double *im) {
     const double *w = j->window;
     switch ((dtype)j->frames->dtype) {
     case DT_FLOAT32: ISTFT_REAL(float) break;
@@ -346,17 +380,22 @@ static void istft_samples(void *ctx, int64_t begin, int64_t end) {
     const istft_job *j = ctx;
     int64_t pieces = (j->count + ISTFT_PIECE - 1) / ISTFT_PIECE, frames = j->frames->sizes[1];
     for (int64_t k = begin; k < end; k++) {
-        int64_t at = k % pieces * ISTFT_PIECE, left = j->count - at, count = left < ISTFT_PIECE ? left : ISTFT_PIECE;
+        int64_t at = k % pieces * ISTFT_PIECE, left = j->count - at,
+                count = left < ISTFT_PIECE ? left : ISTFT_PIECE;
         int64_t t = j->from + at, first, last, unused;
         double re[ISTFT_PIECE] = {0}, im[ISTFT_PIECE] = {0};
         istft_reach(j, t, &first, &unused);
         istft_reach(j, t + count - 1, &unused, &last);
         for (int64_t f = first; f <= last; f++) {
-            int64_t start = f * j->hop, low = start > t ? start : t, high = start + j->n < t + count ? start + j->n : t + count;
-            if (low < high) istft_add_frame(j, k / pieces * frames + f, low - start, high - start, re + (low - t), im + (low - t));
+            int64_t start = f * j->hop, low = start > t ? start : t,
+                    high = start + j->n < t + count ? start + j->n : t + count;
+            if (low < high)
+                istft_add_frame(j, k / pieces * frames + f, low - start, high - start,
+                                re + (low - t), im + (low - t));
         }
         for (int64_t i = 0; i < count; i++) {
-            double wr = j->weight[2 * (at + i)], wi = j->weight[2 * (at + i) + 1], a = re[i] / wr, b = im[i] / wr;
+            double wr = j->weight[2 * (at + i)], wi = j->weight[2 * (at + i) + 1], a = re[i] / wr,
+                   b = im[i] / wr;
             int64_t o = k / pieces * j->count + at + i;
             if (wi != 0) {
                 double square = wr * wr + wi * wi;
@@ -366,23 +405,30 @@ static void istft_samples(void *ctx, int64_t begin, int64_t end) {
             switch ((dtype)j->out->dtype) {
             case DT_FLOAT32: TENSOR_AT(j->out, float)[o] = (float)a; break;
             case DT_FLOAT64: TENSOR_AT(j->out, double)[o] = a; break;
-            case DT_COMPLEX64: TENSOR_AT(j->out, complex64)[o] = (complex64){(float)a, (float)b}; break;
+            case DT_COMPLEX64:
+                TENSOR_AT(j->out, complex64)[o] = (complex64){(float)a, (float)b};
+                break;
             default: TENSOR_AT(j->out, complex128)[o] = (complex128){a, b}; break;
             }
         }
     }
 }
 
-/* frames [batch, frames, n] to out [batch, samples], of dtype dt; samples beyond the last frame are zero. */
-static ctsc_status istft_add(const spectrum *sp, const tensor *x, const tensor *frames, dtype dt, int64_t from, int64_t to,
-                             tensor **out) {
+/* frames [batch, frames, n] to out [batch, samples], of dtype dt; samples beyond the
+ * last frame are zero. */
+static ctsc_status istft_add(const spectrum *sp, const tensor *x, const tensor *frames, dtype dt,
+                             int64_t from, int64_t to, tensor **out) {
     diag *d = sp->cx->diag;
-    int64_t batch = frames->sizes[0], total = sp->n + sp->hop * (frames->sizes[1] - 1), last = to < total ? to : total;
+    int64_t batch = frames->sizes[0], total = sp->n + sp->hop * (frames->sizes[1] - 1),
+            last = to < total ? to : total;
     int64_t sizes[2] = {batch, last - from};
-    istft_job j = {.frames = frames, .n = sp->n, .hop = sp->hop, .from = from, .count = last - from};
+    istft_job j = {
+        .frames = frames, .n = sp->n, .hop = sp->hop, .from = from, .count = last - from};
     if (j.count <= 0)
-        return diag_fail(d, CTSC_FAILED, "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                                         "reduction dim with the 'dim' argument.");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "min(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument.");
     double *w = mem_alloc((size_t)(sp->n + j.count) * 2 * sizeof(double));
     tensor *sum = NULL, *dense = NULL;
     ctsc_status st = w ? spectrum_window(sp, w) : diag_no_memory(d);
@@ -393,9 +439,11 @@ static ctsc_status istft_add(const spectrum *sp, const tensor *x, const tensor *
         j.out = sum;
         pool_for(j.count, 16384, istft_weights, &j);
         for (int64_t i = 0; st == CTSC_OK && i < j.count; i++)
-            if (hypot(j.weight[2 * i], j.weight[2 * i + 1]) < 1e-11) st = spectrum_fail(sp, x, "window overlap add min: 1");
+            if (hypot(j.weight[2 * i], j.weight[2 * i + 1]) < 1e-11)
+                st = spectrum_fail(sp, x, "window overlap add min: 1");
     }
-    if (st == CTSC_OK) pool_for(batch * ((j.count + ISTFT_PIECE - 1) / ISTFT_PIECE), 16, istft_samples, &j);
+    if (st == CTSC_OK)
+        pool_for(batch * ((j.count + ISTFT_PIECE - 1) / ISTFT_PIECE), 16, istft_samples, &j);
     mem_free(w);
     if (st == CTSC_OK && to > total) { /* zeros up to the length asked for */
         tensor *part = NULL;
@@ -413,24 +461,35 @@ static ctsc_status istft_add(const spectrum *sp, const tensor *x, const tensor *
 }
 
 /* What istft refuses; x as given, sizes those of its real view. */
-static ctsc_status istft_check(const spectrum *sp, const tensor *x, int ndim, const int64_t *sizes, bool onesided) {
+static ctsc_status istft_check(const spectrum *sp, const tensor *x, int ndim, const int64_t *sizes,
+                               bool onesided) {
     int64_t bins = ndim >= 3 ? sizes[ndim - 3] : 0;
     SPECTRUM_CHECK(x->numel, "input tensor cannot be empty.");
-    SPECTRUM_CHECK(ndim == 3 || ndim == 4, "expected a tensor with 3 or 4 dimensions, but got %d", ndim);
-    SPECTRUM_CHECK(sizes[ndim - 1] == 2, "expected the last dimension to be 2 (corresponding to real and imaginary parts), but got %" PRId64,
+    SPECTRUM_CHECK(ndim == 3 || ndim == 4, "expected a tensor with 3 or 4 dimensions, but got %d",
+                   ndim);
+    SPECTRUM_CHECK(sizes[ndim - 1] == 2,
+                   "expected the last dimension to be 2 (corresponding to real and imaginary "
+                   "parts), but got %" PRId64,
                    sizes[ndim - 1]);
     if (onesided)
         SPECTRUM_CHECK(sp->n / 2 + 1 == bins,
-                       "expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when "
-                       "onsided=True, but got %" PRId64, bins);
+                       "expected the frequency dimension (3rd to the last) of the input tensor to "
+                       "match n_fft / 2 + 1 when "
+                       "onsided=True, but got %" PRId64,
+                       bins);
     else
         SPECTRUM_CHECK(sp->n == bins,
-                       "expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
-                       "onsided=False, but got %" PRId64, bins);
-    SPECTRUM_CHECK(0 < sp->hop && sp->hop <= sp->win_length, "expected 0 < hop_length <= win_length");
-    SPECTRUM_CHECK(0 < sp->win_length && sp->win_length <= sp->n, "expected 0 < win_length <= n_fft");
+                       "expected the frequency dimension (3rd to the last) of the input tensor to "
+                       "match n_fft when "
+                       "onsided=False, but got %" PRId64,
+                       bins);
+    SPECTRUM_CHECK(0 < sp->hop && sp->hop <= sp->win_length,
+                   "expected 0 < hop_length <= win_length");
+    SPECTRUM_CHECK(0 < sp->win_length && sp->win_length <= sp->n,
+                   "expected 0 < win_length <= n_fft");
     if (sp->window && (sp->window->ndim != 1 || sp->window->sizes[0] != sp->win_length))
-        return spectrum_fail(sp, x, ": Invalid window shape. window has to be 1D and length of `win_length`");
+        return spectrum_fail(
+            sp, x, ": Invalid window shape. window has to be 1D and length of `win_length`");
     return CTSC_OK;
 }
 
@@ -448,14 +507,16 @@ static ctsc_status istft_input(op_ctx *cx, const tensor *x, tensor **out) {
         TRY(st);
         x = view.u.tensor;
     }
-    ctsc_status st = x->ndim == 2 ? tensor_unsqueeze(cx->diag, x, 0, &rows) : tensor_alias(cx->diag, x, &rows);
+    ctsc_status st = x->ndim == 2 ? tensor_unsqueeze(cx->diag, x, 0, &rows)
+                                  : tensor_alias(cx->diag, x, &rows);
     if (st == CTSC_OK) st = tensor_transpose(cx->diag, rows, 1, 2, out);
     tensor_unref(rows);
     value_unref(view);
     return st;
 }
 
-static ctsc_status istft_run(const spectrum *sp, const tensor *x, bool return_complex, int64_t from, int64_t to, tensor **out) {
+static ctsc_status istft_run(const spectrum *sp, const tensor *x, bool return_complex, int64_t from,
+                             int64_t to, tensor **out) {
     diag *d = sp->cx->diag;
     tensor *spectra = NULL, *frames = NULL, *sum = NULL;
     fft_axis axis = {2, sp->n};
@@ -463,12 +524,16 @@ static ctsc_status istft_run(const spectrum *sp, const tensor *x, bool return_co
     dtype dt = spectra->dtype == DT_COMPLEX128 ? DT_FLOAT64 : DT_FLOAT32;
     if (return_complex) dt = (dtype)spectra->dtype;
     if (sp->window) dt = dtype_promote(dt, (dtype)sp->window->dtype);
-    ctsc_status st = spectra->dtype == DT_COMPLEX32 ? diag_fail(d, CTSC_FAILED, "expected scalar type Double but found Half") : CTSC_OK;
+    ctsc_status st = spectra->dtype == DT_COMPLEX32
+                         ? diag_fail(d, CTSC_FAILED, "expected scalar type Double but found Half")
+                         : CTSC_OK;
     if (st == CTSC_OK)
-        st = fft_transform(sp->cx, spectra, 1, &axis, return_complex ? FFT_C2C : FFT_C2R, false, return_complex,
+        st = fft_transform(sp->cx, spectra, 1, &axis, return_complex ? FFT_C2C : FFT_C2R, false,
+                           return_complex,
                            sp->normalized ? 1 / sqrt((double)sp->n) : 1 / (double)sp->n, &frames);
     if (st == CTSC_OK) st = istft_add(sp, x, frames, dt, from, to, &sum);
-    if (st == CTSC_OK && x->ndim == (dtype_is_complex((dtype)x->dtype) ? 2 : 3)) st = tensor_select(d, sum, 0, 0, out);
+    if (st == CTSC_OK && x->ndim == (dtype_is_complex((dtype)x->dtype) ? 2 : 3))
+        st = tensor_select(d, sum, 0, 0, out);
     else if (st == CTSC_OK) *out = tensor_ref(sum);
     tensor_unref(sum);
     tensor_unref(frames);
@@ -476,7 +541,8 @@ static ctsc_status istft_run(const spectrum *sp, const tensor *x, bool return_co
     return st;
 }
 
-/* (self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex) */
+/* (self, n_fft, hop_length, win_length, window, center, normalized, onesided,
+ * length, return_complex) */
 ctsc_status op_istft(op_ctx *cx, const value *args, value *results) {
     const tensor *x = arg_tensor(&args[0]);
     spectrum sp = {.center = arg_bool(&args[5]), .normalized = arg_bool(&args[6])};
@@ -491,13 +557,18 @@ ctsc_status op_istft(op_ctx *cx, const value *args, value *results) {
     bool onesided = arg_is_none(&args[7]) ? sizes[dim] != sp.n : arg_bool(&args[7]);
     TRY(istft_check(&sp, x, ndim, sizes, onesided));
     dtype wt = sp.window ? (dtype)sp.window->dtype : DT_FLOAT32;
-    if (return_complex && onesided) return diag_fail(cx->diag, CTSC_FAILED, "Cannot have onesided output if window or input is complex");
+    if (return_complex && onesided)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Cannot have onesided output if window or input is complex");
     if (!return_complex && dtype_is_complex(wt))
-        return diag_fail(cx->diag, CTSC_FAILED, "Complex windows are incompatible with return_complex=False");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Complex windows are incompatible with return_complex=False");
     if (wt != DT_FLOAT32 && wt != DT_FLOAT64 && wt != DT_COMPLEX64 && wt != DT_COMPLEX128)
-        return diag_fail(cx->diag, CTSC_FAILED, "\"col2im_out_cpu\" not implemented for '%s'", dtype_table[wt].ir_name);
+        return diag_fail(cx->diag, CTSC_FAILED, "\"col2im_out_cpu\" not implemented for '%s'",
+                         dtype_table[wt].ir_name);
     int64_t total, from = sp.center ? sp.n / 2 : 0, to;
-    if (__builtin_mul_overflow(sp.hop, sizes[ndim - 2] - 1, &total) || __builtin_add_overflow(total, sp.n, &total))
+    if (__builtin_mul_overflow(sp.hop, sizes[ndim - 2] - 1, &total) ||
+        __builtin_add_overflow(total, sp.n, &total))
         return diag_fail(cx->diag, CTSC_FAILED, "istft: the signal is too long");
     to = !sp.center ? total : sp.n > 1 ? total - sp.n / 2 : 0; /* PyTorch's slice to -(n_fft / 2) */
     if (!arg_is_none(&args[8]) && __builtin_add_overflow(from, arg_int(&args[8]), &to))

@@ -55,11 +55,14 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
     TRY_OUT(tensor_contiguous(cx->diag, weight, &table));
     for (int i = 0; i < indices->ndim; i++) sizes[i] = indices->sizes[i];
     sizes[indices->ndim] = weight->sizes[1];
-    TRY_OUT(tensor_new_on(cx->diag, tensor_device(weight), (dtype)weight->dtype, indices->ndim + 1, sizes, &y));
-    if (there) TRY_OUT(on_device->rows(cx->diag, table, weight->sizes[0], at, y, false, DENSE_FAULT_ROW));
+    TRY_OUT(tensor_new_on(cx->diag, tensor_device(weight), (dtype)weight->dtype, indices->ndim + 1,
+                          sizes, &y));
+    if (there)
+        TRY_OUT(on_device->rows(cx->diag, table, weight->sizes[0], at, y, false, DENSE_FAULT_ROW));
     embedding_job j = {tensor_data(table), tensor_data(y), tensor_data(at),
                        (size_t)weight->sizes[1] * dtype_size((dtype)weight->dtype)};
-    if (y->numel && !there) pool_for(at->numel, nn_grain(weight->sizes[1] / 4), embedding_range, &j);
+    if (y->numel && !there)
+        pool_for(at->numel, nn_grain(weight->sizes[1] / 4), embedding_range, &j);
     st = op_finish(cx, args, y, results);
     y = NULL;
 out:
@@ -85,15 +88,11 @@ static void embedding_renorm_row(const tensor *table, int64_t r, double max_norm
     double norm = 0;
     for (int64_t i = 0; i < table->sizes[1]; i++) {
         double v = fabs(dtype_load_float(dt, row + (size_t)i * step));
-        if (isinf(p))
-            norm = v > norm ? v : norm;
-        else
-            norm += p == 0 ? v != 0 : p == 1 ? v : p == 2 ? v * v : pow(v, p);
+        if (isinf(p)) norm = v > norm ? v : norm;
+        else norm += p == 0 ? v != 0 : p == 1 ? v : p == 2 ? v * v : pow(v, p);
     }
-    if (p == 2)
-        norm = sqrt(norm);
-    else if (p != 0 && p != 1 && !isinf(p))
-        norm = pow(norm, 1 / p);
+    if (p == 2) norm = sqrt(norm);
+    else if (p != 0 && p != 1 && !isinf(p)) norm = pow(norm, 1 / p);
     if (dt == DT_FLOAT32) norm = (double)(float)norm;
     if (!(norm > max_norm)) return;
     double scale = max_norm / (norm + 1e-7);
@@ -120,8 +119,7 @@ static ctsc_status embedding_renorm(op_ctx *cx, tensor *table, tensor *indices, 
     TRY(tensor_make_writable(cx->diag, table));
     if (indices->dtype == DT_INT64) /* sorted below: not in the caller's tensor */
         TRY(tensor_clone(cx->diag, indices, &at));
-    else
-        TRY(nn_indices(cx, indices, &at));
+    else TRY(nn_indices(cx, indices, &at));
     int64_t *rows = tensor_data(at);
     ctsc_status st = CTSC_OK;
     if (at->numel) qsort(rows, (size_t)at->numel, sizeof *rows, embedding_compare);
@@ -148,8 +146,8 @@ ctsc_status op_embedding_renorm_(op_ctx *cx, const value *args, value *results) 
 ctsc_status op_embedding_renorm(op_ctx *cx, const value *args, value *results) {
     tensor *copy;
     TRY(tensor_clone(cx->diag, arg_tensor(&args[0]), &copy));
-    ctsc_status st =
-        embedding_renorm(cx, copy, arg_tensor(&args[1]), arg_float(&args[2]), arg_float(&args[3]));
+    ctsc_status st = embedding_renorm(cx, copy, arg_tensor(&args[1]), arg_float(&args[2]),
+                                      arg_float(&args[3]));
     if (st == CTSC_OK) return op_finish(cx, args, copy, results);
     tensor_unref(copy);
     return st;
@@ -316,22 +314,35 @@ static void embedding_bag_of_index(const embedding_bags *b, int64_t *out) {
 
 /* PyTorch's fast path does not make offset2bag. */
 static bool embedding_bag_is_fast(const embedding_bags *b) {
-    return b->mode == EMBEDDING_SUM && b->padding < 0 && b->weight->dtype != DT_FLOAT64 && b->weight->strides[1] == 1;
+    return b->mode == EMBEDDING_SUM && b->padding < 0 && b->weight->dtype != DT_FLOAT64 &&
+           b->weight->strides[1] == 1;
 }
 
 /* out as in embedding_bag_run; those that were made stay there on failure. */
 static ctsc_status embedding_bag_on_device(op_ctx *cx, const embedding_bags *b, tensor **out) {
     int device = tensor_device(b->weight);
-    bool sum = b->mode == EMBEDDING_SUM, max = b->mode == EMBEDDING_MAX, fast = embedding_bag_is_fast(b);
-    int64_t shape[2] = {b->bags, b->weight->sizes[1]}, count = b->indices->numel, none = 0, kept = sum ? b->offsets->numel : b->bags;
+    bool sum = b->mode == EMBEDDING_SUM, max = b->mode == EMBEDDING_MAX,
+         fast = embedding_bag_is_fast(b);
+    int64_t shape[2] = {b->bags, b->weight->sizes[1]}, count = b->indices->numel, none = 0,
+            kept = sum ? b->offsets->numel : b->bags;
     TRY(tensor_new_on(cx->diag, device, (dtype)b->weight->dtype, 2, shape, &out[0]));
     TRY(tensor_zeros_on(cx->diag, device, DT_INT64, 1, fast ? &none : &count, &out[1]));
     TRY(tensor_zeros_on(cx->diag, device, DT_INT64, 1, &kept, &out[2]));
     TRY(tensor_zeros_on(cx->diag, device, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));
-    dense_bags p = {.scale = b->scale ? tensor_data(b->scale) : NULL, .index = tensor_data(b->indices), .offsets = tensor_data(b->offsets),
-                    .y = tensor_data(out[0]), .max_at = max ? tensor_data(out[3]) : NULL,
-                    .sizes = sum ? NULL : tensor_data(out[2]), .bag_of = fast ? NULL : tensor_data(out[1]), .count = count, .bags = b->bags, .noffsets = b->offsets->numel, .width = shape[1],
-                    .rows = b->weight->sizes[0], .padding = b->padding, .mode = b->mode};
+    dense_bags p = {.scale = b->scale ? tensor_data(b->scale) : NULL,
+                    .index = tensor_data(b->indices),
+                    .offsets = tensor_data(b->offsets),
+                    .y = tensor_data(out[0]),
+                    .max_at = max ? tensor_data(out[3]) : NULL,
+                    .sizes = sum ? NULL : tensor_data(out[2]),
+                    .bag_of = fast ? NULL : tensor_data(out[1]),
+                    .count = count,
+                    .bags = b->bags,
+                    .noffsets = b->offsets->numel,
+                    .width = shape[1],
+                    .rows = b->weight->sizes[0],
+                    .padding = b->padding,
+                    .mode = b->mode};
     TRY(on_device->bags(cx->diag, b->table, &p));
     return b->mode == EMBEDDING_MEAN ? tensor_copy(cx->diag, out[3], out[2]) : CTSC_OK;
 }
@@ -391,7 +402,8 @@ static ctsc_status embedding_bag_op(op_ctx *cx, const value *args, int64_t paddi
     TRY_OUT(embedding_bag_scale(cx, &b, arg_tensor_or_null(&args[6])));
     TRY_OUT(tensor_contiguous(cx->diag, weight, &b.table));
     b.bags = b.offsets->numel - (b.last_offset ? 1 : 0);
-    TRY_OUT(tensor_cuda(weight) ? embedding_bag_on_device(cx, &b, out) : embedding_bag_run(cx, &b, out));
+    TRY_OUT(tensor_cuda(weight) ? embedding_bag_on_device(cx, &b, out)
+                                : embedding_bag_run(cx, &b, out));
 out:
     tensor_unref(b.indices);
     tensor_unref(b.offsets);
@@ -440,8 +452,7 @@ ctsc_status op_one_hot(op_ctx *cx, const value *args, value *results) {
         top = nn_max(top, p[i]);
         if (p[i] < 0) st = nn_fail(cx, "Class values must be non-negative.");
     }
-    if (classes == -1)
-        classes = top == INT64_MAX ? top : top + 1;
+    if (classes == -1) classes = top == INT64_MAX ? top : top + 1;
     else if (top >= classes && st == CTSC_OK)
         st = nn_fail(cx, "Class values must be smaller than num_classes.");
     for (int i = 0; i < t->ndim; i++) sizes[i] = t->sizes[i];

@@ -13,8 +13,8 @@
  * later wins; several threads divide the reading only.
  * Tests: tests/unit/test_index.c
  */
-#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/index.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "tensor/promote.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
@@ -30,9 +30,7 @@ static void index_set_free(index_set *s) {
     s->n = 0;
 }
 
-static bool index_is_mask(const tensor *t) {
-    return t->dtype == DT_BOOL || t->dtype == DT_UINT8;
-}
+static bool index_is_mask(const tensor *t) { return t->dtype == DT_BOOL || t->dtype == DT_UINT8; }
 
 /* The coordinates where mask is true, one tensor per dimension of it. */
 static ctsc_status index_add_mask(op_ctx *cx, const tensor *self, tensor *mask, index_set *s) {
@@ -174,8 +172,7 @@ static ctsc_status index_layout(op_ctx *cx, const tensor *self, const index_set 
         empty |= p->sizes[i] == 0;
         overflow |= __builtin_mul_overflow(p->numel, p->sizes[i] ? p->sizes[i] : 1, &p->numel);
     }
-    if (empty)
-        p->numel = 0;
+    if (empty) p->numel = 0;
     else if (overflow)
         return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
     return CTSC_OK;
@@ -334,7 +331,8 @@ static void index_read(void *ctx, int64_t begin, int64_t end) {
 ctsc_status index_plan_read(op_ctx *cx, const tensor *self, const index_plan *p, tensor **out) {
     size_t item = dtype_size((dtype)self->dtype);
     tensor *result;
-    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, p->ndim, p->sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, p->ndim, p->sizes,
+                      &result));
     if (p->device) {
         ctsc_status status = on_device->blocks_read(cx->diag, self, p, result);
         if (status) tensor_unref(result);
@@ -368,8 +366,8 @@ static ctsc_status index_fail_values(op_ctx *cx, const tensor *values, const ind
     tensor_print_sizes(values->ndim, values->sizes, &sb);
     sb_puts(&sb, " cannot be broadcast to indexing result of shape ");
     tensor_print_sizes(p->ndim, p->sizes, &sb);
-    ctsc_status status =
-        diag_fail(cx->diag, CTSC_FAILED, "shape mismatch: value tensor of shape %s", sb_str(&sb));
+    ctsc_status status = diag_fail(cx->diag, CTSC_FAILED,
+                                   "shape mismatch: value tensor of shape %s", sb_str(&sb));
     sb_free(&sb);
     return status;
 }
@@ -416,7 +414,8 @@ ctsc_status index_plan_write(op_ctx *cx, tensor *self, const index_plan *p, tens
         if (status) return status;
     }
     if (p->device) {
-        ctsc_status status = on_device->blocks_write(cx->diag, self, p, dense, (enum dense_combination)op);
+        ctsc_status status = on_device->blocks_write(cx->diag, self, p, dense,
+                                                     (enum dense_combination)op);
         tensor_unref(dense);
         return status;
     }
@@ -447,10 +446,8 @@ static bool index_is_fill(const value *indices, const tensor *values) {
     int masks = 0, others = 0;
     for (size_t i = 0; i < indices->u.list->len; i++) {
         const tensor *t = arg_list_tensor(indices, i);
-        if (t && index_is_mask(t))
-            masks++;
-        else if (t)
-            others++;
+        if (t && index_is_mask(t)) masks++;
+        else if (t) others++;
     }
     return values->numel == 1 && masks == 1 && others == 0;
 }
@@ -467,7 +464,8 @@ static ctsc_status index_values(op_ctx *cx, const tensor *self, const value *arg
     if (!arg_bool(&args[3]) && index_is_fill(&args[1], values)) {
         if (dtype_is_integral((dtype)self->dtype) && dtype_is_float((dtype)values->dtype) &&
             self->dtype != DT_BOOL) {
-            double v = tensor_device(values) == DEVICE_HOST ? tensor_item_float(values) : 0; /* what a device holds is not looked at */
+            /* what a device holds is not looked at */
+            double v = tensor_device(values) == DEVICE_HOST ? tensor_item_float(values) : 0;
             int bits = 8 * (int)dtype_size((dtype)self->dtype) - (self->dtype != DT_UINT8);
             double limit = (double)(UINT64_C(1) << (bits > 63 ? 63 : bits));
             if (v != v || v >= limit || v < -limit)

@@ -8,8 +8,8 @@
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/engine/device_kernels.h"
-#include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/move.h"
 
 /* A flat mask and how many of its chunks' elements are set in front of each. */
 typedef struct masked_flags {
@@ -54,9 +54,7 @@ static ctsc_status masked_flags_make(op_ctx *cx, tensor *mask, masked_flags *f) 
     return CTSC_OK;
 }
 
-static int64_t masked_total(const masked_flags *f) {
-    return f->before[f->chunks];
-}
+static int64_t masked_total(const masked_flags *f) { return f->before[f->chunks]; }
 
 /* ---- nonzero --------------------------------------------------------------------------------- */
 
@@ -161,11 +159,13 @@ ctsc_status op_nonzero_numpy(op_ctx *cx, const value *args, value *results) {
 
 /* ---- masked_select, masked_scatter ----------------------------------------------------------- */
 
-/* A mask as bool. Of other dtypes PyTorch reads the lowest byte of each element, which must be 0 or 1 where it is used. */
+/* A mask as bool. Of other dtypes PyTorch reads the lowest byte of each element, which must be 0 or
+ * 1 where it is used. */
 static ctsc_status masked_flags_of(op_ctx *cx, const tensor *mask, bool used, tensor **out) {
     tensor *flat;
     if (mask->dtype == DT_BOOL) return *out = tensor_ref((tensor *)mask), CTSC_OK;
-    if (tensor_cuda(mask)) return tensor_to_dtype(cx->diag, (tensor *)mask, DT_BOOL, out); /* nobody looks */
+    /* nobody looks */
+    if (tensor_cuda(mask)) return tensor_to_dtype(cx->diag, (tensor *)mask, DT_BOOL, out);
     TRY(tensor_clone(cx->diag, mask, &flat));
     size_t size = dtype_size((dtype)mask->dtype);
     const uint8_t *from = tensor_data(flat);
@@ -204,12 +204,15 @@ static void masked_select_chunks(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* flat is contiguous, of the mask's shape. */
-static ctsc_status masked_select_on_device(op_ctx *cx, const tensor *flat, tensor *mask, tensor **out) {
+static ctsc_status masked_select_on_device(op_ctx *cx, const tensor *flat, tensor *mask,
+                                           tensor **out) {
     tensor *places, *made;
     TRY(masked_places(cx, mask, &places));
-    ctsc_status status = tensor_new_on(cx->diag, tensor_device(flat), (dtype)flat->dtype, 1, &places->numel, &made);
+    ctsc_status status = tensor_new_on(cx->diag, tensor_device(flat), (dtype)flat->dtype, 1,
+                                       &places->numel, &made);
     if (!status) {
-        status = on_device->rows(cx->diag, flat, flat->numel, places, made, false, DENSE_FAULT_POSITION);
+        status = on_device->rows(cx->diag, flat, flat->numel, places, made, false,
+                                 DENSE_FAULT_POSITION);
         if (status) tensor_unref(made);
         else *out = made;
     }
@@ -308,7 +311,8 @@ static ctsc_status masked_scatter_in_memory_order(op_ctx *cx, tensor *target, co
 }
 
 /* Where masked_scatter writes: self, or a copy of it that is as large as the mask. */
-static ctsc_status masked_scatter_target(op_ctx *cx, const value *args, tensor *self, const tensor *mask, tensor **target) {
+static ctsc_status masked_scatter_target(op_ctx *cx, const value *args, tensor *self,
+                                         const tensor *mask, tensor **target) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int n;
     tensor *wide;
@@ -362,16 +366,18 @@ ctsc_status op_take(op_ctx *cx, const value *args, value *results) {
     ctsc_status status = tensor_contiguous(cx->diag, self, &flat);
     if (!status) status = tensor_clone(cx->diag, index, &at);
     if (!status && tensor_cuda(self)) {
-        status = tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim, index->sizes, &out);
-        if (!status) status = on_device->rows(cx->diag, flat, flat->numel, at, out, true, DENSE_FAULT_POSITION);
+        status = tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim,
+                               index->sizes, &out);
+        if (!status)
+            status = on_device->rows(cx->diag, flat, flat->numel, at, out, true,
+                                     DENSE_FAULT_POSITION);
         goto end;
     }
     for (int64_t i = 0; !status && i < at->numel; i++) {
         int64_t *k = TENSOR_AT(at, int64_t) + i;
         if (*k < -self->numel || *k >= self->numel)
             status = masked_fail_position(cx, *k, self->numel);
-        else if (*k < 0)
-            *k += self->numel;
+        else if (*k < 0) *k += self->numel;
     }
     if (!status) status = tensor_new(cx->diag, (dtype)self->dtype, index->ndim, index->sizes, &out);
     if (!status && out->numel > 0)

@@ -34,10 +34,10 @@ ctsc_status op_index_select(op_ctx *cx, const value *args, value *results) {
     ctsc_status status = CTSC_OK;
     int64_t bad = index_find_outside(index, size, false);
     if (bad < index->numel && self->ndim > 1 && (dim == 1 || self->numel == 0))
-        status =
-            diag_fail(cx->diag, CTSC_FAILED,
-                      "INDICES element is out of DATA bounds, id=%" PRId64 " axis_dim=%" PRId64,
-                      TENSOR_AT(index, int64_t)[bad], size);
+        status = diag_fail(cx->diag, CTSC_FAILED,
+                           "INDICES element is out of DATA bounds, id=%" PRId64
+                           " axis_dim=%" PRId64,
+                           TENSOR_AT(index, int64_t)[bad], size);
     else if (bad < index->numel)
         status = diag_fail(cx->diag, CTSC_FAILED, "index out of range in self");
     if (!status && self->ndim == 0) {
@@ -83,11 +83,11 @@ static ctsc_status pick_check(op_ctx *cx, const char *name, const tensor *self, 
     if (index->ndim > 1) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(index->ndim, index->sizes, &sb);
-        ctsc_status status =
-            diag_fail(cx->diag, CTSC_FAILED,
-                      "%s(): Index is supposed to be a vector, but got dim: %d with "
-                      "type: %s and size: %s",
-                      name, index->ndim, dtype_table[index->dtype].ir_name, sb_str(&sb));
+        ctsc_status status = diag_fail(
+            cx->diag, CTSC_FAILED,
+            "%s(): Index is supposed to be a vector, but got dim: %d with "
+            "type: %s and size: %s",
+            name, index->ndim, dtype_table[index->dtype].ir_name, sb_str(&sb));
         sb_free(&sb);
         return status;
     }
@@ -163,7 +163,8 @@ static ctsc_status pick_scale(op_ctx *cx, tensor *source, const value *alpha, te
         return CTSC_OK;
     }
     if (tensor_device(source) != DEVICE_HOST) {
-        value product_value = value_none(), pair[2] = {{.tag = V_TENSOR, .u.tensor = source}, number};
+        value product_value = value_none(),
+              pair[2] = {{.tag = V_TENSOR, .u.tensor = source}, number};
         TRY(op_call(cx, "aten::mul.Scalar", 2, pair, &product_value));
         *out = product_value.u.tensor;
         return CTSC_OK;
@@ -276,11 +277,11 @@ ctsc_status op_index_copy(op_ctx *cx, const value *args, value *results) {
     int64_t size = self->ndim ? self->sizes[dim] : 1, bad = index_find_outside(index, size, false);
     ctsc_status status = CTSC_OK;
     if (bad < index->numel)
-        status =
-            diag_fail(cx->diag, CTSC_FAILED,
-                      "index_copy_(): index %" PRId64 " is out of bounds for dimension %d with "
-                      "size %" PRId64,
-                      TENSOR_AT(index, int64_t)[bad], dim, size);
+        status = diag_fail(cx->diag, CTSC_FAILED,
+                           "index_copy_(): index %" PRId64
+                           " is out of bounds for dimension %d with "
+                           "size %" PRId64,
+                           TENSOR_AT(index, int64_t)[bad], dim, size);
     if (!status) status = move_target(cx, args, &target);
     if (!status) status = pick_write(cx, target, dim, index, source, MOVE_SET);
     tensor_unref(index);
@@ -360,14 +361,12 @@ ctsc_status op_index_reduce(op_ctx *cx, const value *args, value *results) {
     if (!status) {
         const value inner[] = {args[0], value_int(dim), value_tensor_take(spread),
                                args[3], args[4],        args[5]};
-        const char *key =
-            move_in_place(cx) ? "aten::scatter_reduce_.two" : "aten::scatter_reduce.two";
+        const char *key = move_in_place(cx) ? "aten::scatter_reduce_.two"
+                                            : "aten::scatter_reduce.two";
         value made = value_none();
         status = op_call(cx, key, 6, inner, &made);
-        if (!status && move_in_place(cx))
-            op_return(results, made);
-        else if (!status)
-            status = op_finish(cx, args, made.u.tensor, results);
+        if (!status && move_in_place(cx)) op_return(results, made);
+        else if (!status) status = op_finish(cx, args, made.u.tensor, results);
     }
     tensor_unref(spread);
     tensor_unref(index);

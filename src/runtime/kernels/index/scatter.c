@@ -19,15 +19,9 @@
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /* Sizes and strides with 0-dim tensors taken as [1]. */
-static int scatter_ndim(const tensor *t) {
-    return t->ndim ? t->ndim : 1;
-}
-static int64_t scatter_size(const tensor *t, int dim) {
-    return t->ndim ? t->sizes[dim] : 1;
-}
-static int64_t scatter_stride(const tensor *t, int dim) {
-    return t->ndim ? t->strides[dim] : 1;
-}
+static int scatter_ndim(const tensor *t) { return t->ndim ? t->ndim : 1; }
+static int64_t scatter_size(const tensor *t, int dim) { return t->ndim ? t->sizes[dim] : 1; }
+static int64_t scatter_stride(const tensor *t, int dim) { return t->ndim ? t->strides[dim] : 1; }
 
 typedef struct scatter_walk {
     move_scatter move;
@@ -83,10 +77,11 @@ static ctsc_status scatter_restride(op_ctx *cx, const tensor *t, const tensor *i
 }
 
 /* line and other have the index's shape; size, step: of dim in self. */
-static ctsc_status scatter_on_device(op_ctx *cx, tensor *line, tensor *other, const tensor *index, int dim, int64_t size, int64_t step,
-                                     move_op op, bool gather) {
+static ctsc_status scatter_on_device(op_ctx *cx, tensor *line, tensor *other, const tensor *index,
+                                     int dim, int64_t size, int64_t step, move_op op, bool gather) {
     if (gather) return on_device->gather(cx->diag, line, other, index, dim, size, step);
-    return on_device->scatter(cx->diag, line, other, index, dim, size, step, (enum dense_combination)op);
+    return on_device->scatter(cx->diag, line, other, index, dim, size, step,
+                              (enum dense_combination)op);
 }
 
 /* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`). src of
@@ -105,14 +100,14 @@ static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor 
                      : scatter_restride(cx, moved, index, -1, &other);
     }
     if (!status && tensor_cuda(index)) {
-        status = scatter_on_device(cx, line, other, index, dim, w.size, scatter_stride(self, dim), op, gather);
+        status = scatter_on_device(cx, line, other, index, dim, w.size, scatter_stride(self, dim),
+                                   op, gather);
     } else if (!status) {
-        w.move = gather ? move_gather_for(dtype_size((dtype)self->dtype)) : move_kernel_for(op, (dtype)self->dtype).scatter;
+        w.move = gather ? move_gather_for(dtype_size((dtype)self->dtype))
+                        : move_kernel_for(op, (dtype)self->dtype).scatter;
         tensor *gathering[] = {other, index, line}, *scattering[] = {line, index, other};
-        if (gather)
-            iter_run(index->ndim, index->sizes, 3, gathering, scatter_run, &w, 0);
-        else
-            iter_run_ordered(index->ndim, index->sizes, 3, scattering, scatter_run, &w);
+        if (gather) iter_run(index->ndim, index->sizes, 3, gathering, scatter_run, &w, 0);
+        else iter_run_ordered(index->ndim, index->sizes, 3, scattering, scatter_run, &w);
         if (atomic_load(&w.outside)) status = scatter_fail_outside(cx, index, dim, w.size);
     }
     tensor_unref(line);
@@ -159,14 +154,12 @@ static ctsc_status scatter_gather(op_ctx *cx, const tensor *self, int64_t at, te
         }
     }
     tensor *result;
-    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim, index->sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim, index->sizes,
+                      &result));
     ctsc_status status = CTSC_OK;
-    if (index->numel > 0)
-        status = scatter_move(cx, self, dim, index, result, MOVE_SET, true);
-    if (status)
-        tensor_unref(result);
-    else
-        *out = result;
+    if (index->numel > 0) status = scatter_move(cx, self, dim, index, result, MOVE_SET, true);
+    if (status) tensor_unref(result);
+    else *out = result;
     return status;
 }
 
@@ -260,11 +253,13 @@ static void scatter_end(scatter_job *job) {
 static ctsc_status scatter_check_args(op_ctx *cx, const value *args, int *dim) {
     const tensor *self = arg_tensor(&args[0]);
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, dim));
-    return scatter_check(cx, self, *dim, arg_tensor(&args[2]), args[3].tag == V_TENSOR ? arg_tensor(&args[3]) : NULL);
+    return scatter_check(cx, self, *dim, arg_tensor(&args[2]),
+                         args[3].tag == V_TENSOR ? arg_tensor(&args[3]) : NULL);
 }
 
 /* A number as a 0-dim tensor like self. */
-static ctsc_status scatter_number(op_ctx *cx, const value *number, const tensor *self, tensor **out) {
+static ctsc_status scatter_number(op_ctx *cx, const value *number, const tensor *self,
+                                  tensor **out) {
     tensor *here;
     TRY(operand_to_tensor(cx, number, (dtype)self->dtype, &here));
     ctsc_status status = tensor_to_device(cx->diag, here, tensor_device(self), out);
@@ -295,7 +290,8 @@ static ctsc_status scatter_begin(op_ctx *cx, const value *args, scatter_job *job
 /* Writes job's src to its target with op. */
 static ctsc_status scatter_write(op_ctx *cx, const scatter_job *job, tensor *src, move_op op) {
     dtype dt = (dtype)job->target->dtype;
-    if (!move_kernel_for(op, dt).scatter) return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce", dt);
+    if (!move_kernel_for(op, dt).scatter)
+        return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce", dt);
     if (job->index->numel == 0) return CTSC_OK;
     return scatter_move(cx, job->target, job->dim, job->index, src, op, false);
 }
@@ -417,13 +413,15 @@ ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
         return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce_mean", dt);
     scatter_job job;
     if (kind == SCATTER_MEAN && tensor_cuda(arg_tensor(&args[0])))
-        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "scatter_reduce with reduce=\"mean\" is not supported on CUDA devices");
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED,
+                         "scatter_reduce with reduce=\"mean\" is not supported on CUDA devices");
     TRY(scatter_begin(cx, args, &job));
     ctsc_status status = CTSC_OK;
     if (!include_self) {
         tensor *identity = NULL, *there = NULL;
         status = scatter_identity(cx, kind, dt, &identity);
-        if (!status) status = tensor_to_device(cx->diag, identity, tensor_device(job.target), &there);
+        if (!status)
+            status = tensor_to_device(cx->diag, identity, tensor_device(job.target), &there);
         if (!status) status = scatter_write(cx, &job, there, MOVE_SET);
         tensor_unref(identity);
         tensor_unref(there);

@@ -13,8 +13,8 @@
 static ctsc_status search_widen(op_ctx *cx, const value *operand, dtype common, tensor **out) {
     tensor *same, *wide;
     TRY(operand_to_tensor(cx, operand, common, &same));
-    ctsc_status status =
-        tensor_to_dtype(cx->diag, same, dtype_is_float(common) ? DT_FLOAT64 : DT_INT64, &wide);
+    ctsc_status status = tensor_to_dtype(cx->diag, same,
+                                         dtype_is_float(common) ? DT_FLOAT64 : DT_INT64, &wide);
     tensor_unref(same);
     if (status) return status;
     status = tensor_contiguous(cx->diag, wide, out);
@@ -40,10 +40,8 @@ typedef struct search_job {
         while (low < high) {                                                                       \
             int64_t middle = low + (high - low) / 2;                                               \
             T edge = edges[order ? order[middle] : middle];                                        \
-            if (right ? edge > v : edge >= v)                                                      \
-                high = middle;                                                                     \
-            else                                                                                   \
-                low = middle + 1;                                                                  \
+            if (right ? edge > v : edge >= v) high = middle;                                       \
+            else low = middle + 1;                                                                 \
         }                                                                                          \
         return low;                                                                                \
     }
@@ -60,10 +58,8 @@ static void search_range(void *ctx, int64_t begin, int64_t end) {
                                           ((const double *)job->values)[i], job->right)
                          : search_ints((const int64_t *)job->edges + start, order, job->nedges,
                                        ((const int64_t *)job->values)[i], job->right);
-        if (job->narrow)
-            ((int32_t *)job->out)[i] = (int32_t)at;
-        else
-            ((int64_t *)job->out)[i] = at;
+        if (job->narrow) ((int32_t *)job->out)[i] = (int32_t)at;
+        else ((int64_t *)job->out)[i] = at;
     }
 }
 
@@ -209,10 +205,8 @@ static void search_isin_range(void *ctx, int64_t begin, int64_t end) {
         int64_t low = 0, high = job->ntests;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
-            if (job->tests[middle].key >= v.key)
-                high = middle;
-            else
-                low = middle + 1;
+            if (job->tests[middle].key >= v.key) high = middle;
+            else low = middle + 1;
         }
         bool found = low < job->ntests && job->tests[low].key == v.key &&
                      !(job->has_nan && v.key == job->nan);

@@ -14,9 +14,7 @@
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/sort.h"
 
-static bool select_before(const sort_pair *a, const sort_pair *b) {
-    return a->key < b->key;
-}
+static bool select_before(const sort_pair *a, const sort_pair *b) { return a->key < b->key; }
 
 static void select_swap(sort_pair *a, sort_pair *b) {
     sort_pair t = *a;
@@ -26,8 +24,7 @@ static void select_swap(sort_pair *a, sort_pair *b) {
 
 static int64_t select_log2(int64_t n) {
     int64_t log = 0;
-    while (n >>= 1)
-        log++;
+    while (n >>= 1) log++;
     return log;
 }
 
@@ -58,8 +55,7 @@ static void select_sift(sort_pair *heap, int64_t hole, int64_t n, sort_pair v) {
 
 /* The k first elements of a[0, n) end up in a[0, k), as a heap. */
 static void select_heap(sort_pair *a, int64_t k, int64_t n) {
-    for (int64_t i = (k - 2) / 2; k > 1 && i >= 0; i--)
-        select_sift(a, i, k, a[i]);
+    for (int64_t i = (k - 2) / 2; k > 1 && i >= 0; i--) select_sift(a, i, k, a[i]);
     for (int64_t i = k; i < n; i++) {
         if (!select_before(&a[i], &a[0])) continue;
         sort_pair v = a[i];
@@ -84,8 +80,7 @@ void select_first_sorted(sort_pair *a, int64_t n, int64_t k) {
  * greater. */
 static void select_sink(sort_pair *a, int64_t i) {
     sort_pair v = a[i];
-    for (; select_before(&v, &a[i - 1]); i--)
-        a[i] = a[i - 1];
+    for (; select_before(&v, &a[i - 1]); i--) a[i] = a[i - 1];
     a[i] = v;
 }
 
@@ -105,18 +100,14 @@ static void select_insertion(sort_pair *a, int64_t n) {
  * start of the upper part. n > 3. */
 static int64_t select_partition(sort_pair *a, int64_t n) {
     sort_pair *x = a + 1, *y = a + n / 2, *z = a + n - 1, *median;
-    if (select_before(x, y))
-        median = select_before(y, z) ? y : select_before(x, z) ? z : x;
-    else
-        median = select_before(x, z) ? x : select_before(y, z) ? z : y;
+    if (select_before(x, y)) median = select_before(y, z) ? y : select_before(x, z) ? z : x;
+    else median = select_before(x, z) ? x : select_before(y, z) ? z : y;
     select_swap(a, median);
     int64_t low = 1, high = n;
     for (;;) {
-        while (select_before(&a[low], &a[0]))
-            low++;
+        while (select_before(&a[low], &a[0])) low++;
         high--;
-        while (select_before(&a[0], &a[high]))
-            high--;
+        while (select_before(&a[0], &a[high])) high--;
         if (low >= high) return low;
         select_swap(&a[low], &a[high]);
         low++;
@@ -140,8 +131,7 @@ void select_sort(sort_pair *a, int64_t n) {
     if (n < 2) return;
     select_sort_coarse(a, n, 2 * select_log2(n));
     select_insertion(a, n > SELECT_SMALL ? SELECT_SMALL : n);
-    for (int64_t i = SELECT_SMALL; i < n; i++)
-        select_sink(a, i);
+    for (int64_t i = SELECT_SMALL; i < n; i++) select_sink(a, i);
 }
 
 /* The element of rank k to place k; smaller ones in front of it. */
@@ -173,9 +163,7 @@ void select_first(sort_pair *a, int64_t n, int64_t k, bool sorted) {
 
 /* ---- kthvalue -------------------------------------------------------------------------------- */
 
-static bool select_after(const sort_pair *a, const sort_pair *b) {
-    return a->key > b->key;
-}
+static bool select_after(const sort_pair *a, const sort_pair *b) { return a->key > b->key; }
 
 void select_rank(sort_pair *a, int64_t n, int64_t k) {
     int64_t left = 0, right = n - 1;
@@ -188,8 +176,10 @@ void select_rank(sort_pair *a, int64_t n, int64_t k) {
         /* second <= first <= last: first is the pivot, the others stop the scans. */
         int64_t i = left + 1, j = right;
         for (;;) {
-            do i++; while (select_after(first, &a[i]));
-            do j--; while (select_after(&a[j], first));
+            do i++;
+            while (select_after(first, &a[i]));
+            do j--;
+            while (select_after(&a[j], first));
             if (j < i) break;
             select_swap(&a[i], &a[j]);
         }

@@ -10,8 +10,8 @@
  * divided among the threads.
  * Tests: tests/unit/test_index.c
  */
-#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/sort.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -20,9 +20,7 @@ enum { SORT_STABLE_ANYWAY = 16 };
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-bool sort_has_order(dtype dt) {
-    return !dtype_is_complex(dt) && !dtype_is_quantised(dt);
-}
+bool sort_has_order(dtype dt) { return !dtype_is_complex(dt) && !dtype_is_quantised(dt); }
 
 static uint64_t sort_key_bits(uint64_t bits, int width) { /* of a float: sign and magnitude */
     uint64_t sign = UINT64_C(1) << (width - 1);
@@ -75,8 +73,7 @@ void sort_make_keys(dtype dt, const char *src, int64_t stride, int64_t n, bool d
         SORT_TYPES(SORT_CASE)
 #undef SORT_CASE
     default:
-        for (int64_t i = 0; i < n; i++)
-            out[i] = (sort_pair){0, i};
+        for (int64_t i = 0; i < n; i++) out[i] = (sort_pair){0, i};
     }
 }
 
@@ -90,8 +87,7 @@ void sort_pairs(sort_pair *a, sort_pair *scratch, int64_t n, size_t item) {
         for (int64_t i = 1; i < n; i++) {
             sort_pair v = a[i];
             int64_t to = i;
-            for (; to > 0 && v.key < a[to - 1].key; to--)
-                a[to] = a[to - 1];
+            for (; to > 0 && v.key < a[to - 1].key; to--) a[to] = a[to - 1];
             a[to] = v;
         }
         return;
@@ -100,16 +96,14 @@ void sort_pairs(sort_pair *a, sort_pair *scratch, int64_t n, size_t item) {
     for (size_t digit = 0; digit < item; digit++) {
         int64_t starts[256] = {0}, sum = 0;
         int shift = (int)(8 * digit);
-        for (int64_t i = 0; i < n; i++)
-            starts[from[i].key >> shift & 255]++;
+        for (int64_t i = 0; i < n; i++) starts[from[i].key >> shift & 255]++;
         if (starts[from[0].key >> shift & 255] == n) continue;
         for (int k = 0; k < 256; k++) {
             int64_t count = starts[k];
             starts[k] = sum;
             sum += count;
         }
-        for (int64_t i = 0; i < n; i++)
-            to[starts[from[i].key >> shift & 255]++] = from[i];
+        for (int64_t i = 0; i < n; i++) to[starts[from[i].key >> shift & 255]++] = from[i];
         sort_pair *t = from;
         from = to;
         to = t;
@@ -176,8 +170,7 @@ static void sort_line(const sort_job *job, int64_t line, sort_pair *pairs, sort_
     int64_t at = sort_line_offset(job->values, job->dim, line);
     char *values = (char *)tensor_data(job->values) + at * item;
     int64_t *indices = TENSOR_AT(job->indices, int64_t) + at;
-    for (int64_t i = 0; i < job->count; i++)
-        indices[i * out_step] = pairs[job->first + i].index;
+    for (int64_t i = 0; i < job->count; i++) indices[i * out_step] = pairs[job->first + i].index;
     move_gather_for((size_t)item)(job->count, values, out_step * item, (const char *)indices,
                                   out_step * (int64_t)sizeof *indices, step, src, 0);
 }
@@ -193,8 +186,7 @@ static void sort_lines(void *ctx, int64_t begin, int64_t end) {
         atomic_store(&job->no_memory, true);
         return;
     }
-    for (int64_t line = begin; line < end; line++)
-        sort_line(job, line, pairs, pairs + job->n);
+    for (int64_t line = begin; line < end; line++) sort_line(job, line, pairs, pairs + job->n);
     mem_free(pairs);
 }
 
@@ -205,9 +197,11 @@ static ctsc_status sort_run(op_ctx *cx, sort_job *job, int64_t kept, tensor **ou
     memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     if (t->ndim) sizes[job->dim] = kept;
     TRY(tensor_new_on(cx->diag, tensor_device(t), (dtype)t->dtype, t->ndim, sizes, &job->values));
-    ctsc_status status = tensor_new_on(cx->diag, tensor_device(t), DT_INT64, t->ndim, sizes, &job->indices);
+    ctsc_status status = tensor_new_on(cx->diag, tensor_device(t), DT_INT64, t->ndim, sizes,
+                                       &job->indices);
     if (!status && tensor_cuda(t)) {
-        status = on_device->sort(cx->diag, t, job->dim, job->descending, job->first, job->count, job->values, job->indices);
+        status = on_device->sort(cx->diag, t, job->dim, job->descending, job->first, job->count,
+                                 job->values, job->indices);
     } else if (!status && job->values->numel > 0) {
         int64_t grain = SORT_GRAIN / job->n;
         status = op_for(cx, job->values->numel / kept, grain ? grain : 1, sort_lines, job);
@@ -234,8 +228,8 @@ static ctsc_status sort_begin(op_ctx *cx, const tensor *t, int64_t dim, const ch
 
 /* ---- sort ------------------------------------------------------------------------------------ */
 
-static ctsc_status sort_all(op_ctx *cx, const tensor *t, int64_t dim, bool descending,
-                            bool stable, tensor **out) {
+static ctsc_status sort_all(op_ctx *cx, const tensor *t, int64_t dim, bool descending, bool stable,
+                            tensor **out) {
     sort_job job;
     TRY(sort_begin(cx, t, dim, "sorting_kernel_method_name", &job));
     job.what = SORT_ALL;

@@ -2,10 +2,10 @@
 /*
  * unique.c - unique elements and unique slices, sorted or consecutive, with inverse and counts.
  *
- * Method: elements are sorted as keys (sort.h); equal neighbours form a group. Integers whose range is no wider than they are many are
- * counted instead, in a table. NaN equals nothing,
- * not even itself, so every NaN is a group. Slices are compared lexicographically by the keys of
- * their elements. What PyTorch returns in hash order (sorted=False) comes sorted here too.
+ * Method: elements are sorted as keys (sort.h); equal neighbours form a group. Integers whose range
+ * is no wider than they are many are counted instead, in a table. NaN equals nothing, not even
+ * itself, so every NaN is a group. Slices are compared lexicographically by the keys of their
+ * elements. What PyTorch returns in hash order (sorted=False) comes sorted here too.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/index/sort.h"
@@ -73,7 +73,8 @@ static bool unique_range(const tensor *t, int64_t *low, int64_t *width) {
     return true;
 }
 
-/* Calls DO with position i and the value v of each element of t, less low; from the last to the first. */
+/* Calls DO with position i and the value v of each element of t, less low; from the
+ * last to the first. */
 #define UNIQUE_EACH(DO)                                                                            \
     if (dt == DT_INT64)                                                                            \
         for (int64_t i = t->numel - 1; i >= 0; i--) {                                              \
@@ -86,8 +87,10 @@ static bool unique_range(const tensor *t, int64_t *low, int64_t *width) {
             DO;                                                                                    \
         }
 
-/* The groups of integers in [low, low + width), counted: first and count hold what is known of a value until the groups are numbered. */
-static ctsc_status unique_counted(op_ctx *cx, const tensor *t, int64_t low, int64_t width, bool inverse, unique_groups *g) {
+/* The groups of integers in [low, low + width), counted: first and count hold what is known of a
+ * value until the groups are numbered. */
+static ctsc_status unique_counted(op_ctx *cx, const tensor *t, int64_t low, int64_t width,
+                                  bool inverse, unique_groups *g) {
     dtype dt = (dtype)t->dtype;
     const char *p = tensor_data(t);
     size_t item = dtype_size(dt);
@@ -112,13 +115,14 @@ static ctsc_status unique_counted(op_ctx *cx, const tensor *t, int64_t low, int6
     return status;
 }
 
-/* Groups of the elements of a contiguous tensor: of all that are equal, or of equal neighbours. Without `inverse`, the group
- * of each need not be told. */
+/* Groups of the elements of a contiguous tensor: of all that are equal, or of equal neighbours.
+ * Without `inverse`, the group of each need not be told. */
 static ctsc_status unique_elements(op_ctx *cx, const tensor *t, bool consecutive, bool inverse,
                                    unique_groups *g) {
     dtype dt = (dtype)t->dtype;
     int64_t item = (int64_t)dtype_size(dt), n = t->numel, low, width;
-    if (!consecutive && unique_range(t, &low, &width)) return unique_counted(cx, t, low, width, inverse, g);
+    if (!consecutive && unique_range(t, &low, &width))
+        return unique_counted(cx, t, low, width, inverse, g);
     size_t bytes;
     sort_pair *pairs = size_mul((size_t)n, 2 * sizeof *pairs, &bytes) ? mem_alloc(bytes) : NULL;
     if (!pairs) return diag_no_memory(cx->diag);

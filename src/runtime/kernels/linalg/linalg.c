@@ -13,8 +13,8 @@ ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
         return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
     for (int i = 0; i < t->ndim - 2; i++) count *= t->sizes[i];
     gemm_setup();
-    *out =
-        (linalg_batch){count, (int)m, (int)n, t->dtype == DT_FLOAT64, dtype_size((dtype)t->dtype)};
+    *out = (linalg_batch){count, (int)m, (int)n, t->dtype == DT_FLOAT64,
+                          dtype_size((dtype)t->dtype)};
     return CTSC_OK;
 }
 
@@ -52,7 +52,7 @@ void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper) {
     }
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const char *arg) {
     if (t->ndim >= 2) return CTSC_OK;
@@ -119,12 +119,9 @@ ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **compute
     const value *outs = args + cx->op->schema->nargs - n;
     ctsc_status st = CTSC_OK;
     for (int i = 0; i < n; i++) {
-        if (!out_form)
-            results[i] = value_tensor_take(computed[i]);
-        else if (st == CTSC_OK)
-            st = op_finish_out(cx, &outs[i], computed[i], &results[i]);
-        else
-            tensor_unref(computed[i]);
+        if (!out_form) results[i] = value_tensor_take(computed[i]);
+        else if (st == CTSC_OK) st = op_finish_out(cx, &outs[i], computed[i], &results[i]);
+        else tensor_unref(computed[i]);
     }
     for (int i = 0; st != CTSC_OK && i < n; i++) value_set(&results[i], value_none());
     return st;

@@ -46,10 +46,8 @@ static inline double linalg_get(bool wide, const void *p, int64_t i) {
     return wide ? ((const double *)p)[i] : (double)((const float *)p)[i];
 }
 static inline void linalg_put(bool wide, void *p, int64_t i, double v) {
-    if (wide)
-        ((double *)p)[i] = v;
-    else
-        ((float *)p)[i] = (float)v;
+    if (wide) ((double *)p)[i] = v;
+    else ((float *)p)[i] = (float)v;
 }
 
 /* Of a tensor with at least two dims; fails beyond LAPACK's 31-bit sizes. Makes LAPACK serial. */

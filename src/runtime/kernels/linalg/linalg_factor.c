@@ -27,11 +27,9 @@ LAPACK_DECLARE(trsm, const char *side, const char *uplo, const char *trans, cons
                const int *m, const int *n, const void *alpha, const void *a, const int *lda,
                void *b, const int *ldb);
 
-static int factor_ld(int n) {
-    return n > 1 ? n : 1;
-}
+static int factor_ld(int n) { return n > 1 ? n : 1; }
 
-/* ---- cholesky ------------------------------------------------------------------------------- */
+/* ---- cholesky -------------------------------------------------------------------------------- */
 
 /* r: the factor, info */
 static ctsc_status cholesky_compute(diag *d, const tensor *a, bool upper, tensor **r) {
@@ -127,11 +125,17 @@ ctsc_status op_cholesky_inverse(op_ctx *cx, const value *args, value *results) {
 
 /* Do the matrices of A x = b fit? op: its name in PyTorch's words. */
 static ctsc_status factor_check_solve(diag *d, const tensor *a, const tensor *b, const char *op) {
-    long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - 2], cols = b->sizes[b->ndim - 1];
-    if (m != n) return diag_fail(d, CTSC_FAILED, "A must be batches of square matrices, but they are %lld by %lld matrices", m, n);
+    long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - 2],
+              cols = b->sizes[b->ndim - 1];
+    if (m != n)
+        return diag_fail(d, CTSC_FAILED,
+                         "A must be batches of square matrices, but they are %lld by %lld matrices",
+                         m, n);
     if (rows == n) return CTSC_OK;
-    return diag_fail(d, CTSC_FAILED, "Incompatible matrix sizes for %s: each A matrix is %lld by %lld but each b matrix is %lld by %lld", op, n, n, rows,
-                     cols);
+    return diag_fail(d, CTSC_FAILED,
+                     "Incompatible matrix sizes for %s: each A matrix is %lld by %lld but each b "
+                     "matrix is %lld by %lld",
+                     op, n, n, rows, cols);
 }
 
 /* (self, input2, upper): solves A x = self, input2 the factor of A */
@@ -161,14 +165,12 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     tensor_unref(wa);
     tensor_unref(wx);
     tensor_unref(fa);
-    if (st == CTSC_OK)
-        st = linalg_rows(d, fx, &r);
-    else
-        tensor_unref(fx);
+    if (st == CTSC_OK) st = linalg_rows(d, fx, &r);
+    else tensor_unref(fx);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
-/* ---- QR ------------------------------------------------------------------------------------- */
+/* ---- QR -------------------------------------------------------------------------------------- */
 
 /* Householder form of all matrices of A: f column-major [.., n, m], tau [.., k] */
 static ctsc_status qr_factor(diag *d, const tensor *a, tensor **f, tensor **tau) {
@@ -251,10 +253,8 @@ static ctsc_status qr_compute(diag *d, const tensor *a, char mode, tensor **r) {
             qr_copy_columns(f, q, m, n, cols, count);
             st = qr_expand(d, q, tau, count);
         }
-        if (st == CTSC_OK)
-            st = linalg_rows(d, q, &r[0]);
-        else
-            tensor_unref(q);
+        if (st == CTSC_OK) st = linalg_rows(d, q, &r[0]);
+        else tensor_unref(q);
     }
     if (st == CTSC_OK) {
         st = qr_make_r(d, f, cols, &r[1]);
@@ -346,10 +346,8 @@ ctsc_status op_householder_product(op_ctx *cx, const value *args, value *results
     ctsc_status st = linalg_columns(d, a, &q);
     if (st == CTSC_OK) st = qr_expand(d, q, flat, b.count);
     tensor_unref(flat);
-    if (st == CTSC_OK)
-        st = linalg_rows(d, q, &r);
-    else
-        tensor_unref(q);
+    if (st == CTSC_OK) st = linalg_rows(d, q, &r);
+    else tensor_unref(q);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
@@ -384,14 +382,12 @@ ctsc_status op_ormqr(op_ctx *cx, const value *args, value *results) {
     mem_free(work);
     tensor_unref(fa);
     tensor_unref(flat);
-    if (st == CTSC_OK)
-        st = linalg_rows(d, fc, &r);
-    else
-        tensor_unref(fc);
+    if (st == CTSC_OK) st = linalg_rows(d, fc, &r);
+    else tensor_unref(fc);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
-/* ---- LDL ------------------------------------------------------------------------------------ */
+/* ---- LDL ------------------------------------------------------------------------------------- */
 
 /* r: LD, pivots, info */
 static ctsc_status ldl_compute(diag *d, const tensor *a, tensor **r) {
@@ -520,14 +516,12 @@ ctsc_status op_linalg_ldl_solve(op_ctx *cx, const value *args, value *results) {
     tensor_unref(p);
     tensor_unref(wp);
     tensor_unref(flat);
-    if (st == CTSC_OK)
-        st = linalg_rows(d, fb, &r);
-    else
-        tensor_unref(fb);
+    if (st == CTSC_OK) st = linalg_rows(d, fb, &r);
+    else tensor_unref(fb);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
-/* ---- triangular systems --------------------------------------------------------------------- */
+/* ---- triangular systems ---------------------------------------------------------------------- */
 
 typedef struct triangular_call {
     bool left, upper, transposed, unit;

@@ -2,7 +2,8 @@
 /*
  * linalg_lu.c - LU factors and what comes of them: det, slogdet, inv, solve, lu_unpack.
  *
- * Factors, inverses, determinants and solutions are of real and of complex matrices; linalg.lu, lu_unpack, lu_solve of real ones.
+ * Factors, inverses, determinants and solutions are of real and of complex matrices; linalg.lu,
+ * lu_unpack, lu_solve of real ones.
  * Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg/linalg.h"
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-LAPACK_DECLARE_ALL(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
+LAPACK_DECLARE_ALL(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots,
+                   int *info);
 LAPACK_DECLARE_ALL(getrs, const char *trans, const int *n, const int *nrhs, const void *a,
                    const int *lda, const int *pivots, void *b, const int *ldb, int *info);
 
@@ -35,7 +37,7 @@ ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pi
         int failed = 0;
         if (k)
             LAPACK_ALL(a->dtype, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
-                   TENSOR_AT(p, int32_t) + i * k, &failed);
+                       TENSOR_AT(p, int32_t) + i * k, &failed);
         TENSOR_AT(e, int32_t)[i] = failed;
     }
     *lu = f;
@@ -55,12 +57,12 @@ ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *piv
     if (n == 0 || nrhs == 0) return CTSC_OK;
     for (int64_t i = 0; i < f.count; i++)
         LAPACK_ALL(lu->dtype, getrs, transposed ? "T" : "N", &n, &nrhs,
-               linalg_at(&f, lu, i, (int64_t)n * n), &lda, TENSOR_AT(pivots, int32_t) + i * n,
-               linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
+                   linalg_at(&f, lu, i, (int64_t)n * n), &lda, TENSOR_AT(pivots, int32_t) + i * n,
+                   linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
     return CTSC_OK;
 }
 
-/* ---- factors as results --------------------------------------------------------------------- */
+/* ---- factors as results ---------------------------------------------------------------------- */
 
 static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, bool real, const char *name) {
     if (a->ndim < 2) {
@@ -75,7 +77,8 @@ static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, bool real, 
     if (!pivot)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
-    return real ? linalg_check_float(cx, a, NULL, "lu_cpu") : linalg_check_inexact(cx, a, NULL, "lu_cpu");
+    return real ? linalg_check_float(cx, a, NULL, "lu_cpu")
+                : linalg_check_inexact(cx, a, NULL, "lu_cpu");
 }
 
 static ctsc_status lu_check_info(diag *d, const tensor *info, const char *name) {
@@ -183,8 +186,8 @@ static ctsc_status lu_unpack(diag *d, tensor *lu, tensor *pivots, bool data, boo
     for (int i = 0; i < lu->ndim - 2; i++) count *= lu->sizes[i];
     dtype dt = (dtype)lu->dtype;
     tensor *rows = NULL, *flat = NULL;
-    ctsc_status st =
-        permute ? linalg_new(d, lu, dt, 2, square, &r[0]) : tensor_new(d, dt, 1, &none, &r[0]);
+    ctsc_status st = permute ? linalg_new(d, lu, dt, 2, square, &r[0])
+                             : tensor_new(d, dt, 1, &none, &r[0]);
     if (st == CTSC_OK)
         st = data ? linalg_new(d, lu, dt, 2, left, &r[1]) : tensor_new(d, dt, 1, &none, &r[1]);
     if (st == CTSC_OK)
@@ -240,7 +243,7 @@ ctsc_status op_lu_unpack(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 3, r, results);
 }
 
-/* ---- determinants --------------------------------------------------------------------------- */
+/* ---- determinants ---------------------------------------------------------------------------- */
 
 /* det, or sign and log |det|, of the factors of each matrix */
 static void lu_determinants(const tensor *lu, const tensor *pivots, tensor *det, tensor *sign,
@@ -267,7 +270,8 @@ static void lu_determinants(const tensor *lu, const tensor *pivots, tensor *det,
 }
 
 /* The same of complex matrices: the sign is a number of absolute value 1, or 0. */
-static void lu_complex_determinants(const tensor *lu, const tensor *pivots, tensor *det, tensor *sign, tensor *logabs) {
+static void lu_complex_determinants(const tensor *lu, const tensor *pivots, tensor *det,
+                                    tensor *sign, tensor *logabs) {
     int64_t n = lu->sizes[lu->ndim - 1], count = det ? det->numel : sign->numel;
     bool wide = lu->dtype == DT_COMPLEX128;
     for (int64_t i = 0; i < count; i++) {
@@ -309,8 +313,9 @@ static ctsc_status lu_det(op_ctx *cx, const tensor *a, const char *name, bool lo
     for (int i = 0; st == CTSC_OK && i < n; i++)
         st = linalg_new(d, a, i ? dtype_part((dtype)a->dtype) : (dtype)a->dtype, 0, NULL, &r[i]);
     if (st == CTSC_OK)
-        (complex_matrix ? lu_complex_determinants : lu_determinants)(r[n], r[n + 1], logarithm ? NULL : r[0], logarithm ? r[0] : NULL,
-                                                                     logarithm ? r[1] : NULL);
+        (complex_matrix ? lu_complex_determinants
+                        : lu_determinants)(r[n], r[n + 1], logarithm ? NULL : r[0],
+                                           logarithm ? r[0] : NULL, logarithm ? r[1] : NULL);
     if (st == CTSC_OK) {
         tensor *rows = NULL;
         st = linalg_rows(d, r[n], &rows);
@@ -343,7 +348,8 @@ ctsc_status op_linalg_slogdet_full(op_ctx *cx, const value *args, value *results
 
 ctsc_status op_logdet(op_ctx *cx, const value *args, value *results) {
     tensor *r[4] = {NULL};
-    if (dtype_is_complex((dtype)arg_tensor(&args[0])->dtype)) return op_refuse_dtype(cx, "logdet", (dtype)arg_tensor(&args[0])->dtype);
+    if (dtype_is_complex((dtype)arg_tensor(&args[0])->dtype))
+        return op_refuse_dtype(cx, "logdet", (dtype)arg_tensor(&args[0])->dtype);
     TRY(lu_det(cx, arg_tensor(&args[0]), "logdet", true, r));
     bool wide = r[0]->dtype == DT_FLOAT64;
     for (int64_t i = 0; i < r[0]->numel; i++)
@@ -354,7 +360,7 @@ ctsc_status op_logdet(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, r[1]);
 }
 
-/* ---- inverse -------------------------------------------------------------------------------- */
+/* ---- inverse --------------------------------------------------------------------------------- */
 
 ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tensor **info) {
     tensor *lu = NULL, *pivots = NULL, *e = NULL, *x = NULL;
@@ -378,10 +384,8 @@ ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tenso
         return st;
     }
     st = linalg_rows(d, x, out);
-    if (st != CTSC_OK)
-        tensor_unref(e);
-    else
-        *info = e;
+    if (st != CTSC_OK) tensor_unref(e);
+    else *info = e;
     return st;
 }
 
@@ -393,7 +397,8 @@ static ctsc_status inverse_run(op_ctx *cx, const tensor *a, bool check, const ch
         return diag_fail(d, CTSC_FAILED,
                          "linalg.inv: Expected a floating point or complex tensor as input. Got %s",
                          dtype_table[a->dtype].ir_name);
-    if (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64 && a->dtype != DT_COMPLEX64 && a->dtype != DT_COMPLEX128)
+    if (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64 && a->dtype != DT_COMPLEX64 &&
+        a->dtype != DT_COMPLEX128)
         return diag_fail(d, CTSC_FAILED, "linalg.inv: Low precision dtypes not supported. Got %s",
                          dtype_table[a->dtype].ir_name);
     TRY(linalg_inverse_compute(d, a, &r[0], &r[1]));
@@ -423,7 +428,7 @@ ctsc_status op_linalg_inv_ex(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 2, r, results);
 }
 
-/* ---- solving -------------------------------------------------------------------------------- */
+/* ---- solving --------------------------------------------------------------------------------- */
 
 static bool solve_is_vector(const tensor *a, const tensor *b) {
     if (b->ndim == 1) return true;

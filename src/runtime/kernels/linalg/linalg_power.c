@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- powers --------------------------------------------------------------------------------- */
+/* ---- powers ---------------------------------------------------------------------------------- */
 
 /* *t = *t * by */
 static ctsc_status power_multiply(diag *d, tensor **t, const tensor *by) {
@@ -39,10 +39,8 @@ static ctsc_status power_compute(diag *d, tensor *a, uint64_t n, tensor **out) {
     ctsc_status st = CTSC_OK;
     for (; st == CTSC_OK && n; n >>= 1) {
         if (n & 1) {
-            if (result)
-                st = power_multiply(d, &result, square);
-            else
-                result = tensor_ref(square);
+            if (result) st = power_multiply(d, &result, square);
+            else result = tensor_ref(square);
         }
         if (st == CTSC_OK && n > 1) st = power_multiply(d, &square, square);
     }
@@ -81,7 +79,7 @@ ctsc_status op_linalg_matrix_power(op_ctx *cx, const value *args, value *results
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &t, results) : st;
 }
 
-/* ---- exponential ---------------------------------------------------------------------------- */
+/* ---- exponential ----------------------------------------------------------------------------- */
 
 /*
  * e^A by scaling and squaring with the Pade approximant of order 13 (N. Higham, "The scaling and
@@ -217,14 +215,15 @@ ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
         room = mem_alloc(bytes);
     if (!room) st = diag_no_memory(d);
     for (int64_t i = 0; st == CTSC_OK && n && i < t->numel / (n * n); i++)
-        st = limits_stop() ? limits_fail(d) : exp_matrix(d, n, TENSOR_AT(t, double) + i * n * n, room);
+        st = limits_stop() ? limits_fail(d)
+                           : exp_matrix(d, n, TENSOR_AT(t, double) + i * n * n, room);
     mem_free(room);
     if (st == CTSC_OK) st = tensor_to_dtype(d, t, (dtype)a->dtype, &rounded);
     tensor_unref(t);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &rounded, results) : st;
 }
 
-/* ---- vander --------------------------------------------------------------------------------- */
+/* ---- vander ---------------------------------------------------------------------------------- */
 
 /* (x, N): powers 0 to N - 1 along a new last dim */
 ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
@@ -241,7 +240,7 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
     if (dtype_is_complex(dt)) return op_refuse_dtype(cx, "linalg.vander", dt);
     if (x->ndim == TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
     if (dtype_is_int(dt)) dt = DT_INT64; /* what cumprod makes of integers */
-    int ndim = x->ndim ? x->ndim : 1; /* a 0-dim tensor counts as one of one element */
+    int ndim = x->ndim ? x->ndim : 1;    /* a 0-dim tensor counts as one of one element */
     sizes[0] = 1;
     for (int i = 0; i < x->ndim; i++) sizes[i] = x->sizes[i];
     sizes[ndim] = n;
@@ -253,10 +252,8 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
         double v = dtype_load_float((dtype)x->dtype, p), power = 1;
         uint64_t w = dt == DT_INT64 ? (uint64_t)dtype_load_int((dtype)x->dtype, p) : 0, whole = 1;
         for (int64_t k = 0; k < n; k++, q += dtype_size(dt)) {
-            if (dt == DT_INT64)
-                dtype_store_int(dt, q, (int64_t)whole);
-            else
-                dtype_store_float(dt, q, power);
+            if (dt == DT_INT64) dtype_store_int(dt, q, (int64_t)whole);
+            else dtype_store_float(dt, q, power);
             whole *= w;
             power = dt == DT_FLOAT64 ? power * v : (double)((float)power * (float)v);
         }
@@ -265,7 +262,7 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* ---- tensorinv, tensorsolve ----------------------------------------------------------------- */
+/* ---- tensorinv, tensorsolve ------------------------------------------------------------------ */
 
 static ctsc_status tensorinv_mismatch(diag *d, const char *index, int64_t right, int64_t left) {
     return diag_fail(d, CTSC_FAILED,
@@ -324,8 +321,9 @@ ctsc_status op_linalg_tensorsolve(op_ctx *cx, const value *args, value *results)
     TRY(tensorsolve_move(d, arg_tensor(&args[0]), &args[2], &a));
     int64_t left = 1, right = 1, square[2], flat = b->numel;
     for (int i = 0; i < a->ndim; i++) *(i < b->ndim ? &left : &right) *= a->sizes[i];
-    ctsc_status st =
-        left == right && left == flat ? CTSC_OK : tensorinv_mismatch(d, "other.ndim", right, flat);
+    ctsc_status st = left == right && left == flat
+                         ? CTSC_OK
+                         : tensorinv_mismatch(d, "other.ndim", right, flat);
     square[0] = left, square[1] = right;
     if (st == CTSC_OK) st = tensor_reshape(d, a, 2, square, &matrix);
     if (st == CTSC_OK) st = tensor_reshape(d, b, 1, &flat, &vector);

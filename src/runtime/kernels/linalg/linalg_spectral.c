@@ -3,8 +3,8 @@
  * linalg_spectral.c - singular values and eigenvalues, and what is decided by them: pinv,
  * matrix_rank, cond. Tests: tests/unit/test_linalg.c
  */
-#include "runtime/kernels/linalg/linalg.h"
 #include "base/text.h"
+#include "runtime/kernels/linalg/linalg.h"
 
 #include <float.h>
 #include <math.h>
@@ -20,9 +20,7 @@ LAPACK_DECLARE(geev, const char *jobvl, const char *jobvr, const int *n, void *a
                void *wr, void *wi, void *vl, const int *ldvl, void *vr, const int *ldvr, void *work,
                const int *lwork, int *info);
 
-static int spectral_ld(int64_t n) {
-    return n > 1 ? (int)n : 1;
-}
+static int spectral_ld(int64_t n) { return n > 1 ? (int)n : 1; }
 
 /* The length LAPACK asked for, left in work[0]. */
 static int spectral_lwork(bool wide, const void *work) {
@@ -30,7 +28,7 @@ static int spectral_lwork(bool wide, const void *work) {
     return n > INT32_MAX - 1 ? INT32_MAX : (int)n + 1;
 }
 
-/* ---- singular values ------------------------------------------------------------------------ */
+/* ---- singular values ------------------------------------------------------------------------- */
 
 static void svd_identity(tensor *t, int64_t n) {
     bool wide = t->dtype == DT_FLOAT64;
@@ -198,7 +196,7 @@ ctsc_status op_svd(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 3, r, results);
 }
 
-/* ---- symmetric eigenvalues ------------------------------------------------------------------ */
+/* ---- symmetric eigenvalues ------------------------------------------------------------------- */
 
 static ctsc_status eigh_batches(diag *d, const linalg_batch *b, const char *job, const char *uplo,
                                 tensor *f, tensor *w, int *failed) {
@@ -213,7 +211,8 @@ static ctsc_status eigh_batches(diag *d, const linalg_batch *b, const char *job,
     int *iwork = mem_alloc((size_t)liwork * sizeof(int));
     *failed = 0;
     bool stopped = false;
-    for (int64_t i = 0; work && iwork && *failed == 0 && i < b->count && !(stopped = limits_stop()); i++)
+    for (int64_t i = 0; work && iwork && *failed == 0 && i < b->count && !(stopped = limits_stop());
+         i++)
         LAPACK(b->wide, syevd, job, uplo, &b->n, linalg_at(b, f, i, (int64_t)b->n * b->n), &lda,
                linalg_at(b, w, i, b->n), work, &lwork, iwork, &liwork, failed);
     ctsc_status st = stopped ? limits_fail(d) : work && iwork ? CTSC_OK : diag_no_memory(d);
@@ -302,13 +301,11 @@ ctsc_status op_symeig(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 2, r, results);
 }
 
-/* ---- general eigenvalues: complex ----------------------------------------------------------- */
+/* ---- general eigenvalues: complex ------------------------------------------------------------ */
 
 static void eig_store(bool wide, tensor *t, int64_t i, double re, double im) {
-    if (wide)
-        TENSOR_AT(t, complex128)[i] = (complex128){re, im};
-    else
-        TENSOR_AT(t, complex64)[i] = (complex64){(float)re, (float)im};
+    if (wide) TENSOR_AT(t, complex128)[i] = (complex128){re, im};
+    else TENSOR_AT(t, complex64)[i] = (complex64){(float)re, (float)im};
 }
 
 /* Real eigenvectors come in pairs of columns, real and imaginary part, for a pair of conjugate
@@ -384,7 +381,7 @@ ctsc_status op_linalg_eigvals(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 1, r, results);
 }
 
-/* ---- tolerances ----------------------------------------------------------------------------- */
+/* ---- tolerances ------------------------------------------------------------------------------ */
 
 /* Singular values up to max(absolute, relative * largest) count as zero. NULL members: not given.
  */
@@ -412,21 +409,17 @@ static ctsc_status rank_read(diag *d, const value *v, const tensor *a, int64_t i
     return CTSC_OK;
 }
 
-static bool rank_given(const value *v) {
-    return v && v->tag != V_NONE;
-}
+static bool rank_given(const value *v) { return v && v->tag != V_NONE; }
 
 static ctsc_status rank_cutoff(diag *d, const rank_tolerance *t, const tensor *a, int64_t i,
                                double largest, double *out) {
     int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
     double absolute = 0;
-    double relative =
-        (a->dtype == DT_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON) * (double)(m > n ? m : n);
+    double relative = (a->dtype == DT_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON) *
+                      (double)(m > n ? m : n);
     if (rank_given(t->absolute)) TRY(rank_read(d, t->absolute, a, i, &absolute));
-    if (rank_given(t->relative))
-        TRY(rank_read(d, t->relative, a, i, &relative));
-    else if (rank_given(t->absolute) && absolute > 0)
-        relative = 0;
+    if (rank_given(t->relative)) TRY(rank_read(d, t->relative, a, i, &relative));
+    else if (rank_given(t->absolute) && absolute > 0) relative = 0;
     *out = fmax(absolute, relative * largest);
     return CTSC_OK;
 }
@@ -483,7 +476,7 @@ ctsc_status op_linalg_matrix_rank(op_ctx *cx, const value *args, value *results)
     return rank_run(cx, args, &t, results);
 }
 
-/* ---- pseudo-inverse ------------------------------------------------------------------------- */
+/* ---- pseudo-inverse -------------------------------------------------------------------------- */
 
 /* u: column-major [.., k, m], v: [.., k, n] with vectors as rows; out[n, m] = sum of v s^-1 u' */
 static ctsc_status pinv_products(diag *d, const rank_tolerance *t, const tensor *a, tensor *u,
@@ -577,7 +570,7 @@ ctsc_status op_pinverse(op_ctx *cx, const value *args, value *results) {
     return pinv_run(cx, args, &t, results);
 }
 
-/* ---- condition ------------------------------------------------------------------------------ */
+/* ---- condition ------------------------------------------------------------------------------- */
 
 static ctsc_status cond_by_values(op_ctx *cx, const value *args, bool inverted, value *results) {
     tensor *a = arg_tensor(&args[0]), *s, *r;

@@ -4,8 +4,9 @@
  *
  * Method: a loss is a function of one element of each operand. It is computed in double, whatever
  * the dtypes, and rounded once. Elements are converted a block at a time, so that the loop over a
- * block has nothing but the function in it. Means and sums of dense operands are made block by block, without writing the
- * elements; those of a few operations (loss_rows) run in float, whose blocks are added in double.
+ * block has nothing but the function in it. Means and sums of dense operands are made block by
+ * block, without writing the elements; those of a few operations (loss_rows) run in float, whose
+ * blocks are added in double.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/loss/loss.h"
@@ -38,7 +39,8 @@ static double loss_total(const tensor *t) { /* t is contiguous */
 ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) {
     dtype dt = (dtype)t->dtype;
     ctsc_status st = CTSC_OK;
-    if (reduction != LOSS_MEAN && reduction != LOSS_SUM) { /* any other number is as good as LOSS_NONE to PyTorch */
+    /* any other number is as good as LOSS_NONE to PyTorch */
+    if (reduction != LOSS_MEAN && reduction != LOSS_SUM) {
         *out = t;
         return CTSC_OK;
     }
@@ -51,8 +53,8 @@ ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) 
     if (st == CTSC_OK && dtype_is_integral(dt)) {
         uint64_t total = 0;
         for (int64_t i = 0; i < t->numel; i++)
-            total +=
-                (uint64_t)dtype_load_int(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt));
+            total += (uint64_t)dtype_load_int(dt,
+                                              (char *)tensor_data(t) + (size_t)i * dtype_size(dt));
         st = tensor_scalar_int(cx->diag, DT_INT64, (int64_t)total, out);
     } else if (st == CTSC_OK) {
         double total = loss_total(t);
@@ -65,13 +67,15 @@ ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) 
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
-/* n elements of each operand; p: the numbers of the loss. The results take the place of the first. */
+/* n elements of each operand; p: the numbers of the loss. The results take the
+ * place of the first. */
 typedef void (*loss_fn)(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
 
-/* Makes a loss_fn of what follows, the body of a function of x, one element of each operand, and p. */
+/* Makes a loss_fn of what follows, the body of a function of x, one element of
+ * each operand, and p. */
 #define LOSS(name)                                                                                 \
     static inline double name##_of(const double *x, const double *p);                              \
-    NN_HOT static void name(int64_t n, double (*block)[LOSS_BLOCK], const double *p) {             \
+    NN_HOT static void name(int64_t n, double(*block)[LOSS_BLOCK], const double *p) {              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const double x[] = {block[0][i], block[1][i], block[2][i], block[3][i]};               \
             block[0][i] = name##_of(x, p);                                                         \
@@ -140,7 +144,7 @@ static ctsc_status loss_map(op_ctx *cx, int n, tensor *const *operands, dtype dt
     return CTSC_OK;
 }
 
-/* ---- the total without the elements ---- */
+/* ---- the total without the elements ---------------------------------------------------------- */
 
 typedef struct loss_sums {
     const loss_job *j;
@@ -165,7 +169,8 @@ static void loss_l1(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
 static void loss_smooth_l1(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
 static void loss_huber(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
 
-/* The losses that are a few operations have a form for two rows of floats, added up in float over blocks. */
+/* The losses that are a few operations have a form for two rows of floats, added up in
+ * float over blocks. */
 typedef double (*loss_rows)(const float *a, const float *b, int64_t n, float p);
 #define LOSS_ROWS(name, EXPR)                                                                      \
     NN_HOT static double name(const float *a, const float *b, int64_t n, float p) {                \
@@ -184,14 +189,18 @@ typedef double (*loss_rows)(const float *a, const float *b, int64_t n, float p);
         for (int l = 0; l < 16; l++) total += (double)lane[l];                                     \
         return total;                                                                              \
     }
-LOSS_ROWS(loss_mse_rows, z * z)
+LOSS_ROWS(loss_mse_rows, z *z)
 LOSS_ROWS(loss_l1_rows, fabsf(z))
 LOSS_ROWS(loss_smooth_l1_rows, (fabsf(z) < p ? 0.5f * z * z / p : fabsf(z) - 0.5f * p))
 LOSS_ROWS(loss_huber_rows, (fabsf(z) < p ? 0.5f * z * z : p * (fabsf(z) - 0.5f * p)))
 
 static loss_rows loss_find_rows(const loss_job *j) {
     static const struct { loss_fn fn; loss_rows rows; } table[] = {
-        {loss_mse, loss_mse_rows}, {loss_l1, loss_l1_rows}, {loss_smooth_l1, loss_smooth_l1_rows}, {loss_huber, loss_huber_rows}};
+        {loss_mse, loss_mse_rows},
+        {loss_l1, loss_l1_rows},
+        {loss_smooth_l1, loss_smooth_l1_rows},
+        {loss_huber, loss_huber_rows},
+    };
     for (int k = 0; k <= j->n; k++)
         if (j->dt[k] != DT_FLOAT32) return NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -214,7 +223,8 @@ static void loss_sum_range(void *ctx, int64_t begin, int64_t end) {
     loss_rows rows = loss_find_rows(j);
     _Alignas(32) double block[LOSS_MAX_OPERANDS][LOSS_BLOCK] = {{0}};
     for (int64_t c = begin; c < end; c++) {
-        int64_t stop = (c + 1) * LOSS_CHUNK < sums->operands[0]->numel ? (c + 1) * LOSS_CHUNK : sums->operands[0]->numel;
+        int64_t stop = (c + 1) * LOSS_CHUNK < sums->operands[0]->numel ? (c + 1) * LOSS_CHUNK
+                                                                       : sums->operands[0]->numel;
         sums->parts[c] = 0;
         if (rows) {
             loss_sum_rows(sums, rows, c * LOSS_CHUNK, stop);
@@ -224,7 +234,8 @@ static void loss_sum_range(void *ctx, int64_t begin, int64_t end) {
             int64_t part = stop - at < LOSS_BLOCK ? stop - at : LOSS_BLOCK;
             for (int k = 0; k < j->n; k++) {
                 int64_t size = (int64_t)dtype_size(j->dt[k + 1]);
-                loss_load(j->dt[k + 1], part, (const char *)tensor_data(sums->operands[k]) + at * size, size, block[k]);
+                loss_load(j->dt[k + 1], part,
+                          (const char *)tensor_data(sums->operands[k]) + at * size, size, block[k]);
             }
             j->fn(part, block, j->numbers);
             sums->parts[c] += loss_block_sum(j->dt[0], part, block[0]);
@@ -235,13 +246,15 @@ static void loss_sum_range(void *ctx, int64_t begin, int64_t end) {
 static bool loss_is_plain(int n, tensor *const *operands, dtype dt) {
     if (dt != DT_FLOAT32 && dt != DT_FLOAT64) return false;
     for (int k = 0; k < n; k++)
-        if (!tensor_is_contiguous(operands[k]) || !tensor_same_shape(operands[k], operands[0])) return false;
+        if (!tensor_is_contiguous(operands[k]) || !tensor_same_shape(operands[k], operands[0]))
+            return false;
     return operands[0]->numel > 0;
 }
 
-/* What loss_map and loss_reduce give together, for operands of one shape without gaps: no element is written. */
-static ctsc_status loss_total_of(op_ctx *cx, int n, tensor *const *operands, dtype dt, loss_fn fn, const double *numbers,
-                                 int64_t reduction, tensor **out) {
+/* What loss_map and loss_reduce give together, for operands of one shape without gaps: no
+ * element is written. */
+static ctsc_status loss_total_of(op_ctx *cx, int n, tensor *const *operands, dtype dt, loss_fn fn,
+                                 const double *numbers, int64_t reduction, tensor **out) {
     loss_job j = {.fn = fn, .numbers = numbers, .n = n, .dt = {dt}};
     int64_t numel = operands[0]->numel, chunks = (numel + LOSS_CHUNK - 1) / LOSS_CHUNK;
     double one, total = 0, *parts = chunks > 1 ? mem_alloc(sizeof *parts * (size_t)chunks) : &one;
@@ -268,8 +281,10 @@ static ctsc_status loss_finish(op_ctx *cx, const value *args, int n, tensor *con
     return op_finish(cx, args, reduced, results);
 }
 
-/* A loss of dtype dt of (self, target, ...), which are rounded to the dtype that they meet in first: an integer beyond half's range is infinite. */
-static ctsc_status loss_of_pair(op_ctx *cx, const value *args, dtype dt, loss_fn fn, const double *numbers, int64_t reduction, value *results) {
+/* A loss of dtype dt of (self, target, ...), which are rounded to the dtype that they meet in
+ * first: an integer beyond half's range is infinite. */
+static ctsc_status loss_of_pair(op_ctx *cx, const value *args, dtype dt, loss_fn fn,
+                                const double *numbers, int64_t reduction, value *results) {
     dtype meet = promote_operands(2, args);
     tensor *operands[2] = {NULL};
     ctsc_status st = tensor_to_dtype(cx->diag, arg_tensor(&args[0]), meet, &operands[0]);
@@ -350,16 +365,16 @@ static double loss_exp(double x, double top) {
 }
 
 /* log(exp(-x y) + 1). p[0]: loss_top. */
-LOSS(loss_soft_margin) {
-    return scalar_log_f64(loss_exp(-x[0] * x[1], p[0]) + 1);
-}
+LOSS(loss_soft_margin) { return scalar_log_f64(loss_exp(-x[0] * x[1], p[0]) + 1); }
 ctsc_status op_soft_margin_loss(op_ctx *cx, const value *args, value *results) {
     dtype dt = promote_operands(2, args);
     double top = loss_top(dt);
-    dtype input = (dtype)arg_tensor(&args[0])->dtype; /* PyTorch computes in place in a copy of it */
+    /* PyTorch computes in place in a copy of it */
+    dtype input = (dtype)arg_tensor(&args[0])->dtype;
     if (dtype_is_integral(input))
         return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
-                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name, dtype_table[input].ir_name);
+                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name,
+                       dtype_table[input].ir_name);
     return loss_pair(cx, args, "soft_margin_loss", loss_soft_margin, &top, arg_int(&args[2]),
                      results);
 }
@@ -371,9 +386,7 @@ LOSS(loss_kl_div) {
     return entropy - x[1] * x[0];
 }
 /* p[0]: loss_top */
-LOSS(loss_kl_div_log) {
-    return loss_exp(x[1], p[0]) * (x[1] - x[0]);
-}
+LOSS(loss_kl_div_log) { return loss_exp(x[1], p[0]) * (x[1] - x[0]); }
 ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < 2; i++)
         if (dtype_is_integral((dtype)arg_tensor(&args[i])->dtype))
@@ -385,7 +398,8 @@ ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
 
 /* p: log_input, full, eps */
 LOSS(loss_poisson) {
-    double loss = p[0] != 0 ? scalar_exp_f64(x[0]) - x[1] * x[0] : x[0] - x[1] * scalar_log_f64(x[0] + p[2]);
+    double loss = p[0] != 0 ? scalar_exp_f64(x[0]) - x[1] * x[0]
+                            : x[0] - x[1] * scalar_log_f64(x[0] + p[2]);
     if (p[1] != 0 && x[1] > 1) /* Stirling's approximation of log(target!) */
         loss += x[1] * scalar_log_f64(x[1]) - x[1] + 0.5 * scalar_log_f64(2 * M_PI * x[1]);
     return loss;
@@ -448,7 +462,8 @@ ctsc_status op_binary_cross_entropy(op_ctx *cx, const value *args, value *result
                        arg_int(&args[3]), results);
 }
 
-/* x: input, target, weight, pos_weight; p: are the last two there? log(e^-max + e^(-x-max)) is log(1 + e^-|x|), but NaN for -inf. */
+/* x: input, target, weight, pos_weight; p: are the last two there? log(e^-max + e^(-x-max)) is
+ * log(1 + e^-|x|), but NaN for -inf. */
 LOSS(loss_bce_logits) {
     double weight = p[0] != 0 ? x[2] : 1, positive = p[1] != 0 ? (x[3] - 1) * x[1] + 1 : 1;
     double max = x[0] < 0 ? -x[0] : 0;
@@ -474,7 +489,8 @@ ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, v
     dtype dt = promote_operands(2, args);
     if (dtype_is_integral((dtype)target->dtype)) /* PyTorch computes in place in a copy of it */
         return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
-                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name, dtype_table[target->dtype].ir_name);
+                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name,
+                       dtype_table[target->dtype].ir_name);
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "binary_cross_entropy_with_logits", dt);
     return loss_finish(cx, args, 4, operands, dt, loss_bce_logits, numbers, arg_int(&args[4]),
                        results);

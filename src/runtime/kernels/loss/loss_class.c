@@ -25,10 +25,8 @@ static inline double class_at(const tensor *t, int64_t i) {
     return t->dtype == DT_FLOAT64 ? TENSOR_AT(t, double)[i] : (double)TENSOR_AT(t, float)[i];
 }
 static inline void class_put(tensor *t, int64_t i, double v) {
-    if (t->dtype == DT_FLOAT64)
-        TENSOR_AT(t, double)[i] = v;
-    else
-        TENSOR_AT(t, float)[i] = (float)v;
+    if (t->dtype == DT_FLOAT64) TENSOR_AT(t, double)[i] = v;
+    else TENSOR_AT(t, float)[i] = (float)v;
 }
 
 static ctsc_status class_check_target(op_ctx *cx, const tensor *target) {
@@ -65,10 +63,8 @@ static ctsc_status class_nll_sum(op_ctx *cx, const class_nll *n, tensor *y, doub
             return nn_fail(cx, "Target %lld is out of bounds.", (long long)k);
         double w = n->weight ? class_at(n->weight, k) : 1;
         double v = -w * class_at(n->x, (i / s->inner * s->classes + k) * s->inner + i % s->inner);
-        if (n->reduction == LOSS_NONE)
-            class_put(y, i, v);
-        else
-            sum += v;
+        if (n->reduction == LOSS_NONE) class_put(y, i, v);
+        else sum += v;
         *total += w;
     }
     if (n->reduction == LOSS_MEAN) sum /= *total;
@@ -257,10 +253,8 @@ static ctsc_status class_entropy_probabilities(op_ctx *cx, class_entropy *e, ten
     int64_t count = e->shape.batch * e->shape.inner;
     for (int64_t i = 0; i < count; i++) {
         double v = class_entropy_at(e, i, q);
-        if (e->reduction == LOSS_NONE)
-            class_put(y, i, v);
-        else
-            sum += v;
+        if (e->reduction == LOSS_NONE) class_put(y, i, v);
+        else sum += v;
     }
     if (e->reduction == LOSS_MEAN) sum /= (double)count;
     if (e->reduction != LOSS_NONE) class_put(y, 0, sum);
@@ -301,10 +295,8 @@ static ctsc_status class_entropy_classes(op_ctx *cx, class_entropy *e, tensor **
     tensor_unref(nll[1]);
     ctsc_status st = e->smoothing > 0 ? class_entropy_smooth(cx, e, nll[0]) : CTSC_OK;
     if (st == CTSC_OK) st = nn_round(cx, &nll[0], (dtype)e->input->dtype);
-    if (st == CTSC_OK)
-        *out = nll[0];
-    else
-        tensor_unref(nll[0]);
+    if (st == CTSC_OK) *out = nll[0];
+    else tensor_unref(nll[0]);
     return st;
 }
 
@@ -366,8 +358,7 @@ static ctsc_status class_margin_finish(op_ctx *cx, tensor *rows, int64_t reducti
     ctsc_status st;
     if (reduction == LOSS_NONE && scalar)
         st = tensor_scalar_float(cx->diag, (dtype)rows->dtype, class_at(rows, 0), &reduced);
-    else
-        st = loss_reduce(cx, tensor_ref(rows), reduction, &reduced);
+    else st = loss_reduce(cx, tensor_ref(rows), reduction, &reduced);
     if (st == CTSC_OK) st = nn_round(cx, &reduced, dt);
     *out = reduced;
     return st;

@@ -62,11 +62,11 @@ static void ctc_range(void *ctx, int64_t begin, int64_t end) {
                 }
             }
             const T *last = steps ? alpha + (steps - 1) * j->width : alpha;
-            double total =
-                steps == 0
-                    ? (length ? -INFINITY : 0)
-                    : ctc_log_add((double)last[2 * length],
-                                  length ? (double)last[2 * length - 1] : -INFINITY, -INFINITY);
+            double total = steps == 0
+                               ? (length ? -INFINITY : 0)
+                               : ctc_log_add((double)last[2 * length],
+                                             length ? (double)last[2 * length - 1] : -INFINITY,
+                                             -INFINITY);
             ((T *)j->loss)[b] = (T)-total;
         }
     });

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-/* ---- row against row ------------------------------------------------------------------------ */
+/* ---- row against row ------------------------------------------------------------------------- */
 
 typedef struct cdist_job {
     bool is_double;
@@ -36,7 +36,7 @@ typedef struct cdist_job {
 #define SQRT sqrt
 #include "runtime/kernels/matmul/distance_rows.h"
 
-/* ---- cdist ---------------------------------------------------------------------------------- */
+/* ---- cdist ----------------------------------------------------------------------------------- */
 
 static ctsc_status cdist_check(op_ctx *cx, const tensor *a, const tensor *b, double p) {
     diag *d = cx->diag;
@@ -90,7 +90,8 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
                         (gemm_scale){-2, -2}, gemm_of(a), offsets, turned, offsets + batches,
                         gemm_zero, tensor_data(out));
         if (st == CTSC_OK) {
-            whole = pool_for_limited(rows, grain, wide ? cdist_from_products_double : cdist_from_products_float, &job);
+            whole = pool_for_limited(
+                rows, grain, wide ? cdist_from_products_double : cdist_from_products_float, &job);
             wide ? cdist_finish_products_double(&job, batches)
                  : cdist_finish_products_float(&job, batches);
         }
@@ -164,7 +165,7 @@ ctsc_status op_euclidean_dist(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
-/* ---- pdist ---------------------------------------------------------------------------------- */
+/* ---- pdist ----------------------------------------------------------------------------------- */
 
 /* (self, p): distances of all pairs of rows, (0, 1), (0, 2), ... */
 ctsc_status op_pdist(op_ctx *cx, const value *args, value *results) {
@@ -202,7 +203,7 @@ ctsc_status op_pdist(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* (x1, x2, p, eps, keepdim): norm(x1 - x2 + eps) over the last dim */
 ctsc_status op_pairwise_distance(op_ctx *cx, const value *args, value *results) {

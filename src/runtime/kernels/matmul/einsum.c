@@ -35,11 +35,9 @@ static int einsum_label(char c) {
     if (c >= 'a' && c <= 'z') return c - 'a' + 26;
     return -1;
 }
-static char einsum_letter(int label) {
-    return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
-}
+static char einsum_letter(int label) { return (char)(label < 26 ? 'A' + label : 'a' + label - 26); }
 
-/* ---- reading the equation ------------------------------------------------------------------- */
+/* ---- reading the equation -------------------------------------------------------------------- */
 
 static ctsc_status einsum_push(diag *d, einsum_term *t, int label) {
     if (t->n == EINSUM_MAX_TERMS) return diag_fail(d, CTSC_LIMIT, "einsum(): too many subscripts");
@@ -168,7 +166,7 @@ static ctsc_status einsum_place_all(diag *d, einsum_plan *p, const char *eq, siz
                                       : diag_fail(d, CTSC_LIMIT, "einsum(): too many dimensions");
 }
 
-/* ---- operands as views ---------------------------------------------------------------------- */
+/* ---- operands as views ----------------------------------------------------------------------- */
 
 static ctsc_status einsum_view(diag *d, const einsum_plan *p, int op, const tensor *t,
                                tensor **out) {
@@ -228,7 +226,7 @@ static ctsc_status einsum_check_sizes(diag *d, const einsum_plan *p, tensor *con
     return CTSC_OK;
 }
 
-/* ---- contraction ---------------------------------------------------------------------------- */
+/* ---- contraction ----------------------------------------------------------------------------- */
 
 /* Replaces *t by its sum over the n dims, which stay as size 1. */
 static ctsc_status einsum_sum(op_ctx *cx, tensor **t, int n, const int64_t *dims) {
@@ -310,18 +308,12 @@ static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *s
     int na = 0, nb = 0;
     for (int i = 0; i < (*a)->ndim; i++) {
         bool in_a = (*a)->sizes[i] != 1, in_b = (*b)->sizes[i] != 1;
-        if (summed[i] && in_a && in_b)
-            s.sum[s.nsum++] = i;
-        else if (summed[i] && in_a)
-            only_a[na++] = i;
-        else if (summed[i] && in_b)
-            only_b[nb++] = i;
-        else if (in_a && in_b)
-            s.batch[s.nbatch++] = i;
-        else if (in_a)
-            s.left[s.nleft++] = i;
-        else if (in_b)
-            s.right[s.nright++] = i;
+        if (summed[i] && in_a && in_b) s.sum[s.nsum++] = i;
+        else if (summed[i] && in_a) only_a[na++] = i;
+        else if (summed[i] && in_b) only_b[nb++] = i;
+        else if (in_a && in_b) s.batch[s.nbatch++] = i;
+        else if (in_a) s.left[s.nleft++] = i;
+        else if (in_b) s.right[s.nright++] = i;
     }
     TRY(einsum_sum(cx, a, na, only_a));
     TRY(einsum_sum(cx, b, nb, only_b));
@@ -415,7 +407,7 @@ static ctsc_status einsum_run(op_ctx *cx, einsum_plan *p, const str *eq, const l
     return st;
 }
 
-/* ---- what it takes ---------------------------------------------------------------------------- */
+/* ---- what it takes --------------------------------------------------------------------------- */
 
 /* The sizes that einsum_view gives operand `op`. */
 static void einsum_sizes(const einsum_plan *p, int op, const tensor *t, int64_t *sizes) {
@@ -439,7 +431,8 @@ static int64_t einsum_numel(const einsum_plan *p, const int64_t *sizes) {
 }
 
 /* Sums a over the dims of `summed` that b lacks; the operations of that. */
-static int64_t einsum_sum_work(const einsum_plan *p, int64_t *a, const int64_t *b, const bool *summed) {
+static int64_t einsum_sum_work(const einsum_plan *p, int64_t *a, const int64_t *b,
+                               const bool *summed) {
     int64_t before = einsum_numel(p, a);
     bool any = false;
     for (int dim = p->out_dims; dim < p->dims; dim++)
@@ -447,15 +440,19 @@ static int64_t einsum_sum_work(const einsum_plan *p, int64_t *a, const int64_t *
     return any ? before : 0;
 }
 
-/* As einsum_step: sizes[i] and sizes[j] become those of their product. A multiply-add is two operations, a product without a sum one. */
-static int64_t einsum_step_work(const einsum_plan *p, int64_t (*sizes)[TENSOR_MAX_DIMS], int n, int i, int j, bool to_end) {
+/* As einsum_step: sizes[i] and sizes[j] become those of their product. A multiply-add is two
+ * operations, a product without a sum one. */
+static int64_t einsum_step_work(const einsum_plan *p, int64_t (*sizes)[TENSOR_MAX_DIMS], int n,
+                                int i, int j, bool to_end) {
     bool summed[TENSOR_MAX_DIMS] = {false}, deep = false;
     for (int dim = p->out_dims; dim < p->dims; dim++) {
         summed[dim] = true;
         for (int x = 0; x < n; x++)
             if (x != i && x != j && sizes[x][dim] != 1) summed[dim] = false;
     }
-    int64_t work = einsum_sum_work(p, sizes[i], sizes[j], summed) + einsum_sum_work(p, sizes[j], sizes[i], summed), product[TENSOR_MAX_DIMS];
+    int64_t work = einsum_sum_work(p, sizes[i], sizes[j], summed) +
+                   einsum_sum_work(p, sizes[j], sizes[i], summed),
+            product[TENSOR_MAX_DIMS];
     for (int dim = 0; dim < p->dims; dim++) {
         product[dim] = sizes[i][dim] == 1 ? sizes[j][dim] : sizes[i][dim];
         deep |= summed[dim] && product[dim] != 1;
@@ -488,7 +485,9 @@ static int64_t einsum_plan_work(const einsum_plan *p, const list *ops, const lis
 int64_t einsum_work(const str *equation, const list *ops, const list *path) {
     diag d = {0};
     int64_t work = 0;
-    if (!ops->len || ops->len > EINSUM_MAX_OPERANDS || (path && path->len != (ops->len == 1 ? 1 : (ops->len - 1) * 2))) return 0;
+    if (!ops->len || ops->len > EINSUM_MAX_OPERANDS ||
+        (path && path->len != (ops->len == 1 ? 1 : (ops->len - 1) * 2)))
+        return 0;
     einsum_plan p = {.operands = (int)ops->len, .terms = mem_zalloc(ops->len * sizeof *p.terms)};
     if (!p.terms) return -1;
     const char *arrow_at = strstr(equation->bytes, "->");
@@ -513,8 +512,8 @@ ctsc_status op_einsum(op_ctx *cx, const value *args, value *results) {
     p.terms = mem_zalloc(ops->len * sizeof *p.terms);
     if (!p.terms) return diag_no_memory(cx->diag);
     tensor *t;
-    ctsc_status st =
-        einsum_run(cx, &p, args[0].u.str, ops, args[2].tag == V_LIST ? args[2].u.list : NULL, &t);
+    ctsc_status st = einsum_run(cx, &p, args[0].u.str, ops,
+                                args[2].tag == V_LIST ? args[2].u.list : NULL, &t);
     mem_free(p.terms);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
@@ -522,11 +521,14 @@ ctsc_status op_einsum(op_ctx *cx, const value *args, value *results) {
 /* The letter of subscript i in an equation: as einsum_label counts. */
 static bool einsum_put_label(op_ctx *cx, strbuf *eq, int64_t i, ctsc_status *st) {
     if (i >= 0 && i < EINSUM_LABELS) return sb_putc(eq, einsum_letter((int)i)), true;
-    *st = diag_fail(cx->diag, CTSC_FAILED, "einsum(): expected subscripts to be within range [0, %d), but got %lld", EINSUM_LABELS, (long long)i);
+    *st = diag_fail(cx->diag, CTSC_FAILED,
+                    "einsum(): expected subscripts to be within range [0, %d), but got %lld",
+                    EINSUM_LABELS, (long long)i);
     return false;
 }
 
-/* einsum(x, [0, 1], y, [1, 2], [0, 2]): operands and their subscripts in turn, then those of the result, if they are said. */
+/* einsum(x, [0, 1], y, [1, 2], [0, 2]): operands and their subscripts in turn, then those of the
+ * result, if they are said. */
 ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
     strbuf eq = STRBUF_INIT;
     list *operands = list_new(LIST_TENSOR, TYPE_TENSOR, 4);
@@ -536,19 +538,22 @@ ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
         const value *sub = &args[last ? i : i + 1];
         const int64_t *labels;
         if (sub->tag != V_LIST || (!last && args[i].tag != V_TENSOR)) {
-            st = diag_fail(cx->diag, CTSC_FAILED, "einsum(): expected operands and lists of subscripts in turn");
+            st = diag_fail(cx->diag, CTSC_FAILED,
+                           "einsum(): expected operands and lists of subscripts in turn");
             break;
         }
         int n = arg_ints(sub, &labels);
         if (last) sb_puts(&eq, "->");
         else if (i) sb_putc(&eq, ',');
         for (int k = 0; k < n && einsum_put_label(cx, &eq, labels[k], &st); k++) continue;
-        if (st == CTSC_OK && !last && !list_append_take(operands, value_ref(args[i]))) st = diag_no_memory(cx->diag);
+        if (st == CTSC_OK && !last && !list_append_take(operands, value_ref(args[i])))
+            st = diag_no_memory(cx->diag);
     }
     str *equation = st == CTSC_OK ? str_new(sb_str(&eq), eq.len) : NULL;
     if (st == CTSC_OK && !equation) st = diag_no_memory(cx->diag);
     if (st == CTSC_OK) {
-        value call[3] = {value_str_take(equation), {.tag = V_LIST, .u.list = operands}, value_none()};
+        value call[3] = {
+            value_str_take(equation), {.tag = V_LIST, .u.list = operands}, value_none()};
         st = op_call(cx, "aten::einsum", 3, call, results);
         value_unref(call[0]);
     }
@@ -557,13 +562,16 @@ ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
     return st;
 }
 
-/* prim::MMTreeReduce(a0, a1, ..., b0, b1, ...): the sum of the products of each a with its b, as PyTorch's batching of products makes it. */
+/* prim::MMTreeReduce(a0, a1, ..., b0, b1, ...): the sum of the products of each a with its b, as
+ * PyTorch's batching of products makes it. */
 ctsc_status op_mm_tree_reduce(op_ctx *cx, const value *args, value *results) {
     int n = cx->nargs / 2;
     value sum = value_none();
-    if (n == 0 || cx->nargs % 2) return diag_fail(cx->diag, CTSC_FAILED, "MMTreeReduce needs pairs of matrices");
+    if (n == 0 || cx->nargs % 2)
+        return diag_fail(cx->diag, CTSC_FAILED, "MMTreeReduce needs pairs of matrices");
     for (int i = 0; i < n; i++) {
-        value factors[2] = {args[i], args[n + i]}, product = value_none(), terms[3], both = value_none();
+        value factors[2] = {args[i], args[n + i]}, product = value_none(), terms[3],
+              both = value_none();
         ctsc_status st = op_call(cx, "aten::mm", 2, factors, &product);
         if (st == CTSC_OK && i) {
             terms[0] = sum, terms[1] = product, terms[2] = value_int(1);
@@ -581,7 +589,7 @@ ctsc_status op_mm_tree_reduce(op_ctx *cx, const value *args, value *results) {
     return op_return(results, sum);
 }
 
-/* ---- tensordot ------------------------------------------------------------------------------ */
+/* ---- tensordot ------------------------------------------------------------------------------- */
 
 typedef struct tensordot_side {
     int nfree, nsum;
@@ -612,10 +620,8 @@ static ctsc_status tensordot_match(op_ctx *cx, tensor **a, tensor **b, const ten
     for (int i = 0; i < sa->nsum; i++) {
         int64_t da = sa->sum[i], db = sb->sum[i], na = (*a)->sizes[da], nb = (*b)->sizes[db];
         if (na == nb) continue;
-        if (nb == 1)
-            TRY(einsum_sum(cx, a, 1, &da));
-        else if (na == 1)
-            TRY(einsum_sum(cx, b, 1, &db));
+        if (nb == 1) TRY(einsum_sum(cx, a, 1, &da));
+        else if (na == 1) TRY(einsum_sum(cx, b, 1, &db));
         else
             return diag_fail(
                 cx->diag, CTSC_FAILED,

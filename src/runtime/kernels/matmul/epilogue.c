@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogue.c - epilogues as operators of their own, where no kernel does them with the product (epilogue.h).
+ * epilogue.c - epilogues as operators of their own, where no kernel does them with the
+ * product (epilogue.h).
  * Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/kernels/matmul/epilogue.h"
@@ -21,26 +22,34 @@ static const struct epilogue_row { const char *name, *op, *approximate; } epilog
 
 dense_epilogue epilogue_of_device(const void *bias, const epilogue *e) {
     if (!e) return (dense_epilogue){.bias = bias};
-    return (dense_epilogue){.bias = bias, .other = e->other ? tensor_data(e->other) : NULL, .activation = e->activation};
+    return (dense_epilogue){.bias = bias,
+                            .other = e->other ? tensor_data(e->other) : NULL,
+                            .activation = e->activation};
 }
 
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out) {
     for (size_t i = 0; i < sizeof epilogue_rows / sizeof *epilogue_rows; i++)
         if (!strcmp(epilogue_rows[i].name, activation->u.str->bytes)) {
-            *out = (epilogue){.other = arg_tensor_or_null(other), .activation = (enum dense_activation)i};
+            *out = (epilogue){.other = arg_tensor_or_null(other),
+                              .activation = (enum dense_activation)i};
             return CTSC_OK;
         }
-    return diag_fail(cx->diag, CTSC_FAILED, "%s: there is no activation '%s'", cx->op->key, activation->u.str->bytes);
+    return diag_fail(cx->diag, CTSC_FAILED, "%s: there is no activation '%s'", cx->op->key,
+                     activation->u.str->bytes);
 }
 
 bool epilogue_fits(const epilogue *e, const tensor *result) {
-    if (!e || tensor_device(result) == DEVICE_HOST || e->activation > DENSE_GELU_TANH || !dtype_is_float((dtype)result->dtype)) return false;
+    if (!e || tensor_device(result) == DEVICE_HOST || e->activation > DENSE_GELU_TANH ||
+        !dtype_is_float((dtype)result->dtype))
+        return false;
     const tensor *o = e->other;
-    return !o || (o->dtype == result->dtype && tensor_same_shape(o, result) && tensor_is_contiguous(o) && tensor_device(o) == tensor_device(result));
+    return !o || (o->dtype == result->dtype && tensor_same_shape(o, result) &&
+                  tensor_is_contiguous(o) && tensor_device(o) == tensor_device(result));
 }
 
 /* *t = op(*t, ...); args[0] is *t. */
-static ctsc_status epilogue_call(op_ctx *cx, const char *op, int nargs, const value *args, tensor **t) {
+static ctsc_status epilogue_call(op_ctx *cx, const char *op, int nargs, const value *args,
+                                 tensor **t) {
     value result = value_none();
     TRY(op_call(cx, op, nargs, args, &result));
     tensor_unref(*t);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogue.h - what a product or a convolution does to its result besides: adding a tensor, and an activation.
+ * epilogue.h - what a product or a convolution does to its result besides: adding a tensor,
+ * and an activation.
  *
- * The pass fuse-epilogues makes ctsc::linear_epilogue and ctsc::conv_epilogue of the operators that stood behind. The kernels of devices do all in one where
- * they can (epilogue_fits); in all other cases it is done by the operators that the program had.
+ * The pass fuse-epilogues makes ctsc::linear_epilogue and ctsc::conv_epilogue of the operators that
+ * stood behind. The kernels of devices do all in one where they can (epilogue_fits); in all other
+ * cases it is done by the operators that the program had.
  * Tests: tests/unit/test_cuda_dense.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_EPILOGUE_H
@@ -16,13 +18,15 @@
 typedef struct epilogue {
     tensor *other; /* NULL: nothing is added; borrowed */
     enum dense_activation activation;
-    bool written; /* other is added in place: it is refused where that would make the result larger */
+    /* other is added in place: it is refused where that would make the result larger */
+    bool written;
     bool done; /* by the kernel */
 } epilogue;
 
 /* What e, which fits (NULL: none), is to kernels of devices, beside a bias. */
 dense_epilogue epilogue_of_device(const void *bias, const epilogue *e);
-/* From the arguments `Tensor? other, str activation`: "none", "relu", "gelu", "gelu_tanh", "relu6", "hardsigmoid", "hardswish", "sigmoid", "silu". */
+/* From the arguments `Tensor? other, str activation`: "none", "relu", "gelu", "gelu_tanh", "relu6",
+ * "hardsigmoid", "hardswish", "sigmoid", "silu". */
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out);
 /* May the kernel that makes `result` do it? e: NULL for none. */
 bool epilogue_fits(const epilogue *e, const tensor *result);

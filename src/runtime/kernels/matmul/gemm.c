@@ -2,12 +2,14 @@
 /*
  * gemm.c - matrix products on raw strided memory.
  *
- * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it knows the processor (but for vectors with gaps), else BLAS's: an OpenBLAS
- * that does not know the processor takes kernels three times as slow. A large product is cut
- * into pieces that the pool spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's along
- * the longer side at borders that depend on the shape alone. An operand whose rows or columns are without gaps is handed to BLAS as it lies
- * (transposed or not), any other is packed first; within a piece BLAS runs serially. Products too small to repay any of this
- * are three plain loops. Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
+ * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it
+ * knows the processor (but for vectors with gaps), else BLAS's: an OpenBLAS that does not know the
+ * processor takes kernels three times as slow. A large product is cut into pieces that the pool
+ * spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's
+ * along the longer side at borders that depend on the shape alone. An operand whose rows or columns
+ * are without gaps is handed to BLAS as it lies (transposed or not), any other is packed first;
+ * within a piece BLAS runs serially. Products too small to repay any of this are three plain loops.
+ * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
  */
 /* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
 #define bfloat16 openblas_bfloat16
@@ -29,9 +31,7 @@
 
 enum { GEMM_PIECES = 64 }; /* of an own product at most: bits of gemm_own_job.free */
 
-static void gemm_setup_once(void) {
-    openblas_set_num_threads(1);
-}
+static void gemm_setup_once(void) { openblas_set_num_threads(1); }
 
 void gemm_setup(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -50,7 +50,7 @@ gemm_scale gemm_scale_of(const value *v) {
     return (gemm_scale){f, fits ? (int64_t)f : 0, v->tag == V_COMPLEX ? v->u.complex->im : 0};
 }
 
-/* ---- one product, as the pieces of it see it ------------------------------------------------ */
+/* ---- one product, as the pieces of it see it ------------------------------------------------- */
 
 typedef struct gemm_job {
     dtype dt;
@@ -150,7 +150,7 @@ static const gemm_type gemm_types[DT_COUNT] = {
 #define NAME(x) x##_int64_t
 #include "runtime/kernels/matmul/gemm_int.h"
 
-/* ---- packing -------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* A contiguous copy of a matrix; half and bfloat16 become float. NULL without memory. */
 static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
@@ -178,8 +178,7 @@ static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
             for (int64_t i = 0; i < rows; i++)
                 float16_to_floats((const float16 *)mat->p + i * mat->rs, (float *)copy + i * cols,
                                   (size_t)cols);
-        else
-            GEMM_PACK(float16, float, float16_to_float(v))
+        else GEMM_PACK(float16, float, float16_to_float(v))
     } else {
         GEMM_PACK(bfloat16, float, bfloat16_to_float(v))
     }
@@ -198,7 +197,7 @@ static ctsc_status gemm_spread(diag *d, gemm_job *g, void (*piece)(void *, int64
     return CTSC_OK;
 }
 
-/* ---- own products --------------------------------------------------------------------------- */
+/* ---- own products ---------------------------------------------------------------------------- */
 
 /* Cut into rows x columns pieces. Room for packing: as many slots as threads can be at work. */
 typedef struct gemm_own_job {
@@ -214,8 +213,9 @@ typedef struct gemm_own_job {
 
 static int gemm_slot_take(gemm_own_job *job) {
     uint64_t seen = atomic_load_explicit(&job->free, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&job->free, &seen, seen & (seen - 1), memory_order_acquire,
-                                                  memory_order_relaxed)) {}
+    while (!atomic_compare_exchange_weak_explicit(&job->free, &seen, seen & (seen - 1),
+                                                  memory_order_acquire, memory_order_relaxed)) {
+    }
     return __builtin_ctzll(seen);
 }
 
@@ -252,14 +252,18 @@ static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
     if (threads == 1 || want < 1) want = 1;
     int64_t down, across;
     if (p->m > p->n)
-        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want), across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want / down);
+        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want),
+        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want / down);
     else
-        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want), down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want / across);
+        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want),
+        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want / across);
     job->rows = (p->m + down - 1) / down;
     job->cols = (p->n + across - 1) / across;
     int64_t step = gemm_block_columns(job->plan);
     if (across > 1) job->cols = (job->cols + step - 1) / step * step;
-    if (down > 1) job->rows = (job->rows + job->plan.micro->mr - 1) / job->plan.micro->mr * job->plan.micro->mr;
+    if (down > 1)
+        job->rows = (job->rows + job->plan.micro->mr - 1) / job->plan.micro->mr *
+                    job->plan.micro->mr;
     job->across = (p->n + job->cols - 1) / job->cols;
     return job->across * ((p->m + job->rows - 1) / job->rows);
 }
@@ -269,19 +273,24 @@ static void gemm_own_rows(void *ctx, int64_t begin, int64_t end) {
     gemm_block_pack_rows(job->plan, &job->whole, begin, end, job->packed);
 }
 
-/* Where pieces have all of A's rows, they share one packed copy of it. Memory for it; NULL: they do not, or there is none. */
+/* Where pieces have all of A's rows, they share one packed copy of it. Memory for it; NULL: they do
+ * not, or there is none. */
 static void *gemm_own_share(gemm_own_job *job, int64_t pieces, int64_t *parts, size_t *bytes) {
     size_t part;
     if (job->plan.method != GEMM_PREPACKED || pieces < 2 || job->rows < job->whole.m) return NULL;
     *parts = gemm_block_row_parts(job->plan, job->whole.m, job->whole.k, &part);
-    return size_mul((size_t)*parts, part, bytes) && *bytes < SIZE_MAX - 64 ? recycle_alloc(*bytes += 64) : NULL;
+    return size_mul((size_t)*parts, part, bytes) && *bytes < SIZE_MAX - 64
+               ? recycle_alloc(*bytes += 64)
+               : NULL;
 }
 
 static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     _Alignas(64) char small[GEMM_SMALL];
     int threads = pool_threads();
-    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads, parts = 0;
-    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all, share_bytes = 0;
+    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads,
+            parts = 0;
+    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all,
+           share_bytes = 0;
     void *share = gemm_own_share(job, pieces, &parts, &share_bytes);
     if (share) {
         job->packed = (char *)share + (-(uintptr_t)share & 63);
@@ -301,10 +310,19 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     return whole ? CTSC_OK : limits_fail(d);
 }
 
-ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a, const void *bias, void *c, int64_t ldc) {
+ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
+                               const void *bias, void *c, int64_t ldc) {
     if (m == 0) return CTSC_OK;
     gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k)};
-    own.whole = (gemm_problem){.m = m, .n = b->n, .k = b->k, .alpha = 1, .a = a, .b = {.p = b->panels, .rs = 0, .cs = b->k}, .c = c, .ldc = ldc, .bias = bias};
+    own.whole = (gemm_problem){.m = m,
+                               .n = b->n,
+                               .k = b->k,
+                               .alpha = 1,
+                               .a = a,
+                               .b = {.p = b->panels, .rs = 0, .cs = b->k},
+                               .c = c,
+                               .ldc = ldc,
+                               .bias = bias};
     return gemm_own(d, &own);
 }
 
@@ -319,7 +337,8 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
         return CTSC_OK;
     }
     if (type->own) {
-        gemm_own_job own = {.whole = {g->m, g->n, g->k, g->alpha.f, g->beta.f, g->a, g->b, g->c, g->ldc}};
+        gemm_own_job own = {
+            .whole = {g->m, g->n, g->k, g->alpha.f, g->beta.f, g->a, g->b, g->c, g->ldc}};
         own.plan = gemm_block_plan(gemm_micro_best(g->dt), &own.whole);
         if (own.plan.method != GEMM_BLAS) return gemm_own(d, &own);
     }
@@ -395,7 +414,7 @@ ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_sc
     }
 }
 
-/* ---- batches -------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 typedef struct gemm_batch_job {
     gemm_job one;

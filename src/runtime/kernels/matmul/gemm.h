@@ -3,10 +3,11 @@
  * gemm.h - matrix products on raw strided memory: what every operator that multiplies matrices
  * stands on.
  *
- * Float and double go to gemm_block.c, or to BLAS where that does not know the processor; complex products to BLAS; half and bfloat16 are computed in float and rounded once; integers
- * have loops of their own and wrap around. Work is cut by shape alone, never by the number of
- * threads, so results do not depend on it: BLAS itself runs on one thread and the pool runs several
- * BLAS calls. Tests: tests/unit/test_matmul.c
+ * Float and double go to gemm_block.c, or to BLAS where that does not know the processor; complex
+ * products to BLAS; half and bfloat16 are computed in float and rounded once; integers have loops
+ * of their own and wrap around. Work is cut by shape alone, never by the number of threads, so
+ * results do not depend on it: BLAS itself runs on one thread and the pool runs several BLAS calls.
+ * Tests: tests/unit/test_matmul.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_GEMM_H
@@ -17,10 +18,12 @@
 typedef struct gemm_matrix {
     const void *p;
     int64_t rs, cs;
-    struct cuda *device; /* where p is; NULL: on the host. Asked of a product's first operand: all are on one device. */
+    /* where p is; NULL: on the host. Asked of a product's first operand: all are on one device. */
+    struct cuda *device;
 } gemm_matrix;
 
-/* A Scalar argument, as a float product, an integer product and a complex product (f + im j) need it. */
+/* A Scalar argument, as a float product, an integer product and a complex product
+ * (f + im j) need it. */
 typedef struct gemm_scale {
     double f;
     int64_t i;
@@ -29,9 +32,7 @@ typedef struct gemm_scale {
 
 static const gemm_scale gemm_zero = {0, 0, 0}, gemm_one = {1, 1, 0};
 
-static inline bool gemm_scale_is_zero(gemm_scale s) {
-    return s.f == 0 && s.i == 0 && s.im == 0;
-}
+static inline bool gemm_scale_is_zero(gemm_scale s) { return s.f == 0 && s.i == 0 && s.im == 0; }
 
 gemm_scale gemm_scale_of(const value *v);
 bool gemm_supports(dtype dt); /* all numbers but bool and complex32 */
@@ -44,13 +45,13 @@ void gemm_setup(void);
 ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha,
                      gemm_matrix a, gemm_matrix b, gemm_scale beta, void *c, int64_t ldc);
 
-/* On the host: count products of one shape: the i-th takes a moved by a_offsets[i] elements, b by b_offsets[i],
- * and writes c[i * m * n ...]. */
+/* On the host: count products of one shape: the i-th takes a moved by a_offsets[i] elements, b by
+ * b_offsets[i], and writes c[i * m * n ...]. */
 ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, int64_t k,
                        gemm_scale alpha, gemm_matrix a, const int64_t *a_offsets, gemm_matrix b,
                        const int64_t *b_offsets, gemm_scale beta, void *c);
 
-/* ---- on tensors (matmul.c) ------------------------------------------------------------------ */
+/* ---- on tensors (matmul.c) ------------------------------------------------------------------- */
 
 /* Rows and columns are the last two dims; t has at least two. */
 gemm_matrix gemm_of(const tensor *t);
@@ -64,8 +65,10 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
 ctsc_status matmul_tensors(op_ctx *cx, tensor *a, tensor *b, tensor **out);
 ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, tensor **out);
 /* The same; does e with it where it fits, and says so in it. */
-ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e, tensor **out);
-/* Floating-point operations of torch.einsum on tensors that it takes, pair by pair as it goes about them; path: or NULL. -1: no memory. */
+ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e,
+                               tensor **out);
+/* Floating-point operations of torch.einsum on tensors that it takes, pair by pair as it goes about
+ * them; path: or NULL. -1: no memory. */
 int64_t einsum_work(const str *equation, const list *ops, const list *path);
 
 #endif

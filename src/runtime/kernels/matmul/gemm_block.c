@@ -2,36 +2,37 @@
 /*
  * gemm_block.c - blocks of matrix products.
  *
- * Method: the five loops around a micro-kernel of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008) in the form
- * of BLIS. A panel of B, kc x nr elements, stays in the first cache (24 KiB of 32) while all tiles of a block of A pass it; the block of A, mc x kc
- * (216 KiB), stays in the second (512 KiB or more on the processors that have these instructions); a block of B, kc x nc
- * (6 MiB), in the third. Constants, not the machine's own sizes: the sums, and so the results, depend on kc.
+ * Method: the five loops around a micro-kernel of Goto and van de Geijn ("Anatomy of
+ * High-Performance Matrix Multiplication", 2008) in the form of BLIS. A panel of B, kc x nr
+ * elements, stays in the first cache (24 KiB of 32) while all tiles of a block of A pass it; the
+ * block of A, mc x kc (216 KiB), stays in the second (512 KiB or more on the processors that have
+ * these instructions); a block of B, kc x nc (6 MiB), in the third. Constants, not the machine's
+ * own sizes: the sums, and so the results, depend on kc.
  *
- * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more than one. One of few rows
- * does not repay packing B at all: if B has no gaps along its rows tiles read it as it lies; if neither operand has gaps along k
- * (a linear layer), dot kernels do.
+ * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more
+ * than one. One of few rows does not repay packing B at all: if B has no gaps along its rows tiles
+ * read it as it lies; if neither operand has gaps along k (a linear layer), dot kernels do.
  *
- * With more rows, but still few, a linear layer's weights are read as they lie, too, in the part of A: a tile wants a broadcast element of mr
- * rows in each step of k, and columns of B are such rows of the transposed product. Panels of the other operand, A, stay in the first cache
- * while columns of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's transpose, which never leaves the
- * second cache and is turned round when it has all of k: rows of C itself are far apart, and a tile that wrote mr elements of each
- * would find none of them in the first cache. A thin B, of fewer columns than a tile has rows, is turned as well: its columns would not fill a vector.
+ * With more rows, but still few, a linear layer's weights are read as they lie, too, in the part of
+ * A: a tile wants a broadcast element of mr rows in each step of k, and columns of B are such rows
+ * of the transposed product. Panels of the other operand, A, stay in the first cache while columns
+ * of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's
+ * transpose, which never leaves the second cache and is turned round when it has all of k: rows of
+ * C itself are far apart, and a tile that wrote mr elements of each would find none of them in the
+ * first cache. A thin B, of fewer columns than a tile has rows, is turned as well: its columns
+ * would not fill a vector.
  * Tests: tests/unit/test_gemm_block.c
  */
-#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
 
 enum { GEMM_ALIGN = 64 }; /* of packed blocks */
 
-static int64_t block_max(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
+static int64_t block_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int64_t block_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+static int64_t block_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t block_round(int64_t n, int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
@@ -49,8 +50,8 @@ static const char *block_at(const gemm_matrix *mat, int64_t i, int64_t j, size_t
 
 const gemm_micro *gemm_micro_best(dtype dt) {
 #if defined(__x86_64__)
-    static const gemm_micro *const all[] = {&gemm_micro_avx512_float, &gemm_micro_avx2_float, &gemm_micro_avx512_double,
-                                            &gemm_micro_avx2_double};
+    static const gemm_micro *const all[] = {&gemm_micro_avx512_float, &gemm_micro_avx2_float,
+                                            &gemm_micro_avx512_double, &gemm_micro_avx2_double};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]->dt == dt && all[i]->usable()) return all[i];
 #else
@@ -59,30 +60,36 @@ const gemm_micro *gemm_micro_best(dtype dt) {
     return NULL;
 }
 
-/* Percent of the work on n columns that is for columns which are not there; half a panel costs two thirds of one. */
+/* Percent of the work on n columns that is for columns which are not there; half a panel costs
+ * two thirds of one. */
 static int64_t block_waste(int64_t n, int64_t nr) {
-    int64_t rest = n % nr, work = 3 * (n - rest) + (rest == 0 ? 0 : 2 * rest <= nr ? 2 * nr : 3 * nr);
+    int64_t rest = n % nr, work = 3 * (n - rest) + (rest == 0        ? 0
+                                                    : 2 * rest <= nr ? 2 * nr
+                                                                     : 3 * nr);
     return 100 - 300 * n / work;
 }
 
 gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     int64_t least = block_min(p->m, p->n);
     if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){.micro = u, .method = GEMM_ROW};
-    if (u && least == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){.micro = u, .method = GEMM_DOT};
+    if (u && least == 1 && p->a.cs == 1 && p->b.rs == 1)
+        return (gemm_plan){.micro = u, .method = GEMM_DOT};
     if (!u || least == 1) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
-    if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS) return (gemm_plan){.micro = u, .method = GEMM_THIN};
-    if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS && p->k >= GEMM_TURNED_LEAST_K &&
-        block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
+    if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS)
+        return (gemm_plan){.micro = u, .method = GEMM_THIN};
+    if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS &&
+        p->k >= GEMM_TURNED_LEAST_K && block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
         return (gemm_plan){.micro = u, .method = GEMM_TURNED};
     int64_t few = p->k <= GEMM_DOT_K ? GEMM_DOT_MORE : GEMM_DOT_ROWS;
-    if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
+    if (p->a.cs == 1 && p->b.rs == 1 &&
+        (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
         return (gemm_plan){.micro = u, .method = GEMM_DOT};
     if (p->b.cs == 1 && (p->m <= u->mr || (p->m <= GEMM_DIRECT_ROWS && p->n <= GEMM_DIRECT_COLS)))
         return (gemm_plan){.micro = u, .method = GEMM_DIRECT};
     return (gemm_plan){.micro = u, .method = GEMM_PACKED};
 }
 
-/* ---- packed --------------------------------------------------------------------------------------------- */
+/* ---- packed ---------------------------------------------------------------------------------- */
 
 /* Sizes of blocks, and where the packed block of B lies behind that of A. */
 typedef struct block_sizes {
@@ -112,22 +119,25 @@ static block_sizes block_sizes_of(gemm_plan plan, int64_t m, int64_t n, int64_t 
 }
 
 /* All tiles of a block of C: m x n at c. */
-static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, const char *a, const char *b, char *c, int64_t ldc,
-                        double alpha, double beta) {
+static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, const char *a,
+                        const char *b, char *c, int64_t ldc, double alpha, double beta) {
     int64_t size = (int64_t)dtype_size(u->dt);
     for (int64_t j = 0; j < n; j += u->nr, b += k * u->nr * size)
         for (int64_t i = 0; i < m; i += u->mr)
-            u->tile[block_min(m - i, u->mr)](k, a + i * k * size, b, u->nr, c + (i * ldc + j) * size, ldc,
+            u->tile[block_min(m - i, u->mr)](k, a + i * k * size, b, u->nr,
+                                             c + (i * ldc + j) * size, ldc,
                                              (int)block_min(n - j, u->nr), alpha, beta);
 }
 
-/* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from one to the next. */
+/* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from
+ * one to the next. */
 typedef struct block_prefetch {
     const char *from;
     int64_t runs, run, stride;
 } block_prefetch;
 
-static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t k, int64_t j) {
+static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x,
+                                        int64_t k, int64_t j) {
     int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr);
     const char *from = block_at(&p->b, x, j, (size_t)size);
     if (n <= 0) return (block_prefetch){NULL, 0, 0, 0};
@@ -140,48 +150,56 @@ static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem 
 static inline void block_ask(const block_prefetch *next, int64_t part, int64_t parts) {
     int64_t begin = next->runs * part / parts, end = next->runs * (part + 1) / parts;
     for (int64_t i = begin; i < end; i++)
-        for (int64_t l = 0; l < next->run; l++) __builtin_prefetch(next->from + i * next->stride + l * 64, 0, 2);
+        for (int64_t l = 0; l < next->run; l++)
+            __builtin_prefetch(next->from + i * next->stride + l * 64, 0, 2);
 }
 
-/* `panels` panels of columns from j on: c += their product with rows of A packed at pa, for k from x to end. */
-static void block_panels(gemm_plan plan, const gemm_problem *p, const block_sizes *s, int64_t j, int64_t x, int64_t end, const char *pa,
-                         char *pb) {
+/* `panels` panels of columns from j on: c += their product with rows of A packed at pa, for
+ * k from x to end. */
+static void block_panels(gemm_plan plan, const gemm_problem *p, const block_sizes *s, int64_t j,
+                         int64_t x, int64_t end, const char *pa, char *pb) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc), tiles = (p->m + u->mr - 1) / u->mr, first = x;
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc),
+            tiles = (p->m + u->mr - 1) / u->mr, first = x;
     for (; x < end; x += s->kc) {
         int64_t k = block_min(end - x, s->kc);
         bool more = x + k < end;
         int64_t then = more ? x + k : first;
         u->pack(block_at(&p->b, x, j, (size_t)size), n, k, p->b.cs, p->b.rs, u->nr, pb);
         for (int64_t y = 0; y < n; y += u->nr) {
-            block_prefetch next = block_prefetch_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
+            block_prefetch next = block_prefetch_of(u, p, then, block_min(s->kc, end - then),
+                                                    (more ? j : j + s->nc) + y);
             for (int64_t i = 0; i < tiles; i++) {
                 block_ask(&next, i, tiles);
-                u->tile[block_min(p->m - i * u->mr, u->mr)](k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
-                                                            (char *)p->c + (i * u->mr * p->ldc + j + y) * size, p->ldc,
-                                                            (int)block_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
+                u->tile[block_min(p->m - i * u->mr, u->mr)](
+                    k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
+                    (char *)p->c + (i * u->mr * p->ldc + j + y) * size, p->ldc,
+                    (int)block_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
             }
         }
         pa += tiles * u->mr * k * size;
     }
 }
 
-/* One block of rows of A, packed for as much of k as there is room for: some panels of B are packed, used and forgotten. While tiles use them
- * the next ones come nearer. */
-static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa, char *pb) {
+/* One block of rows of A, packed for as much of k as there is room for: some panels of B are
+ * packed, used and forgotten. While tiles use them the next ones come nearer. */
+static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
+                           char *pb) {
     const gemm_micro *u = plan.micro;
     int64_t size = (int64_t)dtype_size(u->dt);
     for (int64_t x = 0; x < p->k; x += s->ka) {
         int64_t end = block_min(p->k, x + s->ka);
         for (int64_t y = x; y < end; y += s->kc)
-            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs, p->a.cs, u->mr,
-                    pa + block_round(p->m, u->mr) * (y - x) * size);
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs,
+                    p->a.cs, u->mr, pa + block_round(p->m, u->mr) * (y - x) * size);
         for (int64_t j = 0; j < p->n; j += s->nc) block_panels(plan, p, s, j, x, end, pa, pb);
     }
 }
 
-/* B as it lies. Few steps of k at a time, so that a few rows of B are read from end to end together. */
-static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa, char *pb) {
+/* B as it lies. Few steps of k at a time, so that a few rows of B are read from end
+ * to end together. */
+static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
+                         char *pb) {
     const gemm_micro *u = plan.micro;
     int64_t size = (int64_t)dtype_size(u->dt);
     for (int64_t x = 0; x < p->k; x += s->kc) {
@@ -195,7 +213,8 @@ static void block_direct(gemm_plan plan, const gemm_problem *p, const block_size
                 b = pb, ldb = u->nr;
             }
             for (int64_t i = 0; i < p->m; i += u->mr)
-                u->tile[block_min(p->m - i, u->mr)](k, pa + i * k * size, b, ldb, (char *)p->c + (i * p->ldc + j) * size, p->ldc,
+                u->tile[block_min(p->m - i, u->mr)](k, pa + i * k * size, b, ldb,
+                                                    (char *)p->c + (i * p->ldc + j) * size, p->ldc,
                                                     (int)n, p->alpha, x ? 1 : p->beta);
         }
     }
@@ -221,52 +240,64 @@ static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
             for (int64_t i = 0; i < p->m; i += s.mc) {
                 int64_t m = block_min(p->m - i, s.mc);
                 u->pack(block_at(&p->a, i, x, size), m, k, p->a.rs, p->a.cs, u->mr, pa);
-                block_tiles(u, m, n, k, pa, pb, (char *)p->c + (i * p->ldc + j) * (int64_t)size, p->ldc, p->alpha,
-                            x ? 1 : p->beta);
+                block_tiles(u, m, n, k, pa, pb, (char *)p->c + (i * p->ldc + j) * (int64_t)size,
+                            p->ldc, p->alpha, x ? 1 : p->beta);
             }
         }
 }
 
-/* ---- turned ---------------------------------------------------------------------------------------------- */
+/* ---- turned ---------------------------------------------------------------------------------- */
 
 /* Sizes of blocks for m rows at most: mc rows of A, nc columns of B. */
 static block_sizes turned_sizes_of(const gemm_micro *u, int64_t m, int64_t k) {
-    block_sizes s = {.kc = block_even(k, GEMM_TURNED_K, 4), .mc = block_even(m, u->mc, u->nr), .nc = GEMM_TURNED_TILES * u->mr};
+    block_sizes s = {.kc = block_even(k, GEMM_TURNED_K, 4),
+                     .mc = block_even(m, u->mc, u->nr),
+                     .nc = GEMM_TURNED_TILES * u->mr};
     int64_t size = (int64_t)dtype_size(u->dt);
     s.ka = block_min(k, block_max(1, GEMM_TURNED_A / size / s.mc / s.kc) * s.kc);
     s.b_at = block_b_at(s.mc * s.ka, (size_t)size);
     return s;
 }
 
-/* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between them: those of the panel in question. */
+/* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between
+ * them: those of the panel in question. */
 typedef struct turned_prefetch {
     const char *from;
     int rows;
 } turned_prefetch;
 
-static turned_prefetch turned_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t y, int64_t panel, int64_t panels) {
-    int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels, end = n * (panel + 1) / panels;
+static turned_prefetch turned_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x,
+                                          int64_t y, int64_t panel, int64_t panels) {
+    int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels,
+            end = n * (panel + 1) / panels;
     if (n <= 0) return (turned_prefetch){p->b.p, 0};
     return (turned_prefetch){block_at(&p->b, x, y + begin, dtype_size(u->dt)), (int)(end - begin)};
 }
 
-/* Columns of B from j on: the strip of C's transpose (panels of nr rows of C) gets their product with rows of A packed at pa, for k from x to
- * end. rest: room for the packed columns that fill no tile. */
-static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, int64_t j, int64_t x, int64_t end, const char *pa,
-                         char *rest, char *strip) {
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc), whole = n / u->mr * u->mr, first = x;
+/* Columns of B from j on: the strip of C's transpose (panels of nr rows of C) gets their
+ * product with rows of A packed at pa, for k from x to end. rest: room for the packed columns
+ * that fill no tile. */
+static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
+                         int64_t j, int64_t x, int64_t end, const char *pa, char *rest,
+                         char *strip) {
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc),
+            whole = n / u->mr * u->mr, first = x;
     int64_t panels = (p->m + u->nr - 1) / u->nr;
     for (; x < end; x += s->kc) {
         int64_t k = block_min(end - x, s->kc);
         bool more = x + k < end;
         double beta = x ? 1 : p->beta;
-        if (whole < n) u->pack(block_at(&p->b, x, j + whole, (size_t)size), n - whole, k, p->b.cs, p->b.rs, u->mr, rest);
+        if (whole < n)
+            u->pack(block_at(&p->b, x, j + whole, (size_t)size), n - whole, k, p->b.cs, p->b.rs,
+                    u->mr, rest);
         for (int64_t i = 0; i < panels; i++, pa += k * u->nr * size) {
             char *to = strip + i * n * u->nr * size;
             int cols = (int)block_min(p->m - i * u->nr, u->nr);
             for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
-                turned_prefetch next = turned_prefetch_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
-                u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols, p->alpha, beta, next.from, next.rows);
+                turned_prefetch next = turned_prefetch_of(u, p, more ? x + k : first,
+                                                          (more ? j : j + s->nc) + y, i, panels);
+                u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols,
+                         p->alpha, beta, next.from, next.rows);
             }
             if (whole < n) u->tile[n - whole](k, rest, pa, u->nr, to, u->nr, u->nr, p->alpha, beta);
         }
@@ -274,20 +305,22 @@ static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block
 }
 
 /* At most a block of rows of A, packed for as much of k as there is room for. */
-static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, char *pa, char *rest, char *strip) {
+static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, char *pa,
+                        char *rest, char *strip) {
     int64_t size = (int64_t)dtype_size(u->dt);
     for (int64_t x = 0; x < p->k; x += s->ka) {
         int64_t end = block_min(p->k, x + s->ka);
         for (int64_t y = x; y < end; y += s->kc)
-            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs, p->a.cs, u->nr,
-                    pa + block_round(p->m, u->nr) * (y - x) * size);
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs,
+                    p->a.cs, u->nr, pa + block_round(p->m, u->nr) * (y - x) * size);
         for (int64_t j = 0; j < p->n; j += s->nc) {
             int64_t n = block_min(p->n - j, s->nc);
             char *c = (char *)p->c + j * size;
             if (x || p->beta != 0) u->pack(c, p->m, n, p->ldc, 1, u->nr, strip);
             turned_strip(u, p, s, j, x, end, pa, rest, strip);
             for (int64_t i = 0; i < p->m; i += u->nr)
-                u->unpack(strip + i * n * size, block_min(p->m - i, u->nr), n, p->ldc, u->nr, c + i * p->ldc * size);
+                u->unpack(strip + i * n * size, block_min(p->m - i, u->nr), n, p->ldc, u->nr,
+                          c + i * p->ldc * size);
         }
     }
 }
@@ -301,9 +334,11 @@ static size_t turned_scratch(const gemm_micro *u, int64_t m, int64_t k) {
     block_sizes s = turned_sizes_of(u, m, k);
     size_t size = dtype_size(u->dt);
     /* Fewer rows may be packed for more of k. */
-    int64_t rows = block_round(block_min(m, u->mc), u->nr), a = block_max(GEMM_TURNED_A / (int64_t)size, rows * s.kc);
+    int64_t rows = block_round(block_min(m, u->mc), u->nr),
+            a = block_max(GEMM_TURNED_A / (int64_t)size, rows * s.kc);
     a = block_min(a, rows * block_round(k, 4));
-    return block_b_at(a, size) + turned_rest_size(u, &s) + block_b_at(rows * s.nc, size) + GEMM_ALIGN;
+    return block_b_at(a, size) + turned_rest_size(u, &s) + block_b_at(rows * s.nc, size) +
+           GEMM_ALIGN;
 }
 
 static void block_turned(const gemm_micro *u, const gemm_problem *p, char *scratch) {
@@ -319,12 +354,14 @@ static void block_turned(const gemm_micro *u, const gemm_problem *p, char *scrat
     }
 }
 
-/* ---- thin ------------------------------------------------------------------------------------------------ */
+/* ---- thin ------------------------------------------------------------------------------------ */
 
-/* Columns of B are the rows of one tile, packed once; each panel of nr rows of A is packed, used and forgotten. strip: the transpose of its rows of C. */
+/* Columns of B are the rows of one tile, packed once; each panel of nr rows of A is packed, used
+ * and forgotten. strip: the transpose of its rows of C. */
 static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch) {
     int64_t size = (int64_t)dtype_size(u->dt);
-    char *pb = scratch, *pa = pb + block_b_at(u->mr * p->k, (size_t)size), *strip = pa + block_b_at(u->nr * p->k, (size_t)size);
+    char *pb = scratch, *pa = pb + block_b_at(u->mr * p->k, (size_t)size),
+         *strip = pa + block_b_at(u->nr * p->k, (size_t)size);
     u->pack(p->b.p, p->n, p->k, p->b.cs, p->b.rs, u->mr, pb);
     for (int64_t i = 0; i < p->m; i += u->nr) {
         int64_t m = block_min(p->m - i, u->nr);
@@ -338,10 +375,11 @@ static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch
 
 static size_t thin_scratch(const gemm_micro *u, int64_t k) {
     size_t size = dtype_size(u->dt);
-    return block_b_at(u->mr * k, size) + block_b_at(u->nr * k, size) + block_b_at(u->nr * u->mr, size) + GEMM_ALIGN;
+    return block_b_at(u->mr * k, size) + block_b_at(u->nr * k, size) +
+           block_b_at(u->nr * u->mr, size) + GEMM_ALIGN;
 }
 
-/* ---- packed before ------------------------------------------------------------------------------------------ */
+/* ---- packed before --------------------------------------------------------------------------- */
 
 /* Room for the slack that packing wants is behind the last panel. */
 int64_t gemm_block_prepacked_size(const gemm_micro *u, int64_t n, int64_t k) {
@@ -352,10 +390,12 @@ void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b
     u->pack(b.p, n, k, b.cs, b.rs, u->nr, panels);
 }
 
-/* Steps of k: long, so that C is seldom read again. Tiles take A and B from the second cache then, with few loads for their arithmetic. */
+/* Steps of k: long, so that C is seldom read again. Tiles take A and B from the second cache then,
+ * with few loads for their arithmetic. */
 gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k) {
     if (m == 1) return (gemm_plan){u, GEMM_STREAM, k};
-    return (gemm_plan){u, GEMM_PREPACKED, block_even(k, GEMM_PREPACKED_K / (int64_t)dtype_size(u->dt), 4)};
+    return (gemm_plan){u, GEMM_PREPACKED,
+                       block_even(k, GEMM_PREPACKED_K / (int64_t)dtype_size(u->dt), 4)};
 }
 
 /* Rows of A in a block, at most. */
@@ -364,41 +404,54 @@ static int64_t prepacked_most(const gemm_micro *u, int64_t kc) {
     return rows > u->mc ? u->mc : rows < u->mr ? u->mr : rows;
 }
 
-/* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about equal, since one of a few rows would take as long as one of more. */
+/* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about
+ * equal, since one of a few rows would take as long as one of more. */
 static int64_t prepacked_tile(int64_t m, int64_t tiles, int64_t i, int64_t *begin) {
     *begin = i * (m / tiles) + block_min(i, m % tiles);
     return m / tiles + (i < m % tiles);
 }
 
 /* Rows of C that begin at c, n <= nr elements of each, get the bias. */
-static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int64_t n, char *c, int64_t size) {
-    for (int64_t i = 0; i < rows; i++, c += p->ldc * size) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
+static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int64_t n, char *c,
+                            int64_t size) {
+    for (int64_t i = 0; i < rows; i++, c += p->ldc * size)
+        memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
 }
 
-/* A block of A, packed: m rows from i on, k steps from x on, a tile's `stride` bytes behind the one before. */
+/* A block of A, packed: m rows from i on, k steps from x on, a tile's `stride` bytes
+ * behind the one before. */
 typedef struct prepacked_block {
     int64_t i, m, x, k, stride;
     const char *tiles;
 } prepacked_block;
 
-/* The block with the panel of B from column j on. While tiles use the panel, `next` comes nearer. */
-static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const prepacked_block *a, int64_t j, const char *next) {
+/* The block with the panel of B from column j on. While tiles use the panel,
+ * `next` comes nearer. */
+static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const prepacked_block *a,
+                            int64_t j, const char *next) {
     int64_t i = a->i, m = a->m, x = a->x, k = a->k;
     const char *pa = a->tiles;
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr), tiles = (m + u->mr - 1) / u->mr, begin;
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr),
+            tiles = (m + u->mr - 1) / u->mr, begin;
     const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
-    int all = (int)(16 * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles); /* for 16 steps */
+    /* for 16 steps */
+    int all = (int)(16 * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles);
     for (int64_t t = 0; t < tiles; t++, pa += a->stride) {
-        int64_t rows = prepacked_tile(m, tiles, t, &begin), asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines) : 0;
+        int64_t rows = prepacked_tile(m, tiles, t, &begin),
+                asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines)
+                                                             : 0;
         char *c = (char *)p->c + ((i + begin) * p->ldc + j) * size;
         double beta = x || p->bias ? 1 : p->beta;
         if (x == 0 && p->bias) prepacked_begin(p, rows, j, n, c, size);
         if (n < u->nr) u->tile[rows](k, pa, b, u->nr, c, p->ldc, (int)n, p->alpha, beta);
-        else u->near[rows](k, pa, b, u->nr, c, p->ldc, p->alpha, beta, next ? next + t * lines * (k / 16 * 64) : b, (int)asked);
+        else
+            u->near[rows](k, pa, b, u->nr, c, p->ldc, p->alpha, beta,
+                          next ? next + t * lines * (k / 16 * 64) : b, (int)asked);
     }
 }
 
-static void prepacked_pack(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t t, int64_t x, int64_t k, char *to) {
+static void prepacked_pack(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m,
+                           int64_t t, int64_t x, int64_t k, char *to) {
     int64_t begin, rows = prepacked_tile(m, (m + u->mr - 1) / u->mr, t, &begin);
     u->pack(block_at(&p->a, i + begin, x, dtype_size(u->dt)), rows, k, p->a.rs, p->a.cs, u->mr, to);
 }
@@ -409,13 +462,12 @@ static int64_t prepacked_rows(gemm_plan plan, int64_t m) {
 }
 
 /* Tiles of all m rows. Blocks but the last are made of whole tiles. */
-static int64_t prepacked_tiles(const gemm_micro *u, int64_t m) {
-    return (m + u->mr - 1) / u->mr;
-}
+static int64_t prepacked_tiles(const gemm_micro *u, int64_t m) { return (m + u->mr - 1) / u->mr; }
 
 /* Bytes from one part to the next, with what packing writes behind it. */
 static int64_t prepacked_part(gemm_plan plan) {
-    return block_round(plan.micro->mr * plan.kc * (int64_t)dtype_size(plan.micro->dt) + 64, GEMM_ALIGN);
+    return block_round(plan.micro->mr * plan.kc * (int64_t)dtype_size(plan.micro->dt) + 64,
+                       GEMM_ALIGN);
 }
 
 int64_t gemm_block_row_parts(gemm_plan plan, int64_t m, int64_t k, size_t *bytes) {
@@ -424,26 +476,37 @@ int64_t gemm_block_row_parts(gemm_plan plan, int64_t m, int64_t k, size_t *bytes
 }
 
 /* Part number x / kc * tiles + tile. */
-void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, int64_t end, void *to) {
+void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, int64_t end,
+                          void *to) {
     const gemm_micro *u = plan.micro;
     int64_t mc = prepacked_rows(plan, p->m), tiles = prepacked_tiles(u, p->m);
     for (int64_t part = begin; part < end; part++) {
         int64_t x = part / tiles * plan.kc, i = part % tiles * u->mr / mc * mc;
-        prepacked_pack(u, p, i, block_min(p->m - i, mc), part % tiles - i / u->mr, x, block_min(p->k - x, plan.kc), (char *)to + part * prepacked_part(plan));
+        prepacked_pack(u, p, i, block_min(p->m - i, mc), part % tiles - i / u->mr, x,
+                       block_min(p->k - x, plan.kc), (char *)to + part * prepacked_part(plan));
     }
 }
 
 static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), mc = prepacked_rows(plan, p->m), all = prepacked_tiles(u, p->m);
+    int64_t size = (int64_t)dtype_size(u->dt), mc = prepacked_rows(plan, p->m),
+            all = prepacked_tiles(u, p->m);
     for (int64_t x = 0; x < p->k; x += plan.kc)
         for (int64_t i = 0; i < p->m; i += mc) {
-            prepacked_block a = {.i = i, .m = block_min(p->m - i, mc), .x = x, .k = block_min(p->k - x, plan.kc), .tiles = scratch};
+            prepacked_block a = {.i = i,
+                                 .m = block_min(p->m - i, mc),
+                                 .x = x,
+                                 .k = block_min(p->k - x, plan.kc),
+                                 .tiles = scratch};
             a.stride = p->rows ? prepacked_part(plan) : u->mr * a.k * size;
-            if (p->rows) a.tiles = (const char *)p->rows + (x / plan.kc * all + i / u->mr) * a.stride;
-            for (int64_t t = 0; !p->rows && t < prepacked_tiles(u, a.m); t++) prepacked_pack(u, p, i, a.m, t, x, a.k, scratch + t * a.stride);
+            if (p->rows)
+                a.tiles = (const char *)p->rows + (x / plan.kc * all + i / u->mr) * a.stride;
+            for (int64_t t = 0; !p->rows && t < prepacked_tiles(u, a.m); t++)
+                prepacked_pack(u, p, i, a.m, t, x, a.k, scratch + t * a.stride);
             for (int64_t j = 0; j < p->n; j += u->nr) {
-                const char *next = j + u->nr < p->n ? (const char *)p->b.p + ((j + u->nr) * p->b.cs + x * u->nr) * size : NULL;
+                const char *next = j + u->nr < p->n ? (const char *)p->b.p +
+                                                          ((j + u->nr) * p->b.cs + x * u->nr) * size
+                                                    : NULL;
                 prepacked_panel(u, p, &a, j, next);
             }
         }
@@ -461,15 +524,18 @@ static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scrat
         char *c = (char *)p->c + j * size;
         int64_t n = block_min(p->n - j, u->nr);
         if (p->bias) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
-        u->stream(p->k, a, (const char *)p->b.p + j * p->b.cs * size, c, (int)n, p->alpha, p->bias ? 1 : p->beta);
+        u->stream(p->k, a, (const char *)p->b.p + j * p->b.cs * size, c, (int)n, p->alpha,
+                  p->bias ? 1 : p->beta);
     }
 }
 
-/* ---- dot kernels ---------------------------------------------------------------------------------------- */
+/* ---- dot kernels ----------------------------------------------------------------------------- */
 
-/* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2 keeps more chains going than 3 + 1. */
-static void block_dot_columns(const gemm_micro *u, int64_t m, int64_t k, const char *a, int64_t lda, const char *b, int64_t ldb,
-                              char *c, int64_t ldc, int cols, double alpha, double beta) {
+/* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2
+ * keeps more chains going than 3 + 1. */
+static void block_dot_columns(const gemm_micro *u, int64_t m, int64_t k, const char *a, int64_t lda,
+                              const char *b, int64_t ldb, char *c, int64_t ldc, int cols,
+                              double alpha, double beta) {
     int64_t size = (int64_t)dtype_size(u->dt), groups = (m + u->dot_rows - 1) / u->dot_rows;
     for (int64_t g = 0; g < groups; g++) {
         int64_t rows = m / groups + (g < m % groups);
@@ -487,29 +553,32 @@ static void block_dot(gemm_plan plan, const gemm_problem *p) {
     for (int64_t i = 0; i < p->m; i += rows)
         for (int64_t j = 0; j < p->n; j += GEMM_DOT_COLS)
             for (int64_t x = 0; x < p->k; x += kc)
-                block_dot_columns(u, block_min(p->m - i, rows), block_min(p->k - x, kc), block_at(&p->a, i, x, (size_t)size),
-                                  p->a.rs, block_at(&p->b, x, j, (size_t)size), p->b.cs,
+                block_dot_columns(u, block_min(p->m - i, rows), block_min(p->k - x, kc),
+                                  block_at(&p->a, i, x, (size_t)size), p->a.rs,
+                                  block_at(&p->b, x, j, (size_t)size), p->b.cs,
                                   (char *)p->c + (i * p->ldc + j) * size, p->ldc,
-                                  (int)block_min(p->n - j, GEMM_DOT_COLS), p->alpha, x ? 1 : p->beta);
+                                  (int)block_min(p->n - j, GEMM_DOT_COLS), p->alpha,
+                                  x ? 1 : p->beta);
 }
 
-/* ---- one row ---------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 static void block_row(const gemm_micro *u, const gemm_problem *p) {
     int64_t size = (int64_t)dtype_size(u->dt);
     for (int64_t j = 0; j < p->n; j += GEMM_ROW_STEPS)
-        u->row(block_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs, block_at(&p->b, 0, j, (size_t)size), p->b.rs,
-               (char *)p->c + j * size, p->alpha, p->beta);
+        u->row(block_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs,
+               block_at(&p->b, 0, j, (size_t)size), p->b.rs, (char *)p->c + j * size, p->alpha,
+               p->beta);
 }
 
-/* ---- entry ---------------------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
 int64_t gemm_block_columns(gemm_plan plan) {
     return plan.method == GEMM_TURNED ? GEMM_TURNED_TILES * plan.micro->mr : GEMM_MAX_COLS;
 }
 
-/* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once. So it is not the sizes of m x n that count
- * here, but what those of any part keep to. */
+/* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once.
+ * So it is not the sizes of m x n that count here, but what those of any part keep to. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_DOT || plan.method == GEMM_ROW) return 0;
     const gemm_micro *u = plan.micro;
@@ -517,9 +586,12 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
     if (plan.method == GEMM_STREAM) return block_b_at(k, dtype_size(u->dt)) + GEMM_ALIGN;
     if (plan.method == GEMM_PREPACKED)
-        return block_b_at(block_min(block_round(m, u->mr), prepacked_most(u, plan.kc)) * plan.kc, dtype_size(u->dt)) + GEMM_ALIGN;
+        return block_b_at(block_min(block_round(m, u->mr), prepacked_most(u, plan.kc)) * plan.kc,
+                          dtype_size(u->dt)) +
+               GEMM_ALIGN;
     size_t size = dtype_size(u->dt);
-    int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
+    int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr,
+            a = rows * kc;
     if (plan.method == GEMM_PACKED) {
         a = block_min(rows * block_round(k, 4), u->mc * u->kc);
         columns = m <= u->mc || u->nc < GEMM_GROUP * u->nr ? GEMM_GROUP * u->nr : u->nc;

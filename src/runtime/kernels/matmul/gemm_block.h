@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_block.h - ctsc's own products of float and double matrices: a product cut into blocks that fit the caches, on a processor's
- * micro-kernels.
+ * gemm_block.h - ctsc's own products of float and double matrices: a product cut into blocks that
+ * fit the caches, on a processor's micro-kernels.
  *
- * How a product is done (gemm_plan) follows from its shape and strides. Done that way, an element of C depends on its row of A and its column of
- * B alone: rows and columns may be cut anywhere and shared among threads. Nothing here allocates or uses threads.
+ * How a product is done (gemm_plan) follows from its shape and strides. Done that way, an element
+ * of C depends on its row of A and its column of B alone: rows and columns may be cut anywhere and
+ * shared among threads. Nothing here allocates or uses threads.
  * Tests: tests/unit/test_gemm_block.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H
@@ -16,9 +17,14 @@
 typedef enum gemm_method {
     GEMM_BLAS,   /* not here */
     GEMM_PACKED, /* both operands are packed */
-    GEMM_TURNED, /* the transpose of C is made: columns of B, which have no gaps, are read as they lie, and only A is packed */
-    GEMM_THIN,   /* the transpose of C is made, of few rows: B fits one tile, and panels of A pass it */
-    GEMM_PREPACKED, /* B was packed before, all of it: panels of nr columns, one after the other (gemm_block_prepack) */
+    /* the transpose of C is made: columns of B, which have no gaps, are read as they lie, and
+     * only A is packed */
+    GEMM_TURNED,
+    /* the transpose of C is made, of few rows: B fits one tile, and panels of A pass it */
+    GEMM_THIN,
+    /* B was packed before, all of it: panels of nr columns, one after the other
+     * (gemm_block_prepack) */
+    GEMM_PREPACKED,
     GEMM_STREAM, /* the same, and A has one row */
     GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
     GEMM_ROW,    /* A has one row, and B no gaps along its rows */
@@ -38,8 +44,10 @@ typedef struct gemm_problem {
     gemm_matrix a, b; /* GEMM_PREPACKED: b.p is the panels, b.cs is k */
     void *c;
     int64_t ldc;
-    const void *rows; /* GEMM_PREPACKED: what gemm_block_pack_rows made of A; NULL: the product packs A itself */
-    const void *bias; /* GEMM_PREPACKED: a row that is added to each of C's; NULL: none; beta does not matter then */
+    /* GEMM_PREPACKED: what gemm_block_pack_rows made of A; NULL: the product packs A itself */
+    const void *rows;
+    /* GEMM_PREPACKED: a row that is added to each of C's; NULL: none; beta does not matter then */
+    const void *bias;
 } gemm_problem;
 
 /* The best micro-kernels for this processor, NULL if it has none. */
@@ -55,10 +63,12 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k);
 /* Elements of all panels of a k x n matrix B, and B as these. */
 int64_t gemm_block_prepacked_size(const gemm_micro *micro, int64_t n, int64_t k);
 void gemm_block_prepack(const gemm_micro *micro, int64_t n, int64_t k, gemm_matrix b, void *panels);
-/* A packed before, too, for GEMM_PREPACKED, so that the parts of a product that have all of its rows need not each do it: parts of A, numbered, and the bytes of
- * one. Parts [begin, end) are packed to theirs of `to`; several threads may do some each. */
+/* A packed before, too, for GEMM_PREPACKED, so that the parts of a product that have all of its
+ * rows need not each do it: parts of A, numbered, and the bytes of one. Parts [begin, end) are
+ * packed to theirs of `to`; several threads may do some each. */
 int64_t gemm_block_row_parts(gemm_plan plan, int64_t m, int64_t k, size_t *bytes);
-void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, int64_t end, void *to);
+void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, int64_t end,
+                          void *to);
 /* Does a product, or a part of it (some of its rows and columns, all of k). m, n, k >= 1. */
 void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_complex.h - the same as gemm_wide.h for a complex type, which C's operators would treat by Annex G.
+ * gemm_complex.h - the same as gemm_wide.h for a complex type, which C's operators would
+ * treat by Annex G.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     T           element
@@ -33,9 +34,8 @@ static void NAME(gemm_piece)(void *ctx, int64_t begin, int64_t end) {
     gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);
     gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);
     const T alpha = {(PART)g.alpha.f, (PART)g.alpha.im}, beta = {(PART)g.beta.f, (PART)g.beta.im};
-    BLAS(gemm)(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,
-               (blasint)g.k, &alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,
-               &beta, g.c, (blasint)g.ldc);
+    BLAS(gemm)(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n, (blasint)g.k, &alpha,
+               g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld, &beta, g.c, (blasint)g.ldc);
 }
 
 static void NAME(gemm_scale)(const gemm_job *g) {

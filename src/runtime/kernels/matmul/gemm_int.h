@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_int.h - products of one integer type: sums modulo 2^64, cut to the type at the end, are sums modulo its own size.
+ * gemm_int.h - products of one integer type: sums modulo 2^64, cut to the type at the end, are sums
+ * modulo its own size.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     T           element

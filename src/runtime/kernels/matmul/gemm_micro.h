@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_micro.h - micro-kernels of matrix products: what a processor does best, as a table of functions.
+ * gemm_micro.h - micro-kernels of matrix products: what a processor does best, as a
+ * table of functions.
  *
- * A tile is mr x nr elements of C that stay in registers while k runs. Each element of it is one chain of fused multiply-adds in the order of k,
- * whatever tile it lies in and however much of the tile is wanted: so the value of an element does not depend on where C is cut.
+ * A tile is mr x nr elements of C that stay in registers while k runs. Each element of it is one
+ * chain of fused multiply-adds in the order of k, whatever tile it lies in and however much of the
+ * tile is wanted: so the value of an element does not depend on where C is cut.
  *
- * A dot kernel makes up to dot_rows x GEMM_DOT_COLS elements out of rows of A and columns of B that both lie without gaps along k: vectors run
- * along k, and nothing has to be packed. Element (i, j) again depends on row i and column j alone.
+ * A dot kernel makes up to dot_rows x GEMM_DOT_COLS elements out of rows of A and columns of B that
+ * both lie without gaps along k: vectors run along k, and nothing has to be packed. Element (i, j)
+ * again depends on row i and column j alone.
  *
- * A rows kernel is a tile whose rows of A lie in memory as they are, in stretches: what a convolution has whose channels come last, each tap a stretch.
- * What is done to sums before they are stored is done in registers.
+ * A rows kernel is a tile whose rows of A lie in memory as they are, in stretches: what a
+ * convolution has whose channels come last, each tap a stretch. What is done to sums before they
+ * are stored is done in registers.
  *
  * Tests: tests/unit/test_gemm_block.c, tests/unit/test_conv_last.c
  */
@@ -23,25 +27,31 @@
 
 enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_ROWS = 6 };
 
-/* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does not read C. a: k steps of mr elements, of which the kernel uses as many as
- * it has rows; b: k steps of nr elements, ldb apart. All nr are read. */
-typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols, double alpha,
-                          double beta);
-/* The same for all nr columns. On the way the next lines of memory from `prefetch` on are brought near: so many for 16 steps of k. */
-typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double alpha, double beta, const void *prefetch, int lines);
-/* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps along k; b: k steps of nr elements. Columns
- * behind `cols` may be left out. On the way k elements of some rows from `prefetch` on, lda apart, are brought near. */
-typedef void gemm_lying_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double alpha, double beta,
-                           const void *prefetch, int rows_prefetch);
+/* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does not read C. a: k steps of
+ * mr elements, of which the kernel uses as many as it has rows; b: k steps of nr elements, ldb
+ * apart. All nr are read. */
+typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
+                          int64_t ldc, int cols, double alpha, double beta);
+/* The same for all nr columns. On the way the next lines of memory from `prefetch` on are brought
+ * near: so many for 16 steps of k. */
+typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
+                          int64_t ldc, double alpha, double beta, const void *prefetch, int lines);
+/* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps
+ * along k; b: k steps of nr elements. Columns behind `cols` may be left out. On the way k elements
+ * of some rows from `prefetch` on, lda apart, are brought near. */
+typedef void gemm_lying_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols,
+                           double alpha, double beta, const void *prefetch, int rows_prefetch);
 /* A dot kernel: rows of a lda apart and columns of b ldb apart. */
-typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,
-                         double alpha, double beta);
+typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c,
+                         int64_t ldc, int cols, double alpha, double beta);
 
-/* One row: c (n elements) = alpha * a b + beta * c, a of k elements as apart, b of k rows ldb apart. */
-typedef void gemm_row_fn(int64_t n, int64_t k, const void *a, int64_t as, const void *b, int64_t ldb, void *c, double alpha,
-                         double beta);
+/* One row: c (n elements) = alpha * a b + beta * c, a of k elements as apart, b of k
+ * rows ldb apart. */
+typedef void gemm_row_fn(int64_t n, int64_t k, const void *a, int64_t as, const void *b,
+                         int64_t ldb, void *c, double alpha, double beta);
 
-/* `k` elements of each row of A from a on, times as many steps of B from b on; both count elements. */
+/* `k` elements of each row of A from a on, times as many steps of B from b on;
+ * both count elements. */
 typedef struct gemm_stretch {
     int64_t a, b, k;
 } gemm_stretch;
@@ -63,8 +73,10 @@ typedef struct gemm_rows {
 } gemm_rows;
 typedef void gemm_rows_fn(const gemm_rows *r);
 
-/* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without gaps. An element is the sum of four chains. */
-typedef void gemm_stream_fn(int64_t k, const void *a, const void *b, void *c, int cols, double alpha, double beta);
+/* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without
+ * gaps. An element is the sum of four chains. */
+typedef void gemm_stream_fn(int64_t k, const void *a, const void *b, void *c, int cols,
+                            double alpha, double beta);
 
 typedef struct gemm_micro {
     const char *name;
@@ -72,27 +84,34 @@ typedef struct gemm_micro {
     int mr, nr, dot_rows;
     int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
-    gemm_tile_fn *tile[GEMM_MAX_ROWS + 1];    /* by rows, from 1 to mr */
+    gemm_tile_fn *tile[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr */
     gemm_near_fn *near[GEMM_MAX_ROWS + 1];
     gemm_lying_fn *lying;
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;
     gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
     gemm_stream_fn *stream;
-    /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s, d) of a panel goes to
-     * to[d * width + s], rows that are missing in the last panel are zeros. Up to 64 bytes behind the last panel are overwritten. */
-    void (*pack)(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width, void *to);
-    /* The way back for one panel, rows of it without gaps along depth: element (s, d) to to[s * side_stride + d]. */
-    void (*unpack)(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width, void *to);
+    /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s,
+     * d) of a panel goes to to[d * width + s], rows that are missing in the last panel are zeros.
+     * Up to 64 bytes behind the last panel are overwritten. */
+    void (*pack)(const void *from, int64_t side, int64_t depth, int64_t side_stride,
+                 int64_t depth_stride, int width, void *to);
+    /* The way back for one panel, rows of it without gaps along depth: element (s, d) to to[s *
+     * side_stride + d]. */
+    void (*unpack)(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width,
+                   void *to);
 } gemm_micro;
 
-extern const gemm_micro gemm_micro_avx2_float, gemm_micro_avx2_double, gemm_micro_avx512_float, gemm_micro_avx512_double;
+extern const gemm_micro gemm_micro_avx2_float, gemm_micro_avx2_double, gemm_micro_avx512_float,
+    gemm_micro_avx512_double;
 
-void gemm_pack_float(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width,
-                     void *to);
-void gemm_pack_double(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width,
-                      void *to);
-void gemm_unpack_float(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width, void *to);
-void gemm_unpack_double(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width, void *to);
+void gemm_pack_float(const void *from, int64_t side, int64_t depth, int64_t side_stride,
+                     int64_t depth_stride, int width, void *to);
+void gemm_pack_double(const void *from, int64_t side, int64_t depth, int64_t side_stride,
+                      int64_t depth_stride, int width, void *to);
+void gemm_unpack_float(const void *from, int64_t side, int64_t depth, int64_t side_stride,
+                       int width, void *to);
+void gemm_unpack_double(const void *from, int64_t side, int64_t depth, int64_t side_stride,
+                        int width, void *to);
 
 #endif

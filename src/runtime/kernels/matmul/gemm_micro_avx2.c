@@ -2,8 +2,9 @@
 /*
  * gemm_micro_avx2.c - micro-kernels for processors with AVX2 and FMA.
  *
- * Tiles of 6 x 16 floats (6 x 8 doubles): 12 accumulators, two vectors of B and a broadcast fill 15 of the 16 registers, and 12
- * chains are more than the 8 to 10 that keep two units of latency 4 or 5 busy. The kernels are in gemm_micro_tile.h.
+ * Tiles of 6 x 16 floats (6 x 8 doubles): 12 accumulators, two vectors of B and a broadcast fill 15
+ * of the 16 registers, and 12 chains are more than the 8 to 10 that keep two units of latency 4 or
+ * 5 busy. The kernels are in gemm_micro_tile.h.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/matmul/gemm_micro.h"
@@ -41,9 +42,11 @@ static inline GEMM_AVX2 void gemm_sum4_float(__m256 p, __m256 q, __m256 r, __m25
     _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1)));
 }
 
-static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, __m256d s, double *to) {
+static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, __m256d s,
+                                              double *to) {
     __m256d t = _mm256_hadd_pd(p, q), u = _mm256_hadd_pd(r, s);
-    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
+    _mm256_storeu_pd(
+        to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
 }
 
 #define T float

@@ -2,8 +2,9 @@
 /*
  * gemm_micro_avx512.c - micro-kernels for processors with AVX-512F.
  *
- * Tiles of 14 x 32 floats (14 x 16 doubles): 28 accumulators, two vectors of B and a broadcast fill 31 of the 32 registers. The kernels are in
- * gemm_micro_tile.h; tests/unit/test_gemm_block.c runs the same text with pairs of smaller vectors on processors that lack these.
+ * Tiles of 14 x 32 floats (14 x 16 doubles): 28 accumulators, two vectors of B and a broadcast fill
+ * 31 of the 32 registers. The kernels are in gemm_micro_tile.h; tests/unit/test_gemm_block.c runs
+ * the same text with pairs of smaller vectors on processors that lack these.
  */
 #include "runtime/kernels/matmul/gemm_micro.h"
 
@@ -15,7 +16,8 @@
 #define GEMM_AVX512 __attribute__((target("avx512f,avx2,fma"), no_sanitize("undefined")))
 
 static bool gemm_avx512_usable(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx2") &&
+           __builtin_cpu_supports("fma");
 }
 
 static inline GEMM_AVX512 __m512 gemm_part_float(const float *p, int64_t n) {
@@ -46,10 +48,12 @@ static inline GEMM_AVX512 void gemm_sum4_float(__m512 p, __m512 q, __m512 r, __m
     _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1)));
 }
 
-static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r, __m512d s, double *to) {
+static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r, __m512d s,
+                                                double *to) {
     __m256d t = _mm256_hadd_pd(gemm_half_double(p), gemm_half_double(q));
     __m256d u = _mm256_hadd_pd(gemm_half_double(r), gemm_half_double(s));
-    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
+    _mm256_storeu_pd(
+        to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
 }
 
 #define T float

@@ -15,10 +15,11 @@
  *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
  * All of these are undefined afterwards.
  *
- * Method: each accumulator is a variable of its own, so that it is a register with any compiler and at any level of optimisation. A tile is two
- * vectors wide: per step of k two loads and a broadcast per row feed 2 * MR multiply-adds. Rows of A that are read as they lie take one pointer
- * for three of them: an address reaches the other two with the distance of the rows as its index. A dot kernel holds a vector of each row while
- * the columns pass.
+ * Method: each accumulator is a variable of its own, so that it is a register with any compiler and
+ * at any level of optimisation. A tile is two vectors wide: per step of k two loads and a broadcast
+ * per row feed 2 * MR multiply-adds. Rows of A that are read as they lie take one pointer for three
+ * of them: an address reaches the other two with the distance of the rows as its index. A dot
+ * kernel holds a vector of each row while the columns pass.
  */
 
 #define TILE_ROWS_1(X) X(0)
@@ -36,71 +37,83 @@
 #define TILE_ROWS_13(X) TILE_ROWS_12(X) X(12)
 #define TILE_ROWS_14(X) TILE_ROWS_13(X) X(13)
 
-/* ---- tiles ---------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 #define TILE_ZERO(i) V x##i = ZERO(), y##i = ZERO();
 #define TILE_STEP(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
-#define TILE_TOUCH(i) __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
-/* Addresses are made again behind the loop: kept for it, they would take registers away from it, vectors included. */
+#define TILE_TOUCH(i)                                                                              \
+    __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
+/* Addresses are made again behind the loop: kept for it, they would take registers away from it,
+ * vectors included. */
 #define TILE_FORGET(c, ldc) __asm__("" : "+r"(c), "+r"(ldc))
-#define TILE_SET(i) VSTORE(c + (i) * ldc, MUL(alpha, x##i)), VSTORE(c + (i) * ldc + LANES, MUL(alpha, y##i));
-#define TILE_BLEND(i)                                                                                        \
-    VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                                  \
+#define TILE_SET(i)                                                                                \
+    VSTORE(c + (i) * ldc, MUL(alpha, x##i)), VSTORE(c + (i) * ldc + LANES, MUL(alpha, y##i));
+#define TILE_BLEND(i)                                                                              \
+    VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
         VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
 
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
-/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is little, and each half is a function. */
+/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is
+ * little, and each half is a function. */
 #define TILE_IS_HALF(rows) (cols <= LANES && (MR <= 6 || (rows) == MR))
 
-/* The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
-#define TILE(rows)                                                                                           \
-    static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                              \
-        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be, const char *prefetch, int lines) {\
-        enum { PART = 16 };                                                                                  \
-        V f, b0, b1;                                                                                         \
-        TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc); TILE_ROWS_##rows(TILE_ZERO) if (narrow) {            \
-            for (; k > 0; k--, a += MR, b += ldb) {                                                          \
-                b0 = VLOAD(b);                                                                               \
-                TILE_ROWS_##rows(TILE_HALF)                                                                  \
-            }                                                                                                \
-        } else {                                                                                             \
-            for (; k > 0; k -= PART, prefetch += lines * 64) {                                                  \
-                for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);                    \
-                for (int steps = k < PART ? (int)k : PART; steps > 0; steps--, a += MR, b += ldb) {          \
-                    b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                                    \
-                    TILE_ROWS_##rows(TILE_STEP)                                                              \
-                }                                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        V alpha = SET1(al), beta = SET1(be);                                                           \
-        if (be == 0) {                                                                                       \
-            TILE_ROWS_##rows(TILE_SET)                                                                       \
-        } else {                                                                                             \
-            TILE_ROWS_##rows(TILE_BLEND)                                                                     \
-        }                                                                                                    \
-    }\
-    static TARGET void NAME(half_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T al, T be) {\
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be, NULL, 0);                                      \
-    }                                                                                                        \
-    static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double al, double be,\
-                                         const void *prefetch, int lines) {                                     \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, prefetch, lines);                          \
-    }                                                                                                        \
-    static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *pc, int64_t ldc,\
-                                         int cols, double al, double be) {                                   \
-        T part[(rows) * 2 * LANES], *c = pc;                                                                 \
-        if (cols == 2 * LANES) {                                                                             \
-            NAME(near_##rows)(k, a, b, ldb, c, ldc, al, be, b, 0);                                           \
-            return;                                                                                          \
-        }                                                                                                    \
-        /* Fewer columns: the same arithmetic, on a copy. */                                                 \
-        for (int i = 0; i < (rows); i++)                                                                     \
-            for (int j = 0; j < 2 * LANES; j++) part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;\
-        if (TILE_IS_HALF(rows)) NAME(half_##rows)(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);              \
-        else NAME(near_##rows)(k, a, b, ldb, part, 2 * LANES, al, be, b, 0);                                 \
-        for (int i = 0; i < (rows); i++)                                                                     \
-            for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];                         \
+/* The lines that are asked for are spread over the steps, so that no load has to
+ * wait behind them. */
+#define TILE(rows)                                                                                 \
+    static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                    \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al,      \
+        T be, const char *prefetch, int lines) {                                                   \
+        enum { PART = 16 };                                                                        \
+        V f, b0, b1;                                                                               \
+        TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc);                                          \
+        TILE_ROWS_##rows(TILE_ZERO) if (narrow) {                                                  \
+            for (; k > 0; k--, a += MR, b += ldb) {                                                \
+                b0 = VLOAD(b);                                                                     \
+                TILE_ROWS_##rows(TILE_HALF)                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        else {                                                                                     \
+            for (; k > 0; k -= PART, prefetch += lines * 64) {                                     \
+                for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);       \
+                for (int steps = k < PART ? (int)k : PART; steps > 0;                              \
+                     steps--, a += MR, b += ldb) {                                                 \
+                    b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                          \
+                    TILE_ROWS_##rows(TILE_STEP)                                                    \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        V alpha = SET1(al), beta = SET1(be);                                                       \
+        if (be == 0) {                                                                             \
+            TILE_ROWS_##rows(TILE_SET)                                                             \
+        } else {                                                                                   \
+            TILE_ROWS_##rows(TILE_BLEND)                                                           \
+        }                                                                                          \
+    }                                                                                              \
+    static TARGET void NAME(half_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c,     \
+                                         int64_t ldc, T al, T be) {                                \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be, NULL, 0);                            \
+    }                                                                                              \
+    static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
+                                         void *c, int64_t ldc, double al, double be,               \
+                                         const void *prefetch, int lines) {                        \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, prefetch, lines);             \
+    }                                                                                              \
+    static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
+                                         void *pc, int64_t ldc, int cols, double al, double be) {  \
+        T part[(rows) * 2 * LANES], *c = pc;                                                       \
+        if (cols == 2 * LANES) {                                                                   \
+            NAME(near_##rows)(k, a, b, ldb, c, ldc, al, be, b, 0);                                 \
+            return;                                                                                \
+        }                                                                                          \
+        /* Fewer columns: the same arithmetic, on a copy. */                                       \
+        for (int i = 0; i < (rows); i++)                                                           \
+            for (int j = 0; j < 2 * LANES; j++)                                                    \
+                part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;                \
+        if (TILE_IS_HALF(rows)) NAME(half_##rows)(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);    \
+        else NAME(near_##rows)(k, a, b, ldb, part, 2 * LANES, al, be, b, 0);                       \
+        for (int i = 0; i < (rows); i++)                                                           \
+            for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];               \
     }
 
 TILE(1)
@@ -118,29 +131,37 @@ TILE(11)
 TILE(12)
 TILE(13)
 TILE(14)
-#define TILE_TABLE                                                                                           \
-    NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6), NAME(tile_7),  \
-        NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14)
-#define NEAR_TABLE                                                                                           \
-    NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6), NAME(near_7),  \
-        NAME(near_8), NAME(near_9), NAME(near_10), NAME(near_11), NAME(near_12), NAME(near_13), NAME(near_14)
+#define TILE_TABLE                                                                                 \
+    NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6),      \
+        NAME(tile_7), NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12),     \
+        NAME(tile_13), NAME(tile_14)
+#define NEAR_TABLE                                                                                 \
+    NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6),      \
+        NAME(near_7), NAME(near_8), NAME(near_9), NAME(near_10), NAME(near_11), NAME(near_12),     \
+        NAME(near_13), NAME(near_14)
 #define TILE_ROWS_ALL(X) TILE_ROWS_14(X)
 #else
-#define TILE_TABLE NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
-#define NEAR_TABLE NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6)
+#define TILE_TABLE                                                                                 \
+    NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
+#define NEAR_TABLE                                                                                 \
+    NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6)
 #define TILE_ROWS_ALL(X) TILE_ROWS_6(X)
 #endif
 
-/* ---- a tile of rows as they lie --------------------------------------------------------------------------- */
+/* ---- a tile of rows as they lie -------------------------------------------------------------- */
 
 #define LYING_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define LYING_STEP(i) f = SET1(LYING_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define LYING_HALF(i) f = SET1(LYING_A(i)), x##i = FMA(f, b0, x##i);
 #define LYING_NEXT a++, a3++, a6++, a9++, a12++, b += ldc
 
-/* narrow: of one vector. The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
-static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_t k, const T *a, int64_t lda, const T *b, T *c, bool narrow,
-                                                                          T al, T be, const T *prefetch, int rows_prefetch) {
+/* narrow: of one vector. The lines that are asked for are spread over the steps, so that no load
+ * has to wait behind them. */
+static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_t k, const T *a,
+                                                                          int64_t lda, const T *b,
+                                                                          T *c, bool narrow, T al,
+                                                                          T be, const T *prefetch,
+                                                                          int rows_prefetch) {
     enum { ldc = 2 * LANES, LINE = 64 / sizeof(T) };
     const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda, *a12 = a9 + 3 * lda;
     V f, b0, b1;
@@ -169,20 +190,24 @@ static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_
 }
 
 /* Two functions, for each has registers of its own. */
-static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *prefetch, int rows_prefetch) {
+static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al,
+                                    T be, const T *prefetch, int rows_prefetch) {
     NAME(lying_body)(k, a, lda, b, c, true, al, be, prefetch, rows_prefetch);
 }
 
-static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *prefetch, int rows_prefetch) {
+static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al,
+                                     T be, const T *prefetch, int rows_prefetch) {
     NAME(lying_body)(k, a, lda, b, c, false, al, be, prefetch, rows_prefetch);
 }
 
-static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double al, double be,
-                               const void *prefetch, int rows_prefetch) {
-    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, prefetch, rows_prefetch);
+static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void *b, void *c,
+                               int cols, double al, double be, const void *prefetch,
+                               int rows_prefetch) {
+    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, prefetch,
+                                                           rows_prefetch);
 }
 
-/* ---- rows in stretches ------------------------------------------------------------------------------------ */
+/* ---- rows in stretches ----------------------------------------------------------------------- */
 
 #ifdef STORE_PART
 
@@ -190,16 +215,19 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
 #define ROWS_LOAD(p, at) (half ? LOAD_PART((p) + (at), left) : VLOAD((p) + (at)))
-#define ROWS_ADD(i, p) x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)), y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
+#define ROWS_ADD(i, p)                                                                             \
+    x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)),                                               \
+    y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
 #define ROWS_ADD_C(i) ROWS_ADD(i, c)
 #define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other)
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
-#define ROWS_STORE(i)                                                                                        \
-    if (half) STORE_PART(c + (i) * ldc, x##i, left);                                                         \
+#define ROWS_STORE(i)                                                                              \
+    if (half) STORE_PART(c + (i) * ldc, x##i, left);                                               \
     else VSTORE(c + (i) * ldc, x##i), VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* What a tile of two vectors, the second not whole, reads besides and writes: copies with nr elements a row. */
+/* What a tile of two vectors, the second not whole, reads besides and writes: copies with
+ * nr elements a row. */
 typedef struct NAME(rows_room) {
     T c[MR * 2 * LANES], other[MR * 2 * LANES], bias[2 * LANES];
 } NAME(rows_room);
@@ -208,10 +236,12 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
     NAME(rows_room) room;
     size_t bytes = (size_t)r->cols * sizeof(T);
     gemm_rows copy = *r;
-    copy.c = room.c, copy.other = room.other, copy.bias = room.bias, copy.ldc = copy.cols = 2 * LANES;
+    copy.c = room.c, copy.other = room.other, copy.bias = room.bias,
+    copy.ldc = copy.cols = 2 * LANES;
     for (int i = 0; i < rows; i++) {
         if (r->ends & GEMM_ADD_C) memcpy(room.c + i * 2 * LANES, r->c + i * r->ldc, bytes);
-        if (r->ends & GEMM_ADD_OTHER) memcpy(room.other + i * 2 * LANES, r->other + i * r->ldc, bytes);
+        if (r->ends & GEMM_ADD_OTHER)
+            memcpy(room.other + i * 2 * LANES, r->other + i * r->ldc, bytes);
     }
     if (r->ends & GEMM_ADD_BIAS) memcpy(room.bias, r->bias, bytes);
     whole(&copy);
@@ -219,52 +249,54 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
 }
 
 /* half: of one vector, all or part of it. */
-#define ROWS(rows)                                                                                           \
-    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(const gemm_rows *r, bool half) {\
-        const int64_t lda = r->lda, ldc = r->ldc;                                                            \
-        const int left = r->cols;                                                                            \
-        T *c = r->c;                                                                                         \
-        V f, b0, b1;                                                                                         \
-        TILE_ROWS_##rows(TILE_ZERO)                                                                          \
-        for (int64_t s = 0; s < r->stretches; s++) {                                                         \
-            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                                \
-            const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda, *a12 = a9 + 3 * lda;          \
-            for (int64_t k = r->stretch[s].k; k > 0; k--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {    \
-                b0 = VLOAD(b);                                                                               \
-                if (half) {                                                                                  \
-                    TILE_ROWS_##rows(ROWS_HALF)                                                              \
-                } else {                                                                                     \
-                    b1 = VLOAD(b + LANES);                                                                   \
-                    TILE_ROWS_##rows(ROWS_STEP)                                                              \
-                }                                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        if (r->ends & GEMM_ADD_C) {                                                                          \
-            TILE_ROWS_##rows(ROWS_ADD_C)                                                                     \
-        }                                                                                                    \
-        if (r->ends & GEMM_ADD_BIAS) {                                                                       \
-            b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                          \
-            TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                                  \
-        }                                                                                                    \
-        if (r->ends & GEMM_ADD_OTHER) {                                                                      \
-            TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                                 \
-        }                                                                                                    \
-        if (r->ends & GEMM_CLAMP) {                                                                          \
-            b0 = SET1(r->low), b1 = SET1(r->high);                                                           \
-            TILE_ROWS_##rows(ROWS_CLAMP)                                                                     \
-        }                                                                                                    \
-        TILE_ROWS_##rows(ROWS_STORE)                                                                         \
-    }                                                                                                        \
-    static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {                \
-        NAME(rows_body_##rows)(r, true);                                                                     \
-    }                                                                                                        \
-    static TARGET __attribute__((noinline)) void NAME(rows_whole_##rows)(const gemm_rows *r) {               \
-        NAME(rows_body_##rows)(r, false);                                                                    \
-    }                                                                                                        \
-    static void NAME(rows_##rows)(const gemm_rows *r) {                                                      \
-        if (r->cols <= LANES) NAME(rows_half_##rows)(r);                                                     \
-        else if (r->cols == 2 * LANES) NAME(rows_whole_##rows)(r);                                           \
-        else NAME(rows_copied)(r, rows, NAME(rows_whole_##rows));                                            \
+#define ROWS(rows)                                                                                 \
+    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(               \
+        const gemm_rows *r, bool half) {                                                           \
+        const int64_t lda = r->lda, ldc = r->ldc;                                                  \
+        const int left = r->cols;                                                                  \
+        T *c = r->c;                                                                               \
+        V f, b0, b1;                                                                               \
+        TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
+            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
+            const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
+                    *a12 = a9 + 3 * lda;                                                           \
+            for (int64_t k = r->stretch[s].k; k > 0;                                               \
+                 k--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                              \
+                b0 = VLOAD(b);                                                                     \
+                if (half) {                                                                        \
+                    TILE_ROWS_##rows(ROWS_HALF)                                                    \
+                } else {                                                                           \
+                    b1 = VLOAD(b + LANES);                                                         \
+                    TILE_ROWS_##rows(ROWS_STEP)                                                    \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        if (r->ends & GEMM_ADD_C) {                                                                \
+            TILE_ROWS_##rows(ROWS_ADD_C)                                                           \
+        }                                                                                          \
+        if (r->ends & GEMM_ADD_BIAS) {                                                             \
+            b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                \
+            TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                        \
+        }                                                                                          \
+        if (r->ends & GEMM_ADD_OTHER) {                                                            \
+            TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                       \
+        }                                                                                          \
+        if (r->ends & GEMM_CLAMP) {                                                                \
+            b0 = SET1(r->low), b1 = SET1(r->high);                                                 \
+            TILE_ROWS_##rows(ROWS_CLAMP)                                                           \
+        }                                                                                          \
+        TILE_ROWS_##rows(ROWS_STORE)                                                               \
+    }                                                                                              \
+    static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {      \
+        NAME(rows_body_##rows)(r, true);                                                           \
+    }                                                                                              \
+    static TARGET __attribute__((noinline)) void NAME(rows_whole_##rows)(const gemm_rows *r) {     \
+        NAME(rows_body_##rows)(r, false);                                                          \
+    }                                                                                              \
+    static void NAME(rows_##rows)(const gemm_rows *r) {                                            \
+        if (r->cols <= LANES) NAME(rows_half_##rows)(r);                                           \
+        else if (r->cols == 2 * LANES) NAME(rows_whole_##rows)(r);                                 \
+        else NAME(rows_copied)(r, rows, NAME(rows_whole_##rows));                                  \
     }
 
 ROWS(1)
@@ -282,18 +314,20 @@ ROWS(11)
 ROWS(12)
 ROWS(13)
 ROWS(14)
-#define ROWS_TABLE                                                                                           \
-    NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6), NAME(rows_7),  \
-        NAME(rows_8), NAME(rows_9), NAME(rows_10), NAME(rows_11), NAME(rows_12), NAME(rows_13), NAME(rows_14)
+#define ROWS_TABLE                                                                                 \
+    NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6),      \
+        NAME(rows_7), NAME(rows_8), NAME(rows_9), NAME(rows_10), NAME(rows_11), NAME(rows_12),     \
+        NAME(rows_13), NAME(rows_14)
 #else
-#define ROWS_TABLE NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
+#define ROWS_TABLE                                                                                 \
+    NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
 #endif
 
 #else
 #define ROWS_TABLE NULL
 #endif
 
-/* ---- dot kernels ---------------------------------------------------------------------------------------- */
+/* ---- dot kernels ----------------------------------------------------------------------------- */
 
 #define DOT_ZERO(i) V p##i = ZERO(), q##i = ZERO(), r##i = ZERO(), s##i = ZERO();
 #define DOT_LOAD(i) V f##i = VLOAD(a + (i) * lda + x);
@@ -302,14 +336,13 @@ ROWS(14)
 #define DOT_STEP_Q(i) q##i = FMA(f##i, w, q##i);
 #define DOT_STEP_R(i) r##i = FMA(f##i, w, r##i);
 #define DOT_STEP_S(i) s##i = FMA(f##i, w, s##i);
-#define DOT_OUT(i)                                                                                           \
-    SUM4(p##i, q##i, r##i, s##i, sum);                                                                       \
-    if (cols == 4)                                                                                           \
-        NAME(dot_out)(c + (i) * ldc, sum, (T)al, (T)be);                                                     \
-    else                                                                                                     \
-        for (int j = 0; j < cols; j++) {                                                                     \
-            T *to = c + (i) * ldc + j;                                                                       \
-            *to = be == 0 ? (T)al * sum[j] : (T)be * *to + (T)al * sum[j];                                   \
+#define DOT_OUT(i)                                                                                 \
+    SUM4(p##i, q##i, r##i, s##i, sum);                                                             \
+    if (cols == 4) NAME(dot_out)(c + (i) * ldc, sum, (T)al, (T)be);                                \
+    else                                                                                           \
+        for (int j = 0; j < cols; j++) {                                                           \
+            T *to = c + (i) * ldc + j;                                                             \
+            *to = be == 0 ? (T)al * sum[j] : (T)be * *to + (T)al * sum[j];                         \
         }
 
 typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
@@ -320,30 +353,31 @@ static inline TARGET void NAME(dot_out)(T *c, const T *sum, T al, T be) {
     *(NAME(four) *)c = v;
 }
 
-#define DOT(rows)                                                                                            \
-    static TARGET void NAME(dot_##rows)(int64_t k, const void *pa, int64_t lda, const void *pb, int64_t ldb, \
-                                        void *pc, int64_t ldc, int cols, double al, double be) {             \
-        const T *a = pa, *b0 = pb; /* columns that are missing are computed from the first */                \
-        const T *b1 = b0 + (cols > 1 ? ldb : 0), *b2 = b0 + (cols > 2 ? 2 * ldb : 0),                        \
-                *b3 = b0 + (cols > 3 ? 3 * ldb : 0);                                                         \
-        T *c = pc, sum[4];                                                                                   \
-        V w;                                                                                                 \
-        int64_t x = 0;                                                                                       \
-        TILE_ROWS_##rows(DOT_ZERO) for (; x + LANES <= k; x += LANES) {                                      \
-            TILE_ROWS_##rows(DOT_LOAD) w = VLOAD(b0 + x);                                                     \
-            TILE_ROWS_##rows(DOT_STEP_P) w = VLOAD(b1 + x);                                                   \
-            TILE_ROWS_##rows(DOT_STEP_Q) w = VLOAD(b2 + x);                                                   \
-            TILE_ROWS_##rows(DOT_STEP_R) w = VLOAD(b3 + x);                                                   \
-            TILE_ROWS_##rows(DOT_STEP_S)                                                                     \
-        }                                                                                                    \
-        if (x < k) {                                                                                         \
-            TILE_ROWS_##rows(DOT_LOAD_PART) w = LOAD_PART(b0 + x, k - x);                                    \
-            TILE_ROWS_##rows(DOT_STEP_P) w = LOAD_PART(b1 + x, k - x);                                       \
-            TILE_ROWS_##rows(DOT_STEP_Q) w = LOAD_PART(b2 + x, k - x);                                       \
-            TILE_ROWS_##rows(DOT_STEP_R) w = LOAD_PART(b3 + x, k - x);                                       \
-            TILE_ROWS_##rows(DOT_STEP_S)                                                                     \
-        }                                                                                                    \
-        TILE_ROWS_##rows(DOT_OUT)                                                                            \
+#define DOT(rows)                                                                                  \
+    static TARGET void NAME(dot_##rows)(int64_t k, const void *pa, int64_t lda, const void *pb,    \
+                                        int64_t ldb, void *pc, int64_t ldc, int cols, double al,   \
+                                        double be) {                                               \
+        const T *a = pa, *b0 = pb; /* columns that are missing are computed from the first */      \
+        const T *b1 = b0 + (cols > 1 ? ldb : 0), *b2 = b0 + (cols > 2 ? 2 * ldb : 0),              \
+                *b3 = b0 + (cols > 3 ? 3 * ldb : 0);                                               \
+        T *c = pc, sum[4];                                                                         \
+        V w;                                                                                       \
+        int64_t x = 0;                                                                             \
+        TILE_ROWS_##rows(DOT_ZERO) for (; x + LANES <= k; x += LANES) {                            \
+            TILE_ROWS_##rows(DOT_LOAD) w = VLOAD(b0 + x);                                          \
+            TILE_ROWS_##rows(DOT_STEP_P) w = VLOAD(b1 + x);                                        \
+            TILE_ROWS_##rows(DOT_STEP_Q) w = VLOAD(b2 + x);                                        \
+            TILE_ROWS_##rows(DOT_STEP_R) w = VLOAD(b3 + x);                                        \
+            TILE_ROWS_##rows(DOT_STEP_S)                                                           \
+        }                                                                                          \
+        if (x < k) {                                                                               \
+            TILE_ROWS_##rows(DOT_LOAD_PART) w = LOAD_PART(b0 + x, k - x);                          \
+            TILE_ROWS_##rows(DOT_STEP_P) w = LOAD_PART(b1 + x, k - x);                             \
+            TILE_ROWS_##rows(DOT_STEP_Q) w = LOAD_PART(b2 + x, k - x);                             \
+            TILE_ROWS_##rows(DOT_STEP_R) w = LOAD_PART(b3 + x, k - x);                             \
+            TILE_ROWS_##rows(DOT_STEP_S)                                                           \
+        }                                                                                          \
+        TILE_ROWS_##rows(DOT_OUT)                                                                  \
     }
 
 DOT(1)
@@ -358,10 +392,11 @@ DOT(6)
 #define DOT_TABLE NULL, NAME(dot_1), NAME(dot_2), NAME(dot_3)
 #endif
 
-/* ---- one row -------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 /* c += the sum of 8 (count) rows of b times a: rows are read side by side from end to end. */
-static inline __attribute__((always_inline)) TARGET void NAME(row_steps)(int64_t n, int count, const T *a, const T *b,
+static inline __attribute__((always_inline)) TARGET void NAME(row_steps)(int64_t n, int count,
+                                                                         const T *a, const T *b,
                                                                          int64_t ldb, T *c) {
     V f[8];
     T part[LANES];
@@ -380,27 +415,30 @@ static inline __attribute__((always_inline)) TARGET void NAME(row_steps)(int64_t
     for (int64_t i = 0; j + i < n; i++) c[j + i] = part[i];
 }
 
-static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, const void *pb, int64_t ldb, void *pc,
-                             double al, double be) {
+static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, const void *pb,
+                             int64_t ldb, void *pc, double al, double be) {
     const T *a = pa, *b = pb;
     T *c = pc, scaled[8];
     for (int64_t j = 0; j < n; j++) c[j] = be == 0 ? 0 : (T)be * c[j];
     for (; k > 0; k -= 8, a += 8 * as, b += 8 * ldb) {
         int count = k < 8 ? (int)k : 8;
         for (int i = 0; i < count; i++) scaled[i] = (T)al * a[i * as];
-        if (count == 8)
-            NAME(row_steps)(n, 8, scaled, b, ldb, c);
+        if (count == 8) NAME(row_steps)(n, 8, scaled, b, ldb, c);
         else
             for (int i = 0; i < count; i++) NAME(row_steps)(n, 1, scaled + i, b + i * ldb, ldb, c);
     }
 }
 
-/* ---- one row and a panel ----------------------------------------------------------------------------------- */
+/* ---- one row and a panel --------------------------------------------------------------------- */
 
-#define STREAM_STEP(i) f = SET1(a[i]), x##i = FMA(f, VLOAD(b + (i) * 2 * LANES), x##i), y##i = FMA(f, VLOAD(b + ((i) * 2 + 1) * LANES), y##i);
+#define STREAM_STEP(i)                                                                             \
+    f = SET1(a[i]), x##i = FMA(f, VLOAD(b + (i) * 2 * LANES), x##i),                               \
+    y##i = FMA(f, VLOAD(b + ((i) * 2 + 1) * LANES), y##i);
 
-/* Chains of four steps each: one alone would wait for itself. The panel comes from far: half of its lines would be late if the processor alone saw the stream. */
-static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void *pc, int cols, double al, double be) {
+/* Chains of four steps each: one alone would wait for itself. The panel comes from far: half of its
+ * lines would be late if the processor alone saw the stream. */
+static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void *pc, int cols,
+                                double al, double be) {
     enum { AHEAD = 2048, LINES = 4 * 2 * LANES * sizeof(T) / 64 };
     const T *a = pa, *b = pb;
     T *c = pc, part[2 * LANES];
@@ -415,7 +453,8 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
         TILE_ROWS_1(STREAM_STEP)
     }
     V one = SET1(1), alpha = SET1((T)al), beta = SET1((T)be);
-    x0 = MUL(alpha, FMA(one, FMA(one, x0, x1), FMA(one, x2, x3))), y0 = MUL(alpha, FMA(one, FMA(one, y0, y1), FMA(one, y2, y3)));
+    x0 = MUL(alpha, FMA(one, FMA(one, x0, x1), FMA(one, x2, x3))),
+    y0 = MUL(alpha, FMA(one, FMA(one, y0, y1), FMA(one, y2, y3)));
     T *to = cols == 2 * LANES ? c : part;
     if (be != 0) {
         for (int j = 0; to == part && j < 2 * LANES; j++) part[j] = j < cols ? c[j] : 0;
@@ -425,7 +464,8 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE},
+         NAME(row),  {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V

@@ -10,7 +10,7 @@
 
 /* Panels side by side, no gaps along them: long stretches of each row are read together. */
 static inline __attribute__((always_inline)) GEMM_AVX2 void NAME(pack_copy)(
-      const T *from, int64_t panels, int64_t depth, int64_t stride, int width, T *to) {
+    const T *from, int64_t panels, int64_t depth, int64_t stride, int width, T *to) {
     for (int64_t d = 0; d < depth; d++)
         for (int64_t i = 0; i < panels; i++) {
             const T *at = from + d * stride + i * width;
@@ -20,10 +20,12 @@ static inline __attribute__((always_inline)) GEMM_AVX2 void NAME(pack_copy)(
 }
 
 /* One panel of `side` rows that are there, no gaps along k. */
-static GEMM_AVX2 void NAME(pack_turned)(const T *from, int side, int64_t depth, int64_t stride, int width, T *to) {
+static GEMM_AVX2 void NAME(pack_turned)(const T *from, int side, int64_t depth, int64_t stride,
+                                        int width, T *to) {
     int64_t whole = depth / ((STEP) / 2) * ((STEP) / 2);
     for (int s = (side - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))
-        NAME(pack_rows)(from + s * stride, whole, stride, side - 1 - s, width * stride, width, to + s);
+        NAME(pack_rows)(from + s * stride, whole, stride, side - 1 - s, width * stride, width,
+                        to + s);
     for (int64_t d = whole; d < depth; d++)
         for (int s = 0; s < side; s++) to[d * width + s] = from[s * stride + d];
     for (int64_t d = 0; side < width && d < depth; d++)
@@ -34,8 +36,8 @@ GEMM_AVX2 void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth, 
                                int64_t depth_stride, int width, void *target) {
     const T *from = source;
     T *to = target;
-    for (int64_t panels = 1; side > 0;
-         side -= panels * width, from += panels * width * side_stride, to += panels * width * depth) {
+    for (int64_t panels = 1; side > 0; side -= panels * width, from += panels * width * side_stride,
+                 to += panels * width * depth) {
         panels = 1;
         if (side >= width && side_stride == 1) {
             panels = side / width < PACK_PANELS ? side / width : PACK_PANELS;
@@ -47,7 +49,8 @@ GEMM_AVX2 void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth, 
             default: NAME(pack_copy)(from, panels, depth, depth_stride, width, to); break;
             }
         } else if (depth_stride == 1 && (side >= width || width >= (STEP))) {
-            NAME(pack_turned)(from, side < width ? (int)side : width, depth, side_stride, width, to);
+            NAME(pack_turned)(from, side < width ? (int)side : width, depth, side_stride, width,
+                              to);
         } else {
             int here = side < width ? (int)side : width;
             for (int64_t d = 0; d < depth; d++)
@@ -57,15 +60,17 @@ GEMM_AVX2 void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth, 
     }
 }
 
-GEMM_AVX2 void NAME(gemm_unpack)(const void *source, int64_t side, int64_t depth, int64_t side_stride, int width,
-                                 void *target) {
+GEMM_AVX2 void NAME(gemm_unpack)(const void *source, int64_t side, int64_t depth,
+                                 int64_t side_stride, int width, void *target) {
     const T *from = source;
     T *to = target;
     int64_t whole = side / ((STEP) / 2) * ((STEP) / 2), d = 0;
     for (; d + (STEP) <= depth; d += (STEP)) {
-        NAME(pack_rows)(from + d * width, whole, width, (STEP) - 1, (STEP) * width, side_stride, to + d);
+        NAME(pack_rows)(from + d * width, whole, width, (STEP)-1, (STEP)*width, side_stride,
+                        to + d);
         for (int64_t s = whole; s < side; s++)
-            for (int i = 0; i < (STEP); i++) to[s * side_stride + d + i] = from[(d + i) * width + s];
+            for (int i = 0; i < (STEP); i++)
+                to[s * side_stride + d + i] = from[(d + i) * width + s];
     }
     for (; d < depth; d++)
         for (int64_t s = 0; s < side; s++) to[s * side_stride + d] = from[d * width + s];

@@ -37,15 +37,13 @@ static void NAME(gemm_piece)(void *ctx, int64_t begin, int64_t end) {
     }
     if (g.m == 1 && (g.k == 1 || g.a.cs > 0)) {
         bool plain = lb.trans == CblasNoTrans; /* c = transpose(b) a */
-        BLAS(gemv)(CblasRowMajor, plain ? CblasTrans : CblasNoTrans,
-                   (blasint)(plain ? g.k : g.n), (blasint)(plain ? g.n : g.k), alpha,
-                   g.b.p, (blasint)lb.ld, g.a.p, (blasint)(g.k == 1 ? 1 : g.a.cs),
-                   beta, (T *)g.c, 1);
+        BLAS(gemv)(CblasRowMajor, plain ? CblasTrans : CblasNoTrans, (blasint)(plain ? g.k : g.n),
+                   (blasint)(plain ? g.n : g.k), alpha, g.b.p, (blasint)lb.ld, g.a.p,
+                   (blasint)(g.k == 1 ? 1 : g.a.cs), beta, (T *)g.c, 1);
         return;
     }
-    BLAS(gemm)(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,
-               (blasint)g.k, alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,
-               beta, (T *)g.c, (blasint)g.ldc);
+    BLAS(gemm)(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n, (blasint)g.k, alpha,
+               g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld, beta, (T *)g.c, (blasint)g.ldc);
 }
 
 static void NAME(gemm_scale)(const gemm_job *g) { /* c = beta * c, for k == 0 or alpha == 0 */

@@ -12,7 +12,7 @@
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static ctsc_status matmul_check_dtypes(op_ctx *cx, const tensor *a, const tensor *b,
                                        const char *name) {
@@ -29,18 +29,15 @@ static ctsc_status matmul_mismatch(diag *d, int64_t m, int64_t k1, int64_t k2, i
 }
 
 /* Last two dims of t. */
-static int64_t matmul_rows(const tensor *t) {
-    return t->sizes[t->ndim - 2];
-}
-static int64_t matmul_cols(const tensor *t) {
-    return t->sizes[t->ndim - 1];
-}
+static int64_t matmul_rows(const tensor *t) { return t->sizes[t->ndim - 2]; }
+static int64_t matmul_cols(const tensor *t) { return t->sizes[t->ndim - 1]; }
 
 gemm_matrix gemm_of(const tensor *t) {
-    return (gemm_matrix){tensor_data(t), t->strides[t->ndim - 2], t->strides[t->ndim - 1], tensor_cuda(t)};
+    return (gemm_matrix){tensor_data(t), t->strides[t->ndim - 2], t->strides[t->ndim - 1],
+                         tensor_cuda(t)};
 }
 
-/* ---- batches -------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 void gemm_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count, int64_t *offsets) {
     int64_t index[TENSOR_MAX_DIMS] = {0}, stride[TENSOR_MAX_DIMS] = {0};
@@ -84,7 +81,8 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     int64_t m = matmul_rows(a), k = matmul_cols(a), n = matmul_cols(b);
     size_t bytes;
     if (out->numel == 0) return CTSC_OK;
-    if (tensor_cuda(a)) return on_device->gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out, NULL);
+    if (tensor_cuda(a))
+        return on_device->gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out, NULL);
     if (!size_mul((size_t)count, 2 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = recycle_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
@@ -110,7 +108,8 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
     TRY(tensor_new_on(d, tensor_device(a), (dtype)a->dtype, nb + 2, sizes, &t));
     ctsc_status st;
     if (b_count == 1 && matmul_is_tall(a) && t->numel) {
-        gemm_matrix tall = {tensor_data(a), matmul_tall_stride(a), a->strides[a->ndim - 1], tensor_cuda(a)};
+        gemm_matrix tall = {tensor_data(a), matmul_tall_stride(a), a->strides[a->ndim - 1],
+                            tensor_cuda(a)};
         st = gemm_run(d, (dtype)a->dtype, count * sizes[nb], sizes[nb + 1], matmul_cols(a),
                       gemm_one, tall, gemm_of(b), gemm_zero, tensor_data(t), sizes[nb + 1]);
     } else {
@@ -124,7 +123,7 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
     return CTSC_OK;
 }
 
-/* ---- matmul --------------------------------------------------------------------------------- */
+/* ---- matmul ---------------------------------------------------------------------------------- */
 
 static ctsc_status matmul_dot(op_ctx *cx, const tensor *a, const tensor *b, tensor **out) {
     diag *d = cx->diag;
@@ -145,9 +144,10 @@ static ctsc_status matmul_dot(op_ctx *cx, const tensor *a, const tensor *b, tens
     if (!gemm_supports((dtype)a->dtype)) return op_refuse_dtype(cx, "dot", (dtype)a->dtype);
     tensor *t;
     TRY(tensor_new_on(d, tensor_device(a), (dtype)a->dtype, 0, NULL, &t));
-    gemm_matrix row = {tensor_data(a), 0, a->strides[0], tensor_cuda(a)}, col = {tensor_data(b), b->strides[0], 1};
-    ctsc_status st =
-        gemm_run(d, (dtype)a->dtype, 1, 1, an, gemm_one, row, col, gemm_zero, tensor_data(t), 1);
+    gemm_matrix row = {tensor_data(a), 0, a->strides[0], tensor_cuda(a)},
+                col = {tensor_data(b), b->strides[0], 1};
+    ctsc_status st = gemm_run(d, (dtype)a->dtype, 1, 1, an, gemm_one, row, col, gemm_zero,
+                              tensor_data(t), 1);
     if (st != CTSC_OK) {
         tensor_unref(t);
         return st;
@@ -196,14 +196,10 @@ ctsc_status matmul_tensors(op_ctx *cx, tensor *a, tensor *b, tensor **out) {
     TRY(matmul_check_dtypes(cx, a, b, a->ndim > 2 && b->ndim > 2 ? "bmm" : "addmm_impl_cpu_"));
     tensor *left = NULL, *right = NULL, *product = NULL;
     ctsc_status st = CTSC_OK;
-    if (a->ndim == 1)
-        st = tensor_unsqueeze(d, a, 0, &left);
-    else
-        left = tensor_ref(a);
-    if (st == CTSC_OK && b->ndim == 1)
-        st = tensor_unsqueeze(d, b, 1, &right);
-    else if (st == CTSC_OK)
-        right = tensor_ref(b);
+    if (a->ndim == 1) st = tensor_unsqueeze(d, a, 0, &left);
+    else left = tensor_ref(a);
+    if (st == CTSC_OK && b->ndim == 1) st = tensor_unsqueeze(d, b, 1, &right);
+    else if (st == CTSC_OK) right = tensor_ref(b);
     if (st == CTSC_OK) st = matmul_batched(d, left, right, &product);
     if (st == CTSC_OK && (a->ndim == 1 || b->ndim == 1)) {
         tensor *squeezed;
@@ -344,7 +340,7 @@ ctsc_status op_inner(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
-/* ---- linear --------------------------------------------------------------------------------- */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
 static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *weight,
                                 const tensor *bias, int64_t rows) {
@@ -373,7 +369,8 @@ static void linear_fill_range(void *ctx, int64_t begin, int64_t end) {
     const char *from = r->row;
     size_t left = (size_t)(end - begin) * r->size, piece = r->size;
     if (2 * r->size <= sizeof pattern && end - begin > 2) {
-        for (piece = 0; piece + r->size <= sizeof pattern; piece += r->size) memcpy(pattern + piece, r->row, r->size);
+        for (piece = 0; piece + r->size <= sizeof pattern; piece += r->size)
+            memcpy(pattern + piece, r->row, r->size);
         from = pattern;
     }
     for (; left > piece; left -= piece, to += piece) memcpy(to, from, piece);
@@ -384,7 +381,8 @@ static void linear_fill_range(void *ctx, int64_t begin, int64_t end) {
 static bool linear_fill_rows(const tensor *bias, int64_t rows, tensor *out) {
     int64_t n = out->sizes[out->ndim - 1];
     linear_rows r = {.size = (size_t)n * dtype_size((dtype)out->dtype)};
-    if (bias->ndim != 1 || bias->sizes[0] != n || bias->strides[0] != 1 || bias->dtype != out->dtype || tensor_device(out) != DEVICE_HOST ||
+    if (bias->ndim != 1 || bias->sizes[0] != n || bias->strides[0] != 1 ||
+        bias->dtype != out->dtype || tensor_device(out) != DEVICE_HOST ||
         tensor_device(bias) != DEVICE_HOST)
         return false;
     if (!out->numel) return true;
@@ -433,20 +431,29 @@ ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bia
     return matmul_linear_with(cx, input, weight, bias, NULL, out);
 }
 
-/* The panels of a weight that never changes, where the product is of floats on the host; NULL: there are none, or they do not fit. */
-static const gemm_prepacked *linear_panels(const tensor *input, const tensor *weight, const tensor *bias) {
-    if (!weight->storage->constant || input->dtype != DT_FLOAT32 || tensor_device(input) != DEVICE_HOST) return NULL;
-    if (bias && (bias->ndim != 1 || bias->sizes[0] != weight->sizes[0] || (bias->strides[0] != 1 && bias->sizes[0] != 1))) return NULL;
+/* The panels of a weight that never changes, where the product is of floats on the host; NULL:
+ * there are none, or they do not fit. */
+static const gemm_prepacked *linear_panels(const tensor *input, const tensor *weight,
+                                           const tensor *bias) {
+    if (!weight->storage->constant || input->dtype != DT_FLOAT32 ||
+        tensor_device(input) != DEVICE_HOST)
+        return NULL;
+    if (bias && (bias->ndim != 1 || bias->sizes[0] != weight->sizes[0] ||
+                 (bias->strides[0] != 1 && bias->sizes[0] != 1)))
+        return NULL;
     return prepack_linear(weight);
 }
 
 /* input times the panels, with the sizes of the result. */
-static ctsc_status linear_by_panels(diag *d, tensor *input, const gemm_prepacked *panels, const tensor *bias, int64_t rows, const int64_t *sizes, tensor **out) {
+static ctsc_status linear_by_panels(diag *d, tensor *input, const gemm_prepacked *panels,
+                                    const tensor *bias, int64_t rows, const int64_t *sizes,
+                                    tensor **out) {
     tensor *t, *folded;
     TRY(tensor_new(d, DT_FLOAT32, input->ndim, sizes, &t));
     ctsc_status st = matmul_fold(d, input, &folded);
     if (st == CTSC_OK) {
-        st = gemm_run_prepacked(d, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL, tensor_data(t), panels->n);
+        st = gemm_run_prepacked(d, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL,
+                                tensor_data(t), panels->n);
         tensor_unref(folded);
     }
     if (st == CTSC_OK) *out = t;
@@ -454,7 +461,8 @@ static ctsc_status linear_by_panels(diag *d, tensor *input, const gemm_prepacked
     return st;
 }
 
-ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e, tensor **out) {
+ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e,
+                               tensor **out) {
     diag *d = cx->diag;
     if (weight->ndim > 2)
         return diag_fail(d, CTSC_FAILED,
@@ -478,11 +486,14 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
         gemm_matrix right = {tensor_data(weight), weight->strides[1], weight->strides[0]};
         gemm_scale beta = bias && !along ? gemm_one : gemm_zero;
         bool with = epilogue_fits(e, t);
-        dense_epilogue after = epilogue_of_device(along ? tensor_data(bias) : NULL, with ? e : NULL);
+        dense_epilogue after = epilogue_of_device(along ? tensor_data(bias) : NULL,
+                                                  with ? e : NULL);
         if (there)
-            st = on_device->gemm(d, there, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n, &after);
+            st = on_device->gemm(d, there, (dtype)input->dtype, rows, n, k, gemm_one,
+                                 gemm_of(folded), right, beta, tensor_data(t), n, &after);
         else
-            st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n);
+            st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right,
+                          beta, tensor_data(t), n);
         if (with) e->done = true;
     }
     tensor_unref(folded);
@@ -501,7 +512,8 @@ ctsc_status op_linear(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
-/* ctsc::linear_prepacked: aten::linear whose weight is a constant by a storage of its own, which matmul_linear packs (packed_weights.h) */
+/* ctsc::linear_prepacked: aten::linear whose weight is a constant by a storage of its own, which
+ * matmul_linear packs (packed_weights.h) */
 ctsc_status op_linear_prepacked(op_ctx *cx, const value *args, value *results) {
     return op_linear(cx, args, results);
 }
@@ -511,6 +523,7 @@ ctsc_status op_linear_epilogue(op_ctx *cx, const value *args, value *results) {
     epilogue e;
     tensor *t;
     TRY(epilogue_read(cx, &args[3], &args[4], &e));
-    TRY(matmul_linear_with(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor_or_null(&args[2]), &e, &t));
+    TRY(matmul_linear_with(cx, arg_tensor(&args[0]), arg_tensor(&args[1]),
+                           arg_tensor_or_null(&args[2]), &e, &t));
     return epilogue_finish(cx, &e, t, results);
 }

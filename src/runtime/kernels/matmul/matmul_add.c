@@ -44,8 +44,11 @@ static ctsc_status matmul_check_scales(op_ctx *cx, const value *args, dtype dt) 
     if (dtype_is_complex(dt)) return CTSC_OK;
     for (int i = 3; i <= 4; i++)
         if (args[i].tag == V_COMPLEX && args[i].u.complex->im != 0)
-            return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
-                             dt == DT_FLOAT64 ? "double" : dtype_is_float(dt) ? "float" : "int64_t");
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "value cannot be converted to type %s without overflow",
+                             dt == DT_FLOAT64     ? "double"
+                             : dtype_is_float(dt) ? "float"
+                                                  : "int64_t");
     return CTSC_OK;
 }
 
@@ -136,8 +139,8 @@ ctsc_status op_addmv(op_ctx *cx, const value *args, value *results) {
     TRY(matmul_check_inplace(cx, args, 1, &m));
     TRY(matmul_start(d, self, (dtype)a->dtype, 1, &m, beta, &t));
     gemm_matrix col = {tensor_data(v), v->strides[0], 1};
-    ctsc_status st =
-        gemm_run(d, (dtype)a->dtype, m, 1, k, alpha, gemm_of(a), col, beta, tensor_data(t), 1);
+    ctsc_status st = gemm_run(d, (dtype)a->dtype, m, 1, k, alpha, gemm_of(a), col, beta,
+                              tensor_data(t), 1);
     return matmul_end(cx, st, args, t, results);
 }
 
@@ -149,9 +152,10 @@ static ctsc_status addr_check(op_ctx *cx, const value *args, dtype dt) {
                              arg_tensor(&args[i])->ndim);
     for (int i = 3; i <= 4; i++)
         if (!dtype_is_complex(dt) && args[i].tag == V_COMPLEX)
-            return diag_fail(d, CTSC_FAILED,
-                             "For non-complex input tensors, argument %s must not be a complex number.",
-                             i == 3 ? "beta" : "alpha");
+            return diag_fail(
+                d, CTSC_FAILED,
+                "For non-complex input tensors, argument %s must not be a complex number.",
+                i == 3 ? "beta" : "alpha");
     for (int i = 3; i <= 4; i++)
         if (dtype_is_integral(dt) && args[i].tag == V_FLOAT)
             return diag_fail(d, CTSC_FAILED,
@@ -163,7 +167,8 @@ static ctsc_status addr_check(op_ctx *cx, const value *args, dtype dt) {
 
 static ctsc_status addr_scale(op_ctx *cx, tensor **t, const value *factor) {
     value r = value_none();
-    TRY(op_call(cx, "aten::mul.Scalar", 2, (const value[]){{.tag = V_TENSOR, .u.tensor = *t}, *factor}, &r));
+    TRY(op_call(cx, "aten::mul.Scalar", 2,
+                (const value[]){{.tag = V_TENSOR, .u.tensor = *t}, *factor}, &r));
     tensor_unref(*t);
     *t = r.u.tensor;
     return CTSC_OK;
@@ -180,7 +185,8 @@ ctsc_status op_addr(op_ctx *cx, const value *args, value *results) {
     tensor *v1 = NULL, *v2 = NULL, *t = NULL;
     ctsc_status st = tensor_to_dtype(d, arg_tensor(&args[1]), work, &v1);
     if (st == CTSC_OK) st = tensor_to_dtype(d, arg_tensor(&args[2]), work, &v2);
-    if (st == CTSC_OK && gemm_scale_is_zero(alpha)) { /* zero times NaN shows, which products leave out */
+    /* zero times NaN shows, which products leave out */
+    if (st == CTSC_OK && gemm_scale_is_zero(alpha)) {
         st = addr_scale(cx, &v1, &args[4]);
         alpha = gemm_one;
     }
@@ -230,7 +236,7 @@ ctsc_status op_outer(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, product.u.tensor, results);
 }
 
-/* ---- batches -------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static ctsc_status addbmm_check_dims(diag *d, const tensor *a, const tensor *b) {
     if (a->ndim != 3) return diag_fail(d, CTSC_FAILED, "batch1 must be a 3D tensor");
@@ -311,7 +317,8 @@ ctsc_status op_addbmm(op_ctx *cx, const value *args, value *results) {
     }
     int index;
     tensor *target = op_target(cx, args, &index);
-    if (st == CTSC_OK && target && index == 0 && target->numel != t->numel) /* addbmm_ grows what it writes to */
+    /* addbmm_ grows what it writes to */
+    if (st == CTSC_OK && target && index == 0 && target->numel != t->numel)
         st = tensor_resize(d, target, 2, sizes);
     return matmul_end(cx, st, args, t, results);
 }

@@ -2,8 +2,9 @@
 /*
  * packed_weights.c - see packed_weights.h.
  *
- * storage.derived goes from NULL through two marks to the packed weight: used once, and not to be packed. Whoever makes it is chosen by exchanging the mark, so
- * that no lock is held while others use the weight as it is.
+ * storage.derived goes from NULL through two marks to the packed weight: used once, and not to be
+ * packed. Whoever makes it is chosen by exchanging the mark, so that no lock is held while others
+ * use the weight as it is.
  */
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -14,15 +15,19 @@
 enum { PREPACK_ALIGN = 64 };
 static char prepack_used_once, prepack_never; /* their addresses are the marks */
 
-void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made)) {
+void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from,
+                      void (*release)(void *made)) {
     void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
-    if (seen == &prepack_never || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed)) return NULL;
-    if (seen && seen != &prepack_used_once) return s->derived_free == release ? seen : NULL; /* else something else is kept there */
+    if (seen == &prepack_never || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed))
+        return NULL;
+    /* else something else is kept there */
+    if (seen && seen != &prepack_used_once) return s->derived_free == release ? seen : NULL;
     if (!seen) {
         atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
         return NULL;
     }
-    if (!atomic_compare_exchange_strong(&s->derived, &seen, &prepack_never)) return NULL; /* another thread is at it */
+    /* another thread is at it */
+    if (!atomic_compare_exchange_strong(&s->derived, &seen, &prepack_never)) return NULL;
     void *made = make(from);
     if (!made) return NULL;
     s->derived_free = release;
@@ -44,7 +49,9 @@ static void *prepack_make(const void *from) {
     const tensor *w = from;
     const gemm_micro *u = gemm_micro_best((dtype)w->dtype);
     size_t bytes;
-    if (!u || !size_mul((size_t)gemm_block_prepacked_size(u, w->sizes[0], w->sizes[1]), dtype_size((dtype)w->dtype), &bytes)) return NULL;
+    if (!u || !size_mul((size_t)gemm_block_prepacked_size(u, w->sizes[0], w->sizes[1]),
+                        dtype_size((dtype)w->dtype), &bytes))
+        return NULL;
     gemm_prepacked *b = mem_alloc(sizeof *b);
     char *memory = b ? mem_alloc(bytes + PREPACK_ALIGN) : NULL;
     if (!memory) {
@@ -53,14 +60,24 @@ static void *prepack_make(const void *from) {
     }
     char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
     pages_prefer_large(panels, bytes);
-    *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory, tensor_data(w), {w->strides[0], w->strides[1]}};
-    gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]}, panels);
+    *b = (gemm_prepacked){u,
+                          w->sizes[0],
+                          w->sizes[1],
+                          panels,
+                          memory,
+                          tensor_data(w),
+                          {w->strides[0], w->strides[1]}};
+    gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]},
+                       panels);
     prepack_drop(w);
     return b;
 }
 
 const gemm_prepacked *prepack_linear(const tensor *w) {
-    const gemm_prepacked *b = w->numel == 0 ? NULL : prepack_derived(w->storage, prepack_make, w, prepack_free);
-    bool same = b && b->of == tensor_data(w) && b->n == w->sizes[0] && b->k == w->sizes[1] && b->strides[0] == w->strides[0] && b->strides[1] == w->strides[1];
+    const gemm_prepacked *b = w->numel == 0
+                                  ? NULL
+                                  : prepack_derived(w->storage, prepack_make, w, prepack_free);
+    bool same = b && b->of == tensor_data(w) && b->n == w->sizes[0] && b->k == w->sizes[1] &&
+                b->strides[0] == w->strides[0] && b->strides[1] == w->strides[1];
     return same ? b : NULL;
 }

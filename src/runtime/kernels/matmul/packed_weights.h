@@ -2,9 +2,11 @@
 /*
  * packed_weights.h - constant weights, packed once for the kernels that multiply by them.
  *
- * The pass "prepack" gives operators whose weight is a constant another name (ctsc::linear_prepacked) and the weight a storage of its own
- * (tensor_constant); recurrent layers know by that storage what they may pack. Packing takes as long as some calls, so it is put off until the weight is used a second time: programs that run once do without. Then
- * the pages of the original are given back, if they are those of a file.
+ * The pass "prepack" gives operators whose weight is a constant another name
+ * (ctsc::linear_prepacked) and the weight a storage of its own (tensor_constant); recurrent layers
+ * know by that storage what they may pack. Packing takes as long as some calls, so it is put off
+ * until the weight is used a second time: programs that run once do without. Then the pages of the
+ * original are given back, if they are those of a file.
  * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c, tests/cli/prepack.test
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H
@@ -12,10 +14,13 @@
 
 #include "runtime/kernels/matmul/gemm.h"
 
-/* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth it yet (it is made at the second call), or could not be made, or
- * something else, with another `release`, was made before. Thread-safe. */
-void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made));
-/* The pages of w, of which a packed copy has been made, are given back if they are those of a file. */
+/* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth
+ * it yet (it is made at the second call), or could not be made, or something else, with another
+ * `release`, was made before. Thread-safe. */
+void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from,
+                      void (*release)(void *made));
+/* The pages of w, of which a packed copy has been made, are given back if they are
+ * those of a file. */
 void prepack_drop(const tensor *w);
 
 /* The panels of a k x n matrix that products of float matrices have on their right. */
@@ -24,14 +29,17 @@ typedef struct gemm_prepacked {
     int64_t n, k;
     void *panels; /* aligned to 64 bytes, in memory */
     void *memory;
-    const void *of; /* the data of the weight, and its strides: another view of the storage is another weight */
+    /* the data of the weight, and its strides: another view of the storage is another weight */
+    const void *of;
     int64_t strides[2];
 } gemm_prepacked;
 
-/* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be done; products then take w as it is. Thread-safe; the result
- * lives as long as w's storage. */
+/* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be
+ * done; products then take w as it is. Thread-safe; the result lives as long as w's storage. */
 const gemm_prepacked *prepack_linear(const tensor *w);
-/* c = a b + bias, rows of c ldc apart and each without gaps. bias: n elements; NULL: none. Fails only without memory. */
-ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a, const void *bias, void *c, int64_t ldc);
+/* c = a b + bias, rows of c ldc apart and each without gaps. bias: n elements; NULL: none. Fails
+ * only without memory. */
+ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
+                               const void *bias, void *c, int64_t ldc);
 
 #endif

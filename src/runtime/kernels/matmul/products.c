@@ -13,7 +13,7 @@ static ctsc_status products_call2(op_ctx *cx, const char *key, tensor *a, tensor
     return CTSC_OK;
 }
 
-/* ---- chains --------------------------------------------------------------------------------- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 enum { CHAIN_MAX = 128 };
 
@@ -31,9 +31,9 @@ static void chain_order(chain_plan *p, tensor *const *m, int n) {
             int j = i + len - 1;
             p->best[i][j] = -1;
             for (int k = i; k < j; k++) {
-                double cost =
-                    p->best[i][k] + p->best[k + 1][j] +
-                    (double)m[i]->sizes[0] * (double)m[k]->sizes[1] * (double)m[j]->sizes[1];
+                double cost = p->best[i][k] + p->best[k + 1][j] +
+                              (double)m[i]->sizes[0] * (double)m[k]->sizes[1] *
+                                  (double)m[j]->sizes[1];
                 if (p->best[i][j] >= 0 && cost >= p->best[i][j]) continue;
                 p->best[i][j] = cost;
                 p->split[i][j] = (uint8_t)k;
@@ -156,7 +156,7 @@ ctsc_status op_chain_matmul(op_ctx *cx, const value *args, value *results) {
     return op_linalg_multi_dot(cx, args, results);
 }
 
-/* ---- kron ----------------------------------------------------------------------------------- */
+/* ---- kron ------------------------------------------------------------------------------------ */
 
 /* (self, other): dim by dim, a[i] next to b[j] becomes index i * |b| + j */
 ctsc_status op_kron(op_ctx *cx, const value *args, value *results) {
@@ -185,7 +185,7 @@ ctsc_status op_kron(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- bilinear ------------------------------------------------------------------------------- */
+/* ---- bilinear -------------------------------------------------------------------------------- */
 
 static ctsc_status bilinear_check(op_ctx *cx, const tensor *x, const tensor *y, const tensor *w,
                                   const tensor *bias) {
@@ -273,7 +273,7 @@ ctsc_status op_bilinear(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* ---- cross ---------------------------------------------------------------------------------- */
+/* ---- cross ----------------------------------------------------------------------------------- */
 
 static ctsc_status cross_check(diag *d, const tensor *a, const tensor *b, int64_t dim,
                                int *wrapped) {
@@ -353,7 +353,7 @@ ctsc_status op_linalg_cross(op_ctx *cx, const value *args, value *results) {
     return cross_compute(cx, args, arg_int(&args[2]), results);
 }
 
-/* ---- vecdot --------------------------------------------------------------------------------- */
+/* ---- vecdot ---------------------------------------------------------------------------------- */
 
 /* Sum of t over the dims of an int list, or over one dim. Takes nothing. */
 static ctsc_status products_sum(op_ctx *cx, tensor *t, int n, const int64_t *dims, tensor **out) {
@@ -392,7 +392,7 @@ ctsc_status op_linalg_vecdot(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- trilinear ------------------------------------------------------------------------------ */
+/* ---- trilinear ------------------------------------------------------------------------------- */
 
 /* Views t with dims of size 1 put in at the (sorted) places of an int list. */
 static ctsc_status trilinear_expand(diag *d, tensor *t, const value *dims, tensor **out) {
@@ -419,10 +419,8 @@ ctsc_status op_trilinear(op_ctx *cx, const value *args, value *results) {
         st = trilinear_expand(cx->diag, arg_tensor(&args[i]), &args[3 + i], &v[i]);
     if (st == CTSC_OK) st = products_call2(cx, "aten::mul.Tensor", v[0], v[1], &p);
     if (st == CTSC_OK) st = products_call2(cx, "aten::mul.Tensor", p, v[2], &q);
-    if (st == CTSC_OK && n)
-        st = products_sum(cx, q, n, dims, &t);
-    else if (st == CTSC_OK)
-        t = tensor_ref(q);
+    if (st == CTSC_OK && n) st = products_sum(cx, q, n, dims, &t);
+    else if (st == CTSC_OK) t = tensor_ref(q);
     for (int i = 0; i < 3; i++) tensor_unref(v[i]);
     tensor_unref(p);
     tensor_unref(q);

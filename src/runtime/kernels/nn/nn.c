@@ -15,12 +15,15 @@
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 ctsc_status nn_as(op_ctx *cx, tensor *t, dtype dt, tensor **out) {
-    return t->dtype == dt ? tensor_contiguous(cx->diag, t, out) : tensor_to_dtype(cx->diag, t, dt, out);
+    return t->dtype == dt ? tensor_contiguous(cx->diag, t, out)
+                          : tensor_to_dtype(cx->diag, t, dt, out);
 }
 
 ctsc_status nn_input(op_ctx *cx, const char *name, tensor *t, tensor **out) {
     if (!dtype_is_float((dtype)t->dtype)) return op_refuse_dtype(cx, name, (dtype)t->dtype);
-    return nn_as(cx, t, tensor_device(t) == DEVICE_HOST ? nn_compute((dtype)t->dtype) : (dtype)t->dtype, out);
+    return nn_as(cx, t,
+                 tensor_device(t) == DEVICE_HOST ? nn_compute((dtype)t->dtype) : (dtype)t->dtype,
+                 out);
 }
 
 ctsc_status nn_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out) {
@@ -30,9 +33,7 @@ ctsc_status nn_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out) {
     return CTSC_OK;
 }
 
-ctsc_status nn_indices(op_ctx *cx, tensor *t, tensor **out) {
-    return nn_as(cx, t, DT_INT64, out);
-}
+ctsc_status nn_indices(op_ctx *cx, tensor *t, tensor **out) { return nn_as(cx, t, DT_INT64, out); }
 
 bool nn_ints(const value *v, int n, int64_t *out) {
     const int64_t *data;
@@ -79,8 +80,7 @@ ctsc_status nn_finish_all(op_ctx *cx, const value *args, int n, tensor *const *c
         }
         if (s && s->has_alias_write && arg < s->nargs && args[arg].tag == V_TENSOR)
             st = op_finish_out(cx, &args[arg++], computed[done], &results[done]);
-        else
-            st = op_return_tensor(&results[done], computed[done]);
+        else st = op_return_tensor(&results[done], computed[done]);
     }
     if (st == CTSC_OK) return CTSC_OK;
     for (int i = done; i < n; i++) tensor_unref(computed[i]);
@@ -130,8 +130,8 @@ static void nn_gather_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
-                       int64_t *const at[3]) {
+ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
+                       const int64_t out[3], int64_t *const at[3]) {
     if (dst->numel == 0) return CTSC_OK;
     if (tensor_cuda(dst)) return on_device->gather3(d, src, dst, planes, in, out, at);
     nn_gather_job j = {.src = tensor_data(src),
@@ -145,24 +145,22 @@ ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, 
         if (e - b > j.run_len) j.run_begin = b, j.run_len = e - b;
     }
     if (j.run_len < 8) j.run_len = 0, j.run_begin = 0;
-    return pool_for_limited(planes * out[0] * out[1], nn_grain(out[2]), nn_gather_range, &j) ? CTSC_OK : limits_fail(d);
+    return pool_for_limited(planes * out[0] * out[1], nn_grain(out[2]), nn_gather_range, &j)
+               ? CTSC_OK
+               : limits_fail(d);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 enum { NN_LANES = 16, NN_BLOCK = 2048 };
 
-#define T    float
+#define T float
 #define NAME nn_square_sum_f32
 #include "runtime/kernels/nn/nn_square_sum.h"
 
-#define T    double
+#define T double
 #define NAME nn_square_sum_f64
 #include "runtime/kernels/nn/nn_square_sum.h"
 
-double nn_sum_f32(const float *p, int64_t n) {
-    return reduce_total_f32(p, n);
-}
-double nn_sum_f64(const double *p, int64_t n) {
-    return reduce_total_f64(p, n);
-}
+double nn_sum_f32(const float *p, int64_t n) { return reduce_total_f32(p, n); }
+double nn_sum_f64(const double *p, int64_t n) { return reduce_total_f64(p, n); }

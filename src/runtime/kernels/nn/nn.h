@@ -29,16 +29,10 @@
         }                                                                                          \
     } while (0)
 
-static inline int64_t nn_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static inline int64_t nn_max(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
+static inline int64_t nn_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t nn_max(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Items to hand to a thread at once, when each costs `work` element operations. */
-static inline int64_t nn_grain(int64_t work) {
-    return nn_max(1, 32768 / nn_max(work, 1));
-}
+static inline int64_t nn_grain(int64_t work) { return nn_max(1, 32768 / nn_max(work, 1)); }
 
 /* The dtype to compute in: float for half and bfloat16, else dt itself. */
 static inline dtype nn_compute(dtype dt) {
@@ -46,7 +40,8 @@ static inline dtype nn_compute(dtype dt) {
 }
 /* t as a contiguous tensor of dtype dt: itself (a reference) where it is that already. */
 ctsc_status nn_as(op_ctx *cx, tensor *t, dtype dt, tensor **out);
-/* t, contiguous in its compute dtype; on a device in its own, because the kernels there widen what they load. Refuses dtypes that are not floating point, under `name`. */
+/* t, contiguous in its compute dtype; on a device in its own, because the kernels there widen what
+ * they load. Refuses dtypes that are not floating point, under `name`. */
 ctsc_status nn_input(op_ctx *cx, const char *name, tensor *t, tensor **out);
 /* The same for Tensor?: NULL when absent. */
 ctsc_status nn_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out);
@@ -83,8 +78,8 @@ static inline int64_t nn_product(const tensor *t, int from, int to) {
 
 /* dst[p, d, h, w] = src[p, at[0][d], at[1][h], at[2][w]] for contiguous tensors of any dtype: what
  * padding by reflection and upsampling by the nearest neighbour have in common. */
-ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
-                       int64_t *const at[3]);
+ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
+                       const int64_t out[3], int64_t *const at[3]);
 
 /* softmax or log_softmax of input, taken as dtype dt, over a dim. */
 ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim, dtype dt, bool logarithm,
@@ -96,10 +91,8 @@ double nn_sum_f64(const double *p, int64_t n);
 /* Sum of (p[i] - mean)^2. */
 double nn_square_sum_f32(const float *p, int64_t n, float mean);
 double nn_square_sum_f64(const double *p, int64_t n, double mean);
-#define nn_sum(p, n) _Generic(*(p), float : nn_sum_f32, double : nn_sum_f64)((const void *)(p), n)
+#define nn_sum(p, n) _Generic(*(p), float: nn_sum_f32, double: nn_sum_f64)((const void *)(p), n)
 #define nn_square_sum(p, n, mean)                                                                  \
-    _Generic(*(p), float                                                                           \
-             : nn_square_sum_f32, double                                                           \
-             : nn_square_sum_f64)((const void *)(p), n, mean)
+    _Generic(*(p), float: nn_square_sum_f32, double: nn_square_sum_f64)((const void *)(p), n, mean)
 
 #endif

@@ -10,8 +10,8 @@
  * double, so a long row loses nothing to float.
  */
 #define NN_PASTE_(name) name##_block
-#define NN_PASTE(name)  NN_PASTE_(name)
-#define BLOCK           NN_PASTE(NAME)
+#define NN_PASTE(name) NN_PASTE_(name)
+#define BLOCK NN_PASTE(NAME)
 
 NN_HOT static void BLOCK(const T *p, int64_t n, double *lanes, T mean) {
     T acc[NN_LANES] = {0};

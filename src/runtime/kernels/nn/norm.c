@@ -31,22 +31,20 @@ VECTOR_LOOPS static void norm_row_f64(const double *x, double *y, int64_t n, dou
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a + b;
 }
 #define norm_row(x, y, n, a, b)                                                                    \
-    _Generic(*(x), float                                                                           \
-             : norm_row_f32, double                                                                \
-             : norm_row_f64)((const void *)(x), (void *)(y), n, a, b)
+    _Generic(*(x), float: norm_row_f32, double: norm_row_f64)((const void *)(x), (void *)(y), n,   \
+                                                              a, b)
 
 NN_HOT static void norm_each_f32(const float *x, float *y, int64_t n, const float *a,
                                  const float *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
-VECTOR_LOOPS static void norm_each_f64(const double *x, double *y, int64_t n, const double *a, const double *b) {
+VECTOR_LOOPS static void norm_each_f64(const double *x, double *y, int64_t n, const double *a,
+                                       const double *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
 #define norm_each(x, y, n, a, b)                                                                   \
-    _Generic(*(x), float                                                                           \
-             : norm_each_f32, double                                                               \
-             : norm_each_f64)((const void *)(x), (void *)(y), n, (const void *)(a),                \
-                              (const void *)(b))
+    _Generic(*(x), float: norm_each_f32, double: norm_each_f64)(                                   \
+        (const void *)(x), (void *)(y), n, (const void *)(a), (const void *)(b))
 
 static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
     const norm_rows *j = ctx;
@@ -128,9 +126,7 @@ typedef struct norm_batch {
     int64_t instances; /* how often PyTorch repeats the parameters: instance norm */
 } norm_batch;
 
-static int64_t norm_channels(const tensor *input) {
-    return input->ndim > 1 ? input->sizes[1] : 0;
-}
+static int64_t norm_channels(const tensor *input) { return input->ndim > 1 ? input->sizes[1] : 0; }
 
 static ctsc_status norm_check_channels(op_ctx *cx, const char *name, const tensor *t,
                                        const norm_batch *b) {
@@ -149,12 +145,14 @@ static ctsc_status norm_check_param_dtype(op_ctx *cx, const norm_batch *b, const
     return nn_fail(cx, "mixed dtype (CPU): expect input to have scalar type of BFloat16");
 }
 
-/* So that norm_at finds each element. Only running statistics have to be vectors; of the others the number of elements counts. */
+/* So that norm_at finds each element. Only running statistics have to be vectors; of the others the
+ * number of elements counts. */
 static ctsc_status norm_check_layout(op_ctx *cx, const norm_batch *b) {
     const tensor *running[] = {b->mean, b->var}, *affine[] = {b->weight, b->bias};
     for (int i = 0; i < 2; i++) {
         if (running[i] && running[i]->ndim != 1)
-            return nn_fail(cx, "TensorAccessor expected 1 dims but tensor has %d", running[i]->ndim);
+            return nn_fail(cx, "TensorAccessor expected 1 dims but tensor has %d",
+                           running[i]->ndim);
         if (affine[i] && affine[i]->ndim > 1 && !tensor_is_contiguous(affine[i]))
             return nn_fail(cx, "weight and bias should be 1-dimensional or contiguous");
     }
@@ -162,14 +160,10 @@ static ctsc_status norm_check_layout(op_ctx *cx, const norm_batch *b) {
 }
 
 static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
-    if (b->mean)
-        TRY(norm_check_channels(cx, "running_mean", b->mean, b));
-    else if (!b->training)
-        return nn_fail(cx, "running_mean must be defined in evaluation mode");
-    if (b->var)
-        TRY(norm_check_channels(cx, "running_var", b->var, b));
-    else if (!b->training)
-        return nn_fail(cx, "running_var must be defined in evaluation mode");
+    if (b->mean) TRY(norm_check_channels(cx, "running_mean", b->mean, b));
+    else if (!b->training) return nn_fail(cx, "running_mean must be defined in evaluation mode");
+    if (b->var) TRY(norm_check_channels(cx, "running_var", b->var, b));
+    else if (!b->training) return nn_fail(cx, "running_var must be defined in evaluation mode");
     TRY(norm_check_channels(cx, "weight", b->weight, b));
     TRY(norm_check_channels(cx, "bias", b->bias, b));
     TRY(norm_check_layout(cx, b));
@@ -181,7 +175,8 @@ static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
     return norm_check_param_dtype(cx, b, b->var);
 }
 
-/* Element i of a vector of any dtype and stride, or of a contiguous tensor; `other` without a tensor. */
+/* Element i of a vector of any dtype and stride, or of a contiguous tensor; `other`
+ * without a tensor. */
 static double norm_at(const tensor *t, int64_t i, double other) {
     if (!t) return other;
     size_t size = dtype_size((dtype)t->dtype);
@@ -314,8 +309,7 @@ static ctsc_status norm_batch_all(op_ctx *cx, const value *args, tensor **out) {
             return diag_no_memory(cx->diag);
         stats.mean = memory, stats.square = memory + b.channels;
     }
-    if (empty)
-        TRY_OUT(tensor_clone(cx->diag, b.input, &out[0]));
+    if (empty) TRY_OUT(tensor_clone(cx->diag, b.input, &out[0]));
     else
         TRY_OUT(norm_batch_run(cx, &b, b.input->sizes[0], b.channels,
                                nn_product(b.input, 2, b.input->ndim), &stats, &out[0]));
@@ -335,7 +329,8 @@ static void norm_release(int n, tensor **t) {
     for (int i = 0; i < n; i++) tensor_unref(t[i]);
 }
 
-/* Where st says that n results were made: the operator returns the first of them, for which the others are by the way. Takes all. */
+/* Where st says that n results were made: the operator returns the first of them, for which the
+ * others are by the way. Takes all. */
 static ctsc_status norm_return_first(ctsc_status st, int n, tensor **out, value *results) {
     norm_release(n - 1, out + 1);
     if (st == CTSC_OK) return op_return_tensor(results, out[0]);
@@ -344,18 +339,21 @@ static ctsc_status norm_return_first(ctsc_status st, int n, tensor **out, value 
 }
 
 /* The same where it returns all of them, or writes them to its out= arguments. */
-static ctsc_status norm_return_all(op_ctx *cx, const value *args, ctsc_status st, int n, tensor **out, value *results) {
+static ctsc_status norm_return_all(op_ctx *cx, const value *args, ctsc_status st, int n,
+                                   tensor **out, value *results) {
     if (st == CTSC_OK) return nn_finish_all(cx, args, n, out, results);
     norm_release(n, out);
     return st;
 }
 
-/* batch_norm of nothing: PyTorch multiplies and adds the first weight and bias, and asks no more of them. */
+/* batch_norm of nothing: PyTorch multiplies and adds the first weight and bias, and asks
+ * no more of them. */
 static ctsc_status norm_batch_empty(op_ctx *cx, const value *args, value *results) {
     dtype dt = (dtype)arg_tensor(&args[0])->dtype;
     tensor *out;
     for (int k = 1; k <= 2; k++)
-        if (arg_tensor_or_null(&args[k])) dt = dtype_promote(dt, (dtype)arg_tensor(&args[k])->dtype);
+        if (arg_tensor_or_null(&args[k]))
+            dt = dtype_promote(dt, (dtype)arg_tensor(&args[k])->dtype);
     TRY(tensor_new_like(cx->diag, arg_tensor(&args[0]), dt, &out));
     return op_return_tensor(results, out);
 }
@@ -367,14 +365,18 @@ ctsc_status op_batch_norm(op_ctx *cx, const value *args, value *results) {
     return norm_return_first(st, 3, out, results);
 }
 
-/* ---- ctsc::scale_channels_last: a batch norm of constants, of images whose channels come last ---- */
+/* ---- ctsc::scale_channels_last: a batch norm of constants, of images whose channels come last  */
 
-static bool norm_scale_fits(const tensor *x, const tensor *scale, const tensor *shift, int64_t spatial) {
-    return x->dtype == DT_FLOAT32 && tensor_device(x) == DEVICE_HOST && x->ndim == spatial + 2 && x->sizes[x->ndim - 1] == scale->numel && scale->ndim == 1 &&
-           scale->dtype == DT_FLOAT32 && shift->ndim == 1 && shift->numel == scale->numel && shift->dtype == DT_FLOAT32;
+static bool norm_scale_fits(const tensor *x, const tensor *scale, const tensor *shift,
+                            int64_t spatial) {
+    return x->dtype == DT_FLOAT32 && tensor_device(x) == DEVICE_HOST && x->ndim == spatial + 2 &&
+           x->sizes[x->ndim - 1] == scale->numel && scale->ndim == 1 &&
+           scale->dtype == DT_FLOAT32 && shift->ndim == 1 && shift->numel == scale->numel &&
+           shift->dtype == DT_FLOAT32;
 }
 
-/* Anything else: the batch norm itself, for what it says of its arguments. Mean and variance are 0, and eps is 1. */
+/* Anything else: the batch norm itself, for what it says of its arguments. Mean and variance are
+ * 0, and eps is 1. */
 static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial, value *results) {
     diag *d = cx->diag;
     tensor *x = NULL, *zeros = NULL, *last = NULL, *t = NULL;
@@ -384,7 +386,9 @@ static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial,
     if (st == CTSC_OK) st = tensor_zeros(d, (dtype)scale->dtype, scale->ndim, scale->sizes, &zeros);
     if (st == CTSC_OK) {
         value nothing = value_tensor_take(zeros), image = value_tensor_take(x);
-        value all[] = {image, args[1], args[2], nothing, nothing, value_bool(false), value_float(0), value_float(1), value_bool(false)};
+        value all[] = {image,          args[1],        args[2],
+                       nothing,        nothing,        value_bool(false),
+                       value_float(0), value_float(1), value_bool(false)};
         st = op_call(cx, "aten::batch_norm", 9, all, &y);
     }
     if (st == CTSC_OK) st = channels_last_view(d, y.u.tensor, spatial, &last);
@@ -400,10 +404,12 @@ static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial,
 ctsc_status op_scale_channels_last(op_ctx *cx, const value *args, value *results) {
     int spatial = 0;
     TRY(channels_spatial(cx, &args[3], &spatial));
-    if (!norm_scale_fits(arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), spatial)) return norm_scale_slowly(cx, args, spatial, results);
+    if (!norm_scale_fits(arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), spatial))
+        return norm_scale_slowly(cx, args, spatial, results);
     value product = value_none();
     TRY(op_call(cx, "aten::mul.Tensor", 2, args, &product));
-    ctsc_status st = op_call(cx, "aten::add_.Tensor", 3, (value[]){product, args[2], value_int(1)}, results);
+    ctsc_status st = op_call(cx, "aten::add_.Tensor", 3, (value[]){product, args[2], value_int(1)},
+                             results);
     value_unref(product);
     return st;
 }
@@ -447,7 +453,8 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     const tensor *repeated[] = {b.weight, b.bias, b.mean, b.var};
     for (int i = 0; i < 4; i++)
         if (repeated[i] && repeated[i]->ndim > 1)
-            return nn_fail(cx, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+            return nn_fail(cx, "Number of dimensions of repeat dims can not be smaller than number "
+                               "of dimensions of tensor");
     b.channels = norm_channels(b.input);
     b.instances = b.input->sizes[0];
     TRY(norm_batch_check(cx, &b));
@@ -461,8 +468,8 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     double *memory = mem_alloc(2 * sizeof *memory * (size_t)rows);
     if (!memory) return diag_no_memory(cx->diag);
     if (b.training) stats.mean = memory, stats.square = memory + rows;
-    ctsc_status st =
-        norm_batch_run(cx, &b, 1, rows, nn_product(b.input, 2, b.input->ndim), &stats, &y);
+    ctsc_status st = norm_batch_run(cx, &b, 1, rows, nn_product(b.input, 2, b.input->ndim), &stats,
+                                    &y);
     mem_free(memory);
     return st == CTSC_OK ? op_return_tensor(results, y) : st;
 }
@@ -485,15 +492,13 @@ NN_HOT static void norm_layer_row_f32(const float *x, float *y, int64_t n, float
     else
         for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
 }
-VECTOR_LOOPS static void norm_layer_row_f64(const double *x, double *y, int64_t n, double a, double b,
-                               const double *w, const double *v) {
+VECTOR_LOOPS static void norm_layer_row_f64(const double *x, double *y, int64_t n, double a,
+                                            double b, const double *w, const double *v) {
     for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
 }
 #define norm_layer_row(x, y, n, a, b, w, v)                                                        \
-    _Generic(*(x), float                                                                           \
-             : norm_layer_row_f32, double                                                          \
-             : norm_layer_row_f64)((const void *)(x), (void *)(y), n, a, b, (const void *)(w),     \
-                                   (const void *)(v))
+    _Generic(*(x), float: norm_layer_row_f32, double: norm_layer_row_f64)(                         \
+        (const void *)(x), (void *)(y), n, a, b, (const void *)(w), (const void *)(v))
 
 static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
     const norm_layer *j = ctx;
@@ -511,9 +516,11 @@ static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
             T shift = -scale * (T)mean;
             ((T *)j->mean)[r] = (T)mean;
             ((T *)j->rstd)[r] = scale;
-            if (!j->groups && n == 1) { /* what is left of the only element is rounding: rounded as PyTorch does, once */
+            /* what is left of the only element is rounding: rounded as PyTorch does, once */
+            if (!j->groups && n == 1) {
                 T only = (T)((double)*x * (double)scale + (double)shift);
-                *y = (T)((double)only * (double)(weight ? *weight : 1) + (double)(bias ? *bias : 0));
+                *y = (T)((double)only * (double)(weight ? *weight : 1) +
+                         (double)(bias ? *bias : 0));
                 continue;
             }
             if (!j->groups) {
@@ -655,11 +662,11 @@ static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight
         return nn_fail(cx, "Expected X.numel() == N * C * HxW to be true, but got false.");
     int64_t sizes[2] = {batch, groups}, rows, row;
     /* without elements the sizes of what is there are any numbers */
-    if (__builtin_mul_overflow(batch, groups, &rows) || __builtin_mul_overflow(channels / groups, inner, &row)) return diag_no_memory(cx->diag);
-    norm_layer j = {
-        .inner = row, .eps = eps, .groups = groups, .channel = inner};
-    return norm_layer_run(cx, "GroupNormKernelImpl", input, weight, bias, &j, rows, 2,
-                          sizes, out);
+    if (__builtin_mul_overflow(batch, groups, &rows) ||
+        __builtin_mul_overflow(channels / groups, inner, &row))
+        return diag_no_memory(cx->diag);
+    norm_layer j = {.inner = row, .eps = eps, .groups = groups, .channel = inner};
+    return norm_layer_run(cx, "GroupNormKernelImpl", input, weight, bias, &j, rows, 2, sizes, out);
 }
 
 ctsc_status op_group_norm(op_ctx *cx, const value *args, value *results) {
@@ -711,10 +718,8 @@ static ctsc_status norm_except(op_ctx *cx, const tensor *x, double p, int dim, t
             for (int64_t i = 0; i < len; i++)
                 for (int64_t k = 0; k < inner; k++) {
                     double a = fabs((double)*v++);
-                    if (isinf(p))
-                        sums[i] = a > sums[i] || isnan(a) ? a : sums[i];
-                    else
-                        sums[i] += norm_power(a, p);
+                    if (isinf(p)) sums[i] = a > sums[i] || isnan(a) ? a : sums[i];
+                    else sums[i] += norm_power(a, p);
                 }
         for (int64_t i = 0; i < len; i++)
             norm[i] = (T)(p == 2               ? sqrt(sums[i])

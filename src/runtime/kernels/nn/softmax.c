@@ -38,10 +38,8 @@ typedef struct softmax_job {
 static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     const softmax_job *j = ctx;
     for (int64_t row = begin; row < end; row++) {
-        if (j->dt == DT_FLOAT64)
-            softmax_row_f64(j, row);
-        else
-            softmax_row_f32(j, row);
+        if (j->dt == DT_FLOAT64) softmax_row_f64(j, row);
+        else softmax_row_f32(j, row);
     }
 }
 
@@ -53,10 +51,8 @@ static void softmax_column_range(void *ctx, int64_t begin, int64_t end) {
         int64_t column = piece % stretches * SOFTMAX_COLUMNS;
         int64_t at = piece / stretches * j->dim * j->inner + column;
         int64_t n = nn_min(SOFTMAX_COLUMNS, j->inner - column);
-        if (j->dt == DT_FLOAT64)
-            softmax_columns_f64(j, at, n);
-        else
-            softmax_columns_f32(j, at, n);
+        if (j->dt == DT_FLOAT64) softmax_columns_f64(j, at, n);
+        else softmax_columns_f32(j, at, n);
     }
 }
 
@@ -77,7 +73,8 @@ ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, boo
     int dim;
     TRY(tensor_wrap_dim(cx->diag, dim_arg, input->ndim, &dim));
     bool last = dim >= input->ndim - 1;
-    if (dtype_is_integral(dt) && input->numel == 0) return tensor_new_like(cx->diag, input, dt, out);
+    if (dtype_is_integral(dt) && input->numel == 0)
+        return tensor_new_like(cx->diag, input, dt, out);
     if (!dtype_is_float(dt))
         return op_refuse_dtype(cx,
                                !last       ? "softmax_kernel_impl"

@@ -16,8 +16,7 @@ HOT static T NAME(softmax_max)(const T *x, int64_t n) {
         for (int k = 0; k < SOFTMAX_LANES; k++)
             lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
     for (int k = 0; i < n; i++, k++) lanes[k] = x[i] > lanes[k] ? x[i] : lanes[k];
-    for (int k = 1; k < SOFTMAX_LANES; k++)
-        lanes[0] = lanes[k] > lanes[0] ? lanes[k] : lanes[0];
+    for (int k = 1; k < SOFTMAX_LANES; k++) lanes[0] = lanes[k] > lanes[0] ? lanes[k] : lanes[0];
     return lanes[0];
 }
 
@@ -50,8 +49,7 @@ HOT static void NAME(softmax_column_scale)(T *y, const T *s, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] /= s[i];
 }
 
-HOT static void NAME(softmax_column_shift)(const T *x, T *y, const T *m, const T *s,
-                                           int64_t n) {
+HOT static void NAME(softmax_column_shift)(const T *x, T *y, const T *m, const T *s, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] - m[i] - s[i];
 }
 
@@ -61,10 +59,8 @@ static void NAME(softmax_row)(const softmax_job *j, int64_t row) {
     T max = NAME(softmax_max)(x, j->dim);
     NAME(softmax_exp)(x, y, j->dim, max);
     double sum = nn_sum(y, j->dim);
-    if (j->log)
-        NAME(softmax_shift)(x, y, j->dim, max, (T)log(sum));
-    else
-        NAME(softmax_scale)(y, j->dim, (T)(1 / sum));
+    if (j->log) NAME(softmax_shift)(x, y, j->dim, max, (T)log(sum));
+    else NAME(softmax_scale)(y, j->dim, (T)(1 / sum));
 }
 
 static void NAME(softmax_columns)(const softmax_job *j, int64_t at, int64_t n) {
@@ -72,16 +68,13 @@ static void NAME(softmax_columns)(const softmax_job *j, int64_t at, int64_t n) {
     T *y = (T *)j->y + at;
     T max[SOFTMAX_COLUMNS], sum[SOFTMAX_COLUMNS];
     for (int64_t i = 0; i < n; i++) max[i] = (T)-INFINITY, sum[i] = 0;
-    for (int64_t k = 0; k < j->dim; k++)
-        NAME(softmax_column_max)(x + k * j->inner, max, n);
+    for (int64_t k = 0; k < j->dim; k++) NAME(softmax_column_max)(x + k * j->inner, max, n);
     for (int64_t k = 0; k < j->dim; k++)
         NAME(softmax_column_exp)(x + k * j->inner, y + k * j->inner, max, sum, n);
     for (int64_t i = 0; j->log && i < n; i++) sum[i] = (T)log((double)sum[i]);
     for (int64_t k = 0; k < j->dim; k++) {
-        if (j->log)
-            NAME(softmax_column_shift)(x + k * j->inner, y + k * j->inner, max, sum, n);
-        else
-            NAME(softmax_column_scale)(y + k * j->inner, sum, n);
+        if (j->log) NAME(softmax_column_shift)(x + k * j->inner, y + k * j->inner, max, sum, n);
+        else NAME(softmax_column_scale)(y + k * j->inner, sum, n);
     }
 }
 

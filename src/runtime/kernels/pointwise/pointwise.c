@@ -7,9 +7,9 @@
  * copied.
  * Tests: tests/unit/test_pointwise.c
  */
+#include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "tensor/promote.h"
-#include "runtime/kernels/pointwise/pointwise.h"
 
 #include <string.h>
 
@@ -58,9 +58,14 @@ static bool pw_fits(const value *v, dtype dt) {
     bool is_complex = v->tag == V_COMPLEX;
     if (dtype_is_complex(dt) || dt == DT_BOOL) return true;
     if (is_complex && v->u.complex->im != 0) return false;
-    if (dt == DT_UINT8 && (v->tag == V_FLOAT ? v->u.f : is_complex ? v->u.complex->re : 0) < 0) return false; /* ints wrap, these do not */
-    if (dt == DT_INT64 && v->tag != V_FLOAT && !is_complex) return true; /* an int, of which a double has not every digit */
-    return dtype_fits(dt, is_complex ? v->u.complex->re : v->tag == V_FLOAT ? v->u.f : (double)arg_int(v));
+    /* ints wrap, these do not */
+    if (dt == DT_UINT8 && (v->tag == V_FLOAT ? v->u.f : is_complex ? v->u.complex->re : 0) < 0)
+        return false;
+    /* an int, of which a double has not every digit */
+    if (dt == DT_INT64 && v->tag != V_FLOAT && !is_complex) return true;
+    return dtype_fits(dt, is_complex          ? v->u.complex->re
+                          : v->tag == V_FLOAT ? v->u.f
+                                              : (double)arg_int(v));
 }
 
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
@@ -69,12 +74,14 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
                      dtype_cpp_name(dt));
 }
 
-/* ---- operands --------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static void pw_operand_scalar(pw_operand *o, dtype dt) {
     /* One reference is the operand's own, so that who takes and drops another does not free it. */
-    o->scalar_storage = (storage){.refs = 1, .data = o->scalar_data, .nbytes = sizeof o->scalar_data};
-    o->scalar = (tensor){.refs = 1, .dtype = (uint8_t)dt, .numel = 1, .storage = &o->scalar_storage};
+    o->scalar_storage = (storage){
+        .refs = 1, .data = o->scalar_data, .nbytes = sizeof o->scalar_data};
+    o->scalar = (tensor){
+        .refs = 1, .dtype = (uint8_t)dt, .numel = 1, .storage = &o->scalar_storage};
     o->scalar.sizes = o->scalar.strides = o->scalar.inline_dims;
     o->t = &o->scalar;
 }
@@ -97,17 +104,16 @@ ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt)
         if (dtype_is_float((dtype)t->dtype))
             dtype_store_float(dt, o->scalar_data,
                               dtype_load_float((dtype)t->dtype, tensor_data(t)));
-        else
-            dtype_store_int(dt, o->scalar_data, dtype_load_int((dtype)t->dtype, tensor_data(t)));
+        else dtype_store_int(dt, o->scalar_data, dtype_load_int((dtype)t->dtype, tensor_data(t)));
         return CTSC_OK;
     }
     pw_operand_scalar(o, dt);
     if (v->tag == V_COMPLEX && dtype_is_complex(dt))
         dtype_store_complex(dt, o->scalar_data, v->u.complex->re, v->u.complex->im);
-    else if (v->tag == V_FLOAT || v->tag == V_COMPLEX) /* of a complex number, callers have seen to the imaginary part */
+    /* of a complex number, callers have seen to the imaginary part */
+    else if (v->tag == V_FLOAT || v->tag == V_COMPLEX)
         dtype_store_float(dt, o->scalar_data, arg_float(v));
-    else
-        dtype_store_int(dt, o->scalar_data, arg_int(v));
+    else dtype_store_int(dt, o->scalar_data, arg_int(v));
     return CTSC_OK;
 }
 
@@ -127,7 +133,8 @@ ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, co
         const T *x = (const T *)(const void *)p[0];                                                \
         int zeros = 0;                                                                             \
         for (int64_t i = 0; s[0] == sizeof(T) && i < n; i++) zeros |= x[i] == 0;                   \
-        for (int64_t i = 0; s[0] != sizeof(T) && i < n; i++) zeros |= *(const T *)(const void *)(p[0] + i * s[0]) == 0; \
+        for (int64_t i = 0; s[0] != sizeof(T) && i < n; i++)                                       \
+            zeros |= *(const T *)(const void *)(p[0] + i * s[0]) == 0;                             \
         zero = zeros;                                                                              \
     }
 PW_CLONES static void pw_find_zero(void *ctx, int64_t n, char *const *p, const int64_t *s) {
@@ -147,7 +154,8 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     if (!dtype_is_int(dt)) return CTSC_OK;
     if (divisor->tag == V_TENSOR) {
         tensor *t = divisor->u.tensor, *state[2] = {t, NULL};
-        if (!iter_run_ordered_limited(t->ndim, t->sizes, 1, &t, pw_find_zero, state)) return limits_fail(cx->diag);
+        if (!iter_run_ordered_limited(t->ndim, t->sizes, 1, &t, pw_find_zero, state))
+            return limits_fail(cx->diag);
         zero = state[1] != NULL;
     } else {
         zero = arg_int(divisor) == 0;
@@ -155,7 +163,7 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     return zero ? diag_fail(cx->diag, CTSC_FAILED, "ZeroDivisionError") : CTSC_OK;
 }
 
-/* ---- runs as vectors -------------------------------------------------------------------- */
+/* ---- runs as vectors ------------------------------------------------------------------------- */
 
 /* Copies of an element, as many as fill whole cache lines. */
 #define PW_FILL(T)                                                                                 \
@@ -177,9 +185,11 @@ PW_CLONES static void pw_fill(void *room, const char *from, int64_t size, size_t
 
 /* n elements, their distances in bytes. */
 #define PW_MOVE(T)                                                                                 \
-    for (; n > 0; n--, to += s_to, from += s_from) *(T *)(void *)to = *(const T *)(const void *)from; \
+    for (; n > 0; n--, to += s_to, from += s_from)                                                 \
+        *(T *)(void *)to = *(const T *)(const void *)from;                                         \
     break;
-static void pw_move(char *to, int64_t s_to, const char *from, int64_t s_from, int64_t size, int64_t n) {
+static void pw_move(char *to, int64_t s_to, const char *from, int64_t s_from, int64_t size,
+                    int64_t n) {
     if (s_to == size && s_from == size) {
         memcpy(to, from, (size_t)(n * size));
         return;
@@ -213,14 +223,16 @@ int64_t pw_chunks_begin(pw_chunks *c, pw_shape of, int64_t n, char *const *p, co
         c->step[k] = c->chunk * s[k + 1];
         if (s[k + 1] != 0) continue;
         c->at[k] = pw_chunks_room(c, k + 1);
-        pw_fill((char *)c->at[k], p[k + 1], size, (size_t)((n < PW_CHUNK ? n + of.lanes - 1 : PW_CHUNK) * size));
+        pw_fill((char *)c->at[k], p[k + 1], size,
+                (size_t)((n < PW_CHUNK ? n + of.lanes - 1 : PW_CHUNK) * size));
     }
     return c->done;
 }
 
 bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s) {
     const int64_t size = of.in_size, lanes = of.lanes;
-    if (c->packed) pw_move(p[0] + c->done * s[0], s[0], c->out, of.out_size, of.out_size, c->packed);
+    if (c->packed)
+        pw_move(p[0] + c->done * s[0], s[0], c->out, of.out_size, of.out_size, c->packed);
     c->done += c->packed;
     if (c->done >= n) return false;
     /* The last vector once more, some elements further: they are there, and come to the same. */
@@ -241,7 +253,7 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
     return true;
 }
 
-/* ---- half and bfloat16 ------------------------------------------------------------------ */
+/* ---- half and bfloat16 ----------------------------------------------------------------------- */
 
 PW_CLONES static void pw_brains_to_floats(const bfloat16 *x, float *y, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = scalar_from_bits_f32((uint32_t)x[i].bits << 16);
@@ -255,11 +267,13 @@ PW_CLONES static void pw_brains_from_floats(const float *x, bfloat16 *y, int64_t
 
 static void pw_half_load(dtype dt, int64_t n, const char *p, int64_t s, float *x) {
     bool half = dt == DT_FLOAT16;
-    if (s == sizeof(uint16_t) && half) float16_to_floats((const float16 *)(const void *)p, x, (size_t)n);
+    if (s == sizeof(uint16_t) && half)
+        float16_to_floats((const float16 *)(const void *)p, x, (size_t)n);
     else if (s == sizeof(uint16_t)) pw_brains_to_floats((const bfloat16 *)(const void *)p, x, n);
     else
         for (int64_t i = 0; i < n; i++, p += s)
-            x[i] = half ? float16_to_float(*(const float16 *)(const void *)p) : bfloat16_to_float(*(const bfloat16 *)(const void *)p);
+            x[i] = half ? float16_to_float(*(const float16 *)(const void *)p)
+                        : bfloat16_to_float(*(const bfloat16 *)(const void *)p);
 }
 
 static void pw_half_store(dtype dt, int64_t n, char *p, int64_t s, const float *x) {
@@ -272,7 +286,8 @@ static void pw_half_store(dtype dt, int64_t n, char *p, int64_t s, const float *
             else *(bfloat16 *)(void *)p = bfloat16_from_float(x[i]);
 }
 
-void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n, char *const *p, const int64_t *s) {
+void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n,
+             char *const *p, const int64_t *s) {
     _Alignas(32) float room[PW_MAX_OPERANDS + 1][PW_HALF_BLOCK];
     char *q[PW_MAX_OPERANDS + 1];
     int64_t step[PW_MAX_OPERANDS + 1];
@@ -292,7 +307,7 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
     }
 }
 
-/* ---- outputs ---------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 typedef struct pw_output {
     tensor *t;      /* where the loop writes; owned */
@@ -313,7 +328,8 @@ static ctsc_status pw_check_spread(op_ctx *cx, const tensor *target) {
 
 static ctsc_status pw_check_cast(op_ctx *cx, dtype dt, const tensor *target) {
     if (dtype_can_cast(dt, (dtype)target->dtype)) return CTSC_OK;
-    return diag_fail(cx->diag, CTSC_FAILED, "result type %s can't be cast to the desired output type %s",
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "result type %s can't be cast to the desired output type %s",
                      dtype_table[dt].ir_name, dtype_table[target->dtype].ir_name);
 }
 
@@ -355,13 +371,13 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     return CTSC_OK;
 }
 
-/* ---- inputs that lie apart -------------------------------------------------------------- */
+/* ---- inputs that lie apart ------------------------------------------------------------------- */
 
 typedef struct pw_packed {
     iter_kernel loop;
     void *ctx;
-    int n;                                /* inputs */
-    int64_t size[PW_MAX_OPERANDS + 1];    /* of an element */
+    int n;                             /* inputs */
+    int64_t size[PW_MAX_OPERANDS + 1]; /* of an element */
 } pw_packed;
 
 #define PW_PACK(T)                                                                                 \
@@ -433,7 +449,8 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
     for (int i = 0; i < n; i++) all[i + 1] = operands[i].t;
     pw_packed packed = {.loop = loop, .ctx = ctx};
     bool packs = pw_worth_packing(out.t, n, operands, &packed);
-    if (!iter_run_limited(ndim, sizes, n + 1, all, packs ? pw_packed_run : loop, packs ? &packed : ctx, 0)) {
+    if (!iter_run_limited(ndim, sizes, n + 1, all, packs ? pw_packed_run : loop,
+                          packs ? &packed : ctx, 0)) {
         tensor_unref(out.t);
         return limits_fail(cx->diag);
     }
@@ -442,25 +459,29 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
 }
 
 /* What PyTorch looks at before it looks for a loop: shapes, and what is written to. */
-static ctsc_status pw_check_shapes(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op, dtype dt) {
+static ctsc_status pw_check_shapes(op_ctx *cx, const value *args, int n, const value *values,
+                                   const pw_op *op, dtype dt) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim = 0, index;
     const tensor *target = op_target(cx, args, &index);
     if (target) TRY(pw_check_spread(cx, target));
     for (int i = 0; i < n; i++)
         if (values[i].tag == V_TENSOR)
-            TRY(broadcast_sizes(cx->diag, ndim, sizes, values[i].u.tensor->ndim, values[i].u.tensor->sizes, &ndim, sizes));
+            TRY(broadcast_sizes(cx->diag, ndim, sizes, values[i].u.tensor->ndim,
+                                values[i].u.tensor->sizes, &ndim, sizes));
     if (target && index == 0) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
     return target ? pw_check_cast(cx, pw_result_dtype(op->kind, dt), target) : CTSC_OK;
 }
 
 /* What has no loop for complex numbers here has none in PyTorch either. */
-static ctsc_status pw_refuse(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op, dtype dt) {
+static ctsc_status pw_refuse(op_ctx *cx, const value *args, int n, const value *values,
+                             const pw_op *op, dtype dt) {
     TRY(pw_check_shapes(cx, args, n, values, op, dt));
     bool is_complex = dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
     if (!is_complex) return op_refuse_dtype(cx, op->name, dt);
     if (op->no_complex) return diag_fail(cx->diag, CTSC_FAILED, "%s", op->no_complex);
-    return diag_fail(cx->diag, CTSC_FAILED, "\"%s\" not implemented for '%s'", op->name, dtype_table[dt].ir_name);
+    return diag_fail(cx->diag, CTSC_FAILED, "\"%s\" not implemented for '%s'", op->name,
+                     dtype_table[dt].ir_name);
 }
 
 ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op,
@@ -479,25 +500,27 @@ ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values,
     return st;
 }
 
-/* Most calls: floating-point or complex tensors of one dtype and shape without gaps, and numbers, small enough for one thread. Nothing is to be
- * promoted, broadcast or cut then. */
+/* Most calls: floating-point or complex tensors of one dtype and shape without gaps, and numbers,
+ * small enough for one thread. Nothing is to be promoted, broadcast or cut then. */
 
 static bool pw_is_plain(const op_ctx *cx, int n, const value *values, const pw_op *op) {
     if (values[0].tag != V_TENSOR || !cx->op || cx->op->schema->has_alias_write) return false;
     const tensor *t = values[0].u.tensor;
-    if (dtype_is_integral((dtype)t->dtype) || !op->loops[t->dtype] || t->ndim == 0 || t->numel > PW_PLAIN_MAX ||
-        !tensor_is_contiguous(t))
+    if (dtype_is_integral((dtype)t->dtype) || !op->loops[t->dtype] || t->ndim == 0 ||
+        t->numel > PW_PLAIN_MAX || !tensor_is_contiguous(t))
         return false;
     for (int i = 1; i < n; i++) {
         if (values[i].tag == V_FLOAT || values[i].tag == V_INT) continue;
         const tensor *u = values[i].u.tensor;
-        if (values[i].tag != V_TENSOR || u->dtype != t->dtype || !tensor_same_shape(u, t) || !tensor_is_contiguous(u)) return false;
+        if (values[i].tag != V_TENSOR || u->dtype != t->dtype || !tensor_same_shape(u, t) ||
+            !tensor_is_contiguous(u))
+            return false;
     }
     return true;
 }
 
-static ctsc_status pw_run_plain(op_ctx *cx, int n, const value *values, const pw_op *op, const pw_numbers *numbers,
-                                value *results) {
+static ctsc_status pw_run_plain(op_ctx *cx, int n, const value *values, const pw_op *op,
+                                const pw_numbers *numbers, value *results) {
     const tensor *t = values[0].u.tensor;
     dtype dt = (dtype)t->dtype, result = pw_result_dtype(op->kind, dt);
     tensor *out;

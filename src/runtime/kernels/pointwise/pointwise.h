@@ -8,9 +8,9 @@
  * the output (a fresh tensor, or self or out where writing there at once is safe) and lets iter_run
  * call the loop.
  *
- * The loops are macros over the functions of ir/scalar/scalar_ops.h and ir/scalar/scalar_ops_complex.h. Each has a form for contiguous
- * operands, one for each operand that stays the same, and a strided one; the first ones become
- * vector code.
+ * The loops are macros over the functions of ir/scalar/scalar_ops.h and
+ * ir/scalar/scalar_ops_complex.h. Each has a form for contiguous operands, one for each operand
+ * that stays the same, and a strided one; the first ones become vector code.
  */
 #ifndef CTSC_RUNTIME_KERNELS_POINTWISE_POINTWISE_H
 #define CTSC_RUNTIME_KERNELS_POINTWISE_POINTWISE_H
@@ -25,17 +25,14 @@
 #define PW_IVDEP _Pragma("GCC ivdep")
 #endif
 
-/* The vector form of a loop is for processors with AVX2; others take single elements. Where the compiler's target is another one, its vectors do. */
+/* The vector form of a loop is for processors with AVX2; others take single elements. Where the
+ * compiler's target is another one, its vectors do. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define PW_VECTOR VECTOR_LOOPS __attribute__((target("avx2")))
-static inline bool pw_has_vectors(void) {
-    return __builtin_cpu_supports("avx2");
-}
+static inline bool pw_has_vectors(void) { return __builtin_cpu_supports("avx2"); }
 #else
 #define PW_VECTOR VECTOR_LOOPS
-static inline bool pw_has_vectors(void) {
-    return true;
-}
+static inline bool pw_has_vectors(void) { return true; }
 #endif
 /* Functions that have no form for single elements. */
 #define PW_CLONES VECTOR_CLONES
@@ -61,7 +58,8 @@ typedef struct pw_op {
     const char *name; /* as refusals name it: "relu_cpu" */
     pw_kind kind;
     iter_kernel loops[DT_COUNT]; /* NULL: refused */
-    const char *no_complex;      /* how complex64 and complex128 are refused; NULL: as other dtypes are */
+    /* how complex64 and complex128 are refused; NULL: as other dtypes are */
+    const char *no_complex;
 } pw_op;
 
 /* Operand v (tensor, number) as a tensor of dtype dt. `t` is borrowed, converted, or on the stack.
@@ -102,20 +100,23 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
 void pw_number(pw_numbers *n, int k, const value *v);
 void pw_number_float(pw_numbers *n, int k, double v);
 
-/* Runs a loop of float over n elements of half or bfloat16 (dt): the inputs are widened and the results rounded in blocks. to_bytes: the results
- * are bytes, which the loop writes itself. */
-void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n, char *const *p, const int64_t *s);
+/* Runs a loop of float over n elements of half or bfloat16 (dt): the inputs are widened and the
+ * results rounded in blocks. to_bytes: the results are bytes, which the loop writes itself. */
+void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n,
+             char *const *p, const int64_t *s);
 
-/* ---- loop templates --------------------------------------------------------------------- */
+/* ---- loop templates -------------------------------------------------------------------------- */
 
-/* A loop function NAME of K inputs. TO, TI: output and input element types. STEP reads x, y, z (TI) and writes through o (TO *). NUMS
- * declares what STEP needs from `numbers`. There are three kinds, since a loop that becomes vector code is large, and a copy of it for each
- * pattern of strides would be what most of the library consists of:
- *
- *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
- *   PW_MATH_LOOP    for long expressions: vectors, and what is left, or has gaps, is brought together for them
- *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
- */
+/* A loop function NAME of K inputs. TO, TI: output and input element types. STEP reads x, y, z (TI)
+ * and writes through o (TO *). NUMS
+ * * declares what STEP needs from `numbers`. There are three kinds, since a loop that becomes
+ *   vector code is large, and a copy of it for each
+ * * pattern of strides would be what most of the library consists of:
+ * *
+ * *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
+ * *   PW_MATH_LOOP    for long expressions: vectors, and what is left, or has gaps, is brought together for them
+ * *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
+ * */
 #define PW_PLAIN_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \
     static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
         enum { DONE = 0 };                                                                         \
@@ -123,17 +124,18 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
         PW_ELEMENTS(K, TO, TI, STEP, DONE)                                                         \
     }
 #define PW_CHEAP_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \
-    PW_VECTOR static int64_t NAME##_vectors(void *ctx, int64_t n, char *const *p, const int64_t *s) { \
+    PW_VECTOR static int64_t NAME##_vectors(void *ctx, int64_t n, char *const *p,                  \
+                                            const int64_t *s) {                                    \
         PW_NUMBERS(NUMS)                                                                           \
-        PW_LAST_SAME##K(TO, TI, STEP)                                                              \
-        pw_chunks c;                                                                               \
-        const int64_t done = pw_chunks_begin(&c, PW_SHAPE(K, TO, TI), n, p, s);            \
+        PW_LAST_SAME##K(TO, TI, STEP) pw_chunks c;                                                 \
+        const int64_t done = pw_chunks_begin(&c, PW_SHAPE(K, TO, TI), n, p, s);                    \
         PW_VECTORS(K, TO, TI, STEP)                                                                \
         return done;                                                                               \
     }                                                                                              \
     static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
         PW_NUMBERS(NUMS)                                                                           \
-        const int64_t done = n < PW_LANES(TO) || !pw_has_vectors() ? 0 : NAME##_vectors(ctx, n, p, s); \
+        const int64_t done = n < PW_LANES(TO) || !pw_has_vectors() ? 0                             \
+                                                                   : NAME##_vectors(ctx, n, p, s); \
         PW_ELEMENTS(K, TO, TI, STEP, done)                                                         \
     }
 #define PW_MATH_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                  \
@@ -159,16 +161,14 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
     const pw_numbers *numbers = ctx;                                                               \
     (void)numbers;                                                                                 \
     NUMS;
-/* The number of turns is a multiple of the lanes for all to see: the compiler adds no code for a rest. */
+/* The number of turns is a multiple of the lanes for all to see: the compiler adds no
+ * code for a rest. */
 #define PW_VECTORS(K, TO, TI, STEP)                                                                \
     TO *out = (TO *)(void *)c.out;                                                                 \
     for (int64_t turn = 0, left = c.whole; left > 0; turn++, left -= c.chunk) {                    \
         const int64_t m = (left < c.chunk ? left : c.chunk) & ~(int64_t)(PW_LANES(TO) - 1);        \
-        PW_EACH##K(PW_VECTOR_BEGIN, TI)                                                            \
-        PW_IVDEP                                                                                   \
-        for (int64_t i = 0; i < m; i++) {                                                          \
-            PW_EACH##K(PW_VECTOR_INPUT, TI)                                                        \
-            TO *o = &out[i];                                                                       \
+        PW_EACH##K(PW_VECTOR_BEGIN, TI) PW_IVDEP for (int64_t i = 0; i < m; i++) {                 \
+            PW_EACH##K(PW_VECTOR_INPUT, TI) TO *o = &out[i];                                       \
             STEP;                                                                                  \
         }                                                                                          \
         out += m;                                                                                  \
@@ -192,10 +192,8 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
 #define PW_ELEMENTS(K, TO, TI, STEP, DONE)                                                         \
     const int64_t sq = s[0];                                                                       \
     char *q = p[0] + DONE * sq;                                                                    \
-    PW_EACH##K(PW_ELEMENT_BEGIN, DONE)                                                             \
-    for (int64_t i = DONE; i < n; i++) {                                                           \
-        PW_EACH##K(PW_ELEMENT_INPUT, TI)                                                           \
-        TO *o = (TO *)(void *)q;                                                                   \
+    PW_EACH##K(PW_ELEMENT_BEGIN, DONE) for (int64_t i = DONE; i < n; i++) {                        \
+        PW_EACH##K(PW_ELEMENT_INPUT, TI) TO *o = (TO *)(void *)q;                                  \
         STEP;                                                                                      \
         q += sq;                                                                                   \
         PW_NO_VECTORS;                                                                             \
@@ -203,7 +201,8 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
 #define PW_EACH1(DO, A) DO(0, x, A)
 #define PW_EACH2(DO, A) DO(0, x, A) DO(1, y, A)
 #define PW_EACH3(DO, A) DO(0, x, A) DO(1, y, A) DO(2, z, A)
-#define PW_VECTOR_BEGIN(k, v, TI) const TI *v##s = (const TI *)(const void *)(c.at[k] + turn * c.step[k]);
+#define PW_VECTOR_BEGIN(k, v, TI)                                                                  \
+    const TI *v##s = (const TI *)(const void *)(c.at[k] + turn * c.step[k]);
 #define PW_VECTOR_INPUT(k, v, TI) TI v = v##s[i];
 #define PW_ELEMENT_BEGIN(k, v, DONE)                                                               \
     const int64_t v##_step = s[k + 1];                                                             \
@@ -214,23 +213,27 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
 
 /* Elements in the widest vectors; in several where a byte is made of more than one. */
 #define PW_LANES(TO) (sizeof(TO) == 1 ? 32 : sizeof(TO) == 2 ? 16 : sizeof(TO) == 4 ? 8 : 4)
-/* The loop is about to do its last few elements, or such with gaps: a compiler's vectors would be a second copy for nothing. */
+/* The loop is about to do its last few elements, or such with gaps: a compiler's vectors would be a
+ * second copy for nothing. */
 #define PW_NO_VECTORS __asm__ volatile("")
 
 enum { PW_CHUNK = 128, PW_CHUNK_BYTES = PW_CHUNK * (int)sizeof(complex128), PW_ALIGN = 64 };
 
-/* A run of n elements as vectors. An input that stays the same becomes a chunk of copies, which is read again and again. */
+/* A run of n elements as vectors. An input that stays the same becomes a chunk of copies, which is
+ * read again and again. */
 typedef struct pw_chunks {
     int64_t whole;                 /* elements in vectors, */
     int64_t chunk;                 /* and how many of them at a time */
     char *out;                     /* where they go */
     const char *at[PW_MAX_INPUTS]; /* the first chunk of each input, */
     int64_t step[PW_MAX_INPUTS];   /* and how far the next one is */
-    int64_t done, packed;          /* for what is left: elements that are complete, and those that wait in room[0] */
+    /* for what is left: elements that are complete, and those that wait in room[0] */
+    int64_t done, packed;
     char room[PW_MAX_INPUTS + 1][PW_CHUNK_BYTES + PW_ALIGN];
 } pw_chunks;
 
-/* What a loop is over: its inputs, the bytes of an element of its output and of its inputs, the elements of a vector. */
+/* What a loop is over: its inputs, the bytes of an element of its output and of its inputs, the
+ * elements of a vector. */
 typedef struct pw_shape { uint8_t inputs, out_size, in_size, lanes; } pw_shape;
 #define PW_SHAPE(K, TO, TI) ((pw_shape){K, sizeof(TO), sizeof(TI), PW_LANES(TO)})
 
@@ -264,16 +267,16 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
     static void op##_bf16_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {           \
         pw_half(op##_f32_loop, K, DT_BFLOAT16, TO_BYTES, ctx, n, p, s);                            \
     }
-/* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). KIND, KIND64: CHEAP, MATH or PLAIN. */
+/* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). KIND, KIND64:
+ * CHEAP, MATH or PLAIN. */
 #define PW_REAL_LOOPS(op, K, N) PW_REAL_LOOPS_OF(CHEAP, CHEAP, op, K, N)
 #define PW_REAL_LOOPS_OF(KIND, KIND64, op, K, N)                                                   \
     PW_##KIND##_LOOP(K, op##_f32_loop, float, float, PW_NUMS##N(float, f),                         \
                      *o = scalar_##op##_f32(PW_ARGS##K PW_COMMA##N))                               \
-    PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)
+        PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)
 #define PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)                                                    \
     PW_##KIND64##_LOOP(K, op##_f64_loop, double, double, PW_NUMS##N(double, f),                    \
-                       *o = scalar_##op##_f64(PW_ARGS##K PW_COMMA##N))                             \
-    PW_HALF_LOOPS(op, K, false)
+                       *o = scalar_##op##_f64(PW_ARGS##K PW_COMMA##N)) PW_HALF_LOOPS(op, K, false)
 #define PW_INT_LOOP(KIND, op, K, N, sfx, T)                                                        \
     PW_##KIND##_LOOP(K, op##_##sfx##_loop, T, T, PW_NUMS##N(T, i),                                 \
                      *o = scalar_##op##_##sfx(PW_ARGS##K PW_COMMA##N))
@@ -288,12 +291,13 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
 #define PW_COMPLEX_LOOPS(KIND, op, K, N)                                                           \
     PW_##KIND##_LOOP(K, op##_c64_loop, complex64, complex64, PW_COMPLEX_NUMS##N(complex64),        \
                      *o = scalar_##op##_c64(PW_ARGS##K PW_COMMA##N))                               \
-    PW_PLAIN_LOOP(K, op##_c128_loop, complex128, complex128, PW_COMPLEX_NUMS##N(complex128),    \
-                     *o = scalar_##op##_c128(PW_ARGS##K PW_COMMA##N))
+        PW_PLAIN_LOOP(K, op##_c128_loop, complex128, complex128, PW_COMPLEX_NUMS##N(complex128),   \
+                      *o = scalar_##op##_c128(PW_ARGS##K PW_COMMA##N))
 /* Complex functions whose results are of another type. */
 #define PW_COMPLEX_LOOPS_TO(KIND, op, K, T64, T128)                                                \
     PW_##KIND##_LOOP(K, op##_c64_loop, T64, complex64, , *o = (T64)scalar_##op##_c64(PW_ARGS##K))  \
-    PW_PLAIN_LOOP(K, op##_c128_loop, T128, complex128, , *o = (T128)scalar_##op##_c128(PW_ARGS##K))
+        PW_PLAIN_LOOP(K, op##_c128_loop, T128, complex128, ,                                       \
+                      *o = (T128)scalar_##op##_c128(PW_ARGS##K))
 #define PW_COMPLEX_TEST_LOOPS(op, K) PW_COMPLEX_LOOPS_TO(PLAIN, op, K, uint8_t, uint8_t)
 /* Real functions whose result is 0 or 1. */
 #define PW_TEST_LOOPS(op, K)                                                                       \

@@ -12,22 +12,18 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- without numbers -------------------------------------------------------------------- */
+/* ---- without numbers ------------------------------------------------------------------------- */
 
 /* kind, kind64: of the loops of float and of double */
 #define ACTIVATION0(op, kind, kind64, label)                                                       \
     PW_REAL_LOOPS_OF(kind, kind64, op, 1, 0)                                                       \
     static const pw_op pw_##op = {label, PW_SAME, {PW_REAL_ROW(op)}};                              \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
-    }
+    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
 
 PW_REAL_LOOPS_OF(MATH, MATH, silu, 1, 0)
 PW_COMPLEX_LOOPS(PLAIN, silu, 1, 0)
 static const pw_op pw_silu = {"silu_cpu", PW_SAME, {PW_REAL_ROW(silu), PW_COMPLEX_ROW(silu)}};
-OPERATOR(silu) {
-    return pw_run(cx, args, 1, args, &pw_silu, NULL, results);
-}
+OPERATOR(silu) { return pw_run(cx, args, 1, args, &pw_silu, NULL, results); }
 ACTIVATION0(mish, MATH, PLAIN, "mish_cpu")
 ACTIVATION0(hardswish, CHEAP, CHEAP, "hardswish_cpu")
 ACTIVATION0(hardsigmoid, CHEAP, CHEAP, "hardsigmoid_cpu")
@@ -41,10 +37,8 @@ static const pw_op pw_gelu_tanh = {"GeluKernelImpl", PW_SAME, {PW_REAL_ROW(gelu_
 OPERATOR(gelu) {
     const pw_op *op = NULL;
     const value *how = &args[1];
-    if (how->tag != V_STR || !strcmp(how->u.str->bytes, "none"))
-        op = &pw_gelu;
-    else if (!strcmp(how->u.str->bytes, "tanh"))
-        op = &pw_gelu_tanh;
+    if (how->tag != V_STR || !strcmp(how->u.str->bytes, "none")) op = &pw_gelu;
+    else if (!strcmp(how->u.str->bytes, "tanh")) op = &pw_gelu_tanh;
     if (!op)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "approximate argument must be either none or tanh.");
@@ -61,22 +55,20 @@ OPERATOR(log_sigmoid_forward) {
     if (!pw_log_sigmoid.loops[self->dtype])
         return op_refuse_dtype(cx, pw_log_sigmoid.name, (dtype)self->dtype);
     TRY(pw_operand_init(cx, &operand, args, DT_FLOAT64));
-    ctsc_status st =
-        pw_loop(cx, args, 1, &operand, DT_FLOAT64, log_sigmoid_buffer_loop, NULL, &wide);
+    ctsc_status st = pw_loop(cx, args, 1, &operand, DT_FLOAT64, log_sigmoid_buffer_loop, NULL,
+                             &wide);
     pw_operand_free(&operand);
     TRY(st);
     st = tensor_to_dtype(cx->diag, wide.u.tensor, (dtype)self->dtype, &buffer);
     value_unref(wide);
     TRY(st);
     st = pw_run(cx, args, 1, args, &pw_log_sigmoid, NULL, results);
-    if (st == CTSC_OK)
-        results[1] = value_tensor_take(buffer);
-    else
-        tensor_unref(buffer);
+    if (st == CTSC_OK) results[1] = value_tensor_take(buffer);
+    else tensor_unref(buffer);
     return st;
 }
 
-/* ---- with numbers ----------------------------------------------------------------------- */
+/* ---- with numbers ---------------------------------------------------------------------------- */
 
 /* leaky_relu(self, negative_slope=0.01) */
 PW_REAL_LOOPS(leaky_relu, 1, 1)
@@ -134,9 +126,9 @@ OPERATOR(softshrink) {
     if (arg_float(&args[1]) < 0) {
         strbuf text = STRBUF_INIT;
         sb_printf(&text, "%g", arg_float(&args[1]));
-        ctsc_status st =
-            diag_fail(cx->diag, CTSC_FAILED,
-                      "lambda must be greater or equal to 0, but found to be %s.", sb_str(&text));
+        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
+                                   "lambda must be greater or equal to 0, but found to be %s.",
+                                   sb_str(&text));
         sb_free(&text);
         return st;
     }
@@ -186,15 +178,13 @@ static ctsc_status activation_hardtanh(op_ctx *cx, const value *args, const valu
     pw_number(&numbers, 1, high);
     return pw_run(cx, args, 1, args, &pw_hardtanh, &numbers, results);
 }
-OPERATOR(hardtanh) {
-    return activation_hardtanh(cx, args, &args[1], &args[2], results);
-}
+OPERATOR(hardtanh) { return activation_hardtanh(cx, args, &args[1], &args[2], results); }
 OPERATOR(relu6) {
     value low = value_int(0), high = value_int(6);
     return activation_hardtanh(cx, args, &low, &high, results);
 }
 
-/* ---- two tensors ------------------------------------------------------------------------ */
+/* ---- two tensors ----------------------------------------------------------------------------- */
 
 /* prelu(self, weight): one weight, or one per channel (dimension 1). */
 PW_REAL_LOOPS(prelu, 2, 0)

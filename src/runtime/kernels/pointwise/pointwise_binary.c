@@ -19,7 +19,7 @@ static bool binary_is_bool(const value *v) {
     return v->tag == V_TENSOR ? v->u.tensor->dtype == DT_BOOL : v->tag == V_BOOL;
 }
 
-/* ---- add, sub, rsub --------------------------------------------------------------------- */
+/* ---- add, sub, rsub -------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(add, 2, 0)
 PW_INT_LOOPS(add, 2, 0)
@@ -27,7 +27,7 @@ PW_REAL_LOOPS(add_scaled, 2, 1)
 PW_INT_LOOPS(add_scaled, 2, 1)
 PW_CHEAP_LOOP(2, add_bool_loop, uint8_t, uint8_t, , *o = x | y)
 PW_CHEAP_LOOP(2, add_scaled_bool_loop, uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
-         *o = x | (y & n0))
+              *o = x | (y & n0))
 PW_REAL_LOOPS(sub, 2, 0)
 PW_INT_LOOPS(sub, 2, 0)
 PW_COMPLEX_LOOPS(CHEAP, add, 2, 0)
@@ -37,11 +37,10 @@ static const pw_op pw_add = {
     "add",
     PW_SAME,
     {PW_REAL_ROW(add), PW_INT_ROW(add), PW_COMPLEX_ROW(add), [DT_BOOL] = add_bool_loop}};
-static const pw_op pw_add_scaled = {
-    "add",
-    PW_SAME,
-    {PW_REAL_ROW(add_scaled), PW_INT_ROW(add_scaled), PW_COMPLEX_ROW(add_scaled),
-     [DT_BOOL] = add_scaled_bool_loop}};
+static const pw_op pw_add_scaled = {"add",
+                                    PW_SAME,
+                                    {PW_REAL_ROW(add_scaled), PW_INT_ROW(add_scaled),
+                                     PW_COMPLEX_ROW(add_scaled), [DT_BOOL] = add_scaled_bool_loop}};
 static const pw_op pw_sub = {
     "sub", PW_SAME, {PW_REAL_ROW(sub), PW_INT_ROW(sub), PW_COMPLEX_ROW(sub)}};
 
@@ -58,8 +57,9 @@ static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, con
                          "For integral input tensors, argument alpha must not be a floating point "
                          "number.");
     if (alpha->tag == V_COMPLEX && !dtype_is_complex(dt))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "For non-complex input tensors, argument alpha must not be a complex number.");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "For non-complex input tensors, argument alpha must not be a complex number.");
     if (arg_float(alpha) == 1 && !(alpha->tag == V_COMPLEX && alpha->u.complex->im != 0))
         return pw_run_as(cx, args, 2, operands, sign > 0 ? &pw_add : &pw_sub, dt, NULL, results);
     pw_numbers numbers;
@@ -88,9 +88,7 @@ static ctsc_status binary_sub_check(op_ctx *cx, const value *a, const value *b) 
     return CTSC_OK;
 }
 
-OPERATOR(add) {
-    return binary_add(cx, args, &args[0], &args[1], &args[2], 1, results);
-}
+OPERATOR(add) { return binary_add(cx, args, &args[0], &args[1], &args[2], 1, results); }
 OPERATOR(sub) {
     TRY(binary_sub_check(cx, &args[0], &args[1]));
     return binary_add(cx, args, &args[0], &args[1], &args[2], -1, results);
@@ -116,7 +114,7 @@ OPERATOR(add_relu) {
     return st;
 }
 
-/* ---- mul, div --------------------------------------------------------------------------- */
+/* ---- mul, div -------------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(mul, 2, 0)
 PW_INT_LOOPS(mul, 2, 0)
@@ -126,22 +124,19 @@ static const pw_op pw_mul = {
     "mul_cpu",
     PW_SAME,
     {PW_REAL_ROW(mul), PW_INT_ROW(mul), PW_COMPLEX_ROW(mul), [DT_BOOL] = mul_bool_loop}};
-OPERATOR(mul) {
-    return pw_run(cx, args, 2, args, &pw_mul, NULL, results);
-}
+OPERATOR(mul) { return pw_run(cx, args, 2, args, &pw_mul, NULL, results); }
 
 PW_REAL_LOOPS(div, 2, 0)
 PW_COMPLEX_LOOPS(CHEAP, div, 2, 0)
 static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div), PW_COMPLEX_ROW(div)}};
-OPERATOR(div) {
-    return pw_run(cx, args, 2, args, &pw_div, NULL, results);
-}
+OPERATOR(div) { return pw_run(cx, args, 2, args, &pw_div, NULL, results); }
 
 PW_REAL_LOOPS(div_trunc, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, div_trunc, 2, 0)
 static const pw_op pw_div_trunc = {
     "div_trunc_cpu", PW_SAME, {PW_REAL_ROW(div_trunc), PW_INT_ROW(div_trunc)}};
-/* Float operators made of what C's % leaves: in vectors where the quotients of a block are small enough, one by one where not. */
+/* Float operators made of what C's % leaves: in vectors where the quotients of a block are small
+ * enough, one by one where not. */
 enum { BINARY_BLOCK = 512 };
 PW_CLONES static bool binary_any_far(const float *a, int64_t n, const float *b, bool same) {
     int far = 0;
@@ -151,7 +146,8 @@ PW_CLONES static bool binary_any_far(const float *a, int64_t n, const float *b, 
         for (int64_t i = 0; i < n; i++) far |= scalar_fmod_far_f32(a[i], b[i]);
     return far;
 }
-static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int64_t n, char *const *p, const int64_t *s) {
+static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int64_t n,
+                               char *const *p, const int64_t *s) {
     const int64_t size = sizeof(float);
     bool dense = s[0] == size && s[1] == size && (s[2] == size || s[2] == 0);
     if (!dense) {
@@ -161,7 +157,8 @@ static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int
     for (int64_t at = 0; at < n; at += BINARY_BLOCK) {
         int64_t part = n - at < BINARY_BLOCK ? n - at : BINARY_BLOCK;
         char *const q[3] = {p[0] + at * size, p[1] + at * size, p[2] + at * s[2]};
-        bool far = binary_any_far((const float *)(const void *)q[1], part, (const float *)(const void *)q[2], s[2] == 0);
+        bool far = binary_any_far((const float *)(const void *)q[1], part,
+                                  (const float *)(const void *)q[2], s[2] == 0);
         (far ? any : near)(ctx, part, q, s);
     }
 }
@@ -200,26 +197,20 @@ OPERATOR(div_mode) {
                      "'%s'",
                      mode->u.str->bytes);
 }
-OPERATOR(floor_divide) {
-    return binary_divide(cx, args, &pw_div_floor, results);
-}
+OPERATOR(floor_divide) { return binary_divide(cx, args, &pw_div_floor, results); }
 
 BINARY_BY_FMOD(remainder, scalar_remainder_of_f32)
 PW_INT_LOOPS_OF(PLAIN, remainder, 2, 0)
 static const pw_op pw_remainder = {
     "remainder_cpu", PW_SAME, {PW_REAL_ROW(remainder), PW_INT_ROW(remainder)}};
-OPERATOR(remainder) {
-    return binary_divide(cx, args, &pw_remainder, results);
-}
+OPERATOR(remainder) { return binary_divide(cx, args, &pw_remainder, results); }
 
 BINARY_BY_FMOD(fmod, BINARY_ITSELF)
 PW_INT_LOOPS_OF(PLAIN, fmod, 2, 0)
 static const pw_op pw_fmod = {"fmod_cpu", PW_SAME, {PW_REAL_ROW(fmod), PW_INT_ROW(fmod)}};
-OPERATOR(fmod) {
-    return binary_divide(cx, args, &pw_fmod, results);
-}
+OPERATOR(fmod) { return binary_divide(cx, args, &pw_fmod, results); }
 
-/* ---- pow -------------------------------------------------------------------------------- */
+/* ---- pow ------------------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS_OF(MATH, PLAIN, pow, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, pow, 2, 0)
@@ -258,7 +249,8 @@ static const pw_op *binary_pow_special(double exponent) {
 /* A power of 0 or 1, of anything, NaN too: 1, or the base itself. */
 static ctsc_status binary_pow_trivial(op_ctx *cx, const value *args, dtype dt, value *results) {
     value operands[2] = {args[0], value_int(1)};
-    if (arg_float(&args[1]) == 1) return pw_run_as(cx, args, 1, operands, &pw_positive, dt, NULL, results);
+    if (arg_float(&args[1]) == 1)
+        return pw_run_as(cx, args, 1, operands, &pw_positive, dt, NULL, results);
     return pw_run_as(cx, args, 2, operands, &pw_second, dt, NULL, results);
 }
 
@@ -273,48 +265,46 @@ static ctsc_status binary_pow(op_ctx *cx, const value *args, dtype dt, value *re
         if (dtype_is_integral(dt) && arg_int(exponent) < 0)
             return diag_fail(cx->diag, CTSC_FAILED,
                              "Integers to negative integer powers are not allowed.");
-        const pw_op *special = !dtype_is_integral(dt) ? binary_pow_special(arg_float(exponent)) : NULL;
+        const pw_op *special = !dtype_is_integral(dt) ? binary_pow_special(arg_float(exponent))
+                                                      : NULL;
         if (special) return pw_run_as(cx, args, 1, args, special, dt, NULL, results);
         if (dt == DT_BOOL) return op_refuse_dtype(cx, "pow", dt);
     }
     return pw_run_as(cx, args, 2, args, &pw_pow, dt, NULL, results);
 }
-OPERATOR(pow) {
-    return binary_pow(cx, args, promote_operands(2, args), results);
-}
+OPERATOR(pow) { return binary_pow(cx, args, promote_operands(2, args), results); }
 OPERATOR(float_power) {
     dtype dt = dtype_is_complex(promote_operands(2, args)) ? DT_COMPLEX128 : DT_FLOAT64;
     int index;
     const tensor *target = op_target(cx, args, &index);
     if (target && index == 0 && target->dtype != dt)
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "the base given to float_power_ has dtype %s but the operation's result requires dtype %s",
+                         "the base given to float_power_ has dtype %s but the operation's result "
+                         "requires dtype %s",
                          dtype_table[target->dtype].ir_name, dtype_table[dt].ir_name);
     return binary_pow(cx, args, dt, results);
 }
 
-/* ---- the larger, the smaller ------------------------------------------------------------ */
+/* ---- the larger, the smaller ----------------------------------------------------------------- */
 
 PW_INT_LOOPS(maximum, 2, 0)
 PW_INT_LOOPS(minimum, 2, 0)
 #define BINARY_EXTREME(op, kind, label, integer, bool_loop)                                        \
     PW_REAL_LOOPS_OF(kind, kind, op, 2, 0)                                                         \
-    static const pw_op pw_##op = {                                                                 \
-        label,                                                                                     \
-        PW_SAME,                                                                                   \
-        {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop},                             \
-        #op " not implemented for complex tensors."};                                              \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
-    }
+    static const pw_op pw_##op = {label,                                                           \
+                                  PW_SAME,                                                         \
+                                  {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop},   \
+                                  #op " not implemented for complex tensors."};                    \
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 BINARY_EXTREME(maximum, CHEAP, "maximum_cpu", maximum, add_bool_loop)
 BINARY_EXTREME(minimum, CHEAP, "minimum_cpu", minimum, mul_bool_loop)
 BINARY_EXTREME(fmax, PLAIN, "fmax_cpu", maximum, add_bool_loop)
 BINARY_EXTREME(fmin, PLAIN, "fmin_cpu", minimum, mul_bool_loop)
 
-/* ---- real functions of two operands ----------------------------------------------------- */
+/* ---- real functions of two operands ---------------------------------------------------------- */
 
-/* Columns: operator, kinds of the loops of float and of double, name in refusals, what happens to integers. */
+/* Columns: operator, kinds of the loops of float and of double, name in refusals, what
+ * happens to integers. */
 #define BINARY_FUNCTIONS(X)                                                                        \
     X(atan2, MATH, PLAIN, "atan2_cpu", PW_REAL)                                                    \
     X(copysign, CHEAP, CHEAP, "copysign_cpu", PW_REAL)                                             \
@@ -325,18 +315,14 @@ BINARY_EXTREME(fmin, PLAIN, "fmin_cpu", minimum, mul_bool_loop)
     X(logaddexp2, MATH, PLAIN, "logaddexp2_cpu", PW_SAME)
 #define BINARY_DEFINE(op, kind, kind64, label, integers)                                           \
     PW_REAL_LOOPS_OF(kind, kind64, op, 2, 0)                                                       \
-    static const pw_op pw_##op = {label, integers, {PW_REAL_ROW(op)}};                                 \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
-    }
+    static const pw_op pw_##op = {label, integers, {PW_REAL_ROW(op)}};                             \
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 BINARY_FUNCTIONS(BINARY_DEFINE)
 
 PW_REAL_LOOPS_OF(MATH, PLAIN, ldexp, 2, 0)
 PW_COMPLEX_LOOPS(PLAIN, ldexp, 2, 0)
 static const pw_op pw_ldexp = {"ldexp_cpu", PW_REAL, {PW_REAL_ROW(ldexp), PW_COMPLEX_ROW(ldexp)}};
-OPERATOR(ldexp) {
-    return pw_run(cx, args, 2, args, &pw_ldexp, NULL, results);
-}
+OPERATOR(ldexp) { return pw_run(cx, args, 2, args, &pw_ldexp, NULL, results); }
 
 /* nextafter: in half and bfloat16 too, neighbours are neighbouring bit patterns. */
 static uint16_t binary_next16(uint16_t bits, float a, float b) {
@@ -356,13 +342,12 @@ PW_PLAIN_LOOP(2, nextafter_f64_loop, double, double, , *o = scalar_nextafter_f64
 PW_PLAIN_LOOP(2, nextafter_f16_loop, float16, float16, , *o = binary_nextafter_f16(x, y))
 PW_PLAIN_LOOP(2, nextafter_bf16_loop, bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
 static const pw_op pw_nextafter = {"nextafter_cpu", PW_SAME, {PW_REAL_ROW(nextafter)}};
-OPERATOR(nextafter) {
-    return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results);
-}
+OPERATOR(nextafter) { return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results); }
 
 /* heaviside(self, values): both of one dtype, any. */
 PW_REAL_LOOPS(heaviside, 2, 0)
-#define BINARY_STEP(sfx, T) PW_CHEAP_LOOP(2, heaviside_##sfx##_loop, T, T, , *o = x == 0 ? y : (T)(x > 0))
+#define BINARY_STEP(sfx, T)                                                                        \
+    PW_CHEAP_LOOP(2, heaviside_##sfx##_loop, T, T, , *o = x == 0 ? y : (T)(x > 0))
 BINARY_STEP(u8, uint8_t)
 BINARY_STEP(i8, int8_t)
 BINARY_STEP(i16, int16_t)
@@ -382,15 +367,11 @@ OPERATOR(heaviside) {
     return pw_run(cx, args, 2, args, &pw_heaviside, NULL, results);
 }
 
-/* ---- integers --------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 PW_INT_LOOPS_OF(PLAIN, gcd, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, lcm, 2, 0)
 static const pw_op pw_gcd = {"gcd_cpu", PW_SAME, {PW_INT_ROW(gcd)}};
 static const pw_op pw_lcm = {"lcm_cpu", PW_SAME, {PW_INT_ROW(lcm)}};
-OPERATOR(gcd) {
-    return pw_run(cx, args, 2, args, &pw_gcd, NULL, results);
-}
-OPERATOR(lcm) {
-    return pw_run(cx, args, 2, args, &pw_lcm, NULL, results);
-}
+OPERATOR(gcd) { return pw_run(cx, args, 2, args, &pw_gcd, NULL, results); }
+OPERATOR(lcm) { return pw_run(cx, args, 2, args, &pw_lcm, NULL, results); }

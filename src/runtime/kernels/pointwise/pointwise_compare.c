@@ -21,7 +21,7 @@
     PW_HALF_LOOPS(op, K, true)
 #define COMPARE_ROW(op) PW_REAL_ROW(op), PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop
 
-/* ---- comparisons and logic -------------------------------------------------------------- */
+/* ---- comparisons and logic ------------------------------------------------------------------- */
 
 /* clang-format off */
 #define COMPARE_EQ  x == y
@@ -57,27 +57,21 @@ PW_COMPLEX_TEST_LOOPS(logical_not, 1)
 #define COMPARE_DEFINE(op, label, EXPR, COMPLEX_ROW)                                               \
     COMPARE_LOOPS(op, 2, EXPR)                                                                     \
     static const pw_op pw_##op = {label, PW_TO_BOOL, {COMPARE_ROW(op), COMPLEX_ROW(op)}};          \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
-    }
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 COMPARE_OPERATORS(COMPARE_DEFINE)
 
 COMPARE_LOOPS(logical_not, 1, COMPARE_NOT)
 static const pw_op pw_logical_not = {
     "logical_not_cpu", PW_TO_BOOL, {COMPARE_ROW(logical_not), PW_COMPLEX_ROW(logical_not)}};
-OPERATOR(logical_not) {
-    return pw_run(cx, args, 1, args, &pw_logical_not, NULL, results);
-}
+OPERATOR(logical_not) { return pw_run(cx, args, 1, args, &pw_logical_not, NULL, results); }
 
-/* ---- bits ------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 #define COMPARE_BITWISE(op)                                                                        \
     PW_INT_LOOPS(op, 2, 0)                                                                         \
     static const pw_op pw_##op = {                                                                 \
         #op "_cpu", PW_SAME, {PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop}};                          \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
-    }
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 COMPARE_BITWISE(bitwise_and)
 COMPARE_BITWISE(bitwise_or)
 COMPARE_BITWISE(bitwise_xor)
@@ -85,22 +79,16 @@ COMPARE_BITWISE(bitwise_xor)
 PW_INT_LOOPS(bitwise_not, 1, 0)
 static const pw_op pw_bitwise_not = {
     "bitwise_not_cpu", PW_SAME, {PW_INT_ROW(bitwise_not), [DT_BOOL] = logical_not_u8_loop}};
-OPERATOR(bitwise_not) {
-    return pw_run(cx, args, 1, args, &pw_bitwise_not, NULL, results);
-}
+OPERATOR(bitwise_not) { return pw_run(cx, args, 1, args, &pw_bitwise_not, NULL, results); }
 
 PW_INT_LOOPS(lshift, 2, 0)
 PW_INT_LOOPS(rshift, 2, 0)
 static const pw_op pw_lshift = {"lshift_cpu", PW_SAME, {PW_INT_ROW(lshift)}};
 static const pw_op pw_rshift = {"rshift_cpu", PW_SAME, {PW_INT_ROW(rshift)}};
-OPERATOR(lshift) {
-    return pw_run(cx, args, 2, args, &pw_lshift, NULL, results);
-}
-OPERATOR(rshift) {
-    return pw_run(cx, args, 2, args, &pw_rshift, NULL, results);
-}
+OPERATOR(lshift) { return pw_run(cx, args, 2, args, &pw_lshift, NULL, results); }
+OPERATOR(rshift) { return pw_run(cx, args, 2, args, &pw_rshift, NULL, results); }
 
-/* ---- closeness -------------------------------------------------------------------------- */
+/* ---- closeness ------------------------------------------------------------------------------- */
 
 typedef struct compare_tolerance {
     double rtol, atol;
@@ -114,11 +102,12 @@ static bool compare_close(double a, double b, const compare_tolerance *tol) {
     return error <= allowed && error - error == 0;
 }
 PW_PLAIN_LOOP(2, isclose_f64_loop, uint8_t, double, const compare_tolerance *tol = ctx,
-         *o = compare_close(x, y, tol))
+              *o = compare_close(x, y, tol))
 /* In int64, where equal doubles may be different integers. */
 PW_PLAIN_LOOP(2, isclose_i64_loop, uint8_t, int64_t, const compare_tolerance *tol = ctx,
-         *o = x == y || ((tol->rtol != 0 || tol->atol != 0) &&
-                         fabs((double)x - (double)y) <= tol->atol + fabs(tol->rtol * (double)y)))
+              *o = x == y ||
+                   ((tol->rtol != 0 || tol->atol != 0) &&
+                    fabs((double)x - (double)y) <= tol->atol + fabs(tol->rtol * (double)y)))
 
 /* By lengths, in double; the difference must be finite. */
 static bool compare_close_complex(complex128 a, complex128 b, const compare_tolerance *tol) {
@@ -129,7 +118,7 @@ static bool compare_close_complex(complex128 a, complex128 b, const compare_tole
     return error <= allowed && error - error == 0;
 }
 PW_PLAIN_LOOP(2, isclose_c128_loop, uint8_t, complex128, const compare_tolerance *tol = ctx,
-         *o = compare_close_complex(x, y, tol))
+              *o = compare_close_complex(x, y, tol))
 
 static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results) {
     compare_tolerance tol = {arg_float(&args[2]), arg_float(&args[3]), arg_bool(&args[4])};
@@ -146,7 +135,9 @@ static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results
     dtype dt = dtype_is_complex((dtype)a->dtype) ? DT_COMPLEX128
                : dtype_is_float((dtype)a->dtype) ? DT_FLOAT64
                                                  : DT_INT64;
-    iter_kernel loop = dt == DT_COMPLEX128 ? isclose_c128_loop : dt == DT_FLOAT64 ? isclose_f64_loop : isclose_i64_loop;
+    iter_kernel loop = dt == DT_COMPLEX128 ? isclose_c128_loop
+                       : dt == DT_FLOAT64  ? isclose_f64_loop
+                                           : isclose_i64_loop;
     if (dtype_is_quantised((dtype)a->dtype)) return op_refuse_dtype(cx, "isclose", (dtype)a->dtype);
     pw_operand operands[2];
     TRY(pw_operand_init(cx, &operands[0], &args[0], dt));
@@ -158,9 +149,7 @@ static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results
     pw_operand_free(&operands[0]);
     return st;
 }
-OPERATOR(isclose) {
-    return compare_isclose(cx, args, results);
-}
+OPERATOR(isclose) { return compare_isclose(cx, args, results); }
 
 static bool compare_all_set(const tensor *mask) { /* of a fresh, contiguous result */
     const uint8_t *p = tensor_data(mask);
@@ -197,8 +186,9 @@ OPERATOR(is_nonzero) {
                          t->numel ? "more than one value" : "no values");
     const char *p = tensor_data(t);
     dtype dt = (dtype)t->dtype, part = dtype_part(dt);
-    bool set = dtype_is_complex(dt)
-                   ? dtype_load_float(part, p) != 0 || dtype_load_float(part, p + dtype_size(part)) != 0
-               : dtype_is_float(dt) ? tensor_item_float(t) != 0 : tensor_item_int(t) != 0;
+    bool set = dtype_is_complex(dt) ? dtype_load_float(part, p) != 0 ||
+                                          dtype_load_float(part, p + dtype_size(part)) != 0
+               : dtype_is_float(dt) ? tensor_item_float(t) != 0
+                                    : tensor_item_int(t) != 0;
     return op_return(results, value_bool(set));
 }

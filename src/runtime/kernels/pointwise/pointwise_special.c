@@ -33,11 +33,9 @@
     X(spherical_j0, "spherical_bessel_j0_cpu")                                                     \
     X(airy_ai, "airy_ai_cpu")
 #define SPECIAL_UNARY_DEFINE(op, label)                                                            \
-    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 1, 0)                                                               \
+    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 1, 0)                                                       \
     static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}};                              \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
-    }
+    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
 SPECIAL_UNARY(SPECIAL_UNARY_DEFINE)
 
 /* The first operand is x, the second the order; either may be a number. */
@@ -58,11 +56,9 @@ SPECIAL_UNARY(SPECIAL_UNARY_DEFINE)
     X(laguerre_l, "laguerre_polynomial_l_cpu", PW_REAL)                                            \
     X(legendre_p, "legendre_polynomial_p_cpu", PW_REAL)
 #define SPECIAL_BINARY_DEFINE(op, label, kind)                                                     \
-    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 2, 0)                                                               \
+    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 2, 0)                                                       \
     static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
-    }
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 SPECIAL_BINARY(SPECIAL_BINARY_DEFINE)
 
 PW_REAL_LOOPS_OF(PLAIN, PLAIN, polygamma, 1, 1)
@@ -81,38 +77,42 @@ static ctsc_status special_polygamma(op_ctx *cx, const value *args, const value 
     return pw_run(cx, args, 1, self, &pw_polygamma, &numbers, results);
 }
 /* polygamma(int n, Tensor self), polygamma_(Tensor self, int n) */
-OPERATOR(polygamma) {
-    return special_polygamma(cx, args, &args[1], &args[0], results);
-}
-OPERATOR(polygamma_) {
-    return special_polygamma(cx, args, &args[0], &args[1], results);
-}
+OPERATOR(polygamma) { return special_polygamma(cx, args, &args[1], &args[0], results); }
+OPERATOR(polygamma_) { return special_polygamma(cx, args, &args[0], &args[1], results); }
 
-/* mvlgamma(self, p): the sum of lgamma(self - i/2), i < p, and a constant. The differences are float's if self is (`narrow`), so that what is as
- * good as a pole is one. Its terms are added up where they are few, or near 0. What else there may be,
- * p is a program's number, is a sum of lgamma(y + i/2) with y >= 64, or becomes one by the reflection formula, in which the sine has two values alone:
- * Euler and Maclaurin's formula, with Gauss and Legendre's rule on pieces of the range whose ends are at most a factor of 2 apart. */
+/* mvlgamma(self, p): the sum of lgamma(self - i/2), i < p, and a constant. The differences are
+ * float's if self is (`narrow`), so that what is as good as a pole is one. Its terms are added up
+ * where they are few, or near 0. What else there may be, p is a program's number, is a sum of
+ * lgamma(y + i/2) with y >= 64, or becomes one by the reflection formula, in which the sine has two
+ * values alone: Euler and Maclaurin's formula, with Gauss and Legendre's rule on pieces of the
+ * range whose ends are at most a factor of 2 apart. */
 enum { MVLGAMMA_SUMMED = 2048, MVLGAMMA_FAR = 64 };
 
 static double special_lgamma_integral(double from, double to) {
-    static const double node[5] = {0.14887433898163122, 0.43339539412924719, 0.67940956829902441, 0.86506336668898451, 0.97390652851717172};
-    static const double weight[5] = {0.29552422471475287, 0.26926671930999636, 0.21908636251598204, 0.14945134915058059, 0.06667134430868814};
+    static const double node[5] = {0.14887433898163122, 0.43339539412924719, 0.67940956829902441,
+                                   0.86506336668898451, 0.97390652851717172};
+    static const double weight[5] = {0.29552422471475287, 0.26926671930999636, 0.21908636251598204,
+                                     0.14945134915058059, 0.06667134430868814};
     double sum = 0;
     for (double end; from < to; from = end) {
         end = to < 2 * from ? to : 2 * from;
         double middle = 0.5 * from + 0.5 * end, half = 0.5 * (end - from);
         for (int k = 0; k < 5; k++)
-            sum += half * weight[k] * (scalar_lgamma_f64(middle - half * node[k]) + scalar_lgamma_f64(middle + half * node[k]));
+            sum += half * weight[k] *
+                   (scalar_lgamma_f64(middle - half * node[k]) +
+                    scalar_lgamma_f64(middle + half * node[k]));
     }
     return sum;
 }
 
-/* lgamma(y + i/2), i < count, y >= MVLGAMMA_FAR: the integral, half of both ends, and what the first and third derivatives add. */
+/* lgamma(y + i/2), i < count, y >= MVLGAMMA_FAR: the integral, half of both ends, and what the
+ * first and third derivatives add. */
 static double special_lgamma_steps(double y, int64_t count) {
     if (count < 1) return 0;
     double length = 0.5 * (double)(count - 1), z = y + length;
     if (length < 1e-10 * y) return (double)count * scalar_lgamma_f64(y + 0.5 * length);
-    double ends = 0.5 * (scalar_lgamma_f64(y) + scalar_lgamma_f64(z)), first = (scalar_digamma_f64(z) - scalar_digamma_f64(y)) / 24;
+    double ends = 0.5 * (scalar_lgamma_f64(y) + scalar_lgamma_f64(z)),
+           first = (scalar_digamma_f64(z) - scalar_digamma_f64(y)) / 24;
     double third = ((1 / y + 1) / (y * y) - (1 / z + 1) / (z * z)) / 5760;
     return 2 * special_lgamma_integral(y, z) + ends + first - third;
 }
@@ -120,9 +120,11 @@ static double special_lgamma_steps(double y, int64_t count) {
 /* lgamma(x - i/2), i < count, x <= 1 - MVLGAMMA_FAR */
 static double special_lgamma_reflected(double x, int64_t count) {
     if (count < 1) return 0;
-    double even = x - floor(x), odd = even < 0.5 ? even + 0.5 : even - 0.5, half = (double)(count / 2);
+    double even = x - floor(x), odd = even < 0.5 ? even + 0.5 : even - 0.5,
+           half = (double)(count / 2);
     if (even == 0 || (odd == 0 && half > 0)) return INFINITY; /* poles */
-    double sines = ((double)count - half) * log(sin(M_PI * even)) + (half > 0 ? half * log(sin(M_PI * odd)) : 0);
+    double sines = ((double)count - half) * log(sin(M_PI * even)) +
+                   (half > 0 ? half * log(sin(M_PI * odd)) : 0);
     return (double)count * 1.1447298858494001741 - sines - special_lgamma_steps(1 - x, count);
 }
 
@@ -133,11 +135,17 @@ static double special_mvlgamma_term(double at, bool narrow) {
 static double special_mvlgamma(double x, int64_t order, bool narrow) {
     double sum = 0.25 * (double)order * ((double)order - 1) * 1.1447298858494001741; /* log pi */
     if (order <= MVLGAMMA_SUMMED || x - x != 0) {
-        for (int64_t k = 0; k < order && k < MVLGAMMA_SUMMED; k++) sum += special_mvlgamma_term(x - 0.5 * (double)k, narrow);
+        for (int64_t k = 0; k < order && k < MVLGAMMA_SUMMED; k++)
+            sum += special_mvlgamma_term(x - 0.5 * (double)k, narrow);
         return sum;
     }
     double above = floor(2 * (x - MVLGAMMA_FAR)) + 1, near = floor(2 * (x + MVLGAMMA_FAR)) + 1;
-    int64_t head = above < 0 ? 0 : above < (double)order ? (int64_t)above : order, tail = near < 0 ? 0 : near < (double)order ? (int64_t)near : order;
+    int64_t head = above < 0               ? 0
+                   : above < (double)order ? (int64_t)above
+                                           : order,
+            tail = near < 0               ? 0
+                   : near < (double)order ? (int64_t)near
+                                          : order;
     if (head) sum += special_lgamma_steps(x - 0.5 * (double)(head - 1), head);
     for (int64_t k = head; k < tail; k++) sum += special_mvlgamma_term(x - 0.5 * (double)k, narrow);
     return sum + special_lgamma_reflected(x - 0.5 * (double)tail, order - tail);
@@ -146,23 +154,26 @@ static double special_mvlgamma(double x, int64_t order, bool narrow) {
 static void special_mvlgamma_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const pw_numbers *numbers = ctx;
     for (int64_t i = 0; i < n; i++)
-        *(double *)(void *)(p[0] + i * s[0]) = special_mvlgamma(*(const double *)(const void *)(p[1] + i * s[1]), numbers->i[0], numbers->i[1] != 0);
+        *(double *)(void *)(p[0] + i * s[0]) = special_mvlgamma(
+            *(const double *)(const void *)(p[1] + i * s[1]), numbers->i[0], numbers->i[1] != 0);
 }
 OPERATOR(mvlgamma) {
     dtype dt = (dtype)args[0].u.tensor->dtype;
     int64_t order = arg_int(&args[1]);
     if (order < 1)
         return diag_fail(cx->diag, CTSC_FAILED, "p has to be greater than or equal to 1");
-    if (order > INT64_MAX / (int64_t)dtype_size(dtype_is_float(dt) ? dt : DT_FLOAT32)) /* of the p numbers that PyTorch makes */
-        return diag_fail(cx->diag, CTSC_FAILED, "Storage size calculation overflowed with sizes=[%lld]", (long long)order);
+    /* of the p numbers that PyTorch makes */
+    if (order > INT64_MAX / (int64_t)dtype_size(dtype_is_float(dt) ? dt : DT_FLOAT32))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Storage size calculation overflowed with sizes=[%lld]", (long long)order);
     pw_operand operand;
     TRY(pw_operand_init(cx, &operand, args, DT_FLOAT64));
     pw_numbers numbers = {.i = {order, dt == DT_FLOAT32}};
     op_ctx plain = *cx;
     plain.op = NULL;
     value result = value_none();
-    ctsc_status st =
-        pw_loop(&plain, args, 1, &operand, DT_FLOAT64, special_mvlgamma_loop, &numbers, &result);
+    ctsc_status st = pw_loop(&plain, args, 1, &operand, DT_FLOAT64, special_mvlgamma_loop, &numbers,
+                             &result);
     pw_operand_free(&operand);
     if (st != CTSC_OK) return st;
     tensor *rounded;

@@ -10,7 +10,7 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- clamp ------------------------------------------------------------------------------ */
+/* ---- clamp ----------------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(clamp, 3, 0)
 PW_INT_LOOPS(clamp, 3, 0)
@@ -18,7 +18,9 @@ static const pw_op pw_clamp_tensors = {
     "clamp_cpu", PW_SAME, {PW_REAL_ROW(clamp), PW_INT_ROW(clamp), [DT_BOOL] = clamp_u8_loop}};
 
 /* Between numbers: one input, bounds hoisted. */
-#define TERNARY_CLAMP1(sfx, T, m) PW_CHEAP_LOOP(1, clamp_numbers_##sfx##_loop, T, T, PW_NUMS2(T, m), *o = scalar_clamp_##sfx(x, n0, n1))
+#define TERNARY_CLAMP1(sfx, T, m)                                                                  \
+    PW_CHEAP_LOOP(1, clamp_numbers_##sfx##_loop, T, T, PW_NUMS2(T, m),                             \
+                  *o = scalar_clamp_##sfx(x, n0, n1))
 TERNARY_CLAMP1(u8, uint8_t, i)
 TERNARY_CLAMP1(i8, int8_t, i)
 TERNARY_CLAMP1(i16, int16_t, i)
@@ -81,9 +83,7 @@ static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low
     return pw_run_as(cx, args, 1, operands, &pw_clamp_numbers, dt, &numbers, results);
 }
 
-OPERATOR(clamp) {
-    return ternary_clamp(cx, args, &args[1], &args[2], results);
-}
+OPERATOR(clamp) { return ternary_clamp(cx, args, &args[1], &args[2], results); }
 OPERATOR(clamp_min) {
     value none = value_none();
     return ternary_clamp(cx, args, &args[1], &none, results);
@@ -93,7 +93,7 @@ OPERATOR(clamp_max) {
     return ternary_clamp(cx, args, &none, &args[1], results);
 }
 
-/* ---- lerp, addcmul, addcdiv ------------------------------------------------------------- */
+/* ---- lerp, addcmul, addcdiv ------------------------------------------------------------------ */
 
 PW_REAL_LOOPS(lerp, 3, 0)
 PW_COMPLEX_LOOPS(CHEAP, lerp, 3, 0)
@@ -106,7 +106,8 @@ OPERATOR(lerp) {
     bool number = args[2].tag != V_TENSOR;
     TRY(pw_require_same_dtype(cx, &args[0], &args[1], "end"));
     if (!number) TRY(pw_require_same_dtype(cx, &args[0], &args[2], "weight"));
-    if (args[2].tag == V_COMPLEX) TRY(pw_require_fits(cx, &args[2], (dtype)args[0].u.tensor->dtype));
+    if (args[2].tag == V_COMPLEX)
+        TRY(pw_require_fits(cx, &args[2], (dtype)args[0].u.tensor->dtype));
     return pw_run_as(cx, args, 3, args, number ? &pw_lerp_number : &pw_lerp_tensor,
                      (dtype)args[0].u.tensor->dtype, NULL, results);
 }
@@ -152,7 +153,7 @@ OPERATOR(addcdiv) {
     return pw_run(cx, args, 3, args, &pw_addcdiv, &numbers, results);
 }
 
-/* ---- selection -------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 #define T uint8_t
 #define NAME ternary_select_1
@@ -172,8 +173,8 @@ OPERATOR(addcdiv) {
 static void ternary_select_16(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++)
-        *(complex128 *)(void *)(p[0] + i * s[0]) =
-            *(const complex128 *)(const void *)(p[1][i * s[1]] ? p[2] + i * s[2] : p[3] + i * s[3]);
+        *(complex128 *)(void *)(p[0] + i * s[0]) = *(
+            const complex128 *)(const void *)(p[1][i * s[1]] ? p[2] + i * s[2] : p[3] + i * s[3]);
 }
 
 static ctsc_status ternary_select(op_ctx *cx, const value *args, const value *mask, const value *a,
@@ -212,11 +213,10 @@ OPERATOR(where) {
 }
 
 /* where(condition) -> Tensor[]: the indices of the set elements. */
-OPERATOR(where_indices) {
-    return op_call(cx, "aten::nonzero_numpy", 1, args, results);
-}
+OPERATOR(where_indices) { return op_call(cx, "aten::nonzero_numpy", 1, args, results); }
 
-/* A mask that is not bool, as PyTorch reads it: the lowest byte of each element, which must be 0 or 1. */
+/* A mask that is not bool, as PyTorch reads it: the lowest byte of each element,
+ * which must be 0 or 1. */
 static ctsc_status masked_fill_bytes(diag *d, tensor *mask, bool used, tensor **out) {
     tensor *flat;
     TRY(tensor_contiguous(d, mask, &flat));

@@ -8,37 +8,38 @@
  */
 #include "runtime/kernels/pointwise/pointwise.h"
 
-/* Integers become float32. Columns: operator, kinds of the loops of float and of double, name in refusals, how complex numbers are refused if
- * otherwise. */
-#define UNARY_REAL(X)                                                                            \
-    X(exp2, MATH, PLAIN, "exp2", NULL)                                                   \
-    X(expm1, MATH, PLAIN, "expm1_vml_cpu", NULL)                                         \
-    X(log1p, MATH, PLAIN, "log1p_vml_cpu", NULL)                                         \
-    X(erf, MATH, PLAIN, "erf_vml_cpu", NULL)                                             \
-    X(erfc, PLAIN, PLAIN, "erfc_vml_cpu", NULL)                                          \
-    X(deg2rad, CHEAP, CHEAP, "mul_cpu", "deg2rad is not supported for complex tensors.") \
-    X(rad2deg, CHEAP, CHEAP, "mul_cpu", "rad2deg is not supported for complex tensors.") \
+/* Integers become float32. Columns: operator, kinds of the loops of float and of double, name in
+ * refusals, how complex numbers are refused if otherwise. */
+#define UNARY_REAL(X)                                                                              \
+    X(exp2, MATH, PLAIN, "exp2", NULL)                                                             \
+    X(expm1, MATH, PLAIN, "expm1_vml_cpu", NULL)                                                   \
+    X(log1p, MATH, PLAIN, "log1p_vml_cpu", NULL)                                                   \
+    X(erf, MATH, PLAIN, "erf_vml_cpu", NULL)                                                       \
+    X(erfc, PLAIN, PLAIN, "erfc_vml_cpu", NULL)                                                    \
+    X(deg2rad, CHEAP, CHEAP, "mul_cpu", "deg2rad is not supported for complex tensors.")           \
+    X(rad2deg, CHEAP, CHEAP, "mul_cpu", "rad2deg is not supported for complex tensors.")           \
     X(angle, CHEAP, CHEAP, "angle_cpu", NULL)
-/* The same, and complex numbers. Columns: operator, kinds of the loops of float, of double and of complex numbers, name in refusals. */
-#define UNARY_COMPLEX(X)                                 \
-    X(exp, MATH, MATH, MATH, "exp_vml_cpu")              \
-    X(log, MATH, MATH, PLAIN, "log_vml_cpu")             \
-    X(log2, MATH, PLAIN, PLAIN, "log2_vml_cpu")          \
-    X(log10, PLAIN, PLAIN, PLAIN, "log10_vml_cpu")       \
-    X(sqrt, CHEAP, CHEAP, PLAIN, "sqrt_vml_cpu")         \
-    X(rsqrt, CHEAP, CHEAP, PLAIN, "rsqrt_cpu")           \
-    X(reciprocal, CHEAP, CHEAP, CHEAP, "reciprocal_cpu") \
-    X(tan, PLAIN, PLAIN, PLAIN, "tan_vml_cpu")           \
-    X(asin, PLAIN, PLAIN, PLAIN, "asin_vml_cpu")         \
-    X(acos, PLAIN, PLAIN, PLAIN, "acos_vml_cpu")         \
-    X(atan, MATH, PLAIN, PLAIN, "atan_vml_cpu")          \
-    X(sinh, PLAIN, PLAIN, PLAIN, "sinh_cpu")             \
-    X(cosh, PLAIN, PLAIN, PLAIN, "cosh_cpu")             \
-    X(tanh, MATH, PLAIN, PLAIN, "tanh_vml_cpu")          \
-    X(asinh, PLAIN, PLAIN, PLAIN, "asinh_cpu")           \
-    X(acosh, PLAIN, PLAIN, PLAIN, "acosh_cpu")           \
-    X(atanh, PLAIN, PLAIN, PLAIN, "atanh_cpu")           \
-    X(sigmoid, MATH, MATH, PLAIN, "sigmoid_cpu")         \
+/* The same, and complex numbers. Columns: operator, kinds of the loops of float, of double and of
+ * complex numbers, name in refusals. */
+#define UNARY_COMPLEX(X)                                                                           \
+    X(exp, MATH, MATH, MATH, "exp_vml_cpu")                                                        \
+    X(log, MATH, MATH, PLAIN, "log_vml_cpu")                                                       \
+    X(log2, MATH, PLAIN, PLAIN, "log2_vml_cpu")                                                    \
+    X(log10, PLAIN, PLAIN, PLAIN, "log10_vml_cpu")                                                 \
+    X(sqrt, CHEAP, CHEAP, PLAIN, "sqrt_vml_cpu")                                                   \
+    X(rsqrt, CHEAP, CHEAP, PLAIN, "rsqrt_cpu")                                                     \
+    X(reciprocal, CHEAP, CHEAP, CHEAP, "reciprocal_cpu")                                           \
+    X(tan, PLAIN, PLAIN, PLAIN, "tan_vml_cpu")                                                     \
+    X(asin, PLAIN, PLAIN, PLAIN, "asin_vml_cpu")                                                   \
+    X(acos, PLAIN, PLAIN, PLAIN, "acos_vml_cpu")                                                   \
+    X(atan, MATH, PLAIN, PLAIN, "atan_vml_cpu")                                                    \
+    X(sinh, PLAIN, PLAIN, PLAIN, "sinh_cpu")                                                       \
+    X(cosh, PLAIN, PLAIN, PLAIN, "cosh_cpu")                                                       \
+    X(tanh, MATH, PLAIN, PLAIN, "tanh_vml_cpu")                                                    \
+    X(asinh, PLAIN, PLAIN, PLAIN, "asinh_cpu")                                                     \
+    X(acosh, PLAIN, PLAIN, PLAIN, "acosh_cpu")                                                     \
+    X(atanh, PLAIN, PLAIN, PLAIN, "atanh_cpu")                                                     \
+    X(sigmoid, MATH, MATH, PLAIN, "sigmoid_cpu")                                                   \
     X(sinc, MATH, PLAIN, PLAIN, "sinc_cpu")
 
 #define UNARY_OPERATOR(op)                                                                         \
@@ -58,14 +59,16 @@
 UNARY_REAL(UNARY_REAL_DEFINE)
 UNARY_COMPLEX(UNARY_COMPLEX_DEFINE)
 
-/* sin and cos: blocks without an angle of 2^26 or more need no choice of the bits of 2/pi. The numbers are the same. */
+/* sin and cos: blocks without an angle of 2^26 or more need no choice of the bits of 2/pi. The
+ * numbers are the same. */
 enum { UNARY_BLOCK = 1024 };
 PW_CLONES static bool unary_any_far(const float *x, int64_t n) {
     int far = 0;
     for (int64_t i = 0; i < n; i++) far |= !(fabsf(x[i]) < 0x1p26f);
     return far;
 }
-static void unary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int64_t n, char *const *p, const int64_t *s) {
+static void unary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int64_t n,
+                              char *const *p, const int64_t *s) {
     const int64_t size = sizeof(float);
     for (int64_t at = 0; at < n; at += UNARY_BLOCK) {
         int64_t part = n - at < UNARY_BLOCK ? n - at : UNARY_BLOCK;
@@ -91,11 +94,9 @@ UNARY_ANGLE(cos, "cos_vml_cpu")
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- the dtype stays -------------------------------------------------------------------- */
+/* ---- the dtype stays ------------------------------------------------------------------------- */
 
-static bool unary_is_bool(const value *args) {
-    return args[0].u.tensor->dtype == DT_BOOL;
-}
+static bool unary_is_bool(const value *args) { return args[0].u.tensor->dtype == DT_BOOL; }
 
 PW_REAL_LOOPS(abs, 1, 0)
 PW_INT_LOOPS(abs, 1, 0)
@@ -104,8 +105,10 @@ static const pw_op pw_abs = {
     "abs_cpu", PW_TO_PART, {PW_REAL_ROW(abs), PW_INT_ROW(abs), PW_COMPLEX_ROW(abs)}};
 OPERATOR(abs) {
     int index;
-    if (dtype_is_complex((dtype)args[0].u.tensor->dtype) && op_target(cx, args, &index) && index == 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "In-place abs is not supported for complex tensors.");
+    if (dtype_is_complex((dtype)args[0].u.tensor->dtype) && op_target(cx, args, &index) &&
+        index == 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "In-place abs is not supported for complex tensors.");
     return pw_run(cx, args, 1, args, &pw_abs, NULL, results);
 }
 
@@ -125,14 +128,12 @@ OPERATOR(neg) {
 
 PW_REAL_LOOPS(sign, 1, 0)
 PW_INT_LOOPS(sign, 1, 0)
-static const pw_op pw_sign = {
-    "sign_cpu",
-    PW_SAME,
-    {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop},
-    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."};
-OPERATOR(sign) {
-    return pw_run(cx, args, 1, args, &pw_sign, NULL, results);
-}
+static const pw_op pw_sign = {"sign_cpu",
+                              PW_SAME,
+                              {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop},
+                              "Unlike NumPy, torch.sign is not intended to support complex "
+                              "numbers. Please use torch.sgn instead."};
+OPERATOR(sign) { return pw_run(cx, args, 1, args, &pw_sign, NULL, results); }
 
 PW_COMPLEX_LOOPS(CHEAP, sgn, 1, 0)
 static const pw_op pw_sgn = {"sgn_cpu", PW_SAME, {PW_COMPLEX_ROW(sgn)}};
@@ -141,8 +142,8 @@ OPERATOR(sgn) {
     return pw_run(cx, args, 1, args, is_complex ? &pw_sgn : &pw_sign, NULL, results);
 }
 
-/* conj(x) of real tensors: the tensor itself. Of complex ones it is computed, where PyTorch makes a view that knows of being
- * conjugated; programs see the difference only by writing to it. */
+/* conj(x) of real tensors: the tensor itself. Of complex ones it is computed, where PyTorch makes a
+ * view that knows of being conjugated; programs see the difference only by writing to it. */
 PW_COMPLEX_LOOPS(CHEAP, conj, 1, 0)
 static const pw_op pw_conj = {"conj_cpu", PW_SAME, {PW_COMPLEX_ROW(conj)}};
 OPERATOR(conj) {
@@ -184,9 +185,7 @@ PW_INT_LOOPS(positive, 1, 0)
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
     static const pw_op pw_##op = {                                                                 \
         label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(positive)}, refusal};                         \
-    OPERATOR(op) {                                                                                 \
-        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
-    }
+    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
 UNARY_ROUNDING(floor, "floor_vml_cpu", "floor is not supported for complex inputs")
 UNARY_ROUNDING(ceil, "ceil_vml_cpu", "ceil is not supported for complex inputs")
 UNARY_ROUNDING(trunc, "trunc_vml_cpu", "trunc is not supported for complex inputs")
@@ -194,9 +193,7 @@ UNARY_ROUNDING(round, "round_vml_cpu", NULL)
 
 PW_REAL_LOOPS(frac, 1, 0)
 static const pw_op pw_frac = {"frac_cpu", PW_SAME, {PW_REAL_ROW(frac)}};
-OPERATOR(frac) {
-    return pw_run(cx, args, 1, args, &pw_frac, NULL, results);
-}
+OPERATOR(frac) { return pw_run(cx, args, 1, args, &pw_frac, NULL, results); }
 
 /* round.decimals(self, *, int decimals) */
 PW_REAL_LOOPS(round_decimals, 1, 2)
@@ -224,7 +221,7 @@ OPERATOR(relu) {
     return pw_run(cx, args, 1, args, &pw_relu, NULL, results);
 }
 
-/* ---- tests ------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* Of integers all elements have the same answer: 0, or 1 for isfinite. */
 PW_CHEAP_LOOP(1, unary_false_loop, uint8_t, uint8_t, , (void)x; *o = 0)
@@ -245,19 +242,18 @@ static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, con
 #define UNARY_NO_COMPLEX(op)
 #define UNARY_TEST(op, label, constant, COMPLEX_ROW, refusal)                                      \
     PW_TEST_LOOPS(op, 1)                                                                           \
-    static const pw_op pw_##op = {                                                                 \
-        label, PW_TO_BOOL, {PW_REAL_ROW(op), COMPLEX_ROW(op)}, refusal};                           \
-    OPERATOR(op) {                                                                                 \
-        return unary_test(cx, args, results, &pw_##op, constant);                                  \
-    }
+    static const pw_op pw_##op = {label, PW_TO_BOOL, {PW_REAL_ROW(op), COMPLEX_ROW(op)}, refusal}; \
+    OPERATOR(op) { return unary_test(cx, args, results, &pw_##op, constant); }
 PW_COMPLEX_TEST_LOOPS(isnan, 1)
 PW_COMPLEX_TEST_LOOPS(isinf, 1)
 PW_COMPLEX_TEST_LOOPS(isfinite, 1)
 UNARY_TEST(isnan, "isnan", unary_false_loop, PW_COMPLEX_ROW, NULL)
 UNARY_TEST(isinf, "isinf", unary_false_loop, PW_COMPLEX_ROW, NULL)
 UNARY_TEST(isfinite, "isfinite", unary_true_loop, PW_COMPLEX_ROW, NULL)
-UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isposinf does not support complex inputs.")
-UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isneginf does not support complex inputs.")
+UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop, UNARY_NO_COMPLEX,
+           "isposinf does not support complex inputs.")
+UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop, UNARY_NO_COMPLEX,
+           "isneginf does not support complex inputs.")
 
 PW_TEST_LOOPS(signbit, 1)
 #define UNARY_NEGATIVE(sfx, T) PW_CHEAP_LOOP(1, signbit_##sfx##_loop, uint8_t, T, , *o = x < 0)
@@ -272,9 +268,7 @@ static const pw_op pw_signbit = {
      [DT_INT32] = signbit_i32_loop, [DT_INT64] = signbit_i64_loop, [DT_UINT8] = unary_false_loop,
      [DT_BOOL] = unary_false_loop},
     "signbit is not implemented for complex tensors."};
-OPERATOR(signbit) {
-    return pw_run(cx, args, 1, args, &pw_signbit, NULL, results);
-}
+OPERATOR(signbit) { return pw_run(cx, args, 1, args, &pw_signbit, NULL, results); }
 
 /* isreal: no imaginary part. */
 PW_COMPLEX_TEST_LOOPS(isreal, 1)
@@ -290,7 +284,7 @@ OPERATOR(isreal) {
     return st;
 }
 
-/* ---- with numbers ----------------------------------------------------------------------- */
+/* ---- with numbers ---------------------------------------------------------------------------- */
 
 /* nan_to_num(self, nan=None, posinf=None, neginf=None): absent bounds are the dtype's largest and
  * lowest. */

@@ -29,14 +29,13 @@ VECTOR_LOOPS static void adaptive_add_f64(double *acc, const double *row, int64_
     for (int64_t i = 0; i < n; i++) acc[i] += row[i];
 }
 #define adaptive_add(acc, row, n)                                                                  \
-    _Generic(*(acc), float                                                                         \
-             : adaptive_add_f32, double                                                            \
-             : adaptive_add_f64)((void *)(acc), (const void *)(row), n)
+    _Generic(*(acc), float: adaptive_add_f32, double: adaptive_add_f64)((void *)(acc),             \
+                                                                        (const void *)(row), n)
 
 /* The window's rows are added up into one, then that row's stretches; a row that does not fit into
  * acc, or that is wanted as a whole, is summed up where it lies. */
-VECTOR_LOOPS static void adaptive_avg_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh,
-                             int64_t at) {
+VECTOR_LOOPS static void adaptive_avg_row(const adaptive_job *j, int64_t plane, int64_t od,
+                                          int64_t oh, int64_t at) {
     const pool_geometry *g = j->g;
     int64_t d0, d1, h0, h1, w0, w1, width = g->in[2];
     _Alignas(32) double memory[ADAPTIVE_ROW];
@@ -100,21 +99,21 @@ static void adaptive_range(void *ctx, int64_t begin, int64_t end) {
     const pool_geometry *g = j->g;
     for (int64_t r = begin; r < end; r++) {
         int64_t plane = r / g->out[1] / g->out[0], od = r / g->out[1] % g->out[0];
-        if (j->average)
-            adaptive_avg_row(j, plane, od, r % g->out[1], r * g->out[2]);
-        else
-            adaptive_max_row(j, plane, od, r % g->out[1], r * g->out[2]);
+        if (j->average) adaptive_avg_row(j, plane, od, r % g->out[1], r * g->out[2]);
+        else adaptive_max_row(j, plane, od, r % g->out[1], r * g->out[2]);
     }
 }
 
 static ctsc_status adaptive_run(op_ctx *cx, const tensor *x, adaptive_job *j) {
     const pool_geometry *g = j->g;
     if (tensor_cuda(x))
-        return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_ADAPTIVE_AVERAGE : DENSE_ADAPTIVE_MAX, j->x, j->y, j->indices,
-                              0, false);
+        return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g,
+                               j->average ? DENSE_ADAPTIVE_AVERAGE : DENSE_ADAPTIVE_MAX, j->x, j->y,
+                               j->indices, 0, false);
     int64_t rows = g->planes * g->out[0] * g->out[1];
     if (rows && g->out[2])
-        return op_for(cx, rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])), adaptive_range, j);
+        return op_for(cx, rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])),
+                      adaptive_range, j);
     return CTSC_OK;
 }
 
@@ -137,10 +136,13 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
     adaptive_sizes(input, n, size, &g);
     pool_result_sizes(input, n, &g, sizes);
     /* A dtype that no kernel is for does not matter where there is nothing to compute. */
-    bool empty = average && !dtype_is_float((dtype)input->dtype) && nn_product(input, 0, input->ndim - n) == 0;
+    bool empty = average && !dtype_is_float((dtype)input->dtype) &&
+                 nn_product(input, 0, input->ndim - n) == 0;
     TRY(empty ? nn_as(cx, input, (dtype)input->dtype, &x) : nn_input(cx, name, input, &x));
-    TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
-    if (!average) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
+    TRY_OUT(
+        tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
+    if (!average)
+        TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     adaptive_job j = {.g = &g,
                       .dt = (dtype)x->dtype,
                       .x = tensor_data(x),
@@ -218,7 +220,8 @@ static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *res
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             "or complex dtype. Got: %s",
             dtype_table[input->dtype].ir_name);
-    if (one && (dtype_is_float((dtype)input->dtype) || dtype_is_complex((dtype)input->dtype))) return adaptive_mean(cx, args, n, results);
+    if (one && (dtype_is_float((dtype)input->dtype) || dtype_is_complex((dtype)input->dtype)))
+        return adaptive_mean(cx, args, n, results);
     for (int i = n == 2 ? input->ndim - 2 : 1; !one && n > 1 && i < input->ndim; i++)
         if (input->sizes[i] == 0)
             return nn_fail(

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fractional_pool.c - max pooling over windows that start at pseudo-random places, in two or three dims.
+ * fractional_pool.c - max pooling over windows that start at pseudo-random places, in
+ * two or three dims.
  *
- * Method. Two dims are three with a size of 1. The places of a plane's windows follow from one random sample per dim: steps of alpha, the average
- * distance, shifted by the sample and rounded down. They are computed in the dtype of the samples, as PyTorch does, because rounding decides them.
+ * Method. Two dims are three with a size of 1. The places of a plane's windows follow from one
+ * random sample per dim: steps of alpha, the average distance, shifted by the sample and
+ * rounded down. They are computed in the dtype of the samples, as PyTorch does, because
+ * rounding decides them.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool/pool.h"
@@ -25,7 +28,8 @@ static double fractional_sample(const fractional_job *j, int64_t i) {
 }
 
 /* Start of window i along a dim; outside of the input where the sample is not in [0, 1). */
-static int64_t fractional_start(const fractional_job *j, double sample, int64_t i, int64_t in, int64_t out, int64_t kernel) {
+static int64_t fractional_start(const fractional_job *j, double sample, int64_t i, int64_t in,
+                                int64_t out, int64_t kernel) {
     double at, shift;
     if (i == out - 1) return in - kernel;
     if (j->dt == DT_FLOAT64) {
@@ -44,7 +48,8 @@ static int64_t fractional_starts_of_plane(const pool_geometry *g) {
     return g->out[0] + g->out[1] + g->out[2];
 }
 
-/* Fills j->starts. The first sample of two is the width's, as PyTorch has it; of three the depth's. */
+/* Fills j->starts. The first sample of two is the width's, as PyTorch has it; of
+ * three the depth's. */
 static bool fractional_place(const fractional_job *j) {
     const pool_geometry *g = j->g;
     for (int64_t p = 0; p < g->planes; p++) {
@@ -63,7 +68,8 @@ static bool fractional_place(const fractional_job *j) {
 
 static void fractional_plane(const fractional_job *j, int64_t plane) {
     const pool_geometry *g = j->g;
-    const int64_t *ds = j->starts + plane * fractional_starts_of_plane(g), *hs = ds + g->out[0], *ws = hs + g->out[1];
+    const int64_t *ds = j->starts + plane * fractional_starts_of_plane(g), *hs = ds + g->out[0],
+                  *ws = hs + g->out[1];
     int64_t at = plane * g->out[0] * g->out[1] * g->out[2];
     NN_WIDE(j->dt, {
         const T *x = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
@@ -90,32 +96,50 @@ static void fractional_range(void *ctx, int64_t begin, int64_t end) {
 
 static const char *const fractional_dims[] = {"time", "height", "width"};
 
-static ctsc_status fractional_check_input(op_ctx *cx, const tensor *input, int n, const pool_geometry *g) {
+static ctsc_status fractional_check_input(op_ctx *cx, const tensor *input, int n,
+                                          const pool_geometry *g) {
     nn_text text;
     if (input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, n == 2 ? "fractional_max_pool%dd(): Expected %s tensor, but got: %s" : "fractional_max_pool%dd_out(): Expected %s tensor, but got: %s", n,
-                       n == 2 ? "3D or 4D" : "4D or 5D", nn_shape(input, &text));
+        return nn_fail(cx,
+                       n == 2 ? "fractional_max_pool%dd(): Expected %s tensor, but got: %s"
+                              : "fractional_max_pool%dd_out(): Expected %s tensor, but got: %s",
+                       n, n == 2 ? "3D or 4D" : "4D or 5D", nn_shape(input, &text));
     for (int k = 3 - n; k < 3; k++) {
-        int i = n == 3 && k > 0 ? 3 - k : k; /* of three dims the width is looked at before the height */
+        /* of three dims the width is looked at before the height */
+        int i = n == 3 && k > 0 ? 3 - k : k;
         if (g->kernel[i] < 1 || g->out[i] < 0)
-            return nn_fail(cx, "fractional_max_pool%dd(): kernel_size and output_size must be positive", n);
-        if (g->out[i] > g->in[i] || g->kernel[i] > g->in[i] || g->out[i] + g->kernel[i] - (n == 2) > g->in[i]) /* three dims need one more, as in PyTorch */
-            return nn_fail(cx, n == 2 ? "fractional_max_pool%dd(): pool %s %lld too large relative to input %s %lld" : "fractional_max_pool%dd_out(): pool %s %lld too large relative to input %s %lld",
-                           n, fractional_dims[i], (long long)g->kernel[i], fractional_dims[i], (long long)g->in[i]);
+            return nn_fail(
+                cx, "fractional_max_pool%dd(): kernel_size and output_size must be positive", n);
+        /* three dims need one more, as in PyTorch */
+        if (g->out[i] > g->in[i] || g->kernel[i] > g->in[i] ||
+            g->out[i] + g->kernel[i] - (n == 2) > g->in[i])
+            return nn_fail(
+                cx,
+                n == 2
+                    ? "fractional_max_pool%dd(): pool %s %lld too large relative to input %s %lld"
+                    : "fractional_max_pool%dd_out(): pool %s %lld too large relative to input %s "
+                      "%lld",
+                n, fractional_dims[i], (long long)g->kernel[i], fractional_dims[i],
+                (long long)g->in[i]);
     }
     return CTSC_OK;
 }
 
-static ctsc_status fractional_check_samples(op_ctx *cx, const tensor *input, const tensor *samples, int n) {
+static ctsc_status fractional_check_samples(op_ctx *cx, const tensor *input, const tensor *samples,
+                                            int n) {
     int64_t batch = input->ndim == n + 1 ? 1 : input->sizes[0];
-    if (samples->dtype != input->dtype) 
-        return nn_fail(cx, "expected scalar type %s but found %s", dtype_table[input->dtype].ir_name, dtype_table[samples->dtype].ir_name);
-    if (samples->ndim != 3) return nn_fail(cx, "Expect _random samples to have 3 dimensions got, %d", samples->ndim);
-    if (samples->sizes[0] < batch) return nn_fail(cx, "Expect _random_samples.size(0) no less then input batch size.");
+    if (samples->dtype != input->dtype)
+        return nn_fail(cx, "expected scalar type %s but found %s",
+                       dtype_table[input->dtype].ir_name, dtype_table[samples->dtype].ir_name);
+    if (samples->ndim != 3)
+        return nn_fail(cx, "Expect _random samples to have 3 dimensions got, %d", samples->ndim);
+    if (samples->sizes[0] < batch)
+        return nn_fail(cx, "Expect _random_samples.size(0) no less then input batch size.");
     if (samples->sizes[1] != input->sizes[input->ndim - n - 1])
         return nn_fail(cx, "Expect _random_samples.size(1) equals to input channel size.");
     if (samples->sizes[2] != n)
-        return nn_fail(cx, "Expect _random_samples.size(2) equals to %d; got %lld.", n, (long long)samples->sizes[2]);
+        return nn_fail(cx, "Expect _random_samples.size(2) equals to %d; got %lld.", n,
+                       (long long)samples->sizes[2]);
     return CTSC_OK;
 }
 
@@ -123,9 +147,13 @@ static ctsc_status fractional_read(op_ctx *cx, const value *args, int n, pool_ge
     const tensor *input = arg_tensor(&args[0]);
     *g = (pool_geometry){.in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}};
     if (!nn_ints(&args[1], n, g->kernel + 3 - n))
-        return nn_fail(cx, "fractional_max_pool%dd: kernel_size must either be a single Int or tuple of Ints", n);
+        return nn_fail(
+            cx, "fractional_max_pool%dd: kernel_size must either be a single Int or tuple of Ints",
+            n);
     if (!nn_ints(&args[2], n, g->out + 3 - n))
-        return nn_fail(cx, "fractional_max_pool%dd: output_size must either be a single Int or tuple of Ints", n);
+        return nn_fail(
+            cx, "fractional_max_pool%dd: output_size must either be a single Int or tuple of Ints",
+            n);
     for (int i = 0; i < n && i < input->ndim; i++) g->in[2 - i] = input->sizes[input->ndim - 1 - i];
     TRY(fractional_check_input(cx, input, n, g));
     TRY(fractional_check_samples(cx, input, arg_tensor(&args[3]), n));
@@ -135,12 +163,14 @@ static ctsc_status fractional_read(op_ctx *cx, const value *args, int n, pool_ge
 
 /* (self, kernel_size, output_size, random_samples) -> (output, indices into the plane) */
 static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *results) {
-    tensor *input = arg_tensor(&args[0]), *x = NULL, *samples = NULL, *out = NULL, *indices = NULL, *starts = NULL;
+    tensor *input = arg_tensor(&args[0]), *x = NULL, *samples = NULL, *out = NULL, *indices = NULL,
+           *starts = NULL;
     pool_geometry g;
     int64_t sizes[TENSOR_MAX_DIMS];
     dtype dt = (dtype)input->dtype;
     if (dt != DT_FLOAT32 && dt != DT_FLOAT64)
-        return op_refuse_dtype(cx, n == 2 ? "fractional_max_pool2d_out_frame" : "fractional_max_pool3d_out_frame", dt);
+        return op_refuse_dtype(
+            cx, n == 2 ? "fractional_max_pool2d_out_frame" : "fractional_max_pool3d_out_frame", dt);
     TRY(fractional_read(cx, args, n, &g));
     pool_result_sizes(input, n, &g, sizes);
     ctsc_status st = nn_as(cx, input, dt, &x);
@@ -150,12 +180,22 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
     const int64_t table[] = {g.planes, fractional_starts_of_plane(&g)};
     if (st == CTSC_OK) st = tensor_new(cx->diag, DT_INT64, 2, table, &starts);
     if (st == CTSC_OK && out->numel > 0) {
-        fractional_job j = {.g = &g, .n = n, .dt = dt, .x = tensor_data(x), .samples = tensor_data(samples), .y = tensor_data(out),
-                            .indices = tensor_data(indices), .starts = tensor_data(starts)};
+        fractional_job j = {.g = &g,
+                            .n = n,
+                            .dt = dt,
+                            .x = tensor_data(x),
+                            .samples = tensor_data(samples),
+                            .y = tensor_data(out),
+                            .indices = tensor_data(indices),
+                            .starts = tensor_data(starts)};
         if (!fractional_place(&j))
-            st = nn_fail(cx, "fractional_max_pool%dd: a random sample puts a window outside of the input", n);
+            st = nn_fail(
+                cx, "fractional_max_pool%dd: a random sample puts a window outside of the input",
+                n);
         else
-            pool_for(g.planes, nn_grain(out->numel / g.planes * g.kernel[0] * g.kernel[1] * g.kernel[2]), fractional_range, &j);
+            pool_for(g.planes,
+                     nn_grain(out->numel / g.planes * g.kernel[0] * g.kernel[1] * g.kernel[2]),
+                     fractional_range, &j);
     }
     tensor_unref(starts);
     tensor_unref(x);

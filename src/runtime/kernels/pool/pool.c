@@ -7,8 +7,8 @@
  * row. With indices each window is walked in memory order, which is the order that decides ties.
  * Tests: tests/unit/test_resample.c
  */
-#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -85,10 +85,8 @@ static ctsc_status pool_read(op_ctx *cx, const pool_words *w, const value *args,
     const int64_t *data;
     *g = (pool_geometry){.kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
     if (!nn_ints(&args[0], n, g->kernel + at)) return pool_bad_list(cx, w->kernel, &args[0]);
-    if (arg_ints(&args[1], &data) == 0)
-        memcpy(g->stride, g->kernel, sizeof g->stride);
-    else if (!nn_ints(&args[1], n, g->stride + at))
-        return pool_bad_list(cx, w->stride, &args[1]);
+    if (arg_ints(&args[1], &data) == 0) memcpy(g->stride, g->kernel, sizeof g->stride);
+    else if (!nn_ints(&args[1], n, g->stride + at)) return pool_bad_list(cx, w->stride, &args[1]);
     if (!nn_ints(&args[2], n, g->pad + at)) return pool_bad_list(cx, w->padding, &args[2]);
     if (dilated && !nn_ints(&args[3], n, g->dilation + at))
         return pool_bad_list(cx, w->dilation, &args[3]);
@@ -222,8 +220,7 @@ static ctsc_status pool_prepare(op_ctx *cx, const pool_words *w, const value *ar
     const tensor *input = arg_tensor(&args[0]);
     TRY(pool_read(cx, w, args + 1, dilated, g));
     int n = w->dims;
-    if (n == 1)
-        TRY(pool_check_1d(cx, input, dilated ? "max_pool1d" : "avg_pool1d"));
+    if (n == 1) TRY(pool_check_1d(cx, input, dilated ? "max_pool1d" : "avg_pool1d"));
     else if (input->ndim != n + 1 && input->ndim != n + 2)
         return nn_fail(cx, "non-empty %dD or %dD (batch mode) tensor expected for input", n + 1,
                        n + 2);
@@ -252,35 +249,32 @@ static void pool_interior(const pool_geometry *g, int i, int64_t *lo, int64_t *h
 #define POOL_MAX(m, v) ((v) > (m) || (v) != (v) ? (v) : (m))
 #define POOL_ADD(m, v) ((m) + (v))
 
-#define T       float
+#define T float
 #define NAME(x) pool_max_##x##_float
-#define FOLD    POOL_MAX
+#define FOLD POOL_MAX
 #include "runtime/kernels/pool/pool_fold.h"
 
-#define T       double
+#define T double
 #define NAME(x) pool_max_##x##_double
-#define FOLD    POOL_MAX
+#define FOLD POOL_MAX
 #include "runtime/kernels/pool/pool_fold.h"
 
-#define T       float
+#define T float
 #define NAME(x) pool_add_##x##_float
-#define FOLD    POOL_ADD
+#define FOLD POOL_ADD
 #include "runtime/kernels/pool/pool_fold.h"
 
-#define T       double
+#define T double
 #define NAME(x) pool_add_##x##_double
-#define FOLD    POOL_ADD
+#define FOLD POOL_ADD
 #include "runtime/kernels/pool/pool_fold.h"
 
 #define pool_into(name, acc, row, n)                                                               \
-    _Generic(*(acc), float                                                                         \
-             : pool_##name##_into_float, double                                                    \
-             : pool_##name##_into_double)((void *)(acc), (const void *)(row), n)
+    _Generic(*(acc), float: pool_##name##_into_float, double: pool_##name##_into_double)(          \
+        (void *)(acc), (const void *)(row), n)
 #define pool_along(name, y, line, n, stride, kernel, dilation)                                     \
-    _Generic(*(y), float                                                                           \
-             : pool_##name##_along_float, double                                                   \
-             : pool_##name##_along_double)((void *)(y), (const void *)(line), n, stride, kernel,   \
-                                           dilation)
+    _Generic(*(y), float: pool_##name##_along_float, double: pool_##name##_along_double)(          \
+        (void *)(y), (const void *)(line), n, stride, kernel, dilation)
 
 /* One output row of max pooling without indices: `acc` receives the maximum of the window's rows.
  */
@@ -296,9 +290,9 @@ static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
         T *y = dst;
         for (int64_t a = 0; a < dn; a++)
             for (int64_t b = 0; b < hn; b++) {
-                const T *row =
-                    base +
-                    ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2];
+                const T *row = base +
+                               ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) *
+                                   g->in[2];
                 if (dn * hn == 1) {
                     line = row;
                 } else if (a + b == 0) {
@@ -383,8 +377,10 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     });
 }
 
-/* The same of integers, as int64: nothing lies below the least one, so the first of a window stands for it. */
-__attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_t plane, int64_t od, int64_t oh, int64_t *y, int64_t *indices) {
+/* The same of integers, as int64: nothing lies below the least one, so the first of a
+ * window stands for it. */
+__attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_t plane, int64_t od,
+                                                       int64_t oh, int64_t *y, int64_t *indices) {
     const pool_geometry *g = j->g;
     const int64_t *base = (const int64_t *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
     int64_t d0, dn, h0, hn, w0, wn;
@@ -396,7 +392,9 @@ __attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_
         for (int64_t a = 0; a < dn; a++)
             for (int64_t b = 0; b < hn; b++)
                 for (int64_t k = 0; k < wn; k++) {
-                    int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2] + w0 + k * g->dilation[2];
+                    int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) *
+                                     g->in[2] +
+                                 w0 + k * g->dilation[2];
                     if (base[at] > base[best]) best = at;
                 }
         y[o] = base[best];
@@ -477,29 +475,30 @@ VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
         int64_t oh = r % g->out[1], od = r / g->out[1] % g->out[0],
                 plane = r / g->out[1] / g->out[0];
         void *y = (char *)j->y + (size_t)(r * g->out[2]) * item;
-        if (j->average && j->dt == DT_INT64)
-            pool_avg_row_int(j, plane, od, oh, y);
+        if (j->average && j->dt == DT_INT64) pool_avg_row_int(j, plane, od, oh, y);
         else if (j->dt == DT_INT64)
             pool_max_row_int(j, plane, od, oh, y, j->indices ? j->indices + r * g->out[2] : NULL);
-        else if (j->average)
-            pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
+        else if (j->average) pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
         else if (j->indices || !(fits || one_row))
             pool_max_row_indices(j, plane, od, oh, y,
                                  j->indices ? j->indices + r * g->out[2] : NULL);
-        else
-            pool_max_row(j, plane, od, oh, acc, y);
+        else pool_max_row(j, plane, od, oh, acc, y);
     }
 }
 
 static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
     const pool_geometry *g = j->g;
     if (tensor_cuda(x))
-        return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices, j->divisor,
-                              j->count_padding);
+        return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g,
+                               j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices,
+                               j->divisor, j->count_padding);
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
         return op_for(cx, g->planes * g->out[0] * g->out[1], nn_grain(work),
-                 !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g) ? pool_squares : pool_range, j);
+                      !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g)
+                          ? pool_squares
+                          : pool_range,
+                      j);
     return CTSC_OK;
 }
 
@@ -516,10 +515,13 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
                        : w->dims == 1                ? "max_pool2d"
                                                      : w->name;
     /* PyTorch takes integers since 2.0, but for max_pool1d alone. */
-    bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL && (w->dims > 1 || with_indices) && !tensor_cuda(input);
+    bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL &&
+                (w->dims > 1 || with_indices) && !tensor_cuda(input);
     TRY(ints ? nn_as(cx, input, DT_INT64, &x) : nn_input(cx, name, input, &x));
-    TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
-    if (with_indices) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
+    TRY_OUT(
+        tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
+    if (with_indices)
+        TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     pool_job j = {.g = g,
                   .dt = (dtype)x->dtype,
                   .x = tensor_data(x),
@@ -615,13 +617,15 @@ ctsc_status op_max_pool1d(op_ctx *cx, const value *args, value *results) {
 /* ---- average pooling ------------------------------------------------------------------------- */
 
 /* Checks the arguments of average pooling. *divisor: 0 for the window's size. */
-static ctsc_status pool_avg_check(op_ctx *cx, const pool_words *w, const value *args, pool_geometry *g, int64_t *divisor) {
+static ctsc_status pool_avg_check(op_ctx *cx, const pool_words *w, const value *args,
+                                  pool_geometry *g, int64_t *divisor) {
     const tensor *input = arg_tensor(&args[0]);
     TRY(pool_prepare(cx, w, args, false, arg_bool(&args[4]), g));
     bool override = w->dims > 1 && !arg_is_none(&args[6]);
     if (override && arg_int(&args[6]) == 0) return nn_fail(cx, "divisor must be not zero");
     *divisor = override ? arg_int(&args[6]) : 0;
-    if (w->dims == 3 && !pool_has_empty_dim(input, 3) && (g->out[0] < 1 || g->out[1] < 1 || g->out[2] < 1))
+    if (w->dims == 3 && !pool_has_empty_dim(input, 3) &&
+        (g->out[0] < 1 || g->out[1] < 1 || g->out[2] < 1))
         return nn_fail(
             cx,
             "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
@@ -639,10 +643,8 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
     ctsc_status st;
     TRY(pool_avg_check(cx, w, args, &g, &divisor));
     pool_result_sizes(input, w->dims, &g, sizes);
-    if (input->dtype == DT_INT64)
-        TRY(nn_as(cx, input, DT_INT64, &x));
-    else
-        TRY(nn_input(cx, w->name, input, &x));
+    if (input->dtype == DT_INT64) TRY(nn_as(cx, input, DT_INT64, &x));
+    else TRY(nn_input(cx, w->name, input, &x));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y));
     pool_job j = {.g = &g,
                   .dt = (dtype)x->dtype,
@@ -678,7 +680,7 @@ ctsc_status op_avg_pool3d(op_ctx *cx, const value *args, value *results) {
     return pool_avg_op(cx, &pool_avg3d, args, results);
 }
 
-/* ---- for pool_last.c -------------------------------------------------------------------------- */
+/* ---- for pool_last.c ------------------------------------------------------------------------- */
 
 ctsc_status pool_check_max2d(op_ctx *cx, const value *args, pool_geometry *g) {
     TRY(pool_prepare(cx, &pool_max2d, args, true, arg_bool(&args[5]), g));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.h - the geometry of pooling windows, shared by pool.c (fixed windows), adaptive_pool.c, and pool_last.c (channels last).
+ * pool.h - the geometry of pooling windows, shared by pool.c (fixed windows), adaptive_pool.c, and
+ * pool_last.c (channels last).
  */
 #ifndef CTSC_RUNTIME_KERNELS_POOL_POOL_H
 #define CTSC_RUNTIME_KERNELS_POOL_POOL_H
@@ -32,8 +33,10 @@ static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t
     *count = nn_max(nn_min(g->kernel[i], last) - skip, 0);
 }
 
-/* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. divisor: what was asked for, or 0. */
-static inline int64_t pool_divisor(const pool_geometry *g, int64_t divisor, bool count_padding, const int64_t o[3], int64_t inside) {
+/* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. divisor:
+ * what was asked for, or 0. */
+static inline int64_t pool_divisor(const pool_geometry *g, int64_t divisor, bool count_padding,
+                                   const int64_t o[3], int64_t inside) {
     if (inside == 0 || divisor) return inside ? divisor : 0;
     if (!count_padding) return inside;
     int64_t size = 1;
@@ -64,7 +67,8 @@ static inline void adaptive_window(const pool_geometry *g, int i, int64_t o, int
     *end = adaptive_scale(o + 1, g->in[i], g->out[i], g->out[i] - 1);
 }
 
-/* The arguments of aten::max_pool2d and aten::avg_pool2d, checked, and what follows from them (pool.c). *divisor: 0 for the window's size. */
+/* The arguments of aten::max_pool2d and aten::avg_pool2d, checked, and what follows from them
+ * (pool.c). *divisor: 0 for the window's size. */
 ctsc_status pool_check_max2d(op_ctx *cx, const value *args, pool_geometry *g);
 ctsc_status pool_check_avg2d(op_ctx *cx, const value *args, pool_geometry *g, int64_t *divisor);
 /* "Expected 2 to 3 dimensions, but got ...": what the 1-dim poolings ask of their input. */

@@ -15,8 +15,11 @@ NN_HOT static void NAME(into)(T *acc, const T *row, int64_t n) {
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(along_step)(T *restrict y, const T *restrict line, int64_t n,
-                                                                   int64_t step, int64_t kernel, int64_t dilation) {
+static inline __attribute__((always_inline)) void NAME(along_step)(T *restrict y,
+                                                                   const T *restrict line,
+                                                                   int64_t n, int64_t step,
+                                                                   int64_t kernel,
+                                                                   int64_t dilation) {
     for (int64_t o = 0; o < n; o++) y[o] = line[o * step];
     for (int64_t k = 1; k < kernel; k++) {
         const T *x = line + k * dilation;
@@ -27,9 +30,10 @@ static inline __attribute__((always_inline)) void NAME(along_step)(T *restrict y
     }
 }
 
-/* y[o] = FOLD over k of line[o * stride + k * dilation]; the usual strides get code of their own. */
-NN_HOT static void NAME(along)(T *restrict y, const T *restrict line, int64_t n, int64_t stride, int64_t kernel,
-                               int64_t dilation) {
+/* y[o] = FOLD over k of line[o * stride + k * dilation]; the usual strides get
+ * code of their own. */
+NN_HOT static void NAME(along)(T *restrict y, const T *restrict line, int64_t n, int64_t stride,
+                               int64_t kernel, int64_t dilation) {
     if (stride == 1) NAME(along_step)(y, line, n, 1, kernel, dilation);
     else if (stride == 2) NAME(along_step)(y, line, n, 2, kernel, dilation);
     else NAME(along_step)(y, line, n, stride, kernel, dilation);

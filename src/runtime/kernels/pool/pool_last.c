@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_last.c - max and average pooling over two dims of images whose channels come last (engine/channels_last.h).
+ * pool_last.c - max and average pooling over two dims of images whose channels come last
+ * (engine/channels_last.h).
  *
- * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over its pixels in memory order. Sums over more than POOL_LAST_PIXELS
- * pixels are added up in double every so often. Checks are those of pool.c, on a view with channels first; what is not float32 on the host goes to its
- * operators. Tests: tests/unit/test_pool_last.c
+ * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over its
+ * pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are added up in double every
+ * so often. Checks are those of pool.c, on a view with channels first; what is not float32 on the
+ * host goes to its operators.
+ * Tests: tests/unit/test_pool_last.c
  */
 #include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
@@ -20,7 +23,8 @@ typedef float last_lanes __attribute__((vector_size(32), aligned(4), may_alias))
 
 typedef struct last_pool_job {
     const pool_geometry *g;
-    int64_t channels, blocks, block; /* blocks of channels that pieces do; how many, of what size (the last: what is left) */
+    /* blocks of channels that pieces do; how many, of what size (the last: what is left) */
+    int64_t channels, blocks, block;
     const float *x;
     float *y;
     bool average, adaptive, count_padding;
@@ -72,7 +76,8 @@ NN_HOT static void last_max_channels(const last_window *w, float *y, int64_t n) 
 }
 
 /* Of at most POOL_LAST_PIXELS pixels. */
-POOL_LAST_INLINE void last_mean(const last_window *w, float *y, int64_t at, float by, const int vectors) {
+POOL_LAST_INLINE void last_mean(const last_window *w, float *y, int64_t at, float by,
+                                const int vectors) {
     last_vector sum[8] = {{0}};
     for (int64_t a = 0; a < w->rows; a++)
         for (int64_t b = 0; b < w->columns; b++) {
@@ -110,7 +115,8 @@ static void last_mean_large(const last_window *w, float *y, int64_t n, double by
     for (int64_t c = 0; c < n; c++) total[c] = 0;
     for (int64_t a = 0; a < w->rows; a++)
         for (int64_t b = 0; b < w->columns; b += POOL_LAST_PIXELS) {
-            last_window part = {w->x + a * w->row + b * w->column, 1, nn_min(w->columns - b, POOL_LAST_PIXELS), 0, w->column};
+            last_window part = {w->x + a * w->row + b * w->column, 1,
+                                nn_min(w->columns - b, POOL_LAST_PIXELS), 0, w->column};
             last_mean_channels(&part, sum, n, 1);
             last_add_channels(total, sum, n);
         }
@@ -130,7 +136,8 @@ static void last_average(const last_window *w, float *y, int64_t n, int64_t by) 
 }
 
 /* The window of output (oh, ow): the part that is inside, and what its sum is divided by. */
-static int64_t last_window_at(const last_pool_job *j, int64_t oh, int64_t ow, int64_t *h, int64_t *w, last_window *win) {
+static int64_t last_window_at(const last_pool_job *j, int64_t oh, int64_t ow, int64_t *h,
+                              int64_t *w, last_window *win) {
     const pool_geometry *g = j->g;
     const int64_t at[3] = {0, oh, ow};
     if (j->adaptive) {
@@ -142,7 +149,8 @@ static int64_t last_window_at(const last_pool_job *j, int64_t oh, int64_t ow, in
     }
     pool_window(g, 1, oh, h, &win->rows);
     pool_window(g, 2, ow, w, &win->columns);
-    return j->average ? pool_divisor(g, j->divisor, j->count_padding, at, win->rows * win->columns) : 0;
+    return j->average ? pool_divisor(g, j->divisor, j->count_padding, at, win->rows * win->columns)
+                      : 0;
 }
 
 /* Pieces are numbered by image, row of outputs and block of channels, the last varying fastest. */
@@ -151,11 +159,13 @@ static void last_pool_pieces(void *ctx, int64_t begin, int64_t end) {
     const pool_geometry *g = j->g;
     int64_t row = g->in[2] * j->channels;
     for (int64_t i = begin; i < end; i++) {
-        int64_t block = i % j->blocks, oh = i / j->blocks % g->out[1], image = i / j->blocks / g->out[1], first = block * j->block;
+        int64_t block = i % j->blocks, oh = i / j->blocks % g->out[1],
+                image = i / j->blocks / g->out[1], first = block * j->block;
         int64_t n = block == j->blocks - 1 ? j->channels - first : j->block;
         float *y = j->y + (image * g->out[1] + oh) * g->out[2] * j->channels + first;
         for (int64_t ow = 0; ow < g->out[2]; ow++, y += j->channels) {
-            int64_t h, w, d_h = j->adaptive ? 1 : g->dilation[1], d_w = j->adaptive ? 1 : g->dilation[2];
+            int64_t h, w, d_h = j->adaptive ? 1 : g->dilation[1],
+                          d_w = j->adaptive ? 1 : g->dilation[2];
             last_window win = {.row = d_h * row, .column = d_w * j->channels};
             int64_t by = last_window_at(j, oh, ow, &h, &w, &win);
             win.x = j->x + image * g->in[1] * row + h * row + w * j->channels + first;
@@ -177,14 +187,18 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
     const pool_geometry *g = j->g;
     tensor *x, *y;
     int64_t sizes[4] = {input->sizes[0]}, n = input->ndim, images = n == 4 ? input->sizes[0] : 1;
-    sizes[n - 3] = g->out[1], sizes[n - 2] = g->out[2], sizes[n - 1] = j->channels = input->sizes[n - 1];
+    sizes[n - 3] = g->out[1], sizes[n - 2] = g->out[2],
+              sizes[n - 1] = j->channels = input->sizes[n - 1];
     TRY(tensor_contiguous(cx->diag, input, &x));
     ctsc_status st = tensor_new(cx->diag, DT_FLOAT32, (int)n, sizes, &y);
     if (st == CTSC_OK && y->numel) {
         j->x = tensor_data(x), j->y = tensor_data(y);
         last_pool_cut(j, images);
-        int64_t pixels = j->adaptive ? g->in[1] * g->in[2] / g->out[1] : g->out[2] * nn_min(g->kernel[1] * g->kernel[2], g->in[1] * g->in[2]);
-        st = op_for(cx, images * g->out[1] * j->blocks, nn_grain(pixels * j->block), last_pool_pieces, j);
+        int64_t pixels = j->adaptive
+                             ? g->in[1] * g->in[2] / g->out[1]
+                             : g->out[2] * nn_min(g->kernel[1] * g->kernel[2], g->in[1] * g->in[2]);
+        st = op_for(cx, images * g->out[1] * j->blocks, nn_grain(pixels * j->block),
+                    last_pool_pieces, j);
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);
@@ -192,20 +206,25 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
 }
 
 static bool last_pool_fits(const tensor *t) {
-    return t->dtype == DT_FLOAT32 && tensor_device(t) == DEVICE_HOST && (t->ndim == 3 || t->ndim == 4);
+    return t->dtype == DT_FLOAT32 && tensor_device(t) == DEVICE_HOST &&
+           (t->ndim == 3 || t->ndim == 4);
 }
 
 /* max_pool2d and avg_pool2d: what they check, they check with channels first. */
-static ctsc_status last_pool(op_ctx *cx, const value *args, int nargs, bool average, value *results) {
+static ctsc_status last_pool(op_ctx *cx, const value *args, int nargs, bool average,
+                             value *results) {
     tensor *input = arg_tensor(&args[0]), *first;
     value call[7];
     pool_geometry g;
     last_pool_job j = {.g = &g, .average = average};
-    if (!last_pool_fits(input)) return channels_last_by_first(cx, average ? "aten::avg_pool2d" : "aten::max_pool2d", 2, nargs, args, results);
+    if (!last_pool_fits(input))
+        return channels_last_by_first(cx, average ? "aten::avg_pool2d" : "aten::max_pool2d", 2,
+                                      nargs, args, results);
     TRY(channels_first_view(cx->diag, input, 2, &first));
     call[0] = value_tensor_take(first);
     for (int i = 1; i < nargs; i++) call[i] = args[i];
-    ctsc_status st = average ? pool_check_avg2d(cx, call, &g, &j.divisor) : pool_check_max2d(cx, call, &g);
+    ctsc_status st = average ? pool_check_avg2d(cx, call, &g, &j.divisor)
+                             : pool_check_max2d(cx, call, &g);
     tensor_unref(first);
     j.count_padding = average && arg_bool(&args[5]);
     return st == CTSC_OK ? last_pool_run(cx, input, &j, results) : st;
@@ -227,7 +246,8 @@ ctsc_status op_adaptive_avg_pool2d_channels_last(op_ctx *cx, const value *args, 
     if (!last_pool_fits(input) || input->numel == 0 || len != 2 || size[0] < 1 || size[1] < 1)
         return channels_last_by_first(cx, "aten::adaptive_avg_pool2d", 2, 2, args, results);
     int n = input->ndim;
-    pool_geometry g = {.in = {1, input->sizes[n - 3], input->sizes[n - 2]}, .out = {1, size[0], size[1]}};
+    pool_geometry g = {.in = {1, input->sizes[n - 3], input->sizes[n - 2]},
+                       .out = {1, size[0], size[1]}};
     last_pool_job j = {.g = &g, .average = true, .adaptive = true};
     return last_pool_run(cx, input, &j, results);
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_binary.c - sums and products of two quantised tensors, or of one and a number, and concatenation.
+ * quantized_binary.c - sums and products of two quantised tensors, or of one and a number,
+ * and concatenation.
  *
- * Method. With the engine qnnpack (tensor/qengine.h) the sum of two quint8 tensors is computed in integers: each operand times its scale over the result's, as a
- * number of 22 bits, and a shift that rounds halves away from zero; qint8 as its XNNPACK does. Scales too far apart for that, and qint32, go
- * through float, as all do with the other engines. A number is added or multiplied by changing scale and zero point, as far as those allow it.
+ * Method. With the engine qnnpack (tensor/qengine.h) the sum of two quint8 tensors is computed in
+ * integers: each operand times its scale over the result's, as a number of 22 bits, and a shift
+ * that rounds halves away from zero; qint8 as its XNNPACK does. Scales too far apart for that, and
+ * qint32, go through float, as all do with the other engines. A number is added or multiplied by
+ * changing scale and zero point, as far as those allow it.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
 
-#define OPERATOR(name)                                                                   \
-    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                \
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 typedef struct binary_run {
@@ -24,11 +27,12 @@ typedef struct binary_run {
     int shift;
 } binary_run;
 
-/* ---- loops ------------------------------------------------------------------------------------------------ */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
-static NN_HOT void binary_add_run(const uint8_t *a, const uint8_t *b, int64_t n, const binary_run *r, uint8_t *out) {
-    int32_t am = r->a_multiplier, bm = r->b_multiplier, start = r->start, zero = (int32_t)r->zero, lo = (int32_t)r->lo,
-            hi = (int32_t)r->hi;
+static NN_HOT void binary_add_run(const uint8_t *a, const uint8_t *b, int64_t n,
+                                  const binary_run *r, uint8_t *out) {
+    int32_t am = r->a_multiplier, bm = r->b_multiplier, start = r->start, zero = (int32_t)r->zero,
+            lo = (int32_t)r->lo, hi = (int32_t)r->hi;
     int shift = r->shift;
     int32_t mask = (int32_t)((1u << shift) - 1), half = mask >> 1;
     for (int64_t i = 0; i < n; i++) {
@@ -47,7 +51,8 @@ static void binary_add_fixed(void *ctx, int64_t n, char *const *p, const int64_t
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        binary_add_run((const uint8_t *)p[1] + i * s[1], (const uint8_t *)p[2] + i * s[2], 1, r, (uint8_t *)p[0] + i * s[0]);
+        binary_add_run((const uint8_t *)p[1] + i * s[1], (const uint8_t *)p[2] + i * s[2], 1, r,
+                       (uint8_t *)p[0] + i * s[0]);
 }
 
 /* qint8, as PyTorch's XNNPACK does it: halves are rounded up. */
@@ -63,10 +68,12 @@ static void binary_add_signed(void *ctx, int64_t n, char *const *p, const int64_
 static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
     float a_start = (float)-r->a_zero * r->a_scale, b_start = (float)-r->b_zero * r->b_scale;
-    for (int64_t i = 0; i < n; i++) { /* as PyTorch's vector loop: a premultiplied zero point, and one rounding */
+    /* as PyTorch's vector loop: a premultiplied zero point, and one rounding */
+    for (int64_t i = 0; i < n; i++) {
         float a = fmaf(r->a_scale, (float)dtype_load_int(r->dt, p[1] + i * s[1]), a_start);
         float b = fmaf(r->b_scale, (float)dtype_load_int(r->dt, p[2] + i * s[2]), b_start);
-        dtype_store_int(r->dt, p[0] + i * s[0], quant_round(a + b, r->inverse, r->zero, r->lo, r->hi));
+        dtype_store_int(r->dt, p[0] + i * s[0],
+                        quant_round(a + b, r->inverse, r->zero, r->lo, r->hi));
     }
 }
 
@@ -76,14 +83,16 @@ static void binary_mul(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     for (int64_t i = 0; i < n; i++) {
         int64_t a = dtype_load_int(r->dt, p[1] + i * s[1]) - r->a_zero,
                 b = dtype_load_int(r->dt, p[2] + i * s[2]) - r->b_zero;
-        dtype_store_int(r->dt, p[0] + i * s[0],
-                        quant_round((float)((double)a * (double)b), r->inverse, r->zero, r->lo, r->hi));
+        dtype_store_int(
+            r->dt, p[0] + i * s[0],
+            quant_round((float)((double)a * (double)b), r->inverse, r->zero, r->lo, r->hi));
     }
 }
 
-/* ---- two tensors -------------------------------------------------------------------------------------------- */
+/* ---- two tensors ----------------------------------------------------------------------------- */
 
-static ctsc_status binary_check(op_ctx *cx, const tensor *a, const tensor *b, double scale, int64_t zero) {
+static ctsc_status binary_check(op_ctx *cx, const tensor *a, const tensor *b, double scale,
+                                int64_t zero) {
     const char *name = cx->op->key;
     TRY(quant_need_affine(cx, a, name));
     TRY(quant_need_affine(cx, b, name));
@@ -96,7 +105,8 @@ static ctsc_status binary_check(op_ctx *cx, const tensor *a, const tensor *b, do
 
 /* Numbers for the sum in integers; false: the scales are too far apart. */
 static bool binary_fixed(binary_run *r) {
-    float a = r->a_scale / r->scale, b = r->b_scale / r->scale, most = a > b ? a : b, least = a > b ? b : a;
+    float a = r->a_scale / r->scale, b = r->b_scale / r->scale, most = a > b ? a : b,
+          least = a > b ? b : a;
     bool is_signed = r->dt == DT_QINT8;
     if (!(most < 0x1p8f && least >= (is_signed ? 0x1p-10f : 0x1p-14f))) return false;
     r->shift = (is_signed ? 20 : 21) - ilogbf(most);
@@ -108,20 +118,22 @@ static bool binary_fixed(binary_run *r) {
     return true;
 }
 
-static ctsc_status binary_sizes(op_ctx *cx, const tensor *a, const tensor *b, double scale, int64_t zero, tensor **out) {
+static ctsc_status binary_sizes(op_ctx *cx, const tensor *a, const tensor *b, double scale,
+                                int64_t zero, tensor **out) {
     if (tensor_same_shape(a, b)) return quant_new_affine(cx, a, (dtype)a->dtype, scale, zero, out);
     int ndim;
     int64_t sizes[TENSOR_MAX_DIMS];
     TRY(broadcast_sizes(cx->diag, a->ndim, a->sizes, b->ndim, b->sizes, &ndim, sizes));
     quantiser *q = quantiser_new(scale, zero);
     if (!q) return diag_no_memory(cx->diag);
-    ctsc_status s = quant_new_sizes(cx, a->ndim >= b->ndim ? a : b, ndim, sizes, (dtype)a->dtype, q, out);
+    ctsc_status s = quant_new_sizes(cx, a->ndim >= b->ndim ? a : b, ndim, sizes, (dtype)a->dtype, q,
+                                    out);
     quantiser_unref(q);
     return s;
 }
 
-static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_t zero, bool product, bool relu,
-                             value *results) {
+static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_t zero,
+                             bool product, bool relu, value *results) {
     tensor *a = args[0].u.tensor, *b = args[1].u.tensor, *out;
     TRY(binary_check(cx, a, b, scale, zero));
     TRY(binary_sizes(cx, a, b, scale, zero, &out));
@@ -139,23 +151,34 @@ static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_
     if (relu) r.lo = nn_max(r.lo, zero);
     iter_kernel kernel = product ? binary_mul : binary_add_float;
     if (product) r.inverse = r.a_scale * r.b_scale * r.inverse;
-    else if (!qengine_is_fbgemm() && dt != DT_QINT32 && binary_fixed(&r)) kernel = dt == DT_QINT8 ? binary_add_signed : binary_add_fixed;
+    else if (!qengine_is_fbgemm() && dt != DT_QINT32 && binary_fixed(&r))
+        kernel = dt == DT_QINT8 ? binary_add_signed : binary_add_fixed;
     tensor *operands[] = {out, a, b};
     iter_run(out->ndim, out->sizes, 3, operands, kernel, &r, 0);
     return op_return_tensor(results, out);
 }
 
-OPERATOR(quantized_add) { return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), false, false, results); }
-OPERATOR(quantized_add_relu) { return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), false, true, results); }
-OPERATOR(quantized_mul) { return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), true, false, results); }
-OPERATOR(quantized_mul_relu) { return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), true, true, results); }
+OPERATOR(quantized_add) {
+    return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), false, false, results);
+}
+OPERATOR(quantized_add_relu) {
+    return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), false, true, results);
+}
+OPERATOR(quantized_mul) {
+    return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), true, false, results);
+}
+OPERATOR(quantized_mul_relu) {
+    return binary_op(cx, args, arg_float(&args[2]), arg_int(&args[3]), true, true, results);
+}
 
 /* The out= forms take scale and zero point from out. */
-static ctsc_status binary_out(op_ctx *cx, const value *args, bool product, bool relu, value *results) {
+static ctsc_status binary_out(op_ctx *cx, const value *args, bool product, bool relu,
+                              value *results) {
     const tensor *out = args[2].u.tensor;
     value made = value_none();
     TRY(quant_need_affine(cx, out, cx->op->key));
-    TRY(binary_op(cx, args, out->quantiser->scale, out->quantiser->zero_point, product, relu, &made));
+    TRY(binary_op(cx, args, out->quantiser->scale, out->quantiser->zero_point, product, relu,
+                  &made));
     return op_finish_out(cx, &args[2], made.u.tensor, results);
 }
 
@@ -164,7 +187,7 @@ OPERATOR(quantized_add_relu_out) { return binary_out(cx, args, false, true, resu
 OPERATOR(quantized_mul_out) { return binary_out(cx, args, true, false, results); }
 OPERATOR(quantized_mul_relu_out) { return binary_out(cx, args, true, true, results); }
 
-/* ---- a tensor and a number ------------------------------------------------------------------------------------- */
+/* ---- a tensor and a number ------------------------------------------------------------------- */
 
 /* (element - zero point + c) requantised from one scale to another. */
 typedef struct number_run {
@@ -180,13 +203,14 @@ static void number_elements(void *ctx, int64_t n, char *const *p, const int64_t 
     for (int64_t i = 0; i < n; i++) {
         int64_t q = dtype_load_int(r->dt, p[1] + i * s[1]);
         if (r->mirrored) q = r->mirror - q;
-        else if (r->multiplier != 0) q = quant_round((float)(q - r->from + r->c), r->multiplier, r->zero, r->lo, r->hi);
+        else if (r->multiplier != 0)
+            q = quant_round((float)(q - r->from + r->c), r->multiplier, r->zero, r->lo, r->hi);
         dtype_store_int(r->dt, p[0] + i * s[0], q < r->lo ? r->lo : q > r->hi ? r->hi : q);
     }
 }
 
-static ctsc_status number_finish(op_ctx *cx, tensor *x, number_run *r, double scale, int64_t zero, bool relu,
-                                 value *results) {
+static ctsc_status number_finish(op_ctx *cx, tensor *x, number_run *r, double scale, int64_t zero,
+                                 bool relu, value *results) {
     tensor *out;
     r->dt = (dtype)x->dtype;
     r->zero = zero;
@@ -202,7 +226,8 @@ static ctsc_status number_finish(op_ctx *cx, tensor *x, number_run *r, double sc
 static ctsc_status number_add(op_ctx *cx, tensor *x, double number, bool relu, value *results) {
     TRY(quant_need_affine(cx, x, cx->op->key));
     const quantiser *q = x->quantiser;
-    int64_t lo = dtype_qmin((dtype)x->dtype), hi = dtype_qmax((dtype)x->dtype), zero = q->zero_point;
+    int64_t lo = dtype_qmin((dtype)x->dtype), hi = dtype_qmax((dtype)x->dtype),
+            zero = q->zero_point;
     if (!isfinite(number / q->scale) || fabs(number / q->scale) > 0x1p31)
         return nn_fail(cx, "%s: the number is out of range", cx->op->key);
     number_run r = {.c = (int64_t)nearbyint(number / q->scale)};
@@ -227,10 +252,13 @@ static ctsc_status number_mul(op_ctx *cx, tensor *x, double number, bool relu, v
     int64_t lo = dtype_qmin((dtype)x->dtype), hi = dtype_qmax((dtype)x->dtype);
     if (!isfinite(number)) return nn_fail(cx, "%s: the number is out of range", cx->op->key);
     number_run r = {0};
-    if (number > 0) return number_finish(cx, x, &r, number * q->scale, q->zero_point, relu, results);
+    if (number > 0)
+        return number_finish(cx, x, &r, number * q->scale, q->zero_point, relu, results);
     r.mirrored = true;
     r.mirror = hi + lo;
-    if (number < 0) return number_finish(cx, x, &r, fabs(number) * q->scale, hi - (q->zero_point - lo), relu, results);
+    if (number < 0)
+        return number_finish(cx, x, &r, fabs(number) * q->scale, hi - (q->zero_point - lo), relu,
+                             results);
     r.mirrored = false;
     r.multiplier = 1e-30f; /* everything becomes the zero point */
     return number_finish(cx, x, &r, 1, 0, false, results);
@@ -245,25 +273,27 @@ static ctsc_status number_check(op_ctx *cx, const value *v) {
     return nn_fail(cx, "%s: expected a tensor of one number", cx->op->key);
 }
 
-#define NUMBER(name, fn, relu)                                                        \
-    OPERATOR(quantized_##name) {                                                      \
-        TRY(number_check(cx, &args[1]));                                              \
-        return fn(cx, args[0].u.tensor, number_of(&args[1]), relu, results);          \
-    }                                                                                 \
-    OPERATOR(quantized_##name##_reversed) {                                           \
-        TRY(number_check(cx, &args[0]));                                              \
-        return fn(cx, args[1].u.tensor, number_of(&args[0]), relu, results);          \
+#define NUMBER(name, fn, relu)                                                                     \
+    OPERATOR(quantized_##name) {                                                                   \
+        TRY(number_check(cx, &args[1]));                                                           \
+        return fn(cx, args[0].u.tensor, number_of(&args[1]), relu, results);                       \
+    }                                                                                              \
+    OPERATOR(quantized_##name##_reversed) {                                                        \
+        TRY(number_check(cx, &args[0]));                                                           \
+        return fn(cx, args[1].u.tensor, number_of(&args[0]), relu, results);                       \
     }
 NUMBER(add_scalar, number_add, false)
 NUMBER(add_scalar_relu, number_add, true)
 NUMBER(mul_scalar, number_mul, false)
 NUMBER(mul_scalar_relu, number_mul, true)
 
-/* ---- concatenation -------------------------------------------------------------------------------------------------- */
+/* ---- concatenation --------------------------------------------------------------------------- */
 
 /* t with another scale and zero point: itself (a reference) if it has them. */
-static ctsc_status cat_requantise(op_ctx *cx, tensor *t, dtype dt, double scale, int64_t zero, tensor **out) {
-    if (t->quantiser->scale == scale && t->quantiser->zero_point == zero) return *out = tensor_ref(t), CTSC_OK;
+static ctsc_status cat_requantise(op_ctx *cx, tensor *t, dtype dt, double scale, int64_t zero,
+                                  tensor **out) {
+    if (t->quantiser->scale == scale && t->quantiser->zero_point == zero)
+        return *out = tensor_ref(t), CTSC_OK;
     tensor *x;
     TRY(quant_dequantise(cx, t, &x));
     ctsc_status s = quant_quantise(cx, x, dt, scale, zero, out);
@@ -289,31 +319,40 @@ static ctsc_status cat_check(op_ctx *cx, const list *l, int64_t dim, int64_t *si
         TRY(quant_need_affine(cx, t, "quantized::cat"));
         if (t->dtype != first->dtype) return nn_fail(cx, "All dtypes must be the same.");
         if (t->ndim != first->ndim)
-            return nn_fail(cx, "Tensors must have same number of dimensions: got %d and %d", first->ndim, t->ndim);
+            return nn_fail(cx, "Tensors must have same number of dimensions: got %d and %d",
+                           first->ndim, t->ndim);
         for (int k = 0; k < t->ndim; k++)
             if (k != dim && t->sizes[k] != first->sizes[k])
                 return nn_fail(cx,
-                               "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
+                               "Sizes of tensors must match except in dimension %lld. Expected "
+                               "size %lld but got size "
                                "%lld for tensor number %zu in the list.",
-                               (long long)dim, (long long)first->sizes[k], (long long)t->sizes[k], i);
-        if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim])) return diag_no_memory(cx->diag);
+                               (long long)dim, (long long)first->sizes[k], (long long)t->sizes[k],
+                               i);
+        if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim]))
+            return diag_no_memory(cx->diag);
     }
     return CTSC_OK;
 }
 
-static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const value *scale_arg, const value *zero_arg,
-                           unsigned relu, value *results) {
+static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const value *scale_arg,
+                           const value *zero_arg, unsigned relu, value *results) {
     int64_t sizes[TENSOR_MAX_DIMS], at = 0;
     int dim;
     tensor *out;
-    if (l->kind != LIST_TENSOR || !l->len) return nn_fail(cx, "quantized::cat: expected a non-empty list of Tensors");
+    if (l->kind != LIST_TENSOR || !l->len)
+        return nn_fail(cx, "quantized::cat: expected a non-empty list of Tensors");
     tensor *first = l->u.tensors[0];
-    if (!first->quantiser || !first->ndim) return nn_fail(cx, "Only per-tensor quantization is supported in 'cat'!");
+    if (!first->quantiser || !first->ndim)
+        return nn_fail(cx, "Only per-tensor quantization is supported in 'cat'!");
     TRY(tensor_wrap_dim(cx->diag, dim_arg, first->ndim, &dim));
     TRY(cat_check(cx, l, dim, sizes));
-    double scale = scale_arg && scale_arg->tag != V_NONE ? arg_float(scale_arg) : first->quantiser->scale;
-    int64_t zero = zero_arg && zero_arg->tag != V_NONE ? arg_int(zero_arg) : first->quantiser->zero_point;
-    if (!(scale > 0) || zero < dtype_qmin((dtype)first->dtype) || zero > dtype_qmax((dtype)first->dtype))
+    double scale = scale_arg && scale_arg->tag != V_NONE ? arg_float(scale_arg)
+                                                         : first->quantiser->scale;
+    int64_t zero = zero_arg && zero_arg->tag != V_NONE ? arg_int(zero_arg)
+                                                       : first->quantiser->zero_point;
+    if (!(scale > 0) || zero < dtype_qmin((dtype)first->dtype) ||
+        zero > dtype_qmax((dtype)first->dtype))
         return nn_fail(cx, "quantized::cat: scale or zero point out of range");
     quantiser *q = quantiser_new(scale, zero);
     if (!q) return diag_no_memory(cx->diag);
@@ -331,7 +370,8 @@ static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const val
     if (s == CTSC_OK && relu) {
         op_ctx inner = *cx;
         inner.op = op_find("aten::relu");
-        s = inner.op && inner.op->quantised ? inner.op->quantised(&inner, &in, results) : CTSC_INTERNAL;
+        s = inner.op && inner.op->quantised ? inner.op->quantised(&inner, &in, results)
+                                            : CTSC_INTERNAL;
         value_unref(in);
         return s;
     }
@@ -340,15 +380,22 @@ static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const val
     return s;
 }
 
-OPERATOR(quantized_cat) { return cat_run(cx, args[0].u.list, arg_int(&args[1]), &args[2], &args[3], false, results); }
-OPERATOR(quantized_cat_relu) { return cat_run(cx, args[0].u.list, arg_int(&args[1]), &args[2], &args[3], true, results); }
-OPERATOR(quantised_cat) { return cat_run(cx, args[0].u.list, arg_int(&args[1]), NULL, NULL, false, results); }
+OPERATOR(quantized_cat) {
+    return cat_run(cx, args[0].u.list, arg_int(&args[1]), &args[2], &args[3], false, results);
+}
+OPERATOR(quantized_cat_relu) {
+    return cat_run(cx, args[0].u.list, arg_int(&args[1]), &args[2], &args[3], true, results);
+}
+OPERATOR(quantised_cat) {
+    return cat_run(cx, args[0].u.list, arg_int(&args[1]), NULL, NULL, false, results);
+}
 
 /* stack(tensors, dim) */
 OPERATOR(quantised_stack) {
     const list *l = args[0].u.list;
     int64_t dim = arg_int(&args[1]);
-    if (l->kind != LIST_TENSOR || !l->len) return nn_fail(cx, "stack expects a non-empty TensorList");
+    if (l->kind != LIST_TENSOR || !l->len)
+        return nn_fail(cx, "stack expects a non-empty TensorList");
     list *wide = list_new(LIST_TENSOR, TYPE_TENSOR, l->len);
     if (!wide) return diag_no_memory(cx->diag);
     int at = 0;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_embedding.c - embeddings and embedding bags of packed rows, uint8 with a float scale and zero point for each row.
+ * quantized_embedding.c - embeddings and embedding bags of packed rows, uint8 with a float scale
+ * and zero point for each row.
  *
- * Method. The rows that are asked for become floats; a bag is then one of aten::embedding_bag over these rows.
+ * Method. The rows that are asked for become floats; a bag is then one of aten::embedding_bag
+ * over these rows.
  * Tests: tests/corpus/quantized
  */
 #include "runtime/kernels/quantised/quantized.h"
 
-#define OPERATOR(name)                                                                   \
-    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                \
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 /* The rows of indices as floats, [number of indices, row's length]. */
@@ -17,15 +19,18 @@ static ctsc_status embedding_rows(op_ctx *cx, const packed *p, tensor *indices, 
     int64_t rows = w->sizes[0], n = w->sizes[1], sizes[2] = {indices->numel, n};
     tensor *flat = NULL, *made = NULL;
     if (indices->dtype != DT_INT64 && indices->dtype != DT_INT32)
-        return nn_fail(cx, "Expect 32 or 64 bit indices, but found %s instead.", dtype_table[indices->dtype].ir_name);
+        return nn_fail(cx, "Expect 32 or 64 bit indices, but found %s instead.",
+                       dtype_table[indices->dtype].ir_name);
     ctsc_status st = nn_indices(cx, indices, &flat);
     if (st == CTSC_OK) st = tensor_new(cx->diag, DT_FLOAT32, 2, sizes, &made);
-    const float *scales = TENSOR_AT(w->quantiser->scales, float), *zeros = TENSOR_AT(w->quantiser->zero_points, float);
+    const float *scales = TENSOR_AT(w->quantiser->scales, float),
+                *zeros = TENSOR_AT(w->quantiser->zero_points, float);
     for (int64_t i = 0; st == CTSC_OK && i < sizes[0]; i++) {
         int64_t k = TENSOR_AT(flat, int64_t)[i];
         if (k < 0 || k >= rows) {
-            st = nn_fail(cx, "Expected idx >= 0 && idx < num_embeddings, but got index %lld of %lld", (long long)k,
-                         (long long)rows);
+            st = nn_fail(cx,
+                         "Expected idx >= 0 && idx < num_embeddings, but got index %lld of %lld",
+                         (long long)k, (long long)rows);
             break;
         }
         const uint8_t *from = TENSOR_AT(w, uint8_t) + k * n;
@@ -46,8 +51,10 @@ OPERATOR(quantized_embedding_byte) {
     int64_t sizes[TENSOR_MAX_DIMS];
     TRY(packed_of(cx, &args[0], PACKED_EMBEDDING, &p));
     if (arg_bool(&args[2]))
-        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s: pruned weights are not supported", cx->op->key);
-    if (indices->ndim >= TENSOR_MAX_DIMS) return nn_fail(cx, "%s: the indices have too many dimensions", cx->op->key);
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s: pruned weights are not supported",
+                         cx->op->key);
+    if (indices->ndim >= TENSOR_MAX_DIMS)
+        return nn_fail(cx, "%s: the indices have too many dimensions", cx->op->key);
     TRY(embedding_rows(cx, p, indices, &rows));
     for (int i = 0; i < indices->ndim; i++) sizes[i] = indices->sizes[i];
     sizes[indices->ndim] = p->weight->sizes[1];
@@ -56,18 +63,21 @@ OPERATOR(quantized_embedding_byte) {
     return s == CTSC_OK ? op_return_tensor(results, out) : s;
 }
 
-/* embedding_bag_byte(weight, indices, offsets, scale_grad_by_freq, mode, pruned_weights, per_sample_weights, compressed_indices_mapping,
- * include_last_offset). As in PyTorch, mode is not looked at: bags are sums. */
+/* embedding_bag_byte(weight, indices, offsets, scale_grad_by_freq, mode, pruned_weights,
+ * per_sample_weights, compressed_indices_mapping, include_last_offset). As in PyTorch, mode is not
+ * looked at: bags are sums. */
 OPERATOR(quantized_embedding_bag_byte) {
     const packed *p;
     tensor *indices = args[1].u.tensor, *rows, *places = NULL;
     TRY(packed_of(cx, &args[0], PACKED_EMBEDDING, &p));
     if (arg_bool(&args[5]) || !arg_is_none(&args[7]))
-        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s: pruned weights are not supported", cx->op->key);
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s: pruned weights are not supported",
+                         cx->op->key);
     if (indices->ndim == 1 && arg_is_none(&args[2]))
         return nn_fail(cx, "embedding_bag_byte operator expects offsets to be set for 1D indices.");
     if (indices->ndim != 1 && indices->ndim != 2)
-        return nn_fail(cx, "embedding_bag_byte operator only supports 1D and 2D indices, got %d", indices->ndim);
+        return nn_fail(cx, "embedding_bag_byte operator only supports 1D and 2D indices, got %d",
+                       indices->ndim);
     TRY(embedding_rows(cx, p, indices, &rows));
     ctsc_status s = tensor_new(cx->diag, DT_INT64, indices->ndim, indices->sizes, &places);
     for (int64_t i = 0; s == CTSC_OK && i < places->numel; i++) TENSOR_AT(places, int64_t)[i] = i;
@@ -76,10 +86,12 @@ OPERATOR(quantized_embedding_bag_byte) {
         int64_t bags = indices->sizes[0], flat = indices->numel;
         tensor *one = NULL;
         s = tensor_new(cx->diag, DT_INT64, 1, &bags, &offsets);
-        for (int64_t i = 0; s == CTSC_OK && i < bags; i++) TENSOR_AT(offsets, int64_t)[i] = i * indices->sizes[1];
+        for (int64_t i = 0; s == CTSC_OK && i < bags; i++)
+            TENSOR_AT(offsets, int64_t)[i] = i * indices->sizes[1];
         if (s == CTSC_OK) s = tensor_view(cx->diag, places, 1, &flat, &one);
         if (s == CTSC_OK) tensor_unref(places), places = one;
-        if (s == CTSC_OK && !arg_is_none(&args[6])) s = tensor_reshape(cx->diag, args[6].u.tensor, 1, &flat, &weights);
+        if (s == CTSC_OK && !arg_is_none(&args[6]))
+            s = tensor_reshape(cx->diag, args[6].u.tensor, 1, &flat, &weights);
     } else if (s == CTSC_OK) {
         s = nn_indices(cx, args[2].u.tensor, &offsets);
         if (s == CTSC_OK && !arg_is_none(&args[6])) weights = tensor_ref(args[6].u.tensor);

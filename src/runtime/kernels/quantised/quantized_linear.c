@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_linear.c - linear layers with packed weights: of quantised inputs, and of float inputs that are quantised on the way.
+ * quantized_linear.c - linear layers with packed weights: of quantised inputs, and of float inputs
+ * that are quantised on the way.
  *
- * Method. Rows of the input become int16 less the zero point; blocks of rows times panels of columns are the pieces that threads share.
- * The dynamic form takes scale and zero point from the smallest and largest input, as uint8 or as its lower half (a reduced range, so that pairs
- * of products do not overflow 16 bits on processors without better; the engine qnnpack ignores it).
+ * Method. Rows of the input become int16 less the zero point; blocks of rows times panels of
+ * columns are the pieces that threads share. The dynamic form takes scale and zero point from the
+ * smallest and largest input, as uint8 or as its lower half (a reduced range, so that pairs of
+ * products do not overflow 16 bits on processors without better; the engine qnnpack ignores it).
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantised/quantized.h"
 
-#define OPERATOR(name)                                                                   \
-    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                \
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 typedef struct linear_job {
@@ -36,21 +38,28 @@ static void linear_pieces(void *ctx, int64_t begin, int64_t end) {
             int rows = (int)nn_min(QUANT_ROWS, last - r);
             quant_tile(j->a + r * j->lda, j->lda, rows, j->m, panel, sums);
             for (int i = 0; i < rows; i++)
-                quant_store_row(j->store, sums[i], column, n, j->out + ((r + i) * j->m->n + column) * j->item);
+                quant_store_row(j->store, sums[i], column, n,
+                                j->out + ((r + i) * j->m->n + column) * j->item);
         }
     }
 }
 
-static void linear_run(const int16_t *a, int64_t rows, const quant_matrix *m, const quant_store *store, void *out) {
-    linear_job j = {
-        .a = a, .rows = rows, .lda = m->pairs * 2, .m = m, .store = store, .out = out, .item = store->to_float ? 4 : 1};
+static void linear_run(const int16_t *a, int64_t rows, const quant_matrix *m,
+                       const quant_store *store, void *out) {
+    linear_job j = {.a = a,
+                    .rows = rows,
+                    .lda = m->pairs * 2,
+                    .m = m,
+                    .store = store,
+                    .out = out,
+                    .item = store->to_float ? 4 : 1};
     j.panels = (m->n + QUANT_COLUMNS - 1) / QUANT_COLUMNS;
     j.row_blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS;
     int64_t work = nn_min(rows, LINEAR_ROWS) * m->pairs * 2 * QUANT_COLUMNS;
     pool_for(j.row_blocks * j.panels, nn_max(1, 1000000 / nn_max(work, 1)), linear_pieces, &j);
 }
 
-/* ---- rows of the input ---------------------------------------------------------------------------------- */
+/* ---- rows of the input ----------------------------------------------------------------------- */
 
 typedef struct linear_widen_job {
     const void *x;
@@ -61,7 +70,8 @@ typedef struct linear_widen_job {
     float inverse; /* of a float x: 1 / scale */
 } linear_widen_job;
 
-static NN_HOT void linear_widen_floats(const float *x, int64_t n, float inverse, float lo, float hi, int16_t *out) {
+static NN_HOT void linear_widen_floats(const float *x, int64_t n, float inverse, float lo, float hi,
+                                       int16_t *out) {
     for (int64_t i = 0; i < n; i++) {
         float v = rintf(x[i] * inverse);
         v = v > hi ? hi : v;
@@ -76,7 +86,8 @@ static void linear_widen_rows(void *ctx, int64_t begin, int64_t end) {
         int16_t *out = j->out + r * j->lda;
         int32_t zero = j->zero_point;
         if (j->dt == DT_FLOAT32) {
-            linear_widen_floats((const float *)j->x + r * j->k, j->k, j->inverse, (float)-zero, (float)(255 - zero), out);
+            linear_widen_floats((const float *)j->x + r * j->k, j->k, j->inverse, (float)-zero,
+                                (float)(255 - zero), out);
         } else if (j->dt == DT_QUINT8) {
             const uint8_t *x = (const uint8_t *)j->x + r * j->k;
             for (int64_t i = 0; i < j->k; i++) out[i] = (int16_t)(x[i] - zero);
@@ -89,8 +100,8 @@ static void linear_widen_rows(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* x (contiguous, float or quantised) as rows for the product; mem_free gives them back. */
-static ctsc_status linear_widen(op_ctx *cx, const tensor *x, int64_t k, int64_t lda, float inverse, int64_t zero_point,
-                                int16_t **out) {
+static ctsc_status linear_widen(op_ctx *cx, const tensor *x, int64_t k, int64_t lda, float inverse,
+                                int64_t zero_point, int16_t **out) {
     int64_t rows = k ? x->numel / k : 0, count;
     if (__builtin_mul_overflow(rows, lda * 2, &count)) return diag_no_memory(cx->diag);
     int16_t *a = mem_alloc((size_t)count + 1);
@@ -101,30 +112,38 @@ static ctsc_status linear_widen(op_ctx *cx, const tensor *x, int64_t k, int64_t 
     return CTSC_OK;
 }
 
-/* ---- the operators ----------------------------------------------------------------------------------------- */
+/* ---- the operators --------------------------------------------------------------------------- */
 
 static ctsc_status linear_check(op_ctx *cx, const packed *p, const tensor *x, const char *what) {
-    if (x->ndim < 1) return nn_fail(cx, "The dimension of the input tensor for %s should be larger than 0.", what);
+    if (x->ndim < 1)
+        return nn_fail(cx, "The dimension of the input tensor for %s should be larger than 0.",
+                       what);
     if (x->sizes[x->ndim - 1] != p->weight->sizes[1])
-        return nn_fail(cx, "%s(): input size does not match weight dimension 1 size: got %lld but expected %lld", what,
-                       (long long)x->sizes[x->ndim - 1], (long long)p->weight->sizes[1]);
+        return nn_fail(
+            cx,
+            "%s(): input size does not match weight dimension 1 size: got %lld but expected %lld",
+            what, (long long)x->sizes[x->ndim - 1], (long long)p->weight->sizes[1]);
     return CTSC_OK;
 }
 
 /* The result's shape: x's with out_features at the end. */
-static ctsc_status linear_result(op_ctx *cx, const packed *p, const tensor *x, dtype dt, tensor **out) {
+static ctsc_status linear_result(op_ctx *cx, const packed *p, const tensor *x, dtype dt,
+                                 tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS];
     for (int i = 0; i < x->ndim; i++) sizes[i] = x->sizes[i];
     sizes[x->ndim - 1] = p->out_features;
     return tensor_new(cx->diag, dt, x->ndim, sizes, out);
 }
 
-static void linear_no_input(tensor *out, const packed *p) { /* inputs of no elements: the bias alone, without even a sum */
+/* inputs of no elements: the bias alone, without even a sum */
+static void linear_no_input(tensor *out, const packed *p) {
     float *o = TENSOR_AT(out, float);
-    for (int64_t i = 0; i < out->numel; i++) o[i] = p->bias ? TENSOR_AT(p->bias, float)[i % p->out_features] : 0;
+    for (int64_t i = 0; i < out->numel; i++)
+        o[i] = p->bias ? TENSOR_AT(p->bias, float)[i % p->out_features] : 0;
 }
 
-ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu, bool reduce_range, tensor **out) {
+ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu,
+                                 bool reduce_range, tensor **out) {
     tensor *flat = NULL, *made = NULL;
     int16_t *a = NULL;
     float *scales = NULL, lo, hi;
@@ -139,9 +158,13 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
     quant_range(flat, &lo, &hi);
     TRY_OUT(quant_choose(cx, lo, hi, 0, reduce_range && qengine_is_fbgemm() ? 127 : 255, &qp));
     TRY_OUT(quant_scales(cx, p, qp.scale, 1, &scales));
-    TRY_OUT(linear_widen(cx, flat, p->matrix->k, p->matrix->pairs * 2, 1 / (float)qp.scale, qp.zero_point, &a));
-    quant_store store = {
-        .scale = scales, .bias_float = p->bias ? TENSOR_AT(p->bias, float) : NULL, .to_float = true, .relu = relu, .fused = qengine_is_fbgemm()};
+    TRY_OUT(linear_widen(cx, flat, p->matrix->k, p->matrix->pairs * 2, 1 / (float)qp.scale,
+                         qp.zero_point, &a));
+    quant_store store = {.scale = scales,
+                         .bias_float = p->bias ? TENSOR_AT(p->bias, float) : NULL,
+                         .to_float = true,
+                         .relu = relu,
+                         .fused = qengine_is_fbgemm()};
     linear_run(a, flat->numel / p->matrix->k, p->matrix, &store, tensor_data(made));
 out:
     if (st == CTSC_OK && !flat->numel) linear_no_input(made, p);
@@ -192,8 +215,8 @@ static ctsc_status linear_half(op_ctx *cx, const value *args, value *results, bo
 OPERATOR(quantized_linear_dynamic_fp16) { return linear_half(cx, args, results, false); }
 OPERATOR(quantized_linear_relu_dynamic_fp16) { return linear_half(cx, args, results, true); }
 
-static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double scale, int64_t zero_point, bool relu,
-                                 tensor **out) {
+static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double scale,
+                                 int64_t zero_point, bool relu, tensor **out) {
     tensor *flat = NULL, *made = NULL;
     int16_t *a = NULL;
     quant_store store = {0};

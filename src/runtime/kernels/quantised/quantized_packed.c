@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_packed.c - packed parameters: weights made ready for products of integers, the objects that hold them, and what archives say of
- * them.
+ * quantized_packed.c - packed parameters: weights made ready for products of integers, the objects
+ * that hold them, and what archives say of them.
  *
  * Serialised state, as PyTorch 1.13 writes and reads it:
  *
@@ -13,7 +13,8 @@
  *     CellParamsBase             ("quantized_dynamic", [bias_ih, bias_hh], [], [reduce_range], [w_ih, w_hh]), or ("quantized_fp16",
  *                                [], [], [], [w_ih, w_hh]), the last list of objects of LinearPackedParamsBase
  *
- * Invariant: what reaches these functions from a file or a program is checked here, and nowhere else.
+ * Invariant: what reaches these functions from a file or a program is checked here,
+ * and nowhere else.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantised/quantized.h"
@@ -22,8 +23,8 @@
 
 #include <string.h>
 
-#define OPERATOR(name)                                                                   \
-    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                \
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 static const char packed_capsule[] = "packed parameters";
@@ -35,7 +36,7 @@ static const char packed_capsule[] = "packed parameters";
 #define PACKED_CELL_CLASS      NATIVE_PREFIX "rnn.CellParamsBase"
 /* clang-format on */
 
-/* ---- objects ------------------------------------------------------------------------------------------------ */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 void packed_free(void *ptr) {
     packed *p = ptr;
@@ -79,18 +80,21 @@ ctsc_status packed_object_take(op_ctx *cx, const char *name, packed *p, value *o
 }
 
 const packed *packed_in(const value *v) {
-    if (v->tag != V_OBJECT || !type_is_native(v->u.object->cls) || !v->u.object->nslots) return NULL;
+    if (v->tag != V_OBJECT || !type_is_native(v->u.object->cls) || !v->u.object->nslots)
+        return NULL;
     value held = v->u.object->slots[0];
-    return held.tag == V_CAPSULE && held.u.capsule->kind == packed_capsule ? held.u.capsule->ptr : NULL;
+    return held.tag == V_CAPSULE && held.u.capsule->kind == packed_capsule ? held.u.capsule->ptr
+                                                                           : NULL;
 }
 
 ctsc_status packed_of(op_ctx *cx, const value *v, packed_kind kind, const packed **out) {
     *out = packed_in(v);
     if (*out && (*out)->kind == kind) return CTSC_OK;
-    return nn_fail(cx, "%s: the packed parameters are of another kind", cx->op ? cx->op->key : "quantized");
+    return nn_fail(cx, "%s: the packed parameters are of another kind",
+                   cx->op ? cx->op->key : "quantized");
 }
 
-/* ---- weights ---------------------------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 /* Scale and zero point of output feature j. */
 static double packed_scale(const quantiser *q, int64_t j) {
@@ -105,12 +109,15 @@ static int64_t packed_zero(const quantiser *q, int64_t j) {
 static ctsc_status packed_check_weight(op_ctx *cx, const tensor *w, int axis, const char *what) {
     const quantiser *q = w->quantiser;
     if (!q || w->dtype != DT_QINT8)
-        return nn_fail(cx, "%s: weights must be QInt8, but got %s", what, dtype_table[w->dtype].ir_name);
-    if (quantiser_per_tensor(q) ? q->zero_point < INT8_MIN || q->zero_point > INT8_MAX : q->scheme != QSCHEME_CHANNEL_AFFINE)
+        return nn_fail(cx, "%s: weights must be QInt8, but got %s", what,
+                       dtype_table[w->dtype].ir_name);
+    if (quantiser_per_tensor(q) ? q->zero_point < INT8_MIN || q->zero_point > INT8_MAX
+                                : q->scheme != QSCHEME_CHANNEL_AFFINE)
         return nn_fail(cx, "%s: unsupported quantization of the weight", what);
     if (quantiser_per_tensor(q)) return CTSC_OK;
     if (q->axis != axis || q->scales->numel != w->sizes[axis])
-        return nn_fail(cx, "%s: only per output channel quantization is supported for the weight", what);
+        return nn_fail(cx, "%s: only per output channel quantization is supported for the weight",
+                       what);
     for (int64_t j = 0; j < q->zero_points->numel; j++)
         if (packed_zero(q, j) < INT8_MIN || packed_zero(q, j) > INT8_MAX)
             return nn_fail(cx, "%s: a zero point of the weight is out of range", what);
@@ -121,7 +128,8 @@ static ctsc_status packed_set_bias(op_ctx *cx, packed *p, tensor *bias, const ch
     if (!bias) return CTSC_OK;
     if (bias->ndim != 1) return nn_fail(cx, "%s: bias should be a vector (1D Tensor)", what);
     if (bias->numel != p->out_features)
-        return nn_fail(cx, "%s: bias should have N elements: %lld", what, (long long)p->out_features);
+        return nn_fail(cx, "%s: bias should have N elements: %lld", what,
+                       (long long)p->out_features);
     if (bias->quantiser) return nn_fail(cx, "%s: bias should be a float vector", what);
     return nn_as(cx, bias, DT_FLOAT32, &p->bias);
 }
@@ -138,7 +146,8 @@ static ctsc_status packed_set_scales(op_ctx *cx, packed *p) {
 static int16_t packed_linear_element(const void *ctx, int64_t column, int64_t row) {
     const packed *p = ctx;
     const tensor *w = p->weight;
-    return (int16_t)(TENSOR_AT(w, int8_t)[column * w->sizes[1] + row] - packed_zero(w->quantiser, column));
+    return (int16_t)(TENSOR_AT(w, int8_t)[column * w->sizes[1] + row] -
+                     packed_zero(w->quantiser, column));
 }
 
 /* A contiguous tensor of the same quantiser. */
@@ -148,7 +157,8 @@ static ctsc_status packed_keep_weight(op_ctx *cx, packed *p, tensor *w) {
 
 ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed **out) {
     const char *what = "quantized::linear_prepack";
-    if (weight->ndim != 2) return nn_fail(cx, "The weight tensor for %s should be 2-dimensional.", what);
+    if (weight->ndim != 2)
+        return nn_fail(cx, "The weight tensor for %s should be 2-dimensional.", what);
     TRY(packed_check_weight(cx, weight, 0, what));
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
@@ -160,7 +170,8 @@ ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed *
     if (s == CTSC_OK) {
         p->matrix = mem_zalloc(sizeof *p->matrix);
         p->nmatrices = 1;
-        if (!p->matrix || !quant_matrix_make(p->matrix, p->out_features, weight->sizes[1], packed_linear_element, p))
+        if (!p->matrix || !quant_matrix_make(p->matrix, p->out_features, weight->sizes[1],
+                                             packed_linear_element, p))
             s = diag_no_memory(cx->diag);
     }
     if (s == CTSC_OK) *out = p;
@@ -171,7 +182,8 @@ ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed *
 /* Weights are float in archives, and rounded to half here. */
 ctsc_status packed_half_new(op_ctx *cx, tensor *weight, tensor *bias, packed **out) {
     if (weight->ndim != 2)
-        return nn_fail(cx, "The weight tensor for quantized::linear_prepack_fp16 should be 2-dimensional.");
+        return nn_fail(
+            cx, "The weight tensor for quantized::linear_prepack_fp16 should be 2-dimensional.");
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
     p->kind = PACKED_LINEAR_HALF;
@@ -193,9 +205,10 @@ ctsc_status packed_half_new(op_ctx *cx, tensor *weight, tensor *bias, packed **o
     return s;
 }
 
-/* ---- convolutions --------------------------------------------------------------------------------------------------- */
+/* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Rows of a convolution's matrix are [tap][input channel of the group], columns its output channels. */
+/* Rows of a convolution's matrix are [tap][input channel of the group], columns its
+ * output channels. */
 typedef struct packed_conv_columns {
     const packed *p;
     int64_t group, inputs, outputs, taps; /* per group */
@@ -207,25 +220,32 @@ static int16_t packed_conv_element(const void *ctx, int64_t column, int64_t row)
     int64_t tap = row / c->inputs, in = row % c->inputs, out = c->group * c->outputs + column, at;
     if (c->p->transposed) at = ((c->group * c->inputs + in) * c->outputs + column) * c->taps + tap;
     else at = (out * c->inputs + in) * c->taps + tap;
-    int64_t zero = packed_zero(w->quantiser, c->p->transposed ? (quantiser_per_tensor(w->quantiser) ? 0 : column) : out);
+    int64_t zero = packed_zero(
+        w->quantiser, c->p->transposed ? (quantiser_per_tensor(w->quantiser) ? 0 : column) : out);
     return (int16_t)(TENSOR_AT(w, int8_t)[at] - zero);
 }
 
 static bool packed_conv_matrices(packed *p) {
     const tensor *w = p->weight;
-    int64_t inputs = p->transposed ? w->sizes[0] / p->groups : w->sizes[1], outputs = p->out_features / p->groups;
-    packed_conv_columns c = {
-        .p = p, .inputs = inputs, .outputs = outputs, .taps = p->kernel[0] * p->kernel[1] * p->kernel[2]};
+    int64_t inputs = p->transposed ? w->sizes[0] / p->groups : w->sizes[1],
+            outputs = p->out_features / p->groups;
+    packed_conv_columns c = {.p = p,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .taps = p->kernel[0] * p->kernel[1] * p->kernel[2]};
     if (inputs == 1 && outputs == 1 && !p->transposed) {
         p->depthwise = mem_alloc((size_t)(c.taps * p->groups) * sizeof *p->depthwise + 1);
         for (c.group = 0; p->depthwise && c.group < p->groups; c.group++)
-            for (int64_t t = 0; t < c.taps; t++) p->depthwise[t * p->groups + c.group] = packed_conv_element(&c, 0, t);
+            for (int64_t t = 0; t < c.taps; t++)
+                p->depthwise[t * p->groups + c.group] = packed_conv_element(&c, 0, t);
         return p->depthwise != NULL;
     }
     p->matrix = mem_zalloc((size_t)p->groups * sizeof *p->matrix);
     p->nmatrices = p->matrix ? p->groups : 0;
     for (c.group = 0; c.group < p->nmatrices; c.group++)
-        if (!quant_matrix_make(&p->matrix[c.group], outputs, c.taps * inputs, packed_conv_element, &c)) return false;
+        if (!quant_matrix_make(&p->matrix[c.group], outputs, c.taps * inputs, packed_conv_element,
+                               &c))
+            return false;
     return p->nmatrices > 0;
 }
 
@@ -234,23 +254,30 @@ static ctsc_status packed_check_geometry(op_ctx *cx, const tensor *w, const pack
     if (g->dims < 1 || g->dims > 3 || w->ndim != g->dims + 2)
         return nn_fail(cx, "Weights are expected to have %d dimensions", g->dims + 2);
     for (int i = 0; i < g->dims; i++) {
-        if (g->stride[i] < 1 || g->stride[i] > LIMIT || g->dilation[i] < 1 || g->dilation[i] > LIMIT ||
-            g->padding[i] < 0 || g->padding[i] > LIMIT || g->output_padding[i] < 0 || g->output_padding[i] > LIMIT ||
-            w->sizes[i + 2] < 1 || w->sizes[i + 2] > LIMIT)
-            return nn_fail(cx, "quantized::conv_prepack: stride, padding, dilation or kernel size out of range");
+        if (g->stride[i] < 1 || g->stride[i] > LIMIT || g->dilation[i] < 1 ||
+            g->dilation[i] > LIMIT || g->padding[i] < 0 || g->padding[i] > LIMIT ||
+            g->output_padding[i] < 0 || g->output_padding[i] > LIMIT || w->sizes[i + 2] < 1 ||
+            w->sizes[i + 2] > LIMIT)
+            return nn_fail(
+                cx,
+                "quantized::conv_prepack: stride, padding, dilation or kernel size out of range");
     }
-    int64_t out = g->transposed ? w->sizes[1] : w->sizes[0], in = g->transposed ? w->sizes[0] : w->sizes[1];
+    int64_t out = g->transposed ? w->sizes[1] : w->sizes[0],
+            in = g->transposed ? w->sizes[0] : w->sizes[1];
     if (g->groups < 1 || out < 1 || in < 1 || (g->transposed ? in : out) % g->groups)
-        return nn_fail(cx, "quantized::conv_prepack: expected output channels to be divisible by groups");
+        return nn_fail(
+            cx, "quantized::conv_prepack: expected output channels to be divisible by groups");
     return CTSC_OK;
 }
 
-ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const packed_geometry *g, packed **out) {
+ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const packed_geometry *g,
+                            packed **out) {
     const char *what = "quantized::conv_prepack";
     TRY(packed_check_geometry(cx, weight, g));
     TRY(packed_check_weight(cx, weight, g->transposed ? 1 : 0, what));
     if (g->transposed && !quantiser_per_tensor(weight->quantiser))
-        return nn_fail(cx, "%s: per channel quantization is not supported for transposed convolutions", what);
+        return nn_fail(
+            cx, "%s: per channel quantization is not supported for transposed convolutions", what);
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
     p->kind = PACKED_CONV;
@@ -275,10 +302,12 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
     return s;
 }
 
-/* ---- scales and biases of a call ---------------------------------------------------------------------------------------- */
+/* ---- scales and biases of a call ------------------------------------------------------------- */
 
-ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double output_scale, float **out) {
-    float *scales = mem_alloc((size_t)p->out_features * sizeof *scales + 1), inverse = 1 / (float)output_scale;
+ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double output_scale,
+                         float **out) {
+    float *scales = mem_alloc((size_t)p->out_features * sizeof *scales + 1),
+          inverse = 1 / (float)output_scale;
     if (!scales) return diag_no_memory(cx->diag);
     for (int64_t j = 0; j < p->out_features; j++) {
         float step = p->weight_scale[j] * (float)input_scale;
@@ -288,21 +317,25 @@ ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double
     return CTSC_OK;
 }
 
-/* The bias as the sums count it: bias / (weight scale * input scale), rounded; NULL where there is none (*out) or no memory. */
+/* The bias as the sums count it: bias / (weight scale * input scale), rounded; NULL where there is
+ * none (*out) or no memory. */
 static ctsc_status quant_bias(op_ctx *cx, const packed *p, double input_scale, int32_t **out) {
     *out = NULL;
     if (!p->bias) return CTSC_OK;
     int32_t *bias = mem_alloc((size_t)p->out_features * sizeof *bias + 1);
     if (!bias) return diag_no_memory(cx->diag);
     for (int64_t j = 0; j < p->out_features; j++) {
-        float scale = (float)(packed_scale(p->weight->quantiser, p->per_channel ? j : 0) * input_scale);
-        bias[j] = (int32_t)quant_round(TENSOR_AT(p->bias, float)[j], 1 / scale, 0, INT32_MIN, INT32_MAX);
+        float scale = (float)(packed_scale(p->weight->quantiser, p->per_channel ? j : 0) *
+                              input_scale);
+        bias[j] = (int32_t)quant_round(TENSOR_AT(p->bias, float)[j], 1 / scale, 0, INT32_MIN,
+                                       INT32_MAX);
     }
     *out = bias;
     return CTSC_OK;
 }
 
-/* The same in float. fbgemm divides where scales are per channel, and multiplies by the reciprocal where there is one. */
+/* The same in float. fbgemm divides where scales are per channel, and multiplies by the reciprocal
+ * where there is one. */
 static ctsc_status quant_bias_steps(op_ctx *cx, const packed *p, double input_scale, float **out) {
     *out = NULL;
     if (!p->bias) return CTSC_OK;
@@ -316,11 +349,15 @@ static ctsc_status quant_bias_steps(op_ctx *cx, const packed *p, double input_sc
     return CTSC_OK;
 }
 
-ctsc_status quant_store_make(op_ctx *cx, const packed *p, double input_scale, const tensor *out, bool relu, quant_store *store) {
+ctsc_status quant_store_make(op_ctx *cx, const packed *p, double input_scale, const tensor *out,
+                             bool relu, quant_store *store) {
     float *scales, *steps = NULL;
     int32_t *bias = NULL;
     dtype dt = (dtype)out->dtype;
-    *store = (quant_store){.zero_point = (int32_t)out->quantiser->zero_point, .lo = (int32_t)dtype_qmin(dt), .hi = (int32_t)dtype_qmax(dt), .dt = dt};
+    *store = (quant_store){.zero_point = (int32_t)out->quantiser->zero_point,
+                           .lo = (int32_t)dtype_qmin(dt),
+                           .hi = (int32_t)dtype_qmax(dt),
+                           .dt = dt};
     if (relu) store->lo = (int32_t)nn_max(store->lo, store->zero_point);
     TRY(quant_scales(cx, p, input_scale, out->quantiser->scale, &scales));
     store->scale = scales;
@@ -337,7 +374,7 @@ void quant_store_free(quant_store *store) {
     mem_free((void *)(uintptr_t)store->bias);
 }
 
-/* ---- prepack and unpack -------------------------------------------------------------------------------------------------- */
+/* ---- prepack and unpack ---------------------------------------------------------------------- */
 
 OPERATOR(quantized_linear_prepack) {
     packed *p = NULL;
@@ -351,15 +388,18 @@ OPERATOR(quantized_linear_prepack_fp16) {
     return packed_object_take(cx, PACKED_LINEAR_CLASS, p, results);
 }
 
-static ctsc_status packed_arg_ints(op_ctx *cx, const value *v, int dims, int64_t *out, const char *what) {
+static ctsc_status packed_arg_ints(op_ctx *cx, const value *v, int dims, int64_t *out,
+                                   const char *what) {
     const int64_t *data;
     int n = arg_ints(v, &data);
-    if (n != dims) return nn_fail(cx, "%s should contain %d elements for %dD convolution.", what, dims, dims);
+    if (n != dims)
+        return nn_fail(cx, "%s should contain %d elements for %dD convolution.", what, dims, dims);
     for (int i = 0; i < dims; i++) out[i] = data[i];
     return CTSC_OK;
 }
 
-/* A convolution over one dim is one over two of which the first has size 1, in PyTorch's packed parameters as well. */
+/* A convolution over one dim is one over two of which the first has size 1, in PyTorch's packed
+ * parameters as well. */
 static ctsc_status packed_widen(op_ctx *cx, tensor *w, packed_geometry *g, tensor **out) {
     if (w->ndim != 3) return nn_fail(cx, "Weights are expected to have 3 dimensions");
     g->dims = 2;
@@ -372,13 +412,16 @@ static ctsc_status packed_widen(op_ctx *cx, tensor *w, packed_geometry *g, tenso
     return CTSC_OK;
 }
 
-static ctsc_status packed_conv_prepack(op_ctx *cx, const value *args, value *results, int dims, bool transposed) {
+static ctsc_status packed_conv_prepack(op_ctx *cx, const value *args, value *results, int dims,
+                                       bool transposed) {
     packed_geometry g = {.dims = dims, .transposed = transposed};
     int k = 2;
     tensor *w = args[0].u.tensor, *wide = NULL;
     TRY(packed_arg_ints(cx, &args[k++], dims, g.stride, "stride"));
     TRY(packed_arg_ints(cx, &args[k++], dims, g.padding, "padding"));
-    if (transposed) TRY(packed_arg_ints(cx, &args[k++], dims, g.output_padding, "quantized::conv_prepack: output_padding"));
+    if (transposed)
+        TRY(packed_arg_ints(cx, &args[k++], dims, g.output_padding,
+                            "quantized::conv_prepack: output_padding"));
     TRY(packed_arg_ints(cx, &args[k++], dims, g.dilation, "dilation"));
     g.groups = arg_int(&args[k]);
     if (dims == 1) TRY(packed_widen(cx, w, &g, &wide));
@@ -386,20 +429,28 @@ static ctsc_status packed_conv_prepack(op_ctx *cx, const value *args, value *res
     ctsc_status s = packed_conv_new(cx, wide ? wide : w, arg_tensor_or_null(&args[1]), &g, &p);
     tensor_unref(wide);
     TRY(s);
-    return packed_object_take(cx, dims == 3 ? PACKED_CONV3D_CLASS : PACKED_CONV2D_CLASS, p, results);
+    return packed_object_take(cx, dims == 3 ? PACKED_CONV3D_CLASS : PACKED_CONV2D_CLASS, p,
+                              results);
 }
 
 OPERATOR(quantized_conv1d_prepack) { return packed_conv_prepack(cx, args, results, 1, false); }
 OPERATOR(quantized_conv2d_prepack) { return packed_conv_prepack(cx, args, results, 2, false); }
 OPERATOR(quantized_conv3d_prepack) { return packed_conv_prepack(cx, args, results, 3, false); }
-OPERATOR(quantized_conv_transpose1d_prepack) { return packed_conv_prepack(cx, args, results, 1, true); }
-OPERATOR(quantized_conv_transpose2d_prepack) { return packed_conv_prepack(cx, args, results, 2, true); }
-OPERATOR(quantized_conv_transpose3d_prepack) { return packed_conv_prepack(cx, args, results, 3, true); }
+OPERATOR(quantized_conv_transpose1d_prepack) {
+    return packed_conv_prepack(cx, args, results, 1, true);
+}
+OPERATOR(quantized_conv_transpose2d_prepack) {
+    return packed_conv_prepack(cx, args, results, 2, true);
+}
+OPERATOR(quantized_conv_transpose3d_prepack) {
+    return packed_conv_prepack(cx, args, results, 3, true);
+}
 
 /* (weight, bias) of a linear layer or a convolution */
 OPERATOR(packed_unpack) {
     const packed *p = packed_in(&args[0]);
-    if (!p || !p->weight || p->kind == PACKED_EMBEDDING) return nn_fail(cx, "%s: there is nothing to unpack", cx->op->key);
+    if (!p || !p->weight || p->kind == PACKED_EMBEDDING)
+        return nn_fail(cx, "%s: there is nothing to unpack", cx->op->key);
     results[0] = value_tensor_take(tensor_ref(p->weight));
     if (p->bias) results[1] = value_tensor_take(tensor_ref(p->bias));
     return CTSC_OK;
@@ -416,18 +467,19 @@ OPERATOR(quantized_conv1d_unpack) {
     return CTSC_OK;
 }
 
-static ctsc_status packed_return_ints(op_ctx *cx, const packed *p, const int64_t *from, value *results) {
+static ctsc_status packed_return_ints(op_ctx *cx, const packed *p, const int64_t *from,
+                                      value *results) {
     list *l = list_new(LIST_INT, TYPE_INT, 3);
     if (!l) return diag_no_memory(cx->diag);
     for (int i = 3 - p->dims; i < 3; i++) l->u.ints[l->len++] = from[i];
     return op_return(results, value_list_take(l));
 }
 
-#define PACKED_QUESTION(name, ...)                       \
-    OPERATOR(quantized_conv_##name) {                    \
-        const packed *p;                                 \
-        TRY(packed_of(cx, &args[0], PACKED_CONV, &p));   \
-        return __VA_ARGS__;                              \
+#define PACKED_QUESTION(name, ...)                                                                 \
+    OPERATOR(quantized_conv_##name) {                                                              \
+        const packed *p;                                                                           \
+        TRY(packed_of(cx, &args[0], PACKED_CONV, &p));                                             \
+        return __VA_ARGS__;                                                                        \
     }
 PACKED_QUESTION(stride, packed_return_ints(cx, p, p->stride, results))
 PACKED_QUESTION(padding, packed_return_ints(cx, p, p->padding, results))
@@ -436,13 +488,14 @@ PACKED_QUESTION(dilation, packed_return_ints(cx, p, p->dilation, results))
 PACKED_QUESTION(groups, op_return(results, value_int(p->groups)))
 PACKED_QUESTION(transpose, op_return(results, value_int(p->transposed)))
 
-/* ---- embeddings ------------------------------------------------------------------------------------------------------------ */
+/* ---- embeddings ------------------------------------------------------------------------------ */
 
 static ctsc_status packed_embedding_new(op_ctx *cx, tensor *weight, packed **out) {
     const quantiser *q = weight->quantiser;
-    if (!q || weight->dtype != DT_QUINT8 || q->scheme != QSCHEME_CHANNEL_FLOAT || q->axis != 0 || weight->ndim != 2 ||
-        q->scales->numel != weight->sizes[0])
-        return nn_fail(cx, "embedding_bag_prepack operator requires a weight of 2 dimensions, quantized per row with "
+    if (!q || weight->dtype != DT_QUINT8 || q->scheme != QSCHEME_CHANNEL_FLOAT || q->axis != 0 ||
+        weight->ndim != 2 || q->scales->numel != weight->sizes[0])
+        return nn_fail(cx, "embedding_bag_prepack operator requires a weight of 2 dimensions, "
+                           "quantized per row with "
                            "float zero points");
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
@@ -472,14 +525,16 @@ OPERATOR(packed_bit_rate) {
     return op_return(results, value_int(p->bit_rate));
 }
 
-/* ---- cells -------------------------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
-static ctsc_status packed_cell_new(op_ctx *cx, const char *cell_type, value ih, value hh, tensor *bias_ih,
-                                   tensor *bias_hh, bool reduce_range, packed **out) {
+static ctsc_status packed_cell_new(op_ctx *cx, const char *cell_type, value ih, value hh,
+                                   tensor *bias_ih, tensor *bias_hh, bool reduce_range,
+                                   packed **out) {
     const packed *pi = packed_in(&ih), *ph = packed_in(&hh);
     packed_kind want = !strcmp(cell_type, "quantized_fp16") ? PACKED_LINEAR_HALF : PACKED_LINEAR;
     if (!pi || !ph || pi->kind != want || ph->kind != want)
-        return nn_fail(cx, "quantized cell parameters: the weights are not packed for %s", cell_type);
+        return nn_fail(cx, "quantized cell parameters: the weights are not packed for %s",
+                       cell_type);
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
     p->kind = PACKED_CELL;
@@ -495,8 +550,8 @@ static ctsc_status packed_cell_new(op_ctx *cx, const char *cell_type, value ih, 
 
 OPERATOR(quantized_cell_params_dynamic) {
     packed *p = NULL;
-    TRY(packed_cell_new(cx, "quantized_dynamic", args[0], args[1], args[2].u.tensor, args[3].u.tensor,
-                        arg_bool(&args[4]), &p));
+    TRY(packed_cell_new(cx, "quantized_dynamic", args[0], args[1], args[2].u.tensor,
+                        args[3].u.tensor, arg_bool(&args[4]), &p));
     return packed_object_take(cx, PACKED_CELL_CLASS, p, results);
 }
 
@@ -512,17 +567,16 @@ OPERATOR(packed_cell_linear) {
     tensor *out;
     TRY(packed_of(cx, &args[0], PACKED_CELL, &p));
     w = packed_in(arg_bool(&args[2]) ? &p->weight_hh : &p->weight_ih);
-    if (w->kind == PACKED_LINEAR) TRY(quant_linear_dynamic(cx, w, args[1].u.tensor, false, p->reduce_range, &out));
+    if (w->kind == PACKED_LINEAR)
+        TRY(quant_linear_dynamic(cx, w, args[1].u.tensor, false, p->reduce_range, &out));
     else TRY(quant_linear_half(cx, w, args[1].u.tensor, false, &out));
     return op_return_tensor(results, out);
 }
 
-/* ---- state: out ------------------------------------------------------------------------------------------------------------------ */
+/* ---- state: out ------------------------------------------------------------------------------ */
 
 /* Containers are filled after they were made; a failure shows at the end, in the flag. */
-static value state_tensor(tensor *t) {
-    return t ? value_tensor_take(tensor_ref(t)) : value_none();
-}
+static value state_tensor(tensor *t) { return t ? value_tensor_take(tensor_ref(t)) : value_none(); }
 
 static value state_list(list *l, int n, const value *items, bool *failed) {
     for (int i = 0; i < n; i++) {
@@ -566,15 +620,19 @@ static value state_conv(op_ctx *cx, const packed *p, bool *failed) {
         for (int i = 3 - p->dims; i < 3; i++) *c++ = (int16_t)lists[k][i];
     *c++ = (int16_t)p->groups;
     *c++ = p->transposed;
-    value tensors[] = {value_tensor_take(config), state_tensor(p->weight)}, biases[] = {state_tensor(p->bias)};
-    value items[] = {state_str("2", failed), state_list(list_new(LIST_TENSOR, TYPE_TENSOR, 2), 2, tensors, failed),
-                     state_list(list_new(LIST_VALUE, type_optional(TYPE_TENSOR), 1), 1, biases, failed)};
+    value tensors[] = {value_tensor_take(config), state_tensor(p->weight)},
+          biases[] = {state_tensor(p->bias)};
+    value items[] = {
+        state_str("2", failed),
+        state_list(list_new(LIST_TENSOR, TYPE_TENSOR, 2), 2, tensors, failed),
+        state_list(list_new(LIST_VALUE, type_optional(TYPE_TENSOR), 1), 1, biases, failed)};
     return state_tuple(3, items, failed);
 }
 
 static value state_embedding(const packed *p, bool *failed) {
     value tensors[] = {state_tensor(p->weight)}, rate[] = {value_int(p->bit_rate)};
-    value items[] = {value_int(1), state_list(list_new(LIST_TENSOR, TYPE_TENSOR, 1), 1, tensors, failed),
+    value items[] = {value_int(1),
+                     state_list(list_new(LIST_TENSOR, TYPE_TENSOR, 1), 1, tensors, failed),
                      state_list(list_new(LIST_FLOAT, TYPE_FLOAT, 0), 0, NULL, failed),
                      state_list(list_new(LIST_INT, TYPE_INT, 1), 1, rate, failed)};
     return state_tuple(4, items, failed);
@@ -586,11 +644,12 @@ static value state_cell(const packed *p, bool *failed) {
     value weights[] = {value_ref(p->weight_ih), value_ref(p->weight_hh)};
     if (dynamic) biases[0] = state_tensor(p->bias_ih), biases[1] = state_tensor(p->bias_hh);
     type *linear = native_class(PACKED_LINEAR_CLASS);
-    value items[] = {state_str(p->cell_type, failed),
-                     state_list(list_new(LIST_TENSOR, TYPE_TENSOR, 2), dynamic ? 2 : 0, biases, failed),
-                     state_list(list_new(LIST_FLOAT, TYPE_FLOAT, 0), 0, NULL, failed),
-                     state_list(list_new(LIST_INT, TYPE_INT, 1), dynamic ? 1 : 0, range, failed),
-                     state_list(list_new(LIST_VALUE, linear, 2), 2, weights, failed)};
+    value items[] = {
+        state_str(p->cell_type, failed),
+        state_list(list_new(LIST_TENSOR, TYPE_TENSOR, 2), dynamic ? 2 : 0, biases, failed),
+        state_list(list_new(LIST_FLOAT, TYPE_FLOAT, 0), 0, NULL, failed),
+        state_list(list_new(LIST_INT, TYPE_INT, 1), dynamic ? 1 : 0, range, failed),
+        state_list(list_new(LIST_VALUE, linear, 2), 2, weights, failed)};
     return state_tuple(5, items, failed);
 }
 
@@ -613,10 +672,11 @@ OPERATOR(packed_state) {
     return diag_no_memory(cx->diag);
 }
 
-/* ---- state: in -------------------------------------------------------------------------------------------------------------------- */
+/* ---- state: in ------------------------------------------------------------------------------- */
 
 static ctsc_status state_bad(op_ctx *cx) {
-    return diag_fail(cx->diag, CTSC_BAD_FILE, "the state of packed parameters is not one that is known");
+    return diag_fail(cx->diag, CTSC_BAD_FILE,
+                     "the state of packed parameters is not one that is known");
 }
 
 /* Element i of a tuple or a list, borrowed; None where there is none. */
@@ -634,19 +694,19 @@ static size_t state_length(value v) {
     return v.tag == V_TUPLE ? v.u.tuple->len : v.tag == V_LIST ? v.u.list->len : 0;
 }
 
-static bool state_is_tensor(value v) {
-    return v.tag == V_TENSOR && v.u.tensor;
-}
+static bool state_is_tensor(value v) { return v.tag == V_TENSOR && v.u.tensor; }
 
 static ctsc_status state_set_linear(op_ctx *cx, value state, packed **out) {
     value w = state_item(state, 0), b = state_item(state, 1);
     if (!state_is_tensor(w) || (b.tag != V_NONE && !state_is_tensor(b))) return state_bad(cx);
     tensor *bias = arg_tensor_or_null(&b);
-    return w.u.tensor->quantiser ? packed_linear_new(cx, w.u.tensor, bias, out) : packed_half_new(cx, w.u.tensor, bias, out);
+    return w.u.tensor->quantiser ? packed_linear_new(cx, w.u.tensor, bias, out)
+                                 : packed_half_new(cx, w.u.tensor, bias, out);
 }
 
 /* config: dims, stride..., padding..., dilation..., output_padding..., groups, transposed */
-static ctsc_status state_conv_of(op_ctx *cx, int dims, size_t n, const int64_t *config, value w, value b, packed **out) {
+static ctsc_status state_conv_of(op_ctx *cx, int dims, size_t n, const int64_t *config, value w,
+                                 value b, packed **out) {
     packed_geometry g = {.dims = dims};
     if (n != (size_t)(1 + 4 * dims + 2) || config[0] != dims || !state_is_tensor(w) ||
         (b.tag != V_NONE && !state_is_tensor(b)))
@@ -676,12 +736,14 @@ static ctsc_status state_conv_first(op_ctx *cx, value state, int dims, packed **
     value groups = state_item(state, 5);
     if (!state_is_tensor(groups) || groups.u.tensor->numel != 1) return state_bad(cx);
     config[1 + 4 * dims] = tensor_item_int(groups.u.tensor);
-    return state_conv_of(cx, dims, (size_t)(3 + 4 * dims), config, state_item(state, 0), state_item(state, 1), out);
+    return state_conv_of(cx, dims, (size_t)(3 + 4 * dims), config, state_item(state, 0),
+                         state_item(state, 1), out);
 }
 
 static ctsc_status state_set_conv(op_ctx *cx, value state, int dims, packed **out) {
     int64_t config[STATE_CONFIG];
-    value version = state_item(state, 0), list1 = state_item(state, 1), list2 = state_item(state, 2);
+    value version = state_item(state, 0), list1 = state_item(state, 1),
+          list2 = state_item(state, 2);
     if (state_is_tensor(version)) return state_conv_first(cx, state, dims, out);
     if (version.tag == V_STR && !strcmp(version.u.str->bytes, "2")) {
         value c = state_item(list1, 0);
@@ -690,38 +752,44 @@ static ctsc_status state_set_conv(op_ctx *cx, value state, int dims, packed **ou
             return state_bad(cx);
         for (int64_t i = 0; i < c.u.tensor->numel; i++)
             config[i] = TENSOR_AT(c.u.tensor, int16_t)[i * c.u.tensor->strides[0]];
-        return state_conv_of(cx, dims, (size_t)c.u.tensor->numel, config, state_item(list1, 1), state_item(list2, 0), out);
+        return state_conv_of(cx, dims, (size_t)c.u.tensor->numel, config, state_item(list1, 1),
+                             state_item(list2, 0), out);
     }
-    if (version.tag != V_INT || version.u.i != 3 || state_length(list1) > STATE_CONFIG) return state_bad(cx);
+    if (version.tag != V_INT || version.u.i != 3 || state_length(list1) > STATE_CONFIG)
+        return state_bad(cx);
     for (size_t i = 0; i < state_length(list1); i++) {
         value v = state_item(list1, i);
         if (v.tag != V_INT) return state_bad(cx);
         config[i] = v.u.i;
     }
-    return state_conv_of(cx, dims, state_length(list1), config, state_item(list2, 1), state_item(list2, 2), out);
+    return state_conv_of(cx, dims, state_length(list1), config, state_item(list2, 1),
+                         state_item(list2, 2), out);
 }
 
 static ctsc_status state_set_embedding(op_ctx *cx, value state, packed **out) {
     value version = state_item(state, 0), w = state_item(state_item(state, 1), 0),
           rate = state_item(state_item(state, 3), 0);
-    if (version.tag != V_INT || version.u.i != 1 || !state_is_tensor(w) || rate.tag != V_INT) return state_bad(cx);
+    if (version.tag != V_INT || version.u.i != 1 || !state_is_tensor(w) || rate.tag != V_INT)
+        return state_bad(cx);
     if (rate.u.i != 8)
-        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "packed embeddings of %lld bits are not supported",
-                         (long long)rate.u.i);
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED,
+                         "packed embeddings of %lld bits are not supported", (long long)rate.u.i);
     return packed_embedding_new(cx, w.u.tensor, out);
 }
 
 static ctsc_status state_set_cell(op_ctx *cx, value state, packed **out) {
-    value kind = state_item(state, 0), biases = state_item(state, 1), range = state_item(state_item(state, 3), 0),
-          weights = state_item(state, 4);
+    value kind = state_item(state, 0), biases = state_item(state, 1),
+          range = state_item(state_item(state, 3), 0), weights = state_item(state, 4);
     if (kind.tag != V_STR) return state_bad(cx);
     bool dynamic = !strcmp(kind.u.str->bytes, "quantized_dynamic");
     if (!dynamic && strcmp(kind.u.str->bytes, "quantized_fp16"))
-        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "cell parameters of type %s are not supported", kind.u.str->bytes);
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "cell parameters of type %s are not supported",
+                         kind.u.str->bytes);
     value ih = state_item(biases, 0), hh = state_item(biases, 1);
     if (dynamic && (!state_is_tensor(ih) || !state_is_tensor(hh))) return state_bad(cx);
-    return packed_cell_new(cx, dynamic ? "quantized_dynamic" : "quantized_fp16", state_item(weights, 0),
-                           state_item(weights, 1), dynamic ? ih.u.tensor : NULL, dynamic ? hh.u.tensor : NULL,
+    return packed_cell_new(cx, dynamic ? "quantized_dynamic" : "quantized_fp16",
+                           state_item(weights, 0), state_item(weights, 1),
+                           dynamic ? ih.u.tensor : NULL, dynamic ? hh.u.tensor : NULL,
                            range.tag == V_INT && range.u.i, out);
 }
 
@@ -729,7 +797,9 @@ static ctsc_status state_set_cell(op_ctx *cx, value state, packed **out) {
 OPERATOR(packed_set_state) {
     packed *p = NULL;
     (void)results;
-    if (args[0].tag != V_OBJECT || !type_is_native(args[0].u.object->cls) || !args[0].u.object->nslots) return state_bad(cx);
+    if (args[0].tag != V_OBJECT || !type_is_native(args[0].u.object->cls) ||
+        !args[0].u.object->nslots)
+        return state_bad(cx);
     object *o = args[0].u.object;
     const char *name = class_name(o->cls);
     if (o->slots[0].tag != V_UNINIT) return nn_fail(cx, "the packed parameters are set already");

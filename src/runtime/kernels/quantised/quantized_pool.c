@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_pool.c - poolings and means of quantised tensors: of the integers, with the input's scale and zero point.
+ * quantized_pool.c - poolings and means of quantised tensors: of the integers, with the input's
+ * scale and zero point.
  *
- * Method. Windows are boxes of up to three dims; the tensor is seen channels last, so that the innermost loop runs over channels. An average is the
- * sum less the zero points, times one over the count in float, rounded to nearest even.
+ * Method. Windows are boxes of up to three dims; the tensor is seen channels last, so that the
+ * innermost loop runs over channels. An average is the sum less the zero points, times one over the
+ * count in float, rounded to nearest even.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
 
-#define OPERATOR(name)                                                                   \
-    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                \
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 /* Missing dims in front are 1. */
@@ -22,7 +24,9 @@ typedef struct qpool {
     int64_t kernel[3], stride[3], pad[3], dilation[3];
     bool average, adaptive, count_pad;
     int64_t divisor; /* 0: the number of elements */
-    bool inside;     /* the zero point is added before rounding: which of PyTorch's kernels it is that does this call */
+    /* the zero point is added before rounding: which of PyTorch's kernels it is
+     * that does this call */
+    bool inside;
 } qpool;
 
 typedef struct qpool_window { int64_t from[3], to[3], counted; } qpool_window;
@@ -36,9 +40,12 @@ static void qpool_window_at(const qpool *p, const int64_t at[3], qpool_window *w
             w->counted *= w->to[d] - w->from[d];
             continue;
         }
-        int64_t first = at[d] * p->stride[d] - p->pad[d], last = first + (p->kernel[d] - 1) * p->dilation[d] + 1;
+        int64_t first = at[d] * p->stride[d] - p->pad[d],
+                last = first + (p->kernel[d] - 1) * p->dilation[d] + 1;
         int64_t padded = nn_min(last, p->in[d] + p->pad[d]);
-        w->from[d] = first < 0 ? first + (-first + p->dilation[d] - 1) / p->dilation[d] * p->dilation[d] : first;
+        w->from[d] = first < 0
+                         ? first + (-first + p->dilation[d] - 1) / p->dilation[d] * p->dilation[d]
+                         : first;
         w->to[d] = nn_min(last, p->in[d]);
         w->counted *= p->count_pad ? padded - first : nn_max(0, w->to[d] - w->from[d]);
     }
@@ -67,16 +74,20 @@ static void qpool_places(void *ctx, int64_t begin, int64_t end) {
             at[d] = rest % p->place[d];
             rest /= p->place[d];
         }
-        if (p->x->dtype == DT_QUINT8) qpool_unsigned_place(p, rest, at, TENSOR_AT(p->out, uint8_t) + k * p->channels);
-        else if (p->x->dtype == DT_QINT8) qpool_signed_place(p, rest, at, TENSOR_AT(p->out, int8_t) + k * p->channels);
+        if (p->x->dtype == DT_QUINT8)
+            qpool_unsigned_place(p, rest, at, TENSOR_AT(p->out, uint8_t) + k * p->channels);
+        else if (p->x->dtype == DT_QINT8)
+            qpool_signed_place(p, rest, at, TENSOR_AT(p->out, int8_t) + k * p->channels);
         else qpool_wide_place(p, rest, at, TENSOR_AT(p->out, int32_t) + k * p->channels);
     }
 }
 
-/* x: the tensor as given, [batch,] channels, dims places. p has everything but sizes and tensors. */
+/* x: the tensor as given, [batch,] channels, dims places. p has everything but
+ * sizes and tensors. */
 static ctsc_status qpool_run(op_ctx *cx, tensor *x, int dims, qpool *p, value *results) {
     tensor *full = NULL, *last = NULL, *out = NULL, *flat = NULL;
-    bool batched = x->ndim == dims + 2, ordered = x->ndim >= 4 && quant_channels_last(x) && !tensor_is_contiguous(x);
+    bool batched = x->ndim == dims + 2,
+         ordered = x->ndim >= 4 && quant_channels_last(x) && !tensor_is_contiguous(x);
     int64_t sizes[5];
     ctsc_status st = CTSC_OK;
     if (batched) full = tensor_ref(x);
@@ -104,7 +115,8 @@ static ctsc_status qpool_run(op_ctx *cx, tensor *x, int dims, qpool *p, value *r
     p->out = out;
     p->inside &= !ordered;
     if (out->numel)
-        pool_for(p->batch * p->place[0] * p->place[1] * p->place[2], nn_grain(work * p->channels), qpool_places, p);
+        pool_for(p->batch * p->place[0] * p->place[1] * p->place[2], nn_grain(work * p->channels),
+                 qpool_places, p);
     if (!ordered) TRY_OUT(tensor_contiguous(cx->diag, out, &flat));
     else flat = tensor_ref(out);
     if (x->ndim < 4) { /* the dims that were added go again */
@@ -135,10 +147,11 @@ out:
     return st;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* dims numbers, or one for all; an empty list: those of other. */
-static ctsc_status qpool_numbers(op_ctx *cx, const value *v, int dims, const int64_t *other, int64_t least, int64_t *out) {
+static ctsc_status qpool_numbers(op_ctx *cx, const value *v, int dims, const int64_t *other,
+                                 int64_t least, int64_t *out) {
     const int64_t *data = NULL;
     int n = arg_ints(v, &data);
     if (n != dims && n != 1 && !(n == 0 && other))
@@ -147,7 +160,8 @@ static ctsc_status qpool_numbers(op_ctx *cx, const value *v, int dims, const int
         int k = d - (3 - dims);
         out[d] = k < 0 ? least : n == 0 ? other[d] : data[n == 1 ? 0 : k];
         if (out[d] < least || out[d] > INT32_MAX)
-            return nn_fail(cx, "%s: stride, padding, dilation or kernel size out of range", cx->op->key);
+            return nn_fail(cx, "%s: stride, padding, dilation or kernel size out of range",
+                           cx->op->key);
     }
     return CTSC_OK;
 }
@@ -155,22 +169,25 @@ static ctsc_status qpool_numbers(op_ctx *cx, const value *v, int dims, const int
 static ctsc_status qpool_check(op_ctx *cx, const tensor *x, int dims) {
     TRY(quant_need_affine(cx, x, cx->op->key));
     if (x->ndim != dims + 1 && x->ndim != dims + 2)
-        return nn_fail(cx, "%s: Expected input tensor to have %d or %d dimensions, got %d", cx->op->key, dims + 1,
-                       dims + 2, x->ndim);
+        return nn_fail(cx, "%s: Expected input tensor to have %d or %d dimensions, got %d",
+                       cx->op->key, dims + 1, dims + 2, x->ndim);
     for (int i = x->ndim - dims - 1; i < x->ndim; i++)
         if (x->sizes[i] < 1 || x->sizes[i] > INT32_MAX)
             return nn_fail(cx, "%s: Expected input to have non-empty dimensions", cx->op->key);
     return CTSC_OK;
 }
 
-static ctsc_status qpool_places_of(op_ctx *cx, const tensor *x, int dims, bool ceil_mode, qpool *p) {
+static ctsc_status qpool_places_of(op_ctx *cx, const tensor *x, int dims, bool ceil_mode,
+                                   qpool *p) {
     for (int d = 0; d < 3; d++) {
         int k = d - (3 - dims);
         int64_t in = k < 0 ? 1 : x->sizes[x->ndim - dims + k],
                 room = in + 2 * p->pad[d] - p->dilation[d] * (p->kernel[d] - 1) - 1;
         if (p->pad[d] * 2 > p->kernel[d])
-            return nn_fail(cx, "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
-                           (long long)p->pad[d], (long long)p->kernel[d]);
+            return nn_fail(
+                cx,
+                "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
+                (long long)p->pad[d], (long long)p->kernel[d]);
         if (k < 0) {
             p->place[d] = 1;
             continue;
@@ -226,7 +243,8 @@ static ctsc_status qpool_adaptive(op_ctx *cx, const value *args, int dims, value
         int k = d - (3 - dims);
         p.place[d] = k < 0 ? 1 : sizes[n == 1 ? 0 : k];
         if (p.place[d] < 0)
-            return nn_fail(cx, "%s: elements of output_size must be greater than or equal to 0", cx->op->key);
+            return nn_fail(cx, "%s: elements of output_size must be greater than or equal to 0",
+                           cx->op->key);
     }
     return qpool_run(cx, x, dims, &p, results);
 }

@@ -12,16 +12,21 @@ static NN_HOT void NAME(max)(const T *x, int64_t n, int32_t *acc) {
 }
 
 static NN_HOT void NAME(sum)(const T *x, int64_t n, int32_t zero, int32_t *acc) {
-    for (int64_t c = 0; c < n; c++) acc[c] = (int32_t)((uint32_t)acc[c] + ((uint32_t)x[c] - (uint32_t)zero));
+    for (int64_t c = 0; c < n; c++)
+        acc[c] = (int32_t)((uint32_t)acc[c] + ((uint32_t)x[c] - (uint32_t)zero));
 }
 
-static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpool_window *w, T *out) {
+static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpool_window *w,
+                        T *out) {
     dtype dt = (dtype)p->x->dtype;
     int64_t zero = p->x->quantiser->zero_point;
     float share = 1 / (float)w->counted;
     for (int64_t c = 0; c < n; c++)
-        out[c] = (T)(!p->average ? acc[c] : p->inside ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt), dtype_qmax(dt))
-                                          : quant_round((float)acc[c], share, zero, dtype_qmin(dt), dtype_qmax(dt)));
+        out[c] = (T)(!p->average ? acc[c]
+                     : p->inside
+                         ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt),
+                                       dtype_qmax(dt))
+                         : quant_round((float)acc[c], share, zero, dtype_qmin(dt), dtype_qmax(dt)));
 }
 
 static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *out) {
@@ -31,11 +36,15 @@ static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *o
     int32_t zero = (int32_t)p->x->quantiser->zero_point;
     for (int64_t first = 0; first < p->channels; first += QPOOL_CHANNELS) {
         int64_t n = nn_min(QPOOL_CHANNELS, p->channels - first);
-        for (int64_t c = 0; c < n; c++) acc[c] = p->average ? 0 : (int32_t)dtype_qmin((dtype)p->x->dtype);
+        for (int64_t c = 0; c < n; c++)
+            acc[c] = p->average ? 0 : (int32_t)dtype_qmin((dtype)p->x->dtype);
         for (int64_t i = w.from[0]; i < w.to[0]; i += p->dilation[0])
             for (int64_t j = w.from[1]; j < w.to[1]; j += p->dilation[1])
                 for (int64_t k = w.from[2]; k < w.to[2]; k += p->dilation[2]) {
-                    const T *x = TENSOR_AT(p->x, T) + (((batch * p->in[0] + i) * p->in[1] + j) * p->in[2] + k) * p->channels + first;
+                    const T *x = TENSOR_AT(p->x, T) +
+                                 (((batch * p->in[0] + i) * p->in[1] + j) * p->in[2] + k) *
+                                     p->channels +
+                                 first;
                     if (p->average) NAME(sum)(x, n, zero, acc);
                     else NAME(max)(x, n, acc);
                 }

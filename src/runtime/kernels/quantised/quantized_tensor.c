@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_tensor.c - making quantised tensors of numbers, numbers of quantised tensors, and asking for scales and zero points.
+ * quantized_tensor.c - making quantised tensors of numbers, numbers of quantised tensors, and
+ * asking for scales and zero points.
  *
- * The rows of ops/quantised_tensors.def lead operators here when an argument is quantised. Views keep their own functions: a view shares
- * the quantiser. Only with one scale for each index of a dimension does it matter which dimension that is; such tensors (weights) are refused by
+ * The rows of ops/quantised_tensors.def lead operators here when an argument is quantised. Views
+ * keep their own functions: a view shares the quantiser. Only with one scale for each index of a
+ * dimension does it matter which dimension that is; such tensors (weights) are refused by
  * everything but what is written for them.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
@@ -12,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPERATOR(name)                                                                   \
-    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                \
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- order of elements --------------------------------------------------------------------------------- */
+/* ---- order of elements ----------------------------------------------------------------------- */
 
 void quant_last_strides(int ndim, const int64_t *sizes, int64_t *strides) {
     int64_t step = 1;
@@ -38,8 +40,8 @@ bool quant_channels_last(const tensor *t) {
     return true;
 }
 
-ctsc_status quant_new_sizes(op_ctx *cx, const tensor *like, int ndim, const int64_t *sizes, dtype dt, quantiser *q,
-                            tensor **out) {
+ctsc_status quant_new_sizes(op_ctx *cx, const tensor *like, int ndim, const int64_t *sizes,
+                            dtype dt, quantiser *q, tensor **out) {
     tensor *t;
     TRY(tensor_new(cx->diag, dt, ndim, sizes, &t));
     if (quant_channels_last(like) && !tensor_is_contiguous(like) && ndim == like->ndim)
@@ -53,7 +55,8 @@ ctsc_status quant_new_like(op_ctx *cx, const tensor *t, dtype dt, quantiser *q, 
     return quant_new_sizes(cx, t, t->ndim, t->sizes, dt, q, out);
 }
 
-ctsc_status quant_new_affine(op_ctx *cx, const tensor *like, dtype dt, double scale, int64_t zero_point, tensor **out) {
+ctsc_status quant_new_affine(op_ctx *cx, const tensor *like, dtype dt, double scale,
+                             int64_t zero_point, tensor **out) {
     quantiser *q = quantiser_new(scale, zero_point);
     if (!q) return diag_no_memory(cx->diag);
     ctsc_status s = quant_new_like(cx, like, dt, q, out);
@@ -74,12 +77,15 @@ ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out) {
 }
 
 ctsc_status quant_need_affine(op_ctx *cx, const tensor *t, const char *what) {
-    if (!t->quantiser) return nn_fail(cx, "%s: expected a quantized tensor, got %s", what, dtype_table[t->dtype].ir_name);
-    if (!quantiser_per_tensor(t->quantiser)) return nn_fail(cx, "%s: Only per tensor quantization is supported", what);
+    if (!t->quantiser)
+        return nn_fail(cx, "%s: expected a quantized tensor, got %s", what,
+                       dtype_table[t->dtype].ir_name);
+    if (!quantiser_per_tensor(t->quantiser))
+        return nn_fail(cx, "%s: Only per tensor quantization is supported", what);
     return CTSC_OK;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* PyTorch's ChooseQuantizationParams, without preserved sparsity. */
 ctsc_status quant_choose(op_ctx *cx, float lo, float hi, int qmin, int qmax, quant_params *out) {
@@ -101,7 +107,10 @@ ctsc_status quant_choose(op_ctx *cx, float lo, float hi, int qmin, int qmax, qua
     double min_error = abs(qmin) - fabs(lo / scale), max_error = abs(qmax) - fabs(hi / scale);
     double zero = min_error < max_error ? from_min : from_max;
     out->scale = scale;
-    out->zero_point = zero < qmin ? qmin : zero > qmax ? qmax : isnan(zero) ? qmin : (int64_t)nearbyint(zero);
+    out->zero_point = zero < qmin   ? qmin
+                      : zero > qmax ? qmax
+                      : isnan(zero) ? qmin
+                                    : (int64_t)nearbyint(zero);
     return CTSC_OK;
 }
 
@@ -127,7 +136,8 @@ static NN_HOT void quant_range_run(const float *p, int64_t n, float *lo, float *
 static void quant_range_pieces(void *ctx, int64_t begin, int64_t end) {
     quant_range_job *j = ctx;
     for (int64_t i = begin; i < end; i++)
-        quant_range_run(j->p + i * j->piece, nn_min(j->piece, j->n - i * j->piece), &j->lo[i], &j->hi[i]);
+        quant_range_run(j->p + i * j->piece, nn_min(j->piece, j->n - i * j->piece), &j->lo[i],
+                        &j->hi[i]);
 }
 
 void quant_range(const tensor *t, float *lo, float *hi) {
@@ -142,12 +152,12 @@ void quant_range(const tensor *t, float *lo, float *hi) {
     }
 }
 
-/* ---- one scale --------------------------------------------------------------------------------------------- */
+/* ---- one scale ------------------------------------------------------------------------------- */
 
 typedef struct quant_run { float scale, inverse; int64_t zero_point, lo, hi; dtype dt; } quant_run;
 
-static NN_HOT void quant_run_bytes(const float *x, int64_t n, float inverse, float lo, float hi, int32_t zero_point,
-                                   int8_t *out) {
+static NN_HOT void quant_run_bytes(const float *x, int64_t n, float inverse, float lo, float hi,
+                                   int32_t zero_point, int8_t *out) {
     for (int64_t i = 0; i < n; i++) {
         float v = rintf(x[i] * inverse);
         v = v < 0x1p63f ? v : lo; /* as quant_round has it */
@@ -167,11 +177,13 @@ static void quant_quantise_run(void *ctx, int64_t n, char *const *p, const int64
     }
     for (int64_t i = 0; i < n; i++) {
         float x = *(const float *)(void *)(p[1] + i * s[1]);
-        dtype_store_int(r->dt, p[0] + i * s[0], quant_round(x, r->inverse, r->zero_point, r->lo, r->hi));
+        dtype_store_int(r->dt, p[0] + i * s[0],
+                        quant_round(x, r->inverse, r->zero_point, r->lo, r->hi));
     }
 }
 
-VECTOR_LOOPS static void quant_dequantise_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+VECTOR_LOOPS static void quant_dequantise_run(void *ctx, int64_t n, char *const *p,
+                                              const int64_t *s) {
     const quant_run *r = ctx;
     float scale = r->scale;
     int32_t zero = (int32_t)r->zero_point;
@@ -179,12 +191,15 @@ VECTOR_LOOPS static void quant_dequantise_run(void *ctx, int64_t n, char *const 
         float *out = (float *)(void *)p[0];
         const uint8_t *u = (const uint8_t *)p[1];
         const int8_t *i8 = (const int8_t *)p[1];
-        if (r->dt == DT_QUINT8) for (int64_t i = 0; i < n; i++) out[i] = (float)(u[i] - zero) * scale;
-        else for (int64_t i = 0; i < n; i++) out[i] = (float)(i8[i] - zero) * scale;
+        if (r->dt == DT_QUINT8)
+            for (int64_t i = 0; i < n; i++) out[i] = (float)(u[i] - zero) * scale;
+        else
+            for (int64_t i = 0; i < n; i++) out[i] = (float)(i8[i] - zero) * scale;
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        *(float *)(void *)(p[0] + i * s[0]) = quant_value(dtype_load_int(r->dt, p[1] + i * s[1]), scale, r->zero_point);
+        *(float *)(void *)(p[0] + i * s[0]) = quant_value(dtype_load_int(r->dt, p[1] + i * s[1]),
+                                                          scale, r->zero_point);
 }
 
 static ctsc_status quant_fill_affine(op_ctx *cx, tensor *out, const tensor *x) {
@@ -203,16 +218,22 @@ static ctsc_status quant_fill_affine(op_ctx *cx, tensor *out, const tensor *x) {
 
 static ctsc_status quant_check_params(op_ctx *cx, int64_t zero_point, dtype dt) {
     if (zero_point > dtype_qmax(dt))
-        return nn_fail(cx, "quantize_tensor_per_tensor_affine zero_point %lld is above upper bound.", (long long)zero_point);
+        return nn_fail(cx,
+                       "quantize_tensor_per_tensor_affine zero_point %lld is above upper bound.",
+                       (long long)zero_point);
     if (zero_point < dtype_qmin(dt))
-        return nn_fail(cx, "quantize_tensor_per_tensor_affine zero_point %lld is below lower bound.", (long long)zero_point);
+        return nn_fail(cx,
+                       "quantize_tensor_per_tensor_affine zero_point %lld is below lower bound.",
+                       (long long)zero_point);
     return CTSC_OK;
 }
 
-ctsc_status quant_quantise(op_ctx *cx, const tensor *t, dtype dt, double scale, int64_t zero_point, tensor **out) {
+ctsc_status quant_quantise(op_ctx *cx, const tensor *t, dtype dt, double scale, int64_t zero_point,
+                           tensor **out) {
     tensor *made;
     if (t->dtype != DT_FLOAT32)
-        return nn_fail(cx, "Quantize only works on Float Tensor, got %s", dtype_table[t->dtype].ir_name);
+        return nn_fail(cx, "Quantize only works on Float Tensor, got %s",
+                       dtype_table[t->dtype].ir_name);
     TRY(quant_check_params(cx, zero_point, dt));
     TRY(quant_new_affine(cx, t, dt, scale, zero_point, &made));
     TRY(quant_fill_affine(cx, made, t));
@@ -220,7 +241,7 @@ ctsc_status quant_quantise(op_ctx *cx, const tensor *t, dtype dt, double scale, 
     return CTSC_OK;
 }
 
-/* ---- a scale for each index of a dimension ------------------------------------------------------------------- */
+/* ---- a scale for each index of a dimension --------------------------------------------------- */
 
 typedef struct quant_channels { const quantiser *q; tensor *x, *out; } quant_channels;
 
@@ -260,7 +281,8 @@ static void quant_dequantise_channel(const quantiser *q, int64_t c, tensor *out,
 static void quant_float_dequantise_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const float *f = ctx; /* scale, zero point */
     for (int64_t i = 0; i < n; i++)
-        *(float *)(void *)(p[0] + i * s[0]) = ((float)*(const uint8_t *)(p[1] + i * s[1]) - f[1]) * f[0];
+        *(float *)(void *)(p[0] + i * s[0]) = ((float)*(const uint8_t *)(p[1] + i * s[1]) - f[1]) *
+                                              f[0];
 }
 
 static void quant_channel(const quantiser *q, int64_t c, bool quantise, tensor *out, tensor *x) {
@@ -268,12 +290,15 @@ static void quant_channel(const quantiser *q, int64_t c, bool quantise, tensor *
         (quantise ? quant_quantise_channel : quant_dequantise_channel)(q, c, out, x);
         return;
     }
-    float scale = TENSOR_AT(q->scales, float)[c], f[2] = {quantise ? 1 / scale : scale, TENSOR_AT(q->zero_points, float)[c]};
+    float scale = TENSOR_AT(q->scales, float)[c],
+          f[2] = {quantise ? 1 / scale : scale, TENSOR_AT(q->zero_points, float)[c]};
     tensor *operands[] = {out, x};
-    iter_run(out->ndim, out->sizes, 2, operands, quantise ? quant_float_channel_run : quant_float_dequantise_run, f, 0);
+    iter_run(out->ndim, out->sizes, 2, operands,
+             quantise ? quant_float_channel_run : quant_float_dequantise_run, f, 0);
 }
 
-static ctsc_status quant_each_channel(op_ctx *cx, const quantiser *q, bool quantise, tensor *out, const tensor *x) {
+static ctsc_status quant_each_channel(op_ctx *cx, const quantiser *q, bool quantise, tensor *out,
+                                      const tensor *x) {
     for (int64_t c = 0; c < out->sizes[q->axis]; c++) {
         tensor *to = NULL, *from = NULL;
         ctsc_status s = tensor_select(cx->diag, out, q->axis, c, &to);
@@ -292,7 +317,8 @@ ctsc_status quant_dequantise(op_ctx *cx, const tensor *t, tensor **out) {
     TRY(quant_new_like(cx, t, DT_FLOAT32, NULL, &made));
     ctsc_status s = CTSC_OK;
     if (quantiser_per_tensor(q)) {
-        quant_run r = {.scale = (float)q->scale, .zero_point = q->zero_point, .dt = (dtype)t->dtype};
+        quant_run r = {
+            .scale = (float)q->scale, .zero_point = q->zero_point, .dt = (dtype)t->dtype};
         tensor *operands[] = {made, (tensor *)t};
         iter_run(t->ndim, t->sizes, 2, operands, quant_dequantise_run, &r, 0);
     } else {
@@ -305,12 +331,13 @@ ctsc_status quant_dequantise(op_ctx *cx, const tensor *t, tensor **out) {
     return s;
 }
 
-/* ---- operators: making ------------------------------------------------------------------------------------------ */
+/* ---- operators: making ----------------------------------------------------------------------- */
 
 static ctsc_status quant_arg_dtype(op_ctx *cx, const value *v, dtype *out) {
     int64_t code = arg_int(v);
     if (!dtype_valid(code) || !dtype_is_quantised((dtype)code))
-        return nn_fail(cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
+        return nn_fail(cx,
+                       "Creation of quantized tensor requires quantized dtype like torch.quint8");
     *out = (dtype)code;
     return CTSC_OK;
 }
@@ -324,7 +351,8 @@ OPERATOR(quantize_per_tensor) {
         if (args[i].tag == V_TENSOR && args[i].u.tensor->numel != 1)
             return nn_fail(cx, "a Tensor with %lld elements cannot be converted to Scalar",
                            (long long)args[i].u.tensor->numel);
-    double scale = args[1].tag == V_TENSOR ? tensor_item_float(args[1].u.tensor) : arg_float(&args[1]);
+    double scale = args[1].tag == V_TENSOR ? tensor_item_float(args[1].u.tensor)
+                                           : arg_float(&args[1]);
     int64_t zero = args[2].tag == V_TENSOR ? tensor_item_int(args[2].u.tensor) : arg_int(&args[2]);
     TRY(quant_quantise(cx, args[0].u.tensor, dt, scale, zero, &out));
     return op_return_tensor(results, out);
@@ -338,25 +366,30 @@ OPERATOR(quantize_per_tensor_list) {
     list *l = list_new(LIST_TENSOR, TYPE_TENSOR, in->len);
     if (!l) return diag_no_memory(cx->diag);
     ctsc_status s = CTSC_OK;
-    if (scales->numel < (int64_t)in->len || zeros->numel < (int64_t)in->len || scales->ndim != 1 || zeros->ndim != 1)
+    if (scales->numel < (int64_t)in->len || zeros->numel < (int64_t)in->len || scales->ndim != 1 ||
+        zeros->ndim != 1)
         s = nn_fail(cx, "quantize_per_tensor: expected a scale and a zero point for each tensor");
     for (size_t i = 0; i < in->len && s == CTSC_OK; i++) {
         double scale = dtype_load_float((dtype)scales->dtype,
-                                        (char *)tensor_data(scales) + (int64_t)i * scales->strides[0] *
-                                                                          (int64_t)dtype_size((dtype)scales->dtype));
+                                        (char *)tensor_data(scales) +
+                                            (int64_t)i * scales->strides[0] *
+                                                (int64_t)dtype_size((dtype)scales->dtype));
         int64_t zero = dtype_load_int((dtype)zeros->dtype,
                                       (char *)tensor_data(zeros) +
-                                          (int64_t)i * zeros->strides[0] * (int64_t)dtype_size((dtype)zeros->dtype));
+                                          (int64_t)i * zeros->strides[0] *
+                                              (int64_t)dtype_size((dtype)zeros->dtype));
         tensor *out;
         s = quant_quantise(cx, in->u.tensors[i], dt, scale, zero, &out);
-        if (s == CTSC_OK && !list_append_take(l, value_tensor_take(out))) s = diag_no_memory(cx->diag);
+        if (s == CTSC_OK && !list_append_take(l, value_tensor_take(out)))
+            s = diag_no_memory(cx->diag);
     }
     if (s == CTSC_OK) return op_return(results, value_list_take(l));
     value_unref(value_list_take(l));
     return s;
 }
 
-/* quantize_per_tensor_dynamic(self, dtype, reduce_range): the last halves the range, with the engine fbgemm */
+/* quantize_per_tensor_dynamic(self, dtype, reduce_range): the last halves the range, with
+ * the engine fbgemm */
 OPERATOR(quantize_per_tensor_dynamic) {
     dtype dt = DT_QUINT8;
     tensor *x, *out = NULL;
@@ -372,32 +405,37 @@ OPERATOR(quantize_per_tensor_dynamic) {
     TRY(nn_as(cx, args[0].u.tensor, DT_FLOAT32, &x));
     if (x->numel) quant_range(x, &lo, &hi);
     int parts = arg_bool(&args[2]) && qengine_is_fbgemm() ? 2 : 1;
-    ctsc_status s = quant_choose(cx, lo, hi, (int)dtype_qmin(dt) / parts, (int)dtype_qmax(dt) / parts, &p);
+    ctsc_status s = quant_choose(cx, lo, hi, (int)dtype_qmin(dt) / parts,
+                                 (int)dtype_qmax(dt) / parts, &p);
     if (s == CTSC_OK) s = quant_quantise(cx, x, dt, p.scale, p.zero_point, &out);
     tensor_unref(x);
     return s == CTSC_OK ? op_return_tensor(results, out) : s;
 }
 
 /* scales and zero_points in the dtypes of a quantiser; axis wrapped and checked against x. */
-static ctsc_status quant_channel_params(op_ctx *cx, dtype dt, const tensor *x, tensor *scales, tensor *zeros,
-                                        int64_t axis, quantiser **out) {
+static ctsc_status quant_channel_params(op_ctx *cx, dtype dt, const tensor *x, tensor *scales,
+                                        tensor *zeros, int64_t axis, quantiser **out) {
     bool real = dtype_is_float((dtype)zeros->dtype);
     tensor *s = NULL, *z = NULL;
     if (axis < 0 || axis >= x->ndim)
-        return nn_fail(cx, "Channel axis out of range in per channel affine quantization. Got: %lldExpected: [0, %d)",
+        return nn_fail(cx,
+                       "Channel axis out of range in per channel affine quantization. Got: "
+                       "%lldExpected: [0, %d)",
                        (long long)axis, x->ndim);
     if (scales->ndim != 1) return nn_fail(cx, "scale tensor must have dimension 1");
     if (zeros->ndim != 1) return nn_fail(cx, "zero_points tensor must have dimension 1");
-    if (scales->numel != zeros->numel) return nn_fail(cx, "number of elements in scales and zero_points must match");
+    if (scales->numel != zeros->numel)
+        return nn_fail(cx, "number of elements in scales and zero_points must match");
     if (scales->numel != x->sizes[axis])
-        return nn_fail(cx, "length of scales must equal to channel, expected %lld got, %lld", (long long)x->sizes[axis],
-                       (long long)scales->numel);
+        return nn_fail(cx, "length of scales must equal to channel, expected %lld got, %lld",
+                       (long long)x->sizes[axis], (long long)scales->numel);
     ctsc_status st = nn_as(cx, scales, real ? DT_FLOAT32 : DT_FLOAT64, &s);
     if (st == CTSC_OK) st = nn_as(cx, zeros, real ? DT_FLOAT32 : DT_INT64, &z);
     for (int64_t i = 0; st == CTSC_OK && !real && i < z->numel; i++)
         st = quant_check_params(cx, TENSOR_AT(z, int64_t)[i], dt);
     if (st == CTSC_OK &&
-        !(*out = quantiser_new_channels(real ? QSCHEME_CHANNEL_FLOAT : QSCHEME_CHANNEL_AFFINE, s, z, (int)axis)))
+        !(*out = quantiser_new_channels(real ? QSCHEME_CHANNEL_FLOAT : QSCHEME_CHANNEL_AFFINE, s, z,
+                                        (int)axis)))
         st = diag_no_memory(cx->diag);
     tensor_unref(s);
     tensor_unref(z);
@@ -411,7 +449,8 @@ OPERATOR(quantize_per_channel) {
     tensor *x = args[0].u.tensor, *out;
     TRY(quant_arg_dtype(cx, &args[4], &dt));
     if (x->dtype != DT_FLOAT32)
-        return nn_fail(cx, "Quantize only works on Float Tensor, got %s", dtype_table[x->dtype].ir_name);
+        return nn_fail(cx, "Quantize only works on Float Tensor, got %s",
+                       dtype_table[x->dtype].ir_name);
     TRY(quant_channel_params(cx, dt, x, args[1].u.tensor, args[2].u.tensor, arg_int(&args[3]), &q));
     ctsc_status s = CTSC_OK;
     if (q->scheme == QSCHEME_CHANNEL_FLOAT && dt != DT_QUINT8)
@@ -431,12 +470,15 @@ static ctsc_status quant_dtype_of_ints(op_ctx *cx, dtype ints, dtype *out) {
     case DT_UINT8: return *out = DT_QUINT8, CTSC_OK;
     case DT_INT8: return *out = DT_QINT8, CTSC_OK;
     case DT_INT32: return *out = DT_QINT32, CTSC_OK;
-    default: return nn_fail(cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
+    default:
+        return nn_fail(cx,
+                       "Creation of quantized tensor requires quantized dtype like torch.quint8");
     }
 }
 
 /* The integers of x under another dtype. Takes q. */
-static ctsc_status quant_reinterpret_take(op_ctx *cx, tensor *x, dtype dt, quantiser *q, value *results) {
+static ctsc_status quant_reinterpret_take(op_ctx *cx, tensor *x, dtype dt, quantiser *q,
+                                          value *results) {
     tensor *copy;
     ctsc_status s = tensor_new_like(cx->diag, x, (dtype)x->dtype, &copy);
     if (s == CTSC_OK) {
@@ -457,23 +499,28 @@ OPERATOR(make_per_tensor_quantized) {
     TRY(quant_dtype_of_ints(cx, (dtype)args[0].u.tensor->dtype, &dt));
     TRY(quant_check_params(cx, arg_int(&args[2]), dt));
     quantiser *q = quantiser_new(arg_float(&args[1]), arg_int(&args[2]));
-    return q ? quant_reinterpret_take(cx, args[0].u.tensor, dt, q, results) : diag_no_memory(cx->diag);
+    return q ? quant_reinterpret_take(cx, args[0].u.tensor, dt, q, results)
+             : diag_no_memory(cx->diag);
 }
 
 OPERATOR(make_per_channel_quantized) {
     dtype dt = DT_QUINT8;
     quantiser *q;
     TRY(quant_dtype_of_ints(cx, (dtype)args[0].u.tensor->dtype, &dt));
-    TRY(quant_channel_params(cx, dt, args[0].u.tensor, args[1].u.tensor, args[2].u.tensor, arg_int(&args[3]), &q));
+    TRY(quant_channel_params(cx, dt, args[0].u.tensor, args[1].u.tensor, args[2].u.tensor,
+                             arg_int(&args[3]), &q));
     return quant_reinterpret_take(cx, args[0].u.tensor, dt, q, results);
 }
 
-/* _empty_affine_quantized(size, *, dtype, layout, device, pin_memory, scale, zero_point, memory_format): zeros, so that it is the same each time */
+/* _empty_affine_quantized(size, *, dtype, layout, device, pin_memory, scale, zero_point,
+ * memory_format): zeros, so that it is the same each time */
 OPERATOR(empty_affine_quantized) {
     dtype dt = DT_QUINT8;
     const int64_t *sizes;
     int n = arg_ints(&args[0], &sizes);
-    if (arg_is_none(&args[1])) return nn_fail(cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
+    if (arg_is_none(&args[1]))
+        return nn_fail(cx,
+                       "Creation of quantized tensor requires quantized dtype like torch.quint8");
     TRY(quant_arg_dtype(cx, &args[1], &dt));
     TRY(quant_check_params(cx, arg_int(&args[6]), dt));
     quantiser *q = quantiser_new(arg_float(&args[5]), arg_int(&args[6]));
@@ -488,7 +535,7 @@ OPERATOR(empty_affine_quantized) {
     return s;
 }
 
-/* ---- operators: numbers -------------------------------------------------------------------------------------------- */
+/* ---- operators: numbers ---------------------------------------------------------------------- */
 
 OPERATOR(dequantize_plain) { /* of a tensor that is not quantised: as float */
     tensor *out;
@@ -505,15 +552,16 @@ OPERATOR(dequantize) {
 static ctsc_status quant_dequantise_any(op_ctx *cx, value v, value *out, int depth) {
     if (v.tag == V_TENSOR) {
         tensor *t;
-        ctsc_status s = v.u.tensor->quantiser ? quant_dequantise(cx, v.u.tensor, &t)
-                                              : tensor_to_dtype(cx->diag, v.u.tensor, DT_FLOAT32, &t);
+        ctsc_status s = v.u.tensor->quantiser
+                            ? quant_dequantise(cx, v.u.tensor, &t)
+                            : tensor_to_dtype(cx->diag, v.u.tensor, DT_FLOAT32, &t);
         if (s == CTSC_OK) *out = value_tensor_take(t);
         return s;
     }
     bool is_list = v.tag == V_LIST, is_tuple = v.tag == V_TUPLE;
     if ((!is_list && !is_tuple) || depth > 32)
-        return nn_fail(
-            cx, "Unsupported type in dequantize, only List[Tensor] and Tuple[Tensor or other types] are supported");
+        return nn_fail(cx, "Unsupported type in dequantize, only List[Tensor] and Tuple[Tensor or "
+                           "other types] are supported");
     ctsc_status s = CTSC_OK;
     if (is_tuple) {
         tuple *t = tuple_new(v.u.tuple->len, v.u.tuple->type);
@@ -540,9 +588,7 @@ static ctsc_status quant_dequantise_any(op_ctx *cx, value v, value *out, int dep
     return s;
 }
 
-OPERATOR(dequantize_any) {
-    return quant_dequantise_any(cx, args[0], results, 0);
-}
+OPERATOR(dequantize_any) { return quant_dequantise_any(cx, args[0], results, 0); }
 
 OPERATOR(int_repr) {
     const tensor *t = args[0].u.tensor;
@@ -559,26 +605,29 @@ OPERATOR(int_repr) {
     return s;
 }
 
-/* ---- operators: questions --------------------------------------------------------------------------------------------- */
+/* ---- operators: questions -------------------------------------------------------------------- */
 
 OPERATOR(q_scale) {
     const quantiser *q = args[0].u.tensor->quantiser;
     if (!quantiser_per_tensor(q))
-        return nn_fail(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
+        return nn_fail(
+            cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
     return op_return(results, value_float(q->scale));
 }
 
 OPERATOR(q_zero_point) {
     const quantiser *q = args[0].u.tensor->quantiser;
     if (!quantiser_per_tensor(q))
-        return nn_fail(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
+        return nn_fail(
+            cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
     return op_return(results, value_int(q->zero_point));
 }
 
 static ctsc_status quant_need_channels(op_ctx *cx, const quantiser *q) {
     if (!quantiser_per_tensor(q)) return CTSC_OK;
-    return nn_fail(cx, "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == "
-                       "kPerChannelAffineFloatQParams to be true, but got false.");
+    return nn_fail(cx,
+                   "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == "
+                   "kPerChannelAffineFloatQParams to be true, but got false.");
 }
 
 OPERATOR(q_per_channel_scales) {
@@ -612,7 +661,8 @@ OPERATOR(qscheme) {
 OPERATOR(not_quantised) {
     (void)args, (void)results;
     return nn_fail(cx,
-                   "Could not run '%s' with arguments from the 'CPU' backend. This could be because the operator "
+                   "Could not run '%s' with arguments from the 'CPU' backend. This could be "
+                   "because the operator "
                    "doesn't exist for this backend",
                    cx->op->key);
 }

@@ -24,7 +24,7 @@ generator *random_generator(op_ctx *cx) {
     return g;
 }
 
-/* ---- single draws ----------------------------------------------------------------------- */
+/* ---- single draws ---------------------------------------------------------------------------- */
 
 static double random_uniform_bits(generator *g, int bits) {
     return (double)(generator_u32(g) & ((1u << bits) - 1)) / (double)(1u << bits);
@@ -51,7 +51,7 @@ double random_normal(generator *g) {
     return radius * cos(theta);
 }
 
-/* ---- filling ---------------------------------------------------------------------------- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 /* A view of t whose dimensions stand in the order of their strides. */
 static ctsc_status random_memory_order(op_ctx *cx, tensor *t, tensor **out) {
@@ -102,7 +102,8 @@ static double random_round(dtype dt, double x) {
                             : bfloat16_to_float(bfloat16_from_float((float)x));
 }
 
-/* x * scale + shift with one rounding, in float but for float64: PyTorch's kernels are compiled with fused multiply-add. */
+/* x * scale + shift with one rounding, in float but for float64: PyTorch's kernels are compiled
+ * with fused multiply-add. */
 static double random_affine(dtype dt, double x, double scale, double shift) {
     return dt == DT_FLOAT64 ? fma(x, scale, shift) : fmaf((float)x, (float)scale, (float)shift);
 }
@@ -130,10 +131,13 @@ static bool random_is_complex(const tensor *t) {
 }
 
 /* The numbers of random_draw_uniform, one after the other. */
-RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64_t n, float length, float from) {
-    for (int64_t i = 0; i < n; i++) p[i] = fmaf((float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f, length, from);
+RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64_t n, float length,
+                                          float from) {
+    for (int64_t i = 0; i < n; i++)
+        p[i] = fmaf((float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f, length, from);
 }
-static ctsc_status random_uniform_floats(op_ctx *cx, generator *g, float *p, int64_t n, const random_range *range) {
+static ctsc_status random_uniform_floats(op_ctx *cx, generator *g, float *p, int64_t n,
+                                         const random_range *range) {
     uint32_t words[RANDOM_WORDS];
     for (int64_t i = 0; i < n; i += RANDOM_WORDS) {
         TRY(op_go_on(cx, i));
@@ -160,7 +164,8 @@ ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
                          from, to);
     range.from = random_round(range.dt, from);
     range.length = random_round(range.dt, random_round(range.dt, to) - range.from);
-    if (t->dtype == DT_FLOAT32 && tensor_is_contiguous(t)) return random_uniform_floats(cx, random_generator(cx), tensor_data(t), t->numel, &range);
+    if (t->dtype == DT_FLOAT32 && tensor_is_contiguous(t))
+        return random_uniform_floats(cx, random_generator(cx), tensor_data(t), t->numel, &range);
     return random_fill(cx, t, random_draw_uniform, &range);
 }
 
@@ -186,25 +191,25 @@ ctsc_status random_fill_exponential(op_ctx *cx, tensor *t, double lambda) {
     return random_fill(cx, t, random_draw_exponential, &lambda);
 }
 
-/* ---- normal ----------------------------------------------------------------------------- */
+/* ---- normal ---------------------------------------------------------------------------------- */
 
 static double random_draw_normal(generator *g, const void *ctx) {
     const double *mean_std = ctx;
     return fma(random_normal(g), mean_std[1], mean_std[0]);
 }
 
-static ctsc_status random_normal_blocks(op_ctx *cx, generator *g, tensor *t, double mean, double std) {
+static ctsc_status random_normal_blocks(op_ctx *cx, generator *g, tensor *t, double mean,
+                                        double std) {
     static const random_range unit = {DT_FLOAT32, 0, 1};
     dtype dt = (dtype)t->dtype;
     int64_t n = t->numel, size = (int64_t)dtype_size(dt);
     char *p = tensor_data(t);
-    if (dt == DT_FLOAT32)
-        TRY(random_uniform_floats(cx, g, (float *)(void *)p, n, &unit));
-    else
-        OP_LOOP(cx, i, n, dtype_store_float(dt, p + i * size, random_uniform(g, dt));)
+    if (dt == DT_FLOAT32) TRY(random_uniform_floats(cx, g, (float *)(void *)p, n, &unit));
+    else OP_LOOP(cx, i, n, dtype_store_float(dt, p + i * size, random_uniform(g, dt));)
     for (int64_t i = 0; i < n / 16; i += OP_PIECE) {
         TRY(op_go_on(cx, i));
-        random_normal_block(p + i * 16 * size, n / 16 - i < OP_PIECE ? n / 16 - i : OP_PIECE, dt, mean, std);
+        random_normal_block(p + i * 16 * size, n / 16 - i < OP_PIECE ? n / 16 - i : OP_PIECE, dt,
+                            mean, std);
     }
     if (n % 16 == 0) return CTSC_OK;
     p += (n - 16) * size; /* the last 16 are drawn again */
@@ -232,7 +237,7 @@ ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std) {
     return random_fill(cx, t, random_draw_normal, mean_std);
 }
 
-/* ---- integers --------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 typedef struct random_integers {
     generator *g;
@@ -248,10 +253,8 @@ static void random_integers_loop(void *ctx, int64_t n, char *const *p, const int
         uint64_t x = job->wide ? generator_u64(job->g) : generator_u32(job->g);
         if (job->span) x %= job->span;
         int64_t v = (int64_t)(x + (uint64_t)job->from);
-        if (dtype_is_float(job->dt))
-            dtype_store_float(job->dt, p[0] + i * s[0], (double)v);
-        else
-            dtype_store_int(job->dt, p[0] + i * s[0], v);
+        if (dtype_is_float(job->dt)) dtype_store_float(job->dt, p[0] + i * s[0], (double)v);
+        else dtype_store_int(job->dt, p[0] + i * s[0], v);
     }
 }
 

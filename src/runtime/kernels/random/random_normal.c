@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random_normal.c - normal fills of 16 elements and more, bit for bit as PyTorch's CPU code makes them.
+ * random_normal.c - normal fills of 16 elements and more, bit for bit as PyTorch's CPU
+ * code makes them.
  *
- * Method: 16 uniforms become normals by Box and Muller's method, 8 radii with 8 angles. Which functions and which
- * roundings PyTorch's code has depends on the dtype:
+ * Method: 16 uniforms become normals by Box and Muller's method, 8 radii with 8 angles. Which
+ * functions and which roundings PyTorch's code has depends on the dtype:
  *   float64   libm, the last multiplication and addition fused
  *   float32   the polynomials of Moshier's Cephes library (logf, sinf, cosf) in vector code, fused where the compiler could
  *   float16   libm in float between values kept as float16
@@ -32,7 +33,8 @@ RANDOM_PART float random_logf(float x) {
     int exponent;
     x = random_split(x, &exponent);
     float e = (float)exponent;
-    bool low = x < 0.707106781186547524f; /* selects rather than branches, so that eight go side by side */
+    /* selects rather than branches, so that eight go side by side */
+    bool low = x < 0.707106781186547524f;
     e -= low ? 1.0f : 0.0f;
     x = (x - 1) + (low ? x : 0.0f);
     float z = x * x;
@@ -57,7 +59,8 @@ RANDOM_PART void random_sincosf(float x, float *sine, float *cosine) {
     x = fmaf(y, -2.4187564849853515625e-4f, x);
     x = fmaf(y, -3.77489497744594108e-8f, x);
     float z = x * x;
-    float c = fmaf(fmaf(2.443315711809948E-5f, z, -1.388731625493765E-3f), z, 4.166664568298827E-2f);
+    float c = fmaf(fmaf(2.443315711809948E-5f, z, -1.388731625493765E-3f), z,
+                   4.166664568298827E-2f);
     c = fmaf(c * z, z, z * -0.5f) + 1;
     float s = fmaf(fmaf(-1.9515295891E-4f, z, 8.3321608736E-3f), z, -1.6666654611E-1f);
     s = fmaf(s * z, x, x);
@@ -90,9 +93,7 @@ static void random_normal_float64(double *p, double mean, double std) {
     }
 }
 
-static float random_half(float x) {
-    return float16_to_float(float16_from_float(x));
-}
+static float random_half(float x) { return float16_to_float(float16_from_float(x)); }
 
 static void random_normal_float16(float16 *p, double mean, double std) {
     float m = random_half((float)mean), d = random_half((float)std);
@@ -104,16 +105,16 @@ static void random_normal_float16(float16 *p, double mean, double std) {
     }
 }
 
-static float random_brain(double x) {
-    return bfloat16_to_float(bfloat16_from_float((float)x));
-}
+static float random_brain(double x) { return bfloat16_to_float(bfloat16_from_float((float)x)); }
 
 static void random_normal_bfloat16(bfloat16 *p, double mean, double std) {
     float m = random_brain(mean), d = random_brain(std);
     for (int i = 0; i < 8; i++) {
-        float radius = random_brain(sqrtf(-2 * random_brain(logf(random_brain(1 - bfloat16_to_float(p[i]))))));
+        float radius = random_brain(
+            sqrtf(-2 * random_brain(logf(random_brain(1 - bfloat16_to_float(p[i]))))));
         float theta = random_brain(2 * RANDOM_PI * bfloat16_to_float(p[i + 8]));
-        float a = random_brain(radius * random_brain(cosf(theta))), b = random_brain(radius * random_brain(sinf(theta)));
+        float a = random_brain(radius * random_brain(cosf(theta))),
+              b = random_brain(radius * random_brain(sinf(theta)));
         p[i] = bfloat16_from_float(random_brain(a * d) + m);
         p[i + 8] = bfloat16_from_float(random_brain(b * d) + m);
     }

@@ -39,7 +39,7 @@ static ctsc_status random_finish(op_ctx *cx, const value *args, tensor *t, ctsc_
     return st;
 }
 
-/* ---- by size or example: rand, randn, randint ------------------------------------------- */
+/* ---- by size or example: rand, randn, randint ------------------------------------------------ */
 
 /* rand(size), rand_like(self), and the like: args[0] is a tensor or `size` names the sizes. */
 static ctsc_status random_shaped(op_ctx *cx, const value *args, dtype fallback, tensor **out) {
@@ -111,8 +111,8 @@ OPERATOR(randint) {
     const value *low = create_arg(cx, args, "low");
     tensor *t;
     TRY(random_shaped(cx, args, DT_INT64, &t));
-    ctsc_status st =
-        random_fill_between(cx, t, low ? arg_int(low) : 0, arg_int(create_arg(cx, args, "high")));
+    ctsc_status st = random_fill_between(cx, t, low ? arg_int(low) : 0,
+                                         arg_int(create_arg(cx, args, "high")));
     return random_finish(cx, args, t, st, results);
 }
 
@@ -140,7 +140,7 @@ OPERATOR(randperm) {
     return st == CTSC_OK ? op_finish(cx, args, converted, results) : st;
 }
 
-/* ---- fills of the form (self, parameters) ----------------------------------------------- */
+/* ---- fills of the form (self, parameters) ---------------------------------------------------- */
 
 OPERATOR(uniform) {
     tensor *t;
@@ -219,7 +219,7 @@ OPERATOR(random) {
     return random_finish(cx, args, t, st, results);
 }
 
-/* ---- bernoulli, poisson, normal with tensors of parameters ------------------------------ */
+/* ---- bernoulli, poisson, normal with tensors of parameters ----------------------------------- */
 
 typedef struct random_parameters {
     generator *g;
@@ -356,7 +356,7 @@ OPERATOR(normal) {
     return random_finish(cx, args, t, st, results);
 }
 
-/* ---- multinomial ------------------------------------------------------------------------ */
+/* ---- multinomial ----------------------------------------------------------------------------- */
 
 static ctsc_status random_check_weights(op_ctx *cx, const double *w, int64_t n) {
     double sum = 0;
@@ -392,7 +392,8 @@ static void random_pick_largest(generator *g, double *w, int64_t n, dtype dt, in
     memcpy(out, order, sizeof *out * (size_t)count);
 }
 /* With replacement: search in the running sums. Overwrites w. */
-static ctsc_status random_pick_repeated(op_ctx *cx, generator *g, double *w, int64_t n, int64_t count, int64_t *out) {
+static ctsc_status random_pick_repeated(op_ctx *cx, generator *g, double *w, int64_t n,
+                                        int64_t count, int64_t *out) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) w[i] = sum += w[i];
     for (int64_t i = 0; i < n; i++) w[i] /= sum;
@@ -402,10 +403,8 @@ static ctsc_status random_pick_repeated(op_ctx *cx, generator *g, double *w, int
         int64_t low = 0, high = n;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
-            if (w[middle] < u)
-                low = middle + 1;
-            else
-                high = middle;
+            if (w[middle] < u) low = middle + 1;
+            else high = middle;
         }
         out[k] = low;
     })
@@ -446,17 +445,15 @@ OPERATOR(multinomial) {
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) st = random_check_weights(cx, w + i * n, n);
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) {
         int64_t *out = TENSOR_AT(t, int64_t) + i * count;
-        if (again)
-            st = random_pick_repeated(cx, g, w + i * n, n, count, out);
-        else
-            random_pick_largest(g, w + i * n, n, (dtype)self->dtype, count, order, out);
+        if (again) st = random_pick_repeated(cx, g, w + i * n, n, count, out);
+        else random_pick_largest(g, w + i * n, n, (dtype)self->dtype, count, order, out);
     }
     mem_free(order);
     tensor_unref(weights);
     return random_finish(cx, args, t, st, results);
 }
 
-/* ---- dropout ---------------------------------------------------------------------------- */
+/* ---- dropout --------------------------------------------------------------------------------- */
 
 typedef struct random_dropout {
     bool feature; /* one draw for each channel */
@@ -474,10 +471,8 @@ static ctsc_status random_noise(op_ctx *cx, const tensor *x, bool feature, doubl
     for (int i = 0; i < x->ndim; i++) sizes[i] = !feature || i < 2 ? x->sizes[i] : 1;
     TRY(tensor_new(cx->diag, (dtype)x->dtype, x->ndim, sizes, &noise));
     ctsc_status st = random_fill_bernoulli(cx, noise, keep);
-    if (st == CTSC_OK)
-        *out = noise;
-    else
-        tensor_unref(noise);
+    if (st == CTSC_OK) *out = noise;
+    else tensor_unref(noise);
     return st;
 }
 
@@ -550,9 +545,7 @@ static ctsc_status random_dropout_run(op_ctx *cx, const value *args, random_drop
     tensor_unref(shift);
     return st;
 }
-OPERATOR(dropout) {
-    return random_dropout_run(cx, args, (random_dropout){false, false}, results);
-}
+OPERATOR(dropout) { return random_dropout_run(cx, args, (random_dropout){false, false}, results); }
 OPERATOR(feature_dropout) {
     return random_dropout_run(cx, args, (random_dropout){true, false}, results);
 }
@@ -572,10 +565,8 @@ OPERATOR(native_dropout) {
     TRY(tensor_new_like(cx->diag, x, DT_BOOL, &mask));
     ctsc_status st = CTSC_OK;
     value one = value_int(1), scale = value_float(keep == 0 ? 0 : 1 / keep);
-    if (train)
-        st = random_fill_bernoulli(cx, mask, keep);
-    else
-        st = create_fill(cx, mask, &one);
+    if (train) st = random_fill_bernoulli(cx, mask, keep);
+    else st = create_fill(cx, mask, &one);
     value in[2] = {args[0], value_tensor_take(mask)}, product = value_none();
     if (st == CTSC_OK) st = op_call(cx, "aten::mul.Tensor", 2, in, &product);
     if (st == CTSC_OK && train) {
@@ -593,7 +584,7 @@ OPERATOR(native_dropout) {
     return CTSC_OK;
 }
 
-/* ---- rrelu ------------------------------------------------------------------------------ */
+/* ---- rrelu ----------------------------------------------------------------------------------- */
 
 /* A contiguous tensor of slopes: uniform for elements <= 0, else 1. */
 static ctsc_status random_slopes(op_ctx *cx, tensor *x, double lower, double upper, tensor **out) {
@@ -640,9 +631,7 @@ static ctsc_status random_rrelu(op_ctx *cx, const value *args, const value *nois
     return st == CTSC_OK ? op_finish(cx, args, result.u.tensor, results) : st;
 }
 /* rrelu(self, lower, upper, training), rrelu_with_noise(self, noise, lower, upper, training) */
-OPERATOR(rrelu) {
-    return random_rrelu(cx, args, NULL, &args[1], &args[2], &args[3], results);
-}
+OPERATOR(rrelu) { return random_rrelu(cx, args, NULL, &args[1], &args[2], &args[3], results); }
 OPERATOR(rrelu_with_noise) {
     return random_rrelu(cx, args, &args[1], &args[2], &args[3], &args[4], results);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * histogram.c - operators that count values into bins: bincount, histc, histogram. Those of several dims: histogramdd.c.
+ * histogram.c - operators that count values into bins: bincount, histc, histogram. Those of several
+ * dims: histogramdd.c.
  *
  * Tests: tests/unit/test_index.c
  */
@@ -160,7 +161,8 @@ typedef struct histogram_job {
 
 /* Between even edges a computed place is corrected by one, for what rounding did to it. */
 int64_t histogram_place(const histogram_axis *axis, double v) {
-    double least = histogram_at(axis->dt, axis->edges, 0), most = histogram_at(axis->dt, axis->edges, axis->bins);
+    double least = histogram_at(axis->dt, axis->edges, 0),
+           most = histogram_at(axis->dt, axis->edges, axis->bins);
     if (v < least || v > most) return -1;
     int64_t low = 0, high = axis->bins + 1; /* the first edge greater than v lies in [low, high] */
     if (axis->even) {
@@ -170,10 +172,8 @@ int64_t histogram_place(const histogram_axis *axis, double v) {
     }
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (histogram_at(axis->dt, axis->edges, middle) > v)
-            high = middle;
-        else
-            low = middle + 1;
+        if (histogram_at(axis->dt, axis->edges, middle) > v) high = middle;
+        else low = middle + 1;
     }
     return low > axis->bins ? axis->bins - 1 : low > 0 ? low - 1 : 0;
 }
@@ -193,7 +193,8 @@ static void histogram_fill(const histogram_job *job, bool density, char *out) {
     for (int64_t i = 0; i < job->axis.bins; i++) total += histogram_at(dt, out, i);
     for (int64_t i = 0; i < job->axis.bins; i++) {
         double share = histogram_at(dt, out, i) / total;
-        double width = histogram_at(dt, job->axis.edges, i + 1) - histogram_at(dt, job->axis.edges, i);
+        double width = histogram_at(dt, job->axis.edges, i + 1) -
+                       histogram_at(dt, job->axis.edges, i);
         dtype_store_float(dt, out + (size_t)i * item, share / width);
     }
 }
@@ -270,10 +271,14 @@ static ctsc_status histogram_finish(op_ctx *cx, const value *args, tensor *edges
 
 ctsc_status histogram_check_bounds(op_ctx *cx, int dim, double *least, double *most) {
     if (!isfinite(*least) || !isfinite(*most))
-        return diag_fail(cx->diag, CTSC_FAILED, "torch.histogramdd: dimension %d's range [%g, %g] is not finite", dim, *least, *most);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.histogramdd: dimension %d's range [%g, %g] is not finite", dim,
+                         *least, *most);
     if (*least > *most)
-        return diag_fail(cx->diag, CTSC_FAILED, "torch.histogramdd: min should not exceed max, but got min %g max %g for dimension %d", *least,
-                         *most, dim);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "torch.histogramdd: min should not exceed max, but got min %g max %g for dimension %d",
+            *least, *most, dim);
     if (*least == *most) {
         *least -= 0.5;
         *most += 0.5;
@@ -281,9 +286,11 @@ ctsc_status histogram_check_bounds(op_ctx *cx, int dim, double *least, double *m
     return CTSC_OK;
 }
 
-ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins, tensor **out) {
+ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins,
+                            tensor **out) {
     if (bins == INT64_MAX) return diag_no_memory(cx->diag); /* one edge more does not fit */
-    const value line[] = {value_float(least), value_float(most), value_int(bins + 1), value_int(dt)};
+    const value line[] = {value_float(least), value_float(most), value_int(bins + 1),
+                          value_int(dt)};
     value edges = value_none();
     TRY(op_call(cx, "aten::linspace", 4, line, &edges));
     *out = edges.u.tensor;
@@ -292,10 +299,11 @@ ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int
 
 ctsc_status histogram_check_edges(op_ctx *cx, const tensor *self, const tensor *edges, int dim) {
     if (edges->dtype != self->dtype)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: input tensor and bins tensors should have the same "
-                         "dtype, but got input with dtype %s and bins for dimension %d with dtype %s",
-                         histogram_ctype((dtype)self->dtype), dim, histogram_ctype((dtype)edges->dtype));
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "torch.histogramdd: input tensor and bins tensors should have the same "
+            "dtype, but got input with dtype %s and bins for dimension %d with dtype %s",
+            histogram_ctype((dtype)self->dtype), dim, histogram_ctype((dtype)edges->dtype));
     if (edges->ndim != 1)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "torch.histogramdd: bins tensor should have one dimension, but got %d "
@@ -337,7 +345,8 @@ ctsc_status op_histogram(op_ctx *cx, const value *args, value *results) {
     TRY(histogram_check_bounds(cx, 0, &least, &most));
     tensor *edges;
     TRY(histogram_edges(cx, dt, least, most, bins, &edges));
-    return histogram_finish(cx, args, edges, true, arg_tensor_or_null(&args[3]), arg_bool(&args[4]), results);
+    return histogram_finish(cx, args, edges, true, arg_tensor_or_null(&args[3]), arg_bool(&args[4]),
+                            results);
 }
 
 /* histogram(self, bins, *, weight, density): bins holds the edges. */
@@ -348,5 +357,6 @@ ctsc_status op_histogram_edges(op_ctx *cx, const value *args, value *results) {
     TRY(histogram_check_edges(cx, self, bins, 0));
     if (dt != DT_FLOAT32 && dt != DT_FLOAT64) return op_refuse_dtype(cx, "histogram_cpu", dt);
     TRY(tensor_clone(cx->diag, bins, &edges));
-    return histogram_finish(cx, args, edges, false, arg_tensor_or_null(&args[2]), arg_bool(&args[3]), results);
+    return histogram_finish(cx, args, edges, false, arg_tensor_or_null(&args[2]),
+                            arg_bool(&args[3]), results);
 }

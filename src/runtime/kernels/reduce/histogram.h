@@ -23,7 +23,8 @@ int64_t histogram_place(const histogram_axis *axis, double v);
 /* Complains about bounds that are not finite or in the wrong order; moves equal ones apart. */
 ctsc_status histogram_check_bounds(op_ctx *cx, int dim, double *least, double *most);
 /* bins + 1 edges from least to most. */
-ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins, tensor **out);
+ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins,
+                            tensor **out);
 /* A tensor of edges as programs give it for a dim. */
 ctsc_status histogram_check_edges(op_ctx *cx, const tensor *self, const tensor *edges, int dim);
 /* Weights have the dtype of the values. */

@@ -4,7 +4,8 @@
  *
  * Method: a row's values become int64 keys that compare like the values (NaN last, both zeros
  * equal), paired with their positions. Ties are ordered by position, so results are the same
- * everywhere; for mode by PyTorch's way of sorting. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort.
+ * everywhere; for mode by PyTorch's way of sorting. Medians select (C. A. R. Hoare, Algorithm 65:
+ * Find, 1961), the others sort.
  * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/engine/kernel_tuning.h"
@@ -54,12 +55,9 @@ static stats_pair stats_select(stats_pair *p, int64_t n, int64_t k) {
             while (stats_less(&pivot, &p[j])) j--;
             if (i <= j) stats_swap(&p[i++], &p[j--]);
         }
-        if (k <= j)
-            high = j;
-        else if (k >= i)
-            low = i;
-        else
-            break;
+        if (k <= j) high = j;
+        else if (k >= i) low = i;
+        else break;
     }
     return p[k];
 }
@@ -110,10 +108,8 @@ static void stats_sort(stats_pair *p, int64_t n, int depth) {
    middle and the last value, put first, until ranges have at most 16, and then insertion. The same steps are taken here, comparing keys alone. */
 
 static void stats_median_first(stats_pair *p, stats_pair *a, stats_pair *b, stats_pair *c) {
-    if (a->key < b->key)
-        stats_swap(p, b->key < c->key ? b : a->key < c->key ? c : a);
-    else
-        stats_swap(p, a->key < c->key ? a : b->key < c->key ? c : b);
+    if (a->key < b->key) stats_swap(p, b->key < c->key ? b : a->key < c->key ? c : a);
+    else stats_swap(p, a->key < c->key ? a : b->key < c->key ? c : b);
 }
 
 static void stats_sort_keys_coarsely(stats_pair *p, int64_t n, int depth) {
@@ -185,10 +181,8 @@ static void stats_put(const stats_job *j, int64_t r, int64_t at) {
     dtype dt = (dtype)j->values->dtype;
     char *p = (char *)tensor_data(j->values) + (size_t)r * dtype_size(dt);
     int64_t from = r * j->n + at;
-    if (j->rows->dtype == DT_INT64)
-        dtype_store_int(dt, p, TENSOR_AT(j->rows, int64_t)[from]);
-    else
-        dtype_store_float(dt, p, TENSOR_AT(j->rows, double)[from]);
+    if (j->rows->dtype == DT_INT64) dtype_store_int(dt, p, TENSOR_AT(j->rows, int64_t)[from]);
+    else dtype_store_float(dt, p, TENSOR_AT(j->rows, double)[from]);
     if (j->indices) TENSOR_AT(j->indices, int64_t)[r] = at;
 }
 
@@ -246,10 +240,8 @@ static void stats_quantile_row(const stats_job *j, int64_t r, stats_pair *pairs)
             v = x[pairs[(int64_t)below].at];
             if (blends) v = stats_blend(single, v, x[pairs[(int64_t)above].at], w);
         }
-        if (single)
-            TENSOR_AT(j->values, float)[i * results + r] = (float)v;
-        else
-            TENSOR_AT(j->values, double)[i * results + r] = v;
+        if (single) TENSOR_AT(j->values, float)[i * results + r] = (float)v;
+        else TENSOR_AT(j->values, double)[i * results + r] = v;
     }
 }
 
@@ -262,12 +254,9 @@ static void stats_range(void *ctx, int64_t begin, int64_t end) {
         return;
     }
     for (int64_t r = begin; r < end; r++) {
-        if (j->what == STATS_MODE)
-            stats_mode_row(j, r, pairs);
-        else if (j->what == STATS_QUANTILE)
-            stats_quantile_row(j, r, pairs);
-        else
-            stats_median_row(j, r, pairs);
+        if (j->what == STATS_MODE) stats_mode_row(j, r, pairs);
+        else if (j->what == STATS_QUANTILE) stats_quantile_row(j, r, pairs);
+        else stats_median_row(j, r, pairs);
     }
     mem_free(pairs);
 }
@@ -280,7 +269,8 @@ static ctsc_status stats_run(op_ctx *cx, stats_job *j, const tensor *in, const b
     TRY(reduce_rows(cx, in, mask, whole ? DT_INT64 : DT_FLOAT64, &rows));
     j->rows = rows;
     j->n = reduce_count(in, mask);
-    ctsc_status st = op_for(cx, in->numel / j->n, reduce_max_i64(STATS_GRAIN / j->n, 1), stats_range, j);
+    ctsc_status st = op_for(cx, in->numel / j->n, reduce_max_i64(STATS_GRAIN / j->n, 1),
+                            stats_range, j);
     tensor_unref(rows);
     if (st != CTSC_OK) return st;
     return atomic_load(&j->no_memory) ? diag_no_memory(cx->diag) : CTSC_OK;
@@ -357,16 +347,12 @@ static ctsc_status quantile_mode(op_ctx *cx, const value *args, int *mode) {
 static ctsc_status quantile_check(op_ctx *cx, const tensor *in, const tensor *q) {
     enum { QUANTILE_MOST = 1 << 24 }; /* ranks are floats */
     const char *why = NULL;
-    if (in->numel == 0)
-        why = "input tensor must be non-empty";
-    else if (q && q->ndim > 1)
-        why = "q must be a scalar or 1D tensor";
+    if (in->numel == 0) why = "input tensor must be non-empty";
+    else if (q && q->ndim > 1) why = "q must be a scalar or 1D tensor";
     else if (in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
         why = "input tensor must be either float or double dtype";
-    else if (q && q->dtype != in->dtype)
-        why = "q tensor must be same dtype as the input tensor";
-    else if (in->numel > QUANTILE_MOST)
-        why = "input tensor is too large";
+    else if (q && q->dtype != in->dtype) why = "q tensor must be same dtype as the input tensor";
+    else if (in->numel > QUANTILE_MOST) why = "input tensor is too large";
     return why ? diag_fail(cx->diag, CTSC_FAILED, "quantile() %s", why) : CTSC_OK;
 }
 
@@ -400,10 +386,8 @@ static ctsc_status quantile_out(op_ctx *cx, const tensor *in, const bool *mask, 
     int n = 0;
     if (list) sizes[n++] = nq;
     for (int i = 0; i < in->ndim; i++) {
-        if (!mask[i])
-            sizes[n++] = in->sizes[i];
-        else if (keepdim)
-            sizes[n++] = 1;
+        if (!mask[i]) sizes[n++] = in->sizes[i];
+        else if (keepdim) sizes[n++] = 1;
     }
     return tensor_new(cx->diag, (dtype)in->dtype, n, sizes, out);
 }

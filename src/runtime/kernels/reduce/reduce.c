@@ -13,8 +13,8 @@
  * threads.
  * Tests: tests/unit/test_reduce.c
  */
-#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
 
@@ -63,13 +63,18 @@ ctsc_status reduce_check_nonempty(op_ctx *cx, const char *name, const tensor *in
 }
 
 static const char *reduce_cpp_name(dtype dt) {
-    static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char",
-        [DT_INT16] = "short int",     [DT_INT32] = "int",
-        [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
-        [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
-        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16",
-        [DT_COMPLEX64] = "c10::complex<float>", [DT_COMPLEX128] = "c10::complex<double>"};
+    static const char *const names[DT_COUNT] = {[DT_UINT8] = "unsigned char",
+                                                [DT_INT8] = "signed char",
+                                                [DT_INT16] = "short int",
+                                                [DT_INT32] = "int",
+                                                [DT_INT64] = "long int",
+                                                [DT_FLOAT16] = "c10::Half",
+                                                [DT_FLOAT32] = "float",
+                                                [DT_FLOAT64] = "double",
+                                                [DT_BOOL] = "bool",
+                                                [DT_BFLOAT16] = "c10::BFloat16",
+                                                [DT_COMPLEX64] = "c10::complex<float>",
+                                                [DT_COMPLEX128] = "c10::complex<double>"};
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }
 
@@ -118,10 +123,8 @@ ctsc_status reduce_new_out(op_ctx *cx, const tensor *in, const bool *mask, bool 
     int64_t sizes[TENSOR_MAX_DIMS];
     int n = 0;
     for (int i = 0; i < in->ndim; i++) {
-        if (!mask[i])
-            sizes[n++] = in->sizes[i];
-        else if (keepdim)
-            sizes[n++] = 1;
+        if (!mask[i]) sizes[n++] = in->sizes[i];
+        else if (keepdim) sizes[n++] = 1;
     }
     return tensor_new(cx->diag, dt, n, sizes, out);
 }
@@ -130,14 +133,10 @@ void reduce_store(const reduce_job *j, int64_t result, double f, int64_t i) {
     dtype dt = (dtype)j->out->dtype;
     char *p = (char *)tensor_data(j->out) + (size_t)result * dtype_size(dt);
     bool whole = j->row == REDUCE_I64 || j->row == REDUCE_U8;
-    if (dt == DT_FLOAT32)
-        *(float *)p = whole ? (float)i : (float)f;
-    else if (dt == DT_BOOL)
-        *(uint8_t *)p = whole ? i != 0 : f != 0;
-    else if (whole)
-        dtype_store_int(dt, p, i);
-    else
-        dtype_store_float(dt, p, f);
+    if (dt == DT_FLOAT32) *(float *)p = whole ? (float)i : (float)f;
+    else if (dt == DT_BOOL) *(uint8_t *)p = whole ? i != 0 : f != 0;
+    else if (whole) dtype_store_int(dt, p, i);
+    else dtype_store_float(dt, p, f);
 }
 
 /* ---- geometry -------------------------------------------------------------------------------- */
@@ -215,20 +214,13 @@ ctsc_status reduce_rows(op_ctx *cx, const tensor *in, const bool *mask, dtype dt
 
 static bool reduce_pick_row(reduce_job *j) {
     dtype dt = j->dt;
-    if (dt == DT_FLOAT64)
-        j->row = REDUCE_F64;
-    else if (dtype_is_float(dt))
-        j->row = REDUCE_F32;
-    else if ((dt == DT_UINT8 || dt == DT_BOOL) && j->kind->step[REDUCE_U8])
-        j->row = REDUCE_U8;
-    else if (dtype_is_integral(dt))
-        j->row = REDUCE_I64;
-    else if (dt == DT_COMPLEX64)
-        j->row = REDUCE_C64;
-    else if (dt == DT_COMPLEX128)
-        j->row = REDUCE_C128;
-    else
-        return false;
+    if (dt == DT_FLOAT64) j->row = REDUCE_F64;
+    else if (dtype_is_float(dt)) j->row = REDUCE_F32;
+    else if ((dt == DT_UINT8 || dt == DT_BOOL) && j->kind->step[REDUCE_U8]) j->row = REDUCE_U8;
+    else if (dtype_is_integral(dt)) j->row = REDUCE_I64;
+    else if (dt == DT_COMPLEX64) j->row = REDUCE_C64;
+    else if (dt == DT_COMPLEX128) j->row = REDUCE_C128;
+    else return false;
     return j->kind->step[j->row] != NULL;
 }
 
@@ -264,10 +256,8 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
     case DT_FLOAT32: REDUCE_GATHER(float, float, REDUCE_AS_IS); break;
     case DT_FLOAT64: REDUCE_GATHER(double, double, REDUCE_AS_IS); break;
     case DT_FLOAT16:
-        if (sr == 1 && cols == 1)
-            float16_to_floats((const float16 *)p, buffer, (size_t)rows);
-        else
-            REDUCE_GATHER(float, float16, float16_to_float);
+        if (sr == 1 && cols == 1) float16_to_floats((const float16 *)p, buffer, (size_t)rows);
+        else REDUCE_GATHER(float, float16, float16_to_float);
         break;
     case DT_BFLOAT16: REDUCE_GATHER(float, bfloat16, bfloat16_to_float); break;
     case DT_INT64: REDUCE_GATHER(int64_t, int64_t, REDUCE_AS_IS); break;
@@ -277,16 +267,12 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
     case DT_INT16: REDUCE_GATHER(int64_t, int16_t, REDUCE_AS_IS); break;
     case DT_INT8: REDUCE_GATHER(int64_t, int8_t, REDUCE_AS_IS); break;
     case DT_UINT8:
-        if (j->row == REDUCE_U8)
-            REDUCE_GATHER(uint8_t, uint8_t, REDUCE_AS_IS);
-        else
-            REDUCE_GATHER(int64_t, uint8_t, REDUCE_AS_IS);
+        if (j->row == REDUCE_U8) REDUCE_GATHER(uint8_t, uint8_t, REDUCE_AS_IS);
+        else REDUCE_GATHER(int64_t, uint8_t, REDUCE_AS_IS);
         break;
     case DT_BOOL:
-        if (j->row == REDUCE_U8)
-            REDUCE_GATHER(uint8_t, uint8_t, REDUCE_TRUTH);
-        else
-            REDUCE_GATHER(int64_t, uint8_t, REDUCE_TRUTH);
+        if (j->row == REDUCE_U8) REDUCE_GATHER(uint8_t, uint8_t, REDUCE_TRUTH);
+        else REDUCE_GATHER(int64_t, uint8_t, REDUCE_TRUTH);
         break;
     default: break;
     }
@@ -296,7 +282,8 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
  * run, the first one of the first result at p. */
 static void reduce_tile_run(const reduce_job *j, reduce_acc *accs, const char *p, int64_t cols,
                             int64_t first, int64_t n) {
-    static const uint8_t row_size[REDUCE_ROWS] = {4, 8, 8, 1, sizeof(complex64), sizeof(complex128)};
+    static const uint8_t row_size[REDUCE_ROWS] = {
+        4, 8, 8, 1, sizeof(complex64), sizeof(complex128)};
     const reduce_kind *kind = j->kind;
     int64_t size = (int64_t)dtype_size(j->dt);
     double buffer[REDUCE_BUFFER];
@@ -337,7 +324,8 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
     reduce_acc accs[REDUCE_TILE];
     int64_t size = (int64_t)dtype_size(j->dt);
     bool rows_dense = reduce_is_plain(j) && j->sr == 1;
-    int64_t few = reduce_min_i64(REDUCE_BUFFER / (j->inner + 1) + 1, REDUCE_TILE); /* short rows share what a tile costs */
+    /* short rows share what a tile costs */
+    int64_t few = reduce_min_i64(REDUCE_BUFFER / (j->inner + 1) + 1, REDUCE_TILE);
     for (int64_t u = begin; u < end;) {
         int64_t chunk = u / j->results, result = u % j->results;
         int64_t a = result / j->cols, c = result % j->cols;
@@ -366,8 +354,10 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
     j->dt = (dtype)in->dtype;
     j->parts = NULL;
     if (!reduce_pick_row(j)) {
-        if (j->dt != DT_COMPLEX64 && j->dt != DT_COMPLEX128) return op_refuse_dtype(cx, j->kind->name, j->dt);
-        return diag_fail(cx->diag, CTSC_FAILED, "\"%s\" not implemented for '%s'", j->kind->name, dtype_table[j->dt].ir_name);
+        if (j->dt != DT_COMPLEX64 && j->dt != DT_COMPLEX128)
+            return op_refuse_dtype(cx, j->kind->name, j->dt);
+        return diag_fail(cx->diag, CTSC_FAILED, "\"%s\" not implemented for '%s'", j->kind->name,
+                         dtype_table[j->dt].ir_name);
     }
     if (j->out->numel == 0) return CTSC_OK;
     tensor *copy = NULL;
@@ -412,9 +402,7 @@ ctsc_status reduce_to_new(op_ctx *cx, const reduce_kind *kind, double p, const t
     reduce_job j = {.kind = kind, .p = p};
     TRY(reduce_new_out(cx, in, mask, keepdim, dt, &j.out));
     ctsc_status st = reduce_run(cx, &j, in, mask, false);
-    if (st != CTSC_OK)
-        tensor_unref(j.out);
-    else
-        *out = j.out;
+    if (st != CTSC_OK) tensor_unref(j.out);
+    else *out = j.out;
     return st;
 }

@@ -98,11 +98,7 @@ int64_t reduce_count(const tensor *in, const bool *mask);
 
 extern const reduce_kind reduce_kind_sum, reduce_kind_max, reduce_kind_min, reduce_kind_count;
 
-static inline int64_t reduce_min_i64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static inline int64_t reduce_max_i64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
+static inline int64_t reduce_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t reduce_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 #endif

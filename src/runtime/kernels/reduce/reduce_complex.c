@@ -2,8 +2,8 @@
 /*
  * reduce_complex.c - what reductions do with complex values.
  *
- * Method: a sum adds pairs of lanes, the even ones real and the odd ones imaginary, over blocks in float and the blocks in
- * double, like the real sums. Products are double throughout.
+ * Method: a sum adds pairs of lanes, the even ones real and the odd ones imaginary, over blocks in
+ * float and the blocks in double, like the real sums. Products are double throughout.
  * Tests: tests/unit/test_complex.c
  */
 #include "runtime/kernels/reduce/reduce_complex.h"
@@ -34,7 +34,8 @@ enum { COMPLEX_LANES_F32 = 8, COMPLEX_LANES_F64 = 4, COMPLEX_VECTORS = 4 };
 void reduce_store_complex(const reduce_job *j, int64_t result, double f, double g, double n) {
     if (j->out->dtype == DT_COMPLEX64) {
         complex64 v = {(float)f, (float)g};
-        TENSOR_AT(j->out, complex64)[result] = n == 1 ? v : scalar_div_c64(v, (complex64){(float)n, 0});
+        TENSOR_AT(j->out, complex64)
+        [result] = n == 1 ? v : scalar_div_c64(v, (complex64){(float)n, 0});
     } else {
         complex128 v = {f, g};
         TENSOR_AT(j->out, complex128)[result] = n == 1 ? v : scalar_div_c128(v, (complex128){n, 0});

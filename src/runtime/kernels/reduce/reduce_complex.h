@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_complex.h - what reductions do with complex values: steps of the kinds, and results made of real reductions.
+ * reduce_complex.h - what reductions do with complex values: steps of the kinds, and results made
+ * of real reductions.
  */
 #ifndef CTSC_RUNTIME_KERNELS_REDUCE_REDUCE_COMPLEX_H
 #define CTSC_RUNTIME_KERNELS_REDUCE_REDUCE_COMPLEX_H
 
 #include "runtime/kernels/reduce/reduce.h"
 
-/* Steps of rows REDUCE_C64 and REDUCE_C128: f + g j the sum or product; i the values that are not 0 (of truth: whose real part
- * is not, as any() and all() drop the imaginary one), n all of them. */
-#define REDUCE_COMPLEX_STEP(name)                                                                                      \
+/* Steps of rows REDUCE_C64 and REDUCE_C128: f + g j the sum or product; i the values that are not 0
+ * (of truth: whose real part is not, as any() and all() drop the imaginary one), n all of them. */
+#define REDUCE_COMPLEX_STEP(name)                                                                  \
     void name(const reduce_job *j, reduce_acc *a, const void *data, int64_t n, int64_t first)
 REDUCE_COMPLEX_STEP(reduce_sum_c64);
 REDUCE_COMPLEX_STEP(reduce_sum_c128);
@@ -20,9 +21,11 @@ REDUCE_COMPLEX_STEP(reduce_count_c128);
 REDUCE_COMPLEX_STEP(reduce_truth_c64);
 REDUCE_COMPLEX_STEP(reduce_truth_c128);
 /* The complex rows of a kind. */
-#define REDUCE_COMPLEX_ROWS(what) [REDUCE_C64] = reduce_##what##_c64, [REDUCE_C128] = reduce_##what##_c128
+#define REDUCE_COMPLEX_ROWS(what)                                                                  \
+    [REDUCE_C64] = reduce_##what##_c64, [REDUCE_C128] = reduce_##what##_c128
 
-/* Stores f + g j, divided by n (1: as it is) as PyTorch divides a sum by a count. The job's output is complex. */
+/* Stores f + g j, divided by n (1: as it is) as PyTorch divides a sum by a count. The job's
+ * output is complex. */
 void reduce_store_complex(const reduce_job *j, int64_t result, double f, double g, double n);
 
 /* |in|, of the parts' dtype. Of a real tensor: itself. */

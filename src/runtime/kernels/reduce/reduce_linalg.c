@@ -17,7 +17,8 @@
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static ctsc_status linalg_check_input(op_ctx *cx, const char *name, const tensor *in) {
-    if (dtype_is_float((dtype)in->dtype) || in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128) return CTSC_OK;
+    if (dtype_is_float((dtype)in->dtype) || in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128)
+        return CTSC_OK;
     if (in->dtype == DT_COMPLEX32) return op_refuse_dtype(cx, name, DT_COMPLEX32);
     return diag_fail(cx->diag, CTSC_FAILED,
                      "linalg.%s: Expected a floating point or complex tensor as input. Got %s",
@@ -34,9 +35,10 @@ static ctsc_status linalg_dtype(op_ctx *cx, const value *args, const char *name,
                          "linalg.%s: dtype should be floating point or complex, but got %s", name,
                          dtype_table[*dt].ir_name);
     if (dtype_is_complex(*dt) != dtype_is_complex(from))
-        return diag_fail(cx->diag, CTSC_FAILED, "linalg.%s: dtype should be %s for %s inputs, but got %s", name,
-                         dtype_is_complex(from) ? "complex" : "real", dtype_is_complex(from) ? "complex" : "real",
-                         dtype_table[*dt].ir_name);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "linalg.%s: dtype should be %s for %s inputs, but got %s", name,
+                         dtype_is_complex(from) ? "complex" : "real",
+                         dtype_is_complex(from) ? "complex" : "real", dtype_table[*dt].ir_name);
     if (dtype_promote(from, *dt) != *dt)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.%s: the dtype of the input (%s) should be convertible without "
@@ -215,9 +217,9 @@ static ctsc_status linalg_matrix_dims(op_ctx *cx, const tensor *in, const value 
     if (n != 2) {
         strbuf text = STRBUF_INIT;
         for (int i = 0; i < n; i++) sb_printf(&text, i ? ", %lld" : "%lld", (long long)dims[i]);
-        ctsc_status st =
-            diag_fail(cx->diag, CTSC_FAILED, "linalg.matrix_norm: dim must be a 2-tuple. Got %s",
-                      sb_str(&text));
+        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
+                                   "linalg.matrix_norm: dim must be a 2-tuple. Got %s",
+                                   sb_str(&text));
         sb_free(&text);
         return st;
     }
@@ -258,7 +260,8 @@ static ctsc_status linalg_matrix(op_ctx *cx, const value *args, const value *ord
                          "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
     TRY(linalg_check_input(cx, "matrix_norm", in));
     bool singular = order.named ? order.p == 'n' : fabs(order.p) == 2;
-    if (singular && dtype_is_complex((dtype)in->dtype)) return op_refuse_dtype(cx, "linalg_svd_cpu", (dtype)in->dtype);
+    if (singular && dtype_is_complex((dtype)in->dtype))
+        return op_refuse_dtype(cx, "linalg_svd_cpu", (dtype)in->dtype);
     if (singular && in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.matrix_norm: Low precision dtypes not supported. Got %s",
@@ -317,8 +320,8 @@ typedef struct linalg_pair {
 } linalg_pair;
 
 static value linalg_pair_value(linalg_pair *pair) {
-    *pair =
-        (linalg_pair){.list = {.refs = 1, .kind = LIST_INT, .len = 2, .cap = 2}, .dims = {0, 1}};
+    *pair = (linalg_pair){.list = {.refs = 1, .kind = LIST_INT, .len = 2, .cap = 2},
+                          .dims = {0, 1}};
     pair->list.u.ints = pair->dims;
     return (value){.tag = V_LIST, .u.list = &pair->list};
 }

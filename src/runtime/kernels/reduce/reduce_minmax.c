@@ -99,24 +99,21 @@ static void minmax_finish(const reduce_job *j, const reduce_acc *a, int64_t resu
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-#define COLUMNS       amax_columns
+#define COLUMNS amax_columns
 #define INDEX_COLUMNS argmax_columns
-#define OP            >
+#define OP >
 #include "runtime/kernels/reduce/reduce_minmax_columns.h"
 
-#define COLUMNS       amin_columns
+#define COLUMNS amin_columns
 #define INDEX_COLUMNS argmin_columns
-#define OP            <
+#define OP <
 #include "runtime/kernels/reduce/reduce_minmax_columns.h"
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-#define MINMAX_TABLE(prefix)                                                                       \
-    { prefix##_f32, prefix##_f64, prefix##_i64, prefix##_u8 }
-#define MINMAX_LEAST                                                                               \
-    { .f = -INFINITY, .i = INT64_MIN }
-#define MINMAX_MOST                                                                                \
-    { .f = INFINITY, .i = INT64_MAX }
+#define MINMAX_TABLE(prefix) {prefix##_f32, prefix##_f64, prefix##_i64, prefix##_u8}
+#define MINMAX_LEAST {.f = -INFINITY, .i = INT64_MIN}
+#define MINMAX_MOST {.f = INFINITY, .i = INT64_MAX}
 const reduce_kind reduce_kind_max = {"max_values_cpu", MINMAX_LEAST,  MINMAX_TABLE(amax_step),
                                      amax_combine,     minmax_finish, amax_columns};
 const reduce_kind reduce_kind_min = {"min_values_cpu", MINMAX_MOST,   MINMAX_TABLE(amin_step),
@@ -265,9 +262,10 @@ ctsc_status op_aminmax(op_ctx *cx, const value *args, value *results) {
                          "operation has no identity.");
     TRY(reduce_check_nonempty(cx, "aminmax", in, mask));
     TRY(reduce_to_new(cx, &reduce_kind_min, 0, in, mask, keepdim, (dtype)in->dtype, &least));
-    ctsc_status st =
-        reduce_to_new(cx, &reduce_kind_max, 0, in, mask, keepdim, (dtype)in->dtype, &most);
-    if (st == CTSC_OK && in->ndim == 0 && keepdim && !arg_is_none(dim)) { /* PyTorch makes a dim of what has none */
+    ctsc_status st = reduce_to_new(cx, &reduce_kind_max, 0, in, mask, keepdim, (dtype)in->dtype,
+                                   &most);
+    /* PyTorch makes a dim of what has none */
+    if (st == CTSC_OK && in->ndim == 0 && keepdim && !arg_is_none(dim)) {
         st = aminmax_unsqueeze(cx, &least);
         if (st == CTSC_OK) st = aminmax_unsqueeze(cx, &most);
         if (st != CTSC_OK) tensor_unref(most);

@@ -8,11 +8,11 @@
  *     OP              the comparison
  */
 
-REDUCE_HOT static void COLUMNS(const reduce_job *j, reduce_acc *accs, const float *x,
-                            int64_t rows, int64_t stride, int64_t cols, int64_t first) {
+REDUCE_HOT static void COLUMNS(const reduce_job *j, reduce_acc *accs, const float *x, int64_t rows,
+                               int64_t stride, int64_t cols, int64_t first) {
     (void)j, (void)first;
     float lane[REDUCE_LANES];
-    memcpy(lane, x, sizeof *lane *(size_t)cols);
+    memcpy(lane, x, sizeof *lane * (size_t)cols);
     for (int64_t r = 1; r < rows; r++) {
         const float *row = x + r * stride;
         for (int64_t c = 0; c < cols; c++)
@@ -23,11 +23,11 @@ REDUCE_HOT static void COLUMNS(const reduce_job *j, reduce_acc *accs, const floa
 }
 
 REDUCE_HOT static void INDEX_COLUMNS(const reduce_job *j, reduce_acc *accs, const float *x,
-                            int64_t rows, int64_t stride, int64_t cols, int64_t first) {
+                                     int64_t rows, int64_t stride, int64_t cols, int64_t first) {
     (void)j;
     float lane[REDUCE_LANES];
     int32_t place[REDUCE_LANES] = {0};
-    memcpy(lane, x, sizeof *lane *(size_t)cols);
+    memcpy(lane, x, sizeof *lane * (size_t)cols);
     for (int32_t r = 1; r < (int32_t)rows; r++) {
         const float *row = x + r * stride;
         for (int64_t c = 0; c < cols; c++) {

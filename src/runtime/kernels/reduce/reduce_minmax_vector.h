@@ -9,8 +9,8 @@
  *     OP          the comparison
  */
 
-/* T name(const T *x, int64_t n) for n >= 1. The comparison leaves NaN aside, as the processor's maximum does; whether there is one is seen at
- * the same time, and then it is the result. */
+/* T name(const T *x, int64_t n) for n >= 1. The comparison leaves NaN aside, as the processor's
+ * maximum does; whether there is one is seen at the same time, and then it is the result. */
 REDUCE_HOT static T NAME(const T *x, int64_t n) {
     T best = x[0], lane[32];
     I odd[32] = {0}, any = 0;

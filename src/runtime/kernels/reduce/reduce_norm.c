@@ -19,11 +19,13 @@
 enum { VAR_BLOCK = 1024 };
 
 #define VAR_VEC_SQUARE(v, VI) ((v) * (v))
-#define VAR_SQUARE(v)         ((v) * (v))
-static REDUCE_VECTOR_SUM(norm_squares_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SQUARE, VAR_SQUARE)
-static REDUCE_VECTOR_SUM(norm_squares_f64, double, reduce_v4d, reduce_v4l, 4, VAR_VEC_SQUARE, VAR_SQUARE)
+#define VAR_SQUARE(v) ((v) * (v))
+static REDUCE_VECTOR_SUM(norm_squares_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SQUARE,
+                         VAR_SQUARE) static REDUCE_VECTOR_SUM(norm_squares_f64, double, reduce_v4d,
+                                                              reduce_v4l, 4, VAR_VEC_SQUARE,
+                                                              VAR_SQUARE)
 
-static void var_join(reduce_acc *a, double mean, double squares, int64_t n) {
+    static void var_join(reduce_acc *a, double mean, double squares, int64_t n) {
     double d = mean - a->f, all = (double)(a->n + n);
     a->g += squares + d * d * ((double)a->n * (double)n / all);
     a->f = a->n ? a->f + d * ((double)n / all) : mean;
@@ -82,8 +84,8 @@ static double var_correction(const op_ctx *cx, const value *args) {
 }
 
 /* mean: NULL where it is not asked for. */
-static ctsc_status var_real(op_ctx *cx, const value *args, tensor *in, const reduce_kind *kind, dtype dt,
-                            tensor **out, tensor **mean) {
+static ctsc_status var_real(op_ctx *cx, const value *args, tensor *in, const reduce_kind *kind,
+                            dtype dt, tensor **out, tensor **mean) {
     bool mask[TENSOR_MAX_DIMS], keepdim = reduce_keepdim(cx, args);
     reduce_job j = {.kind = kind, .p = var_correction(cx, args)};
     TRY(reduce_mask(cx, reduce_arg(cx, args, "dim"), in->ndim, mask));
@@ -107,7 +109,8 @@ static void var_add(tensor *a, const tensor *b, bool root) {
     size_t size = dtype_size(dt);
     for (int64_t i = 0; i < a->numel; i++) {
         char *p = (char *)tensor_data(a) + (size_t)i * size;
-        double sum = dtype_load_float(dt, p) + dtype_load_float(dt, (const char *)tensor_data(b) + (size_t)i * size);
+        double sum = dtype_load_float(dt, p) +
+                     dtype_load_float(dt, (const char *)tensor_data(b) + (size_t)i * size);
         dtype_store_float(dt, p, root ? sqrt(sum) : sum);
     }
 }
@@ -115,15 +118,18 @@ static void var_add(tensor *a, const tensor *b, bool root) {
 /* Of complex numbers: the sum of the variances of both parts; the mean is complex. */
 static ctsc_status var_complex(op_ctx *cx, const value *args, const reduce_kind *kind, tensor **out,
                                tensor **mean) {
-    tensor *in = arg_tensor(&args[0]), *part[2] = {NULL, NULL}, *var[2] = {NULL, NULL}, *means[2] = {NULL, NULL};
+    tensor *in = arg_tensor(&args[0]), *part[2] = {NULL, NULL}, *var[2] = {NULL, NULL},
+           *means[2] = {NULL, NULL};
     dtype dt = dtype_part((dtype)in->dtype);
     ctsc_status st = CTSC_OK;
     for (int i = 0; i < 2 && st == CTSC_OK; i++) {
         st = reduce_part(cx, in, i, &part[i]);
-        if (st == CTSC_OK) st = var_real(cx, args, part[i], &norm_kind_var, dt, &var[i], mean ? &means[i] : NULL);
+        if (st == CTSC_OK)
+            st = var_real(cx, args, part[i], &norm_kind_var, dt, &var[i], mean ? &means[i] : NULL);
     }
     if (st == CTSC_OK && mean) {
-        value parts[2] = {value_tensor_take(means[0]), value_tensor_take(means[1])}, joined = value_none();
+        value parts[2] = {value_tensor_take(means[0]), value_tensor_take(means[1])},
+              joined = value_none();
         st = op_call(cx, "aten::complex", 2, parts, &joined);
         if (st == CTSC_OK) *mean = joined.u.tensor;
     }
@@ -139,10 +145,11 @@ static ctsc_status var_complex(op_ctx *cx, const value *args, const reduce_kind 
     return st;
 }
 
-static ctsc_status var_run(op_ctx *cx, const value *args, const reduce_kind *kind, dtype dt, tensor **out,
-                           tensor **mean) {
+static ctsc_status var_run(op_ctx *cx, const value *args, const reduce_kind *kind, dtype dt,
+                           tensor **out, tensor **mean) {
     tensor *in = arg_tensor(&args[0]);
-    if (in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128) return var_complex(cx, args, kind, out, mean);
+    if (in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128)
+        return var_complex(cx, args, kind, out, mean);
     return var_real(cx, args, in, kind, dt, out, mean);
 }
 
@@ -187,10 +194,11 @@ ctsc_status op_std_mean(op_ctx *cx, const value *args, value *results) {
 /* ---- norms: f the sum (or extreme) of powers; p the order ------------------------------------ */
 
 /* |x| of a vector: the sign bit masked off. */
-#define NORM_VEC_ABS32(v, VI) ((__typeof__(v))((VI)(v)&0x7fffffff))
-#define NORM_VEC_ABS64(v, VI) ((__typeof__(v))((VI)(v)&INT64_MAX))
-static REDUCE_VECTOR_SUM(norm_abs_f32, float, reduce_v8f, reduce_v8i, 8, NORM_VEC_ABS32, fabsf)
-static REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d, reduce_v4l, 4, NORM_VEC_ABS64, fabs)
+#define NORM_VEC_ABS32(v, VI) ((__typeof__(v))((VI)(v) & 0x7fffffff))
+#define NORM_VEC_ABS64(v, VI) ((__typeof__(v))((VI)(v) & INT64_MAX))
+static REDUCE_VECTOR_SUM(norm_abs_f32, float, reduce_v8f, reduce_v8i, 8, NORM_VEC_ABS32,
+                         fabsf) static REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d,
+                                                         reduce_v4l, 4, NORM_VEC_ABS64, fabs)
 
 #define NORM_EACH(...)                                                                             \
     for (int64_t k = 0; k < n; k++) {                                                              \
@@ -200,23 +208,23 @@ static REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d, reduce_v4l, 4, NORM_V
 #define NORM_STEPS(name, ONE, OTHER)                                                               \
     REDUCE_STEP(name##_f32, float, ONE)                                                            \
     REDUCE_STEP(name##_f64, double, OTHER)
-NORM_STEPS(
-    norm_step_two, { a->f += norm_squares_f32(x, n); }, { a->f += norm_squares_f64(x, n); })
-NORM_STEPS(
-    norm_step_one, { a->f += norm_abs_f32(x, n); }, { a->f += norm_abs_f64(x, n); })
+    NORM_STEPS(
+        norm_step_two, { a->f += norm_squares_f32(x, n); }, { a->f += norm_squares_f64(x, n); })
+        NORM_STEPS(
+            norm_step_one, { a->f += norm_abs_f32(x, n); }, { a->f += norm_abs_f64(x, n); })
 /* clang-format off */
 #define NORM_POWER    NORM_EACH(a->f += pow(v, j->p))
 #define NORM_POWER_F32 NORM_EACH(a->f += (double)(float)pow(v, j->p)) /* beyond float's range at both ends, as in PyTorch */
 #define NORM_ZERO  NORM_EACH(a->f += v != 0)
 #define NORM_TOP   NORM_EACH(if (v > a->f || isnan(v)) a->f = v)
 #define NORM_LOW   NORM_EACH(if (v < a->f || isnan(v)) a->f = v)
-/* clang-format on */
-NORM_STEPS(norm_step_power, {NORM_POWER_F32}, {NORM_POWER})
-NORM_STEPS(norm_step_zero, {NORM_ZERO}, {NORM_ZERO})
-NORM_STEPS(norm_step_top, {NORM_TOP}, {NORM_TOP})
-NORM_STEPS(norm_step_low, {NORM_LOW}, {NORM_LOW})
+    /* clang-format on */
+    NORM_STEPS(norm_step_power, {NORM_POWER_F32}, {NORM_POWER})
+        NORM_STEPS(norm_step_zero, {NORM_ZERO}, {NORM_ZERO})
+            NORM_STEPS(norm_step_top, {NORM_TOP}, {NORM_TOP})
+                NORM_STEPS(norm_step_low, {NORM_LOW}, {NORM_LOW})
 
-static void norm_combine_sum(reduce_acc *a, const reduce_acc *b) {
+                    static void norm_combine_sum(reduce_acc *a, const reduce_acc *b) {
     a->f += b->f;
 }
 static void norm_combine_top(reduce_acc *a, const reduce_acc *b) {
@@ -241,15 +249,15 @@ static void norm_finish_self(const reduce_job *j, const reduce_acc *a, int64_t r
 }
 
 #define NORM_KIND(which, init, combine, finish)                                                    \
-    { "norm_cpu", init, {norm_step_##which##_f32, norm_step_##which##_f64}, combine, finish, NULL }
+    {"norm_cpu", init, {norm_step_##which##_f32, norm_step_##which##_f64}, combine, finish, NULL}
 static const reduce_kind norm_kind_two = NORM_KIND(two, {0}, norm_combine_sum, norm_finish_root);
 static const reduce_kind norm_kind_one = NORM_KIND(one, {0}, norm_combine_sum, norm_finish_self);
 static const reduce_kind norm_kind_zero = NORM_KIND(zero, {0}, norm_combine_sum, norm_finish_self);
 static const reduce_kind norm_kind_top = NORM_KIND(top, {0}, norm_combine_top, norm_finish_self);
-static const reduce_kind norm_kind_low =
-    NORM_KIND(low, {.f = INFINITY}, norm_combine_low, norm_finish_self);
-static const reduce_kind norm_kind_power =
-    NORM_KIND(power, {0}, norm_combine_sum, norm_finish_power);
+static const reduce_kind norm_kind_low = NORM_KIND(low, {.f = INFINITY}, norm_combine_low,
+                                                   norm_finish_self);
+static const reduce_kind norm_kind_power = NORM_KIND(power, {0}, norm_combine_sum,
+                                                     norm_finish_power);
 
 static const reduce_kind *norm_pick(double p) {
     if (p == 2) return &norm_kind_two;
@@ -303,7 +311,8 @@ static ctsc_status norm_run(op_ctx *cx, const value *args, const tensor *in, dou
     tensor *norm;
     TRY(norm_vector(cx, in, p, mask, reduce_keepdim(cx, args), dtype_part(dt), &norm));
     if (given->tag == V_NONE || !dtype_is_complex(dt)) return *out = norm, CTSC_OK;
-    ctsc_status st = tensor_to_dtype(cx->diag, norm, dt, out); /* an odd wish, but PyTorch grants it */
+    /* an odd wish, but PyTorch grants it */
+    ctsc_status st = tensor_to_dtype(cx->diag, norm, dt, out);
     tensor_unref(norm);
     return st;
 }
@@ -339,8 +348,8 @@ ctsc_status op_dist(op_ctx *cx, const value *args, value *results) {
     value difference = value_none();
     tensor *out;
     TRY(op_call(cx, "aten::sub.Tensor", 2, args, &difference));
-    ctsc_status st =
-        norm_run(cx, args, difference.u.tensor, arg_float(&args[2]), &(value){.tag = V_NONE}, &out);
+    ctsc_status st = norm_run(cx, args, difference.u.tensor, arg_float(&args[2]),
+                              &(value){.tag = V_NONE}, &out);
     value_unref(difference);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
@@ -384,7 +393,8 @@ ctsc_status op_renorm(op_ctx *cx, const value *args, value *results) {
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), in->ndim, &dim));
     for (int i = 0; i < in->ndim; i++) mask[i] = i != dim;
     dtype dt = (dtype)in->dtype, wide = dtype_part(dt) == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32;
-    if (!dtype_is_float(dt) && dt != DT_COMPLEX64 && dt != DT_COMPLEX128) return op_refuse_dtype(cx, "renorm_cpu", dt);
+    if (!dtype_is_float(dt) && dt != DT_COMPLEX64 && dt != DT_COMPLEX128)
+        return op_refuse_dtype(cx, "renorm_cpu", dt);
     TRY(norm_vector(cx, in, p, mask, true, wide, &norms));
     renorm_factors(norms, maxnorm);
     value operands[2] = {args[0], value_tensor_take(norms)}, scaled = value_none();

@@ -17,9 +17,10 @@
 
 /* ---- sum ------------------------------------------------------------------------------------- */
 
-#define SUM_VEC_SELF(v, VI)   (v)
-#define SUM_SELF(v)           (v)
-/* Zeros for NaNs: they are above infinity as integers, the sign aside. A comparison of vectors would be taken apart where AVX2 is missing. */
+#define SUM_VEC_SELF(v, VI) (v)
+#define SUM_SELF(v) (v)
+/* Zeros for NaNs: they are above infinity as integers, the sign aside. A comparison of vectors
+ * would be taken apart where AVX2 is missing. */
 /* clang-format off */
 #define SUM_VEC_FINITE(v, VI) ((__typeof__(v))((VI)(v) & ~((SUM_INFINITY(VI) - ((VI)(v) & SUM_LARGEST(VI))) >> (SUM_BITS(VI) - 1))))
 #define SUM_BITS(VI)          (8 * (int)sizeof((VI){0}[0]))
@@ -30,25 +31,28 @@
 
 REDUCE_VECTOR_SUM(reduce_total_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_SELF, SUM_SELF)
 REDUCE_VECTOR_SUM(reduce_total_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_SELF, SUM_SELF)
-static REDUCE_VECTOR_SUM(sum_finite_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_FINITE, SUM_FINITE)
-static REDUCE_VECTOR_SUM(sum_finite_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_FINITE, SUM_FINITE)
+static REDUCE_VECTOR_SUM(sum_finite_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_FINITE,
+                         SUM_FINITE) static REDUCE_VECTOR_SUM(sum_finite_f64, double, reduce_v4d,
+                                                              reduce_v4l, 4, SUM_VEC_FINITE,
+                                                              SUM_FINITE)
 
-REDUCE_STEP(sum_step_f32, float, { a->f += reduce_total_f32(x, n); })
-REDUCE_STEP(sum_step_f64, double, { a->f += reduce_total_f64(x, n); })
-REDUCE_STEP(sum_step_i64, int64_t, {
-    uint64_t sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += (uint64_t)x[k];
-    a->i = (int64_t)((uint64_t)a->i + sum);
-})
-VECTOR_LOOPS REDUCE_STEP(sum_step_u8, uint8_t, {
-    int64_t sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += x[k];
-    a->i += sum;
-})
-REDUCE_STEP(nansum_step_f32, float, { a->f += sum_finite_f32(x, n); })
-REDUCE_STEP(nansum_step_f64, double, { a->f += sum_finite_f64(x, n); })
+    REDUCE_STEP(sum_step_f32, float, { a->f += reduce_total_f32(x, n); })
+        REDUCE_STEP(sum_step_f64, double, { a->f += reduce_total_f64(x, n); })
+            REDUCE_STEP(sum_step_i64, int64_t,
+                        {
+                            uint64_t sum = 0;
+                            for (int64_t k = 0; k < n; k++) sum += (uint64_t)x[k];
+                            a->i = (int64_t)((uint64_t)a->i + sum);
+                        }) VECTOR_LOOPS REDUCE_STEP(sum_step_u8, uint8_t,
+                                                    {
+                                                        int64_t sum = 0;
+                                                        for (int64_t k = 0; k < n; k++) sum += x[k];
+                                                        a->i += sum;
+                                                    })
+                REDUCE_STEP(nansum_step_f32, float, { a->f += sum_finite_f32(x, n); })
+                    REDUCE_STEP(nansum_step_f64, double, { a->f += sum_finite_f64(x, n); })
 
-static void sum_combine(reduce_acc *a, const reduce_acc *b) {
+                        static void sum_combine(reduce_acc *a, const reduce_acc *b) {
     a->f += b->f;
     a->g += b->g;
     a->i = (int64_t)((uint64_t)a->i + (uint64_t)b->i);
@@ -56,16 +60,16 @@ static void sum_combine(reduce_acc *a, const reduce_acc *b) {
 }
 
 static void sum_finish(const reduce_job *j, const reduce_acc *a, int64_t result) {
-    if (j->row >= REDUCE_C64)
-        reduce_store_complex(j, result, a->f, a->g, 1);
-    else
-        reduce_store(j, result, a->f, a->i);
+    if (j->row >= REDUCE_C64) reduce_store_complex(j, result, a->f, a->g, 1);
+    else reduce_store(j, result, a->f, a->i);
 }
 
 enum { SUM_COLUMN_ROWS = 64 }; /* rows added in float before the lanes go into the doubles */
 
 /* lane[i] = the sum of column i, for 8 * vectors columns; one after the other, as below. */
-static inline __attribute__((always_inline)) void sum_vectors(const float *x, int64_t rows, int64_t stride, float *lane, const int vectors) {
+static inline __attribute__((always_inline)) void sum_vectors(const float *x, int64_t rows,
+                                                              int64_t stride, float *lane,
+                                                              const int vectors) {
     reduce_v8f sum[8] = {{0}}, v;
     for (int i = 0; i < vectors; i++) memcpy(&sum[i], x + 8 * i, sizeof v);
     for (int64_t k = 1; k < rows; k++) {
@@ -76,8 +80,10 @@ static inline __attribute__((always_inline)) void sum_vectors(const float *x, in
     for (int i = 0; i < vectors; i++) memcpy(lane + 8 * i, &sum[i], sizeof v);
 }
 
-/* Columns stay in registers while the rows pass, eight vectors of them at a time where there are as many. The last vector is moved back to the end. */
-REDUCE_HOT static void sum_few_rows(const float *x, int64_t rows, int64_t stride, int64_t cols, float *lane) {
+/* Columns stay in registers while the rows pass, eight vectors of them at a time where there are as
+ * many. The last vector is moved back to the end. */
+REDUCE_HOT static void sum_few_rows(const float *x, int64_t rows, int64_t stride, int64_t cols,
+                                    float *lane) {
     int64_t c = 0;
     for (; c + 64 <= cols; c += 64) sum_vectors(x + c, rows, stride, lane + c, 8);
     for (; c + 32 <= cols; c += 32) sum_vectors(x + c, rows, stride, lane + c, 4);
@@ -213,22 +219,20 @@ static double sum_round(dtype dt, double v) {
     return (double)(float)v;
 }
 
-/* Sum and count are rounded to the computing type, which is float32 for half and bfloat16. (PyTorch 1.13 rounded both to half, so that means of
- * 65,520 halves and more were 0, or infinite; its successors do this.) */
+/* Sum and count are rounded to the computing type, which is float32 for half and bfloat16. (PyTorch
+ * 1.13 rounded both to half, so that means of 65,520 halves and more were 0, or infinite; its
+ * successors do this.) */
 static void mean_finish(const reduce_job *j, const reduce_acc *a, int64_t result) {
     dtype dt = (dtype)j->out->dtype;
-    if (j->row >= REDUCE_C64)
-        reduce_store_complex(j, result, a->f, a->g, j->p);
+    if (j->row >= REDUCE_C64) reduce_store_complex(j, result, a->f, a->g, j->p);
     else
-        reduce_store(j, result, dt == DT_FLOAT64 ? a->f / j->p : (double)((float)a->f / (float)j->p), 0);
+        reduce_store(j, result,
+                     dt == DT_FLOAT64 ? a->f / j->p : (double)((float)a->f / (float)j->p), 0);
 }
 
-static const reduce_kind sum_kind_mean = {"mean_cpu",
-                                          {0},
-                                          {sum_step_f32, sum_step_f64, REDUCE_COMPLEX_ROWS(sum)},
-                                          sum_combine,
-                                          mean_finish,
-                                          sum_columns};
+static const reduce_kind sum_kind_mean = {
+    "mean_cpu",  {0},         {sum_step_f32, sum_step_f64, REDUCE_COMPLEX_ROWS(sum)},
+    sum_combine, mean_finish, sum_columns};
 
 static ctsc_status mean_dtype(op_ctx *cx, const value *args, const tensor *in, dtype *dt) {
     const value *given = reduce_arg(cx, args, "dtype");
@@ -256,8 +260,8 @@ ctsc_status op_mean(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < in->ndim; i++)
         if (mask[i]) count *= (double)in->sizes[i];
     TRY(sum_input(cx, in, dt, &input));
-    ctsc_status st =
-        reduce_to_new(cx, &sum_kind_mean, count, input, mask, reduce_keepdim(cx, args), dt, &out);
+    ctsc_status st = reduce_to_new(cx, &sum_kind_mean, count, input, mask, reduce_keepdim(cx, args),
+                                   dt, &out);
     tensor_unref(input);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
@@ -333,11 +337,14 @@ static void all_finish(const reduce_job *j, const reduce_acc *a, int64_t result)
 }
 
 #define COUNT_STEPS(complex_rows)                                                                  \
-    { count_step_f32, count_step_f64, count_step_i64, count_step_u8, REDUCE_COMPLEX_ROWS(complex_rows) }
+    {count_step_f32, count_step_f64, count_step_i64, count_step_u8,                                \
+     REDUCE_COMPLEX_ROWS(complex_rows)}
 const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0},          COUNT_STEPS(count),
                                        sum_combine,         count_finish, NULL};
-static const reduce_kind sum_kind_any = {"any", {0}, COUNT_STEPS(truth), sum_combine, any_finish, NULL};
-static const reduce_kind sum_kind_all = {"all", {0}, COUNT_STEPS(truth), sum_combine, all_finish, NULL};
+static const reduce_kind sum_kind_any = {"any",       {0},        COUNT_STEPS(truth),
+                                         sum_combine, any_finish, NULL};
+static const reduce_kind sum_kind_all = {"all",       {0},        COUNT_STEPS(truth),
+                                         sum_combine, all_finish, NULL};
 
 ctsc_status op_count_nonzero(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *out;
@@ -411,18 +418,14 @@ static double logsumexp_part_f64(const double *x, int64_t n, double shift) {
             for (int64_t k = b; k < e; k++) top = x[k] > top ? x[k] : top;                         \
             T shift = top == -INFINITY || top == INFINITY ? 0 : top;                               \
             double sum = PART(x + b, e - b, shift);                                                \
-            if (top == INFINITY)                                                                   \
-                a->f += sum;                                                                       \
-            else                                                                                   \
-                logsumexp_join(a, (double)top, sum);                                               \
+            if (top == INFINITY) a->f += sum;                                                      \
+            else logsumexp_join(a, (double)top, sum);                                              \
         }                                                                                          \
     })
 LOGSUMEXP_STEP(logsumexp_step_f32, float, logsumexp_part_f32)
 LOGSUMEXP_STEP(logsumexp_step_f64, double, logsumexp_part_f64)
 
-static void logsumexp_combine(reduce_acc *a, const reduce_acc *b) {
-    logsumexp_join(a, b->g, b->f);
-}
+static void logsumexp_combine(reduce_acc *a, const reduce_acc *b) { logsumexp_join(a, b->g, b->f); }
 static void logsumexp_finish(const reduce_job *j, const reduce_acc *a, int64_t result) {
     double g = a->g == -INFINITY ? 0 : a->g;
     reduce_store(j, result, log(a->f) + g, 0);
@@ -431,21 +434,25 @@ static void logsumexp_finish(const reduce_job *j, const reduce_acc *a, int64_t r
 enum { LOGSUMEXP_ROWS = 64 }; /* rows whose terms are added in float */
 
 /* The columns' maxima of a few rows, and their sums of e^(x - maximum). */
-REDUCE_HOT static void logsumexp_few_rows(const float *x, int64_t rows, int64_t stride, int64_t cols, float *top, float *sum) {
+REDUCE_HOT static void logsumexp_few_rows(const float *x, int64_t rows, int64_t stride,
+                                          int64_t cols, float *top, float *sum) {
     float shift[REDUCE_LANES];
     for (int64_t c = 0; c < cols; c++) top[c] = -INFINITY, sum[c] = 0;
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++) top[c] = x[r * stride + c] > top[c] ? x[r * stride + c] : top[c];
+        for (int64_t c = 0; c < cols; c++)
+            top[c] = x[r * stride + c] > top[c] ? x[r * stride + c] : top[c];
     for (int64_t c = 0; c < cols; c++) shift[c] = fabsf(top[c]) == INFINITY ? 0 : top[c];
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < cols; c++) sum[c] += scalar_exp_f32(x[r * stride + c] - shift[c]);
 }
 
-static void logsumexp_columns(const reduce_job *j, reduce_acc *accs, const float *x, int64_t rows, int64_t stride, int64_t cols, int64_t first) {
+static void logsumexp_columns(const reduce_job *j, reduce_acc *accs, const float *x, int64_t rows,
+                              int64_t stride, int64_t cols, int64_t first) {
     float top[REDUCE_LANES], sum[REDUCE_LANES];
     (void)j, (void)first;
     for (int64_t r = 0; r < rows; r += LOGSUMEXP_ROWS) {
-        logsumexp_few_rows(x + r * stride, reduce_min_i64(rows - r, LOGSUMEXP_ROWS), stride, cols, top, sum);
+        logsumexp_few_rows(x + r * stride, reduce_min_i64(rows - r, LOGSUMEXP_ROWS), stride, cols,
+                           top, sum);
         for (int64_t c = 0; c < cols; c++)
             if (top[c] == INFINITY) accs[c].f += (double)sum[c];
             else logsumexp_join(&accs[c], (double)top[c], (double)sum[c]);
@@ -467,8 +474,8 @@ ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
     TRY(reduce_mask(cx, &args[1], in->ndim, mask));
     dtype dt = dtype_is_integral((dtype)in->dtype) ? DT_FLOAT32 : (dtype)in->dtype;
     TRY(tensor_to_dtype(cx->diag, in, dt, &input));
-    ctsc_status st =
-        reduce_to_new(cx, &sum_kind_logsumexp, 0, input, mask, arg_bool(&args[2]), dt, &out);
+    ctsc_status st = reduce_to_new(cx, &sum_kind_logsumexp, 0, input, mask, arg_bool(&args[2]), dt,
+                                   &out);
     tensor_unref(input);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }

@@ -28,7 +28,8 @@ enum {
         __VA_ARGS__                                                                                \
     }
 
-/* The sum of the n elements of a, n a power of 2, by halves: fewer additions wait for each other. */
+/* The sum of the n elements of a, n a power of 2, by halves: fewer additions wait
+ * for each other. */
 static inline double reduce_halves(double *a, int n) {
     for (int h = n / 2; h > 0; h /= 2)
         for (int k = 0; k < h; k++) a[k] += a[k + h];
@@ -36,10 +37,10 @@ static inline double reduce_halves(double *a, int n) {
 }
 
 /* double name(const T *x, int64_t n): the sum of EXPR over the values. Each of 4 vectors adds
- * REDUCE_STEPS terms in T (the first a few more at the end); what comes out is added in double. VEXPR is EXPR on a vector V, VI the
- * integer vector of its shape. */
+ * REDUCE_STEPS terms in T (the first a few more at the end); what comes out is added in double.
+ * VEXPR is EXPR on a vector V, VI the integer vector of its shape. */
 #define REDUCE_VECTOR_SUM(name, T, V, VI, L, VEXPR, EXPR)                                          \
-    REDUCE_HOT double name(const T *x, int64_t n) {                                         \
+    REDUCE_HOT double name(const T *x, int64_t n) {                                                \
         double total = 0;                                                                          \
         while (n >= (L)) {                                                                         \
             int64_t steps = reduce_min_i64(n / (4 * (L)), REDUCE_STEPS);                           \

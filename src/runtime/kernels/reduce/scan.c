@@ -25,7 +25,7 @@ typedef struct scan_job {
 
 /* The type a scan of ACC runs in. */
 #define SCAN_WIDE(ACC)                                                                             \
-    __typeof__(_Generic((ACC)0, float : (double)0, double : (double)0, default : (uint64_t)0))
+    __typeof__(_Generic((ACC)0, float: (double)0, double: (double)0, default: (uint64_t)0))
 
 #define SCAN_BODY(START, STEP)                                                                     \
     {                                                                                              \
@@ -123,7 +123,8 @@ static void scan_complex(const scan_job *j, int64_t base, int64_t lanes) {
 static ctsc_status scan_lanes(const scan_job *j, int64_t base, int64_t lanes) {
     op_ctx *cx = j->cx;
     dtype dt = (dtype)j->in->dtype;
-    if ((dt == DT_COMPLEX64 || dt == DT_COMPLEX128) && (j->what == SCAN_SUM || j->what == SCAN_PROD)) {
+    if ((dt == DT_COMPLEX64 || dt == DT_COMPLEX128) &&
+        (j->what == SCAN_SUM || j->what == SCAN_PROD)) {
         scan_complex(j, base, lanes);
         return CTSC_OK;
     }
@@ -157,7 +158,8 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
     for (int i = dim + 1; i < in->ndim; i++) j->inner *= in->sizes[i];
     ctsc_status st = scan_lanes(j, 0, 0); /* refuses a dtype */
     if (st == CTSC_OK && tensor_cuda(dense)) {
-        st = on_device->scan(j->cx->diag, dense, j->out, j->indices, (enum dense_scan_kind)j->what, dim);
+        st = on_device->scan(j->cx->diag, dense, j->out, j->indices, (enum dense_scan_kind)j->what,
+                             dim);
     } else if (st == CTSC_OK && in->numel) {
         j->tiles = (j->inner + SCAN_LANES - 1) / SCAN_LANES;
         int64_t outer = in->numel / (j->n * j->inner);
@@ -172,13 +174,18 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
 
 /* In place there is one dtype only. */
 static ctsc_status scan_dtype(op_ctx *cx, const value *args, dtype *dt) {
-    static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char",
-        [DT_INT16] = "short int",     [DT_INT32] = "int",
-        [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
-        [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
-        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16",
-        [DT_COMPLEX64] = "c10::complex<float>", [DT_COMPLEX128] = "c10::complex<double>"};
+    static const char *const names[DT_COUNT] = {[DT_UINT8] = "unsigned char",
+                                                [DT_INT8] = "signed char",
+                                                [DT_INT16] = "short int",
+                                                [DT_INT32] = "int",
+                                                [DT_INT64] = "long int",
+                                                [DT_FLOAT16] = "c10::Half",
+                                                [DT_FLOAT32] = "float",
+                                                [DT_FLOAT64] = "double",
+                                                [DT_BOOL] = "bool",
+                                                [DT_BFLOAT16] = "c10::BFloat16",
+                                                [DT_COMPLEX64] = "c10::complex<float>",
+                                                [DT_COMPLEX128] = "c10::complex<double>"};
     dtype self = (dtype)args[0].u.tensor->dtype;
     int index = 1, dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), args[0].u.tensor->ndim, &dim));

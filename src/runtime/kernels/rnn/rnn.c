@@ -8,13 +8,15 @@
  * once; what is left per step is the product with the hidden state and the cell's arithmetic.
  * Directions of a layer run in parallel. The state of (layer, direction) is kept in its slice of
  * the returned h_n and c_n: rows whose sequence has ended, or, backwards, has not begun, are simply
- * not touched. half and bfloat16 compute in float. Floats with constant weights go to rnn_prepacked.c from the second call on. Tests: tests/unit/test_rnn.c
+ * not touched. half and bfloat16 compute in float. Floats with constant weights go to
+ * rnn_prepacked.c from the second call on.
+ * Tests: tests/unit/test_rnn.c
  */
+#include "runtime/kernels/rnn/rnn.h"
 #include "ir/scalar/scalar_ops.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/nn/nn.h"
-#include "runtime/kernels/rnn/rnn.h"
 
 #include <string.h>
 
@@ -23,7 +25,7 @@ typedef struct rnn_run {
     rnn_kind kind;
     bool reverse;
     dtype dt;
-    cuda *device; /* NULL: the host */
+    cuda *device;                      /* NULL: the host */
     int64_t steps, hidden, hidden_out; /* hidden_out: of the projection, if there is one */
     const int64_t *sizes, *offsets;    /* per step: rows, and the first row in gates and out */
     const rnn_weights *w;
@@ -36,7 +38,7 @@ typedef struct rnn_run {
     ctsc_status status;
 } rnn_run;
 
-/* ---- cells ---------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 #define T float
 #define NAME(x) x##_float
@@ -65,21 +67,31 @@ static gemm_matrix rnn_transposed(const tensor *w) {
 }
 
 /* The cells of the current step on a device, and the output unless there is a projection. */
-static ctsc_status rnn_cells_on_device(rnn_run *run, diag *d, int64_t first, int64_t rows, int64_t width, int64_t size) {
+static ctsc_status rnn_cells_on_device(rnn_run *run, diag *d, int64_t first, int64_t rows,
+                                       int64_t width, int64_t size) {
     const tensor *bias = run->w->b_hh;
     bool projects = run->w->w_hr != NULL;
-    dense_cell p = {.gates = (char *)tensor_data(run->gates) + first * width * size, .products = run->scratch, .bias = bias ? tensor_data(bias) : NULL,
-                    .h = projects ? run->scratch : run->h, .c = run->c, .out = projects ? NULL : run->out + first * run->out_stride * size,
-                    .rows = rows, .hidden = run->hidden, .out_step = run->out_stride, .kind = (int)run->kind};
+    dense_cell p = {.gates = (char *)tensor_data(run->gates) + first * width * size,
+                    .products = run->scratch,
+                    .bias = bias ? tensor_data(bias) : NULL,
+                    .h = projects ? run->scratch : run->h,
+                    .c = run->c,
+                    .out = projects ? NULL : run->out + first * run->out_stride * size,
+                    .rows = rows,
+                    .hidden = run->hidden,
+                    .out_step = run->out_stride,
+                    .kind = (int)run->kind};
     return on_device->cell(d, run->device, run->dt, &p);
 }
 
-/* Rows of the state to the output; the cells have done so already on a device unless there is a projection. */
+/* Rows of the state to the output; the cells have done so already on a device unless there
+ * is a projection. */
 static ctsc_status rnn_output(rnn_run *run, diag *d, int64_t first, int64_t rows, int64_t size) {
     char *out = run->out + first * run->out_stride * size;
     int64_t bytes = run->hidden_out * size;
     if (!run->device) {
-        for (int64_t row = 0; row < rows; row++) memcpy(out + row * run->out_stride * size, run->h + row * bytes, (size_t)bytes);
+        for (int64_t row = 0; row < rows; row++)
+            memcpy(out + row * run->out_stride * size, run->h + row * bytes, (size_t)bytes);
         return CTSC_OK;
     }
     if (!run->w->w_hr) return CTSC_OK;
@@ -99,7 +111,9 @@ static ctsc_status rnn_step(rnn_run *run, diag *d) {
     TRY(gemm_run(d, dt, rows, width, run->hidden_out, gemm_one, state, rnn_transposed(run->w->w_hh),
                  apart ? gemm_zero : gemm_one, products, width));
     if (run->device) TRY(rnn_cells_on_device(run, d, first, rows, width, size));
-    else pool_for(rows, 2048 / run->hidden + 1, dt == DT_FLOAT64 ? rnn_rows_double : rnn_rows_float, run);
+    else
+        pool_for(rows, 2048 / run->hidden + 1, dt == DT_FLOAT64 ? rnn_rows_double : rnn_rows_float,
+                 run);
     if (run->w->w_hr) {
         gemm_matrix wide = {run->scratch, run->hidden, 1, run->device};
         TRY(gemm_run(d, dt, rows, run->hidden_out, run->hidden, gemm_one, wide,
@@ -121,7 +135,7 @@ static void rnn_directions(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) runs[i].status = rnn_all_steps(&runs[i], NULL);
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static ctsc_status rnn_size_mismatch(diag *d, int64_t a, int64_t b, int dim) {
     return diag_fail(d, CTSC_FAILED,
@@ -156,7 +170,7 @@ static ctsc_status rnn_check_weights(diag *d, rnn_kind kind, const rnn_weights *
     return CTSC_OK;
 }
 
-/* ---- one layer ------------------------------------------------------------------------------ */
+/* ---- one layer ------------------------------------------------------------------------------- */
 
 typedef struct rnn_call {
     rnn_kind kind;
@@ -211,16 +225,20 @@ static ctsc_status rnn_load_weights(diag *d, const rnn_call *call, int64_t set, 
 /* The weights of one direction, checked. */
 static ctsc_status rnn_prepare_weights(diag *d, const rnn_call *call, int64_t set, rnn_weights *w) {
     TRY(rnn_load_weights(d, call, set, w));
-    return rnn_check_weights(d, call->kind, w, call->batch, call->hidden_out, call->c ? call->c->sizes + 1 : NULL);
+    return rnn_check_weights(d, call->kind, w, call->batch, call->hidden_out,
+                             call->c ? call->c->sizes + 1 : NULL);
 }
 
 /* The state of a direction. */
 static char *rnn_state_of(const rnn_call *call, const tensor *state, int64_t set) {
-    return state ? (char *)tensor_data(state) + set * call->batch * state->sizes[2] * (int64_t)dtype_size(call->work) : NULL;
+    return state ? (char *)tensor_data(state) +
+                       set * call->batch * state->sizes[2] * (int64_t)dtype_size(call->work)
+                 : NULL;
 }
 
 /* Fills run for one direction; run->gates and run->scratch are owned by it. */
-static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t layer, int64_t dir, tensor *input, tensor *out, const rnn_weights *w, rnn_run *run) {
+static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t layer, int64_t dir,
+                                   tensor *input, tensor *out, const rnn_weights *w, rnn_run *run) {
     diag *d = cx->diag;
     int64_t set = layer * call->directions + dir, size = (int64_t)dtype_size(call->work);
     TRY(matmul_linear(cx, input, w->w_ih, w->b_ih, &run->gates));
@@ -246,12 +264,16 @@ static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t lay
 }
 
 /* All steps of a layer's directions, weights as they are. */
-static ctsc_status rnn_run_directions(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input, tensor *out, const rnn_weights *w) {
+static ctsc_status rnn_run_directions(op_ctx *cx, const rnn_call *call, int64_t layer,
+                                      tensor *input, tensor *out, const rnn_weights *w) {
     rnn_run runs[2] = {{0}};
     ctsc_status st = CTSC_OK;
-    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++) st = rnn_prepare_run(cx, call, layer, i, input, out, &w[i], &runs[i]);
-    bool apart = call->directions == 2 && !tensor_cuda(input); /* a device does one after the other */
-    for (int64_t i = 0; st == CTSC_OK && !apart && i < call->directions; i++) st = rnn_all_steps(&runs[i], cx->diag);
+    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++)
+        st = rnn_prepare_run(cx, call, layer, i, input, out, &w[i], &runs[i]);
+    /* a device does one after the other */
+    bool apart = call->directions == 2 && !tensor_cuda(input);
+    for (int64_t i = 0; st == CTSC_OK && !apart && i < call->directions; i++)
+        st = rnn_all_steps(&runs[i], cx->diag);
     if (st == CTSC_OK && apart) {
         pool_for(2, 1, rnn_directions, runs);
         for (int i = 0; st == CTSC_OK && i < 2; i++)
@@ -266,17 +288,30 @@ static ctsc_status rnn_run_directions(op_ctx *cx, const rnn_call *call, int64_t 
 }
 
 /* The same with weights that were packed before; *done false: they were not. */
-static ctsc_status rnn_try_prepacked(diag *d, const rnn_call *call, int64_t layer, const tensor *input, tensor *out, const rnn_weights *w, bool *done) {
+static ctsc_status rnn_try_prepacked(diag *d, const rnn_call *call, int64_t layer,
+                                     const tensor *input, tensor *out, const rnn_weights *w,
+                                     bool *done) {
     rnn_line lines[2] = {{0}};
-    rnn_sequence s = {.lines = lines, .directions = call->directions, .steps = call->steps, .batch = call->batch, .rows = call->rows, .sizes = call->sizes,
-                      .offsets = call->offsets, .input = input, .out_step = out->sizes[1]};
+    rnn_sequence s = {.lines = lines,
+                      .directions = call->directions,
+                      .steps = call->steps,
+                      .batch = call->batch,
+                      .rows = call->rows,
+                      .sizes = call->sizes,
+                      .offsets = call->offsets,
+                      .input = input,
+                      .out_step = out->sizes[1]};
     bool fits = call->dt == DT_FLOAT32 && call->batch > 0 && !tensor_cuda(input);
-    for (int64_t i = 0; fits && i < call->directions; i++) fits = w[i].w_ih->sizes[1] == input->sizes[1];
+    for (int64_t i = 0; fits && i < call->directions; i++)
+        fits = w[i].w_ih->sizes[1] == input->sizes[1];
     bool all = fits;
     for (int64_t i = 0; fits && i < call->directions; i++) {
         int64_t set = layer * call->directions + i;
-        lines[i] = (rnn_line){.w = rnn_prepack(call->kind, &w[i]), .reverse = i == 1, .out = TENSOR_AT(out, float) + i * call->hidden_out};
-        lines[i].h = (float *)(void *)rnn_state_of(call, call->h, set), lines[i].c = (float *)(void *)rnn_state_of(call, call->c, set);
+        lines[i] = (rnn_line){.w = rnn_prepack(call->kind, &w[i]),
+                              .reverse = i == 1,
+                              .out = TENSOR_AT(out, float) + i * call->hidden_out};
+        lines[i].h = (float *)(void *)rnn_state_of(call, call->h, set),
+        lines[i].c = (float *)(void *)rnn_state_of(call, call->c, set);
         all = all && lines[i].w;
     }
     *done = all;
@@ -284,14 +319,16 @@ static ctsc_status rnn_try_prepacked(diag *d, const rnn_call *call, int64_t laye
 }
 
 /* input: [rows, features]; *out: [rows, directions * hidden_out] */
-static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input, tensor **out) {
+static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input,
+                             tensor **out) {
     rnn_weights w[2] = {{0}};
     int64_t sizes[2] = {call->rows, call->directions * call->hidden_out};
     bool done = false;
     tensor *t;
     TRY(tensor_new_on(cx->diag, tensor_device(input), call->work, 2, sizes, &t));
     ctsc_status st = CTSC_OK;
-    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++) st = rnn_prepare_weights(cx->diag, call, layer * call->directions + i, &w[i]);
+    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++)
+        st = rnn_prepare_weights(cx->diag, call, layer * call->directions + i, &w[i]);
     if (st == CTSC_OK) st = rnn_try_prepacked(cx->diag, call, layer, input, t, w, &done);
     if (st == CTSC_OK && !done) st = rnn_run_directions(cx, call, layer, input, t, w);
     for (int i = 0; i < 2; i++) rnn_free_weights(&w[i]);
@@ -331,7 +368,7 @@ static ctsc_status rnn_layers(op_ctx *cx, const rnn_call *call, tensor *input, t
     return CTSC_OK;
 }
 
-/* ---- a whole call --------------------------------------------------------------------------- */
+/* ---- a whole call ---------------------------------------------------------------------------- */
 
 static size_t rnn_params_per_set(const rnn_call *call) {
     return (call->has_biases ? 4 : 2) + (call->projects ? 1 : 0);
@@ -507,8 +544,8 @@ static ctsc_status rnn_operator(op_ctx *cx, rnn_kind kind, const value *args, va
             return diag_fail(cx->diag, CTSC_FAILED, "lstm expects two hidden states");
         call.h0 = hx->u.list->u.tensors[0];
         call.c0 = hx->u.list->u.tensors[1];
-        call.projects =
-            call.h0->ndim == 3 && call.c0->ndim == 3 && call.h0->sizes[2] != call.c0->sizes[2];
+        call.projects = call.h0->ndim == 3 && call.c0->ndim == 3 &&
+                        call.h0->sizes[2] != call.c0->sizes[2];
     } else {
         call.h0 = arg_tensor(hx);
     }
@@ -530,7 +567,7 @@ ctsc_status op_rnn_relu(op_ctx *cx, const value *args, value *results) {
     return rnn_operator(cx, RNN_RELU, args, results);
 }
 
-/* ---- cells ---------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static ctsc_status rnn_check_cell(diag *d, const tensor *input, const tensor *h, const tensor *w_ih,
                                   const tensor *w_hh, int index) {
@@ -568,7 +605,8 @@ static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, c
     bool biased = args[4].tag == V_TENSOR || args[5].tag == V_TENSOR;
     ctsc_status st = CTSC_OK;
     if (biased && (args[4].tag != V_TENSOR || args[5].tag != V_TENSOR))
-        st = tensor_cuda(input) ? tensor_zeros_on(cx->diag, tensor_device(input), (dtype)input->dtype, 1, &width, &zeros)
+        st = tensor_cuda(input) ? tensor_zeros_on(cx->diag, tensor_device(input),
+                                                  (dtype)input->dtype, 1, &width, &zeros)
                                 : tensor_zeros(d, (dtype)input->dtype, 1, &width, &zeros);
     params[2] = args[4].tag == V_TENSOR ? arg_tensor(&args[4]) : zeros;
     params[3] = args[5].tag == V_TENSOR ? arg_tensor(&args[5]) : zeros;

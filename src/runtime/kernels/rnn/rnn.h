@@ -18,12 +18,13 @@ typedef struct rnn_weights {
     tensor *w_ih, *w_hh, *b_ih, *b_hh, *w_hr; /* biases and the projection w_hr may be NULL */
 } rnn_weights;
 
-/* ---- weights that were packed before (rnn_prepacked.c) ------------------------------------------------------- */
+/* ---- weights that were packed before (rnn_prepacked.c) --------------------------------------- */
 
 typedef struct rnn_prepacked rnn_prepacked;
 
-/* Of w, which fit together and are contiguous or not. NULL: they are not constants, it is not worth it yet, or cannot be done; then the layer takes them as
- * they are. Thread-safe; the result lives as long as the storage of w->w_hh. */
+/* Of w, which fit together and are contiguous or not. NULL: they are not constants, it is not worth
+ * it yet, or cannot be done; then the layer takes them as they are. Thread-safe; the result lives
+ * as long as the storage of w->w_hh. */
 const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w);
 
 /* One direction of a layer, of floats. */

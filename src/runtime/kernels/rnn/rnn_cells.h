@@ -8,19 +8,23 @@
  *     HOT         attribute of inner loops
  *     SIGMOID, TANH  scalar functions of the type
  *
- * g: the gates, those of one kind `apart` elements behind those of the one before. Hidden products are in them already, but for the GRU (r).
+ * g: the gates, those of one kind `apart` elements behind those of the one before. Hidden products
+ * are in them already, but for the GRU (r).
  */
 
-HOT static void NAME(rnn_lstm_row)(int64_t n, int64_t apart, const T *restrict g, T *restrict c, T *restrict h) {
+HOT static void NAME(rnn_lstm_row)(int64_t n, int64_t apart, const T *restrict g, T *restrict c,
+                                   T *restrict h) {
     for (int64_t i = 0; i < n; i++) {
-        T in = SIGMOID(g[i]), forget = SIGMOID(g[apart + i]), cell = TANH(g[2 * apart + i]), out = SIGMOID(g[3 * apart + i]);
+        T in = SIGMOID(g[i]), forget = SIGMOID(g[apart + i]), cell = TANH(g[2 * apart + i]),
+          out = SIGMOID(g[3 * apart + i]);
         T next = forget * c[i] + in * cell;
         c[i] = next;
         h[i] = out * TANH(next);
     }
 }
 
-HOT static void NAME(rnn_gru_row)(int64_t n, int64_t apart, const T *restrict g, const T *restrict r, T *restrict h) {
+HOT static void NAME(rnn_gru_row)(int64_t n, int64_t apart, const T *restrict g,
+                                  const T *restrict r, T *restrict h) {
     for (int64_t i = 0; i < n; i++) {
         T reset = SIGMOID(g[i] + r[i]), update = SIGMOID(g[apart + i] + r[apart + i]);
         T fresh = TANH(g[2 * apart + i] + reset * r[2 * apart + i]);

@@ -129,10 +129,8 @@ static void pad_fill(tensor *t, const value *padding) {
     size_t size = dtype_size((dtype)t->dtype);
     char *p = tensor_data(t);
     if (t->numel == 0) return;
-    if (padding->tag == V_FLOAT)
-        dtype_store_float((dtype)t->dtype, p, padding->u.f);
-    else
-        dtype_store_int((dtype)t->dtype, p, arg_int(padding));
+    if (padding->tag == V_FLOAT) dtype_store_float((dtype)t->dtype, p, padding->u.f);
+    else dtype_store_int((dtype)t->dtype, p, arg_int(padding));
     for (int64_t i = 1; i < t->numel; i++) memcpy(p + (size_t)i * size, p, size);
 }
 
@@ -189,7 +187,7 @@ ctsc_status op_pad_packed_sequence(op_ctx *cx, const value *args, value *results
     return CTSC_OK;
 }
 
-/* ---- sequences of differing length, one tensor each ----------------------------------------- */
+/* ---- sequences of differing length, one tensor each ------------------------------------------ */
 
 static ctsc_status pad_sequence_sizes(diag *d, const list *seqs, int64_t *sizes, dtype *dt) {
     if (seqs->len == 0) return diag_fail(d, CTSC_FAILED, "received an empty list of sequences");
@@ -221,7 +219,8 @@ ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
     const char *side = args[3].u.str->bytes;
     bool left = !strcmp(side, "left");
     if (!left && strcmp(side, "right"))
-        return diag_fail(d, CTSC_FAILED, "Expected padding_side to be one of left or right, but got %s.", side);
+        return diag_fail(d, CTSC_FAILED,
+                         "Expected padding_side to be one of left or right, but got %s.", side);
     TRY(pad_sequence_sizes(d, seqs, sizes, &dt));
     TRY(tensor_new(d, dt, seqs->u.tensors[0]->ndim + 1, sizes, &out));
     pad_fill(out, &args[2]);
@@ -230,7 +229,9 @@ ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
         const tensor *t = seqs->u.tensors[i];
         tensor *row = NULL, *to = NULL;
         st = tensor_select(d, out, 0, (int64_t)i, &row);
-        if (st == CTSC_OK) st = tensor_slice(d, row, 0, left ? sizes[1] - t->sizes[0] : 0, left ? sizes[1] : t->sizes[0], 1, &to);
+        if (st == CTSC_OK)
+            st = tensor_slice(d, row, 0, left ? sizes[1] - t->sizes[0] : 0,
+                              left ? sizes[1] : t->sizes[0], 1, &to);
         if (st == CTSC_OK) st = tensor_copy(d, to, t);
         tensor_unref(row);
         tensor_unref(to);

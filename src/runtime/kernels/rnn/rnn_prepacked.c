@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rnn_prepacked.c - recurrent layers of floats whose weights are constants, packed when they are used a second time.
+ * rnn_prepacked.c - recurrent layers of floats whose weights are constants, packed when they are
+ * used a second time.
  *
- * Method: both weights lie as panels of nr columns (gemm_micro.h), in the order in which they are needed: a block is nr units, and has a panel per gate.
- * The products with the input are taken for all steps at once. What is left of a step is, per block: the product of the state with the block's panels, which
- * are read as one stream, added to its part of the gates, and the cells of its units, while all that is in the first cache. Threads share the blocks of both
- * directions, and meet between steps (base/thread_steps.h). One row is bound by reading the panels: they pass in the opposite order every other step, since
- * the last of them are still near.
+ * Method: both weights lie as panels of nr columns (gemm_micro.h), in the order in which they are
+ * needed: a block is nr units, and has a panel per gate. The products with the input are taken for
+ * all steps at once. What is left of a step is, per block: the product of the state with the
+ * block's panels, which are read as one stream, added to its part of the gates, and the cells of
+ * its units, while all that is in the first cache. Threads share the blocks of both directions, and
+ * meet between steps (base/thread_steps.h). One row is bound by reading the panels: they pass in
+ * the opposite order every other step, since the last of them are still near.
  *
- * The state of the next step is written where this one's is not read: as one row, or, for more, as a packed operand of the tiles, so that
- * nobody packs it. Rows whose sequence has ended, or, backwards, has not begun, are not touched, as in rnn.c.
+ * The state of the next step is written where this one's is not read: as one row, or, for more, as
+ * a packed operand of the tiles, so that nobody packs it. Rows whose sequence has ended, or,
+ * backwards, has not begun, are not touched, as in rnn.c.
  * Tests: tests/unit/test_rnn.c
  */
 #include "runtime/kernels/rnn/rnn.h"
@@ -28,25 +32,27 @@ enum { RNN_ALIGN = 64 };
 
 struct rnn_prepacked {
     rnn_kind kind;
-    const void *made_of[4]; /* data of the four parameters; a constant hidden weight might have got others beside it */
+    /* data of the four parameters; a constant hidden weight might have got others beside it */
+    const void *made_of[4];
     int64_t hidden, blocks;
-    gemm_prepacked input; /* the products with the input, of blocks * gates * nr columns; its micro is that of all */
-    float *state;         /* panels of the hidden weight */
-    float *bias;          /* of the gates; what is added to the hidden products apart is not in it */
-    float *fresh;         /* GRU: of the hidden product of the new gate, which the reset gate weighs */
+    /* the products with the input, of blocks * gates * nr columns; its micro is that of all */
+    gemm_prepacked input;
+    float *state; /* panels of the hidden weight */
+    /* of the gates; what is added to the hidden products apart is not in it */
+    float *bias;
+    /* GRU: of the hidden product of the new gate, which the reset gate weighs */
+    float *fresh;
     void *memory;
 };
 
-/* ---- packing -------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 typedef struct rnn_source {
     rnn_kind kind;
     const rnn_weights *w;
 } rnn_source;
 
-static const void *rnn_data(const tensor *t) {
-    return t ? tensor_data(t) : NULL;
-}
+static const void *rnn_data(const tensor *t) { return t ? tensor_data(t) : NULL; }
 
 static bool rnn_is_constant(const tensor *t) {
     return t->storage->constant && t->dtype == DT_FLOAT32 && tensor_device(t) == DEVICE_HOST;
@@ -58,14 +64,17 @@ static void rnn_pack_panels(const rnn_prepacked *p, const tensor *w, float *to) 
     int64_t depth = w->sizes[1];
     for (int64_t block = 0; block < p->blocks; block++)
         for (int gate = 0; gate < rnn_gates(p->kind); gate++, to += depth * u->nr) {
-            int64_t first = block * u->nr, units = p->hidden - first < u->nr ? p->hidden - first : u->nr;
-            u->pack(TENSOR_AT(w, float) + (gate * p->hidden + first) * w->strides[0], units, depth, w->strides[0], w->strides[1], u->nr, to);
+            int64_t first = block * u->nr,
+                    units = p->hidden - first < u->nr ? p->hidden - first : u->nr;
+            u->pack(TENSOR_AT(w, float) + (gate * p->hidden + first) * w->strides[0], units, depth,
+                    w->strides[0], w->strides[1], u->nr, to);
         }
 }
 
 static void rnn_pack_biases(const rnn_prepacked *p, const rnn_weights *w) {
     int gates = rnn_gates(p->kind), nr = p->input.micro->nr;
-    memset(p->bias, 0, (size_t)(p->input.n + p->blocks * nr) * sizeof(float)); /* fresh stands behind it */
+    /* fresh stands behind it */
+    memset(p->bias, 0, (size_t)(p->input.n + p->blocks * nr) * sizeof(float));
     if (!w->b_ih) return;
     for (int gate = 0; gate < gates; gate++)
         for (int64_t i = 0; i < p->hidden; i++) {
@@ -106,7 +115,9 @@ static void *rnn_prepack_make(const void *from) {
     rnn_prepacked *p = u ? mem_alloc(sizeof *p) : NULL;
     if (!p) return NULL;
     int gates = rnn_gates(source->kind);
-    *p = (rnn_prepacked){.kind = source->kind, .made_of = {rnn_data(w->w_ih), rnn_data(w->w_hh), rnn_data(w->b_ih), rnn_data(w->b_hh)}};
+    *p = (rnn_prepacked){
+        .kind = source->kind,
+        .made_of = {rnn_data(w->w_ih), rnn_data(w->w_hh), rnn_data(w->b_ih), rnn_data(w->b_hh)}};
     p->hidden = w->w_hh->sizes[0] / gates;
     p->blocks = (p->hidden + u->nr - 1) / u->nr;
     p->input = (gemm_prepacked){.micro = u, .n = p->blocks * gates * u->nr, .k = w->w_ih->sizes[1]};
@@ -122,18 +133,24 @@ static void *rnn_prepack_make(const void *from) {
     return p;
 }
 
-/* Kept with the hidden weight: the input weight is a linear layer's where weights are taken as they are. */
+/* Kept with the hidden weight: the input weight is a linear layer's where weights are
+ * taken as they are. */
 const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
-    if (w->w_hr || w->w_ih->sizes[1] == 0 || !rnn_is_constant(w->w_ih) || !rnn_is_constant(w->w_hh)) return NULL;
-    if (w->b_ih && (!rnn_is_constant(w->b_ih) || !rnn_is_constant(w->b_hh) || w->b_ih->ndim != 1 || w->b_ih->sizes[0] != w->w_ih->sizes[0])) return NULL;
+    if (w->w_hr || w->w_ih->sizes[1] == 0 || !rnn_is_constant(w->w_ih) || !rnn_is_constant(w->w_hh))
+        return NULL;
+    if (w->b_ih && (!rnn_is_constant(w->b_ih) || !rnn_is_constant(w->b_hh) || w->b_ih->ndim != 1 ||
+                    w->b_ih->sizes[0] != w->w_ih->sizes[0]))
+        return NULL;
     rnn_source source = {kind, w};
-    const rnn_prepacked *p = prepack_derived(w->w_hh->storage, rnn_prepack_make, &source, rnn_prepack_free);
-    bool same = p && p->kind == kind && p->made_of[0] == rnn_data(w->w_ih) && p->made_of[1] == rnn_data(w->w_hh) && p->made_of[2] == rnn_data(w->b_ih) &&
+    const rnn_prepacked *p = prepack_derived(w->w_hh->storage, rnn_prepack_make, &source,
+                                             rnn_prepack_free);
+    bool same = p && p->kind == kind && p->made_of[0] == rnn_data(w->w_ih) &&
+                p->made_of[1] == rnn_data(w->w_hh) && p->made_of[2] == rnn_data(w->b_ih) &&
                 p->made_of[3] == rnn_data(w->b_hh);
     return same ? p : NULL;
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* Who has micro-kernels has these. */
 #if defined(__x86_64__)
@@ -149,16 +166,17 @@ const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
 #define TANH scalar_tanh_f32
 #include "runtime/kernels/rnn/rnn_cells.h"
 
-/* ---- steps ---------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* A sequence at work. */
 typedef struct rnn_team {
     const rnn_sequence *s;
     int64_t together, chunks; /* blocks in a chunk; chunks of a direction */
     int64_t per;              /* rows in a group: those of a tile */
-    int64_t state_size;       /* elements of a state: hidden of one row, or a packed operand per group */
-    float *gates[2];          /* of each direction: [rows, columns of its panels] */
-    float *state[2][2];       /* of each direction, read and written in turns */
+    /* elements of a state: hidden of one row, or a packed operand per group */
+    int64_t state_size;
+    float *gates[2];    /* of each direction: [rows, columns of its panels] */
+    float *state[2][2]; /* of each direction, read and written in turns */
 } rnn_team;
 
 /* Some rows of a step, of one group, with one block. */
@@ -170,9 +188,7 @@ typedef struct rnn_part {
     float *to;                       /* and its next one */
 } rnn_part;
 
-static bool rnn_is_single(const rnn_team *t) {
-    return t->s->batch == 1;
-}
+static bool rnn_is_single(const rnn_team *t) { return t->s->batch == 1; }
 
 /* c, a row per row of the part: += the state's products with the block's panels. */
 static void rnn_products(const rnn_team *t, const rnn_part *part, float *c, int64_t ldc) {
@@ -196,7 +212,8 @@ static void rnn_begin_apart(const rnn_prepacked *p, const rnn_part *part, float 
 }
 
 /* The cells of a row: n units, whose gates lie nr apart. */
-static void rnn_cells(const rnn_prepacked *p, int64_t n, const float *g, const float *products, float *c, float *h) {
+static void rnn_cells(const rnn_prepacked *p, int64_t n, const float *g, const float *products,
+                      float *c, float *h) {
     int64_t nr = p->input.micro->nr;
     switch (p->kind) {
     case RNN_LSTM: rnn_lstm_row_block(n, nr, g, c, h); break;
@@ -210,11 +227,14 @@ static void rnn_part_run(const rnn_team *t, const rnn_part *part) {
     _Alignas(RNN_ALIGN) float apart[GEMM_MAX_ROWS * 3 * GEMM_MAX_COLS];
     const rnn_line *line = part->line;
     const rnn_prepacked *p = line->w;
-    int64_t nr = p->input.micro->nr, mr = p->input.micro->mr, at = part->block * nr, n = p->hidden - at < nr ? p->hidden - at : nr;
+    int64_t nr = p->input.micro->nr, mr = p->input.micro->mr, at = part->block * nr,
+            n = p->hidden - at < nr ? p->hidden - at : nr;
     if (p->kind == RNN_GRU) rnn_begin_apart(p, part, apart);
-    rnn_products(t, part, p->kind == RNN_GRU ? apart : part->gates, p->kind == RNN_GRU ? 3 * nr : p->input.n);
+    rnn_products(t, part, p->kind == RNN_GRU ? apart : part->gates,
+                 p->kind == RNN_GRU ? 3 * nr : p->input.n);
     for (int64_t row = 0; row < part->rows; row++) {
-        float *h = line->h + (part->row + row) * p->hidden + at, *c = line->c ? line->c + (part->row + row) * p->hidden + at : NULL;
+        float *h = line->h + (part->row + row) * p->hidden + at,
+              *c = line->c ? line->c + (part->row + row) * p->hidden + at : NULL;
         rnn_cells(p, n, part->gates + row * p->input.n, apart + row * 3 * nr, c, h);
         memcpy(line->out + (part->first + row) * t->s->out_step + at, h, (size_t)n * sizeof(float));
         if (rnn_is_single(t)) memcpy(part->to + at, h, (size_t)n * sizeof(float));
@@ -229,12 +249,15 @@ static void rnn_chunk(void *ctx, int64_t i, int64_t chunk) {
     int64_t direction = chunk / t->chunks, begin = chunk % t->chunks * t->together;
     const rnn_line *line = &s->lines[direction];
     const rnn_prepacked *p = line->w;
-    int64_t step = line->reverse ? s->steps - 1 - i : i, group = p->hidden * (rnn_is_single(t) ? 1 : p->input.micro->mr);
-    int64_t block_width = rnn_gates(p->kind) * p->input.micro->nr, end = begin + t->together < p->blocks ? begin + t->together : p->blocks;
+    int64_t step = line->reverse ? s->steps - 1 - i : i,
+            group = p->hidden * (rnn_is_single(t) ? 1 : p->input.micro->mr);
+    int64_t block_width = rnn_gates(p->kind) * p->input.micro->nr,
+            end = begin + t->together < p->blocks ? begin + t->together : p->blocks;
     for (int64_t b = begin; b < end; b++) {
         int64_t block = i % 2 ? begin + end - 1 - b : b;
         for (int64_t row = 0; row < s->sizes[step]; row += t->per) {
-            rnn_part part = {.line = line, .block = block, .row = row, .first = s->offsets[step] + row};
+            rnn_part part = {
+                .line = line, .block = block, .row = row, .first = s->offsets[step] + row};
             part.rows = s->sizes[step] - row < t->per ? s->sizes[step] - row : t->per;
             part.gates = t->gates[direction] + part.first * p->input.n + block * block_width;
             part.from = t->state[direction][i % 2] + row / t->per * group;
@@ -244,9 +267,10 @@ static void rnn_chunk(void *ctx, int64_t i, int64_t chunk) {
     }
 }
 
-/* ---- a layer -------------------------------------------------------------------------------------------------- */
+/* ---- a layer --------------------------------------------------------------------------------- */
 
-/* Both states begin as the given one: backwards, rows come later, and find theirs in the one or in the other. */
+/* Both states begin as the given one: backwards, rows come later, and find theirs in the one
+ * or in the other. */
 static void rnn_start(const rnn_team *t, int64_t direction) {
     const rnn_line *line = &t->s->lines[direction];
     const gemm_micro *u = line->w->input.micro;
@@ -268,7 +292,8 @@ static void rnn_plan(rnn_team *t) {
     const gemm_micro *u = p->input.micro;
     int64_t groups = (s->batch + u->mr - 1) / u->mr;
     t->per = (s->batch + groups - 1) / groups;
-    t->state_size = (rnn_is_single(t) ? p->hidden : groups * u->mr * p->hidden) + 2 * RNN_ALIGN / (int64_t)sizeof(float);
+    t->state_size = (rnn_is_single(t) ? p->hidden : groups * u->mr * p->hidden) +
+                    2 * RNN_ALIGN / (int64_t)sizeof(float);
     double cost = (double)s->batch * (double)(rnn_gates(p->kind) * u->nr) * (double)p->hidden;
     t->together = cost >= RNN_CHUNK ? 1 : (int64_t)(RNN_CHUNK / cost);
     if (t->together > p->blocks) t->together = p->blocks;
@@ -281,7 +306,8 @@ static bool rnn_team_size(const rnn_team *t, size_t *bytes) {
     const rnn_sequence *s = t->s;
     if (!size_mul((size_t)s->rows, (size_t)s->lines[0].w->input.n, &gates)) return false;
     if (gates > SIZE_MAX / 16 || (size_t)t->state_size > SIZE_MAX / 64) return false;
-    return size_mul((gates + 2 * (size_t)t->state_size) * (size_t)s->directions + RNN_ALIGN, sizeof(float), bytes);
+    return size_mul((gates + 2 * (size_t)t->state_size) * (size_t)s->directions + RNN_ALIGN,
+                    sizeof(float), bytes);
 }
 
 ctsc_status rnn_run_prepacked(diag *d, const rnn_sequence *s) {
@@ -298,9 +324,12 @@ ctsc_status rnn_run_prepacked(diag *d, const rnn_sequence *s) {
         t.gates[i] = at;
         at += s->rows * p->input.n;
         rnn_start(&t, i);
-        if (st == CTSC_OK) st = gemm_run_prepacked(d, &p->input, s->rows, gemm_of(s->input), p->bias, t.gates[i], p->input.n);
+        if (st == CTSC_OK)
+            st = gemm_run_prepacked(d, &p->input, s->rows, gemm_of(s->input), p->bias, t.gates[i],
+                                    p->input.n);
     }
-    if (st == CTSC_OK && !pool_steps(s->steps, t.chunks * s->directions, rnn_chunk, &t)) st = limits_fail(d);
+    if (st == CTSC_OK && !pool_steps(s->steps, t.chunks * s->directions, rnn_chunk, &t))
+        st = limits_fail(d);
     recycle_free(memory, bytes);
     return st;
 }

@@ -19,7 +19,8 @@ static void NAME(rnn_rows)(void *ctx, int64_t begin, int64_t end) {
     T *gates = TENSOR_AT(run->gates, T) + run->offsets[run->step] * width;
     const T *b = run->w->b_hh ? TENSOR_AT(run->w->b_hh, T) : NULL;
     for (int64_t row = begin; row < end; row++) {
-        T *g = gates + row * width, *products = run->kind == RNN_GRU ? (T *)run->scratch + row * width : g;
+        T *g = gates + row * width,
+          *products = run->kind == RNN_GRU ? (T *)run->scratch + row * width : g;
         T *h = run->w->w_hr ? (T *)run->scratch + row * n : (T *)run->h + row * n;
         if (b) NAME(rnn_add_row)(width, b, products);
         switch (run->kind) {

@@ -111,7 +111,8 @@ ctsc_status op_complex_make(op_ctx *cx, const value *args, value *results) {
 /* ComplexImplicit(Tensor), which takes 0-dim tensors alone */
 ctsc_status op_complex_implicit(op_ctx *cx, const value *args, value *results) {
     if (args[0].tag == V_TENSOR && args[0].u.tensor->ndim != 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "Cannot input a tensor of dimension other than 0 as a scalar argument");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Cannot input a tensor of dimension other than 0 as a scalar argument");
     return op_complex_make(cx, args, results);
 }
 ctsc_status op_complex_sum(op_ctx *cx, const value *args, value *results) {

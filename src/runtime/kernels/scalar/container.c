@@ -7,9 +7,7 @@
  */
 #include "runtime/kernels/engine/kernel.h"
 
-static list *container_list(const value *v) {
-    return v->u.list;
-}
+static list *container_list(const value *v) { return v->u.list; }
 static bool container_index(const list *l, int64_t *i) {
     if (*i < 0) *i += (int64_t)l->len;
     return *i >= 0 && *i < (int64_t)l->len;
@@ -38,7 +36,7 @@ static list *container_copy(const list *l) {
     return c;
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 ctsc_status op_list_len(op_ctx *cx, const value *args, value *results) {
     (void)cx;
@@ -66,12 +64,15 @@ ctsc_status op_list_delete(op_ctx *cx, const value *args, value *results) {
     list *l = container_list(args);
     int64_t i = arg_int(&args[1]);
     (void)results;
-    if (!container_index(l, &i)) return l->len ? container_range_error(cx) : diag_fail(cx->diag, CTSC_FAILED, "pop index out of range");
+    if (!container_index(l, &i))
+        return l->len ? container_range_error(cx)
+                      : diag_fail(cx->diag, CTSC_FAILED, "pop index out of range");
     value_unref(list_remove_at(l, (size_t)i));
     return CTSC_OK;
 }
 ctsc_status op_list_append(op_ctx *cx, const value *args, value *results) {
-    if (!list_append_take(container_list(args), value_ref(args[1]))) return diag_no_memory(cx->diag);
+    if (!list_append_take(container_list(args), value_ref(args[1])))
+        return diag_no_memory(cx->diag);
     return op_return(results, value_ref(args[0]));
 }
 ctsc_status op_list_insert(op_ctx *cx, const value *args, value *results) {
@@ -92,7 +93,8 @@ ctsc_status op_list_pop(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_list_extend(op_ctx *cx, const value *args, value *results) {
     const list *from = container_list(&args[1]);
     (void)results;
-    return container_append_all(container_list(args), from, from->len) ? CTSC_OK : diag_no_memory(cx->diag);
+    return container_append_all(container_list(args), from, from->len) ? CTSC_OK
+                                                                       : diag_no_memory(cx->diag);
 }
 ctsc_status op_list_iadd(op_ctx *cx, const value *args, value *results) {
     ctsc_status s = op_list_extend(cx, args, results);
@@ -129,7 +131,8 @@ static ctsc_status container_repeat(op_ctx *cx, const value *l, int64_t n, value
     const list *from = container_list(l);
     list *c = container_like(from, 0);
     size_t total;
-    bool ok = c && (n <= 0 || (size_mul(from->len, (size_t)n, &total) && total < SIZE_MAX / 32 && list_reserve(c, total)));
+    bool ok = c && (n <= 0 || (size_mul(from->len, (size_t)n, &total) && total < SIZE_MAX / 32 &&
+                               list_reserve(c, total)));
     ctsc_status s = CTSC_OK;
     for (int64_t k = 0; ok && s == CTSC_OK && k < n && from->len; k++) {
         if (k % LIMITS_ITERATIONS == 0) s = op_charge(cx, LIMITS_ITERATIONS * (int64_t)from->len);
@@ -158,13 +161,15 @@ ctsc_status op_list_imul(op_ctx *cx, const value *args, value *results) {
 }
 
 /* Python's slice over n elements: first index, step, and how many. */
-static ctsc_status container_slice_range(op_ctx *cx, const value *args, int64_t n, int64_t *first, int64_t *step,
-                                         int64_t *count) {
+static ctsc_status container_slice_range(op_ctx *cx, const value *args, int64_t n, int64_t *first,
+                                         int64_t *step, int64_t *count) {
     int64_t st = arg_int_or(&args[2], 1);
-    if (st == INT64_MIN) return diag_fail(cx->diag, CTSC_FAILED, "List slice step is out of bounds");
+    if (st == INT64_MIN)
+        return diag_fail(cx->diag, CTSC_FAILED, "List slice step is out of bounds");
     if (st == 0) return diag_fail(cx->diag, CTSC_FAILED, "List slice should have non-zero step");
     int64_t lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
-    int64_t a = arg_int_or(&args[0], st > 0 ? 0 : INT64_MAX), b = arg_int_or(&args[1], st > 0 ? INT64_MAX : INT64_MIN);
+    int64_t a = arg_int_or(&args[0], st > 0 ? 0 : INT64_MAX),
+            b = arg_int_or(&args[1], st > 0 ? INT64_MAX : INT64_MIN);
     if (a < 0) a = a < -n ? lo : a + n;
     if (b < 0) b = b < -n ? lo : b + n;
     if (a > hi) a = hi;
@@ -200,10 +205,11 @@ ctsc_status op_str_slice(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_str_take(c));
 }
 
-/* ---- searching ------------------------------------------------------------------------------------------ */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 /* The truth of a comparison of two tensors: of one element, or there is none. */
-static ctsc_status container_tensor_truth(op_ctx *cx, const char *compare, value a, value b, bool *out) {
+static ctsc_status container_tensor_truth(op_ctx *cx, const char *compare, value a, value b,
+                                          bool *out) {
     value args[2] = {a, b}, compared = value_none(), truth = value_none();
     TRY(op_call(cx, compare, 2, args, &compared));
     ctsc_status st = op_call(cx, "aten::is_nonzero", 1, &compared, &truth);
@@ -220,7 +226,8 @@ static ctsc_status container_equal(op_ctx *cx, value a, value b, bool *out) {
     }
     return container_tensor_truth(cx, "aten::eq.Tensor", a, b, out);
 }
-static ctsc_status container_search(op_ctx *cx, const list *l, value needle, size_t from, int64_t *out) {
+static ctsc_status container_search(op_ctx *cx, const list *l, value needle, size_t from,
+                                    int64_t *out) {
     *out = -1;
     for (size_t i = from; i < l->len; i++) {
         value v = list_get(l, i);
@@ -290,7 +297,7 @@ ctsc_status op_list_ne(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(!same));
 }
 
-/* ---- ordering ---------------------------------------------------------------------------------------------- */
+/* ---- ordering -------------------------------------------------------------------------------- */
 
 /* a < b for elements of a list; script classes are asked through __lt__. */
 static ctsc_status container_less(op_ctx *cx, value a, value b, bool *out) {
@@ -304,8 +311,7 @@ static ctsc_status container_less(op_ctx *cx, value a, value b, bool *out) {
         int c = memcmp(a.u.str->bytes, b.u.str->bytes, n);
         return *out = c < 0 || (c == 0 && a.u.str->len < b.u.str->len), CTSC_OK;
     }
-    case V_TENSOR:
-        return container_tensor_truth(cx, "aten::lt.Tensor", a, b, out);
+    case V_TENSOR: return container_tensor_truth(cx, "aten::lt.Tensor", a, b, out);
     case V_TUPLE:
         for (size_t i = 0; i < a.u.tuple->len && i < b.u.tuple->len; i++) {
             TRY(container_less(cx, a.u.tuple->items[i], b.u.tuple->items[i], out));
@@ -332,31 +338,39 @@ static bool container_sortable(const type *t) {
     if (t->kind == T_CLASS) return class_find_method((type *)t, "__lt__") != NULL;
     for (int i = 0; t->kind == T_TUPLE && i < t->nelems; i++)
         if (!container_sortable(t->elems[i])) return false;
-    return t->kind == T_TUPLE || t->kind == T_INT || t->kind == T_BOOL || t->kind == T_FLOAT || t->kind == T_STR || t->kind == T_TENSOR;
+    return t->kind == T_TUPLE || t->kind == T_INT || t->kind == T_BOOL || t->kind == T_FLOAT ||
+           t->kind == T_STR || t->kind == T_TENSOR;
 }
 
-/* Lists of anything but numbers, texts and tensors are sorted if all elements are of one type, which has an order. The type is that of
- * the values: a list of Any may hold what cannot be compared. */
+/* Lists of anything but numbers, texts and tensors are sorted if all elements are of one
+ * type, which has an order. The type is that of the values: a list of Any may hold what
+ * cannot be compared. */
 static ctsc_status container_check_sortable(op_ctx *cx, const list *l) {
     if (l->kind != LIST_VALUE || !l->len || (l->elem && l->elem->kind == T_STR)) return CTSC_OK;
     type *first = type_of_value(l->u.values[0]), *other = first;
     for (size_t i = 1; i < l->len && other == first; i++) other = type_of_value(l->u.values[i]);
-    if (first && other == first && (first->kind == T_TUPLE || first->kind == T_CLASS) && container_sortable(first)) return CTSC_OK;
+    if (first && other == first && (first->kind == T_TUPLE || first->kind == T_CLASS) &&
+        container_sortable(first))
+        return CTSC_OK;
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     ctsc_status st;
     if (first && first->kind == T_TUPLE && other == first) type_print(first, &a);
     else if (first) type_print_python(first, &a);
     if (other) type_print_python(other, &b);
     if (other != first)
-        st = diag_fail(cx->diag, CTSC_FAILED, "Only values of same type can be compared. Found %s and %s", sb_str(&a), sb_str(&b));
+        st = diag_fail(cx->diag, CTSC_FAILED,
+                       "Only values of same type can be compared. Found %s and %s", sb_str(&a),
+                       sb_str(&b));
     else if (first && first->kind == T_TUPLE)
         st = diag_fail(cx->diag, CTSC_FAILED,
-                       "Contained elements in %s are not sortable. Only Int, Bool, Float, String, Tensor, a User Defined Class with __lt__ method "
+                       "Contained elements in %s are not sortable. Only Int, Bool, Float, String, "
+                       "Tensor, a User Defined Class with __lt__ method "
                        "defined or Tuples of aforementionted types can be sorted.",
                        sb_str(&a));
     else
         st = diag_fail(cx->diag, CTSC_FAILED,
-                       "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ compare method or Tuples "
+                       "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that "
+                       "defines the __lt__ compare method or Tuples "
                        "of aforementioned types can be sorted, got list of %s",
                        sb_str(&a));
     sb_free(&a);
@@ -372,7 +386,8 @@ static ctsc_status container_merge_sort(op_ctx *cx, value *v, value *tmp, size_t
     TRY(container_merge_sort(cx, v + h, tmp, n - h, reverse));
     while (i < h && j < n) {
         bool right = false;
-        TRY(reverse ? container_less(cx, v[i], v[j], &right) : container_less(cx, v[j], v[i], &right));
+        TRY(reverse ? container_less(cx, v[i], v[j], &right)
+                    : container_less(cx, v[j], v[i], &right));
         tmp[k++] = right ? v[j++] : v[i++];
     }
     while (i < h) tmp[k++] = v[i++];
@@ -415,7 +430,7 @@ ctsc_status op_list_sorted(op_ctx *cx, const value *args, value *results) {
     return s;
 }
 
-/* ---- folding ------------------------------------------------------------------------------------------------ */
+/* ---- folding --------------------------------------------------------------------------------- */
 
 static bool container_truth(const list *l, size_t i) {
     value v = list_get(l, i);
@@ -446,12 +461,15 @@ ctsc_status op_list_sum(op_ctx *cx, const value *args, value *results) {
         return op_return(results, value_float(sum));
     }
     uint64_t sum = 0;
-    for (size_t i = 0; i < l->len; i++) sum += l->kind == LIST_BOOL ? l->u.bools[i] : (uint64_t)l->u.ints[i];
+    for (size_t i = 0; i < l->len; i++)
+        sum += l->kind == LIST_BOOL ? l->u.bools[i] : (uint64_t)l->u.ints[i];
     return op_return(results, value_int((int64_t)sum));
 }
 static ctsc_status container_extreme(op_ctx *cx, const value *args, value *results, bool max) {
     const list *l = container_list(args);
-    if (!l->len) return diag_fail(cx->diag, CTSC_FAILED, "%s() arg is an empty sequence", max ? "max" : "min");
+    if (!l->len)
+        return diag_fail(cx->diag, CTSC_FAILED, "%s() arg is an empty sequence",
+                         max ? "max" : "min");
     value best = list_get(l, 0);
     for (size_t i = 1; i < l->len; i++) {
         value v = list_get(l, i);
@@ -498,11 +516,9 @@ ctsc_status op_rangelist(op_ctx *cx, const value *args, value *results) {
     return s;
 }
 
-/* ---- dicts ------------------------------------------------------------------------------------------------------ */
+/* ---- dicts ----------------------------------------------------------------------------------- */
 
-static dict *container_dict(const value *v) {
-    return v->u.dict;
-}
+static dict *container_dict(const value *v) { return v->u.dict; }
 static ctsc_status container_key_error(op_ctx *cx, value key) {
     strbuf sb = STRBUF_INIT;
     value_print(key, &sb);
@@ -524,7 +540,8 @@ ctsc_status op_dict_getitem(op_ctx *cx, const value *args, value *results) {
 }
 ctsc_status op_dict_get(op_ctx *cx, const value *args, value *results) {
     value v;
-    if (!dict_get(container_dict(args), args[1], &v)) v = cx->op->schema->nargs > 2 ? args[2] : value_none();
+    if (!dict_get(container_dict(args), args[1], &v))
+        v = cx->op->schema->nargs > 2 ? args[2] : value_none();
     return op_return(results, value_ref(v));
 }
 ctsc_status op_dict_setitem(op_ctx *cx, const value *args, value *results) {
@@ -583,7 +600,8 @@ ctsc_status op_dict_popitem(op_ctx *cx, const value *args, value *results) {
 
 typedef enum dict_part { DICT_KEYS, DICT_VALUES, DICT_ITEMS } dict_part;
 
-static ctsc_status container_dict_list(op_ctx *cx, const value *args, value *results, dict_part part) {
+static ctsc_status container_dict_list(op_ctx *cx, const value *args, value *results,
+                                       dict_part part) {
     const dict *d = container_dict(args);
     struct type *elem = part == DICT_KEYS ? d->key_type : part == DICT_VALUES ? d->val_type : NULL;
     if (part == DICT_ITEMS && d->key_type && d->val_type) {

@@ -2,8 +2,9 @@
 /*
  * scalar.c - arithmetic, comparison and mathematics on Python numbers.
  *
- * One function serves all overloads of an operator: it looks at the tags, so that .int, .float, .int_float
- * and the Scalar form are rows of one definition. Integers wrap around at 64 bits, as in PyTorch.
+ * One function serves all overloads of an operator: it looks at the tags, so that .int,
+ * .float, .int_float and the Scalar form are rows of one definition. Integers wrap around at
+ * 64 bits, as in PyTorch.
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
 #include "runtime/kernels/scalar/complex.h"
@@ -12,12 +13,8 @@
 #include <math.h>
 #include <time.h>
 
-static bool scalar_is_int(const value *v) {
-    return v->tag == V_INT || v->tag == V_BOOL;
-}
-static bool scalar_both_int(const value *a) {
-    return scalar_is_int(&a[0]) && scalar_is_int(&a[1]);
-}
+static bool scalar_is_int(const value *v) { return v->tag == V_INT || v->tag == V_BOOL; }
+static bool scalar_both_int(const value *a) { return scalar_is_int(&a[0]) && scalar_is_int(&a[1]); }
 static ctsc_status scalar_refuse_complex(op_ctx *cx, const value *args, value *results) {
     (void)args, (void)results;
     return diag_fail(cx->diag, CTSC_FAILED, "%s is not defined for complex numbers", cx->op->key);
@@ -28,7 +25,7 @@ static bool scalar_has_complex(const value *a, int n) {
     return false;
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static int64_t scalar_floordiv_int(int64_t a, int64_t b) {
     if (b == -1) return (int64_t)(0 - (uint64_t)a); /* INT64_MIN / -1 traps */
@@ -59,16 +56,18 @@ static double scalar_mod_float(double a, double b) {
 #define SCALAR_BINARY(name, int_expr, float_expr)                                                  \
     SCALAR_BINARY_OR(name, scalar_refuse_complex, int_expr, float_expr)
 
-#define WRAP(op) value_int((int64_t)((uint64_t)a op (uint64_t)b))
+#define WRAP(op) value_int((int64_t)((uint64_t)a op(uint64_t) b))
 SCALAR_BINARY_OR(add, op_complex_add, WRAP(+), value_float(a + b))
 SCALAR_BINARY_OR(sub, op_complex_sub, WRAP(-), value_float(a - b))
-SCALAR_BINARY_OR(mul, op_complex_mul, WRAP(*), value_float(a * b))
+SCALAR_BINARY_OR(mul, op_complex_mul, WRAP(*), value_float(a *b))
 SCALAR_BINARY_OR(div, op_complex_div, value_float((double)a / (double)b), value_float(a / b))
 SCALAR_BINARY(fmod, value_float(fmod((double)a, (double)b)), value_float(fmod(a, b)))
-SCALAR_BINARY(mathremainder, value_float(remainder((double)a, (double)b)), value_float(remainder(a, b)))
+SCALAR_BINARY(mathremainder, value_float(remainder((double)a, (double)b)),
+              value_float(remainder(a, b)))
 SCALAR_BINARY(atan2, value_float(atan2((double)a, (double)b)), value_float(atan2(a, b)))
 SCALAR_BINARY(copysign, value_float(copysign((double)a, (double)b)), value_float(copysign(a, b)))
-SCALAR_BINARY_OR(log_base, op_complex_log_base, value_float(log((double)a) / log((double)b)), value_float(log(a) / log(b)))
+SCALAR_BINARY_OR(log_base, op_complex_log_base, value_float(log((double)a) / log((double)b)),
+                 value_float(log(a) / log(b)))
 SCALAR_BINARY(lt, value_bool(a < b), value_bool(a < b))
 SCALAR_BINARY(le, value_bool(a <= b), value_bool(a <= b))
 SCALAR_BINARY(gt, value_bool(a > b), value_bool(a > b))
@@ -97,13 +96,16 @@ ctsc_status op_scalar_remainder(op_ctx *cx, const value *args, value *results) {
         if (!b) return scalar_zero_division(cx, "integer division or modulo by zero");
         return op_return(results, value_int(scalar_mod_int(arg_int(&args[0]), b)));
     }
-    return op_return(results, value_float(scalar_mod_float(arg_float(&args[0]), arg_float(&args[1]))));
+    return op_return(results,
+                     value_float(scalar_mod_float(arg_float(&args[0]), arg_float(&args[1]))));
 }
 
 ctsc_status op_scalar_divmod(op_ctx *cx, const value *args, value *results) {
     if (scalar_both_int(args)) {
         int64_t a = arg_int(&args[0]), b = arg_int(&args[1]);
-        if (!b) return scalar_zero_division(cx, "ZeroDivisionError: integer division or modulo by zero");
+        if (!b)
+            return scalar_zero_division(cx,
+                                        "ZeroDivisionError: integer division or modulo by zero");
         results[0] = value_int(scalar_floordiv_int(a, b));
         results[1] = value_int(scalar_mod_int(a, b));
         return CTSC_OK;
@@ -125,7 +127,8 @@ ctsc_status op_scalar_round_to_zero_floordiv(op_ctx *cx, const value *args, valu
 ctsc_status op_scalar_pow(op_ctx *cx, const value *args, value *results) {
     if (scalar_has_complex(args, 2)) return op_complex_pow(cx, args, results);
     double a = arg_float(&args[0]), b = arg_float(&args[1]);
-    if (a == 0 && b < 0) return diag_fail(cx->diag, CTSC_FAILED, "0.0 cannot be raised to a negative power");
+    if (a == 0 && b < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "0.0 cannot be raised to a negative power");
     return op_return(results, value_float(pow(a, b)));
 }
 ctsc_status op_scalar_pow_int_to_int(op_ctx *cx, const value *args, value *results) {
@@ -140,7 +143,8 @@ ctsc_status op_scalar_pow_int_to_int(op_ctx *cx, const value *args, value *resul
 
 ctsc_status op_scalar_neg(op_ctx *cx, const value *args, value *results) {
     if (args[0].tag == V_COMPLEX) return op_complex_neg(cx, args, results);
-    if (scalar_is_int(&args[0])) return op_return(results, value_int((int64_t)(0 - (uint64_t)arg_int(&args[0]))));
+    if (scalar_is_int(&args[0]))
+        return op_return(results, value_int((int64_t)(0 - (uint64_t)arg_int(&args[0]))));
     return op_return(results, value_float(-args[0].u.f));
 }
 
@@ -153,7 +157,7 @@ ctsc_status op_scalar_abs(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_float(fabs(args[0].u.f)));
 }
 
-/* ---- integers -------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 #define SCALAR_BITS(name, op)                                                                      \
     ctsc_status op_scalar_##name(op_ctx *cx, const value *args, value *results) {                  \
@@ -166,10 +170,12 @@ SCALAR_BITS(and, &)
 SCALAR_BITS(or, |)
 SCALAR_BITS(xor, ^)
 
-/* Shifts by less than 0 or more than 63 are not defined in C: the machine's answer, the count modulo 64. */
+/* Shifts by less than 0 or more than 63 are not defined in C: the machine's answer, the
+ * count modulo 64. */
 ctsc_status op_scalar_lshift(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, value_int((int64_t)((uint64_t)arg_int(&args[0]) << (arg_int(&args[1]) & 63))));
+    return op_return(results,
+                     value_int((int64_t)((uint64_t)arg_int(&args[0]) << (arg_int(&args[1]) & 63))));
 }
 ctsc_status op_scalar_rshift(op_ctx *cx, const value *args, value *results) {
     (void)cx;
@@ -197,7 +203,8 @@ ctsc_status op_scalar_gcd(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_scalar_factorial(op_ctx *cx, const value *args, value *results) {
     int64_t n = arg_int(&args[0]);
     uint64_t r = 1;
-    if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "factorial() not defined for negative values");
+    if (n < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "factorial() not defined for negative values");
     for (int64_t i = 2; i <= n && i <= 66; i++) r *= (uint64_t)i; /* 66! is 0 modulo 2^64 */
     return op_return(results, value_int((int64_t)r));
 }
@@ -213,11 +220,12 @@ ctsc_status op_scalar_range_length(op_ctx *cx, const value *args, value *results
 }
 ctsc_status op_scalar_derive_index(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    uint64_t r = (uint64_t)arg_int(&args[1]) + (uint64_t)arg_int(&args[0]) * (uint64_t)arg_int(&args[2]);
+    uint64_t r = (uint64_t)arg_int(&args[1]) +
+                 (uint64_t)arg_int(&args[0]) * (uint64_t)arg_int(&args[2]);
     return op_return(results, value_int((int64_t)r));
 }
 
-/* ---- mathematics ------------------------------------------------------------------------------------------ */
+/* ---- mathematics ----------------------------------------------------------------------------- */
 
 #define SCALAR_UNARY_OR(name, complex_fn, expr)                                                    \
     ctsc_status op_scalar_##name(op_ctx *cx, const value *args, value *results) {                  \
@@ -225,7 +233,7 @@ ctsc_status op_scalar_derive_index(op_ctx *cx, const value *args, value *results
         double x = arg_float(&args[0]);                                                            \
         return op_return(results, value_float(expr));                                              \
     }
-#define SCALAR_UNARY(name, expr)   SCALAR_UNARY_OR(name, scalar_refuse_complex, expr)
+#define SCALAR_UNARY(name, expr) SCALAR_UNARY_OR(name, scalar_refuse_complex, expr)
 #define SCALAR_UNARY_C(name, expr) SCALAR_UNARY_OR(name, op_complex_##name, expr)
 static const double scalar_pi = 3.14159265358979323846;
 SCALAR_UNARY_C(acos, acos(x))
@@ -241,7 +249,7 @@ SCALAR_UNARY_C(sinh, sinh(x))
 SCALAR_UNARY_C(tan, tan(x))
 SCALAR_UNARY_C(tanh, tanh(x))
 SCALAR_UNARY(degrees, x * 180.0 / scalar_pi)
-SCALAR_UNARY(radians, x * scalar_pi / 180.0)
+SCALAR_UNARY(radians, x *scalar_pi / 180.0)
 SCALAR_UNARY(erf, erf(x))
 SCALAR_UNARY(erfc, erfc(x))
 SCALAR_UNARY_C(exp, exp(x))
@@ -256,7 +264,8 @@ SCALAR_UNARY_C(sqrt, sqrt(x))
 SCALAR_UNARY(round, rint(x)) /* to even, as Python's round */
 SCALAR_UNARY_C(angle, isnan(x) ? x : x < 0 ? scalar_pi : 0.0)
 
-/* A double as an int, out-of-range values included: what the machine gives, without undefined behaviour. */
+/* A double as an int, out-of-range values included: what the machine gives, without
+ * undefined behaviour. */
 static int64_t scalar_to_int(double x) {
     return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
@@ -301,11 +310,12 @@ ctsc_status op_scalar_ldexp(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_float(ldexp(arg_float(&args[0]), clamped)));
 }
 
-/* ---- casts ---------------------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 ctsc_status op_scalar_to_bool(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, value_bool(args[0].tag == V_FLOAT ? args[0].u.f != 0 : arg_bool(&args[0])));
+    return op_return(results,
+                     value_bool(args[0].tag == V_FLOAT ? args[0].u.f != 0 : arg_bool(&args[0])));
 }
 ctsc_status op_scalar_to_int(op_ctx *cx, const value *args, value *results) {
     if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx, args, results);
@@ -317,7 +327,7 @@ ctsc_status op_scalar_to_float(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_float(arg_float(&args[0])));
 }
 
-/* ---- everything ------------------------------------------------------------------------------------------------ */
+/* ---- everything ------------------------------------------------------------------------------ */
 
 ctsc_status op_scalar_is(op_ctx *cx, const value *args, value *results) {
     (void)cx;
@@ -327,16 +337,12 @@ ctsc_status op_scalar_isnot(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     return op_return(results, value_bool(!value_is(args[0], args[1])));
 }
-/* ---- hash ------------------------------------------------------------------------------------------------------ */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
-/* Bytes as std::hash of GNU's C++ library has them for strings and floats (MurmurHash64A with that library's seed), since programs put
- * things into buckets by their hashes. */
-static uint64_t hash_mixed(uint64_t h, uint64_t word) {
-    return (h ^ word) * 0xc6a4a7935bd1e995u;
-}
-static uint64_t hash_shifted(uint64_t v) {
-    return v ^ v >> 47;
-}
+/* Bytes as std::hash of GNU's C++ library has them for strings and floats (MurmurHash64A with that
+ * library's seed), since programs put things into buckets by their hashes. */
+static uint64_t hash_mixed(uint64_t h, uint64_t word) { return (h ^ word) * 0xc6a4a7935bd1e995u; }
+static uint64_t hash_shifted(uint64_t v) { return v ^ v >> 47; }
 static int64_t hash_of_bytes(const void *data, size_t n) {
     const uint8_t *p = data;
     uint64_t m = 0xc6a4a7935bd1e995u, h = 0xc70f6907u ^ n * m, word = 0;
@@ -374,7 +380,9 @@ static ctsc_status hash_refuse(diag *d, value v) {
     strbuf text = STRBUF_INIT;
     type *t = type_of_value(v);
     if (t) type_print_python(t, &text);
-    ctsc_status st = diag_fail(d, CTSC_FAILED, v.tag == V_ENUM ? "unhashable type: 'Enum<%s>'" : "unhashable type: '%s'", sb_str(&text));
+    ctsc_status st = diag_fail(
+        d, CTSC_FAILED, v.tag == V_ENUM ? "unhashable type: 'Enum<%s>'" : "unhashable type: '%s'",
+        sb_str(&text));
     sb_free(&text);
     return st;
 }
@@ -385,11 +393,10 @@ static ctsc_status hash_of_value(diag *d, value v, int64_t *out) {
     case V_NONE: return *out = 0, CTSC_OK;
     case V_BOOL: return *out = v.u.b, CTSC_OK;
     case V_INT: return *out = v.u.i, CTSC_OK;
-    case V_FLOAT:
-        x = v.u.f;
-        return *out = x == 0 ? 0 : hash_of_bytes(&x, sizeof x), CTSC_OK;
+    case V_FLOAT: x = v.u.f; return *out = x == 0 ? 0 : hash_of_bytes(&x, sizeof x), CTSC_OK;
     case V_STR: return *out = hash_of_bytes(v.u.str->bytes, v.u.str->len), CTSC_OK;
-    case V_TENSOR: return *out = (int64_t)(uintptr_t)v.u.tensor, CTSC_OK; /* as `is` compares them */
+    /* as `is` compares them */
+    case V_TENSOR: return *out = (int64_t)(uintptr_t)v.u.tensor, CTSC_OK;
     case V_DEVICE: return *out = hash_of_device(v.u.device), CTSC_OK;
     case V_TUPLE: return hash_of_tuple(d, v.u.tuple, out);
     default: return hash_refuse(d, v);
@@ -406,7 +413,7 @@ ctsc_status op_scalar_unwrap_optional(op_ctx *cx, const value *args, value *resu
     return op_return(results, value_ref(args[0]));
 }
 
-/* ---- profiling ------------------------------------------------------------------------------------------------- */
+/* ---- profiling ------------------------------------------------------------------------------- */
 
 ctsc_status op_add_stat(op_ctx *cx, const value *args, value *results) {
     (void)cx, (void)args, (void)results;
@@ -437,7 +444,8 @@ ctsc_status op_record_future(op_ctx *cx, const value *args, value *results) {
 }
 ctsc_status op_object_id(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, value_int(args[0].tag == V_NONE ? 0 : (int64_t)(uintptr_t)args[0].u.refs));
+    return op_return(results,
+                     value_int(args[0].tag == V_NONE ? 0 : (int64_t)(uintptr_t)args[0].u.refs));
 }
 
 /* Questions about the build and the mode, whose answer here is always the same. */
@@ -456,7 +464,7 @@ ctsc_status op_warn(op_ctx *cx, const value *args, value *results) {
     return CTSC_OK;
 }
 
-/* ---- devices and enums -------------------------------------------------------------------------------------------- */
+/* ---- devices and enums ----------------------------------------------------------------------- */
 
 ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     int64_t device;
@@ -470,7 +478,8 @@ ctsc_status op_device_type(op_ctx *cx, const value *args, value *results) {
 }
 ctsc_status op_device_index(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, args[0].u.device > 0 ? value_int(args[0].u.device - 1) : value_none());
+    return op_return(results,
+                     args[0].u.device > 0 ? value_int(args[0].u.device - 1) : value_none());
 }
 ctsc_status op_enum_name(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.enumv->name;

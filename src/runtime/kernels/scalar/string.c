@@ -2,11 +2,12 @@
 /*
  * string.c - the str methods, and formatting.
  *
- * Strings are bytes here, as in TorchScript: len("é") is 2, and case, classes and widths know ASCII only.
+ * Strings are bytes here, as in TorchScript: len("é") is 2, and case, classes and widths
+ * know ASCII only.
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
-#include "runtime/kernels/engine/kernel.h"
 #include "base/text.h"
+#include "runtime/kernels/engine/kernel.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,22 +16,19 @@
 
 typedef struct text { const char *p; size_t n; } text;
 
-static text string_arg(const value *v) {
-    return (text){v->u.str->bytes, v->u.str->len};
-}
+static text string_arg(const value *v) { return (text){v->u.str->bytes, v->u.str->len}; }
 static ctsc_status string_return(op_ctx *cx, value *results, const char *p, size_t n) {
     str *s = str_new(p, n);
     return s ? op_return(results, value_str_take(s)) : diag_no_memory(cx->diag);
 }
 /* Returns what was written and frees the buffer. */
 static ctsc_status string_return_buffer(op_ctx *cx, value *results, strbuf *sb) {
-    ctsc_status s = sb->failed ? diag_no_memory(cx->diag) : string_return(cx, results, sb_str(sb), sb->len);
+    ctsc_status s = sb->failed ? diag_no_memory(cx->diag)
+                               : string_return(cx, results, sb_str(sb), sb->len);
     sb_free(sb);
     return s;
 }
-static list *string_list(void) {
-    return list_new(LIST_VALUE, TYPE_STR, 0);
-}
+static list *string_list(void) { return list_new(LIST_VALUE, TYPE_STR, 0); }
 static bool string_push(list *l, const char *p, size_t n) {
     str *s = str_new(p, n);
     return s && list_append_take(l, value_str_take(s));
@@ -60,18 +58,29 @@ static void string_bounds(const value *args, text t, int64_t *from, int64_t *to)
     *to = b > n ? n : b;
 }
 
-/* ---- case ------------------------------------------------------------------------------------------------ */
+/* ---- case ------------------------------------------------------------------------------------ */
 
-static ctsc_status string_map(op_ctx *cx, const value *args, value *results, int (*map)(int c, int prev)) {
+static ctsc_status string_map(op_ctx *cx, const value *args, value *results,
+                              int (*map)(int c, int prev)) {
     text t = string_arg(&args[0]);
     str *s = str_new_raw(t.n);
     if (!s) return diag_no_memory(cx->diag);
-    for (size_t i = 0; i < t.n; i++) s->bytes[i] = (char)map((unsigned char)t.p[i], i ? (unsigned char)t.p[i - 1] : -1);
+    for (size_t i = 0; i < t.n; i++)
+        s->bytes[i] = (char)map((unsigned char)t.p[i], i ? (unsigned char)t.p[i - 1] : -1);
     return op_return(results, value_str_take(s));
 }
-static int string_up(int c, int prev) { (void)prev; return c < 128 ? text_upper(c) : c; }
-static int string_down(int c, int prev) { (void)prev; return c < 128 ? text_lower(c) : c; }
-static int string_swap(int c, int prev) { (void)prev; return c > 127 ? c : text_is_upper(c) ? text_lower(c) : text_upper(c); }
+static int string_up(int c, int prev) {
+    (void)prev;
+    return c < 128 ? text_upper(c) : c;
+}
+static int string_down(int c, int prev) {
+    (void)prev;
+    return c < 128 ? text_lower(c) : c;
+}
+static int string_swap(int c, int prev) {
+    (void)prev;
+    return c > 127 ? c : text_is_upper(c) ? text_lower(c) : text_upper(c);
+}
 static int string_cap(int c, int prev) { return prev < 0 ? string_up(c, 0) : string_down(c, 0); }
 static int string_titled(int c, int prev) {
     return prev >= 0 && prev < 128 && text_is_alpha(prev) ? string_down(c, 0) : string_up(c, 0);
@@ -86,7 +95,7 @@ STRING_MAP(swapcase, string_swap)
 STRING_MAP(capitalize, string_cap)
 STRING_MAP(title, string_titled)
 
-/* ---- classes ---------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static bool string_all(const value *v, bool (*is)(int)) {
     text t = string_arg(v);
@@ -106,9 +115,11 @@ STRING_CLASS(isspace, text_is_space)
 
 ctsc_status op_str_isprintable(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, value_bool(!args[0].u.str->len || string_all(&args[0], text_is_print)));
+    return op_return(results,
+                     value_bool(!args[0].u.str->len || string_all(&args[0], text_is_print)));
 }
-static ctsc_status string_cased(const value *args, value *results, bool (*wrong)(int), bool (*right)(int)) {
+static ctsc_status string_cased(const value *args, value *results, bool (*wrong)(int),
+                                bool (*right)(int)) {
     text t = string_arg(&args[0]);
     bool any = false;
     for (size_t i = 0; i < t.n; i++) {
@@ -133,7 +144,8 @@ ctsc_status op_str_istitle(op_ctx *cx, const value *args, value *results) {
     for (size_t i = 0; i < t.n; i++) {
         int c = (unsigned char)t.p[i];
         bool alpha = c < 128 && text_is_alpha(c);
-        if (alpha && (in_word ? text_is_upper(c) : text_is_lower(c))) return op_return(results, value_bool(false));
+        if (alpha && (in_word ? text_is_upper(c) : text_is_lower(c)))
+            return op_return(results, value_bool(false));
         any |= alpha;
         in_word = alpha;
     }
@@ -148,9 +160,10 @@ ctsc_status op_str_isidentifier(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(ok));
 }
 
-/* ---- stripping and padding ------------------------------------------------------------------------------------ */
+/* ---- stripping and padding ------------------------------------------------------------------- */
 
-static ctsc_status string_strip(op_ctx *cx, const value *args, value *results, bool left, bool right) {
+static ctsc_status string_strip(op_ctx *cx, const value *args, value *results, bool left,
+                                bool right) {
     text t = string_arg(&args[0]), set = string_arg(&args[1]);
     size_t a = 0, b = t.n;
     while (left && a < b && memchr(set.p, t.p[a], set.n)) a++;
@@ -172,7 +185,9 @@ enum { STRING_MAX = 1 << 30 }; /* of results whose size an argument decides */
 static ctsc_status string_pad(op_ctx *cx, const value *args, value *results, int where) {
     text t = string_arg(&args[0]), fill = string_arg(&args[2]);
     int64_t width = arg_int(&args[1]), n = (int64_t)t.n;
-    if (fill.n != 1) return diag_fail(cx->diag, CTSC_FAILED, "TypeError: The fill character must be exactly one character long");
+    if (fill.n != 1)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "TypeError: The fill character must be exactly one character long");
     if (width > STRING_MAX) return diag_no_memory(cx->diag);
     int64_t pad = width > n ? width - n : 0;
     int64_t left = where < 0 ? 0 : where > 0 ? pad : pad / 2 + (pad & width & 1);
@@ -218,7 +233,7 @@ ctsc_status op_str_expandtabs(op_ctx *cx, const value *args, value *results) {
     return string_return_buffer(cx, results, &sb);
 }
 
-/* ---- searching -------------------------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 static int64_t string_find(const value *args, bool back) {
     text t = string_arg(&args[0]), needle = string_arg(&args[1]);
@@ -254,15 +269,19 @@ ctsc_status op_str_count(op_ctx *cx, const value *args, value *results) {
     if (from > to) return op_return(results, value_int(0));
     if (!needle.n) return op_return(results, value_int(to - from + 1));
     /* PyTorch asks only where an occurrence begins */
-    for (int64_t i; (i = string_search(t, needle, from, (int64_t)t.n)) >= 0 && i < to; from = i + (int64_t)needle.n) n++;
+    for (int64_t i; (i = string_search(t, needle, from, (int64_t)t.n)) >= 0 && i < to;
+         from = i + (int64_t)needle.n)
+        n++;
     return op_return(results, value_int(n));
 }
 static ctsc_status string_affix(const value *args, value *results, bool end) {
     text t = string_arg(&args[0]), a = string_arg(&args[1]);
     int64_t from, to;
     string_bounds(args + 2, t, &from, &to);
-    if (to < from && from <= (int64_t)t.n) to = (int64_t)t.n; /* an end before the start: none, as in PyTorch */
-    bool ok = to - from >= (int64_t)a.n && !memcmp(t.p + (end ? to - (int64_t)a.n : from), a.p, a.n);
+    /* an end before the start: none, as in PyTorch */
+    if (to < from && from <= (int64_t)t.n) to = (int64_t)t.n;
+    bool ok = to - from >= (int64_t)a.n &&
+              !memcmp(t.p + (end ? to - (int64_t)a.n : from), a.p, a.n);
     return op_return(results, value_bool(ok));
 }
 ctsc_status op_str_startswith(op_ctx *cx, const value *args, value *results) {
@@ -292,7 +311,7 @@ ctsc_status op_str_replace(op_ctx *cx, const value *args, value *results) {
     return string_return_buffer(cx, results, &sb);
 }
 
-/* ---- splitting and joining ------------------------------------------------------------------------------------------ */
+/* ---- splitting and joining ------------------------------------------------------------------- */
 
 /* Without a separator PyTorch heeds no limit. */
 static ctsc_status string_split_space(op_ctx *cx, text t, value *results) {
@@ -344,8 +363,8 @@ ctsc_status op_str_rsplit(op_ctx *cx, const value *args, value *results) {
     }
     return string_return_list(cx, results, l, ok);
 }
-/* As PyTorch does: every byte of a line separator separates ("\r\n" twice, and the bytes of U+2028 and
- * U+2029 one by one), and a kept separator is an element of its own. */
+/* As PyTorch does: every byte of a line separator separates ("\r\n" twice, and the bytes of U+2028
+ * and U+2029 one by one), and a kept separator is an element of its own. */
 ctsc_status op_str_splitlines(op_ctx *cx, const value *args, value *results) {
     static const char breaks[] = "\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9";
     text t = string_arg(&args[0]);
@@ -364,7 +383,8 @@ ctsc_status op_str_splitlines(op_ctx *cx, const value *args, value *results) {
 static ctsc_status string_partition(op_ctx *cx, const value *args, value *results, bool back) {
     text t = string_arg(&args[0]), sep = string_arg(&args[1]);
     if (!sep.n) return diag_fail(cx->diag, CTSC_FAILED, "ValueError: empty separator");
-    int64_t i = back ? string_search_back(t, sep, 0, (int64_t)t.n) : string_search(t, sep, 0, (int64_t)t.n);
+    int64_t i = back ? string_search_back(t, sep, 0, (int64_t)t.n)
+                     : string_search(t, sep, 0, (int64_t)t.n);
     size_t head = i < 0 ? (back ? 0 : t.n) : (size_t)i, mid = i < 0 ? 0 : sep.n;
     ctsc_status s = string_return(cx, &results[0], t.p, head);
     if (s == CTSC_OK) s = string_return(cx, &results[1], sep.p, mid);
@@ -396,7 +416,7 @@ ctsc_status op_str_list(op_ctx *cx, const value *args, value *results) {
     return string_return_list(cx, results, l, ok);
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------------ */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 ctsc_status op_str_len(op_ctx *cx, const value *args, value *results) {
     (void)cx;
@@ -437,17 +457,20 @@ STRING_COMPARE(ge, >=)
 ctsc_status op_str_ord(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     if (t.n != 1)
-        return diag_fail(cx->diag, CTSC_FAILED, "String for ord() must be 1 character, found %zu", t.n);
+        return diag_fail(cx->diag, CTSC_FAILED, "String for ord() must be 1 character, found %zu",
+                         t.n);
     return op_return(results, value_int((unsigned char)t.p[0]));
 }
 ctsc_status op_str_chr(op_ctx *cx, const value *args, value *results) {
     int64_t i = arg_int(&args[0]);
     if (i < 0 || i >= 1114112)
-        return diag_fail(cx->diag, CTSC_FAILED, "chr() arg not in range(0x110000), found %lld", (long long)i);
+        return diag_fail(cx->diag, CTSC_FAILED, "chr() arg not in range(0x110000), found %lld",
+                         (long long)i);
     char c = (char)i;
     return string_return(cx, results, &c, 1);
 }
-static ctsc_status string_radix(op_ctx *cx, const value *args, value *results, const char *prefix, int base) {
+static ctsc_status string_radix(op_ctx *cx, const value *args, value *results, const char *prefix,
+                                int base) {
     int64_t i = arg_int(&args[0]);
     uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
     char digits[80];
@@ -469,7 +492,7 @@ ctsc_status op_str_bin(op_ctx *cx, const value *args, value *results) {
     return string_radix(cx, args, results, "0b", 2);
 }
 
-/* ---- numbers and formatting ---------------------------------------------------------------------------------------- */
+/* ---- numbers and formatting ------------------------------------------------------------------ */
 
 ctsc_status op_str_to_float(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
@@ -536,19 +559,25 @@ static ctsc_status string_percent_one(op_ctx *cx, char spec, value v, strbuf *sb
     double single = number ? (float)arg_float(&v) : 0; /* PyTorch formats a float32 */
     switch (spec) {
     case 's': value_print(v, sb); return CTSC_OK;
-    case 'd': case 'i':
+    case 'd':
+    case 'i':
         if (!number) break;
         if (v.tag != V_FLOAT) sb_printf(sb, "%lld", (long long)arg_int(&v));
         else if (fabs(v.u.f) < 0x1p31) sb_printf(sb, "%d", (int)v.u.f);
-        else sb_printf(sb, "%d", INT32_MIN); /* the machine's conversion to int, without undefined behaviour */
+        /* the machine's conversion to int, without undefined behaviour */
+        else sb_printf(sb, "%d", INT32_MIN);
         return CTSC_OK;
-    case 'f': case 'F': case 'e': case 'E':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
         if (!number) break;
         sb_printf(sb, spec == 'e' ? "%e" : spec == 'E' ? "%E" : "%f", single);
         return CTSC_OK;
     case 'c':
         if (v.tag != V_INT && !letter)
-            return diag_fail(cx->diag, CTSC_FAILED, "%%c requires an int or char for formatting, but got %s",
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "%%c requires an int or char for formatting, but got %s",
                              string_kind(v));
         sb_putc(sb, v.tag == V_INT ? (char)v.u.i : v.u.str->bytes[0]);
         return CTSC_OK;
@@ -556,8 +585,8 @@ static ctsc_status string_percent_one(op_ctx *cx, char spec, value v, strbuf *sb
         return diag_fail(cx->diag, CTSC_FAILED,
                          "The specifier %%%c is not supported in TorchScript format strings", spec);
     }
-    return diag_fail(cx->diag, CTSC_FAILED, "%%%c requires a number for formatting, but got %s", spec,
-                     string_kind(v));
+    return diag_fail(cx->diag, CTSC_FAILED, "%%%c requires a number for formatting, but got %s",
+                     spec, string_kind(v));
 }
 /* "%d items" % n */
 ctsc_status op_str_percent(op_ctx *cx, const value *args, value *results) {
@@ -582,7 +611,8 @@ ctsc_status op_str_percent(op_ctx *cx, const value *args, value *results) {
             sb_putc(&sb, '%');
             continue;
         }
-        ctsc_status s = next >= n ? diag_fail(cx->diag, CTSC_FAILED, "Too few arguments for format string: %s", t.p)
+        ctsc_status s = next >= n ? diag_fail(cx->diag, CTSC_FAILED,
+                                              "Too few arguments for format string: %s", t.p)
                                   : string_percent_one(cx, t.p[i], items[next++], &sb);
         if (s != CTSC_OK) {
             sb_free(&sb);

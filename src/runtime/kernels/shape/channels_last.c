@@ -29,15 +29,19 @@ ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **
 
 ctsc_status channels_spatial(op_ctx *cx, const value *v, int *spatial) {
     int64_t n = arg_int(v);
-    if (n < 1 || n > 3) return diag_fail(cx->diag, CTSC_FAILED, "%s: %lld spatial dimensions", cx->op->key, (long long)n);
+    if (n < 1 || n > 3)
+        return diag_fail(cx->diag, CTSC_FAILED, "%s: %lld spatial dimensions", cx->op->key,
+                         (long long)n);
     *spatial = (int)n;
     return CTSC_OK;
 }
 
 typedef ctsc_status channels_view(diag *d, const tensor *t, int spatial, tensor **out);
 
-/* A copy, also where the elements lie as wanted: what is written to one is not seen in the other. */
-static ctsc_status channels_convert(op_ctx *cx, channels_view *view, const value *args, value *results) {
+/* A copy, also where the elements lie as wanted: what is written to one is not
+ * seen in the other. */
+static ctsc_status channels_convert(op_ctx *cx, channels_view *view, const value *args,
+                                    value *results) {
     tensor *seen, *t;
     int spatial = 0;
     TRY(channels_spatial(cx, &args[1], &spatial));
@@ -55,9 +59,10 @@ ctsc_status op_to_channels_first(op_ctx *cx, const value *args, value *results) 
     return channels_convert(cx, channels_first_view, args, results);
 }
 
-/* ---- what is asked of images whose channels come last, in the order of those where they do not ---- */
+/* ---- what is asked of images whose channels come last, in the order of those where they do not  */
 
-/* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not stays as it is, for the operator that gets it to report. */
+/* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not
+ * stays as it is, for the operator that gets it to report. */
 ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) {
     int spatial = 0;
     TRY(channels_spatial(cx, &args[2], &spatial));
@@ -78,7 +83,8 @@ ctsc_status op_channels_last_sizes(op_ctx *cx, const value *args, value *results
 }
 
 /* One of the two views of t, as a tensor of its own that is contiguous. */
-static ctsc_status channels_turned(op_ctx *cx, channels_view *view, const tensor *t, int spatial, tensor **out) {
+static ctsc_status channels_turned(op_ctx *cx, channels_view *view, const tensor *t, int spatial,
+                                   tensor **out) {
     tensor *seen;
     TRY(view(cx->diag, t, spatial, &seen));
     ctsc_status st = tensor_contiguous(cx->diag, seen, out);
@@ -88,10 +94,12 @@ static ctsc_status channels_turned(op_ctx *cx, channels_view *view, const tensor
 
 enum { CHANNELS_MAX_ARGS = 8 };
 
-ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs, const value *args, value *results) {
+ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs,
+                                   const value *args, value *results) {
     value call[CHANNELS_MAX_ARGS], got;
     tensor *first, *t;
-    if (nargs > CHANNELS_MAX_ARGS) return diag_fail(cx->diag, CTSC_INTERNAL, "%s: %d arguments", name, nargs);
+    if (nargs > CHANNELS_MAX_ARGS)
+        return diag_fail(cx->diag, CTSC_INTERNAL, "%s: %d arguments", name, nargs);
     TRY(channels_turned(cx, channels_first_view, arg_tensor(&args[0]), spatial, &first));
     call[0] = value_tensor_take(first);
     for (int i = 1; i < nargs; i++) call[i] = args[i];

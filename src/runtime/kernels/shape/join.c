@@ -10,8 +10,8 @@
  * dimension of size 1.
  * Tests: tests/unit/test_shape.c
  */
-#include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/move.h"
 
 /* The tensors to join, owned, and their blocks. */
 typedef struct join_list {
@@ -69,10 +69,8 @@ static void join_move(void *ctx, int64_t begin, int64_t end) {
         size_t low = 0, high = job->j->n - 1;
         while (low < high) { /* the first block that ends behind `at` */
             size_t middle = (low + high) / 2;
-            if (ends[middle] > at)
-                high = middle;
-            else
-                low = middle + 1;
+            if (ends[middle] > at) high = middle;
+            else low = middle + 1;
         }
         for (; begin < end && low < job->j->n; low++) {
             int64_t start = low ? ends[low - 1] : 0, block = ends[low] - start;
@@ -95,7 +93,9 @@ static void join_move_small(const join_list *j, const tensor *out, int64_t rows,
         if (block == 0) continue;
         move_add_dim(&g, rows, row, block);
         move_add_dim(&g, block / (int64_t)item, (int64_t)item, (int64_t)item);
-        (void)move_copy(NULL, out, &g, item, (char *)tensor_data(out) + start, tensor_data(j->tensors[i])); /* cannot fail on the host */
+        /* cannot fail on the host */
+        (void)move_copy(NULL, out, &g, item, (char *)tensor_data(out) + start,
+                        tensor_data(j->tensors[i]));
     }
 }
 
@@ -139,24 +139,18 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
         int64_t bytes = result->numel * (int64_t)dtype_size(dt);
         if (job.row / (int64_t)j->n < JOIN_SMALL)
             join_move_small(j, result, bytes / job.row, job.row);
-        else if (bytes <= JOIN_GRAIN)
-            join_move(&job, 0, bytes);
-        else
-            status = op_for(cx, bytes, JOIN_GRAIN, join_move, &job);
+        else if (bytes <= JOIN_GRAIN) join_move(&job, 0, bytes);
+        else status = op_for(cx, bytes, JOIN_GRAIN, join_move, &job);
     }
-    if (status)
-        tensor_unref(result);
-    else
-        *out = result;
+    if (status) tensor_unref(result);
+    else *out = result;
     return status;
 }
 
 /* ---- cat ------------------------------------------------------------------------------------- */
 
 /* An empty 1-D tensor joins with anything: programs from before there were empty shapes do so. */
-static bool join_skips(const tensor *t) {
-    return t->ndim == 1 && t->sizes[0] == 0;
-}
+static bool join_skips(const tensor *t) { return t->ndim == 1 && t->sizes[0] == 0; }
 
 static ctsc_status join_check(op_ctx *cx, const tensor *first, const tensor *t, int dim,
                               size_t position) {
@@ -346,15 +340,15 @@ ctsc_status op_block_diag(op_ctx *cx, const value *args, value *results) {
                                "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                                "Input %zu has %d dimensions",
                                i, t->ndim);
-        else
-            status = join_row_2d(cx, t, &j.tensors[i]);
+        else status = join_row_2d(cx, t, &j.tensors[i]);
         if (status) break;
         tensor_unref(t);
         if (__builtin_add_overflow(sizes[0], j.tensors[i]->sizes[0], &sizes[0]) ||
             __builtin_add_overflow(sizes[1], j.tensors[i]->sizes[1], &sizes[1]))
             status = diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
     }
-    if (!status) status = tensor_zeros_on(cx->diag, tensor_device(j.tensors[0]), dt, 2, sizes, &out);
+    if (!status)
+        status = tensor_zeros_on(cx->diag, tensor_device(j.tensors[0]), dt, 2, sizes, &out);
     for (size_t i = 0; !status && i < n; i++) {
         const tensor *t = j.tensors[i];
         tensor *block;
@@ -411,10 +405,8 @@ static ctsc_status join_meshgrid(op_ctx *cx, const value *tensors, bool swap, li
         status = tensor_view_raw(cx->diag, t, (int)n, sizes, strides, t->offset, &grid);
         if (!status) status = move_list_add(cx, l, grid);
     }
-    if (status)
-        value_unref(value_list_take(l));
-    else
-        *out = l;
+    if (status) value_unref(value_list_take(l));
+    else *out = l;
     return status;
 }
 

@@ -16,16 +16,12 @@ enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR, PAD_CONSTANT };
 /* ---- constant -------------------------------------------------------------------------------- */
 
 static void pad_store(dtype dt, char *p, const value *v) {
-    if (v->tag == V_FLOAT)
-        dtype_store_float(dt, p, v->u.f);
-    else if (v->tag == V_NONE)
-        memset(p, 0, dtype_size(dt));
+    if (v->tag == V_FLOAT) dtype_store_float(dt, p, v->u.f);
+    else if (v->tag == V_NONE) memset(p, 0, dtype_size(dt));
     else if (v->tag == V_COMPLEX && dtype_is_complex(dt))
         dtype_store_complex(dt, p, v->u.complex->re, v->u.complex->im);
-    else if (v->tag == V_COMPLEX)
-        dtype_store_float(dt, p, v->u.complex->re);
-    else
-        dtype_store_int(dt, p, arg_int(v));
+    else if (v->tag == V_COMPLEX) dtype_store_float(dt, p, v->u.complex->re);
+    else dtype_store_int(dt, p, arg_int(v));
 }
 
 static ctsc_status pad_fill(diag *d, tensor *t, const value *v) { /* t is new: contiguous */
@@ -172,12 +168,9 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         }
         for (int64_t o = 0; o < size[i]; o++) {
             int64_t v = o - left;
-            if (mode == PAD_REPLICATE)
-                v = nn_max(nn_min(v, in[i] - 1), 0);
-            else if (mode == PAD_CIRCULAR)
-                v = ((v - crop) % kept + kept) % kept + crop;
-            else
-                v = v < 0 ? -v : v >= in[i] ? 2 * (in[i] - 1) - v : v;
+            if (mode == PAD_REPLICATE) v = nn_max(nn_min(v, in[i] - 1), 0);
+            else if (mode == PAD_CIRCULAR) v = ((v - crop) % kept + kept) % kept + crop;
+            else v = v < 0 ? -v : v >= in[i] ? 2 * (in[i] - 1) - v : v;
             at[i][o] = v;
         }
     }
@@ -255,7 +248,8 @@ static ctsc_status pad_mirror(op_ctx *cx, tensor *self, const value *padding, in
                               tensor **out) {
     static const char *const names[2][3] = {
         {"reflection_pad1d", "reflection_pad2d", "reflection_pad3d_cpu"},
-        {"replication_pad1d_cpu", "replication_pad2d_cpu", "replication_pad3d_cpu"}};
+        {"replication_pad1d_cpu", "replication_pad2d_cpu", "replication_pad3d_cpu"},
+    };
     const int64_t *pad;
     int dim;
     if (arg_ints(padding, &pad) != 2 * n)
@@ -326,10 +320,8 @@ static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *r
         (self->ndim != n + 1 && self->ndim != n + 2))
         return nn_fail(
             cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
-    if (mode == PAD_CIRCULAR)
-        TRY(pad_circular(cx, self, &args[1], &y));
-    else
-        TRY(pad_mirror(cx, self, &args[1], n, (int)mode, &y));
+    if (mode == PAD_CIRCULAR) TRY(pad_circular(cx, self, &args[1], &y));
+    else TRY(pad_mirror(cx, self, &args[1], n, (int)mode, &y));
     return op_return_tensor(results, y);
 }
 

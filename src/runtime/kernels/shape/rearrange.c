@@ -35,7 +35,9 @@ static ctsc_status rearrange_flip(op_ctx *cx, const tensor *t, const bool *flipp
         }
         move_add_dim(&g, t->sizes[i], result->strides[i] * item, stride);
     }
-    ctsc_status status = t->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item, tensor_data(result), src) : CTSC_OK;
+    ctsc_status status = t->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item,
+                                                  tensor_data(result), src)
+                                      : CTSC_OK;
     return rearrange_end(status, result, out);
 }
 
@@ -135,7 +137,8 @@ static ctsc_status rearrange_roll(op_ctx *cx, const tensor *t, int dim, int64_t 
         for (int i = 0; i < t->ndim; i++)
             move_add_dim(&g, i == dim ? lengths[part] : t->sizes[i], result->strides[i] * item,
                          t->strides[i] * item);
-        status = move_copy(cx->diag, result, &g, (size_t)item, (char *)tensor_data(result) + to[part] * result->strides[dim] * item,
+        status = move_copy(cx->diag, result, &g, (size_t)item,
+                           (char *)tensor_data(result) + to[part] * result->strides[dim] * item,
                            (const char *)tensor_data(t) + from[part] * t->strides[dim] * item);
     }
     return rearrange_end(status, result, out);
@@ -214,8 +217,9 @@ static ctsc_status rearrange_repeat(op_ctx *cx, const tensor *t, int n, const in
         if (repeats[i] != 1) move_add_dim(&g, repeats[i], step * size, 0);
         if (size != 1) move_add_dim(&g, size, step, t->strides[i - lead] * item);
     }
-    ctsc_status status =
-        result->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item, tensor_data(result), tensor_data(t)) : CTSC_OK;
+    ctsc_status status = result->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item,
+                                                       tensor_data(result), tensor_data(t))
+                                           : CTSC_OK;
     return rearrange_end(status, result, out);
 }
 
@@ -243,9 +247,10 @@ ctsc_status op_tile(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, out);
 }
 
-/* 0 repeats[0] times, 1 repeats[1] times, ...: contiguous, of the dtype of repeats, on the host as repeats. */
+/* 0 repeats[0] times, 1 repeats[1] times, ...: contiguous, of the dtype of repeats, on the
+ * host as repeats. */
 static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value *output_size,
-                                              tensor **out) {
+                                        tensor **out) {
     if (repeats->ndim != 1)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "repeat_interleave only accept 1D vector as repeat");
@@ -257,8 +262,7 @@ static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value
     int64_t total = 0;
     ctsc_status status = CTSC_OK;
     for (int64_t i = 0; !status && i < counts->numel; i++) {
-        if (count[i] < 0)
-            status = diag_fail(cx->diag, CTSC_FAILED, "repeats can not be negative");
+        if (count[i] < 0) status = diag_fail(cx->diag, CTSC_FAILED, "repeats can not be negative");
         else if (__builtin_add_overflow(total, count[i], &total))
             status = diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
     }
@@ -269,10 +273,8 @@ static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value
         int64_t at = 0;
         for (int64_t i = 0; i < counts->numel; i++)
             for (int64_t k = 0; k < count[i]; k++, at++) {
-                if (repeats->dtype == DT_INT64)
-                    TENSOR_AT(index, int64_t)[at] = i;
-                else
-                    TENSOR_AT(index, int32_t)[at] = (int32_t)i;
+                if (repeats->dtype == DT_INT64) TENSOR_AT(index, int64_t)[at] = i;
+                else TENSOR_AT(index, int32_t)[at] = (int32_t)i;
             }
         *out = index;
     }
@@ -281,7 +283,8 @@ static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value
 }
 
 /* The same where repeats is: how many there are has to be known. */
-static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const value *output_size, tensor **out) {
+static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const value *output_size,
+                                              tensor **out) {
     tensor *here, *index = NULL;
     TRY(tensor_to_device(cx->diag, repeats, DEVICE_HOST, &here));
     ctsc_status status = rearrange_host_index(cx, here, output_size, &index);
@@ -322,8 +325,9 @@ static ctsc_status rearrange_interleave_evenly(op_ctx *cx, const tensor *t, int 
         if (i == dim) move_add_dim(&g, repeat, step, 0);
     }
     if (t->ndim == 0) move_add_dim(&g, repeat, item, 0);
-    ctsc_status status =
-        result->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item, tensor_data(result), tensor_data(t)) : CTSC_OK;
+    ctsc_status status = result->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item,
+                                                       tensor_data(result), tensor_data(t))
+                                           : CTSC_OK;
     return rearrange_end(status, result, out);
 }
 
@@ -374,8 +378,8 @@ ctsc_status op_repeat_interleave_tensor(op_ctx *cx, const value *args, value *re
         if (!status) status = rearrange_interleave_evenly(cx, input, dim, times, &out);
         if (!status) status = rearrange_check_output_size(cx, &args[3], out->sizes[dim]);
     } else if (repeats->sizes[0] != length) {
-        status =
-            diag_fail(cx->diag, CTSC_FAILED, "repeats must have the same size as input along dim");
+        status = diag_fail(cx->diag, CTSC_FAILED,
+                           "repeats must have the same size as input along dim");
     } else {
         status = rearrange_interleave_index(cx, repeats, &args[3], &index);
         if (!status) {
@@ -407,10 +411,8 @@ static ctsc_status rearrange_on_diagonal(op_ctx *cx, const tensor *line, int n,
     ctsc_status status = op_diagonal(cx, inner, &view);
     if (!status) status = tensor_copy(cx->diag, view.u.tensor, line);
     value_unref(view);
-    if (status)
-        tensor_unref(result);
-    else
-        *out = result;
+    if (status) tensor_unref(result);
+    else *out = result;
     return status;
 }
 

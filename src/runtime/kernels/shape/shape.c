@@ -57,12 +57,9 @@ ctsc_status op_is_contiguous(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     int64_t format = cx->op->schema->nargs > 1 ? arg_int(&args[1]) : 0;
     bool answer;
-    if (format == FORMAT_LAST_2D)
-        answer = t->ndim == 4 && shape_dense_in_order(t, 4, last_2d);
-    else if (format == FORMAT_LAST_3D)
-        answer = t->ndim == 5 && shape_dense_in_order(t, 5, last_3d);
-    else
-        answer = tensor_is_contiguous(t);
+    if (format == FORMAT_LAST_2D) answer = t->ndim == 4 && shape_dense_in_order(t, 4, last_2d);
+    else if (format == FORMAT_LAST_3D) answer = t->ndim == 5 && shape_dense_in_order(t, 5, last_3d);
+    else answer = tensor_is_contiguous(t);
     return op_return(results, value_bool(answer));
 }
 
@@ -268,11 +265,11 @@ static ctsc_status shape_split_evenly(op_ctx *cx, const value *args, int64_t siz
     int64_t length = t->sizes[p.dim], start = 0;
     ctsc_status status = CTSC_OK;
     if (size == 0 && length != 0)
-        status =
-            diag_fail(cx->diag, CTSC_FAILED,
-                      "split_size can only be 0 if dimension size is 0, but got dimension size "
-                      "of %" PRId64,
-                      length);
+        status = diag_fail(
+            cx->diag, CTSC_FAILED,
+            "split_size can only be 0 if dimension size is 0, but got dimension size "
+            "of %" PRId64,
+            length);
     do {
         int64_t end = size < length - start ? start + size : length;
         if (!status) status = shape_pieces_slice(&p, start, end);
@@ -309,10 +306,8 @@ ctsc_status op_split_with_sizes(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; !status && i < n; i++) {
         if (sizes[i] < 0)
             status = shape_fail_split_sizes(cx, "have only non-negative entries", n, sizes);
-        else if (sum <= length && sizes[i] <= length - sum)
-            sum += sizes[i];
-        else
-            sum = length + 1; /* too much, whatever follows */
+        else if (sum <= length && sizes[i] <= length - sum) sum += sizes[i];
+        else sum = length + 1; /* too much, whatever follows */
     }
     if (!status && sum != length) {
         char text[128];
@@ -422,7 +417,7 @@ ctsc_status op_tensor_split_tensor(op_ctx *cx, const value *args, value *results
     tensor_unref(here);
     if (status) return status;
     status = shape_split_indices(cx, args, indices->numel, TENSOR_AT(indices, int64_t),
-                                             arg_int(&args[2]), results);
+                                 arg_int(&args[2]), results);
     tensor_unref(indices);
     return status;
 }

@@ -161,10 +161,8 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
     bool bad = false;
     for (int i = 0; i < dim; i++) sizes[n++] = t->sizes[i];
     for (int i = 0; i < count; i++) {
-        if (inner[i] == -1 && inferred < 0)
-            inferred = n;
-        else
-            bad |= inner[i] < 0 || __builtin_mul_overflow(known, inner[i], &known);
+        if (inner[i] == -1 && inferred < 0) inferred = n;
+        else bad |= inner[i] < 0 || __builtin_mul_overflow(known, inner[i], &known);
         sizes[n++] = inner[i];
     }
     for (int i = dim + 1; i < t->ndim; i++) sizes[n++] = t->sizes[i];
@@ -210,7 +208,8 @@ ctsc_status op_squeeze_dims(op_ctx *cx, const value *args, value *results) {
     tensor *view;
     const int64_t *dims;
     int n = arg_ints(&args[1], &dims);
-    return view_return(results, tensor_squeeze_dims(cx->diag, arg_tensor(&args[0]), n, dims, &view), &view);
+    return view_return(results, tensor_squeeze_dims(cx->diag, arg_tensor(&args[0]), n, dims, &view),
+                       &view);
 }
 
 ctsc_status op_unsqueeze(op_ctx *cx, const value *args, value *results) {
@@ -305,12 +304,9 @@ static ctsc_status view_fail_dims(op_ctx *cx, const char *fmt, int an, const int
     tensor_print_sizes(bn, b, &second);
     strbuf text = STRBUF_INIT;
     for (const char *at = fmt; *at; at++) {
-        if (*at == '1')
-            sb_puts(&text, sb_str(&first));
-        else if (*at == '2')
-            sb_puts(&text, sb_str(&second));
-        else
-            sb_putc(&text, *at);
+        if (*at == '1') sb_puts(&text, sb_str(&first));
+        else if (*at == '2') sb_puts(&text, sb_str(&second));
+        else sb_putc(&text, *at);
     }
     ctsc_status status = diag_fail(cx->diag, CTSC_FAILED, "%s", sb_str(&text));
     sb_free(&text);
@@ -437,8 +433,8 @@ ctsc_status op_narrow_tensor(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_FAILED, "start must be an 0-dim integral Tensor.");
     TRY(op_read_int(cx, start, &first));
     return view_return(results,
-                       view_narrow(cx, arg_tensor(&args[0]), arg_int(&args[1]),
-                                   first, arg_int(&args[3]), false, &view),
+                       view_narrow(cx, arg_tensor(&args[0]), arg_int(&args[1]), first,
+                                   arg_int(&args[3]), false, &view),
                        &view);
 }
 
@@ -490,10 +486,8 @@ ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results) {
     /* Clamped: a shift past the matrix is as empty as any other. */
     if (shift > columns) shift = columns;
     if (shift < -rows) shift = -rows;
-    if (shift >= 0)
-        columns -= shift;
-    else
-        rows += shift;
+    if (shift >= 0) columns -= shift;
+    else rows += shift;
     int64_t length = rows < columns ? rows : columns;
     if (length > 0) offset += shift >= 0 ? shift * t->strides[b] : -shift * t->strides[a];
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];

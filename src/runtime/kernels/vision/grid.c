@@ -2,8 +2,9 @@
 /*
  * grid.c - sampling at the positions of a grid (grid_sampler), and affine grids.
  *
- * A grid position is (x, y) or (x, y, z) in [-1, 1] per dim, the last dim of the input first. What one output position is says sampling.h;
- * on a device runtime/cuda/sampling.c takes the place of the loops here.
+ * A grid position is (x, y) or (x, y, z) in [-1, 1] per dim, the last dim of the input first.
+ * What one output position is says sampling.h; on a device runtime/cuda/sampling.c takes the
+ * place of the loops here.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn/nn.h"
@@ -78,10 +79,17 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
     TRY(grid_check(cx, input, grid, arg_int(&args[2])));
     int n = input->ndim - 2;
     int64_t sizes[5] = {input->sizes[0], input->sizes[1]};
-    grid_job j = {.p = {.batch = input->sizes[0], .channels = input->sizes[1], .in = {1, 1, 1}, .out = {1, 1, 1}, .dims = n,
-                        .mode = (int)arg_int(&args[2]), .align = arg_bool(&args[4])}};
+    grid_job j = {.p = {.batch = input->sizes[0],
+                        .channels = input->sizes[1],
+                        .in = {1, 1, 1},
+                        .out = {1, 1, 1},
+                        .dims = n,
+                        .mode = (int)arg_int(&args[2]),
+                        .align = arg_bool(&args[4])}};
     dense_grid *p = &j.p;
-    p->padding = arg_int(&args[3]) == DENSE_BORDER || arg_int(&args[3]) == DENSE_REFLECTION ? (int)arg_int(&args[3]) : DENSE_ZEROS;
+    p->padding = arg_int(&args[3]) == DENSE_BORDER || arg_int(&args[3]) == DENSE_REFLECTION
+                     ? (int)arg_int(&args[3])
+                     : DENSE_ZEROS;
     for (int i = 0; i < n; i++) {
         p->in[3 - n + i] = input->sizes[2 + i];
         p->out[3 - n + i] = sizes[2 + i] = grid->sizes[1 + i];
@@ -93,7 +101,8 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
     p->x = tensor_data(x), p->grid = tensor_data(g), p->y = tensor_data(y);
     int64_t positions = y->numel ? p->batch * p->out[0] * p->out[1] * p->out[2] : 0;
     if (tensor_cuda(y)) TRY_OUT(on_device->grid(cx->diag, y, p));
-    else if (positions) TRY_OUT(op_for(cx, positions, nn_grain(p->channels * 8 + 32), grid_range, &j));
+    else if (positions)
+        TRY_OUT(op_for(cx, positions, nn_grain(p->channels * 8 + 32), grid_range, &j));
     st = nn_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
 out:
     tensor_unref(x);
@@ -109,9 +118,11 @@ static void affine_fill(dtype dt, const dense_affine *p) {
     NN_WIDE(dt, {
         T *out = p->y;
         for (int64_t r = 0; r < p->batch * positions; r++) {
-            const dense_int at[3] = {r / p->size[2] / p->size[1] % p->size[0], r / p->size[2] % p->size[1], r % p->size[2]};
+            const dense_int at[3] = {r / p->size[2] / p->size[1] % p->size[0],
+                                     r / p->size[2] % p->size[1], r % p->size[2]};
             for (int i = 0; i < p->dims; i++)
-                *out++ = dt == DT_FLOAT64 ? (T)affine_point_double(p, r / positions, at, i) : (T)affine_point_float(p, r / positions, at, i);
+                *out++ = dt == DT_FLOAT64 ? (T)affine_point_double(p, r / positions, at, i)
+                                          : (T)affine_point_float(p, r / positions, at, i);
         }
     });
 }

@@ -117,8 +117,8 @@ static ctsc_status interpolate_run(op_ctx *cx, const interpolate_args *a, value 
     if (m->align) args[nargs++] = value_bool(!arg_is_none(a->align) && arg_bool(a->align));
     for (int i = 0; i < n && !m->area && st == CTSC_OK; i++) {
         double factor;
-        bool given =
-            a->exact && !arg_is_none(a->factor) && interpolate_number(a->factor, i, &factor);
+        bool given = a->exact && !arg_is_none(a->factor) &&
+                     interpolate_number(a->factor, i, &factor);
         args[nargs++] = given ? value_float(factor) : value_none();
     }
     if (st == CTSC_OK) st = op_call(cx, m->op, nargs, args, results);

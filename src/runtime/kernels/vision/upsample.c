@@ -78,10 +78,8 @@ static void upsample_cubic_weights(double t, double a, double w[4]) {
 static void upsample_put(upsample_table *t, dtype dt, int64_t o, int k, int64_t at, double weight) {
     int64_t i = o * t->taps + k;
     t->at[i] = at;
-    if (dt == DT_FLOAT64)
-        ((double *)t->weight)[i] = weight;
-    else
-        ((float *)t->weight)[i] = (float)weight;
+    if (dt == DT_FLOAT64) ((double *)t->weight)[i] = weight;
+    else ((float *)t->weight)[i] = (float)weight;
 }
 
 static void upsample_linear_table(upsample_table *t, dtype dt, bool align, double given) {
@@ -108,23 +106,28 @@ static void upsample_cubic_table(upsample_table *t, dtype dt, bool align, double
     }
 }
 
-/* The antialiasing filters: linear, cubic with a = -0.5, Lanczos' of radius 3, as in Pillow. In float with the roundings of PyTorch's kernel,
- * whose cubic products and sums are fused: resized bytes are rounded afterwards, and halves are frequent. */
+/* The antialiasing filters: linear, cubic with a = -0.5, Lanczos' of radius 3, as in Pillow. In
+ * float with the roundings of PyTorch's kernel, whose cubic products and sums are fused: resized
+ * bytes are rounded afterwards, and halves are frequent. */
 static double upsample_filter_linear(dtype dt, double x) {
     return x < 1 ? upsample_round(dt, 1 - x) : 0;
 }
 static double upsample_filter_cubic(dtype dt, double x) {
     if (x >= 2) return 0;
-    if (dt == DT_FLOAT64) return x < 1 ? fma(fma(1.5, x, -2.5) * x, x, 1) : fma(fma(fma(-0.5, x, 2.5), x, -4), x, 2);
+    if (dt == DT_FLOAT64)
+        return x < 1 ? fma(fma(1.5, x, -2.5) * x, x, 1) : fma(fma(fma(-0.5, x, 2.5), x, -4), x, 2);
     float v = (float)x;
-    return x < 1 ? fmaf(fmaf(1.5f, v, -2.5f) * v, v, 1) : fmaf(fmaf(fmaf(-0.5f, v, 2.5f), v, -4), v, 2);
+    return x < 1 ? fmaf(fmaf(1.5f, v, -2.5f) * v, v, 1)
+                 : fmaf(fmaf(fmaf(-0.5f, v, 2.5f), v, -4), v, 2);
 }
 static double upsample_sinc(dtype dt, double x) {
     double y = upsample_round(dt, x * upsample_round(dt, 3.14159265358979323846));
     return y == 0 ? 1 : upsample_round(dt, upsample_round(dt, sin(y)) / y);
 }
 static double upsample_filter_lanczos(dtype dt, double x) {
-    return x < 3 ? upsample_round(dt, upsample_sinc(dt, x) * upsample_sinc(dt, upsample_round(dt, x / 3))) : 0;
+    return x < 3 ? upsample_round(dt, upsample_sinc(dt, x) *
+                                          upsample_sinc(dt, upsample_round(dt, x / 3)))
+                 : 0;
 }
 
 typedef struct upsample_filter {
@@ -155,10 +158,10 @@ static void upsample_aa_table(upsample_table *t, dtype dt, const upsample_filter
             for (int64_t k = 0; k < t->taps; k++) {
                 double from = upsample_round(dt, upsample_round(dt, (double)(k + begin)) - center);
                 double w = k < n ? f->at(dt, fabs(upsample_round(dt, (from + 0.5) * shrink))) : 0;
-                if (pass == 0)
-                    total = upsample_round(dt, total + w);
+                if (pass == 0) total = upsample_round(dt, total + w);
                 else
-                    upsample_put(t, dt, o, (int)k, nn_min(begin + nn_min(k, nn_max(n - 1, 0)), t->in - 1),
+                    upsample_put(t, dt, o, (int)k,
+                                 nn_min(begin + nn_min(k, nn_max(n - 1, 0)), t->in - 1),
                                  total != 0 ? upsample_round(dt, w / total) : w);
             }
     }
@@ -173,9 +176,9 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     t->antialias = mode >= UPSAMPLE_LINEAR_AA;
     t->identity = t->in == t->out && (mode == UPSAMPLE_LINEAR || mode == UPSAMPLE_LANCZOS_AA);
     t->taps = mode <= UPSAMPLE_NEAREST_EXACT || t->identity ? 1
-              : mode == UPSAMPLE_LINEAR      ? 2
-              : mode == UPSAMPLE_CUBIC       ? 4
-                                             : (int)fmin(wide, (double)nn_min(t->in, INT32_MAX));
+              : mode == UPSAMPLE_LINEAR                     ? 2
+              : mode == UPSAMPLE_CUBIC                      ? 4
+                                       : (int)fmin(wide, (double)nn_min(t->in, INT32_MAX));
     size_t count, bytes;
     if (!size_mul((size_t)t->out, (size_t)t->taps, &count) ||
         !size_mul(count, sizeof *t->at, &bytes))
@@ -218,9 +221,12 @@ typedef struct upsample_pass {
 #define upsample_loop(name, T, ...)                                                                \
     (sizeof(T) == 8 ? upsample_##name##_double(__VA_ARGS__) : upsample_##name##_float(__VA_ARGS__))
 
-/* Sums of antialiasing, to the last bit as PyTorch's compiler made them of a loop over the taps behind the first: products in vectors (of four
- * floats, or of two doubles at least), which are added one after the other, and products fused with their sums for what is left. */
-static inline int upsample_fused_from(int taps, size_t bytes) { return taps - (taps - 1) % (bytes == 8 ? 2 : 4); }
+/* Sums of antialiasing, to the last bit as PyTorch's compiler made them of a loop over the taps
+ * behind the first: products in vectors (of four floats, or of two doubles at least), which are
+ * added one after the other, and products fused with their sums for what is left. */
+static inline int upsample_fused_from(int taps, size_t bytes) {
+    return taps - (taps - 1) % (bytes == 8 ? 2 : 4);
+}
 
 #define T float
 #define NAME(x) x##_float
@@ -241,7 +247,8 @@ static void upsample_line_aa(const upsample_pass *j, int64_t r) {
         if (j->inner == 1)
             upsample_loop(gather_aa, T, (const void *)(x + r * t->in), (void *)(y + r * t->out), t);
         else
-            upsample_loop(row_aa, T, (const void *)(x + r / t->out * t->in * j->inner), (void *)(y + r * j->inner), j->inner, t, r % t->out);
+            upsample_loop(row_aa, T, (const void *)(x + r / t->out * t->in * j->inner),
+                          (void *)(y + r * j->inner), j->inner, t, r % t->out);
     });
 }
 
@@ -297,8 +304,10 @@ static ctsc_status upsample_dim(op_ctx *cx, tensor **x, int64_t sizes[4], int di
     sizes[dim] = t->out;
     TRY(tensor_new(cx->diag, (dtype)(*x)->dtype, 4, sizes, &y));
     upsample_pass j = {(dtype)y->dtype, tensor_data(*x), tensor_data(y), inner, t};
-    int64_t lines = inner == 1 ? outer : outer * t->out, work = (inner == 1 ? t->out : inner) * t->taps;
-    ctsc_status st = y->numel ? op_for(cx, lines, nn_grain(work), upsample_pass_range, &j) : CTSC_OK;
+    int64_t lines = inner == 1 ? outer : outer * t->out,
+            work = (inner == 1 ? t->out : inner) * t->taps;
+    ctsc_status st = y->numel ? op_for(cx, lines, nn_grain(work), upsample_pass_range, &j)
+                              : CTSC_OK;
     if (st != CTSC_OK) {
         tensor_unref(y);
         return st;
@@ -398,19 +407,25 @@ static ctsc_status upsample_nearest(op_ctx *cx, tensor *input, const upsample_ta
         if (i >= 5 - input->ndim) sizes[input->ndim - 3 + i] = t[i].out;
     }
     TRY(tensor_contiguous(cx->diag, input, &x));
-    ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, out);
-    if (st == CTSC_OK && (st = nn_gather3(cx->diag, x, *out, sizes[0] * sizes[1], in, size, at)) != CTSC_OK) tensor_unref(*out);
+    ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes,
+                                   out);
+    if (st == CTSC_OK &&
+        (st = nn_gather3(cx->diag, x, *out, sizes[0] * sizes[1], in, size, at)) != CTSC_OK)
+        tensor_unref(*out);
     tensor_unref(x);
     return st;
 }
 
 /* On a device one kernel does all dims at once. */
-static ctsc_status upsample_on_device(op_ctx *cx, tensor *input, const upsample_table *t, const int64_t *sizes, tensor **out) {
+static ctsc_status upsample_on_device(op_ctx *cx, tensor *input, const upsample_table *t,
+                                      const int64_t *sizes, tensor **out) {
     tensor *x, *y;
     dense_taps dims[3];
-    for (int i = 0; i < 3; i++) dims[i] = (dense_taps){t[i].in, t[i].out, t[i].taps, t[i].at, t[i].weight};
+    for (int i = 0; i < 3; i++)
+        dims[i] = (dense_taps){t[i].in, t[i].out, t[i].taps, t[i].at, t[i].weight};
     TRY(nn_input(cx, "upsample", input, &x));
-    ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y);
+    ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes,
+                                   &y);
     if (st == CTSC_OK) {
         st = on_device->resample(cx->diag, x, y, sizes[0] * sizes[1], dims);
         if (st != CTSC_OK) tensor_unref(y);
@@ -461,11 +476,14 @@ static bool upsample_is_channels_last(const tensor *x) {
 
 /* Bytes are weighted in whole numbers. */
 static bool upsample_of_bytes(const tensor *input, const upsample_spec *s) {
-    return input->dtype == DT_UINT8 && s->dims == 2 && s->mode > UPSAMPLE_NEAREST_EXACT && !tensor_cuda(input);
+    return input->dtype == DT_UINT8 && s->dims == 2 && s->mode > UPSAMPLE_NEAREST_EXACT &&
+           !tensor_cuda(input);
 }
 
-/* Checks, and the tables of three dims; last: input's memory is as PyTorch's code for channels-last tensors wants it. t is to be freed in any case. */
-static ctsc_status upsample_tables(op_ctx *cx, const tensor *input, int noutput, upsample_spec *s, bool last, upsample_table t[3]) {
+/* Checks, and the tables of three dims; last: input's memory is as PyTorch's code for channels-last
+ * tensors wants it. t is to be freed in any case. */
+static ctsc_status upsample_tables(op_ctx *cx, const tensor *input, int noutput, upsample_spec *s,
+                                   bool last, upsample_table t[3]) {
     TRY(upsample_check(cx, input, noutput, s));
     bool nearest = s->mode <= UPSAMPLE_NEAREST_EXACT, bytes = upsample_of_bytes(input, s);
     dtype dt = (dtype)input->dtype;
@@ -483,8 +501,8 @@ static ctsc_status upsample_tables(op_ctx *cx, const tensor *input, int noutput,
         t[i].in = s->in[i], t[i].out = s->out[i];
         /* The dims that are not there stay as they are. */
         bool absent = i < 3 - s->dims;
-        TRY(upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt, s->align, last && s->mode == UPSAMPLE_NEAREST,
-                                s->scale[i]));
+        TRY(upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt,
+                                s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]));
     }
     return CTSC_OK;
 }
@@ -500,17 +518,23 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
     if (st == CTSC_OK && upsample_of_bytes(input, s))
         st = upsample_bytes(cx, input, &t[1], &t[2], out);
     else if (st == CTSC_OK)
-        st = s->mode <= UPSAMPLE_NEAREST_EXACT ? upsample_nearest(cx, input, t, out) : upsample_weighted(cx, input, t, out);
+        st = s->mode <= UPSAMPLE_NEAREST_EXACT ? upsample_nearest(cx, input, t, out)
+                                               : upsample_weighted(cx, input, t, out);
     upsample_tables_free(t);
     return st;
 }
 
-ctsc_status upsample_tables_2d(op_ctx *cx, const tensor *input, bool linear, const value *args, upsample_table t[3]) {
-    upsample_spec s = {.name = linear ? "linear" : "nearest", .mode = linear ? UPSAMPLE_LINEAR : UPSAMPLE_NEAREST, .dims = 2, .out = {1, 1, 1}};
+ctsc_status upsample_tables_2d(op_ctx *cx, const tensor *input, bool linear, const value *args,
+                               upsample_table t[3]) {
+    upsample_spec s = {.name = linear ? "linear" : "nearest",
+                       .mode = linear ? UPSAMPLE_LINEAR : UPSAMPLE_NEAREST,
+                       .dims = 2,
+                       .out = {1, 1, 1}};
     int noutput = 0;
     if (linear) s.align = arg_bool(&args[2]);
     TRY(upsample_vec_sizes(cx, input, &args[1], &args[linear ? 3 : 2], &s, &noutput));
-    bool one = input->ndim == 4 && (input->sizes[1] == 1 || input->sizes[2] * input->sizes[3] == 1); /* contiguous and channels last */
+    /* contiguous and channels last */
+    bool one = input->ndim == 4 && (input->sizes[1] == 1 || input->sizes[2] * input->sizes[3] == 1);
     return upsample_tables(cx, input, noutput, &s, one, t);
 }
 

@@ -2,10 +2,12 @@
 /*
  * upsample_bytes.c - resizing uint8 images, in whole numbers.
  *
- * Method: PyTorch's since 2.1 (1.13 refuses uint8), which is Pillow's: the weights of a dim are rounded to 16 bits, with as many of them behind the
- * point as the greatest weight leaves room for; a sum of bytes is rounded to the nearest, halves up, and cut to 0..255. The columns are
- * made first and are bytes again before the rows are: two roundings, which a computation in float would not have. A dim that stays
- * as it is has none. The order of sums makes no difference, so all of PyTorch's paths (layouts, numbers of channels) agree.
+ * Method: PyTorch's since 2.1 (1.13 refuses uint8), which is Pillow's: the weights of a dim are
+ * rounded to 16 bits, with as many of them behind the point as the greatest weight leaves room for;
+ * a sum of bytes is rounded to the nearest, halves up, and cut to 0..255. The columns are made
+ * first and are bytes again before the rows are: two roundings, which a computation in float would
+ * not have. A dim that stays as it is has none. The order of sums makes no difference, so all of
+ * PyTorch's paths (layouts, numbers of channels) agree.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/vision/upsample.h"
@@ -27,7 +29,8 @@ static void bytes_table_free(bytes_table *b) {
     mem_free(b->weight);
 }
 
-/* The weights of output o, one per input position: taps beyond the border lie on it, their weights are summed. */
+/* The weights of output o, one per input position: taps beyond the border lie on it, their
+ * weights are summed. */
 static void bytes_collect(const upsample_table *t, int64_t o, bytes_table *b, double *sums) {
     const int64_t *at = t->at + o * t->taps;
     const double *w = (const double *)t->weight + o * t->taps;
@@ -51,7 +54,12 @@ static int bytes_shift(double greatest) {
 static ctsc_status bytes_table_make(op_ctx *cx, const upsample_table *t, bytes_table *b) {
     size_t rows = (size_t)t->out, count = rows * (size_t)t->taps; /* t has arrays of this size */
     double greatest = 0, *sums = mem_alloc(count * sizeof *sums);
-    *b = (bytes_table){t->in, t->out, t->taps, 0, mem_alloc(rows * sizeof *b->begin), mem_alloc(rows * sizeof *b->n),
+    *b = (bytes_table){t->in,
+                       t->out,
+                       t->taps,
+                       0,
+                       mem_alloc(rows * sizeof *b->begin),
+                       mem_alloc(rows * sizeof *b->n),
                        mem_alloc(count * sizeof *b->weight)};
     if (!sums || !b->begin || !b->n || !b->weight) {
         mem_free(sums);
@@ -113,7 +121,8 @@ static void bytes_rows(void *ctx, int64_t begin, int64_t end) {
         for (int64_t i = 0; i < j->inner; i += BYTES_BLOCK) {
             int n = (int)nn_min(j->inner - i, BYTES_BLOCK);
             for (int k = 0; k < n; k++) sums[k] = 1 << t->shift >> 1;
-            for (int k = 0; k < t->n[o]; k++) bytes_add(x + k * j->inner + i, t->weight[o * t->taps + k], n, sums);
+            for (int k = 0; k < t->n[o]; k++)
+                bytes_add(x + k * j->inner + i, t->weight[o * t->taps + k], n, sums);
             for (int k = 0; k < n; k++) y[i + k] = bytes_round(sums[k], t->shift);
         }
     }
@@ -132,8 +141,7 @@ static ctsc_status bytes_dim(op_ctx *cx, tensor **x, int dim, const upsample_tab
         int64_t planes = sizes[0] * sizes[1];
         if (y->numel && dim == 3)
             pool_for(planes * sizes[2], nn_grain(t->out * t->taps), bytes_columns, &j);
-        else if (y->numel)
-            pool_for(planes * t->out, nn_grain(j.inner * t->taps), bytes_rows, &j);
+        else if (y->numel) pool_for(planes * t->out, nn_grain(j.inner * t->taps), bytes_rows, &j);
         tensor_unref(*x);
         *x = y;
     }
@@ -141,20 +149,20 @@ static ctsc_status bytes_dim(op_ctx *cx, tensor **x, int dim, const upsample_tab
     return st;
 }
 
-ctsc_status upsample_bytes(op_ctx *cx, tensor *input, const upsample_table *rows, const upsample_table *columns, tensor **out) {
+ctsc_status upsample_bytes(op_ctx *cx, tensor *input, const upsample_table *rows,
+                           const upsample_table *columns, tensor **out) {
     tensor *x;
     TRY(tensor_contiguous(cx->diag, input, &x));
     ctsc_status st = bytes_dim(cx, &x, 3, columns);
     if (st == CTSC_OK) st = bytes_dim(cx, &x, 2, rows);
-    if (st == CTSC_OK && x->storage == input->storage) { /* nothing to do gives a copy, never the input itself */
+    /* nothing to do gives a copy, never the input itself */
+    if (st == CTSC_OK && x->storage == input->storage) {
         tensor *copy;
         st = tensor_clone(cx->diag, x, &copy);
         tensor_unref(x);
         x = st == CTSC_OK ? copy : NULL;
     }
-    if (st == CTSC_OK)
-        *out = x;
-    else
-        tensor_unref(x);
+    if (st == CTSC_OK) *out = x;
+    else tensor_unref(x);
     return st;
 }

@@ -4,7 +4,8 @@
  * ps_roi_pool.
  *
  * A region is a row (batch index, x1, y1, x2, y2). Regions are independent of one another and are
- * spread over the threads. What samples and bins are says regions.h; on a device runtime/cuda/sampling.c takes the place of the loops here.
+ * spread over the threads. What samples and bins are says regions.h; on a device
+ * runtime/cuda/sampling.c takes the place of the loops here.
  * Tests: tests/unit/test_vision.c
  */
 #include "runtime/kernels/nn/nn.h"
@@ -116,10 +117,8 @@ ctsc_status op_vision_nms(op_ctx *cx, const value *args, value *results) {
     for (int64_t i = 0; i < n; i++) {
         if (gone[i]) continue;
         order[kept++].at = order[i].at; /* kept <= i */
-        if (x->dtype == DT_FLOAT64)
-            vision_suppress_double(box, n, i, threshold, gone);
-        else
-            vision_suppress_float(box, n, i, (float)threshold, gone);
+        if (x->dtype == DT_FLOAT64) vision_suppress_double(box, n, i, threshold, gone);
+        else vision_suppress_float(box, n, i, (float)threshold, gone);
     }
     TRY_OUT(tensor_new(cx->diag, DT_INT64, 1, &kept, &y));
     for (int64_t i = 0; i < kept; i++) TENSOR_AT(y, int64_t)[i] = order[i].at;
@@ -194,7 +193,8 @@ static ctsc_status vision_check(op_ctx *cx, const value *args, dense_region kind
 
 /* What a device holds is looked at by its kernels. */
 static ctsc_status vision_check_rois(op_ctx *cx, const tensor *rois, const tensor *x) {
-    if (rois->sizes[0] && (x->sizes[2] == 0 || x->sizes[3] == 0)) return nn_fail(cx, "regions of an empty image");
+    if (rois->sizes[0] && (x->sizes[2] == 0 || x->sizes[3] == 0))
+        return nn_fail(cx, "regions of an empty image");
     for (int64_t i = 0; i < rois->sizes[0] && !tensor_cuda(rois); i++) {
         double b = rois->dtype == DT_FLOAT64 ? TENSOR_AT(rois, double)[i * 5]
                                              : (double)TENSOR_AT(rois, float)[i * 5];
@@ -215,19 +215,31 @@ static ctsc_status vision_run(op_ctx *cx, const value *args, dense_region kind, 
     TRY(nn_input(cx, "roi", input, &x));
     TRY_OUT(nn_input(cx, "roi", arg_tensor(&args[1]), &rois));
     TRY_OUT(vision_check_rois(cx, rois, x));
-    vision_job j = {.dt = (dtype)x->dtype, .kind = kind,
-                    .p = {.x = tensor_data(x), .rois = tensor_data(rois), .batch = x->sizes[0], .channels = x->sizes[1],
-                          .height = x->sizes[2], .width = x->sizes[3], .regions = rois->sizes[0], .scale = arg_float(&args[2]),
-                          .bins = {arg_int(&args[3]), arg_int(&args[4])}, .sampling = sampling, .aligned = aligned}};
+    vision_job j = {.dt = (dtype)x->dtype,
+                    .kind = kind,
+                    .p = {.x = tensor_data(x),
+                          .rois = tensor_data(rois),
+                          .batch = x->sizes[0],
+                          .channels = x->sizes[1],
+                          .height = x->sizes[2],
+                          .width = x->sizes[3],
+                          .regions = rois->sizes[0],
+                          .scale = arg_float(&args[2]),
+                          .bins = {arg_int(&args[3]), arg_int(&args[4])},
+                          .sampling = sampling,
+                          .aligned = aligned}};
     dense_regions *p = &j.p;
     p->out_channels = ps ? p->channels / (p->bins[0] * p->bins[1]) : p->channels;
     int64_t sizes[4] = {p->regions, p->out_channels, p->bins[0], p->bins[1]};
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), j.dt, 4, sizes, &out[0]));
-    if (kind != DENSE_ROI_ALIGN) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT32, 4, sizes, &out[1]));
+    if (kind != DENSE_ROI_ALIGN)
+        TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT32, 4, sizes, &out[1]));
     p->y = tensor_data(out[0]);
     p->map = out[1] ? tensor_data(out[1]) : NULL;
     if (tensor_cuda(x)) TRY_OUT(on_device->regions(cx->diag, out[0], kind, p));
-    else if (out[0]->numel) TRY_OUT(op_for(cx, p->regions, nn_grain(p->out_channels * p->bins[0] * p->bins[1] * 16), vision_range, &j));
+    else if (out[0]->numel)
+        TRY_OUT(op_for(cx, p->regions, nn_grain(p->out_channels * p->bins[0] * p->bins[1] * 16),
+                       vision_range, &j));
     if (atomic_load(&j.no_memory)) {
         st = diag_fail(cx->diag, CTSC_LIMIT, "out of memory: a region needs too many samples");
         goto out;

@@ -7,8 +7,9 @@
  *     NAME(x)     names of what is defined here
  */
 
-/* roi_align, and ps_roi_align where the channel depends on the bin (p.map then): the taps of one region are found once, for all channels. */
-static NAME(region_tap) *NAME(vision_taps)(const dense_regions *p, const NAME(region_box) *box) {
+/* roi_align, and ps_roi_align where the channel depends on the bin (p.map then): the taps of one
+ * region are found once, for all channels. */
+static NAME(region_tap) * NAME(vision_taps)(const dense_regions *p, const NAME(region_box) * box) {
     size_t n = (size_t)(p->bins[0] * p->bins[1] * box->down * box->across);
     NAME(region_tap) *taps = mem_alloc(sizeof *taps * (n ? n : 1)), *t = taps;
     for (int64_t a = 0; taps && a < p->bins[0]; a++)
