@@ -3,7 +3,7 @@
  * grad_program.h - calls that take gradients, as optimised programs without a tape.
  *
  * Method. The calls of a function that takes gradients are told apart by the signature of their
- * arguments (runtime/context/signature.h) and the state of the module (program_state). The second
+ * arguments (runtime/context/signature.h) and the state of the module (its attributes). The second
  * call of a kind is captured while it runs (grad_capture.h: its operators, and those of its
  * backward passes, in one graph); that graph goes through the passes that any graph goes through,
  * is fused, and is what later calls of the kind run. What cannot be captured keeps running as taped

@@ -106,6 +106,7 @@ ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *arg
     const class_info *c = f->cls ? f->cls->cls : NULL;
     bool gradients;
     TRY(autograd_wanted(f, d, &gradients));
+    rt->grad_requested |= rt->taped; /* by the caller, who wants results with their history */
     if (gradients) rt->taped = rt->grad_enabled = true;
     bool hooked = c && (c->forward_pre_hooks.len || c->forward_hooks.len) &&
                   f == class_find_method(f->cls, "forward");
