@@ -88,7 +88,7 @@ static bool pair_usable(void) {
 #define LOAD_PART pair_part_float
 #define SUM4 pair_sum4_float
 #define MICRO static const gemm_micro pair_micro_float
-#define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 24, 28, 64, pair_usable
+#define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 16, 0, 24, 28, 64, pair_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 
@@ -108,7 +108,7 @@ static bool pair_usable(void) {
 #define LOAD_PART pair_part_double
 #define SUM4 pair_sum4_double
 #define MICRO static const gemm_micro pair_micro_double
-#define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 24, 28, 32, pair_usable
+#define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 8, 0, 24, 28, 32, pair_usable
 #define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 

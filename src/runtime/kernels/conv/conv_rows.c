@@ -15,6 +15,9 @@
  *         panels of output channels
  *           tiles
  *
+ * Groups of few channels share vectors of results (gemm_micro.h, "groups kernel"): the pixels of a
+ * set of them are copied, so that each is a vector.
+ *
  * Sums of more than a block are added up in the result. Kernels of size 1 see all images
  * as one long row.
  * Tests: tests/unit/test_conv_last.c
@@ -108,7 +111,7 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 /* A strip is some output rows of one plane, or a part of one. */
 static void rows_cut(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
+    int64_t mr = j->w->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
                                                              s->stride[ROWS_W] * j->w->in);
     most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, CONV_ROWS_POSITIONS);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
@@ -136,6 +139,7 @@ static void rows_place(rows_job *j) {
     const conv_shape *s = &j->s;
     for (int i = 0; i < CONV_DIMS; i++)
         j->copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
+    j->copied |= j->w->form == CONV_GROUPS;
     bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
     j->copied |= far && j->w->panels > 1;
     j->pixel = s->in_channels;
@@ -146,9 +150,8 @@ static void rows_place(rows_job *j) {
     j->span[ROWS_H] = j->apart ? s->kernel[ROWS_H] : rows_span(s, ROWS_H, j->rows);
     j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
     if (!j->copied) return;
-    j->pixel = j->w->in * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR
-                   ? j->w->in
-                   : j->w->in + 16;
+    j->pixel = j->w->form == CONV_GROUPS ? j->w->nr : j->w->in;
+    if (j->pixel * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0) j->pixel += 16;
     j->row = j->span[ROWS_W] * j->pixel;
     j->plane = j->span[ROWS_H] * j->row;
 }
@@ -157,7 +160,7 @@ static void rows_place(rows_job *j) {
 
 /* The k steps that begin at input element a and this step of a panel. */
 static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
-    int64_t pieces = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->micro->nr;
+    int64_t pieces = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->nr;
     for (int64_t i = 0, done = 0; i < pieces; i++) {
         int64_t n = (k - done) / (pieces - i);
         if (j->stretch) {
@@ -171,8 +174,8 @@ static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int
 
 static void rows_taps(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t in = j->w->in;
-    bool joined = j->pixel == in && s->dilation[ROWS_W] == 1 &&
+    int64_t in = j->w->depth;
+    bool joined = j->pixel == in && j->w->form == CONV_ROWS && s->dilation[ROWS_W] == 1 &&
                   s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
     j->stretches = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
@@ -215,8 +218,9 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
 }
 
 /* n pixels of the strip's channels. */
-static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, float *to) {
-    int64_t in = j->w->in, apart = j->s.in_channels;
+static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, int64_t in,
+                             float *to) {
+    int64_t apart = j->s.in_channels;
     if (in == apart && in == j->pixel) {
         memcpy(to, from, (size_t)(n * in) * sizeof *to);
         return;
@@ -227,7 +231,7 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, fl
 
 /* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x,
-                          int64_t span, float *to) {
+                          int64_t span, int64_t in, float *to) {
     const conv_shape *s = &j->s;
     int64_t before = x < 0 ? conv_min(-x, span) : 0, end = conv_min(s->in[ROWS_W] - x, span);
     if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
@@ -235,7 +239,7 @@ static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int6
     memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
     rows_copy_pixels(
         j, image + ((z * s->in[ROWS_H] + y) * s->in[ROWS_W] + x + before) * s->in_channels,
-        end - before, to + before * j->pixel);
+        end - before, in, to + before * j->pixel);
     memset(to + end * j->pixel, 0, (size_t)((span - end) * j->pixel) * sizeof *to);
 }
 
@@ -245,11 +249,12 @@ static void rows_copy(const rows_job *j, const rows_strip *t, const float *image
             y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
     int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
     int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows),
-            across = rows_span(s, ROWS_W, t->columns);
+            across = rows_span(s, ROWS_W, t->columns),
+            in = conv_min(j->w->in, s->in_channels - t->set * j->w->in);
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < down; y++)
             rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D],
-                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across,
+                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across, in,
                           to + z * j->plane + y * j->row);
 }
 
@@ -295,6 +300,14 @@ static bool rows_sees(const rows_job *j, const rows_strip *t, int64_t y, int64_t
     return ix < s->in[ROWS_W] && ix + (n - 1) * s->stride[ROWS_W] >= 0;
 }
 
+/* Does each tap see some of the image there? As a rule. */
+static bool rows_sees_all(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n) {
+    const conv_shape *s = &j->s;
+    rows_tap first = {0, 0, 0},
+             last = {s->kernel[ROWS_D] - 1, s->kernel[ROWS_H] - 1, s->kernel[ROWS_W] - 1};
+    return rows_sees(j, t, y, x, n, &first) && rows_sees(j, t, y, x, n, &last);
+}
+
 /* Those of *tile's stretches that it sees something of. */
 static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n,
                         gemm_rows *tile) {
@@ -309,12 +322,12 @@ static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64
 /* Row y of the strip times a panel, for the stretches that *tile has. */
 static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile,
                        bool last) {
-    int64_t tiles = conv_parts(t->columns, j->w->micro->mr);
+    int64_t tiles = conv_parts(t->columns, j->w->mr);
     for (int64_t i = 0, x = 0; i < tiles; i++) {
         int64_t n = (t->columns - x) / (tiles - i);
         gemm_rows part = *tile;
-        if (t->used) rows_select(j, t, y, x, n, &part);
-        if (part.stretches || part.ends != GEMM_ADD_C) j->w->micro->rows[n](&part);
+        if (t->used && !rows_sees_all(j, t, y, x, n)) rows_select(j, t, y, x, n, &part);
+        if (part.stretches || part.ends != GEMM_ADD_C) j->w->tiles[n](&part);
         if (last) rows_activate(j, tile, n);
         x += n;
         tile->a += n * tile->lda;
@@ -327,9 +340,10 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_r
 static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel,
                        gemm_rows tile, bool last) {
     const conv_shape *s = &j->s;
-    int64_t nr = j->w->micro->nr, channel = t->set * j->w->out + panel * nr;
+    int64_t nr = j->w->nr, channel = t->set * j->w->out + panel * nr,
+            end = conv_min((t->set + 1) * j->w->out, s->out_channels);
     tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
-    tile.cols = (int)conv_min(nr, j->w->out - panel * nr);
+    tile.cols = (int)conv_min(nr, end - channel);
     if (j->bias) tile.bias = j->bias + channel;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) *
@@ -356,7 +370,9 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
-    gemm_rows tile = {.lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels};
+    gemm_rows tile = {.lda = j->s.stride[ROWS_W] * j->pixel,
+                      .ldc = j->s.out_channels,
+                      .lanes = j->w->lanes};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
         bool last = next == j->stretches;

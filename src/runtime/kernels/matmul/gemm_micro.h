@@ -15,6 +15,10 @@
  * convolution has whose channels come last, each tap a stretch. What is done to sums before they
  * are stored is done in registers.
  *
+ * A groups kernel is a rows kernel for convolutions with groups of few channels: its tile is one
+ * vector of results wide, which some groups share. b has steps of `lanes` elements, and at a
+ * stretch's step k lane l multiplies element lanes[l] + k of a vector of A.
+ *
  * Tests: tests/unit/test_gemm_block.c, tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_MICRO_H
@@ -70,6 +74,7 @@ typedef struct gemm_rows {
     int cols, ends;
     const float *bias, *other; /* cols elements; rows as c's */
     float low, high;           /* nan stays nan */
+    const int32_t *lanes;      /* of a groups kernel */
 } gemm_rows;
 typedef void gemm_rows_fn(const gemm_rows *r);
 
@@ -82,6 +87,7 @@ typedef struct gemm_micro {
     const char *name;
     dtype dt;
     int mr, nr, dot_rows;
+    int lanes, group_rows; /* of a vector; of a groups kernel */
     int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
     gemm_tile_fn *tile[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr */
@@ -90,6 +96,8 @@ typedef struct gemm_micro {
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;
     gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
+    /* by rows, from 1 to group_rows; of floats only */
+    gemm_rows_fn *groups[GEMM_MAX_ROWS + 1];
     gemm_stream_fn *stream;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s,
      * d) of a panel goes to to[d * width + s], rows that are missing in the last panel are zeros.

@@ -11,6 +11,7 @@
  *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
  *     ADD(a, b) MAX(a, b) MIN(a, b) STORE_PART(p, v, n)     of floats: for rows kernels, which others do not have; b where either is nan
+ *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered
  *     MICRO                             declaration of the gemm_micro that is defined
  *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
  * All of these are undefined afterwards.
@@ -248,7 +249,24 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
     for (int i = 0; i < rows; i++) memcpy(r->c + i * r->ldc, room.c + i * 2 * LANES, bytes);
 }
 
-/* half: of one vector, all or part of it. */
+/* What becomes of the sums. half: of one vector, all or part of it. */
+#define ROWS_ENDS(rows)                                                                            \
+    if (r->ends & GEMM_ADD_C) {                                                                    \
+        TILE_ROWS_##rows(ROWS_ADD_C)                                                               \
+    }                                                                                              \
+    if (r->ends & GEMM_ADD_BIAS) {                                                                 \
+        b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                    \
+        TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                            \
+    }                                                                                              \
+    if (r->ends & GEMM_ADD_OTHER) {                                                                \
+        TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                           \
+    }                                                                                              \
+    if (r->ends & GEMM_CLAMP) {                                                                    \
+        b0 = SET1(r->low), b1 = SET1(r->high);                                                     \
+        TILE_ROWS_##rows(ROWS_CLAMP)                                                               \
+    }                                                                                              \
+    TILE_ROWS_##rows(ROWS_STORE)
+
 #define ROWS(rows)                                                                                 \
     static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(               \
         const gemm_rows *r, bool half) {                                                           \
@@ -271,21 +289,7 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        if (r->ends & GEMM_ADD_C) {                                                                \
-            TILE_ROWS_##rows(ROWS_ADD_C)                                                           \
-        }                                                                                          \
-        if (r->ends & GEMM_ADD_BIAS) {                                                             \
-            b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                \
-            TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                        \
-        }                                                                                          \
-        if (r->ends & GEMM_ADD_OTHER) {                                                            \
-            TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                       \
-        }                                                                                          \
-        if (r->ends & GEMM_CLAMP) {                                                                \
-            b0 = SET1(r->low), b1 = SET1(r->high);                                                 \
-            TILE_ROWS_##rows(ROWS_CLAMP)                                                           \
-        }                                                                                          \
-        TILE_ROWS_##rows(ROWS_STORE)                                                               \
+        ROWS_ENDS(rows)                                                                            \
     }                                                                                              \
     static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {      \
         NAME(rows_body_##rows)(r, true);                                                           \
@@ -323,8 +327,60 @@ ROWS(14)
     NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
 #endif
 
+/* ---- groups of channels ---------------------------------------------------------------------- */
+
+#define GROUPS_STEP(i) f = PERMUTE(VLOAD(&ROWS_A(i)), lanes), x##i = FMA(f, b0, x##i);
+
+/* A vector of results, some groups side by side: at each step a lane multiplies the next one of its
+ * own group's channels. */
+#define GROUPS(rows)                                                                               \
+    static TARGET void NAME(groups_##rows)(const gemm_rows *r) {                                   \
+        enum { half = true };                                                                      \
+        const int64_t lda = r->lda, ldc = r->ldc;                                                  \
+        const int left = r->cols;                                                                  \
+        T *c = r->c;                                                                               \
+        V f, b0, b1;                                                                               \
+        TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
+            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
+            const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
+                    *a12 = a9 + 3 * lda;                                                           \
+            INDEX lanes = INDEX_LOAD(r->lanes);                                                    \
+            for (int64_t k = r->stretch[s].k; k > 0;                                               \
+                 k--, b += LANES, lanes = INDEX_NEXT(lanes)) {                                     \
+                b0 = VLOAD(b);                                                                     \
+                TILE_ROWS_##rows(GROUPS_STEP)                                                      \
+            }                                                                                      \
+        }                                                                                          \
+        ROWS_ENDS(rows)                                                                            \
+    }
+
+GROUPS(1)
+GROUPS(2)
+GROUPS(3)
+GROUPS(4)
+GROUPS(5)
+GROUPS(6)
+GROUPS(7)
+GROUPS(8)
+GROUPS(9)
+GROUPS(10)
+GROUPS(11)
+GROUPS(12)
+#define GROUPS_TABLE_12                                                                            \
+    NULL, NAME(groups_1), NAME(groups_2), NAME(groups_3), NAME(groups_4), NAME(groups_5),          \
+        NAME(groups_6), NAME(groups_7), NAME(groups_8), NAME(groups_9), NAME(groups_10),           \
+        NAME(groups_11), NAME(groups_12)
+#if MR == 14
+GROUPS(13)
+GROUPS(14)
+#define GROUPS_TABLE GROUPS_TABLE_12, NAME(groups_13), NAME(groups_14)
+#else
+#define GROUPS_TABLE GROUPS_TABLE_12
+#endif
+
 #else
 #define ROWS_TABLE NULL
+#define GROUPS_TABLE NULL
 #endif
 
 /* ---- dot kernels ----------------------------------------------------------------------------- */
@@ -465,7 +521,7 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
 }
 
 MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE},
-         NAME(row),  {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
+         NAME(row),  {ROWS_TABLE}, {GROUPS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -487,6 +543,12 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE},
 #undef MIN
 #undef STORE_PART
 #undef ROWS_TABLE
+#undef GROUPS_TABLE
+#undef GROUPS_TABLE_12
+#undef INDEX
+#undef INDEX_LOAD
+#undef INDEX_NEXT
+#undef PERMUTE
 #undef TILE_TABLE
 #undef NEAR_TABLE
 #undef TILE_ROWS_ALL
