@@ -201,6 +201,7 @@ typedef struct rows_strip {
     int64_t row, rows, column, columns; /* in it */
     int64_t panel, panels;              /* of the set */
     gemm_stretch *used;                 /* room for those of a tile */
+    int64_t share;                      /* bytes of weights that a tile brings near */
 } rows_strip;
 
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
@@ -330,10 +331,27 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_r
         if (part.stretches || part.ends != GEMM_ADD_C) j->w->tiles[n](&part);
         if (last) rows_activate(j, tile, n);
         x += n;
+        tile->prefetch += t->share;
         tile->a += n * tile->lda;
         tile->c += n * tile->ldc;
         if (tile->other) tile->other += n * tile->ldc;
     }
+}
+
+static const float *rows_weights(const rows_job *j, const rows_strip *t, int64_t panel) {
+    return j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * j->w->nr;
+}
+
+/* What the tiles of a panel bring near between them: the block of weights that is wanted next, from
+ * `next` on (NULL: none), as large as their own. It comes from afar where a convolution has more
+ * weights than pixels. */
+static void rows_prefetch(const rows_job *j, rows_strip *t, const float *next, gemm_rows *tile) {
+    int64_t steps = 0, tiles = t->rows * conv_parts(t->columns, j->w->mr);
+    for (int64_t i = 0; i < tile->stretches; i++) steps += tile->stretch[i].k;
+    int64_t lines = conv_parts(steps * j->w->nr * (int64_t)sizeof *next, 64 * tiles);
+    tile->prefetch = (const char *)next;
+    tile->lines = next ? (int)conv_parts(lines * 16, steps) : 0;
+    t->share = lines * 64;
 }
 
 /* All rows of the strip times a panel: b is its weights. */
@@ -342,7 +360,7 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
     const conv_shape *s = &j->s;
     int64_t nr = j->w->nr, channel = t->set * j->w->out + panel * nr,
             end = conv_min((t->set + 1) * j->w->out, s->out_channels);
-    tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
+    tile.b = rows_weights(j, t, panel);
     tile.cols = (int)conv_min(nr, end - channel);
     if (j->bias) tile.bias = j->bias + channel;
     for (int64_t y = 0; y < t->rows; y++) {
@@ -383,7 +401,14 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         if (last && j->tail->other) tile.ends |= GEMM_ADD_OTHER;
         if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high))
             tile.ends |= GEMM_CLAMP;
-        for (int64_t p = 0; p < t.panels; p++) rows_panel(j, &t, a, t.panel + p, tile, last);
+        for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
+            bool more = p + 1 < t.panel + t.panels;
+            const float *then = more ? rows_weights(j, &t, p + 1) + j->stretch[first].b
+                                : last ? NULL
+                                       : rows_weights(j, &t, t.panel) + j->stretch[next].b;
+            rows_prefetch(j, &t, then, &tile);
+            rows_panel(j, &t, a, p, tile, last);
+        }
     }
 }
 

@@ -75,6 +75,9 @@ typedef struct gemm_rows {
     const float *bias, *other; /* cols elements; rows as c's */
     float low, high;           /* nan stays nan */
     const int32_t *lanes;      /* of a groups kernel */
+    /* the next lines of memory from here on are brought near: so many for 16 steps */
+    const char *prefetch;
+    int lines;
 } gemm_rows;
 typedef void gemm_rows_fn(const gemm_rows *r);
 

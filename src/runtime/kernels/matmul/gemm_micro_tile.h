@@ -270,7 +270,10 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
 #define ROWS(rows)                                                                                 \
     static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(               \
         const gemm_rows *r, bool half) {                                                           \
+        enum { PART = 16 };                                                                        \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
+        const char *prefetch = r->prefetch;                                                        \
+        const int lines = r->lines;                                                                \
         const int left = r->cols;                                                                  \
         T *c = r->c;                                                                               \
         V f, b0, b1;                                                                               \
@@ -278,14 +281,17 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
             const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
-            for (int64_t k = r->stretch[s].k; k > 0;                                               \
-                 k--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                              \
-                b0 = VLOAD(b);                                                                     \
-                if (half) {                                                                        \
-                    TILE_ROWS_##rows(ROWS_HALF)                                                    \
-                } else {                                                                           \
-                    b1 = VLOAD(b + LANES);                                                         \
-                    TILE_ROWS_##rows(ROWS_STEP)                                                    \
+            for (int64_t k = r->stretch[s].k; k > 0; k -= PART, prefetch += lines * 64) {          \
+                for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);       \
+                for (int steps = k < PART ? (int)k : PART; steps > 0;                              \
+                     steps--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                      \
+                    b0 = VLOAD(b);                                                                 \
+                    if (half) {                                                                    \
+                        TILE_ROWS_##rows(ROWS_HALF)                                                \
+                    } else {                                                                       \
+                        b1 = VLOAD(b + LANES);                                                     \
+                        TILE_ROWS_##rows(ROWS_STEP)                                                \
+                    }                                                                              \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
