@@ -215,47 +215,29 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
-#define ROWS_LOAD(p, at) (half ? LOAD_PART((p) + (at), left) : VLOAD((p) + (at)))
+#define ROWS_LOAD_X(p) (half ? LOAD_PART(p, left) : VLOAD(p))
+#define ROWS_LOAD_Y(p) (part ? LOAD_PART((p) + LANES, left - LANES) : VLOAD((p) + LANES))
 #define ROWS_ADD(i, p)                                                                             \
-    x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)),                                               \
-    y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
+    x##i = ADD(x##i, ROWS_LOAD_X((p) + (i) * ldc)),                                                \
+    y##i = half ? y##i : ADD(y##i, ROWS_LOAD_Y((p) + (i) * ldc));
 #define ROWS_ADD_C(i) ROWS_ADD(i, c)
 #define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other)
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
 #define ROWS_STORE(i)                                                                              \
     if (half) STORE_PART(c + (i) * ldc, x##i, left);                                               \
-    else VSTORE(c + (i) * ldc, x##i), VSTORE(c + (i) * ldc + LANES, y##i);
+    else VSTORE(c + (i) * ldc, x##i);                                                              \
+    if (part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                               \
+    else if (!half) VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* What a tile of two vectors, the second not whole, reads besides and writes: copies with
- * nr elements a row. */
-typedef struct NAME(rows_room) {
-    T c[MR * 2 * LANES], other[MR * 2 * LANES], bias[2 * LANES];
-} NAME(rows_room);
-
-static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole) {
-    NAME(rows_room) room;
-    size_t bytes = (size_t)r->cols * sizeof(T);
-    gemm_rows copy = *r;
-    copy.c = room.c, copy.other = room.other, copy.bias = room.bias,
-    copy.ldc = copy.cols = 2 * LANES;
-    for (int i = 0; i < rows; i++) {
-        if (r->ends & GEMM_ADD_C) memcpy(room.c + i * 2 * LANES, r->c + i * r->ldc, bytes);
-        if (r->ends & GEMM_ADD_OTHER)
-            memcpy(room.other + i * 2 * LANES, r->other + i * r->ldc, bytes);
-    }
-    if (r->ends & GEMM_ADD_BIAS) memcpy(room.bias, r->bias, bytes);
-    whole(&copy);
-    for (int i = 0; i < rows; i++) memcpy(r->c + i * r->ldc, room.c + i * 2 * LANES, bytes);
-}
-
-/* What becomes of the sums. half: of one vector, all or part of it. */
+/* What becomes of the sums. half: of one vector, all or part of it; part: of two, the
+ * second in part. */
 #define ROWS_ENDS(rows)                                                                            \
     if (r->ends & GEMM_ADD_C) {                                                                    \
         TILE_ROWS_##rows(ROWS_ADD_C)                                                               \
     }                                                                                              \
     if (r->ends & GEMM_ADD_BIAS) {                                                                 \
-        b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                    \
+        b0 = ROWS_LOAD_X(r->bias), b1 = half ? b0 : ROWS_LOAD_Y(r->bias);                          \
         TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                            \
     }                                                                                              \
     if (r->ends & GEMM_ADD_OTHER) {                                                                \
@@ -295,7 +277,13 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        ROWS_ENDS(rows)                                                                            \
+        if (half || left == 2 * LANES) {                                                           \
+            enum { part = false };                                                                 \
+            ROWS_ENDS(rows)                                                                        \
+        } else {                                                                                   \
+            enum { part = true };                                                                  \
+            ROWS_ENDS(rows)                                                                        \
+        }                                                                                          \
     }                                                                                              \
     static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {      \
         NAME(rows_body_##rows)(r, true);                                                           \
@@ -305,8 +293,7 @@ static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole)
     }                                                                                              \
     static void NAME(rows_##rows)(const gemm_rows *r) {                                            \
         if (r->cols <= LANES) NAME(rows_half_##rows)(r);                                           \
-        else if (r->cols == 2 * LANES) NAME(rows_whole_##rows)(r);                                 \
-        else NAME(rows_copied)(r, rows, NAME(rows_whole_##rows));                                  \
+        else NAME(rows_whole_##rows)(r);                                                           \
     }
 
 ROWS(1)
@@ -341,7 +328,7 @@ ROWS(14)
  * own group's channels. */
 #define GROUPS(rows)                                                                               \
     static TARGET void NAME(groups_##rows)(const gemm_rows *r) {                                   \
-        enum { half = true };                                                                      \
+        enum { half = true, part = false };                                                        \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
         const int left = r->cols;                                                                  \
         T *c = r->c;                                                                               \
