@@ -201,7 +201,7 @@ typedef struct rows_strip {
     int64_t row, rows, column, columns; /* in it */
     int64_t panel, panels;              /* of the set */
     gemm_stretch *used;                 /* room for those of a tile */
-    int64_t share;                      /* bytes of weights that a tile brings near */
+    int64_t tiles, longer, least; /* of a row: so many, the last of them of one more than `least` */
 } rows_strip;
 
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
@@ -215,6 +215,8 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     t.panel = share * j->group, t.panels = conv_min(j->group, j->w->panels - t.panel);
     t.row = strip * j->rows, t.rows = conv_min(j->rows, s->out[ROWS_H] - t.row);
     t.column = chunk * j->columns, t.columns = conv_min(j->columns, s->out[ROWS_W] - t.column);
+    t.tiles = conv_parts(t.columns, j->w->mr);
+    t.least = t.columns / t.tiles, t.longer = t.columns % t.tiles;
     return t;
 }
 
@@ -279,12 +281,12 @@ static const float *rows_begin(const rows_job *j, const rows_strip *t, float *sc
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows) {
+static void rows_activate(const rows_job *j, const gemm_rows *r, float *c, int64_t rows) {
     enum dense_activation a = j->tail->activation;
-    if (a == DENSE_PLAIN || tile->ends & GEMM_CLAMP) return;
-    if (tile->cols == tile->ldc) conv_tail_apply(a, tile->c, rows * tile->ldc);
+    if (a == DENSE_PLAIN || r->ends & GEMM_CLAMP) return;
+    if (r->cols == r->ldc) conv_tail_apply(a, c, rows * r->ldc);
     else
-        for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, tile->c + i * tile->ldc, tile->cols);
+        for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, c + i * r->ldc, r->cols);
 }
 
 /* Do some of n neighbouring results, from column x of the strip's row y on, see pixels of the
@@ -309,32 +311,48 @@ static bool rows_sees_all(const rows_job *j, const rows_strip *t, int64_t y, int
     return rows_sees(j, t, y, x, n, &first) && rows_sees(j, t, y, x, n, &last);
 }
 
-/* Those of *tile's stretches that it sees something of. */
-static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n,
-                        gemm_rows *tile) {
-    const rows_tap *tap = j->tap + (tile->stretch - j->stretch);
-    int64_t used = 0;
-    for (int64_t i = 0; i < tile->stretches; i++)
-        if (rows_sees(j, t, y, x, n, tap + i)) t->used[used++] = tile->stretch[i];
-    tile->stretch = t->used;
-    tile->stretches = used;
+/* As *r, with those stretches that n neighbouring results see something of. */
+static gemm_rows rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x,
+                             int64_t n, const gemm_rows *r) {
+    const rows_tap *tap = j->tap + (r->stretch - j->stretch);
+    gemm_rows some = *r;
+    some.stretch = t->used;
+    some.stretches = 0;
+    for (int64_t i = 0; i < r->stretches; i++)
+        if (rows_sees(j, t, y, x, n, tap + i)) t->used[some.stretches++] = r->stretch[i];
+    return some;
 }
 
-/* Row y of the strip times a panel, for the stretches that *tile has. */
-static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile,
+/* The i-th tile of a row. */
+static int64_t rows_length(const rows_strip *t, int64_t i) {
+    return i < t->tiles - t->longer ? t->least : t->least + 1;
+}
+
+/* Tiles from the i-th on, which begins at x, that are as long and see something of all taps. */
+static int64_t rows_alike(const rows_job *j, const rows_strip *t, int64_t y, int64_t i, int64_t x) {
+    int64_t n = rows_length(t, i), end = n == t->least ? t->tiles - t->longer : t->tiles, first = i;
+    if (!t->used) return end - i;
+    while (i < end && rows_sees_all(j, t, y, x, n)) i++, x += n;
+    return i - first;
+}
+
+/* Row y of the strip times a panel, for the stretches that *r has: a, c and other begin there. */
+static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const gemm_rows *r,
+                       const float *a, float *c, const float *other, const char *prefetch,
                        bool last) {
-    int64_t tiles = conv_parts(t->columns, j->w->mr);
-    for (int64_t i = 0, x = 0; i < tiles; i++) {
-        int64_t n = (t->columns - x) / (tiles - i);
-        gemm_rows part = *tile;
-        if (t->used && !rows_sees_all(j, t, y, x, n)) rows_select(j, t, y, x, n, &part);
-        if (part.stretches || part.ends != GEMM_ADD_C) j->w->tiles[n](&part);
-        if (last) rows_activate(j, tile, n);
-        x += n;
-        tile->prefetch += t->share;
-        tile->a += n * tile->lda;
-        tile->c += n * tile->ldc;
-        if (tile->other) tile->other += n * tile->ldc;
+    for (int64_t i = 0, x = 0; i < t->tiles;) {
+        int64_t n = rows_length(t, i), count = rows_alike(j, t, y, i, x), to = x * r->ldc;
+        const float *from = a + x * r->lda, *more = other ? other + to : NULL;
+        if (count) {
+            j->w->tiles[n](r, count, from, c + to, more, prefetch + i * r->share);
+        } else {
+            gemm_rows some = rows_select(j, t, y, x, n, r);
+            count = 1;
+            if (some.stretches || some.ends != GEMM_ADD_C)
+                j->w->tiles[n](&some, 1, from, c + to, more, prefetch + i * r->share);
+        }
+        if (last) rows_activate(j, r, c + to, count * n);
+        i += count, x += count * n;
     }
 }
 
@@ -342,37 +360,37 @@ static const float *rows_weights(const rows_job *j, const rows_strip *t, int64_t
     return j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * j->w->nr;
 }
 
-/* What the tiles of a panel bring near between them: the block of weights that is wanted next, from
- * `next` on (NULL: none), as large as their own. It comes from afar where a convolution has more
- * weights than pixels. */
-static void rows_prefetch(const rows_job *j, rows_strip *t, const float *next, gemm_rows *tile) {
-    int64_t steps = 0, tiles = t->rows * conv_parts(t->columns, j->w->mr);
-    for (int64_t i = 0; i < tile->stretches; i++) steps += tile->stretch[i].k;
-    int64_t lines = conv_parts(steps * j->w->nr * (int64_t)sizeof *next, 64 * tiles);
-    tile->prefetch = (const char *)next;
-    tile->lines = next ? (int)conv_parts(lines * 16, steps) : 0;
-    t->share = lines * 64;
+/* What the tiles of a panel bring near between them: a block of the weights that are wanted next, as
+ * large as their own. They come from afar where a convolution has more weights than pixels. */
+static void rows_prefetch(const rows_job *j, const rows_strip *t, gemm_rows *r) {
+    int64_t steps = 0, tiles = t->rows * t->tiles;
+    for (int64_t i = 0; i < r->stretches; i++) steps += r->stretch[i].k;
+    int64_t lines = conv_parts(steps * j->w->nr * (int64_t)sizeof(float), 64 * tiles);
+    r->lines = (int)conv_parts(lines * 16, steps);
+    r->share = lines * 64;
 }
 
-/* All rows of the strip times a panel: b is its weights. */
+/* All rows of the strip times a panel. next: the weights that are wanted then, or NULL. */
 static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel,
-                       gemm_rows tile, bool last) {
+                       const gemm_rows *block, const float *next, bool last) {
     const conv_shape *s = &j->s;
     int64_t nr = j->w->nr, channel = t->set * j->w->out + panel * nr,
             end = conv_min((t->set + 1) * j->w->out, s->out_channels);
-    tile.b = rows_weights(j, t, panel);
-    tile.cols = (int)conv_min(nr, end - channel);
-    if (j->bias) tile.bias = j->bias + channel;
+    const char *prefetch = (const char *)next;
+    gemm_rows r = *block;
+    r.b = rows_weights(j, t, panel);
+    r.cols = (int)conv_min(nr, end - channel);
+    if (j->bias) r.bias = j->bias + channel;
+    if (!next) r.lines = 0, r.share = 0;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) *
                           s->out[ROWS_W] +
                       t->column) *
                          s->out_channels +
                      channel;
-        tile.a = a + y * s->stride[ROWS_H] * j->row;
-        tile.c = j->out + at;
-        tile.other = j->tail->other ? j->tail->other + at : NULL;
-        rows_tiles(j, t, y, &tile, last);
+        rows_tiles(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
+                   j->tail->other ? j->tail->other + at : NULL,
+                   prefetch + y * t->tiles * r.share, last);
     }
 }
 
@@ -388,26 +406,25 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
-    gemm_rows tile = {.lda = j->s.stride[ROWS_W] * j->pixel,
-                      .ldc = j->s.out_channels,
-                      .lanes = j->w->lanes};
+    gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel,
+                   .ldc = j->s.out_channels,
+                   .lanes = j->w->lanes};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
         bool last = next == j->stretches;
-        tile.stretch = j->stretch + first;
-        tile.stretches = next - first;
-        tile.ends = first ? GEMM_ADD_C : 0;
-        if (last && j->bias) tile.ends |= GEMM_ADD_BIAS;
-        if (last && j->tail->other) tile.ends |= GEMM_ADD_OTHER;
-        if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high))
-            tile.ends |= GEMM_CLAMP;
+        r.stretch = j->stretch + first;
+        r.stretches = next - first;
+        r.ends = first ? GEMM_ADD_C : 0;
+        if (last && j->bias) r.ends |= GEMM_ADD_BIAS;
+        if (last && j->tail->other) r.ends |= GEMM_ADD_OTHER;
+        if (last && conv_tail_bounds(j->tail->activation, &r.low, &r.high)) r.ends |= GEMM_CLAMP;
+        rows_prefetch(j, &t, &r);
         for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
             bool more = p + 1 < t.panel + t.panels;
             const float *then = more ? rows_weights(j, &t, p + 1) + j->stretch[first].b
                                 : last ? NULL
                                        : rows_weights(j, &t, t.panel) + j->stretch[next].b;
-            rows_prefetch(j, &t, then, &tile);
-            rows_panel(j, &t, a, p, tile, last);
+            rows_panel(j, &t, a, p, &r, then, last);
         }
     }
 }

@@ -213,16 +213,17 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
             conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
 }
 
-/* `rows` tiles times a panel. Sums of many channels are added up, not carried on: their
+/* `tiles` times `rows` tiles of the image times a panel. Sums of many channels are added up, not carried on: their
  * errors would grow. */
-static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) {
+static void winograd_product(const winograd_job *j, int64_t rows, int64_t tiles, gemm_rows *r,
+                             const float *a, float *c) {
     int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0;
     gemm_stretch some;
     r->stretch = &some, r->stretches = 1;
     for (int64_t i = 0; i < sums; i++, done += some.k) {
         some = (gemm_stretch){done, done * j->w->micro->nr, (in - done) / (sums - i)};
         r->ends = i ? GEMM_ADD_C : 0;
-        j->w->micro->rows[rows](r);
+        j->w->micro->rows[rows](r, tiles, a, c, NULL, NULL);
     }
 }
 
@@ -233,17 +234,16 @@ static void winograd_products(const winograd_job *j, int64_t tiles, int64_t pane
             parts = conv_parts(tiles, j->w->micro->mr);
     for (int64_t p = 0; p < PRODUCTS; p++)
         for (int64_t i = 0; i < n; i++) {
-            gemm_rows r = {.a = at->input + p * j->batch * j->channels,
-                           .lda = j->channels,
+            gemm_rows r = {.lda = j->channels,
                            .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr,
-                           .c = at->output + p * j->batch * ld + i * nr,
                            .ldc = ld,
                            .cols = (int)nr};
-            for (int64_t part = 0, done = 0; part < parts; part++) {
-                int64_t rows = (tiles - done) / (parts - part);
-                winograd_product(j, rows, &r);
-                done += rows, r.a += rows * r.lda, r.c += rows * r.ldc;
-            }
+            const float *a = at->input + p * j->batch * j->channels;
+            float *c = at->output + p * j->batch * ld + i * nr;
+            int64_t rows = tiles / parts, longer = tiles % parts, done = (parts - longer) * rows;
+            winograd_product(j, rows, parts - longer, &r, a, c);
+            if (longer)
+                winograd_product(j, rows + 1, longer, &r, a + done * r.lda, c + done * r.ldc);
         }
 }
 

@@ -62,24 +62,26 @@ typedef struct gemm_stretch {
 
 enum { GEMM_ADD_C = 1, GEMM_ADD_BIAS = 2, GEMM_ADD_OTHER = 4, GEMM_CLAMP = 8 };
 
-/* c = clamp(a b + c + bias + other, low, high), what `ends` has of it; floats. */
+/* c = clamp(a b + c + bias + other, low, high), what `ends` has of it; floats. What a tile has of
+ * its own is no part of it: a tile that waited for its stores to be read again as a whole would
+ * wait for those of all of C before them. */
 typedef struct gemm_rows {
-    const float *a; /* rows lda apart */
-    int64_t lda;
+    int64_t lda; /* from one row of a to the next */
     const gemm_stretch *stretch;
     int64_t stretches;
     const float *b; /* steps of nr elements */
-    float *c;       /* rows ldc apart, cols elements of each */
-    int64_t ldc;
+    int64_t ldc;    /* from one row of c to the next, of which cols elements are used */
     int cols, ends;
-    const float *bias, *other; /* cols elements; rows as c's */
-    float low, high;           /* nan stays nan */
-    const int32_t *lanes;      /* of a groups kernel */
-    /* the next lines of memory from here on are brought near: so many for 16 steps */
-    const char *prefetch;
-    int lines;
+    const float *bias;    /* cols elements */
+    float low, high;      /* nan stays nan */
+    const int32_t *lanes; /* of a groups kernel */
+    int lines;            /* of memory that are brought near for 16 steps, */
+    int64_t share;        /* bytes of it for a tile */
 } gemm_rows;
-typedef void gemm_rows_fn(const gemm_rows *r);
+/* Some tiles, one below the other. other: rows as c's, if GEMM_ADD_OTHER; prefetch: where the lines
+ * begin that are brought near. */
+typedef void gemm_rows_fn(const gemm_rows *r, int64_t tiles, const float *a, float *c,
+                          const float *other, const char *prefetch);
 
 /* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without
  * gaps. An element is the sum of four chains. */

@@ -221,7 +221,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
     x##i = ADD(x##i, ROWS_LOAD_X((p) + (i) * ldc)),                                                \
     y##i = half ? y##i : ADD(y##i, ROWS_LOAD_Y((p) + (i) * ldc));
 #define ROWS_ADD_C(i) ROWS_ADD(i, c)
-#define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other)
+#define ROWS_ADD_OTHER(i) ROWS_ADD(i, other)
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
 #define ROWS_STORE(i)                                                                              \
@@ -249,18 +249,29 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
     }                                                                                              \
     TILE_ROWS_##rows(ROWS_STORE)
 
+/* A function that does `tile` for some of them. */
+#define ROWS_TILES(name, rows, tile)                                                               \
+    static TARGET __attribute__((noinline)) void NAME(name)(const gemm_rows *r, int64_t tiles,     \
+                                                            const T *a, T *c, const T *other,      \
+                                                            const char *prefetch) {                \
+        const int64_t down = (rows) * r->ldc, from = (rows) * r->lda, share = r->share;            \
+        const bool more = r->ends & GEMM_ADD_OTHER;                                                \
+        for (; tiles > 0; tiles--, a += from, c += down, prefetch += share) {                      \
+            tile;                                                                                  \
+            if (more) other += down;                                                               \
+        }                                                                                          \
+    }
+
 #define ROWS(rows)                                                                                 \
-    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(               \
-        const gemm_rows *r, bool half) {                                                           \
+    static inline __attribute__((always_inline)) TARGET void NAME(rows_tile_##rows)(               \
+        const gemm_rows *r, const T *tile, T *c, const T *other, const char *prefetch,             \
+        bool half) {                                                                               \
         enum { PART = 16 };                                                                        \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
-        const char *prefetch = r->prefetch;                                                        \
-        const int lines = r->lines;                                                                \
-        const int left = r->cols;                                                                  \
-        T *c = r->c;                                                                               \
+        const int lines = r->lines, left = r->cols;                                                \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
-            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
+            const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
             for (int64_t k = r->stretch[s].k; k > 0; k -= PART, prefetch += lines * 64) {          \
@@ -285,15 +296,12 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
             ROWS_ENDS(rows)                                                                        \
         }                                                                                          \
     }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {      \
-        NAME(rows_body_##rows)(r, true);                                                           \
-    }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(rows_whole_##rows)(const gemm_rows *r) {     \
-        NAME(rows_body_##rows)(r, false);                                                          \
-    }                                                                                              \
-    static void NAME(rows_##rows)(const gemm_rows *r) {                                            \
-        if (r->cols <= LANES) NAME(rows_half_##rows)(r);                                           \
-        else NAME(rows_whole_##rows)(r);                                                           \
+    ROWS_TILES(rows_half_##rows, rows, NAME(rows_tile_##rows)(r, a, c, other, prefetch, true))     \
+    ROWS_TILES(rows_whole_##rows, rows, NAME(rows_tile_##rows)(r, a, c, other, prefetch, false))   \
+    static void NAME(rows_##rows)(const gemm_rows *r, int64_t tiles, const T *a, T *c,             \
+                                  const T *other, const char *prefetch) {                          \
+        (r->cols <= LANES ? NAME(rows_half_##rows) : NAME(rows_whole_##rows))(r, tiles, a, c,      \
+                                                                              other, prefetch);    \
     }
 
 ROWS(1)
@@ -327,14 +335,14 @@ ROWS(14)
 /* A vector of results, some groups side by side: at each step a lane multiplies the next one of its
  * own group's channels. */
 #define GROUPS(rows)                                                                               \
-    static TARGET void NAME(groups_##rows)(const gemm_rows *r) {                                   \
+    static inline __attribute__((always_inline)) TARGET void NAME(groups_tile_##rows)(             \
+        const gemm_rows *r, const T *tile, T *c, const T *other) {                                 \
         enum { half = true, part = false };                                                        \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
         const int left = r->cols;                                                                  \
-        T *c = r->c;                                                                               \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
-            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
+            const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
             INDEX lanes = INDEX_LOAD(r->lanes);                                                    \
@@ -345,7 +353,8 @@ ROWS(14)
             }                                                                                      \
         }                                                                                          \
         ROWS_ENDS(rows)                                                                            \
-    }
+    }                                                                                              \
+    ROWS_TILES(groups_##rows, rows, NAME(groups_tile_##rows)(r, a, c, other))
 
 GROUPS(1)
 GROUPS(2)
