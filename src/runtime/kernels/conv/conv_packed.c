@@ -118,8 +118,7 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
         char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
         p.weights = (float *)(void *)at;
         pages_prefer_large(at, bytes);
-        if (form != CONV_DEPTHWISE && p.out % p.nr)
-            memset(at, 0, bytes);
+        if (form != CONV_DEPTHWISE && p.out % p.nr) memset(at, 0, bytes);
         packed_fill(&p, s, form, tensor_data(whole));
         *made = p;
     } else {

@@ -109,15 +109,14 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 }
 
 /* A strip is some output rows of one plane, or a part of one. */
-static void rows_cut(rows_job *j) {
+static void rows_strips(rows_job *j) {
     const conv_shape *s = &j->s;
     int64_t mr = j->w->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
-                                                             s->stride[ROWS_W] * j->w->in);
+                                                      s->stride[ROWS_W] * j->w->in);
     most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, CONV_ROWS_POSITIONS);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
     j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
-    j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     int64_t rows = CONV_ROWS_POSITIONS / j->columns;
     while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) *
                                rows_span(s, ROWS_W, j->columns) * j->w->in >
@@ -126,22 +125,64 @@ static void rows_cut(rows_job *j) {
     if (rows < 1 || s->dilation[ROWS_H] > CONV_ROWS_DILATION) rows = 1;
     int64_t strips = conv_parts(s->out[ROWS_H], rows);
     j->rows = conv_parts(s->out[ROWS_H], strips);
-    j->strips = conv_parts(s->out[ROWS_H], j->rows);
-    int64_t items = s->batch * j->w->sets * s->out[ROWS_D] * j->strips * j->chunks;
-    j->shares = items >= CONV_ROWS_ITEMS ? 1 : conv_min(j->w->panels, CONV_ROWS_ITEMS / items);
-    j->group = conv_parts(j->w->panels, j->shares);
-    j->shares = conv_parts(j->w->panels, j->group);
 }
 
-/* Where the stretches read. Distances between pixels that are multiples of large powers of two have
- * all of a tile's pixels meet in few places of a cache. */
+static int64_t rows_items_of(const rows_job *j, int64_t rows, int64_t columns) {
+    const conv_shape *s = &j->s;
+    return s->batch * j->w->sets * s->out[ROWS_D] * conv_parts(s->out[ROWS_H], rows) *
+           conv_parts(s->out[ROWS_W], columns);
+}
+
+/* What the thread with most to do has to do, in tiles, where strips are of this size and `group`
+ * panels are done together. A strip that is copied is copied for each group. */
+static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_t group) {
+    int64_t items = rows_items_of(j, rows, columns) * conv_parts(j->w->panels, group);
+    double tiles = (double)(rows * conv_parts(columns, j->w->mr)),
+           extra = j->copied ? CONV_ROWS_COPY / (double)j->s.kernel_size : 0;
+    return (double)conv_parts(items, pool_threads()) *
+           (tiles * ((double)group + extra) + CONV_ROWS_ITEM);
+}
+
+/* Strips as they suit the caches, and smaller ones as they suit the threads. */
+static void rows_cut(rows_job *j) {
+    const conv_shape *s = &j->s;
+    rows_strips(j);
+    int64_t rows = j->rows, columns = j->columns, threads = pool_threads(), most = j->w->panels;
+    double least = rows_work(j, rows, columns, j->group = most),
+           enough = CONV_ROWS_EVEN * (double)rows_items_of(j, rows, columns) * (double)rows *
+                    (double)conv_parts(columns, j->w->mr) * (double)most / (double)threads;
+    for (int64_t part = 1; part <= threads && least > enough; part++) {
+        int64_t r = rows > 1 ? conv_parts(rows, part) : 1,
+                c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->w->mr) * j->w->mr;
+        if (part > 1 && r * c < CONV_ROWS_FEWEST) break;
+        c = conv_min(c, columns);
+        for (int64_t shares = 1; shares <= conv_min(most, CONV_ROWS_SHARES) && least > enough;
+             shares++) {
+            double work = rows_work(j, r, c, conv_parts(most, shares));
+            if (work >= least) continue;
+            least = work;
+            j->rows = r, j->columns = c, j->group = conv_parts(most, shares);
+        }
+    }
+    j->strips = conv_parts(s->out[ROWS_H], j->rows);
+    j->chunks = conv_parts(s->out[ROWS_W], j->columns);
+    j->shares = conv_parts(most, j->group);
+}
+
+/* Distances between pixels that are multiples of large powers of two have all of a tile's pixels
+ * meet in few places of a cache. */
+static bool rows_copied(const rows_job *j) {
+    const conv_shape *s = &j->s;
+    bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0,
+         copied = j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
+    for (int i = 0; i < CONV_DIMS; i++)
+        copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
+    return copied;
+}
+
+/* Where the stretches read. */
 static void rows_place(rows_job *j) {
     const conv_shape *s = &j->s;
-    for (int i = 0; i < CONV_DIMS; i++)
-        j->copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
-    j->copied |= j->w->form == CONV_GROUPS;
-    bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
-    j->copied |= far && j->w->panels > 1;
     j->pixel = s->in_channels;
     j->row = s->in[ROWS_W] * j->pixel;
     j->plane = s->in[ROWS_H] * j->row;
@@ -360,8 +401,8 @@ static const float *rows_weights(const rows_job *j, const rows_strip *t, int64_t
     return j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * j->w->nr;
 }
 
-/* What the tiles of a panel bring near between them: a block of the weights that are wanted next, as
- * large as their own. They come from afar where a convolution has more weights than pixels. */
+/* What the tiles of a panel bring near between them: a block of the weights that are wanted next,
+ * as large as their own. They come from afar where a convolution has more weights than pixels. */
 static void rows_prefetch(const rows_job *j, const rows_strip *t, gemm_rows *r) {
     int64_t steps = 0, tiles = t->rows * t->tiles;
     for (int64_t i = 0; i < r->stretches; i++) steps += r->stretch[i].k;
@@ -389,8 +430,8 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
                          s->out_channels +
                      channel;
         rows_tiles(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
-                   j->tail->other ? j->tail->other + at : NULL,
-                   prefetch + y * t->tiles * r.share, last);
+                   j->tail->other ? j->tail->other + at : NULL, prefetch + y * t->tiles * r.share,
+                   last);
     }
 }
 
@@ -406,9 +447,8 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
-    gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel,
-                   .ldc = j->s.out_channels,
-                   .lanes = j->w->lanes};
+    gemm_rows r = {
+        .lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels, .lanes = j->w->lanes};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
         bool last = next == j->stretches;
@@ -421,7 +461,7 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         rows_prefetch(j, &t, &r);
         for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
             bool more = p + 1 < t.panel + t.panels;
-            const float *then = more ? rows_weights(j, &t, p + 1) + j->stretch[first].b
+            const float *then = more   ? rows_weights(j, &t, p + 1) + j->stretch[first].b
                                 : last ? NULL
                                        : rows_weights(j, &t, t.panel) + j->stretch[next].b;
             rows_panel(j, &t, a, p, &r, then, last);
@@ -459,6 +499,7 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
     rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
     rows_simplify(&j.s);
     rows_trim(&j);
+    j.copied = rows_copied(&j);
     rows_cut(&j);
     rows_place(&j);
     rows_taps(&j);

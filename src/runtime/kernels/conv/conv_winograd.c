@@ -213,8 +213,8 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
             conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
 }
 
-/* `tiles` times `rows` tiles of the image times a panel. Sums of many channels are added up, not carried on: their
- * errors would grow. */
+/* `tiles` times `rows` tiles of the image times a panel. Sums of many channels are added up, not
+ * carried on: their errors would grow. */
 static void winograd_product(const winograd_job *j, int64_t rows, int64_t tiles, gemm_rows *r,
                              const float *a, float *c) {
     int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0;

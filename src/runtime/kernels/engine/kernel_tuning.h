@@ -98,9 +98,11 @@ enum {
     DEPTHWISE_LAST_BAND = 1 << 16,
     /* [convolution] and rows that it has at least: neighbours read some of the same ones */
     DEPTHWISE_LAST_LEAST_ROWS = 4,
-    /* [convolution] channels of a piece, where there are twice as many */
-    DEPTHWISE_LAST_BLOCK = 256,
-    DEPTHWISE_LAST_WORK = 1 << 18, /* [convolution] multiplications worth a thread of their own */
+    /* [nets] channels of a block at least, where an image is cut into blocks, */
+    DEPTHWISE_LAST_BLOCK = 96,
+    /* [exact] and a multiple of this many: no line is written by two */
+    DEPTHWISE_LAST_LINE = 16,
+    DEPTHWISE_LAST_WORK = 1 << 16, /* [nets] multiplications worth a thread of their own */
     CONVT_BLOCK = 1 << 18,   /* [convolution] elements of the columns that are taken together, */
     CONVT_MIN_COLUMNS = 128, /* [convolution] input positions of them at least, */
     CONVT_CHANNELS = 8,      /* [convolution] and output channels at most */
@@ -114,13 +116,20 @@ enum {
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
     CONV_ROWS_STEPS = 1024,
-    CONV_ROWS_ITEMS = 8, /* [nets] strips to aim for in all */
+    CONV_ROWS_SHARES = 16, /* [nets] parts of the panels to think of */
+    CONV_ROWS_FEWEST = 20, /* [nets] positions of a strip that is made smaller for another thread */
     /* [nets] between rows; beyond, a strip is one row of results: what lies between its
      * taps is not copied */
     CONV_ROWS_DILATION = 3,
     /* [nets] bytes; distances that are multiples meet in one place of the first cache */
     CONV_ROWS_FAR = 4096,
 };
+
+/* [nets] in the time of a tile's step through one tap: to copy its pixels, */
+#define CONV_ROWS_COPY 0.2
+/* [nets] in that of a whole tile: to begin with another strip; */
+#define CONV_ROWS_ITEM 0.1
+#define CONV_ROWS_EVEN 1.05 /* [nets] work that is shared as evenly as this is shared well */
 
 /* Winograd's way (conv_winograd.c). */
 enum {
