@@ -401,16 +401,6 @@ static const float *rows_weights(const rows_job *j, const rows_strip *t, int64_t
     return j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * j->w->nr;
 }
 
-/* What the tiles of a panel bring near between them: a block of the weights that are wanted next,
- * as large as their own. They come from afar where a convolution has more weights than pixels. */
-static void rows_prefetch(const rows_job *j, const rows_strip *t, gemm_rows *r) {
-    int64_t steps = 0, tiles = t->rows * t->tiles;
-    for (int64_t i = 0; i < r->stretches; i++) steps += r->stretch[i].k;
-    int64_t lines = conv_parts(steps * j->w->nr * (int64_t)sizeof(float), 64 * tiles);
-    r->lines = (int)conv_parts(lines * 16, steps);
-    r->share = lines * 64;
-}
-
 /* All rows of the strip times a panel. next: the weights that are wanted then, or NULL. */
 static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel,
                        const gemm_rows *block, const float *next, bool last) {
@@ -443,6 +433,12 @@ static int64_t rows_block(const rows_job *j, int64_t first) {
     return i;
 }
 
+static int64_t rows_steps(const gemm_rows *r) {
+    int64_t steps = 0;
+    for (int64_t i = 0; i < r->stretches; i++) steps += r->stretch[i].k;
+    return steps;
+}
+
 static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
@@ -458,7 +454,7 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         if (last && j->bias) r.ends |= GEMM_ADD_BIAS;
         if (last && j->tail->other) r.ends |= GEMM_ADD_OTHER;
         if (last && conv_tail_bounds(j->tail->activation, &r.low, &r.high)) r.ends |= GEMM_CLAMP;
-        rows_prefetch(j, &t, &r);
+        gemm_rows_prefetch(&r, rows_steps(&r), j->w->nr, t.rows * t.tiles);
         for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
             bool more = p + 1 < t.panel + t.panels;
             const float *then = more   ? rows_weights(j, &t, p + 1) + j->stretch[first].b

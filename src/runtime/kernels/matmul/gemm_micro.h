@@ -83,6 +83,14 @@ typedef struct gemm_rows {
 typedef void gemm_rows_fn(const gemm_rows *r, int64_t tiles, const float *a, float *c,
                           const float *other, const char *prefetch);
 
+/* `tiles` tiles of so many steps bring as much of the next weights near between them as they use.
+ * Those come from afar where there are more weights than rows. */
+static inline void gemm_rows_prefetch(gemm_rows *r, int64_t steps, int64_t nr, int64_t tiles) {
+    int64_t lines = (steps * nr * (int64_t)sizeof(float) + 64 * tiles - 1) / (64 * tiles);
+    r->lines = (int)((lines * 16 + steps - 1) / steps);
+    r->share = lines * 64;
+}
+
 /* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without
  * gaps. An element is the sum of four chains. */
 typedef void gemm_stream_fn(int64_t k, const void *a, const void *b, void *c, int cols,
