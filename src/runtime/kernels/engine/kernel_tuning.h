@@ -25,9 +25,15 @@ enum {
     GEMM_PIECE = 1 << 20, /* [gemm] multiplications worth a thread of their own */
     /* [gemm] of a piece, so that packing the other operand again is paid for */
     GEMM_MIN_COLUMNS = 64,
+    GEMM_SHARES = 4,       /* [nets] pieces for a thread at most; */
+    GEMM_LARGE = 64,       /* [nets] in GEMM_PIECE: what has more is no one piece even so */
+    GEMM_PACKS = 24,       /* [gemm] columns that take as long as packing one */
     GEMM_INT_BLOCK = 64,   /* [gemm] columns an integer product accumulates at a time */
     GEMM_SMALL = 48 << 10, /* [gemm] bytes for packing that are taken from the stack */
 };
+
+/* [nets] work that is shared as evenly as this is shared well */
+#define GEMM_EVEN 1.05
 
 /* Own products (gemm_block.c). */
 enum {
@@ -61,8 +67,9 @@ enum {
     GEMM_THIN_ROWS = 64, /* [gemm] rows that repay the turning of a thin B */
     /* [models] bytes of a row of A that pass panels that were packed before, at most, */
     GEMM_PREPACKED_K = 4096,
-    /* [models] and of all rows: beside two panels in the second cache */
+    /* [models] and of all rows: beside two panels in the second cache; */
     GEMM_PREPACKED_A = 640 << 10,
+    GEMM_LYING_FAR = 4096, /* [nets] rows that lie multiples of so many bytes apart are packed */
 };
 
 /* Packing (gemm_pack.c), and what linear layers add (matmul.c). */
