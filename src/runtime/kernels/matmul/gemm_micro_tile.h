@@ -11,6 +11,7 @@
  *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
  *     STORE_PART(p, v, n)               the first n elements; writes no others
+ *     MASKS                             whether these cost no more for a whole vector than a store of its own
  *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
  *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered
  *     MICRO                             declaration of the gemm_micro that is defined
@@ -54,19 +55,20 @@
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
         VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
 
-/* The same where only `cols` columns are wanted: of the first vector, or of the second one. */
-#define TILE_BLENDED(at, v, n) FMA(alpha, v, MUL(beta, LOAD_PART(at, n)))
-#define TILE_SET_HALF(i) STORE_PART(c + (i) * ldc, MUL(alpha, x##i), cols);
-#define TILE_BLEND_HALF(i) STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, cols), cols);
+/* The same for m columns of the first vector and n of the second. */
 #define TILE_SET_PART(i)                                                                           \
-    VSTORE(c + (i) * ldc, MUL(alpha, x##i)),                                                       \
-        STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), cols - LANES);
+    STORE_PART(c + (i) * ldc, MUL(alpha, x##i), m),                                                \
+        STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), n);
+#define TILE_BLENDED(at, v, count) FMA(alpha, v, MUL(beta, LOAD_PART(at, count)))
 #define TILE_BLEND_PART(i)                                                                         \
-    VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
-        STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, cols - LANES), \
-                   cols - LANES);
+    STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, m), m),                            \
+        STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, n), n);
 
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
+
+/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is
+ * little, and each half is a function. */
+#define TILE_HAS_HALF(rows) (MR <= 6 || (rows) == MR)
 
 /* narrow: all columns that are wanted are in the first vector. The lines that are asked for are
  * spread over the steps, so that no load has to wait behind them. */
@@ -75,6 +77,7 @@
         int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, bool narrow,  \
         T al, T be, const char *prefetch, int lines) {                                             \
         enum { PART = 16 };                                                                        \
+        const int m = cols < LANES ? cols : LANES, n = narrow ? 0 : cols - m;                      \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc);                                          \
         TILE_ROWS_##rows(TILE_ZERO) if (narrow) {                                                  \
@@ -94,13 +97,9 @@
             }                                                                                      \
         }                                                                                          \
         V alpha = SET1(al), beta = SET1(be);                                                       \
-        if (narrow && be == 0) {                                                                   \
-            TILE_ROWS_##rows(TILE_SET_HALF)                                                        \
-        } else if (narrow) {                                                                       \
-            TILE_ROWS_##rows(TILE_BLEND_HALF)                                                      \
-        } else if (cols < 2 * LANES && be == 0) {                                                  \
+        if ((MASKS || narrow || n < LANES) && be == 0) {                                           \
             TILE_ROWS_##rows(TILE_SET_PART)                                                        \
-        } else if (cols < 2 * LANES) {                                                             \
+        } else if (MASKS || narrow || n < LANES) {                                                 \
             TILE_ROWS_##rows(TILE_BLEND_PART)                                                      \
         } else if (be == 0) {                                                                      \
             TILE_ROWS_##rows(TILE_SET)                                                             \
@@ -108,25 +107,21 @@
             TILE_ROWS_##rows(TILE_BLEND)                                                           \
         }                                                                                          \
     }                                                                                              \
+    static TARGET __attribute__((noinline)) void NAME(whole_##rows)(                               \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, T al, T be,   \
+        const char *prefetch, int lines) {                                                         \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, false, al, be, prefetch, lines);             \
+    }                                                                                              \
     static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
                                          void *c, int64_t ldc, double al, double be,               \
                                          const void *prefetch, int lines) {                        \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, 2 * LANES, false, (T)al, (T)be, prefetch, lines);  \
+        NAME(whole_##rows)(k, a, b, ldb, c, ldc, 2 * LANES, (T)al, (T)be, prefetch, lines);        \
     }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(half_##rows)(                                \
-        int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,      \
-        double al, double be) {                                                                    \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, true, (T)al, (T)be, NULL, 0);                \
-    }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(part_##rows)(                                \
-        int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,      \
-        double al, double be) {                                                                    \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, false, (T)al, (T)be, b, 0);                  \
-    }                                                                                              \
-    static void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *c,   \
-                                  int64_t ldc, int cols, double al, double be) {                   \
-        (cols <= LANES ? NAME(half_##rows) : NAME(part_##rows))(k, a, b, ldb, c, ldc, cols, al,    \
-                                                                be);                               \
+    static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
+                                         void *c, int64_t ldc, int cols, double al, double be) {   \
+        if (TILE_HAS_HALF(rows) && cols <= LANES)                                                  \
+            NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, true, (T)al, (T)be, NULL, 0);            \
+        else NAME(whole_##rows)(k, a, b, ldb, c, ldc, cols, (T)al, (T)be, b, 0);                   \
     }
 
 TILE(1)
@@ -300,7 +295,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        if (half || left == 2 * LANES) {                                                           \
+        if (half || (!MASKS && left == 2 * LANES)) {                                               \
             enum { part = false };                                                                 \
             ROWS_ENDS(rows)                                                                        \
         } else {                                                                                   \
@@ -555,6 +550,7 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE},   NAME(lying),  {DOT_TABLE},
 #undef MAX
 #undef MIN
 #undef STORE_PART
+#undef MASKS
 #undef ROWS_TABLE
 #undef GROUPS_TABLE
 #undef GROUPS_TABLE_12
