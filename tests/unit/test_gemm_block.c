@@ -92,7 +92,6 @@ static bool pair_usable(void) {
 #define MUL pair_mul_float
 #define LOAD_PART pair_part_float
 #define STORE_PART pair_put_float
-#define MASKS 0
 #define SUM4 pair_sum4_float
 #define MICRO static const gemm_micro pair_micro_float
 #define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 16, 0, 24, 28, 64, pair_usable
@@ -114,7 +113,6 @@ static bool pair_usable(void) {
 #define MUL pair_mul_double
 #define LOAD_PART pair_part_double
 #define STORE_PART pair_put_double
-#define MASKS 0
 #define SUM4 pair_sum4_double
 #define MICRO static const gemm_micro pair_micro_double
 #define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 8, 0, 24, 28, 32, pair_usable

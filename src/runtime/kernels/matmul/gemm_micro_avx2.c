@@ -74,7 +74,6 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define MAX _mm256_max_ps
 #define MIN _mm256_min_ps
 #define STORE_PART gemm_put_float
-#define MASKS 0
 #define INDEX __m256i
 #define INDEX_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define INDEX_NEXT(v) _mm256_add_epi32(v, _mm256_set1_epi32(1))
@@ -99,7 +98,6 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define MUL _mm256_mul_pd
 #define LOAD_PART gemm_part_double
 #define STORE_PART gemm_put_double
-#define MASKS 0
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx2_double
 #define MICRO_HEAD "avx2", DT_FLOAT64, 6, 8, 3, 4, 0, 256, 120, 2048, gemm_avx2_usable

@@ -79,7 +79,6 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define MAX _mm512_max_ps
 #define MIN _mm512_min_ps
 #define STORE_PART gemm_put_float
-#define MASKS 1
 #define INDEX __m512i
 #define INDEX_LOAD(p) _mm512_loadu_si512(p)
 #define INDEX_NEXT(v) _mm512_add_epi32(v, _mm512_set1_epi32(1))
@@ -104,7 +103,6 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define MUL _mm512_mul_pd
 #define LOAD_PART gemm_part_double
 #define STORE_PART gemm_put_double
-#define MASKS 1
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx512_double
 #define MICRO_HEAD "avx512", DT_FLOAT64, 14, 16, 6, 8, 0, 256, 140, 2048, gemm_avx512_usable

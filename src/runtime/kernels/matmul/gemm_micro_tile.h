@@ -11,7 +11,6 @@
  *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
  *     STORE_PART(p, v, n)               the first n elements; writes no others
- *     MASKS                             whether these cost no more for a whole vector than a store of its own
  *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
  *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered
  *     MICRO                             declaration of the gemm_micro that is defined
@@ -97,9 +96,9 @@
             }                                                                                      \
         }                                                                                          \
         V alpha = SET1(al), beta = SET1(be);                                                       \
-        if ((MASKS || narrow || n < LANES) && be == 0) {                                           \
+        if ((narrow || n < LANES) && be == 0) {                                                    \
             TILE_ROWS_##rows(TILE_SET_PART)                                                        \
-        } else if (MASKS || narrow || n < LANES) {                                                 \
+        } else if (narrow || n < LANES) {                                                          \
             TILE_ROWS_##rows(TILE_BLEND_PART)                                                      \
         } else if (be == 0) {                                                                      \
             TILE_ROWS_##rows(TILE_SET)                                                             \
@@ -222,7 +221,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
-#define ROWS_LOAD_X(p) (half ? LOAD_PART(p, left) : VLOAD(p))
+#define ROWS_LOAD_X(p) (half && part ? LOAD_PART(p, left) : VLOAD(p))
 #define ROWS_LOAD_Y(p) (part ? LOAD_PART((p) + LANES, left - LANES) : VLOAD((p) + LANES))
 #define ROWS_ADD(i, p)                                                                             \
     x##i = ADD(x##i, ROWS_LOAD_X((p) + (i) * ldc)),                                                \
@@ -232,13 +231,13 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
 #define ROWS_STORE(i)                                                                              \
-    if (half) STORE_PART(c + (i) * ldc, x##i, left);                                               \
+    if (half && part) STORE_PART(c + (i) * ldc, x##i, left);                                       \
     else VSTORE(c + (i) * ldc, x##i);                                                              \
-    if (part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                               \
+    if (!half && part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                      \
     else if (!half) VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* What becomes of the sums. half: of one vector, all or part of it; part: of two, the
- * second in part. */
+/* What becomes of the sums. half: of one vector, or else of two; part: of the last one only a part
+ * is wanted. A store under a mask has to read the line first, even if it is all of it. */
 #define ROWS_ENDS(rows)                                                                            \
     if (r->ends & GEMM_ADD_C) {                                                                    \
         TILE_ROWS_##rows(ROWS_ADD_C)                                                               \
@@ -295,7 +294,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        if (half || (!MASKS && left == 2 * LANES)) {                                               \
+        if (left == (half ? LANES : 2 * LANES)) {                                                  \
             enum { part = false };                                                                 \
             ROWS_ENDS(rows)                                                                        \
         } else {                                                                                   \
@@ -344,7 +343,7 @@ ROWS(14)
 #define GROUPS(rows)                                                                               \
     static inline __attribute__((always_inline)) TARGET void NAME(groups_tile_##rows)(             \
         const gemm_rows *r, const T *tile, T *c, const T *other) {                                 \
-        enum { half = true, part = false };                                                        \
+        enum { half = true };                                                                      \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
         const int left = r->cols;                                                                  \
         V f, b0, b1;                                                                               \
@@ -358,7 +357,13 @@ ROWS(14)
                 TILE_ROWS_##rows(GROUPS_STEP)                                                      \
             }                                                                                      \
         }                                                                                          \
-        ROWS_ENDS(rows)                                                                            \
+        if (left == LANES) {                                                                       \
+            enum { part = false };                                                                 \
+            ROWS_ENDS(rows)                                                                        \
+        } else {                                                                                   \
+            enum { part = true };                                                                  \
+            ROWS_ENDS(rows)                                                                        \
+        }                                                                                          \
     }                                                                                              \
     ROWS_TILES(groups_##rows, rows, NAME(groups_tile_##rows)(r, a, c, other))
 
@@ -550,7 +555,6 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE},   NAME(lying),  {DOT_TABLE},
 #undef MAX
 #undef MIN
 #undef STORE_PART
-#undef MASKS
 #undef ROWS_TABLE
 #undef GROUPS_TABLE
 #undef GROUPS_TABLE_12
