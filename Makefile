@@ -38,6 +38,7 @@
 #   make test-faults    every allocation failing in turn (make test: a sample)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
+#   make test-view      the pages of ctsc view in headless Chromium, which is installed for it (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
 #   make test-cuda-sim  the same on a simulated device
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
@@ -368,6 +369,12 @@ test-triton: deps-test
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
 
+VIEW ?=
+test-view: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@scripts/install-deps view
+	python3 tests/view/browser.py --ctsc $(BUILD)/ctsc $(VIEW)
+
 # Calls of every operator at the edges (empty, 0-dim, overlapping, nan, overflow ...) against real PyTorch; prints what differs. What agreed is
 # kept in tests/edges/cases.txt, which make test checks: make test-edges [EDGES_SEED=2]
 EDGES_SEED ?= 2
@@ -516,6 +523,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

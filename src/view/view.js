@@ -227,7 +227,7 @@ class GraphView {
     if (item.kind === "node") {
       const [name, sub] = this.nodeTexts(item), n = item.node, us = this.us(item), mark = this.kindOf(n) === "mark";
       Object.assign(item, {name, sub, type: this.kindOf(n), time: us === undefined || n.index !== this.firstOf(n) ? "" : graphTime(us), us});
-      const badge = n.group === undefined ? 0 : this.badgeWidth(n) + 8;
+      const badge = n.group === undefined || n.hide ? 0 : this.badgeWidth(n) + 8;
       const wires = this.outputs(n).slice(0, 3).reduce((w, v) => w + this.textWidth(this.shape(v), plain) + 14, 0);
       item.w = Math.ceil(Math.max(mark ? 44 : 84, 30 + badge + this.textWidth(name, bold) + (item.time ? this.textWidth(item.time, plain) + 14 : 0), 26 + this.textWidth(sub, plain), wires > 120 ? wires : 0));
       item.h = mark ? 22 : sub ? 44 : 30;
@@ -415,7 +415,7 @@ class GraphView {
   }
 
   drawCard(layer, item) {
-    const box = item.kind === "box", n = item.node, group = box ? undefined : n.group;
+    const box = item.kind === "box", n = item.node, group = box || n.hide ? undefined : n.group;
     const g = graphElement(layer, "g", {class: `gv-card gv-${box ? "module" : item.type}${group === undefined ? "" : " gv-grouped"}${this.states(item)}`, transform: `translate(${item.x.toFixed(1)} ${item.y.toFixed(1)})`});
     const round = item.type === "io" || item.type === "mark" ? item.h / 2 : 7;
     if (group !== undefined) g.style.setProperty("--h", String(Math.round(group * 137.508 % 360)));

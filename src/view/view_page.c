@@ -29,9 +29,11 @@ static void view_put_style(view_text *t) {
 }
 
 static void view_put_script(view_text *t) {
-    const view_part files[] = {{view_layout, view_layout_end},
-                               {view_model, view_model_end},
-                               {view_script, view_script_end}};
+    const view_part files[] = {
+        {view_layout, view_layout_end},
+        {view_model, view_model_end},
+        {view_script, view_script_end},
+    };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         view_put(t, files[i].text, (size_t)(files[i].end - files[i].text));
 }

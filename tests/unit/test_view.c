@@ -170,8 +170,8 @@ static void view_modules(void **state) {
     (void)state;
     ctsc_module *m = NULL;
     ctsc_value *x = NULL;
-    assert_int_equal(
-        ctsc_module_compile_text("net.py", view_net, strlen(view_net), NULL, &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("net.py", view_net, strlen(view_net), NULL, &m, NULL),
+                     CTSC_OK);
     assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 2, (int64_t[]){3, 4}, &x, NULL), CTSC_OK);
     memset(ctsc_tensor_data(x), 0, 12 * sizeof(float));
     json_t *j = view_of(m, NULL, false, 0);
@@ -214,8 +214,8 @@ static void view_refused(void **state) {
     ctsc_module *m = NULL;
     ctsc_error *e = ctsc_error_new();
     char *text = NULL;
-    assert_int_equal(
-        ctsc_module_compile_text("net.py", view_net, strlen(view_net), NULL, &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_compile_text("net.py", view_net, strlen(view_net), NULL, &m, NULL),
+                     CTSC_OK);
     assert_int_equal(ctsc_module_graph_json(m, "nope", 0, NULL, NULL, &text, e), CTSC_USAGE);
     ctsc_value *args[] = {NULL}, *three = ctsc_int_new(3);
     assert_int_equal(ctsc_module_graph_json(m, "forward", 1, args, NULL, &text, e), CTSC_USAGE);

@@ -15,6 +15,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import traceback
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NODE = re.compile(r"^ *(?:(?P<outs>%.*?) )?= (?P<kind>[\w:]+::\w+)(?:\[.*\])?\((?P<ins>[^()]*)\)(?:, scope: .*)?$")
@@ -120,13 +122,49 @@ class Net(torch.nn.Module):
 """ % ("y" * 100000)
 
 
-def check_all(ctsc):
+def test_models(ctsc):
     models = os.path.join(ROOT, "models")
     check(ctsc, os.path.join(models, "digits_cnn.pt"), ["float32[2,1,8,8]:rand"])
     check(ctsc, os.path.join(models, "chargpt.pt"), ["int64[1,5]:zeros"])
     check(ctsc, os.path.join(models, "chargpt.pt"), method="step")
-    for name in sorted(os.listdir(os.path.join(ROOT, "tests", "pt2", "archives"))):
-        check(ctsc, os.path.join(ROOT, "tests", "pt2", "archives", name, "model.pt2"))
+
+
+def test_exported(ctsc):
+    folder = os.path.join(ROOT, "tests", "pt2", "archives")
+    for name in sorted(os.listdir(folder)):
+        check(ctsc, os.path.join(folder, name, "model.pt2"))
+
+
+SAMPLE = """from typing import Dict, Tuple
+import torch
+from torch import Tensor
+def forward(x: Tensor, y: Tensor) -> Tuple[Tuple[Tensor], Dict[str, Tensor]]:
+    return ((x,), {"y": y})
+"""
+
+
+def test_sample_inputs(ctsc):
+    """An archive of torch.export is called with the arguments that it keeps: one by position, one by name; not with what does not fit."""
+    case = os.path.join(ROOT, "tests", "pt2", "archives", "DynamicTwo")
+    with tempfile.TemporaryDirectory() as d:
+        source, sample, model = (os.path.join(d, name) for name in ("sample.py", "sample.pt", "model.pt2"))
+        with open(source, "w") as f:
+            f.write(SAMPLE)
+        subprocess.run([ctsc, "run", source, "--inputs", os.path.join(case, "inputs.pt"), "--output", sample], check=True, stdout=subprocess.DEVNULL)
+        for name, known in (("y", True), ("z", False), ("too long", False)):
+            with open(sample, "rb") as f:
+                content = f.read()
+            with zipfile.ZipFile(os.path.join(case, "model.pt2")) as old, zipfile.ZipFile(model, "w") as new:
+                for entry in old.namelist():
+                    new.writestr(entry, content if entry.endswith("data/sample_inputs/model.pt") else old.read(entry))
+            data = check(ctsc, model)
+            assert any("us" in n for g in data["graphs"] for n in g["nodes"] + g["groups"]) == known, "called: not " + str(known)
+            with open(source, "w") as f: # the next round's
+                f.write(SAMPLE.replace('"y"', '"z"') if name == "y" else SAMPLE.replace("y}", "torch.cat([y, y, x], 1)}"))
+            subprocess.run([ctsc, "run", source, "--inputs", os.path.join(case, "inputs.pt"), "--output", sample], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_hostile_names(ctsc):
     with tempfile.TemporaryDirectory() as d:
         for name in ("<img src=x onerror=alert(1)>\"'&.py", "-->\x01\n\\u003c.py", "\u00e9\u2028.py"):
             path = os.path.join(d, name)
@@ -137,6 +175,18 @@ def check_all(ctsc):
             assert any(t.startswith("'</script>") for t in texts) and max(map(len, texts)) < 300
 
 
+def check_all(ctsc):
+    failed = 0
+    for test in (test_models, test_exported, test_sample_inputs, test_hostile_names):
+        try:
+            test(ctsc)
+            print("ok", test.__name__)
+        except (AssertionError, subprocess.CalledProcessError, ValueError, KeyError):
+            failed += 1
+            print("FAIL %s\n%s" % (test.__name__, traceback.format_exc()))
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?")
@@ -145,7 +195,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     args = parser.parse_args()
     if args.all:
-        check_all(args.ctsc)
+        return check_all(args.ctsc)
     if args.model:
         data = check(args.ctsc, args.model, args.input)
         print("\n".join("%s: %d nodes" % (g["name"], len(g["nodes"])) for g in data["graphs"]))

@@ -2,9 +2,10 @@
 /*
  * cmd_view.c - ctsc view: a page that draws a method's graph, to a file or over HTTP.
  *
- * Its data, which --json prints: {"title", "method", "class", "graphs": [{"name": "as run", "graph": ...}, ...]}, where a graph is what
- * ctsc_module_graph_json writes. Without arguments those are taken that an archive of torch.export
- * keeps; if there are none nothing is called, and shapes and times are not known.
+ * Its data, which --json prints: {"title", "method", "class", "graphs": [{"name": "as run",
+ * "graph": ...}, ...]}, where a graph is what ctsc_module_graph_json writes. Without arguments
+ * those are taken that an archive of torch.export keeps; if there are none nothing is called, and
+ * shapes and times are not known.
  * Tests: tests/cli/view.test, tests/view
  */
 #include "cli/cli.h"
@@ -26,7 +27,8 @@ typedef struct view_args {
 } view_args;
 
 static const struct argp_option view_options[] = {
-    {"output", OPT_OUTPUT, "FILE", 0, "the page to write (the model's name with .html); - for stdout", 0},
+    {"output", OPT_OUTPUT, "FILE", 0,
+     "the page to write (the model's name with .html); - for stdout", 0},
     {"serve", OPT_SERVE, 0, 0, "serve the page over HTTP instead, until Ctrl-C", 0},
     {"port", OPT_PORT, "N", 0, "with --serve: the port (8000); 0: any free one", 0},
     {"host", OPT_HOST, "ADDRESS", 0, "with --serve: the address to listen on (127.0.0.1)", 0},
@@ -95,26 +97,31 @@ static bool view_spread(const ctsc_value *sample, const ctsc_signature *sig, cli
     return ok;
 }
 
-/* The arguments that the archive keeps, if it does: it is no failure where it does not. */
-static void view_sample(view_args *a, const ctsc_module *m) {
+static void view_drop_inputs(cli_inputs *in) {
+    while (in->nvalues) ctsc_value_free(in->values[--in->nvalues]);
+    free(in->values);
+    in->values = NULL;
+}
+
+/* The arguments that the archive keeps, if it does: it is no failure where it does not. False:
+ * there are none. */
+static bool view_sample(view_args *a, const ctsc_module *m) {
     ctsc_value *sample = NULL;
     ctsc_signature *sig = NULL;
     cli_inputs *in = &a->call.inputs;
-    if (in->nspecs || in->file || cli_is_source(a->model.path)) return;
+    if (in->nspecs || in->file || cli_is_source(a->model.path)) return false;
     if (ctsc_archive_sample_inputs(a->model.path, &sample, NULL) == CTSC_OK && sample &&
         ctsc_module_signature(m, a->call.method, &sig, NULL) == CTSC_OK &&
-        !view_spread(sample, sig, in)) {
-        while (in->nvalues) ctsc_value_free(in->values[--in->nvalues]);
-        free(in->values);
-        in->values = NULL;
-    }
+        !view_spread(sample, sig, in))
+        view_drop_inputs(in);
     ctsc_signature_free(sig);
     ctsc_value_free(sample);
+    return in->nvalues > 0;
 }
 
 /* ---- the page's data ------------------------------------------------------------------------- */
 
-typedef struct view_data { FILE *to; char *text; size_t len; } view_data;
+typedef struct view_data { char *text; size_t len; } view_data;
 
 /* JSON that a script element may hold. */
 static void view_string(FILE *to, const char *text) {
@@ -160,15 +167,28 @@ static int view_write(const view_args *a, const ctsc_module *m, FILE *to, ctsc_e
     return code;
 }
 
+static int view_try(const view_args *a, const ctsc_module *m, view_data *d, ctsc_error *e) {
+    FILE *to = open_memstream(&d->text, &d->len);
+    int code = to ? view_write(a, m, to, e) : cli_complain(CTSC_LIMIT, "out of memory");
+    if (to && fclose(to) != 0 && !code) code = cli_complain(CTSC_LIMIT, "out of memory");
+    return code;
+}
+
+/* A model that fails with arguments of its archive's is drawn without. */
 static int view_gather(view_args *a, view_data *d, ctsc_error *e) {
     ctsc_module *m = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
-    if (!code) view_sample(a, m);
+    bool own = !code && view_sample(a, m);
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
-    if (!code && !(d->to = open_memstream(&d->text, &d->len))) code = CTSC_LIMIT;
-    if (!code) code = view_write(a, m, d->to, e);
-    if (d->to && fclose(d->to) != 0 && !code) code = cli_complain(CTSC_LIMIT, "out of memory");
+    if (!code) code = view_try(a, m, d, e);
+    if (code && own) {
+        cli_complain(0, "that was with the arguments of the archive: drawn without a call");
+        free(d->text);
+        *d = (view_data){0};
+        view_drop_inputs(&a->call.inputs);
+        code = view_try(a, m, d, e);
+    }
     ctsc_module_free(m);
     return code;
 }
@@ -198,8 +218,8 @@ static char *view_name(const char *model) {
 static int view_deliver(const view_args *a, const view_data *d) {
     size_t len = 0;
     if (a->json) return fwrite(d->text, 1, d->len, stdout) == d->len ? 0 : CTSC_ENVIRONMENT;
-    char *page = view_page(d->text, d->len, &len), *name = a->output ? NULL
-                                                                     : view_name(a->model.path);
+    char *page = view_page(d->text, d->len, &len),
+         *name = a->output ? NULL : view_name(a->model.path);
     int code = 0;
     if (!page || (!a->output && !name)) {
         code = cli_complain(CTSC_LIMIT, "out of memory");

@@ -39,10 +39,11 @@ static ctsc_status view_graph(const ctsc_module *m, function *f, bool as_run, di
     return CTSC_OK;
 }
 
-static ctsc_status view_write(const ctsc_module *m, const graph *g, const node_times *t,
-                              char **out, diag *d) {
+static ctsc_status view_write(const ctsc_module *m, const graph *g, const node_times *t, char **out,
+                              diag *d) {
     strbuf text = STRBUF_INIT;
-    graph_json_options o = {.self = m->m->root.u.object, .ns = t->ns, .nns = t->n, .total_ns = t->total_ns};
+    graph_json_options o = {
+        .self = m->m->root.u.object, .ns = t->ns, .nns = t->n, .total_ns = t->total_ns};
     graph_json(g, &o, &text);
     char *taken = sb_take(&text);
     sb_free(&text);
