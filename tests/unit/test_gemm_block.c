@@ -53,6 +53,11 @@
         memcpy(whole, p, (size_t)n * sizeof(T));                                                   \
         return pair_load_##T(whole);                                                               \
     }                                                                                              \
+    static inline PAIR_TARGET void pair_put_##T(T *p, pair_##T v, int64_t n) {                     \
+        T whole[2 * (N)];                                                                          \
+        pair_store_##T(whole, v);                                                                  \
+        memcpy(p, whole, (size_t)n * sizeof(T));                                                   \
+    }                                                                                              \
     static inline PAIR_TARGET T pair_sum_##T(pair_##T v) {                                         \
         T all[2 * (N)], sum = 0;                                                                   \
         pair_store_##T(all, v);                                                                    \
@@ -86,6 +91,7 @@ static bool pair_usable(void) {
 #define FMA pair_fma_float
 #define MUL pair_mul_float
 #define LOAD_PART pair_part_float
+#define STORE_PART pair_put_float
 #define SUM4 pair_sum4_float
 #define MICRO static const gemm_micro pair_micro_float
 #define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 16, 0, 24, 28, 64, pair_usable
@@ -106,6 +112,7 @@ static bool pair_usable(void) {
 #define FMA pair_fma_double
 #define MUL pair_mul_double
 #define LOAD_PART pair_part_double
+#define STORE_PART pair_put_double
 #define SUM4 pair_sum4_double
 #define MICRO static const gemm_micro pair_micro_double
 #define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 8, 0, 24, 28, 32, pair_usable

@@ -32,6 +32,12 @@ static inline GEMM_AVX2 void gemm_put_float(float *p, __m256 v, int64_t n) {
     memcpy(p, all, (size_t)n * sizeof *p);
 }
 
+static inline GEMM_AVX2 void gemm_put_double(double *p, __m256d v, int64_t n) {
+    double all[4];
+    _mm256_storeu_pd(all, v);
+    memcpy(p, all, (size_t)n * sizeof *p);
+}
+
 static inline GEMM_AVX2 __m256d gemm_part_double(const double *p, int64_t n) {
     const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
     return _mm256_maskload_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lanes));
@@ -91,6 +97,7 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define FMA _mm256_fmadd_pd
 #define MUL _mm256_mul_pd
 #define LOAD_PART gemm_part_double
+#define STORE_PART gemm_put_double
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx2_double
 #define MICRO_HEAD "avx2", DT_FLOAT64, 6, 8, 3, 4, 0, 256, 120, 2048, gemm_avx2_usable

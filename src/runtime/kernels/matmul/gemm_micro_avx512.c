@@ -28,6 +28,10 @@ static inline GEMM_AVX512 void gemm_put_float(float *p, __m512 v, int64_t n) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
 }
 
+static inline GEMM_AVX512 void gemm_put_double(double *p, __m512d v, int64_t n) {
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), v);
+}
+
 static inline GEMM_AVX512 __m512d gemm_part_double(const double *p, int64_t n) {
     return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
 }
@@ -98,6 +102,7 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define FMA _mm512_fmadd_pd
 #define MUL _mm512_mul_pd
 #define LOAD_PART gemm_part_double
+#define STORE_PART gemm_put_double
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx512_double
 #define MICRO_HEAD "avx512", DT_FLOAT64, 14, 16, 6, 8, 0, 256, 140, 2048, gemm_avx512_usable

@@ -10,7 +10,8 @@
  *     ZERO() VLOAD(p) VSTORE(p, v) SET1(x) FMA(a, b, c) MUL(a, b)
  *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
- *     ADD(a, b) MAX(a, b) MIN(a, b) STORE_PART(p, v, n)     of floats: for rows kernels, which others do not have; b where either is nan
+ *     STORE_PART(p, v, n)               the first n elements; writes no others
+ *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
  *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered
  *     MICRO                             declaration of the gemm_micro that is defined
  *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
@@ -53,18 +54,26 @@
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
         VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
 
+/* The same where only `cols` columns are wanted: of the first vector, or of the second one. */
+#define TILE_BLENDED(at, v, n) FMA(alpha, v, MUL(beta, LOAD_PART(at, n)))
+#define TILE_SET_HALF(i) STORE_PART(c + (i) * ldc, MUL(alpha, x##i), cols);
+#define TILE_BLEND_HALF(i) STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, cols), cols);
+#define TILE_SET_PART(i)                                                                           \
+    VSTORE(c + (i) * ldc, MUL(alpha, x##i)),                                                       \
+        STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), cols - LANES);
+#define TILE_BLEND_PART(i)                                                                         \
+    VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
+        STORE_PART(c + (i) * ldc + LANES,                                                          \
+                   TILE_BLENDED(c + (i) * ldc + LANES, y##i, cols - LANES), cols - LANES);
+
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
-/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is
- * little, and each half is a function. */
-#define TILE_IS_HALF(rows) (cols <= LANES && (MR <= 6 || (rows) == MR))
-
-/* The lines that are asked for are spread over the steps, so that no load has to
- * wait behind them. */
+/* narrow: all columns that are wanted are in the first vector. The lines that are asked for are
+ * spread over the steps, so that no load has to wait behind them. */
 #define TILE(rows)                                                                                 \
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                    \
-        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al,      \
-        T be, const char *prefetch, int lines) {                                                   \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, bool narrow,  \
+        T al, T be, const char *prefetch, int lines) {                                             \
         enum { PART = 16 };                                                                        \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc);                                          \
@@ -85,36 +94,39 @@
             }                                                                                      \
         }                                                                                          \
         V alpha = SET1(al), beta = SET1(be);                                                       \
-        if (be == 0) {                                                                             \
+        if (narrow && be == 0) {                                                                   \
+            TILE_ROWS_##rows(TILE_SET_HALF)                                                        \
+        } else if (narrow) {                                                                       \
+            TILE_ROWS_##rows(TILE_BLEND_HALF)                                                      \
+        } else if (cols < 2 * LANES && be == 0) {                                                  \
+            TILE_ROWS_##rows(TILE_SET_PART)                                                        \
+        } else if (cols < 2 * LANES) {                                                             \
+            TILE_ROWS_##rows(TILE_BLEND_PART)                                                      \
+        } else if (be == 0) {                                                                      \
             TILE_ROWS_##rows(TILE_SET)                                                             \
         } else {                                                                                   \
             TILE_ROWS_##rows(TILE_BLEND)                                                           \
         }                                                                                          \
     }                                                                                              \
-    static TARGET void NAME(half_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c,     \
-                                         int64_t ldc, T al, T be) {                                \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be, NULL, 0);                            \
-    }                                                                                              \
     static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
                                          void *c, int64_t ldc, double al, double be,               \
                                          const void *prefetch, int lines) {                        \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, prefetch, lines);             \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, 2 * LANES, false, (T)al, (T)be, prefetch, lines);  \
     }                                                                                              \
-    static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
-                                         void *pc, int64_t ldc, int cols, double al, double be) {  \
-        T part[(rows) * 2 * LANES], *c = pc;                                                       \
-        if (cols == 2 * LANES) {                                                                   \
-            NAME(near_##rows)(k, a, b, ldb, c, ldc, al, be, b, 0);                                 \
-            return;                                                                                \
-        }                                                                                          \
-        /* Fewer columns: the same arithmetic, on a copy. */                                       \
-        for (int i = 0; i < (rows); i++)                                                           \
-            for (int j = 0; j < 2 * LANES; j++)                                                    \
-                part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;                \
-        if (TILE_IS_HALF(rows)) NAME(half_##rows)(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);    \
-        else NAME(near_##rows)(k, a, b, ldb, part, 2 * LANES, al, be, b, 0);                       \
-        for (int i = 0; i < (rows); i++)                                                           \
-            for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];               \
+    static TARGET __attribute__((noinline)) void NAME(half_##rows)(                                \
+        int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,      \
+        double al, double be) {                                                                    \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, true, (T)al, (T)be, NULL, 0);                \
+    }                                                                                              \
+    static TARGET __attribute__((noinline)) void NAME(part_##rows)(                                \
+        int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,      \
+        double al, double be) {                                                                    \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, false, (T)al, (T)be, b, 0);                  \
+    }                                                                                              \
+    static void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *c,   \
+                                  int64_t ldc, int cols, double al, double be) {                   \
+        (cols <= LANES ? NAME(half_##rows) : NAME(part_##rows))(k, a, b, ldb, c, ldc, cols, al,    \
+                                                                be);                               \
     }
 
 TILE(1)
@@ -210,7 +222,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 
 /* ---- rows in stretches ----------------------------------------------------------------------- */
 
-#ifdef STORE_PART
+#ifdef ADD
 
 #define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
