@@ -77,6 +77,8 @@ static error_t view_parse(int key, char *arg, struct argp_state *state) {
 static bool view_spread(const ctsc_value *sample, const ctsc_signature *sig, cli_inputs *in) {
     ctsc_value *args = ctsc_value_item(sample, 0), *named = ctsc_value_item(sample, 1);
     size_t nargs = ctsc_value_len(args), n = nargs + ctsc_value_len(named);
+    free(in->values); /* room for none */
+    in->values = NULL;
     bool ok = n <= ctsc_signature_argument_count(sig) &&
               (in->values = calloc(n + 1, sizeof *in->values)) != NULL;
     for (size_t i = 0; i < n && ok; i++) {
