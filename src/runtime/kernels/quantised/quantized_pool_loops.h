@@ -7,7 +7,7 @@
  *     NAME(x)     names of what is defined here
  */
 
-static NN_HOT void NAME(max)(const T *x, int64_t n, int32_t *acc) {
+static NN_HOT void NAME(max)(const T *x, int64_t n, T *acc) {
     for (int64_t c = 0; c < n; c++) acc[c] = acc[c] > x[c] ? acc[c] : x[c];
 }
 
@@ -22,11 +22,10 @@ static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpo
     int64_t zero = p->x->quantiser->zero_point;
     float share = 1 / (float)w->counted;
     for (int64_t c = 0; c < n; c++)
-        out[c] = (T)(!p->average ? acc[c]
-                     : p->inside
-                         ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt),
-                                       dtype_qmax(dt))
-                         : quant_round((float)acc[c], share, zero, dtype_qmin(dt), dtype_qmax(dt)));
+        out[c] = (T)(p->inside ? quant_round((float)acc[c] * share + (float)zero, 1, 0,
+                                             dtype_qmin(dt), dtype_qmax(dt))
+                               : quant_round((float)acc[c], share, zero, dtype_qmin(dt),
+                                             dtype_qmax(dt)));
 }
 
 static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *out) {
@@ -36,8 +35,9 @@ static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *o
     int32_t zero = (int32_t)p->x->quantiser->zero_point;
     for (int64_t first = 0; first < p->channels; first += QPOOL_CHANNELS) {
         int64_t n = nn_min(QPOOL_CHANNELS, p->channels - first);
-        for (int64_t c = 0; c < n; c++)
-            acc[c] = p->average ? 0 : (int32_t)dtype_qmin((dtype)p->x->dtype);
+        memset(acc, 0, sizeof acc);
+        for (int64_t c = 0; c < n && !p->average; c++)
+            out[first + c] = (T)dtype_qmin((dtype)p->x->dtype);
         for (int64_t i = w.from[0]; i < w.to[0]; i += p->dilation[0])
             for (int64_t j = w.from[1]; j < w.to[1]; j += p->dilation[1])
                 for (int64_t k = w.from[2]; k < w.to[2]; k += p->dilation[2]) {
@@ -46,9 +46,9 @@ static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *o
                                      p->channels +
                                  first;
                     if (p->average) NAME(sum)(x, n, zero, acc);
-                    else NAME(max)(x, n, acc);
+                    else NAME(max)(x, n, out + first);
                 }
-        NAME(store)(p, acc, n, &w, out + first);
+        if (p->average) NAME(store)(p, acc, n, &w, out + first);
     }
 }
 

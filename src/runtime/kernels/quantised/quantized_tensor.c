@@ -76,6 +76,24 @@ ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out) {
     return s;
 }
 
+int64_t quant_unsigned_zero(const tensor *t) {
+    return t->quantiser->zero_point + (t->dtype == DT_QINT8 ? 128 : 0);
+}
+
+static NN_HOT void quant_flip(const uint8_t *x, int64_t n, uint8_t *out) {
+    for (int64_t i = 0; i < n; i++) out[i] = x[i] ^ 128;
+}
+
+ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out) {
+    tensor *made;
+    if (t->dtype == DT_QUINT8) return *out = tensor_ref(t), CTSC_OK;
+    TRY(tensor_new(cx->diag, DT_QUINT8, t->ndim, t->sizes, &made));
+    memcpy(made->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
+    quant_flip(tensor_data(t), t->numel, tensor_data(made));
+    *out = made;
+    return CTSC_OK;
+}
+
 ctsc_status quant_need_affine(op_ctx *cx, const tensor *t, const char *what) {
     if (!t->quantiser)
         return nn_fail(cx, "%s: expected a quantized tensor, got %s", what,
