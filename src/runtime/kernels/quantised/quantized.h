@@ -78,8 +78,9 @@ ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out);
 
 /* ---- the product of matrices ----------------------------------------------------------------- */
 
-/* Weights as the micro-kernels want them. Elements are integers less their zero point, of up to nine
- * bits; what a byte does not hold is in further sets, which meet the same activations again. */
+/* Weights as the micro-kernels want them. Elements are integers less their zero point, of up
+ * to nine bits; what a byte does not hold is in further sets, which meet the same
+ * activations again. */
 typedef struct quant_panels {
     const quant_micro *micro;
     int64_t n, groups;    /* columns of a group */
@@ -170,8 +171,9 @@ typedef struct packed {
     bool per_channel;
     int64_t out_features;
     float *weight_scale; /* out_features */
-    quant_panels panels; /* of PACKED_LINEAR and PACKED_CONV, or else, with one channel per group, */
-    quant_taps taps;     /* these: taps.data is not NULL */
+    /* of PACKED_LINEAR and PACKED_CONV, or else, with one channel per group, */
+    quant_panels panels;
+    quant_taps taps;              /* these: taps.data is not NULL */
     _Atomic(quant_ready *) ready; /* of the first call; NULL: none yet */
     /* of convolutions, as three-dimensional ones: the missing dims in front are 1 */
     int dims;
@@ -205,8 +207,9 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
 /* A convolution's stretches are rows of its kernel, or, false, single taps. */
 bool packed_whole_rows(const packed *p);
 
-/* For inputs of unsigned bytes with this scale and zero point, to out (its quantiser and dtype), or,
- * out NULL, to floats: to.scale is then the weight scale times the input's. To be given back. */
+/* For inputs of unsigned bytes with this scale and zero point, to out (its quantiser and
+ * dtype), or, out NULL, to floats: to.scale is then the weight scale times the input's.
+ * To be given back. */
 ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
                              const tensor *out, bool relu, const quant_ready **ready);
 void quant_ready_give(const packed *p, const quant_ready *ready);
@@ -226,12 +229,12 @@ ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu,
 /* Everything is three-dimensional, missing dims in front being 1. */
 typedef struct qconv {
     const packed *p;
-    const uint8_t *x;       /* unsigned, channels last */
-    uint8_t *out;           /* the same */
-    int64_t batch, in[3], place[3]; /* input and output sizes */
+    const uint8_t *x;                     /* unsigned, channels last */
+    uint8_t *out;                         /* the same */
+    int64_t batch, in[3], place[3];       /* input and output sizes */
     int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */
-    int64_t places;         /* output places, of all batches */
-    uint8_t zero;           /* what lies beside the input */
+    int64_t places;                       /* output places, of all batches */
+    uint8_t zero;                         /* what lies beside the input */
     const quant_ready *ready;
 } qconv;
 /* The layers of p->taps. */

@@ -65,11 +65,10 @@ static void binary_add_signed(void *ctx, int64_t n, char *const *p, const int64_
     }
 }
 
-/* A number of the result: as quant_round, for 8 bits. */
-static inline __attribute__((always_inline)) int32_t binary_round(float x, float inverse, float zero,
-                                                                  float lo, float hi) {
+/* A number of the result: as quant_round, for 8 bits and what an int holds. */
+static inline __attribute__((always_inline)) int32_t binary_round(float x, float inverse,
+                                                                  float zero, float lo, float hi) {
     float q = zero + rintf(x * inverse);
-    q = q < 0x1p63f ? q : lo;
     q = q > hi ? hi : q;
     return (int32_t)(q < lo ? lo : q);
 }
@@ -78,8 +77,8 @@ static inline __attribute__((always_inline)) int32_t binary_round(float x, float
  * point, and one rounding. Products of numbers are whole; inverse: the product of both scales over
  * the result's. */
 #define BINARY_RUNS(T, name)                                                                       \
-    static NN_FUSED void binary_sums_##name(const binary_run *r, const T *a, const T *b, int64_t n, \
-                                            T *out) {                                              \
+    static NN_FUSED void binary_sums_##name(const binary_run *r, const T *a, const T *b,           \
+                                            int64_t n, T *out) {                                   \
         float a_scale = r->a_scale, b_scale = r->b_scale, a_start = (float)-r->a_zero * a_scale,   \
               b_start = (float)-r->b_zero * b_scale, inverse = r->inverse, zero = (float)r->zero,  \
               lo = (float)r->lo, hi = (float)r->hi;                                                \
@@ -99,15 +98,16 @@ static inline __attribute__((always_inline)) int32_t binary_round(float x, float
 BINARY_RUNS(uint8_t, unsigned)
 BINARY_RUNS(int8_t, signed)
 
-/* The zero points are of 8 bits, so that all of it is exact. */
-static bool binary_is_run(const binary_run *r, const int64_t *s) {
+/* The zero points are of 8 bits, and no result is larger than an int. */
+static bool binary_is_run(const binary_run *r, const int64_t *s, float most) {
     return s[0] == 1 && s[1] == 1 && s[2] == 1 && r->dt != DT_QINT32 && r->a_zero >= INT8_MIN &&
-           r->a_zero <= UINT8_MAX && r->b_zero >= INT8_MIN && r->b_zero <= UINT8_MAX;
+           r->a_zero <= UINT8_MAX && r->b_zero >= INT8_MIN && r->b_zero <= UINT8_MAX &&
+           most * r->inverse < 0x1p30f;
 }
 
 static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
-    if (binary_is_run(r, s)) {
+    if (binary_is_run(r, s, 512 * (r->a_scale + r->b_scale))) {
         if (r->dt == DT_QUINT8)
             binary_sums_unsigned(r, (uint8_t *)p[1], (uint8_t *)p[2], n, (uint8_t *)p[0]);
         else binary_sums_signed(r, (int8_t *)p[1], (int8_t *)p[2], n, (int8_t *)p[0]);
@@ -124,7 +124,7 @@ static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t
 
 static void binary_mul(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
-    if (binary_is_run(r, s)) {
+    if (binary_is_run(r, s, 512 * 512)) {
         if (r->dt == DT_QUINT8)
             binary_products_unsigned(r, (uint8_t *)p[1], (uint8_t *)p[2], n, (uint8_t *)p[0]);
         else binary_products_signed(r, (int8_t *)p[1], (int8_t *)p[2], n, (int8_t *)p[0]);

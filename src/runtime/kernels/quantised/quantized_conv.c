@@ -3,13 +3,13 @@
  * quantized_conv.c - convolutions of quantised tensors.
  *
  * Method. Input and result lie channels last, so that what a row of the kernel reads of one place
- * is one stretch of the input, and neighbouring places are a fixed distance apart: strips of places
- * times panels of weights (quantized_gemm.c). A piece of work is a band of rows of the output; where
- * there is padding, its input is copied first, with the zero point beside it. A transposed
- * convolution, and one whose band would be far larger than what is read of it, gathers the elements
- * of all taps of some places instead: output place o reads input place (o + padding - tap *
- * dilation) / stride where that is whole. Everything is seen as three-dimensional, missing dims in
- * front being 1.
+ * is one stretch of the input, and neighbouring places are a fixed distance apart: strips of
+ * places times panels of weights (quantized_gemm.c). A piece of work is a band of rows of the
+ * output; where there is padding, its input is copied first, with the zero point beside it. A
+ * transposed convolution, and one whose band would be far larger than what is read of it, gathers
+ * the elements of all taps of some places instead: output place o reads input place (o + padding -
+ * tap * dilation) / stride where that is whole. Everything is seen as three-dimensional, missing
+ * dims in front being 1.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "base/limits.h"
@@ -41,16 +41,16 @@ typedef enum qconv_way {
 typedef struct qconv_job {
     qconv c;
     qconv_way way;
-    bool flat;         /* places are as the pixels are: rows are cut as one likes */
-    int64_t width;     /* places of a row */
-    int64_t rows;      /* of a plane, */
-    int64_t planes;    /* and planes */
-    int64_t band;      /* rows of a piece */
-    int64_t bands;     /* of a plane */
-    int64_t shares;    /* of the panels */
-    int64_t share;     /* panels */
+    bool flat;           /* places are as the pixels are: rows are cut as one likes */
+    int64_t width;       /* places of a row */
+    int64_t rows;        /* of a plane, */
+    int64_t planes;      /* and planes */
+    int64_t band;        /* rows of a piece */
+    int64_t bands;       /* of a plane */
+    int64_t shares;      /* of the panels */
+    int64_t share;       /* panels */
     int64_t line, slice; /* bytes from one input row, and plane, to the next, as they are read */
-    int64_t column;    /* bytes of a gathered place */
+    int64_t column;      /* bytes of a gathered place */
     int64_t *stretch;
     slots slots;
 } qconv_job;
@@ -93,7 +93,7 @@ static const uint8_t *qconv_run(const qconv *c, const int64_t at[4], int64_t t0,
 static void qconv_gather(const qconv_job *j, int64_t place, int64_t group, uint8_t *to) {
     const packed *p = j->c.p;
     int64_t at[4], n = j->c.inputs, stretch = p->panels.quads * QUANT_QUAD,
-            step = packed_whole_rows(p) ? n : stretch;
+                   step = packed_whole_rows(p) ? n : stretch;
     qconv_place(&j->c, place, at);
     for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
         for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
@@ -123,7 +123,8 @@ static void qconv_copy_line(const qconv_job *j, int64_t batch, int64_t d, int64_
         memset(to, c->zero, (size_t)j->line);
         return;
     }
-    const uint8_t *from = c->x + ((batch * c->in[0] + d) * c->in[1] + y) * c->in[2] * c->in_channels;
+    const uint8_t *from = c->x +
+                          ((batch * c->in[0] + d) * c->in[1] + y) * c->in[2] * c->in_channels;
     memset(to, c->zero, (size_t)left);
     memcpy(to + left, from, (size_t)inside);
     memset(to + left + inside, c->zero, (size_t)(j->line - left - inside));
@@ -136,7 +137,8 @@ static void qconv_copy(const qconv_job *j, int64_t plane, int64_t row, int64_t r
             y = row * p->stride[1] - p->padding[1];
     for (int64_t k = 0; k < p->kernel[0]; k++)
         for (int64_t i = 0; i < lines; i++)
-            qconv_copy_line(j, batch, d + k * p->dilation[0], y + i, to + k * j->slice + i * j->line);
+            qconv_copy_line(j, batch, d + k * p->dilation[0], y + i,
+                            to + k * j->slice + i * j->line);
 }
 
 /* The first place's first element of a row, where nothing is copied. */
@@ -152,9 +154,8 @@ typedef struct qconv_piece { int64_t plane, row, rows, first, last; } qconv_piec
 
 static qconv_piece qconv_piece_of(const qconv_job *j, int64_t i) {
     int64_t share = i % j->shares, band = i / j->shares % j->bands;
-    qconv_piece t = {.plane = i / j->shares / j->bands,
-                     .row = band * j->band,
-                     .first = share * j->share};
+    qconv_piece t = {
+        .plane = i / j->shares / j->bands, .row = band * j->band, .first = share * j->share};
     t.rows = nn_min(j->band, j->rows - t.row);
     t.last = nn_min(t.first + j->share, j->c.p->panels.panels);
     return t;
@@ -235,10 +236,10 @@ static void qconv_choose(qconv_job *j) {
     bool padded = p->padding[0] || p->padding[1] || p->padding[2];
     j->column = m->stretches * m->quads * QUANT_QUAD;
     j->flat = qconv_is_flat(p) && m->k % QUANT_QUAD == 0;
-    j->way = j->flat ? QCONV_DIRECT
-             : p->transposed || qconv_band_bytes(j, 1) > QCONV_ROW_MOST
-                 ? QCONV_GATHERED
-                 : padded || m->k % QUANT_QUAD ? QCONV_COPIED : QCONV_DIRECT;
+    j->way = j->flat                                                    ? QCONV_DIRECT
+             : p->transposed || qconv_band_bytes(j, 1) > QCONV_ROW_MOST ? QCONV_GATHERED
+             : padded || m->k % QUANT_QUAD                              ? QCONV_COPIED
+                                                                        : QCONV_DIRECT;
     if (j->flat || j->way == QCONV_GATHERED) {
         j->width = j->flat ? QCONV_PLACES
                            : nn_max(QUANT_MAX_ROWS, nn_min(QCONV_PLACES, QCONV_BAND / j->column));
@@ -256,8 +257,7 @@ static void qconv_cut(qconv_job *j) {
     const packed *p = j->c.p;
     const quant_panels *m = &p->panels;
     if (j->way == QCONV_GATHERED) j->band = 1;
-    else if (j->flat)
-        j->band = nn_max(1, QCONV_BAND / (j->width * j->c.in_channels));
+    else if (j->flat) j->band = nn_max(1, QCONV_BAND / (j->width * j->c.in_channels));
     else {
         int64_t one = qconv_band_bytes(j, 1), two = qconv_band_bytes(j, 2);
         j->band = one >= QCONV_BAND ? 1 : 1 + (QCONV_BAND - one) / (two - one);
@@ -267,7 +267,8 @@ static void qconv_cut(qconv_job *j) {
     j->band = (j->rows + j->bands - 1) / j->bands;
     j->bands = (j->rows + j->band - 1) / j->band;
     int64_t pairs = (m->panels + m->micro->panels - 1) / m->micro->panels,
-            pieces = j->planes * j->bands, shares = nn_min(pairs, (QCONV_PIECES + pieces - 1) / pieces);
+            pieces = j->planes * j->bands,
+            shares = nn_min(pairs, (QCONV_PIECES + pieces - 1) / pieces);
     if (j->way == QCONV_GATHERED) shares = 1;
     j->share = (pairs + shares - 1) / shares * m->micro->panels;
     j->shares = (m->panels + j->share - 1) / j->share;
@@ -281,7 +282,8 @@ static void qconv_stretches(qconv_job *j) {
     bool copied = j->way == QCONV_COPIED;
     j->line = copied ? qconv_lines(p, 2, j->c.place[2]) * j->c.in_channels
                      : j->c.in[2] * j->c.in_channels;
-    j->slice = copied ? qconv_lines(p, 1, j->band) * j->line : p->dilation[0] * j->c.in[1] * j->line;
+    j->slice = copied ? qconv_lines(p, 1, j->band) * j->line
+                      : p->dilation[0] * j->c.in[1] * j->line;
     for (int64_t set = 0; set < m->sets; set++)
         for (int64_t s = 0; s < m->stretches; s++)
             *to++ = j->way == QCONV_GATHERED
@@ -311,7 +313,8 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
         recycle_free(j.stretch, stretches);
         return diag_no_memory(cx->diag);
     }
-    bool whole = pool_for_limited(pieces, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_pieces, &j);
+    bool whole = pool_for_limited(pieces, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_pieces,
+                                  &j);
     slots_end(&j.slots);
     recycle_free(j.stretch, stretches);
     return whole ? CTSC_OK : limits_fail(cx->diag);
@@ -402,6 +405,9 @@ static ctsc_status qconv_check(op_ctx *cx, const packed *p, const tensor *x, dou
                        p->transposed ? "" : "not");
     if (p->dims != (dims == 1 ? 2 : dims))
         return nn_fail(cx, "%s: the packed parameters have %d dimensions", what, p->dims);
+    if (x->quantiser->zero_point < dtype_qmin((dtype)x->dtype) ||
+        x->quantiser->zero_point > dtype_qmax((dtype)x->dtype))
+        return nn_fail(cx, "%s: input zero point out of range", what);
     if (!(scale > 0)) return nn_fail(cx, "%s: output scale must be positive", what);
     if (zero < dtype_qmin((dtype)x->dtype) || zero > dtype_qmax((dtype)x->dtype))
         return nn_fail(cx, "%s: output zero point out of range", what);

@@ -65,7 +65,8 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
     const packed *p = j->c.p;
     const quant_taps *t = j->t;
     int64_t channel = block * j->size, channels = nn_min(j->size, t->channels - channel),
-            line = ((at[0] * j->c.place[0] + at[1]) * j->c.place[1] + at[2]) * j->c.place[2] + first,
+            line = ((at[0] * j->c.place[0] + at[1]) * j->c.place[1] + at[2]) * j->c.place[2] +
+                   first,
             columns = (n - 1) * p->stride[2] + (p->kernel[2] - 1) * p->dilation[2] + 1;
     uint8_t *spread = scratch + j->size;
     for (int64_t q = 0; q < t->quads; q++) {

@@ -59,8 +59,8 @@ static void quant_panels_put(quant_panels *m, int64_t group, int64_t j, int16_t 
         int8_t *to = m->data + (panel * m->sets + set) * set_bytes + c * QUANT_QUAD;
         for (int64_t s = 0; s < m->stretches; s++, to += m->quads * QUANT_PANEL_QUAD)
             for (int64_t i = 0; i < m->k; i++)
-                to[i / QUANT_QUAD * QUANT_PANEL_QUAD + i % QUANT_QUAD] =
-                    quant_part(&v[s * m->k + i]);
+                to[i / QUANT_QUAD * QUANT_PANEL_QUAD + i % QUANT_QUAD] = quant_part(
+                    &v[s * m->k + i]);
     }
 }
 
@@ -166,8 +166,7 @@ static NN_HOT void quant_floats_plain(const int32_t *sums, const float *scale, c
 void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
                         float *out) {
     const float *bias = to->bias ? to->bias + column : NULL;
-    if (to->fused && bias)
-        quant_floats_fused(sums, to->scale + column, bias, to->relu, n, out);
+    if (to->fused && bias) quant_floats_fused(sums, to->scale + column, bias, to->relu, n, out);
     else quant_floats_plain(sums, to->scale + column, bias, to->relu, n, out);
 }
 
@@ -184,8 +183,7 @@ static void quant_strip_store(const quant_strip *s, const quant_micro *u, const 
     }
     for (int i = 0; i < rows; i++)
         quant_store_floats(s->floats, sums + i * QUANT_MAX_PANELS * QUANT_COLUMNS,
-                           s->column + column, cols,
-                           (float *)s->out + (row + i) * s->ldc + column);
+                           s->column + column, cols, (float *)s->out + (row + i) * s->ldc + column);
 }
 
 void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_t last,

@@ -4,9 +4,10 @@
  * that are quantised on the way.
  *
  * Method. Rows of the input are unsigned bytes, filled up to whole quads; blocks of rows times
- * panels of columns are the pieces that threads share. The dynamic form takes scale and zero point from the
- * smallest and largest input, as uint8 or as its lower half (a reduced range, so that pairs of
- * products do not overflow 16 bits on processors without better; the engine qnnpack ignores it).
+ * panels of columns are the pieces that threads share. The dynamic form takes scale and zero
+ * point from the smallest and largest input, as uint8 or as its lower half (a reduced range, so
+ * that pairs of products do not overflow 16 bits on processors without better; the engine
+ * qnnpack ignores it).
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "base/recycle.h"
@@ -113,8 +114,8 @@ static ctsc_status linear_rows(op_ctx *cx, const tensor *x, int64_t k, int64_t l
     if (!size_mul((size_t)rows, (size_t)lda, size)) return diag_no_memory(cx->diag);
     uint8_t *a = recycle_alloc(*size);
     if (!a) return diag_no_memory(cx->diag);
-    linear_rows_job j = {tensor_data(x), a, k, lda, x->dtype == DT_FLOAT32, (int32_t)zero_point,
-                         inverse};
+    linear_rows_job j = {tensor_data(x),      a,      k, lda, x->dtype == DT_FLOAT32,
+                         (int32_t)zero_point, inverse};
     pool_for(rows, nn_grain(k), linear_fill_rows, &j);
     *out = a;
     return CTSC_OK;

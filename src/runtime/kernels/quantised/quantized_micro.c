@@ -20,7 +20,8 @@
 #define QUANT_AVX2 __attribute__((target("avx2"), no_sanitize("undefined")))
 #define QUANT_AVX_VNNI __attribute__((target("avx2,avxvnni"), no_sanitize("undefined")))
 #define QUANT_AVX512                                                                               \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"), no_sanitize("undefined")))
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"),                        \
+                   no_sanitize("undefined")))
 
 static bool quant_avx2_usable(void) { return __builtin_cpu_supports("avx2"); }
 static bool quant_vnni_usable(void) {
@@ -216,14 +217,20 @@ static inline QUANT_AVX512 __m512 quant_avx512_floats(const float *p) { return _
 #include "runtime/kernels/quantised/quantized_micro_tile.h"
 
 static const quant_micro quant_micro_avx512 = {
-    "avx512vnni",       quant_avx512_usable, 14, 2, 16, quant_avx512_tile, quant_avx512_store,
+    "avx512vnni",        quant_avx512_usable,   14, 2, 16, quant_avx512_tile, quant_avx512_store,
     quant_avx512_spread, quant_avx512_depthwise};
 static const quant_micro quant_micro_vnni = {
     "avxvnni",         quant_vnni_usable,   6, 1, 8, quant_vnni_tile, quant_vnni_store,
     quant_vnni_spread, quant_vnni_depthwise};
-static const quant_micro quant_micro_avx2 = {
-    "avx2",            quant_avx2_usable,   4, 1, 8, quant_avx2_tile, quant_avx2_store,
-    quant_avx2_spread, quant_avx2_depthwise};
+static const quant_micro quant_micro_avx2 = {"avx2",
+                                             quant_avx2_usable,
+                                             4,
+                                             1,
+                                             8,
+                                             quant_avx2_tile,
+                                             quant_avx2_store,
+                                             quant_avx2_spread,
+                                             quant_avx2_depthwise};
 #endif
 
 /* ---- plain C --------------------------------------------------------------------------------- */
@@ -287,14 +294,21 @@ static void quant_plain_depthwise(const quant_depthwise *d) {
         }
         for (int p = 0; p < PLAIN_BLOCK; p++) {
             int64_t c = quant_place_channel(PLAIN_LANES, p);
-            if (c < d->channels) d->out[o * d->out_step + c] = quant_plain_round(sums[p], &d->to, p);
+            if (c < d->channels)
+                d->out[o * d->out_step + c] = quant_plain_round(sums[p], &d->to, p);
         }
     }
 }
 
-static const quant_micro quant_micro_plain = {
-    "plain",            quant_plain_usable,   4, 1, PLAIN_LANES, quant_plain_tile, quant_plain_store,
-    quant_plain_spread, quant_plain_depthwise};
+static const quant_micro quant_micro_plain = {"plain",
+                                              quant_plain_usable,
+                                              4,
+                                              1,
+                                              PLAIN_LANES,
+                                              quant_plain_tile,
+                                              quant_plain_store,
+                                              quant_plain_spread,
+                                              quant_plain_depthwise};
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -302,9 +316,12 @@ const quant_micro *const quant_micros[] = {
 #if defined(__x86_64__)
     &quant_micro_avx512, &quant_micro_vnni, &quant_micro_avx2,
 #endif
-    &quant_micro_plain,  NULL};
+    &quant_micro_plain, NULL};
+
+const quant_micro *quant_micro_chosen;
 
 const quant_micro *quant_micro_best(void) {
+    if (quant_micro_chosen) return quant_micro_chosen;
     const quant_micro *const *u = quant_micros;
     while (!(*u)->usable()) u++;
     return *u;

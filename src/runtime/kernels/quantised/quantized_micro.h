@@ -50,10 +50,10 @@ typedef struct quant_bytes {
 /* Results from o to o + count of one row of a convolution with one channel per group; in and out
  * count bytes from one to the next. */
 typedef struct quant_depthwise {
-    const void *spread;  /* what `spread` made of the columns of the input */
-    int64_t step;        /* bytes of it from one result to the next */
-    const int64_t *tap;  /* bytes of it from the first */
-    const int8_t *b;     /* per tap a block's bytes */
+    const void *spread; /* what `spread` made of the columns of the input */
+    int64_t step;       /* bytes of it from one result to the next */
+    const int64_t *tap; /* bytes of it from the first */
+    const int8_t *b;    /* per tap a block's bytes */
     int64_t taps, count;
     const int32_t *start; /* a block's */
     quant_bytes to;       /* a block's */
@@ -77,10 +77,12 @@ typedef struct quant_micro {
     void (*depthwise)(const quant_depthwise *d);
 } quant_micro;
 
-/* The fastest that this processor has. */
+/* The fastest that this processor has: what weights are packed for. */
 const quant_micro *quant_micro_best(void);
 /* All, fastest first, usable or not; the last one is NULL. */
 extern const quant_micro *const quant_micros[];
+/* For tests, while nothing runs: what quant_micro_best answers; NULL: the fastest. */
+extern const quant_micro *quant_micro_chosen;
 
 static inline int64_t quant_place_channel(int lanes, int64_t place) {
     int64_t vector = place / lanes, lane = place % lanes;

@@ -112,7 +112,7 @@ static TARGET void NAME(half)(int rows, const quant_tile *t) {
 
 static TARGET void NAME(tile)(int rows, int panels, const quant_tile *t) {
     static void (*const of[])(const quant_tile *) = {
-        NAME(tile_1),  NAME(tile_2), NAME(tile_3), NAME(tile_4),
+        NAME(tile_1),  NAME(tile_2),  NAME(tile_3),  NAME(tile_4),
 #if MR > 4
         NAME(tile_5),  NAME(tile_6),
 #endif
@@ -197,7 +197,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(together)(const qu
     V zero = SETI(d->to.zero);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
-        F scale = NAME(floats)(d->to.scale + v * LANES), steps = NAME(floats)(d->to.steps + v * LANES);
+        F scale = NAME(floats)(d->to.scale + v * LANES),
+          steps = NAME(floats)(d->to.steps + v * LANES);
 #pragma GCC unroll 8
         for (int i = 0; i < n; i++) acc[i][v] = NAME(round)(acc[i][v], scale, steps, lo, hi, zero);
     }

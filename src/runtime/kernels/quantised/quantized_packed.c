@@ -368,9 +368,9 @@ static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *li
 }
 
 static bool ready_same(const quant_ready *a, const quant_ready *b) {
-    return a->in_scale == b->in_scale && a->out_scale == b->out_scale &&
-           a->in_zero == b->in_zero && a->out_zero == b->out_zero && a->dt == b->dt &&
-           a->relu == b->relu && a->fbgemm == b->fbgemm;
+    return a->in_scale == b->in_scale && a->out_scale == b->out_scale && a->in_zero == b->in_zero &&
+           a->out_zero == b->out_zero && a->dt == b->dt && a->relu == b->relu &&
+           a->fbgemm == b->fbgemm;
 }
 
 /* That of the first call is kept: an archive calls a layer in one place, with the same scales. */
