@@ -177,7 +177,7 @@ static int64_t result_of(const random_layer *l, int32_t sum, int64_t o) {
     int64_t lo = dtype_qmin((dtype)l->x->dtype), hi = dtype_qmax((dtype)l->x->dtype);
     if (l->relu && l->zero > lo) lo = l->zero;
     double r = (double)nearbyintf(v) + (double)l->zero;
-    return r < (double)lo ? lo : r > (double)hi ? hi : (int64_t)r;
+    return r<(double)lo ? lo : r>(double) hi ? hi : (int64_t)r;
 }
 
 static void check_layer(const random_layer *l, const tensor *y) {
@@ -189,8 +189,7 @@ static void check_layer(const random_layer *l, const tensor *y) {
                 place[1] = k / l->place[2] % l->place[1];
                 place[2] = k % l->place[2];
                 int64_t i = n * y->strides[0] + o * y->strides[1];
-                for (int d = 0; d < l->dims; d++)
-                    i += place[3 - l->dims + d] * y->strides[2 + d];
+                for (int d = 0; d < l->dims; d++) i += place[3 - l->dims + d] * y->strides[2 + d];
                 int64_t got = y->dtype == DT_QINT8 ? TENSOR_AT(y, int8_t)[i]
                                                    : TENSOR_AT(y, uint8_t)[i],
                         want = result_of(l, sum_at(l, n, o, place), o);
@@ -200,9 +199,9 @@ static void check_layer(const random_layer *l, const tensor *y) {
                              quant_micro_best()->name, l->dims, l->transposed ? ", transposed" : "",
                              (long long)l->batch, (long long)l->inputs, (long long)l->in[0],
                              (long long)l->in[1], (long long)l->in[2], (long long)l->outputs,
-                             (long long)l->groups, (long long)l->kernel[0],
-                             (long long)l->kernel[1], (long long)l->kernel[2], (long long)got,
-                             (long long)want, (long long)n, (long long)o, (long long)k);
+                             (long long)l->groups, (long long)l->kernel[0], (long long)l->kernel[1],
+                             (long long)l->kernel[2], (long long)got, (long long)want, (long long)n,
+                             (long long)o, (long long)k);
             }
 }
 
@@ -288,8 +287,8 @@ static void run_convolution(random_layer *l) {
     snprintf(key, sizeof key, "quantized::conv%s%dd_prepack", l->transposed ? "_transpose" : "",
              l->dims);
     value p = call(key, n, pack);
-    snprintf(key, sizeof key, "quantized::conv%s%dd%s%s", l->transposed ? "_transpose" : "", l->dims,
-             l->relu ? "_relu" : "", l->transposed ? "" : ".new");
+    snprintf(key, sizeof key, "quantized::conv%s%dd%s%s", l->transposed ? "_transpose" : "",
+             l->dims, l->relu ? "_relu" : "", l->transposed ? "" : ".new");
     for (int i = 0; i < 3; i++) {
         if (i == 2) l->zero = dtype_qmin((dtype)l->x->dtype) + random_below(256);
         value args[] = {value_of(l->x), p, value_float(l->scale), value_int(l->zero)},
@@ -338,7 +337,7 @@ static void test_convolutions(void **state) {
  * usual ones. */
 static void far_convolutions(int cases) {
     static const int64_t far[][5] = {/* kernel, stride, padding, dilation, channels */
-                                     {1, 9000, 9000, 1, 3},   {2, 1, 4000, 8001, 70},
+                                     {1, 9000, 9000, 1, 3},    {2, 1, 4000, 8001, 70},
                                      {3, 5000, 9999, 5000, 2}, {300, 1, 150, 1, 1},
                                      {2, 300, 3, 1, 1},        {2, 1, 200, 400, 1}};
     for (int i = 0; i < cases; i++) {
@@ -370,7 +369,8 @@ static void test_far_convolutions(void **state) {
 /* ---- linear layers --------------------------------------------------------------------------- */
 
 static random_layer random_linear(void) {
-    random_layer l = {.groups = 1, .batch = 1 + random_below(random_one_in(5) ? 300 : 20),
+    random_layer l = {.groups = 1,
+                      .batch = 1 + random_below(random_one_in(5) ? 300 : 20),
                       .inputs = 1 + random_below(random_one_in(9) ? 600 : 70),
                       .outputs = 1 + random_below(90)};
     for (int d = 0; d < 3; d++)
@@ -491,8 +491,8 @@ static void test_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolutions),    cmocka_unit_test(test_far_convolutions),
-        cmocka_unit_test(test_linears),         cmocka_unit_test(test_dynamic_linears),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_far_convolutions),
+        cmocka_unit_test(test_linears),      cmocka_unit_test(test_dynamic_linears),
         cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@ typedef struct conv_call {
     /* input is a view of one whose channels come last, and so shall the result be; so are the
      * epilogue's tensors */
     bool channels_last;
+    bool bf16;          /* factors may be rounded to bfloat16, where channels come last */
     epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
 
@@ -328,7 +329,8 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     if (st == CTSC_OK) st = tensor_contiguous(d, seen, &in);
     if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
     if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
-    if (st == CTSC_OK) st = conv_last_compute(d, s, in, c->weight, bias, c->epilogue, t, &done);
+    if (st == CTSC_OK)
+        st = conv_last_compute(d, s, in, c->weight, bias, c->epilogue, c->bf16, t, &done);
     if (st == CTSC_OK && done) st = channels_first_view(d, t, spatial, out);
     tensor_unref(seen);
     tensor_unref(in);
@@ -493,7 +495,7 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
  * output_padding, groups, batched, other, activation, written); the channels of input, other and
  * result come last. batched: refuses input without a batch dim, as _convolution does. written:
  * other was added in place. */
-ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
+static ctsc_status conv_channels_last(op_ctx *cx, const value *args, bool bf16, value *results) {
     static const char *const names[2][CONV_DIMS] = {
         {"conv1d", "conv2d", "conv3d"},
         {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
@@ -507,6 +509,7 @@ ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results)
     c.output_padding = &args[7];
     c.groups = arg_int(&args[8]);
     c.channels_last = true;
+    c.bf16 = bf16;
     c.epilogue = &e;
     int n = c.weight->ndim - 2;
     if (n < 1 || n > CONV_DIMS)
@@ -524,6 +527,14 @@ ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results)
     st = tensor_contiguous(cx->diag, seen, &t);
     tensor_unref(seen);
     return st == CTSC_OK ? epilogue_finish(cx, &e, t, results) : st;
+}
+
+ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
+    return conv_channels_last(cx, args, false, results);
+}
+
+ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *results) {
+    return conv_channels_last(cx, args, true, results);
 }
 
 ctsc_status op_convolution_mode(op_ctx *cx, const value *args, value *results) {

@@ -6,6 +6,7 @@
 #include "runtime/kernels/conv/conv_last.h"
 
 #include "base/vector.h"
+#include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -25,9 +26,10 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. */
-static conv_form last_form(const conv_shape *s) {
+static conv_form last_form(const conv_shape *s, bool bf16) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
+    if (bf16 && conv_bf16_fits(s)) return CONV_BF16;
     if (!u || !u->rows[1] || !conv_packed_set(s) || !conv_rows_fits(s)) return CONV_FORMS;
     return !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s)
                ? CONV_WINOGRAD
@@ -48,12 +50,11 @@ static bool last_keeps_groups_apart(const conv_shape *s, const tensor *in) {
 }
 
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
-                              const tensor *bias, epilogue *e, tensor *t, bool *done) {
+                              const tensor *bias, epilogue *e, bool bf16, tensor *t, bool *done) {
     *done = t->numel == 0;
-    if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 ||
-        weight->numel == 0)
-        return CTSC_OK;
-    conv_form form = last_form(s);
+    bool unpacked = !bf16 && atomic_load_explicit(&kernel_no_packing, memory_order_relaxed);
+    if (*done || unpacked || in->numel == 0 || weight->numel == 0) return CTSC_OK;
+    conv_form form = last_form(s, bf16);
     if (form == CONV_ROWS && !last_keeps_groups_apart(s, in)) return CTSC_OK;
     const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, form) : NULL;
     if (!w) return CTSC_OK;
@@ -62,6 +63,7 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
     if (form == CONV_DEPTHWISE)
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
+    else if (form == CONV_BF16) TRY(conv_bf16(d, s, w, x, b, &tail, tensor_data(t)));
     else
         TRY((form == CONV_WINOGRAD ? conv_winograd : conv_rows)(d, s, w, x, b, &tail,
                                                                 tensor_data(t)));

@@ -21,9 +21,9 @@
 
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous;
  * weight as in conv_shape, bias of out_channels contiguous elements or NULL. Does e (may be NULL)
- * where it can, and says so in e->done. *done: there was a kernel for it. Fails without memory, and
- * where a limit came between. */
+ * where it can, and says so in e->done. bf16: factors may be rounded (conv_bf16.h). *done: there
+ * was a kernel for it. Fails without memory, and where a limit came between. */
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
-                              const tensor *bias, epilogue *e, tensor *t, bool *done);
+                              const tensor *bias, epilogue *e, bool bf16, tensor *t, bool *done);
 
 #endif

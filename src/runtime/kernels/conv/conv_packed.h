@@ -20,7 +20,13 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/matmul/gemm_micro.h"
 
-typedef enum conv_form { CONV_ROWS, CONV_WINOGRAD, CONV_DEPTHWISE, CONV_FORMS } conv_form;
+typedef enum conv_form {
+    CONV_ROWS,
+    CONV_WINOGRAD,
+    CONV_DEPTHWISE,
+    CONV_BF16, /* conv_bf16.h */
+    CONV_FORMS
+} conv_form;
 
 typedef struct conv_packed {
     const gemm_micro *micro;

@@ -92,7 +92,7 @@ static const uint8_t *qconv_run(const qconv *c, const int64_t at[4], int64_t t0,
 /* All taps of one place, for one group. */
 static void qconv_gather(const qconv_job *j, int64_t place, int64_t group, uint8_t *to) {
     const packed *p = j->c.p;
-    int64_t at[4], n = j->c.inputs, stretch = p->panels.quads * QUANT_QUAD,
+    int64_t at[4], n = j->c.inputs, stretch = p->panels.quads * QUAD_BYTES,
                    step = packed_whole_rows(p) ? n : stretch;
     qconv_place(&j->c, place, at);
     for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
@@ -166,8 +166,8 @@ static void qconv_rows(const qconv_job *j, const qconv_piece *t, int64_t group, 
                        const uint8_t *scratch) {
     const packed *p = j->c.p;
     const quant_panels *m = &p->panels;
-    int64_t column = group * m->n + panel * QUANT_COLUMNS,
-            place = (group * m->panels + panel) * QUANT_COLUMNS, total = j->c.places / j->planes;
+    int64_t column = group * m->n + panel * QUAD_COLUMNS,
+            place = (group * m->panels + panel) * QUAD_COLUMNS, total = j->c.places / j->planes;
     quant_bytes to = j->c.ready->to;
     to.scale += place;
     to.steps += place;
@@ -234,15 +234,15 @@ static void qconv_choose(qconv_job *j) {
     const packed *p = j->c.p;
     const quant_panels *m = &p->panels;
     bool padded = p->padding[0] || p->padding[1] || p->padding[2];
-    j->column = m->stretches * m->quads * QUANT_QUAD;
-    j->flat = qconv_is_flat(p) && m->k % QUANT_QUAD == 0;
+    j->column = m->stretches * m->quads * QUAD_BYTES;
+    j->flat = qconv_is_flat(p) && m->k % QUAD_BYTES == 0;
     j->way = j->flat                                                    ? QCONV_DIRECT
              : p->transposed || qconv_band_bytes(j, 1) > QCONV_ROW_MOST ? QCONV_GATHERED
-             : padded || m->k % QUANT_QUAD                              ? QCONV_COPIED
+             : padded || m->k % QUAD_BYTES                              ? QCONV_COPIED
                                                                         : QCONV_DIRECT;
     if (j->flat || j->way == QCONV_GATHERED) {
         j->width = j->flat ? QCONV_PLACES
-                           : nn_max(QUANT_MAX_ROWS, nn_min(QCONV_PLACES, QCONV_BAND / j->column));
+                           : nn_max(QUAD_MAX_ROWS, nn_min(QCONV_PLACES, QCONV_BAND / j->column));
         j->width = nn_min(j->width, j->c.places);
         j->planes = 1;
         j->rows = (j->c.places + j->width - 1) / j->width;
@@ -287,7 +287,7 @@ static void qconv_stretches(qconv_job *j) {
     for (int64_t set = 0; set < m->sets; set++)
         for (int64_t s = 0; s < m->stretches; s++)
             *to++ = j->way == QCONV_GATHERED
-                        ? s * m->quads * QUANT_QUAD
+                        ? s * m->quads * QUAD_BYTES
                         : s / taps / p->kernel[1] * j->slice +
                               s / taps % p->kernel[1] * p->dilation[1] * j->line +
                               s % taps * p->dilation[2] * j->c.in_channels;
@@ -308,7 +308,7 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
             bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
                     : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
                                               : 0,
-            work = qconv_times(j.band * j.width * j.share * QUANT_COLUMNS, j.column * m->groups);
+            work = qconv_times(j.band * j.width * j.share * QUAD_COLUMNS, j.column * m->groups);
     if (bytes > PTRDIFF_MAX / 2 || !slots_begin(&j.slots, (size_t)bytes + QCONV_SLACK, pieces)) {
         recycle_free(j.stretch, stretches);
         return diag_no_memory(cx->diag);

@@ -122,7 +122,7 @@ static void depthwise_taps(const depthwise_job *j) {
 ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c) {
     const packed *p = c->p;
     depthwise_job j = {.c = *c, .t = &p->taps, .size = 4 * p->taps.micro->lanes};
-    j.quad = j.size * QUANT_QUAD;
+    j.quad = j.size * QUAD_BYTES;
     int64_t reach = (p->kernel[2] - 1) * p->dilation[2] + 1,
             room = DEPTHWISE_SPREAD / (j.quad * j.t->quads);
     j.results = nn_min(c->place[2], room <= reach ? 1 : (room - reach) / p->stride[2] + 1);

@@ -52,15 +52,14 @@ static int32_t quant_sum(const int16_t *v, int64_t n) {
 }
 
 static void quant_panels_put(quant_panels *m, int64_t group, int64_t j, int16_t *v) {
-    int64_t panel = group * m->panels + j / QUANT_COLUMNS, c = j % QUANT_COLUMNS,
-            set_bytes = m->stretches * m->quads * QUANT_PANEL_QUAD;
-    m->sums[panel * QUANT_COLUMNS + c] = quant_sum(v, m->stretches * m->k);
+    int64_t panel = group * m->panels + j / QUAD_COLUMNS, c = j % QUAD_COLUMNS,
+            set_bytes = m->stretches * m->quads * QUAD_PANEL;
+    m->sums[panel * QUAD_COLUMNS + c] = quant_sum(v, m->stretches * m->k);
     for (int64_t set = 0; set < m->sets; set++) {
-        int8_t *to = m->data + (panel * m->sets + set) * set_bytes + c * QUANT_QUAD;
-        for (int64_t s = 0; s < m->stretches; s++, to += m->quads * QUANT_PANEL_QUAD)
+        int8_t *to = m->data + (panel * m->sets + set) * set_bytes + c * QUAD_BYTES;
+        for (int64_t s = 0; s < m->stretches; s++, to += m->quads * QUAD_PANEL)
             for (int64_t i = 0; i < m->k; i++)
-                to[i / QUANT_QUAD * QUANT_PANEL_QUAD + i % QUANT_QUAD] = quant_part(
-                    &v[s * m->k + i]);
+                to[i / QUAD_BYTES * QUAD_PANEL + i % QUAD_BYTES] = quant_part(&v[s * m->k + i]);
     }
 }
 
@@ -72,9 +71,9 @@ bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stret
                         .groups = groups,
                         .stretches = stretches,
                         .k = k,
-                        .quads = (k + QUANT_QUAD - 1) / QUANT_QUAD,
+                        .quads = (k + QUAD_BYTES - 1) / QUAD_BYTES,
                         .sets = 1,
-                        .panels = (n + QUANT_COLUMNS - 1) / QUANT_COLUMNS};
+                        .panels = (n + QUAD_COLUMNS - 1) / QUAD_COLUMNS};
     int64_t columns, each;
     int16_t *v = mem_alloc((size_t)(stretches * k) * sizeof *v + 1);
     bool made = v != NULL;
@@ -82,8 +81,8 @@ bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stret
         column(ctx, j / n, j % n, v);
         m->sets = quant_sets(v, stretches * k, m->sets);
     }
-    made = made && !__builtin_mul_overflow(groups, m->panels * QUANT_COLUMNS, &columns) &&
-           !__builtin_mul_overflow(stretches, m->quads * m->sets * QUANT_QUAD, &each) &&
+    made = made && !__builtin_mul_overflow(groups, m->panels * QUAD_COLUMNS, &columns) &&
+           !__builtin_mul_overflow(stretches, m->quads * m->sets * QUAD_BYTES, &each) &&
            quant_room(columns, each, &m->block, &m->data, &m->sums);
     for (int64_t j = 0; made && j < groups * n; j++) {
         column(ctx, j / n, j % n, v);
@@ -105,9 +104,9 @@ static void quant_taps_put(quant_taps *t, int64_t c, int16_t *v) {
     t->sums[block * size + place] = quant_sum(v, t->rows * t->width);
     for (int64_t set = 0; set < t->sets; set++)
         for (int64_t r = 0; r < t->rows; r++) {
-            int64_t quad = (block * t->sets + set) * t->quads + r / QUANT_QUAD;
+            int64_t quad = (block * t->sets + set) * t->quads + r / QUAD_BYTES;
             for (int64_t x = 0; x < t->width; x++)
-                t->data[((quad * t->width + x) * size + place) * QUANT_QUAD + r % QUANT_QUAD] =
+                t->data[((quad * t->width + x) * size + place) * QUAD_BYTES + r % QUAD_BYTES] =
                     quant_part(&v[r * t->width + x]);
         }
 }
@@ -119,7 +118,7 @@ bool quant_taps_make(quant_taps *t, int64_t channels, int64_t rows, int64_t widt
                       .channels = channels,
                       .rows = rows,
                       .width = width,
-                      .quads = (rows + QUANT_QUAD - 1) / QUANT_QUAD,
+                      .quads = (rows + QUAD_BYTES - 1) / QUAD_BYTES,
                       .sets = 1};
     int64_t size = 4 * t->micro->lanes, each;
     t->blocks = (channels + size - 1) / size;
@@ -129,7 +128,7 @@ bool quant_taps_make(quant_taps *t, int64_t channels, int64_t rows, int64_t widt
         channel(ctx, c, 0, v);
         t->sets = quant_sets(v, rows * width, t->sets);
     }
-    made = made && !__builtin_mul_overflow(width, t->quads * t->sets * QUANT_QUAD, &each) &&
+    made = made && !__builtin_mul_overflow(width, t->quads * t->sets * QUAD_BYTES, &each) &&
            quant_room(t->blocks * size, each, &t->block, &t->data, &t->sums);
     for (int64_t c = 0; made && c < channels; c++) {
         channel(ctx, c, 0, v);
@@ -182,26 +181,27 @@ static void quant_strip_store(const quant_strip *s, const quant_micro *u, const 
         return;
     }
     for (int i = 0; i < rows; i++)
-        quant_store_floats(s->floats, sums + i * QUANT_MAX_PANELS * QUANT_COLUMNS,
-                           s->column + column, cols, (float *)s->out + (row + i) * s->ldc + column);
+        quant_store_floats(s->floats, sums + i * QUAD_MAX_PANELS * QUAD_COLUMNS, s->column + column,
+                           cols, (float *)s->out + (row + i) * s->ldc + column);
 }
 
 void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_t last,
                      const quant_strip *s) {
-    _Alignas(64) int32_t sums[QUANT_MAX_ROWS * QUANT_MAX_PANELS * QUANT_COLUMNS];
+    _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_MAX_PANELS * QUAD_COLUMNS];
     const quant_micro *u = m->micro;
-    int64_t panel = m->sets * m->stretches * m->quads * QUANT_PANEL_QUAD,
+    int64_t panel = m->sets * m->stretches * m->quads * QUAD_PANEL,
             tiles = (s->rows + u->rows - 1) / u->rows;
-    quant_tile t = {.lda = s->lda,
-                    .stretch = s->stretch,
-                    .stretches = m->sets * m->stretches,
-                    .quads = m->quads,
-                    .panel = panel,
-                    .sums = sums};
+    quad_tile t = {.lda = s->lda,
+                   .stretch = s->stretch,
+                   .stretches = m->sets * m->stretches,
+                   .quads = m->quads,
+                   .panel = panel,
+                   .sums = sums,
+                   .ld = QUAD_MAX_PANELS * QUAD_COLUMNS};
     for (int64_t p = first; p < last; p += u->panels) {
         int panels = (int)nn_min(u->panels, last - p);
-        int64_t column = (p - first) * QUANT_COLUMNS;
-        int cols = (int)nn_min((int64_t)panels * QUANT_COLUMNS, m->n - p * QUANT_COLUMNS);
+        int64_t column = (p - first) * QUAD_COLUMNS;
+        int cols = (int)nn_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
         t.b = m->data + (group * m->panels + p) * panel;
         t.start = s->start + column;
         for (int64_t i = 0, row = 0; i < tiles; i++) {

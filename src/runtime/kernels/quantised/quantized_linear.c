@@ -30,14 +30,14 @@ typedef struct linear_job {
     const int64_t *stretch;
 } linear_job;
 
-enum { LINEAR_ROWS = 8 * QUANT_MAX_ROWS, LINEAR_WORK = 1 << 20 };
+enum { LINEAR_ROWS = 8 * QUAD_MAX_ROWS, LINEAR_WORK = 1 << 20 };
 
 /* Pieces are blocks of rows, and within those pairs of panels. */
 static void linear_pieces(void *ctx, int64_t begin, int64_t end) {
     const linear_job *j = ctx;
     for (int64_t piece = begin; piece < end; piece++) {
         int64_t panel = piece % j->shares * j->m->micro->panels,
-                row = piece / j->shares * LINEAR_ROWS, column = panel * QUANT_COLUMNS;
+                row = piece / j->shares * LINEAR_ROWS, column = panel * QUAD_COLUMNS;
         quant_bytes to = j->ready->to;
         to.scale += column;
         to.steps += column;
@@ -69,7 +69,7 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .shares = (m->panels + m->micro->panels - 1) / m->micro->panels,
                     .stretch = stretch};
     int64_t blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS,
-            work = nn_min(rows, LINEAR_ROWS) * m->quads * QUANT_PANEL_QUAD * m->micro->panels;
+            work = nn_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->micro->panels;
     pool_for(blocks * j.shares, nn_max(1, LINEAR_WORK / nn_max(work, 1)), linear_pieces, &j);
 }
 
@@ -164,7 +164,7 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
                        dtype_table[x->dtype].ir_name);
     TRY(linear_check(cx, p, x, "quantized_linear_dynamic"));
     const quant_panels *m = &p->panels;
-    int64_t lda = m->quads * QUANT_QUAD;
+    int64_t lda = m->quads * QUAD_BYTES;
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, DT_FLOAT32, &made);
     if (st != CTSC_OK || !flat->numel) goto out;
@@ -233,7 +233,7 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double 
     size_t size = 0;
     const quant_ready *ready = NULL;
     const quant_panels *m = &p->panels;
-    int64_t lda = m->quads * QUANT_QUAD, zero = quant_unsigned_zero(x);
+    int64_t lda = m->quads * QUAD_BYTES, zero = quant_unsigned_zero(x);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, (dtype)x->dtype, &made);
     if (st != CTSC_OK) goto out;

@@ -244,17 +244,17 @@ static int32_t quant_plain_dot(int32_t sum, const uint8_t *x, const int8_t *w) {
     return (int32_t)((uint32_t)sum + (uint32_t)dot);
 }
 
-static void quant_plain_tile(int rows, int panels, const quant_tile *t) {
+static void quant_plain_tile(int rows, int panels, const quad_tile *t) {
     for (int r = 0; r < rows; r++) {
-        int32_t *sums = t->sums + r * QUANT_MAX_PANELS * QUANT_COLUMNS;
-        memcpy(sums, t->start, (size_t)panels * QUANT_COLUMNS * sizeof *sums);
-        for (int p = 0; p < panels; p++, sums += QUANT_COLUMNS) {
+        int32_t *sums = (int32_t *)t->sums + r * t->ld;
+        memcpy(sums, t->start, (size_t)panels * QUAD_COLUMNS * sizeof *sums);
+        for (int p = 0; p < panels; p++, sums += QUAD_COLUMNS) {
             const int8_t *b = t->b + p * t->panel;
             for (int64_t s = 0; s < t->stretches; s++) {
                 const uint8_t *a = t->a + r * t->lda + t->stretch[s];
-                for (int64_t q = 0; q < t->quads; q++, a += QUANT_QUAD, b += QUANT_PANEL_QUAD)
-                    for (int c = 0; c < QUANT_COLUMNS; c++)
-                        sums[c] = quant_plain_dot(sums[c], a, b + c * QUANT_QUAD);
+                for (int64_t q = 0; q < t->quads; q++, a += QUAD_BYTES, b += QUAD_PANEL)
+                    for (int c = 0; c < QUAD_COLUMNS; c++)
+                        sums[c] = quant_plain_dot(sums[c], a, b + c * QUAD_BYTES);
             }
         }
     }
@@ -269,7 +269,7 @@ static uint8_t quant_plain_round(int32_t sum, const quant_bytes *to, int64_t col
 
 static void quant_plain_store(const int32_t *sums, int rows, int cols, const quant_bytes *to,
                               uint8_t *out, int64_t ldc) {
-    for (int r = 0; r < rows; r++, sums += QUANT_MAX_PANELS * QUANT_COLUMNS, out += ldc)
+    for (int r = 0; r < rows; r++, sums += QUAD_MAX_PANELS * QUAD_COLUMNS, out += ldc)
         for (int c = 0; c < cols; c++) out[c] = quant_plain_round(sums[c], to, c);
 }
 

@@ -3,12 +3,9 @@
  * quantized_micro.h - micro-kernels of products of bytes: what a processor does best, as a table of
  * functions.
  *
- * Activations are unsigned bytes, weights signed ones, sums int32 that wrap. A quad is four
- * neighbouring steps of k, what one 32-bit lane multiplies and adds (vpdpbusd). Processors without
- * that instruction widen to 16 bits and get the same sums: no kernel saturates on the way.
- *
- * A panel is QUANT_COLUMNS columns of the weights, quad after quad: [quad][column][4]. A tile is
- * some rows times one or two panels.
+ * Activations are unsigned bytes, weights signed ones, sums int32 that wrap. A lane multiplies and
+ * adds quads (engine/quad.h) of neighbouring steps of k (vpdpbusd). Processors without that
+ * instruction widen to 16 bits and get the same sums: no kernel saturates on the way.
  *
  * A convolution with one channel per group has its rows of the kernel, four at a time, as quads:
  * `spread` puts the bytes of four input rows side by side, once for all taps along a row. Its
@@ -20,24 +17,9 @@
 #ifndef CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_MICRO_H
 #define CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_MICRO_H
 
+#include "runtime/kernels/engine/quad.h"
+
 #include <stdbool.h>
-#include <stdint.h>
-
-enum { QUANT_COLUMNS = 16, QUANT_QUAD = 4, QUANT_MAX_ROWS = 14, QUANT_MAX_PANELS = 2 };
-enum { QUANT_PANEL_QUAD = QUANT_COLUMNS * QUANT_QUAD }; /* bytes */
-
-/* Rows of activations lda bytes apart, each read in stretches of quads; what a stretch reads
- * behind its last element meets weights of zero. */
-typedef struct quant_tile {
-    const uint8_t *a;
-    int64_t lda;
-    const int64_t *stretch; /* where each begins, from a row's begin */
-    int64_t stretches, quads;
-    const int8_t *b;
-    int64_t panel;        /* bytes from one panel to the next */
-    const int32_t *start; /* what sums begin with: QUANT_COLUMNS per panel */
-    int32_t *sums;        /* rows of QUANT_MAX_PANELS * QUANT_COLUMNS, aligned to 64 bytes */
-} quant_tile;
 
 /* What becomes of sums: round((sum + steps) * scale), at least lo and at most hi, plus zero. lo and
  * hi are whole, so that clamping before rounding is the same as after it. */
@@ -66,7 +48,7 @@ typedef struct quant_micro {
     bool (*usable)(void);
     int rows, panels; /* of a tile, at most */
     int lanes;
-    void (*tile)(int rows, int panels, const quant_tile *t);
+    void (*tile)(int rows, int panels, const quad_tile *t);
     /* rows x cols sums become bytes, rows of them ldc apart */
     void (*store)(const int32_t *sums, int rows, int cols, const quant_bytes *to, uint8_t *out,
                   int64_t ldc);

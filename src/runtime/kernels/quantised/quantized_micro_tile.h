@@ -18,118 +18,11 @@
  *     LO8 HI8 LO16 HI16       interleaving within 128 bits
  */
 
-#define VECTORS (QUANT_COLUMNS / LANES)
-
-static inline __attribute__((always_inline)) TARGET void NAME(body)(const quant_tile *t,
-                                                                    const int rows,
-                                                                    const int panels) {
-    V acc[MR][MP * VECTORS];
-    const int width = panels * VECTORS;
-    const int8_t *b = t->b;
-    int64_t lda = t->lda, panel = t->panel;
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-        for (int c = 0; c < width; c++) acc[r][c] = LOAD(t->start + c * LANES);
-    for (int64_t s = 0; s < t->stretches; s++) {
-        const uint8_t *a[(MR + 2) / 3];
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r += 3) a[r / 3] = t->a + t->stretch[s] + r * lda;
-        for (int64_t q = t->quads; q > 0; q--, b += QUANT_PANEL_QUAD) {
-            V w[MP * VECTORS];
-#pragma GCC unroll 4
-            for (int c = 0; c < width; c++)
-                w[c] = LOAD(b + c / VECTORS * panel + c % VECTORS * 4 * LANES);
-#pragma GCC unroll 16
-            for (int r = 0; r < rows; r++) {
-                V x = SPLAT(a[r / 3] + r % 3 * lda);
-#pragma GCC unroll 4
-                for (int c = 0; c < width; c++) acc[r][c] = DP(acc[r][c], x, w[c]);
-            }
-#pragma GCC unroll 8
-            for (int r = 0; r < rows; r += 3) a[r / 3] += QUANT_QUAD;
-        }
-    }
-    int32_t *sums = t->sums;
-#pragma GCC unroll 16
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-        for (int c = 0; c < width; c++)
-            STORE(sums + r * QUANT_MAX_PANELS * QUANT_COLUMNS + c * LANES, acc[r][c]);
-}
-
-/* One function per height, so that the registers are each one's own. */
-#define HEIGHT(rows)                                                                               \
-    static __attribute__((noinline)) TARGET void NAME(tile_##rows)(const quant_tile *t) {          \
-        NAME(body)(t, rows, MP);                                                                   \
-    }
-HEIGHT(1)
-HEIGHT(2)
-HEIGHT(3)
-HEIGHT(4)
-#if MR > 4
-HEIGHT(5)
-HEIGHT(6)
-#endif
-#if MR > 6
-HEIGHT(7)
-HEIGHT(8)
-HEIGHT(9)
-HEIGHT(10)
-HEIGHT(11)
-HEIGHT(12)
-HEIGHT(13)
-HEIGHT(14)
-#endif
-#undef HEIGHT
-
-#if MP > 1
-#define HEIGHT(rows)                                                                               \
-    static __attribute__((noinline)) TARGET void NAME(half_##rows)(const quant_tile *t) {          \
-        NAME(body)(t, rows, 1);                                                                    \
-    }
-HEIGHT(1)
-HEIGHT(2)
-HEIGHT(4)
-HEIGHT(8)
-HEIGHT(14)
-#undef HEIGHT
-
-/* The last panel of an odd number: few heights, and what is over in several steps. */
-static TARGET void NAME(half)(int rows, const quant_tile *t) {
-    static void (*const of[])(const quant_tile *) = {NAME(half_14), NAME(half_8), NAME(half_4),
-                                                     NAME(half_2), NAME(half_1)};
-    static const int height[] = {14, 8, 4, 2, 1};
-    quant_tile part = *t;
-    for (int i = 0; rows > 0; i++)
-        for (; rows >= height[i]; rows -= height[i]) {
-            of[i](&part);
-            part.a += height[i] * part.lda;
-            part.sums += height[i] * QUANT_MAX_PANELS * QUANT_COLUMNS;
-        }
-}
-#endif
-
-static TARGET void NAME(tile)(int rows, int panels, const quant_tile *t) {
-    static void (*const of[])(const quant_tile *) = {
-        NAME(tile_1),  NAME(tile_2),  NAME(tile_3),  NAME(tile_4),
-#if MR > 4
-        NAME(tile_5),  NAME(tile_6),
-#endif
-#if MR > 6
-        NAME(tile_7),  NAME(tile_8),  NAME(tile_9),  NAME(tile_10),
-        NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14),
-#endif
-    };
-#if MP > 1
-    if (panels == 1) {
-        NAME(half)(rows, t);
-        return;
-    }
-#endif
-    (void)panels;
-    of[rows - 1](t);
-}
+#define VECTORS (QUAD_COLUMNS / LANES)
+#define A V
+#define LOADA LOAD
+#define STOREA STORE
+#include "runtime/kernels/engine/quad_tile.h"
 
 /* The order of operands is what a sum that is not a number, of a scale that is none, comes to. */
 static inline __attribute__((always_inline)) TARGET V NAME(round)(V sum, F scale, F steps, F lo,
@@ -148,10 +41,10 @@ static TARGET void NAME(store)(const int32_t *sums, int rows, int cols, const qu
         uint8_t *p = out + c;
         int n = cols - c;
         if (n >= LANES)
-            for (int r = 0; r < rows; r++, from += QUANT_MAX_PANELS * QUANT_COLUMNS, p += ldc)
+            for (int r = 0; r < rows; r++, from += QUAD_MAX_PANELS * QUAD_COLUMNS, p += ldc)
                 PUT(p, NAME(round)(LOAD(from), scale, steps, lo, hi, zero), LANES);
         else
-            for (int r = 0; r < rows; r++, from += QUANT_MAX_PANELS * QUANT_COLUMNS, p += ldc)
+            for (int r = 0; r < rows; r++, from += QUAD_MAX_PANELS * QUAD_COLUMNS, p += ldc)
                 PUT(p, NAME(round)(LOAD(from), scale, steps, lo, hi, zero), n);
     }
 }
@@ -213,6 +106,9 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
 }
 
 #undef VECTORS
+#undef A
+#undef LOADA
+#undef STOREA
 #undef V
 #undef F
 #undef LANES

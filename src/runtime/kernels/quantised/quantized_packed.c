@@ -328,13 +328,13 @@ static int64_t ready_channel(const packed *p, int64_t place) {
                 c = place / size * size + quant_place_channel(p->taps.micro->lanes, place % size);
         return c < p->taps.channels ? c : -1;
     }
-    int64_t each = p->panels.panels * QUANT_COLUMNS, j = place % each;
+    int64_t each = p->panels.panels * QUAD_COLUMNS, j = place % each;
     return j < p->panels.n ? place / each * p->panels.n + j : -1;
 }
 
 static int64_t ready_places(const packed *p) {
     return p->taps.data ? p->taps.blocks * 4 * p->taps.micro->lanes
-                        : p->panels.groups * p->panels.panels * QUANT_COLUMNS;
+                        : p->panels.groups * p->panels.panels * QUAD_COLUMNS;
 }
 
 static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
