@@ -9,7 +9,7 @@
  *
  * Both run last: by then "layout" and "prepack" have found the layers, and given their weights
  * storages of their own.
- * Tests: tests/cli/precision.test, tests/ir/reduce-precision
+ * Tests: tests/cli/precision.test
  */
 #include "passes/rewrite.h"
 

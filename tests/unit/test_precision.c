@@ -52,9 +52,8 @@ static bool random_one_in(int n) { return random_below(n) == 0; }
 static tensor *random_floats(int ndim, const int64_t *sizes, bool whole) {
     tensor *t;
     assert_int_equal(tensor_new(NULL, DT_FLOAT32, ndim, sizes, &t), CTSC_OK);
-    for (int64_t i = 0; i < t->numel; i++)
-        TENSOR_AT(t, float)[i] = whole ? (float)(random_below(17) - 8)
-                                       : ((float)random_below(2000001) - 1e6f) * 1e-6f;
+    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)
+    [i] = whole ? (float)(random_below(17) - 8) : ((float)random_below(2000001) - 1e6f) * 1e-6f;
     return t;
 }
 
@@ -305,12 +304,18 @@ static value ints(int dims, const int64_t *from) {
 static void check_conv(conv_case *c) {
     static const int64_t zeros[3] = {0};
     str *text = str_new(c->relu ? "relu" : "none", 4);
-    value args[] = {value_of(c->x),          value_of(c->w),
-                    value_of(c->b),          ints(c->dims, c->stride),
-                    ints(c->dims, c->padding), ints(c->dims, c->dilation),
-                    value_bool(false),       ints(c->dims, zeros),
-                    value_int(c->groups),    value_bool(true),
-                    value_of(c->other),      value_str_take(text),
+    value args[] = {value_of(c->x),
+                    value_of(c->w),
+                    value_of(c->b),
+                    ints(c->dims, c->stride),
+                    ints(c->dims, c->padding),
+                    ints(c->dims, c->dilation),
+                    value_bool(false),
+                    ints(c->dims, zeros),
+                    value_int(c->groups),
+                    value_bool(true),
+                    value_of(c->other),
+                    value_str_take(text),
                     value_bool(false)};
     for (int again = 0; again < 2; again++) {
         value y = call("ctsc::conv_channels_last_bf16", 13, args);
@@ -356,11 +361,64 @@ static void test_names(void **state) {
     ctsc_error_free(e);
 }
 
+/* The largest of each row's numbers. */
+static void best_of(const char *model, const char *inputs, const char *precision, int64_t *best,
+                    int64_t *n, int64_t most) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *args = NULL, *first = NULL, *y = NULL;
+    assert_int_equal(ctsc_module_load(model, &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_precision(m, precision, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load(inputs, &args, e), CTSC_OK);
+    first = ctsc_value_item(args, 0);
+    assert_non_null(first);
+    if (ctsc_module_run(m, "forward", 1, &first, NULL, &y, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
+    const float *p = ctsc_tensor_data(y);
+    const int64_t *sizes = ctsc_tensor_sizes(y);
+    int64_t columns = sizes[ctsc_tensor_ndim(y) - 1];
+    *n = 1;
+    for (int i = 0; i < ctsc_tensor_ndim(y) - 1; i++) *n *= sizes[i];
+    assert_true(*n > 0 && *n <= most);
+    for (int64_t r = 0; r < *n; r++) {
+        best[r] = 0;
+        for (int64_t c = 0; c < columns; c++)
+            if (p[r * columns + c] > p[r * columns + best[r]]) best[r] = c;
+    }
+    ctsc_value_free(y), ctsc_value_free(first), ctsc_value_free(args);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+/* Of the 360 digits one may come out otherwise, of the 32 characters too. */
+static void test_models(void **state) {
+    (void)state;
+    enum { MOST = 400 };
+    static const struct {
+        const char *model, *inputs;
+    } models[] = {{"models/digits_cnn.pt", "models/digits_test.pt"},
+                  {"models/chargpt.pt", "models/chargpt_prompts.pt"}};
+    static const char *const precisions[] = {"int8w", "bf16"};
+    for (int i = 0; i < 2; i++) {
+        int64_t want[MOST], got[MOST], n, others = 0;
+        best_of(models[i].model, models[i].inputs, "float32", want, &n, MOST);
+        for (int k = 0; k < (gemm_bf16_usable() ? 2 : 1); k++) {
+            best_of(models[i].model, models[i].inputs, precisions[k], got, &n, MOST);
+            for (int64_t r = 0; r < n; r++) others += want[r] != got[r];
+            if (others > 1)
+                fail_msg("%s, %s: %lld of %lld differ", models[i].model, precisions[k],
+                         (long long)others, (long long)n);
+            others = 0;
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear_bf16), cmocka_unit_test(test_linear_int8w),
         cmocka_unit_test(test_tiles),       cmocka_unit_test(test_others),
         cmocka_unit_test(test_conv_bf16),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,8 +93,7 @@ bool conv_bf16_pack(const conv_shape *s, const gemm_bf16 *m, const float *w) {
     if (!column) return false;
     for (int64_t o = 0; o < s->out_channels; o++) {
         for (int64_t i = 0; i < in; i++)
-            for (int64_t t = 0; t < taps; t++)
-                column[t * filled + i] = w[(o * in + i) * taps + t];
+            for (int64_t t = 0; t < taps; t++) column[t * filled + i] = w[(o * in + i) * taps + t];
         gemm_bf16_put(m, o / m->n, o % m->n, column);
     }
     mem_free(column);
@@ -267,7 +266,8 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const 
     j.m.data = (int8_t *)(void *)w->weights;
     bf16_cut(&j);
     size_t stretches = (size_t)j.m.stretches * sizeof *j.stretch;
-    int64_t places = j.band * j.width, elements = j.flat ? places * j.pixel : s->kernel[0] * j.slice,
+    int64_t places = j.band * j.width,
+            elements = j.flat ? places * j.pixel : s->kernel[0] * j.slice,
             pieces = j.planes * j.bands * j.shares,
             work = places * j.share * QUAD_COLUMNS * j.m.stretches * j.m.k / 64;
     j.stretch = recycle_alloc(stretches);

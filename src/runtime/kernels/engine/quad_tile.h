@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
 
 /* One function per height, so that the registers are each one's own. */
 #define HEIGHT(rows)                                                                               \
-    static __attribute__((noinline)) TARGET void NAME(tile_##rows)(const quad_tile *t) {          \
+    static __attribute__((noinline)) TARGET void NAME(tile_##rows)(const quad_tile *t) {           \
         NAME(body)(t, rows, MP);                                                                   \
     }
 HEIGHT(1)
@@ -80,7 +80,7 @@ HEIGHT(14)
 
 #if MP > 1
 #define HEIGHT(rows)                                                                               \
-    static __attribute__((noinline)) TARGET void NAME(half_##rows)(const quad_tile *t) {          \
+    static __attribute__((noinline)) TARGET void NAME(half_##rows)(const quad_tile *t) {           \
         NAME(body)(t, rows, 1);                                                                    \
     }
 HEIGHT(1)
@@ -93,7 +93,7 @@ HEIGHT(14)
 /* The last panel of an odd number: few heights, and what is over in several steps. */
 static TARGET void NAME(half)(int rows, const quad_tile *t) {
     static void (*const of[])(const quad_tile *) = {NAME(half_14), NAME(half_8), NAME(half_4),
-                                                     NAME(half_2), NAME(half_1)};
+                                                    NAME(half_2), NAME(half_1)};
     static const int height[] = {14, 8, 4, 2, 1};
     quad_tile part = *t;
     for (int i = 0; rows > 0; i++)
@@ -125,4 +125,3 @@ static TARGET void NAME(tile)(int rows, int panels, const quad_tile *t) {
     (void)panels;
     of[rows - 1](t);
 }
-

@@ -13,7 +13,8 @@
 #include <immintrin.h>
 
 #define BF16_AVX512                                                                                \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"), no_sanitize("undefined")))
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"),                        \
+                   no_sanitize("undefined")))
 
 bool gemm_bf16_usable(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -123,10 +124,9 @@ bool gemm_bf16_size(gemm_bf16 *m, size_t *bytes) {
 
 void gemm_bf16_put(const gemm_bf16 *m, int64_t group, int64_t j, const float *column) {
     int64_t panel = m->stretches * m->quads * QUAD_PANEL;
-    bfloat16 *to = (bfloat16 *)(void *)(m->data +
-                                        (group * m->panels + j / QUAD_COLUMNS) * panel) +
+    bfloat16 *to = (bfloat16 *)(void *)(m->data + (group * m->panels + j / QUAD_COLUMNS) * panel) +
                    j % QUAD_COLUMNS * GEMM_BF16_PAIR;
-    for (int64_t i = 0; i < m->stretches * m->k; i += GEMM_BF16_PAIR,
-                 to += QUAD_COLUMNS * GEMM_BF16_PAIR)
+    for (int64_t i = 0; i < m->stretches * m->k;
+         i += GEMM_BF16_PAIR, to += QUAD_COLUMNS * GEMM_BF16_PAIR)
         for (int e = 0; e < GEMM_BF16_PAIR; e++) to[e] = bfloat16_from_float(column[i + e]);
 }

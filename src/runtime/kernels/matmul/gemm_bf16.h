@@ -29,7 +29,8 @@ typedef struct gemm_bf16 {
     int8_t *data; /* [group][panel][stretch][quad][column][2] */
 } gemm_bf16;
 
-/* Bytes of m's data, whose other members are set (quads and panels too, by this); false: too many. */
+/* Bytes of m's data, whose other members are set (quads and panels too, by this);
+ * false: too many. */
 bool gemm_bf16_size(gemm_bf16 *m, size_t *bytes);
 /* Puts column j of a group, its stretches one after the other. data begins as zeros. */
 void gemm_bf16_put(const gemm_bf16 *m, int64_t group, int64_t j, const float *column);

@@ -19,7 +19,8 @@ static bool int8w_avx512_usable(void) {
 }
 
 static inline INT8W_AVX2 __m256 int8w_widen_256(const int8_t *p) {
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 static inline INT8W_AVX512 __m512 int8w_widen_512(const int8_t *p) {
     return _mm512_cvtepi32_ps(
@@ -44,7 +45,7 @@ static inline INT8W_AVX512 __m512 int8w_widen_512(const int8_t *p) {
 #define LANES 16
 #define NAME(x) int8w_avx512_##x
 #define TARGET INT8W_AVX512
-#define MR 4
+#define MR 6
 #define WIDEN int8w_widen_512
 #define SET1 _mm512_set1_ps
 #define ZERO _mm512_setzero_ps
@@ -55,7 +56,7 @@ static inline INT8W_AVX512 __m512 int8w_widen_512(const int8_t *p) {
 #include "runtime/kernels/matmul/gemm_int8w_tile.h"
 
 static const int8w_micro int8w_avx2 = {"avx2", int8w_avx2_usable, 2, int8w_avx2_tile};
-static const int8w_micro int8w_avx512 = {"avx512", int8w_avx512_usable, 4, int8w_avx512_tile};
+static const int8w_micro int8w_avx512 = {"avx512", int8w_avx512_usable, 6, int8w_avx512_tile};
 #endif
 
 static bool int8w_plain_usable(void) { return true; }
@@ -77,7 +78,7 @@ const int8w_micro *const int8w_micros[] = {
 #if defined(__x86_64__)
     &int8w_avx512, &int8w_avx2,
 #endif
-    &int8w_plain,  NULL};
+    &int8w_plain, NULL};
 
 const int8w_micro *int8w_micro_best(void) {
     const int8w_micro *const *u = int8w_micros;
@@ -89,13 +90,13 @@ bool gemm_int8w_put(const gemm_int8w *m, int64_t j, const float *column, int64_t
     float most = 0;
     for (int64_t i = 0; i < m->k; i++) {
         if (!isfinite(column[i * as])) return false;
-        most = fmaxf(most, fabsf(column[i * as]));
+        if (fabsf(column[i * as]) > most) most = fabsf(column[i * as]);
     }
     float scale = most / INT8_MAX;
     int8_t *to = m->data + j / INT8W_COLUMNS * m->k * INT8W_COLUMNS + j % INT8W_COLUMNS;
     m->scale[j] = scale;
     for (int64_t i = 0; i < m->k && scale > 0; i++)
-        to[i * INT8W_COLUMNS] =
-            (int8_t)fminf(INT8_MAX, fmaxf(-INT8_MAX, rintf(column[i * as] / scale)));
+        to[i * INT8W_COLUMNS] = (int8_t)fminf(INT8_MAX,
+                                              fmaxf(-INT8_MAX, rintf(column[i * as] / scale)));
     return true;
 }

@@ -3,8 +3,8 @@
  * gemm_int8w.h - products of float rows with weights of a byte each and a scale per column: for
  * few rows, whose time is the weights' way from memory.
  *
- * A weight w is round(w / scale) * scale, scale = the column's largest magnitude / 127. Bytes become
- * floats in registers; sums are float32, multiplied by the scale at the end.
+ * A weight w is round(w / scale) * scale, scale = the column's largest magnitude / 127. Bytes
+ * become floats in registers; sums are float32, multiplied by the scale at the end.
  * Tests: tests/unit/test_precision.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_INT8W_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { INT8W_COLUMNS = 64, INT8W_MAX_ROWS = 4 };
+enum { INT8W_COLUMNS = 64, INT8W_MAX_ROWS = 6 };
 
 typedef struct gemm_int8w {
     int64_t n, k, panels;

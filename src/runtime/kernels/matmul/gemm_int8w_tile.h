@@ -5,24 +5,23 @@
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     V, LANES                vectors of floats, lanes of one
  *     NAME(x), TARGET         names of what is defined here, and the attribute for the instructions
- *     MR                      rows of a tile, at most 4
+ *     MR                      rows of a tile, 2 or 6
  *     WIDEN(p)                LANES signed bytes as floats
  *     SET1(x) ZERO() FMA(a, b, c) ADD(a, b) VLOAD(p) VSTORE(p, v)
  *
- * Method: four vectors of columns at a time. A single row has two chains of sums per vector, one for
- * the even steps of k and one for the odd ones: four would wait for one another.
+ * Method: four vectors of columns at a time. A single row has two chains of sums per vector, one
+ * for the even steps of k and one for the odd ones: four would wait for one another.
  */
 
 static inline __attribute__((always_inline)) TARGET void NAME(four)(const int8w_tile *t,
-                                                                    int64_t column,
-                                                                    const int rows, float *out,
-                                                                    int64_t ldc) {
+                                                                    int64_t column, const int rows,
+                                                                    float *out, int64_t ldc) {
     const int chains = rows == 1 ? 2 : 1;
     V acc[MR < 2 ? 2 : MR][4];
     const int8_t *b = t->b + column;
     const float *x = t->x;
     int64_t ldx = t->ldx, k = t->k;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < rows * chains; r++)
 #pragma GCC unroll 4
         for (int v = 0; v < 4; v++) acc[r][v] = ZERO();
@@ -32,7 +31,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(four)(const int8w_
             V w[4];
 #pragma GCC unroll 4
             for (int v = 0; v < 4; v++) w[v] = WIDEN(b + v * LANES);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int r = 0; r < rows; r++) {
                 V f = SET1(x[r * ldx]);
 #pragma GCC unroll 4
@@ -49,7 +48,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(four)(const int8w_
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
         V scale = VLOAD(t->scale + column + v * LANES), bias = VLOAD(t->bias + column + v * LANES);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int r = 0; r < rows; r++)
             VSTORE(out + r * ldc + column + v * LANES, FMA(acc[r][v], scale, bias));
     }
@@ -72,7 +71,9 @@ static TARGET void NAME(tile)(int rows, const int8w_tile *t) {
     case 2: NAME(rows)(t, 2); break;
 #if MR > 2
     case 3: NAME(rows)(t, 3); break;
-    default: NAME(rows)(t, 4);
+    case 4: NAME(rows)(t, 4); break;
+    case 5: NAME(rows)(t, 5); break;
+    default: NAME(rows)(t, 6);
 #endif
     }
 }

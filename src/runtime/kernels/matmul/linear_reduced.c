@@ -4,8 +4,8 @@
  * which the pass "reduce-precision" makes of layers with constant weights.
  *
  * Weights are packed at the first call, so that all calls compute alike; the pages of the original
- * are given back. What the kernels do not cover (other dtypes, weights that are not finite as bytes)
- * is computed by aten::linear, errors among it.
+ * are given back. What the kernels do not cover (other dtypes, weights that are not finite as
+ * bytes) is computed by aten::linear, errors among it.
  * Tests: tests/unit/test_precision.c, tests/cli/precision.test
  */
 #include "base/pages.h"
@@ -26,11 +26,11 @@
 
 enum {
     REDUCED_ALIGN = 64,
-    REDUCED_WORK = 1 << 20,    /* multiplications worth a thread of their own */
-    BF16_BLOCK = 256 << 10,    /* bytes of rows that pass the panels together */
+    REDUCED_WORK = 1 << 20, /* multiplications worth a thread of their own */
+    BF16_BLOCK = 256 << 10, /* bytes of rows that pass the panels together */
     BF16_ROWS = 8 * QUAD_MAX_ROWS,
-    INT8W_FEW = 8,             /* rows up to which bytes become floats in registers, */
-    INT8W_CHUNK = 256,         /* and columns of those that become floats in memory for more */
+    INT8W_FEW = 24,    /* rows up to which bytes become floats in registers, */
+    INT8W_CHUNK = 256, /* and columns of those that become floats in memory for more */
 };
 
 /* ---- what both need -------------------------------------------------------------------------- */
@@ -185,14 +185,16 @@ static ctsc_status bf16_linear(diag *d, const reduced_call *c, const gemm_bf16 *
     int64_t rows = c->rows < j.block ? c->rows : j.block,
             work = rows * m->k * QUAD_COLUMNS * QUAD_MAX_PANELS;
     pool_for(c->rows, 1 + 32768 / j.lda, bf16_rows, &j);
-    pool_for((c->rows + j.block - 1) / j.block * j.shares, 1 + REDUCED_WORK / work, bf16_pieces, &j);
+    pool_for((c->rows + j.block - 1) / j.block * j.shares, 1 + REDUCED_WORK / work, bf16_pieces,
+             &j);
     recycle_free(j.a, bytes);
     return CTSC_OK;
 }
 
 static const gemm_bf16 *bf16_of(const tensor *w) {
-    const reduced_weight *r =
-        gemm_bf16_usable() ? prepack_derived_now(w->storage, bf16_make, w, bf16_free) : NULL;
+    const reduced_weight *r = gemm_bf16_usable()
+                                  ? prepack_derived_now(w->storage, bf16_make, w, bf16_free)
+                                  : NULL;
     return r && reduced_same(r, w, r->bf16.n, w->sizes[1]) ? &r->bf16 : NULL;
 }
 
@@ -260,11 +262,12 @@ static void int8w_pieces(void *ctx, int64_t begin, int64_t end) {
                         .bias = bias,
                         .ldc = c->n,
                         .cols = (int)cols};
-        for (int64_t r = 0; r < c->rows; r += j->micro->rows) {
-            int64_t rows = c->rows - r;
+        int64_t tiles = (c->rows + j->micro->rows - 1) / j->micro->rows;
+        for (int64_t i = 0, r = 0, rows; i < tiles; i++, r += rows) {
+            rows = (c->rows - r) / (tiles - i);
             t.x = c->x + r * c->k;
             t.out = c->out + r * c->n + column;
-            j->micro->tile(rows < j->micro->rows ? (int)rows : j->micro->rows, &t);
+            j->micro->tile((int)rows, &t);
         }
     }
 }
