@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void quant_pixels(const uint8_t *x,
 }
 
 /* Images of few channels, as networks begin with: their planes have no gaps. */
-static NN_HOT bool quant_turn_image(const tensor *t, tensor *out) {
+static bool quant_turn_image(const tensor *t, tensor *out) {
     if (!tensor_is_contiguous(t) || dtype_size((dtype)t->dtype) != 1) return false;
     int64_t n = t->sizes[0] && t->sizes[1] ? t->numel / t->sizes[0] / t->sizes[1] : 0;
     const uint8_t *from = tensor_data(t);
