@@ -63,8 +63,8 @@
         STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), cols - LANES);
 #define TILE_BLEND_PART(i)                                                                         \
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
-        STORE_PART(c + (i) * ldc + LANES,                                                          \
-                   TILE_BLENDED(c + (i) * ldc + LANES, y##i, cols - LANES), cols - LANES);
+        STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, cols - LANES), \
+                   cols - LANES);
 
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
@@ -358,8 +358,7 @@ ROWS(14)
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
             INDEX lanes = INDEX_LOAD(r->lanes);                                                    \
-            for (int64_t k = r->stretch[s].k; k > 0;                                               \
-                 k--, b += LANES, lanes = INDEX_NEXT(lanes)) {                                     \
+            for (int64_t k = r->stretch[s].k; k > 0; k--, b += LANES, lanes = INDEX_NEXT(lanes)) { \
                 b0 = VLOAD(b);                                                                     \
                 TILE_ROWS_##rows(GROUPS_STEP)                                                      \
             }                                                                                      \
@@ -534,7 +533,7 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE},
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE},   NAME(lying),  {DOT_TABLE},
          NAME(row),  {ROWS_TABLE}, {GROUPS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
