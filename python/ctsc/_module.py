@@ -206,6 +206,13 @@ def set_opt(self, level):
 
 
 @_method
+def set_precision(self, name):
+    """Of layers with constant weights: "float32", as written, the default; "bf16"; "int8w". See docs/precision.md."""
+    self._set_precision(name)
+    return self
+
+
+@_method
 def graph_for(self, *args, method="forward", kernels=False, assembly=False, dot=False):
     """The graph as it runs for arguments like these: optimised, with the types seen, and its fusion groups."""
     return self._graph_for(method, (4 if kernels else 0) | (8 if assembly else 0) | (16 if dot else 0), args)

@@ -393,6 +393,13 @@ static PyObject *module_set_opt(PyObject *self, PyObject *args) {
     if (!e || !PyArg_ParseTuple(args, "i", &level)) return NULL;
     return failed_or_none(ctsc_module_set_opt(((Module *)self)->m, level, e), e, "set_opt");
 }
+static PyObject *module_set_precision(PyObject *self, PyObject *args) {
+    const char *name;
+    ctsc_error *e = bind_error();
+    if (!e || !PyArg_ParseTuple(args, "s", &name)) return NULL;
+    return failed_or_none(ctsc_module_set_precision(((Module *)self)->m, name, e), e,
+                          "set_precision");
+}
 static PyObject *module_freeze(PyObject *self, PyObject *args) {
     int fold;
     ctsc_error *e = bind_error();
@@ -491,6 +498,7 @@ static PyMethodDef module_methods[] = {
     {"_save", module_save, METH_VARARGS, NULL},
     {"_to", module_to, METH_VARARGS, NULL},
     {"_set_opt", module_set_opt, METH_VARARGS, NULL},
+    {"_set_precision", module_set_precision, METH_VARARGS, NULL},
     {"_freeze", module_freeze, METH_VARARGS, NULL},
     {"_text", module_text, METH_VARARGS, NULL},
     {"_graph_for", module_graph_for, METH_VARARGS, NULL},
