@@ -92,20 +92,32 @@ def is_complex(input):
     return input.dtype.is_complex
 
 
+Generator, default_generator = _C.Generator, _C.default_generator
+
+
 def manual_seed(seed):
     """Random operators draw the numbers that PyTorch draws after the same seed."""
-    _C._manual_seed(int(seed))
-    return default_generator
+    return default_generator.manual_seed(int(seed))
 
 
-class Generator:
-    """The one source of random numbers."""
-
-    def manual_seed(self, seed):
-        return manual_seed(seed)
+def initial_seed():
+    return default_generator.initial_seed()
 
 
-default_generator = Generator()
+def seed():
+    """Seeds the generator with what nobody knows before."""
+    value = int.from_bytes(os.urandom(8), "little")
+    manual_seed(value)
+    return value
+
+
+def get_rng_state():
+    """The state of the random numbers, as PyTorch's torch.set_rng_state takes it."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    default_generator.set_state(new_state)
 
 
 def load(f, map_location=None):
@@ -254,34 +266,11 @@ class iinfo:
         self.max = 2 ** (self.bits - (1 if type.is_signed else 0)) - 1
 
 
-class no_grad:
-    """Accepted for programs written for PyTorch: ctsc computes no gradients."""
-
-    def __init__(self, *args):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        return False
-
-    def __call__(self, f):
-        return f
-
-
-inference_mode = enable_grad = no_grad
-
-
-def is_grad_enabled():
-    return False
-
-
 def is_autocast_enabled(*args):
     return False
 
 
-is_inference_mode_enabled = is_autocast_cpu_enabled = is_autocast_enabled
+is_autocast_cpu_enabled = is_autocast_enabled
 
 
 def get_default_dtype():

@@ -27,8 +27,7 @@
 typedef struct Tensor {
     PyObject_HEAD ctsc_value *v;
     PyObject *weak;
-    PyObject *grad; /* .grad; NULL: None */
-    bool requires_grad;
+    PyObject *program; /* the Module whose parameter it is; NULL: none */
 } Tensor;
 
 typedef struct Dtype {
@@ -129,6 +128,30 @@ ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const
                       bool random);
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 ctsc_value *bind_small_int(int64_t i, bool *own);
+
+/* The scope of the process that random operators go through, for one call; NULL: it is busy, or (with
+ * an exception) there is no memory. */
+ctsc_scope *bind_random_take(void);
+void bind_random_give(void);
+
+/* ---- bind_generator.c */
+int bind_init_generator(PyObject *m);
+/* The scope of a Generator; NULL with TypeError. default_scope: what stands for the process's. */
+bool bind_generator_scope(PyObject *o, ctsc_scope **out);
+
+/* ---- bind_grad.c */
+extern PyMethodDef bind_grad_methods[];
+bool bind_grad_enabled(void); /* of the thread */
+PyObject *bind_get_requires_grad(PyObject *self, void *unused);
+int bind_set_requires_grad(PyObject *self, PyObject *v, void *unused);
+PyObject *bind_get_grad(PyObject *self, void *unused);
+int bind_set_grad(PyObject *self, PyObject *v, void *unused);
+PyObject *bind_get_is_leaf(PyObject *self, void *unused);
+PyObject *bind_get_grad_fn(PyObject *self, void *unused);
+
+/* ---- bind_train.c */
+extern PyMethodDef bind_train_methods[];
+int bind_init_train(PyObject *m);
 
 /* ---- bind_index.c */
 PyObject *bind_getitem(PyObject *self, PyObject *index);
