@@ -122,18 +122,25 @@ def set_rng_state(new_state):
 
 def load(f, map_location=None):
     """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote."""
-    from ._module import load as load_module
-    if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith((".npy", ".npz")):
-        return _C._value_load(os.fspath(f))
+    from ._module import from_bytes, load as load_module
+    if isinstance(f, (str, os.PathLike)):
+        if os.fspath(f).endswith((".npy", ".npz")):
+            return _moved(_C._value_load(os.fspath(f)), map_location)
+        source, value = f, lambda: _C._value_load(os.fspath(f))
+    else:
+        source = bytes(f) if isinstance(f, (bytes, bytearray, memoryview)) else f.read()
+        value = lambda: from_bytes(_C._value_load, source)
     try:
-        return load_module(f, map_location)
+        return load_module(source, map_location)
     except _C.FileError as e:
-        if not isinstance(f, (str, os.PathLike)):
-            raise
         try:
-            return _C._value_load(os.fspath(f))
+            return _moved(value(), map_location)
         except _C.Error:
             raise e from None
+
+
+def _moved(value, device):
+    return value if device is None else _C._value_to(value, str(device))
 
 
 def save(obj, f):

@@ -24,6 +24,15 @@ def load(f, map_location=None):
     return m if map_location is None else m.to(map_location)
 
 
+def from_bytes(read, data):
+    """What read(path) makes of a file with these bytes."""
+    import tempfile
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(data)
+        f.flush()
+        return read(f.name)
+
+
 def through_file(write):
     """The bytes of what write(path) writes."""
     import tempfile
