@@ -104,7 +104,7 @@ def optimizer(name, parameters):
     if name == "SGD":
         return torch.optim.SGD(parameters, lr=0.02, momentum=0.9, weight_decay=1e-3, nesterov=True)
     if name == "LBFGS":
-        return torch.optim.LBFGS(parameters, lr=0.2, max_iter=2, history_size=5)
+        return torch.optim.LBFGS(parameters, lr=0.01, max_iter=2, history_size=10)
     return {"Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW}[name](parameters, lr=2e-3)
 
 
@@ -112,17 +112,20 @@ def losses(kind, name, steps):
     torch.manual_seed(7)
     model = kind().double()
     opt = optimizer(name, model.parameters())
-    loader = DataLoader(TensorDataset(*kind.data()), batch_size=16, shuffle=True)
+    whole = name == "LBFGS" # which needs the same function all the time, and one that does not sink to where only rounding is left
+    loader = DataLoader(TensorDataset(*kind.data()), batch_size=96 if whole else 16, shuffle=not whole)
     found = []
-    if name == "LBFGS": # which needs the same function all the time
-        model.eval()
+    model.train(not whole)
     while len(found) < steps:
         for x, y in loader:
             def closure():
                 opt.zero_grad()
                 loss = model.loss(x, y)
+                if whole:
+                    loss = loss + 0.01 * sum(p.pow(2).sum() for p in model.parameters())
                 loss.backward()
-                nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+                if not whole:
+                    nn.utils.clip_grad_norm_(model.parameters(), 5.0)
                 return loss
             found.append(float(opt.step(closure)))
             if len(found) == steps:
