@@ -47,6 +47,10 @@ def is_tracing():
     return Trace.is_tracing()
 
 
+def script_method(fn):
+    return fn
+
+
 def _overload(fn):
     return fn
 

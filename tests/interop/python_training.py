@@ -104,7 +104,7 @@ def optimizer(name, parameters):
     if name == "SGD":
         return torch.optim.SGD(parameters, lr=0.02, momentum=0.9, weight_decay=1e-3, nesterov=True)
     if name == "LBFGS":
-        return torch.optim.LBFGS(parameters, lr=0.01, max_iter=2, history_size=10)
+        return torch.optim.LBFGS(parameters, lr=0.02, max_iter=2, history_size=20)
     return {"Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW}[name](parameters, lr=2e-3)
 
 
@@ -122,7 +122,7 @@ def losses(kind, name, steps):
                 opt.zero_grad()
                 loss = model.loss(x, y)
                 if whole:
-                    loss = loss + 0.01 * sum(p.pow(2).sum() for p in model.parameters())
+                    loss = loss + 0.06 * sum(p.pow(2).sum() for p in model.parameters())
                 loss.backward()
                 if not whole:
                     nn.utils.clip_grad_norm_(model.parameters(), 5.0)
