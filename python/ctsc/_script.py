@@ -149,6 +149,9 @@ def _literal(v):
         return "complex(%r, %r)" % (v.real, v.imag)
     if isinstance(v, _C.dtype):
         return "torch.%s" % v.name
+    if type(v) is Tensor and v.numel() <= 64 and v._device_index < 0 and not v.requires_grad and not v.dtype.is_complex and not v.dtype.name.startswith("q"):
+        values = _literal(v.tolist())
+        return None if values is None else "torch.tensor(%s, dtype=torch.%s).reshape(%s)" % (values, v.dtype.name, list(v.shape))
     if type(v) in (tuple, list):
         items = [_literal(x) for x in v]
         if None in items:
