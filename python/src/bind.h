@@ -165,6 +165,7 @@ extern PyMethodDef bind_module_functions[];
 /* ---- bind_trace.c */
 int bind_init_trace(PyObject *m);
 ctsc_scope *bind_tracing(void);              /* the scope of the thread's trace, NULL: none */
+bool bind_trace_sees(size_t n, ctsc_value *const *args); /* false with an exception */
 PyObject *bind_traced_result(ctsc_value *h); /* h: the trace's scope's */
 ctsc_value *bind_traced_handle(PyObject *o); /* borrowed; NULL: it is none */
 

@@ -96,6 +96,7 @@ static bool is_large(size_t n, ctsc_value *const *args) {
 /* What a trace records; the handle is its scope's. */
 static ctsc_value *call_traced(ctsc_scope *s, const char *key, size_t n, const char *const *names,
                                ctsc_value *const *args) {
+    if (!bind_trace_sees(n, args)) return NULL;
     ctsc_value *h = ctsc_scope_call(s, key, n, names, args);
     if (!h) bind_raise(ctsc_scope_error(s), key);
     return h;
