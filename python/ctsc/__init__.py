@@ -14,7 +14,7 @@ from ._functions import *
 from ._functions import (asarray, as_tensor, tensor)
 from ._hooks import TracerWarning
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ._module import limits, profiler
+from ._module import limits, mapped, profiler
 from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format, strided)
 
 __version__ = _C.__version__

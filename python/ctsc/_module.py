@@ -319,3 +319,33 @@ class profiler:
     def _repr_html_(self):
         import html
         return "<pre>%s</pre>" % html.escape(self.table())
+
+
+class mapped:
+    """A program by its file: pickled as the path, and loaded, its weights mapped, where it is first used. Processes of a machine share the file's memory."""
+
+    _loaded = {}
+
+    def __init__(self, path):
+        self.path = os.path.abspath(os.fsdecode(path))
+
+    def _module(self):
+        s = os.stat(self.path)
+        key = (self.path, s.st_mtime_ns, s.st_size)
+        if key not in mapped._loaded:
+            mapped._loaded[key] = load(self.path)
+        return mapped._loaded[key]
+
+    def __call__(self, *args, **kwargs):
+        return self._module()(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._module(), name)
+
+    def __reduce__(self):
+        return mapped, (self.path,)
+
+    def __repr__(self):
+        return "ctsc.mapped(%r)" % self.path
