@@ -20,7 +20,7 @@ MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "m
 
 def scores(block, model):
     """Log-probabilities of one partition's images."""
-    return model(ctsc.from_numpy(np.ascontiguousarray(block))).numpy()
+    return model(block).numpy()
 
 
 def main():

@@ -38,7 +38,7 @@ asarray = as_tensor
 
 
 def _from_array(a):
-    return _C._from_buffer(a)
+    return _C._from_buffer(a, True)
 
 
 def from_numpy(ndarray):

@@ -107,7 +107,8 @@ bool bind_is_number(PyObject *o); /* Python's, NumPy's scalars */
 /* ---- bind_share.c */
 extern PyMethodDef bind_share_methods[];
 extern PyType_Slot bind_buffer_slots[2];
-PyObject *bind_from_buffer(PyObject *o); /* a Tensor on the memory of o */
+/* a Tensor on the memory of o; where may_copy, of a copy if that is not aligned */
+PyObject *bind_from_buffer(PyObject *o, bool may_copy);
 PyObject *bind_dlpack(Tensor *t, bool versioned);
 PyObject *bind_array_interface(Tensor *t);
 
