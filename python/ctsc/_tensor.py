@@ -330,5 +330,19 @@ def view_as(self, other):
     return self.view(other.shape)
 
 
+@_method("__array_namespace__")
+def __array_namespace__(self, *, api_version=None):
+    """The functions of the array API standard."""
+    from . import array_api
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError("version %r of the array API standard is not supported" % (api_version,))
+    return array_api
+
+
+@_method("to_device")
+def to_device(self, device, /, *, stream=None):
+    return self.to(str(device))
+
+
 # NumPy leaves operators to us.
 Tensor.__array_priority__ = 1000
