@@ -153,6 +153,13 @@ def save(obj, f):
     f.write(through_file(lambda path: _C._value_save(obj, path)))
 
 
+def full(size, fill_value, *, dtype=None, **options):
+    """A tensor filled with a number, whose kind decides the dtype where none is given."""
+    if isinstance(fill_value, bool):
+        fill_value, dtype = int(fill_value), _C.bool if dtype is None else dtype
+    return _op("full")(size, fill_value, dtype=dtype, **options)
+
+
 def split(tensor, split_size_or_sections, dim=0):
     many = isinstance(split_size_or_sections, (list, tuple))
     return tuple(_op("aten::split_with_sizes" if many else "aten::split.Tensor")(tensor, split_size_or_sections, dim))

@@ -181,7 +181,7 @@ def ones(shape, *, dtype=None, device=None):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    return _op("full")(_shape(shape), fill_value, dtype=dtype, device=device)
+    return _f.full(_shape(shape), fill_value, dtype=dtype, device=device)
 
 
 def empty_like(x, /, *, dtype=None, device=None):
@@ -217,7 +217,7 @@ def triu(x, /, *, k=0):
 
 
 def meshgrid(*arrays, indexing="xy"):
-    return _f.meshgrid(*arrays, indexing=indexing)
+    return list(_f.meshgrid(*arrays, indexing=indexing))
 
 
 # ---- element by element
@@ -511,7 +511,7 @@ def unstack(x, /, *, axis=0):
     return tuple(_op("unbind")(x, axis))
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis=0):
     axes = (axis,) if isinstance(axis, _int) else tuple(axis)
     ndim = x.ndim + len(axes)
     for a in axes:

@@ -375,11 +375,23 @@ static bool operand(PyObject *o) {
            bind_is_number(o);
 }
 
+/* A tensor or a number. A bool, which operators do not take for a number, is a 0-dim tensor beside
+ * tensors of bools, and 0 or 1 beside others. */
+static bool operand_value(PyObject *o, PyObject *beside, bind_arg *out) {
+    if (!PyBool_Check(o)) return bind_to_value(o, false, out);
+    if (TensorCheck(beside) && ctsc_tensor_dtype(((Tensor *)beside)->v) != CTSC_BOOL)
+        return out->v = bind_small_int(o == Py_True, &out->own), true;
+    PyObject *t = bind_tensor_of(o, -1);
+    *out = (bind_arg){t ? ctsc_value_copy(((Tensor *)t)->v) : NULL, true};
+    Py_XDECREF(t);
+    return out->v != NULL;
+}
+
 static PyObject *binary(const char *key, PyObject *a, PyObject *b) {
     bind_arg args[2];
     if (!operand(a) || !operand(b)) return bind_ref(Py_NotImplemented);
-    if (!bind_to_value(a, false, &args[0])) return NULL;
-    if (!bind_to_value(b, false, &args[1])) return bind_free_args(1, args), NULL;
+    if (!operand_value(a, b, &args[0])) return NULL;
+    if (!operand_value(b, a, &args[1])) return bind_free_args(1, args), NULL;
     ctsc_value *handles[2] = {args[0].v, args[1].v};
     PyObject *o = bind_call_object(key, 2, handles);
     bind_free_args(2, args);
