@@ -489,7 +489,7 @@ def broadcast_to(x, /, shape):
 
 
 def broadcast_arrays(*arrays):
-    return tuple(_f.broadcast_tensors(*arrays))
+    return list(_f.broadcast_tensors(*arrays))
 
 
 def broadcast_shapes(*shapes):

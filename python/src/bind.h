@@ -130,8 +130,8 @@ ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 ctsc_value *bind_small_int(int64_t i, bool *own);
 
-/* The scope of the process that random operators go through, for one call; NULL: it is busy, or (with
- * an exception) there is no memory. */
+/* The scope of the process that random operators go through, for one call; NULL: it is busy, or
+ * (with an exception) there is no memory. */
 ctsc_scope *bind_random_take(void);
 void bind_random_give(void);
 
@@ -165,10 +165,10 @@ extern PyMethodDef bind_module_functions[];
 
 /* ---- bind_trace.c */
 int bind_init_trace(PyObject *m);
-ctsc_scope *bind_tracing(void);              /* the scope of the thread's trace, NULL: none */
+ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */
 bool bind_trace_sees(size_t n, ctsc_value *const *args); /* false with an exception */
-PyObject *bind_traced_result(ctsc_value *h); /* h: the trace's scope's */
-ctsc_value *bind_traced_handle(PyObject *o); /* borrowed; NULL: it is none */
+PyObject *bind_traced_result(ctsc_value *h);             /* h: the trace's scope's */
+ctsc_value *bind_traced_handle(PyObject *o);             /* borrowed; NULL: it is none */
 
 /* ---- bind_profile.c */
 int bind_init_profile(PyObject *m);

@@ -112,11 +112,13 @@ static PyMethodDef methods[] = {
     {"set_state", set_state, METH_O, "The reverse."},
     {0},
 };
-static PyType_Slot slots[] = {{Py_tp_new, generator_new},
-                              {Py_tp_dealloc, generator_dealloc},
-                              {Py_tp_doc, "A source of random numbers: PyTorch's on the CPU."},
-                              {Py_tp_methods, methods},
-                              {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, generator_new},
+    {Py_tp_dealloc, generator_dealloc},
+    {Py_tp_doc, "A source of random numbers: PyTorch's on the CPU."},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
 static PyType_Spec spec = {"ctsc.Generator", sizeof(Generator), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_generator(PyObject *m) {

@@ -92,8 +92,7 @@ static PyObject *backward(PyObject *self, PyObject *args) {
     ctsc_error *e = bind_error();
     if (!e || !PyArg_ParseTuple(args, "O!OI", bind.tensor, &root, &grad, &flags)) return NULL;
     if (grad != Py_None && !TensorCheck(grad))
-        return PyErr_Format(PyExc_TypeError,
-                            "gradients can be either Tensors or None, but got %S",
+        return PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %S",
                             (PyObject *)Py_TYPE(grad));
     const ctsc_value *g = grad == Py_None ? NULL : ((Tensor *)grad)->v;
     PyThreadState *saved = PyEval_SaveThread();

@@ -80,8 +80,7 @@ static bool record(Module *m, bool on) {
 static bool requires_grad(const ctsc_value *v, int depth) {
     ctsc_kind kind = ctsc_value_kind(v);
     if (kind == CTSC_KIND_TENSOR) return ctsc_value_requires_grad(v);
-    if (depth == 8 ||
-        (kind != CTSC_KIND_LIST && kind != CTSC_KIND_TUPLE && kind != CTSC_KIND_DICT))
+    if (depth == 8 || (kind != CTSC_KIND_LIST && kind != CTSC_KIND_TUPLE && kind != CTSC_KIND_DICT))
         return false;
     bool yes = false;
     for (size_t i = 0; !yes && i < ctsc_value_len(v); i++) {

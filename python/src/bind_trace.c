@@ -216,13 +216,15 @@ static PyMethodDef methods[] = {
     {"is_tracing", is_tracing, METH_NOARGS | METH_STATIC, NULL},
     {0},
 };
-static PyMemberDef members[] = {
-    {"outside", T_OBJECT, offsetof(Trace, outside), READONLY, NULL}, {0}};
-static PyType_Slot slots[] = {{Py_tp_new, trace_new},
-                              {Py_tp_dealloc, trace_dealloc},
-                              {Py_tp_methods, methods},
-                              {Py_tp_members, members},
-                              {0, NULL}};
+static PyMemberDef members[] = {{"outside", T_OBJECT, offsetof(Trace, outside), READONLY, NULL},
+                                {0}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, trace_new},
+    {Py_tp_dealloc, trace_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
+};
 static PyType_Spec spec = {"ctsc._C.Trace", sizeof(Trace), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_trace(PyObject *m) {

@@ -162,10 +162,12 @@ static PyMethodDef optimizer_methods[] = {
     {"load_state", optimizer_load_state, METH_O, NULL},
     {0},
 };
-static PyType_Slot optimizer_slots[] = {{Py_tp_new, optimizer_new},
-                                        {Py_tp_dealloc, optimizer_dealloc},
-                                        {Py_tp_methods, optimizer_methods},
-                                        {0, NULL}};
+static PyType_Slot optimizer_slots[] = {
+    {Py_tp_new, optimizer_new},
+    {Py_tp_dealloc, optimizer_dealloc},
+    {Py_tp_methods, optimizer_methods},
+    {0, NULL},
+};
 static PyType_Spec optimizer_spec = {"ctsc._C.Optimizer", sizeof(Optimizer), 0, Py_TPFLAGS_DEFAULT,
                                      optimizer_slots};
 
