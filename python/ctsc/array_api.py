@@ -20,7 +20,7 @@ __array_api_version__ = "2024.12"
 uint8, int8, int16, int32, int64 = _C.uint8, _C.int8, _C.int16, _C.int32, _C.int64
 float32, float64, complex64, complex128, bool = _C.float32, _C.float64, _C.complex64, _C.complex128, _C.bool
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
-from_dlpack, can_cast_tensor = _f.from_dlpack, _f.can_cast
+from_dlpack = _f.from_dlpack
 
 _SIGNED, _UNSIGNED, _REAL, _COMPLEX = (int8, int16, int32, int64), (uint8,), (float32, float64), (complex64, complex128)
 _INTEGRAL = _SIGNED + _UNSIGNED
@@ -30,13 +30,10 @@ _ALL = (bool,) + _INTEGRAL + _REAL + _COMPLEX
 # ---- dtypes
 
 
-class _FInfo(_f.finfo):
-    pass
-
-
 def finfo(type, /):
-    info = _f.finfo(type.dtype if isinstance(type, Tensor) else type)
-    info.dtype = {complex64: float32, complex128: float64}.get(type.dtype if isinstance(type, Tensor) else type, type.dtype if isinstance(type, Tensor) else type)
+    dtype = type.dtype if isinstance(type, Tensor) else type
+    info = _f.finfo(dtype)
+    info.dtype = {complex64: float32, complex128: float64}.get(dtype, dtype)
     return info
 
 
