@@ -39,6 +39,8 @@
 #   make test-faults    every allocation failing in turn (make test: a sample)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
+#   make test-dask      the Python package and dask.distributed from PyPI
+#   make test-array-api the Python package and data-apis' tests of the array API standard
 #   make test-view      the pages of ctsc view in headless Chromium, which is installed for it (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
 #   make test-cuda-sim  the same on a simulated device
@@ -364,11 +366,30 @@ bench-threads: deps-build
 test-faults: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults,$(UNIT_BIN)) jit
 	@for t in $(filter %_faults %test_faults,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
+# A Python that makes virtual environments.
+VENV_PYTHON ?= python3
+
 # The server with the public Python client, which is put into the build folder.
 test-triton: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
+
+# The package under dask.distributed, from PyPI, in an environment of its own in the build folder.
+test-dask: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -x $(BUILD)/dask/bin/dask ] || { $(VENV_PYTHON) -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
+	PYTHONPATH=$(BUILD)/python $(BUILD)/dask/bin/python examples/python/dask_map.py
+
+# What Tensor claims of the array API standard, by data-apis' tests: ARRAY_API_TESTS is a checkout of github.com/data-apis/array-api-tests, which is not on PyPI;
+# the environment is made in the build folder. What is left out, and why: tests/python/array_api_skips.txt.
+ARRAY_API_TESTS ?= $(BUILD)/array-api-tests
+test-array-api: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -d $(ARRAY_API_TESTS) ] || git clone -q --recurse-submodules --depth 1 https://github.com/data-apis/array-api-tests $(ARRAY_API_TESTS)
+	@[ -x $(BUILD)/array-api/bin/pytest ] || { $(VENV_PYTHON) -m venv $(BUILD)/array-api && \
+	    $(BUILD)/array-api/bin/pip install -q -r $(ARRAY_API_TESTS)/requirements.txt numpy; }
+	python3 tests/python/array_api.py --python $(BUILD)/array-api/bin/python --build $(BUILD) --suite $(ARRAY_API_TESTS) $(ARRAY_API)
 
 VIEW ?=
 test-view: deps-test
