@@ -5,6 +5,8 @@
  */
 #include "runtime/autograd/grad_capture.h"
 
+#include "passes/peephole/value_analysis.h"
+
 #include <string.h>
 
 enum { CAPTURE_MAX_NODES = 20000, CAPTURE_MAX_DEPTH = 32 };
@@ -23,8 +25,20 @@ static void capture_learn(capture *c, tensor *t, ir_value *v) {
     tensor_ref(t);
 }
 
+/* What t is in all calls that the graph stands for. Strides are left out: those of a result follow
+ * from how the program makes it. */
+static type *capture_type(const tensor *t) {
+    tensor_info info = {.dtype = (int8_t)t->dtype,
+                        .ndim = (int8_t)t->ndim,
+                        .requires_grad = -1,
+                        .device = (int8_t)t->storage->device,
+                        .sizes = t->sizes};
+    type *known = type_tensor_details(&info);
+    return known ? known : TYPE_TENSOR;
+}
+
 static void capture_learn_outside(capture *c, tensor *t) {
-    capture_learn(c, t, block_add_param(c->g->root, TYPE_TENSOR));
+    capture_learn(c, t, block_add_param(c->g->root, capture_type(t)));
 }
 
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs) {
@@ -208,6 +222,7 @@ static bool capture_writes(const op *o) {
 static void capture_results(capture *c, node *n, int returns, const value *results) {
     for (int i = 0; i < returns; i++) {
         ir_value *out = n->outputs.data[i];
+        if (results[i].tag == V_TENSOR) out->type = capture_type(results[i].u.tensor);
         if (results[i].tag == V_TENSOR && !ptrmap_get(&c->values, results[i].u.tensor))
             capture_learn(c, results[i].u.tensor, out);
         if (results[i].tag != V_LIST || !capture_has_tensor(1, &results[i])) continue;
@@ -215,7 +230,8 @@ static void capture_results(capture *c, node *n, int returns, const value *resul
         node *parts = graph_insert(c->g, node_new(c->g, N_LIST_UNPACK, 1, &out, (int)l->len));
         for (size_t k = 0; k < l->len; k++) {
             value v = list_get(l, k);
-            parts->outputs.data[k]->type = TYPE_TENSOR;
+            parts->outputs.data[k]->type = v.tag == V_TENSOR ? capture_type(v.u.tensor)
+                                                             : TYPE_TENSOR;
             if (v.tag == V_TENSOR && !ptrmap_get(&c->values, v.u.tensor))
                 capture_learn(c, v.u.tensor, parts->outputs.data[k]);
             value_unref(v);
@@ -252,9 +268,19 @@ void capture_return(capture *c, value v, type *t) {
     if (out) block_add_return(c->g->root, out);
 }
 
+static void capture_forget_types(block *b) {
+    for (int i = 0; i < (int)b->params.len; i++)
+        if (b->params.data[i]->type->kind == T_TENSOR) b->params.data[i]->type = TYPE_TENSOR;
+    for (node *n = b->first; n; n = n->next)
+        for (size_t i = 0; i < n->outputs.len; i++)
+            if (n->outputs.data[i]->type->kind == T_TENSOR) n->outputs.data[i]->type = TYPE_TENSOR;
+}
+
 graph *capture_end(capture *c) {
     graph *g = c->g;
     bool failed = c->why || !g || arena_failed(&g->arena);
+    /* a tensor that changes its sizes has no sizes */
+    if (!failed && fact_graph_reshapes(g)) capture_forget_types(g->root);
     for (size_t i = 0; i < c->held.len; i++) tensor_unref(c->held.data[i]);
     vec_free(&c->held);
     ptrmap_free(&c->values);

@@ -66,8 +66,7 @@ ctsc_status conv_together(diag *d, const conv_shape *s, dtype dt, const void *in
                              n, s->in_channels, s->in_size, size, in);
         st = compute(d, &t, dt, in, weight, bias, in + in_bytes);
         conv_together_gather(in + in_bytes, s->out_channels, n, s->out_size, size,
-                             (char *)out +
-                                 (size_t)(i * s->out_channels * s->out_size) * size);
+                             (char *)out + (size_t)(i * s->out_channels * s->out_size) * size);
     }
     recycle_free(in, in_bytes + out_bytes);
     return st;

@@ -60,12 +60,11 @@ static ctsc_status wgrad_apart(const wgrad_job *j, diag *d, wgrad_piece *p) {
     const conv_shape *s = j->s;
     int64_t size = (int64_t)dtype_size(j->dt), first = p->group * (s->in_channels / s->groups);
     for (int64_t i = 0; i < s->batch; i++)
-        TRY(wgrad_image(
-            j, d, s, p, j->input + (i * s->in_channels + first + p->first) * s->in_size * size,
-            j->grad +
-                (i * s->out_channels + p->group * (s->out_channels / s->groups)) * s->out_size *
-                    size,
-            s->out_size));
+        TRY(wgrad_image(j, d, s, p,
+                        j->input + (i * s->in_channels + first + p->first) * s->in_size * size,
+                        j->grad + (i * s->out_channels + p->group * (s->out_channels / s->groups)) *
+                                      s->out_size * size,
+                        s->out_size));
     return CTSC_OK;
 }
 
@@ -79,15 +78,14 @@ static ctsc_status wgrad_together(const wgrad_job *j, diag *d, wgrad_piece *p) {
         for (int64_t k = 0; k < n; k++)
             for (int64_t c = 0; c < p->channels; c++)
                 memcpy(p->scratch + (c * n + k) * s->in_size * size,
-                       j->input + ((i + k) * s->in_channels + first + p->first + c) * s->in_size *
-                                      size,
+                       j->input +
+                           ((i + k) * s->in_channels + first + p->first + c) * s->in_size * size,
                        (size_t)(s->in_size * size));
         int64_t row = s->batch * s->out_size;
-        TRY(wgrad_image(j, d, &t, p, p->scratch,
-                        j->grad + (p->group * (s->out_channels / s->groups) * row +
-                                   i * s->out_size) *
-                                      size,
-                        row));
+        TRY(wgrad_image(
+            j, d, &t, p, p->scratch,
+            j->grad + (p->group * (s->out_channels / s->groups) * row + i * s->out_size) * size,
+            row));
     }
     return CTSC_OK;
 }
@@ -139,8 +137,9 @@ ctsc_status conv_weight_grad(diag *d, const conv_shape *s, dtype dt, const void 
     if (s->in_channels == 0 || s->out_channels == 0 || s->kernel_size == 0) return CTSC_OK;
     wgrad_job j = {.s = s, .dt = dt, .input = input, .grad = grad, .out = out};
     if (s->batch == 0 || s->out_size == 0) {
-        memset(out, 0, (size_t)(s->out_channels * (s->in_channels / s->groups) * s->kernel_size) *
-                           dtype_size(dt));
+        memset(out, 0,
+               (size_t)(s->out_channels * (s->in_channels / s->groups) * s->kernel_size) *
+                   dtype_size(dt));
         return CTSC_OK;
     }
     size_t bytes = 0;
@@ -193,8 +192,7 @@ static ctsc_status wgrad_shape(diag *d, const value *args, conv_shape *s) {
                          (long long)moved->sizes[0], (long long)fixed->sizes[0]);
     if (groups <= 0 || moved->sizes[1] % groups || fixed->sizes[1] % groups)
         return diag_fail(d, CTSC_FAILED, "%lld and %lld channels are no %lld groups",
-                         (long long)moved->sizes[1], (long long)fixed->sizes[1],
-                         (long long)groups);
+                         (long long)moved->sizes[1], (long long)fixed->sizes[1], (long long)groups);
     *s = (conv_shape){.batch = moved->sizes[0],
                       .groups = groups,
                       .in_channels = moved->sizes[1],
@@ -232,8 +230,7 @@ static ctsc_status wgrad_prepare(diag *d, tensor *t, dtype work, tensor **out) {
 
 static ctsc_status wgrad_compute(diag *d, const conv_shape *s, tensor *moved, tensor *fixed,
                                  tensor **out) {
-    dtype dt = (dtype)moved->dtype,
-          work = dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
+    dtype dt = (dtype)moved->dtype, work = dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
     int n = moved->ndim;
     int64_t sizes[CONV_DIMS + 2] = {s->out_channels, s->in_channels / s->groups};
     for (int i = 2; i < n; i++) sizes[i] = s->kernel[CONV_DIMS - n + i];

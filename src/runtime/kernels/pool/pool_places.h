@@ -8,7 +8,8 @@
  *     NAME(x)     names of what is defined here
  */
 
-/* n <= POOL_TILE windows: window i begins at x[start[i]], its taps lie tap[0..taps) elements behind.
+/* n <= POOL_TILE windows: window i begins at x[start[i]], its taps lie tap[0..taps)
+ * elements behind.
  * Ties go to the first, NaN to the last. */
 NN_HOT static void NAME(pool_places)(const T *x, const int32_t *start, const int32_t *tap,
                                      int64_t taps, int64_t n, T *y, int32_t *at) {
