@@ -92,9 +92,9 @@ static bool join_keep(joiner *j, ir_value *v) {
 static bool join_collect(joiner *j, ir_value *v) {
     join_values behind = {0};
     bool ok = true;
-    for (node *n; ok && (n = v->def) && n->owner == j->root->owner &&
-                  (n == j->root || v->uses.len == 1) && join_is_add(n) &&
-                  join_same(n->inputs.data[0], v) && join_same(n->inputs.data[1], v);
+    for (node *n;
+         ok && (n = v->def) && n->owner == j->root->owner && (n == j->root || v->uses.len == 1) &&
+         join_is_add(n) && join_same(n->inputs.data[0], v) && join_same(n->inputs.data[1], v);
          v = n->inputs.data[0])
         ok = behind.len < JOIN_MAX && vec_push(&behind, n->inputs.data[1]);
     ok = ok && join_keep(j, v);

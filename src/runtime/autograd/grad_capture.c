@@ -41,6 +41,13 @@ static void capture_learn_outside(capture *c, tensor *t) {
     capture_learn(c, t, block_add_param(c->g->root, capture_type(t)));
 }
 
+static void capture_learn_external(capture *c, tensor *t) {
+    bool ok = vec_push(&c->versions, t->storage->version) && vec_push(&c->externals, t);
+    if (!ok) return capture_fail(c, "out of memory");
+    tensor_ref(t);
+    capture_learn_outside(c, t);
+}
+
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs) {
     *c = (capture){.g = graph_new()};
     if (!c->g) return false;
@@ -53,20 +60,20 @@ void capture_alias(tensor *of, tensor *alias) {
     if (!c || c->why) return;
     ir_value *v = ptrmap_get(&c->values, of);
     if (v) return capture_learn(c, alias, v);
-    /* an external that no operator has met yet */
-    capture_learn_outside(c, of);
-    if (!vec_push(&c->externals, of)) return capture_fail(c, "out of memory");
-    tensor_ref(of);
-    capture_learn(c, alias, ptrmap_get(&c->values, of));
+    capture_learn_external(c, of); /* that no operator has met yet */
+    if (!c->why) capture_learn(c, alias, ptrmap_get(&c->values, of));
 }
 
 static ir_value *capture_tensor(capture *c, tensor *t) {
     ir_value *v = ptrmap_get(&c->values, t);
     if (v) return v;
-    if (!vec_push(&c->externals, t)) return capture_fail(c, "out of memory"), NULL;
-    tensor_ref(t);
-    capture_learn_outside(c, t);
+    capture_learn_external(c, t);
     return ptrmap_get(&c->values, t);
+}
+
+int capture_parameter(capture *c, tensor *t) {
+    capture_learn_outside(c, t);
+    return c->why ? -1 : (int)c->g->root->params.len - 1;
 }
 
 bool capture_made(const capture *c, const tensor *t) {
@@ -202,9 +209,11 @@ static const char *capture_objection(const op *o, int n, const value *args, int 
     bool takes = capture_has_tensor(n, args), gives = capture_has_tensor(returns, results);
     /* what the signature decides, or the mode */
     bool checks = (o->traits & OP_SIDE_EFFECT) && (o->traits & DEVICE_BLIND);
-    if (((o->traits & OP_SIDE_EFFECT) && !checks) || (o->traits & (OP_UNSAFE | OP_FOREIGN)))
+    /* passes keep what draws random numbers, and its order */
+    bool draws = (o->traits & OP_RANDOM) && (takes || gives);
+    if (((o->traits & OP_SIDE_EFFECT) && !checks && !draws) ||
+        (o->traits & (OP_UNSAFE | OP_FOREIGN)))
         return "it has effects";
-    if ((o->traits & OP_RANDOM) && (takes || gives)) return "it draws random numbers";
     if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args))
         return "it reads elements";
     if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args))
@@ -255,7 +264,8 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
         in[i] = capture_value(c, args[i], o->schema->args[i].type, 0);
     if (c->why) return;
     node *n = graph_insert(c->g, node_new_op(c->g, o, nargs, in));
-    c->writes |= capture_writes(o);
+    c->draws |= (o->traits & OP_RANDOM) != 0;
+    c->writes |= capture_writes(o) || c->draws;
     capture_results(c, n, returns, results);
     if (arena_failed(&c->g->arena)) capture_fail(c, "out of memory");
 }
@@ -283,6 +293,7 @@ graph *capture_end(capture *c) {
     if (!failed && fact_graph_reshapes(g)) capture_forget_types(g->root);
     for (size_t i = 0; i < c->held.len; i++) tensor_unref(c->held.data[i]);
     vec_free(&c->held);
+    vec_free(&c->versions);
     ptrmap_free(&c->values);
     for (size_t i = 0; failed && i < c->externals.len; i++) tensor_unref(c->externals.data[i]);
     if (failed) {
