@@ -23,10 +23,12 @@ static const char net[] =
     "        h = self.drop(h).flatten(2)\n"
     "        y, _ = self.lstm(h)\n"
     "        self.calls.add_(1)\n"
-    "        return self.fc(y[:, :2].flatten(1)), {'mean': h.mean(), 'rest': [torch.tanh(y[0]), x]}\n"
+    "        return self.fc(y[:, :2].flatten(1)), {'mean': h.mean(), 'rest': [torch.tanh(y[0]), "
+    "x]}\n"
     "    @torch.jit.export\n"
     "    def smooth(self, x, y):\n"
-    "        return (torch.sigmoid(x * self.fc.bias) * y).exp().sum() + F.dropout(x, 0.5, True).pow(3).sum()\n"
+    "        return (torch.sigmoid(x * self.fc.bias) * y).exp().sum() + F.dropout(x, 0.5, "
+    "True).pow(3).sum()\n"
     "    @torch.jit.export\n"
     "    def branch(self, x):\n"
     "        if float(x.sum()) > 0.:\n"
@@ -178,7 +180,8 @@ static void test_second_order(void **state) {
             ctsc_value *loss = call(&w[k], "smooth", 2, args);
             if (ctsc_grad(1, &loss, NULL, 2, in, CTSC_CREATE_GRAPH, first[k], w[k].e) != CTSC_OK)
                 fail_msg("%s", ctsc_error_message(w[k].e));
-            ctsc_value *sum = ctsc_add(w[k].s, ctsc_sum(w[k].s, ctsc_mul(w[k].s, first[k][0], first[k][0])),
+            ctsc_value *sum = ctsc_add(w[k].s,
+                                       ctsc_sum(w[k].s, ctsc_mul(w[k].s, first[k][0], first[k][0])),
                                        ctsc_sum(w[k].s, first[k][1]));
             if (ctsc_grad(1, &sum, NULL, 2, in, 0, second[k], w[k].e) != CTSC_OK)
                 fail_msg("%s", ctsc_error_message(w[k].e));
@@ -207,7 +210,8 @@ static void test_changed(void **state) {
         ctsc_value *args[2] = {w.x, w.y}, *loss = call(&w, "smooth", 2, args);
         assert_non_null(ctsc_mul_(w.s, w.x, ctsc_float(w.s, 0.5)));
         assert_int_equal(ctsc_backward(loss, NULL, 0, w.e), CTSC_FAILED);
-        assert_non_null(strstr(ctsc_error_message(w.e), "has been modified by an inplace operation"));
+        assert_non_null(
+            strstr(ctsc_error_message(w.e), "has been modified by an inplace operation"));
     }
     end(&w);
 }
@@ -253,10 +257,58 @@ static void test_random(void **state) {
     end(&b);
 }
 
+static const char small[] =
+    "import torch\n"
+    "class Main(torch.nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.w = torch.nn.Parameter(torch.ones(3))\n"
+    "    def forward(self, x):\n"
+    "        return torch.tanh(x * self.w) + torch.nn.functional.dropout(x, 0.5, True)\n";
+
+/* Calls until they are a captured pair, with their gradients, the last ones twice. */
+static ctsc_status cycle(void *ctx) {
+    (void)ctx;
+    int64_t n = 3;
+    ctsc_error *e = ctsc_error_new();
+    ctsc_scope *s = ctsc_scope_new();
+    ctsc_module *m = NULL;
+    ctsc_value *x = NULL;
+    ctsc_compile_options o = {.size = sizeof o, .seed = 3};
+    ctsc_status st = s && e ? ctsc_module_compile_text("net.py", small, sizeof small - 1, &o, &m, e)
+                            : CTSC_LIMIT;
+    if (st == CTSC_OK) st = ctsc_module_set_opt(m, 2, e);
+    if (st == CTSC_OK) st = ctsc_module_set_gradients(m, true, e);
+    if (st == CTSC_OK) st = ctsc_tensor_new(CTSC_FLOAT32, 1, &n, &x, e);
+    if (s) ctsc_scope_set_gradients(s, true);
+    if (st == CTSC_OK) st = ctsc_value_set_requires_grad(x, true, e);
+    for (int i = 0; i < 4 && st == CTSC_OK; i++) {
+        ctsc_value *y = ctsc_sum(s, ctsc_run(s, m, "forward", 1, &x)), *g = NULL;
+        st = y ? ctsc_backward(y, NULL, CTSC_RETAIN_GRAPH, e) : ctsc_scope_status(s);
+        if (st == CTSC_OK) st = ctsc_grad(1, &y, NULL, 1, &x, CTSC_CREATE_GRAPH, &g, e);
+        ctsc_value_free(g);
+    }
+    ctsc_value_free(x);
+    ctsc_scope_free(s);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return st;
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    static counting c;
+    ctsc_set_allocator(counting_hook, &c); /* stays: what the library has made once lies in it */
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
+    support_fail_allocations(&c, "captured passes", 300, cycle, NULL, "");
+    ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
+}
+
 int main(void) {
+    /* first: it sets the allocator */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_training), cmocka_unit_test(test_second_order),
-        cmocka_unit_test(test_changed), cmocka_unit_test(test_others),
-        cmocka_unit_test(test_random)};
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_training),
+        cmocka_unit_test(test_second_order), cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_others),       cmocka_unit_test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

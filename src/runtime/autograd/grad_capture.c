@@ -20,9 +20,9 @@ void capture_fail(capture *c, const char *why) {
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static void capture_learn(capture *c, tensor *t, ir_value *v) {
-    bool ok = vec_push(&c->held, t) && ptrmap_put(&c->values, t, v);
-    if (!ok) return capture_fail(c, "out of memory");
-    tensor_ref(t);
+    bool held = vec_push(&c->held, t);
+    if (held) tensor_ref(t);
+    if (!held || !ptrmap_put(&c->values, t, v)) capture_fail(c, "out of memory");
 }
 
 /* What t is in all calls that the graph stands for. Strides are left out: those of a result follow

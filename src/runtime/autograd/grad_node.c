@@ -203,13 +203,15 @@ ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value 
     TRY(tensor_alias(d, t, &placed));
     capture_alias(t, placed);
     autograd_meta *m = autograd_meta_of(d, placed);
-    if (m) {
-        m->made_by = (grad_edge){.fn = grad_node_ref(fn),
-                                 .output = s->of_result ? s->output : s->edge.output};
-        placed->requires_grad = true;
+    if (!m) {
+        tensor_unref(placed);
+        return d->status;
     }
+    m->made_by = (grad_edge){.fn = grad_node_ref(fn),
+                             .output = s->of_result ? s->output : s->edge.output};
+    placed->requires_grad = true;
     *out = value_tensor_take(placed);
-    return m ? CTSC_OK : d->status;
+    return CTSC_OK;
 }
 
 void grad_node_release_saved(grad_node *n) {

@@ -67,7 +67,7 @@ static bool pair_visit(value *v, pair_visitor *visit, void *ctx) {
 /* ---- what the call was ----------------------------------------------------------------------- */
 
 bool pair_begin(pair_plan *p, int ninputs, tensor *const *inputs) {
-    *p = (pair_plan){.wanted = true, .ninputs = ninputs};
+    *p = (pair_plan){.wanted = true};
     p->inputs = mem_alloc(((size_t)ninputs + 1) * sizeof *p->inputs);
     p->versions = mem_alloc(((size_t)ninputs + 1) * sizeof *p->versions);
     if (!p->inputs || !p->versions) return false;
@@ -75,11 +75,12 @@ bool pair_begin(pair_plan *p, int ninputs, tensor *const *inputs) {
         p->inputs[i] = tensor_ref(inputs[i]);
         p->versions[i] = inputs[i]->storage->version;
     }
+    p->ninputs = ninputs;
     return true;
 }
 
 void pair_end(pair_plan *p) {
-    for (int i = 0; i < p->ninputs && p->versions; i++) tensor_unref(p->inputs[i]);
+    for (int i = 0; i < p->ninputs; i++) tensor_unref(p->inputs[i]);
     mem_free(p->inputs);
     mem_free(p->versions);
     for (size_t i = 0; i < p->grads.len; i++) tensor_unref(p->grads.data[i]);
@@ -147,8 +148,7 @@ static void pair_note_params(pair_plan *p, capture *c) {
 /* A tensor for each gradient that the backward pass begins with. */
 static bool pair_make_grads(pair_plan *p, capture *c, op_ctx *cx) {
     for (size_t i = 0; i < p->outputs.len; i++) {
-        value out = value_none(),
-              args[6] = {{.tag = V_TENSOR, .u.tensor = p->outputs.data[i]}};
+        value out = value_none(), args[6] = {{.tag = V_TENSOR, .u.tensor = p->outputs.data[i]}};
         for (int k = 1; k < 6; k++) args[k] = value_none();
         if (op_call(cx, "aten::ones_like", 6, args, &out) != CTSC_OK) return false;
         if (!vec_push(&p->grads, out.u.tensor)) {
@@ -263,7 +263,8 @@ static void pair_return(graph *g, ir_value **items, size_t n) {
 }
 
 static void pair_drop_grad_params(const pair_plan *p, graph *g) {
-    for (size_t i = p->grad_params.len; i-- > 0;) block_remove_param(g->root, p->grad_params.data[i]);
+    for (size_t i = p->grad_params.len; i-- > 0;)
+        block_remove_param(g->root, p->grad_params.data[i]);
 }
 
 /* The call alone, which returns what is saved, too. */
@@ -275,8 +276,7 @@ static bool pair_cut_forward(const pair_plan *p, graph *g, const pair_saved_list
         block_remove_return(g->root, (int)g->root->returns.len - 1);
     for (size_t i = cut.nodes.len; ok && i-- > p->nodes;) node_remove(cut.nodes.data[i]);
     for (size_t i = 0; ok && i < saved->len; i++)
-        items[i + 1] =
-            cut.nodes.data[saved->data[i].node]->outputs.data[saved->data[i].output];
+        items[i + 1] = cut.nodes.data[saved->data[i].node]->outputs.data[saved->data[i].output];
     if (ok) {
         items[0] = g->root->returns.data[0];
         pair_return(g, items, saved->len + 1);
@@ -552,8 +552,7 @@ static ctsc_status pair_arguments(op_ctx *cx, const grad_pair *p, grad_node *n,
     return CTSC_OK;
 }
 
-static ctsc_status pair_run_backward(op_ctx *cx, grad_node *n, tensor *const *grads,
-                                     tensor **out) {
+static ctsc_status pair_run_backward(op_ctx *cx, grad_node *n, tensor *const *grads, tensor **out) {
     const grad_pair *p = pair_call_of(n)->pair;
     int nargs = p->nparams + p->nsaved + p->noutputs;
     value *args = mem_zalloc(((size_t)nargs + 1) * sizeof *args), made = value_none();
@@ -629,15 +628,15 @@ static bool pair_take_root(void *ctx, tensor **t) {
 }
 
 /* The gradients of a call that was repeated, with their history. */
-static ctsc_status pair_differentiate(op_ctx *cx, grad_node *n, value *result,
-                                      tensor *const *grads, tensor **leaves, tensor **out) {
+static ctsc_status pair_differentiate(op_ctx *cx, grad_node *n, value *result, tensor *const *grads,
+                                      tensor **leaves, tensor **out) {
     const grad_pair *p = pair_call_of(n)->pair;
     size_t slots = (size_t)p->nslots + 1;
     tensor **room = mem_zalloc(2 * slots * sizeof *room);
     bool *taken = mem_zalloc((size_t)p->noutputs + 1);
     ctsc_status s = room && taken ? CTSC_OK : diag_no_memory(cx->diag);
-    pair_roots roots = {.p = p, .roots = room, .root_grads = room + slots, .grads = grads,
-                        .taken = taken};
+    pair_roots roots = {
+        .p = p, .roots = room, .root_grads = room + slots, .grads = grads, .taken = taken};
     if (s == CTSC_OK) pair_visit(result, pair_take_root, &roots);
     backward_request r = {.nroots = roots.n,
                           .roots = roots.roots,

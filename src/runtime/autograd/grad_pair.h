@@ -34,12 +34,13 @@ typedef struct pair_plan {
     tensor **inputs;    /* arguments; borrowed */
     uint32_t *versions; /* of these, before the call */
     int ninputs;
-    size_t nodes;              /* of the graph, in the call itself */
-    VEC(int) slots;            /* of each tensor in the result: which output of the node; -1: none */
-    VEC(tensor *) outputs;     /* borrowed from the result */
-    VEC(tensor *) grads;       /* stand for their gradients while these are captured */
-    VEC(tensor *) leaves;      /* what requires gradients; borrowed */
-    VEC(tensor *) found;       /* their gradients, each may be NULL */
+    size_t nodes; /* of the graph, in the call itself */
+    /* of each tensor in the result: which output of the node; -1: none */
+    VEC(int) slots;
+    VEC(tensor *) outputs;             /* borrowed from the result */
+    VEC(tensor *) grads;               /* stand for their gradients while these are captured */
+    VEC(tensor *) leaves;              /* what requires gradients; borrowed */
+    VEC(tensor *) found;               /* their gradients, each may be NULL */
     VEC(int) leaf_params, grad_params; /* parameters of the graph, */
     VEC(int) written;                  /* those that the call writes */
     bool draws;

@@ -248,7 +248,11 @@ static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, 
     value kept[SIGNATURE_TENSORS],
         *given = again ? mem_alloc(((size_t)n + 1) * sizeof *given) : NULL;
     int nkept = again ? s->ntensors : 0;
-    if (again && !given) return diag_no_memory(d);
+    if (again && !given) {
+        for (int i = 0; i < n; i++) value_unref(args[i]);
+        atomic_store(&p->state, PROGRAM_SEEN);
+        return diag_no_memory(d);
+    }
     for (int i = 0; i < nkept; i++) kept[i] = value_tensor_take(tensor_ref(s->tensors[i]));
     for (int i = 0; i < n && again; i++) given[i] = value_ref(args[i]);
     ctsc_status st = program_record(p, rt, f, s, n, args, d, out);
