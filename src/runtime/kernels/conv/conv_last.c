@@ -33,8 +33,20 @@ static conv_form last_form(const conv_shape *s) {
     return conv_packed_groups(s) > 1 ? CONV_GROUPS : CONV_ROWS;
 }
 
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
-                              const tensor *bias, epilogue *e, tensor *t, bool *done) {
+void conv_last_scale(const conv_shape *s, const float *x, const float *scale, float *out) {
+    for (int64_t n = 0; n < s->batch; n++, scale += s->in_channels)
+        for (int64_t i = 0; i < s->in_size; i++, x += s->in_channels, out += s->in_channels)
+            for (int64_t c = 0; c < s->in_channels; c++) out[c] = x[c] * scale[c];
+}
+
+bool conv_last_takes_scale(const conv_shape *s) {
+    conv_form form = last_form(s);
+    return form == CONV_ROWS || form == CONV_GROUPS;
+}
+
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
+                              const tensor *weight, const tensor *bias, epilogue *e, tensor *t,
+                              bool *done) {
     *done = t->numel == 0;
     if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 ||
         weight->numel == 0)
@@ -47,9 +59,8 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
     if (form == CONV_DEPTHWISE)
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
-    else
-        TRY((form == CONV_WINOGRAD ? conv_winograd : conv_rows)(d, s, w, x, b, &tail,
-                                                                tensor_data(t)));
+    else if (form == CONV_WINOGRAD) TRY(conv_winograd(d, s, w, x, b, &tail, tensor_data(t)));
+    else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
     if (e) e->done = with;
     *done = true;
     return CTSC_OK;

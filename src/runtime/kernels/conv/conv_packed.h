@@ -33,7 +33,8 @@ typedef enum conv_form {
 typedef struct conv_packed {
     const gemm_micro *micro;
     conv_form form;
-    /* what multiplies rows of pixels (CONV_ROWS, CONV_GROUPS): by rows, from 1 to mr, panels of nr */
+    /* what multiplies rows of pixels (CONV_ROWS, CONV_GROUPS): by rows, from 1 to
+     * mr, panels of nr */
     gemm_rows_fn *const *tiles;
     int64_t mr, nr;
     int64_t sets, in, out;        /* sets of groups; channels of one, the last may have fewer */

@@ -24,6 +24,7 @@
  */
 #include "runtime/kernels/conv/conv_rows.h"
 
+#include "base/vector.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
 
@@ -39,7 +40,7 @@ typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
     const conv_packed *w;
     const conv_tail *tail;
-    const float *in, *bias;
+    const float *in, *scale, *bias; /* scale: of each image's channels, or NULL */
     float *out;
     /* of the kernel: the first tap that s.kernel has of it, and its size */
     int64_t first[CONV_DIMS], whole[CONV_DIMS];
@@ -61,8 +62,8 @@ typedef struct rows_job {
 
 /* Dimensions that do nothing go to the front; where each result is that of one pixel there is one
  * row of all of them. */
-static void rows_simplify(conv_shape *s) {
-    bool pixels = true;
+static void rows_simplify(conv_shape *s, bool scaled) {
+    bool pixels = !scaled || s->batch == 1;
     for (int i = 0; i < CONV_DIMS; i++)
         pixels = pixels && s->kernel[i] == 1 && s->stride[i] == 1 && s->pad[i] == 0 &&
                  s->in[i] == s->out[i];
@@ -174,7 +175,7 @@ static void rows_cut(rows_job *j) {
 static bool rows_copied(const rows_job *j) {
     const conv_shape *s = &j->s;
     bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0,
-         copied = j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
+         copied = j->scale || j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
     for (int i = 0; i < CONV_DIMS; i++)
         copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
     return copied;
@@ -261,10 +262,26 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     return t;
 }
 
-/* n pixels of the strip's channels. */
-static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, int64_t in,
-                             float *to) {
-    int64_t apart = j->s.in_channels;
+/* n pixels of some channels: these and what they are multiplied by. */
+typedef struct rows_channels {
+    int64_t n;
+    const float *scale; /* NULL: nothing */
+} rows_channels;
+
+VECTOR_CLONES static void rows_scale_pixels(const float *restrict from, int64_t apart,
+                                            int64_t pixels, int64_t n, const float *restrict scale,
+                                            int64_t pixel, float *restrict to) {
+    for (int64_t i = 0; i < pixels; i++)
+        for (int64_t c = 0; c < n; c++) to[i * pixel + c] = from[i * apart + c] * scale[c];
+}
+
+static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n,
+                             const rows_channels *channels, float *to) {
+    int64_t apart = j->s.in_channels, in = channels->n;
+    if (channels->scale) {
+        rows_scale_pixels(from, apart, n, in, channels->scale, j->pixel, to);
+        return;
+    }
     if (in == apart && in == j->pixel) {
         memcpy(to, from, (size_t)(n * in) * sizeof *to);
         return;
@@ -275,7 +292,7 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, in
 
 /* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x,
-                          int64_t span, int64_t in, float *to) {
+                          int64_t span, const rows_channels *in, float *to) {
     const conv_shape *s = &j->s;
     int64_t before = x < 0 ? conv_min(-x, span) : 0, end = conv_min(s->in[ROWS_W] - x, span);
     if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
@@ -293,12 +310,13 @@ static void rows_copy(const rows_job *j, const rows_strip *t, const float *image
             y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
     int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
     int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows),
-            across = rows_span(s, ROWS_W, t->columns),
-            in = conv_min(j->w->in, s->in_channels - t->set * j->w->in);
+            across = rows_span(s, ROWS_W, t->columns), first = t->set * j->w->in;
+    rows_channels in = {conv_min(j->w->in, s->in_channels - first),
+                        j->scale ? j->scale + t->image * s->in_channels + first : NULL};
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < down; y++)
             rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D],
-                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across, in,
+                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across, &in,
                           to + z * j->plane + y * j->row);
 }
 
@@ -491,9 +509,10 @@ bool conv_rows_fits(const conv_shape *s) {
 }
 
 ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *bias, const conv_tail *tail, float *out) {
-    rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
-    rows_simplify(&j.s);
+                      const float *scale, const float *bias, const conv_tail *tail, float *out) {
+    rows_job j = {
+        .s = *s, .w = w, .in = in, .scale = scale, .bias = bias, .tail = tail, .out = out};
+    rows_simplify(&j.s, scale != NULL);
     rows_trim(&j);
     j.copied = rows_copied(&j);
     rows_cut(&j);

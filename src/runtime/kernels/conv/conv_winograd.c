@@ -147,8 +147,8 @@ static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at,
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
 
-/* What the thread with most to do has to do, in vector instructions, where a batch has so many tiles
- * and is shared so often. A share transforms the input again and reads weights of its own. */
+/* What the thread with most to do has to do, in vector instructions, where a batch has so many
+ * tiles and is shared so often. A share transforms the input again and reads weights of its own. */
 static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares) {
     int64_t nr = j->w->micro->nr, sets = conv_parts(j->w->panels, j->panels),
             items = conv_parts(j->tiles, batch) * shares;

@@ -101,7 +101,7 @@ typedef struct gemm_micro {
     dtype dt;
     int mr, nr, dot_rows;
     int lanes, group_rows; /* of a vector; of a groups kernel */
-    int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
+    int64_t kc, mc, nc;    /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
     gemm_tile_fn *tile[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr */
     gemm_near_fn *near[GEMM_MAX_ROWS + 1];
