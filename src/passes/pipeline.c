@@ -69,7 +69,7 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
  * images whose channels come last; epilogues go into convolutions first. */
 #define LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants"
 #define LEVEL_2(products, weights)                                                                 \
-    "lower-tuples,pool-constants," TIDY ",fuse-loops,remove-mutation,unroll," TIDY                 \
+    "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
     ",batch-mm," products "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
