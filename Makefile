@@ -88,7 +88,7 @@ LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
 LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $(shell find src/ -name '*.c')))
-CLI_SRC := $(wildcard src/cli/*.c)
+CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 # The inference server: a part of the command, which alone needs libmicrohttpd.

@@ -251,6 +251,11 @@ CTSC_API ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **ou
 CTSC_API ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e);
 /* Writes v as torch.save does. The file appears whole or not at all. */
 CTSC_API ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e);
+/* Reads weights: a dict of tensors by name, of a state_dict or a checkpoint of torch.save, of a
+ * .safetensors file or the index of several (model.safetensors.index.json), or of an archive. In a
+ * checkpoint it has to be the only dict of tensors. What is stored as it is in memory is mapped,
+ * not copied: the file must not be changed while a tensor of it lives. */
+CTSC_API ctsc_status ctsc_state_load(const char *path, ctsc_value **out, ctsc_error *e);
 /* What print(v) writes in TorchScript. Free with ctsc_string_free; NULL without memory. */
 CTSC_API char *ctsc_value_print(const ctsc_value *v);
 /* True if |got - want| <= atol + rtol * |want| for every floating-point element and everything else
