@@ -205,5 +205,6 @@ nn: Any
 linalg: Any
 fft: Any
 special: Any
+safetensors: Any
 # [functions]
 def __getattr__(name: str) -> Any: ...

@@ -58,6 +58,17 @@ static int write_archive(const convert_content *c, const char *path, ctsc_error 
     return c->program ? write_program(c, path, e) : write_state(c, path, e);
 }
 
+/* With the text that other programs look for, to know whose names of tensors these are. */
+static int write_safetensors(const convert_content *c, const char *path, ctsc_error *e) {
+    static const char *const keys[] = {"format"}, *const texts[] = {"pt"};
+    ctsc_value *state = NULL;
+    int code = convert_state(c, &state, e);
+    if (!code && ctsc_safetensors_save(state, 1, keys, texts, path, e) != CTSC_OK)
+        code = cli_report(e);
+    ctsc_value_free(state);
+    return code;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -66,7 +77,7 @@ const convert_format convert_formats[] = {
     {"torchscript", ".torchscript .ts .ptl",                        "archive of torch.jit.save",               read_archive, write_program},
     {"pt",          ".pt",                                          "the same, or a state_dict where there is no program", read_archive, write_archive},
     {"state_dict",  ".pth .bin .ckpt",                              "weights, as torch.save writes them",      read_archive, write_state},
-    {"safetensors", ".safetensors .safetensors.index.json",         "weights",                                 read_state,   NULL},
+    {"safetensors", ".safetensors .safetensors.index.json",         "weights",                                 read_state,   write_safetensors},
     {"pt2",         ".pt2",                                         "program of torch.export",                 read_program, NULL},
     {"python",      ".py",                                          "source",                                  read_program, NULL},
     {0},

@@ -8,23 +8,126 @@
 
 #include "runtime/archive/archive_internal.h"
 #include "runtime/program/exported.h"
+#include "runtime/safetensors/safetensors.h"
+
+#include <jansson.h>
+
+enum { WEIGHTS_MAX_INDEX = 32 << 20, WEIGHTS_DEPTH = 2 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool weights_is_safetensors(reader r) {
+/* A '{' at the beginning of a file, or behind a length. */
+static bool weights_is_json(reader r, uint64_t at) {
     diag quiet = {0};
-    uint8_t head[9] = {0};
+    char c = 0;
     uint64_t size = 0;
-    bool is = r.size(r.ctx, &quiet, &size) == CTSC_OK && size > sizeof head &&
-              r.read(r.ctx, &quiet, 0, head, sizeof head) == CTSC_OK && head[8] == '{';
+    bool is = r.size(r.ctx, &quiet, &size) == CTSC_OK && size > at + 1 &&
+              r.read(r.ctx, &quiet, at, &c, 1) == CTSC_OK && c == '{';
     diag_clear(&quiet);
     return is;
+}
+
+static ctsc_status weights_file(diag *d, reader r, value *out) {
+    return weights_is_json(r, 8) ? load_safetensors(d, r, out) : load_checkpoint(d, r, out);
+}
+
+/* ---- weights in several files ---------------------------------------------------------------- *
+ *
+ *     {"metadata": {...}, "weight_map": {"fc.weight": "model-00001-of-00002.safetensors", ...}}
+ *
+ * Only names of the map count, whatever else is in the files; each is read once. */
+
+typedef struct weights_index {
+    diag *d;
+    const char *folder; /* of the index, with a slash at its end, or "" */
+    strmap shards;      /* file -> dict */
+    dict *into;
+} weights_index;
+
+/* The dict of a file: the index's own folder, nothing elsewhere. */
+static ctsc_status weights_shard(weights_index *x, const char *file, const dict **out) {
+    reader r;
+    value v = value_none();
+    if ((*out = strmap_get(&x->shards, file))) return CTSC_OK;
+    if (!*file || *file == '.' || strchr(file, '/') || strlen(file) > 255)
+        return diag_fail(x->d, CTSC_BAD_FILE,
+                         "the index of weights names '%.255s', which is no file beside it", file);
+    strbuf path = STRBUF_INIT;
+    sb_printf(&path, "%s%s", x->folder, file);
+    ctsc_status s = path.failed ? diag_no_memory(x->d) : reader_open_file(x->d, sb_str(&path), &r);
+    sb_free(&path);
+    if (s == CTSC_OK) s = weights_file(x->d, r, &v);
+    if (s == CTSC_OK && v.tag != V_DICT)
+        s = diag_fail(x->d, CTSC_BAD_FILE, "%s does not hold a dict of tensors", file);
+    if (s == CTSC_OK && !strmap_put(&x->shards, file, v.u.dict)) s = diag_no_memory(x->d);
+    if (s == CTSC_OK) *out = v.u.dict;
+    else value_unref(v);
+    return s;
+}
+
+static ctsc_status weights_indexed(weights_index *x, const char *name, const json_t *file) {
+    const dict *shard = NULL;
+    value v;
+    if (!json_is_string(file))
+        return diag_fail(x->d, CTSC_BAD_FILE, "the index of weights: '%.200s' has no file", name);
+    TRY(weights_shard(x, json_string_value(file), &shard));
+    str *text = str_new(name, strlen(name));
+    if (!text) return diag_no_memory(x->d);
+    if (!dict_get(shard, (value){.tag = V_STR, .u.str = text}, &v) || v.tag != V_TENSOR) {
+        value_unref(value_str_take(text));
+        return diag_fail(x->d, CTSC_BAD_FILE, "%.200s has no tensor '%.200s'",
+                         json_string_value(file), name);
+    }
+    return dict_set_take(x->into, value_str_take(text), value_ref(v)) ? CTSC_OK
+                                                                      : diag_no_memory(x->d);
+}
+
+static ctsc_status weights_map(weights_index *x, json_t *map) {
+    const char *name;
+    json_t *file;
+    json_object_foreach(map, name, file) TRY(weights_indexed(x, name, file));
+    return CTSC_OK;
+}
+
+static ctsc_status weights_parse(diag *d, reader r, json_t **out) {
+    storage *text = NULL;
+    json_error_t error;
+    TRY(reader_contents(d, r, &text));
+    bool large = text->nbytes > WEIGHTS_MAX_INDEX;
+    *out = large ? NULL : json_loadb(text->data, text->nbytes, JSON_REJECT_DUPLICATES, &error);
+    storage_unref(text);
+    if (*out && json_is_object(json_object_get(*out, "weight_map"))) return CTSC_OK;
+    return diag_fail(d, large ? CTSC_LIMIT : CTSC_BAD_FILE, "%s%s",
+                     large  ? "the index of weights is too large"
+                     : *out ? "a JSON file without a \"weight_map\" is no index of weights"
+                            : "damaged index of weights: ",
+                     *out || large ? "" : error.text);
+}
+
+/* takes r over */
+static ctsc_status weights_sharded(diag *d, const char *path, reader r, value *out) {
+    const char *slash = strrchr(path, '/');
+    json_t *json = NULL;
+    char *folder = mem_strdup(path);
+    if (folder) folder[slash ? slash + 1 - path : 0] = '\0';
+    weights_index x = {.d = d, .folder = folder, .into = dict_new(TYPE_STR, TYPE_TENSOR)};
+    ctsc_status s = weights_parse(d, r, &json);
+    if (s == CTSC_OK && (!folder || !x.into)) s = diag_no_memory(d);
+    if (s == CTSC_OK) s = weights_map(&x, json_object_get(json, "weight_map"));
+    for (size_t i = 0; i < x.shards.cap; i++)
+        if (x.shards.slots[i].key) value_unref(value_dict_take(x.shards.slots[i].value));
+    strmap_free(&x.shards);
+    json_decref(json);
+    mem_free(folder);
+    if (s == CTSC_OK) *out = value_dict_take(x.into);
+    else if (x.into) value_unref(value_dict_take(x.into));
+    return s;
 }
 
 ctsc_status weights_values(diag *d, const char *path, value *out) {
     reader r;
     TRY(reader_open_file(d, path, &r));
-    return weights_is_safetensors(r) ? load_safetensors(d, r, out) : load_checkpoint(d, r, out);
+    return weights_is_json(r, 0) ? weights_sharded(d, path, r, out) : weights_file(d, r, out);
 }
 
 /* The parameters and buffers of an archive, named as in a state_dict. */
@@ -68,8 +171,6 @@ ctsc_status weights_dict(diag *d, const char *path, value *out) {
 }
 
 /* ---- the state_dict in a checkpoint ---------------------------------------------------------- */
-
-enum { WEIGHTS_DEPTH = 2 };
 
 static bool weights_has_tensors(const dict *x) {
     for (size_t i = 0; i < x->used; i++)
