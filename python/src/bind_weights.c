@@ -81,7 +81,8 @@ static PyObject *weights_save(PyObject *self, PyObject *args) {
     (void)self;
     if (!e || !PyArg_ParseTuple(args, "OO!s", &o, &PyDict_Type, &metadata, &path)) return NULL;
     while (PyDict_Next(metadata, &at, &key, &text)) {
-        if (n == BIND_ARGS) return PyErr_Format(PyExc_ValueError, "at most %d metadata texts", BIND_ARGS);
+        if (n == BIND_ARGS)
+            return PyErr_Format(PyExc_ValueError, "at most %d metadata texts", BIND_ARGS);
         keys[n] = PyUnicode_AsUTF8AndSize(key, NULL);
         texts[n] = keys[n] ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
         if (!texts[n++]) return NULL;

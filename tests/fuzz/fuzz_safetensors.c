@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_safetensors.c - any bytes given to the reader of .safetensors files: tensors, whose elements
- * are all read, or a refusal. What was read is written, and that is read again. The mutator sets the
- * length of the header right in most of its copies, so that the JSON is reached. Seeds:
+ * are all read, or a refusal. What was read is written, and that is read again. The mutator sets
+ * the length of the header right in most of its copies, so that the JSON is reached. Seeds:
  * tests/cli/Inputs/checkpoints/model.safetensors.
  */
 #include "runtime/safetensors/safetensors.h"

@@ -42,10 +42,13 @@ static void file_write_header(const char *header, size_t n) {
 
 static void test_open(void **state) {
     (void)state;
-    file_write_header("{\"__metadata__\":{\"format\":\"pt\",\"k\":\"v\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2,1],"
-                      "\"data_offsets\":[4,12]},\"a\\u00e9\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
-                      "\"e\":{\"dtype\":\"I64\",\"shape\":[0,9223372036854775807],\"data_offsets\":[4,4]}}      ",
-                      12);
+    file_write_header(
+        "{\"__metadata__\":{\"format\":\"pt\",\"k\":\"v\"},\"b\":{\"dtype\":\"F32\",\"shape\":[2,1]"
+        ","
+        "\"data_offsets\":[4,12]},\"a\\u00e9\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,"
+        "4]},"
+        "\"e\":{\"dtype\":\"I64\",\"shape\":[0,9223372036854775807],\"data_offsets\":[4,4]}}      ",
+        12);
     ctsc_safetensors *f = NULL;
     ctsc_error *e = ctsc_error_new();
     if (ctsc_safetensors_open(path, &f, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
@@ -77,7 +80,8 @@ static void test_open(void **state) {
 /* Elements that are not aligned in the file are copied. */
 static void test_unaligned(void **state) {
     (void)state;
-    file_write_header("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"w\":{\"dtype\":\"F32\",\"shape\":[],"
+    file_write_header("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"w\":{"
+                      "\"dtype\":\"F32\",\"shape\":[],"
                       "\"data_offsets\":[1,5]}}",
                       5);
     ctsc_value *all = NULL;
@@ -98,7 +102,8 @@ static void test_types(void **state) {
     for (int i = 0; i < 5; i++) {
         char header[200], message[100];
         snprintf(header, sizeof header,
-                 "{\"w\":{\"dtype\":\"%s\",\"shape\":[4],\"data_offsets\":[0,%d]}}", names[i], bytes[i]);
+                 "{\"w\":{\"dtype\":\"%s\",\"shape\":[4],\"data_offsets\":[0,%d]}}", names[i],
+                 bytes[i]);
         file_write_header(header, (size_t)bytes[i]);
         ctsc_safetensors *f = NULL;
         ctsc_value *t = NULL;
@@ -137,17 +142,19 @@ static ctsc_value *dict_of(size_t n, const char *const *names, ctsc_value *const
 static void test_layout(void **state) {
     (void)state;
     static const char *const names[] = {"u", "z", "a", "i"}, *const keys[] = {"format"},
-                                    *const texts[] = {"pt"};
+                             *const texts[] = {"pt"};
     ctsc_value *items[] = {tensor_of(CTSC_UINT8, 3, 0), tensor_of(CTSC_FLOAT32, 2, 1),
                            tensor_of(CTSC_FLOAT32, 1, 2), tensor_of(CTSC_INT64, 1, 0)};
     ctsc_value *d = dict_of(4, names, items);
     assert_int_equal(ctsc_safetensors_save(d, 1, keys, texts, path, NULL), CTSC_OK);
     size_t size;
     unsigned char *data = support_read(path, &size);
-    static const char want[] =
-        "{\"__metadata__\":{\"format\":\"pt\"},\"i\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},"
-        "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]},\"z\":{\"dtype\":\"F32\",\"shape\":[2],"
-        "\"data_offsets\":[12,20]},\"u\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[20,23]}}";
+    static const char want[] = "{\"__metadata__\":{\"format\":\"pt\"},\"i\":{\"dtype\":\"I64\","
+                               "\"shape\":[1],\"data_offsets\":[0,8]},"
+                               "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]},"
+                               "\"z\":{\"dtype\":\"F32\",\"shape\":[2],"
+                               "\"data_offsets\":[12,20]},\"u\":{\"dtype\":\"U8\",\"shape\":[3],"
+                               "\"data_offsets\":[20,23]}}";
     size_t len = sizeof want - 1, padded = (len + 7) / 8 * 8;
     assert_int_equal(size, 8 + padded + 23);
     assert_int_equal(data[0] | data[1] << 8, padded);
@@ -182,7 +189,8 @@ static void test_tied(void **state) {
 
 static void test_refused(void **state) {
     (void)state;
-    static const char *const names[] = {"n"}, *const bad[] = {"\xff"}, *const meta[] = {"__metadata__"};
+    static const char *const names[] = {"n"}, *const bad[] = {"\xff"},
+                             *const meta[] = {"__metadata__"};
     int64_t n = 1;
     ctsc_value *z = NULL, *w = tensor_of(CTSC_FLOAT32, 1, 5), *one = ctsc_int_new(1);
     ctsc_error *e = ctsc_error_new();
@@ -190,7 +198,8 @@ static void test_refused(void **state) {
     ctsc_value *wide = dict_of(1, names, &z), *number = dict_of(1, names, &one),
                *utf8 = dict_of(1, bad, &w), *named = dict_of(1, meta, &w);
     assert_int_equal(ctsc_safetensors_save(wide, 0, NULL, NULL, other, e), CTSC_UNSUPPORTED);
-    assert_string_equal(ctsc_error_message(e), "safetensors: 'n' is complex128, which the format lacks");
+    assert_string_equal(ctsc_error_message(e),
+                        "safetensors: 'n' is complex128, which the format lacks");
     assert_int_equal(ctsc_safetensors_save(number, 0, NULL, NULL, other, e), CTSC_USAGE);
     assert_int_equal(ctsc_safetensors_save(utf8, 0, NULL, NULL, other, e), CTSC_USAGE);
     assert_int_equal(ctsc_safetensors_save(named, 0, NULL, NULL, other, e), CTSC_USAGE);
@@ -217,17 +226,23 @@ static const struct {
     {"{" ROW("a", "F32", "[2]", "[0,8]") "}", 7, CTSC_BAD_FILE, "'a' lies beyond the end"},
     {"{" ROW("a", "F32", "[2]", "[0,8]") "}", 9, CTSC_BAD_FILE, "1 bytes behind the last tensor"},
     {"{}", 1, CTSC_BAD_FILE, "1 bytes behind the last tensor"},
-    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[4]", "[7,11]") "}", 11, CTSC_BAD_FILE, "'b' overlaps"},
-    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[4]", "[0,4]") "}", 8, CTSC_BAD_FILE, "'a' overlaps"},
-    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[3]", "[9,12]") "}", 12, CTSC_BAD_FILE, "'b' leaves a gap"},
+    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[4]", "[7,11]") "}", 11, CTSC_BAD_FILE,
+     "'b' overlaps"},
+    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[4]", "[0,4]") "}", 8, CTSC_BAD_FILE,
+     "'a' overlaps"},
+    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[3]", "[9,12]") "}", 12, CTSC_BAD_FILE,
+     "'b' leaves a gap"},
     {"{" ROW("a", "F32", "[2]", "[1,9]") "}", 9, CTSC_BAD_FILE, "'a' leaves a gap"},
-    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("a", "F32", "[2]", "[8,16]") "}", 16, CTSC_BAD_FILE, "duplicate"},
-    {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, CTSC_BAD_FILE, "duplicate"},
+    {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("a", "F32", "[2]", "[8,16]") "}", 16,
+     CTSC_BAD_FILE, "duplicate"},
+    {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
+     CTSC_BAD_FILE, "duplicate"},
     {"{" ROW("a", "F32", "[2]", "[8,0]") "}", 8, CTSC_BAD_FILE, "no data_offsets"},
     {"{" ROW("a", "F32", "[2]", "[0,8,9]") "}", 8, CTSC_BAD_FILE, "no data_offsets"},
     {"{" ROW("a", "F32", "[2]", "[0.0,8]") "}", 8, CTSC_BAD_FILE, "no data_offsets"},
     {"{" ROW("a", "F32", "[2]", "[-1,7]") "}", 8, CTSC_BAD_FILE, "no data_offsets"},
-    {"{" ROW("a", "F32", "[2]", "[0,18446744073709551624]") "}", 8, CTSC_BAD_FILE, "damaged header"},
+    {"{" ROW("a", "F32", "[2]", "[0,18446744073709551624]") "}", 8, CTSC_BAD_FILE,
+     "damaged header"},
     {"{" ROW("a", "F32", "[3]", "[0,8]") "}", 8, CTSC_BAD_FILE, "do not fit its shape"},
     {"{" ROW("a", "F4", "[3]", "[0,1]") "}", 1, CTSC_BAD_FILE, "do not fit its shape"},
     {"{" ROW("a", "F32", "[4611686018427387905,4]", "[0,16]") "}", 16, CTSC_LIMIT, "too large"},
@@ -235,7 +250,8 @@ static const struct {
     {"{" ROW("a", "F32", "[-1]", "[0,4]") "}", 4, CTSC_BAD_FILE, "a size that is no number"},
     {"{" ROW("a", "F32", "[\"1\"]", "[0,4]") "}", 4, CTSC_BAD_FILE, "a size that is no number"},
     {"{" ROW("a", "F32", "1", "[0,4]") "}", 4, CTSC_BAD_FILE, "has no shape"},
-    {"{\"a\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, CTSC_BAD_FILE, "has no dtype"},
+    {"{\"a\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, CTSC_BAD_FILE,
+     "has no dtype"},
     {"{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, CTSC_BAD_FILE, "has no dtype"},
     {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, CTSC_BAD_FILE, "has no shape"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, CTSC_BAD_FILE, "no data_offsets"},
@@ -279,7 +295,7 @@ static void test_hostile(void **state) {
 /* Every length in place of the header's own, each cut. */
 static void test_lengths(void **state) {
     (void)state;
-    static const uint64_t lengths[] = {0,          1,         1000,       1 << 20, 100000001,
+    static const uint64_t lengths[] = {0,          1,         1000,       1 << 20,       100000001,
                                        UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
     size_t size;
     unsigned char *data = file_of("{" ROW("a", "F32", "[2]", "[0,8]") "}", 8, &size);
@@ -382,7 +398,9 @@ static void test_faults(void **state) {
     (void)state;
     counting count = {0};
     ctsc_error *e = ctsc_error_new();
-    file_write_header("{\"__metadata__\":{\"c\":\"a\"}," ROW("a", "F32", "[1]", "[0,4]") "," ROW("b", "F32", "[1]", "[4,8]") "}", 8);
+    file_write_header("{\"__metadata__\":{\"c\":\"a\"}," ROW("a", "F32", "[1]", "[0,4]") "," ROW(
+                          "b", "F32", "[1]", "[4,8]") "}",
+                      8);
     assert_int_equal(fault_cycle(e), CTSC_OK);
     mem_set_hook(counting_hook, &count);
     count.requests = 0;
@@ -391,7 +409,8 @@ static void test_faults(void **state) {
     bool ok = s == CTSC_OK && n > 5;
     for (long k = 1; ok && k <= n; k++)
         for (int sticky = 0; ok && sticky < 2; sticky++)
-            ok = support_fails_well(&count, "safetensors", k, sticky, fault_cycle, e, ctsc_error_message(e));
+            ok = support_fails_well(&count, "safetensors", k, sticky, fault_cycle, e,
+                                    ctsc_error_message(e));
     mem_set_hook(NULL, NULL);
     ctsc_error_free(e);
     unlink(other);
@@ -400,10 +419,12 @@ static void test_faults(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open),    cmocka_unit_test(test_unaligned), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_layout),  cmocka_unit_test(test_tied),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_lengths),   cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_index),   cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_open),    cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_types),   cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_tied),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_huge),    cmocka_unit_test(test_index),
+        cmocka_unit_test(test_faults),
     };
     registry_install();
     if (!mkdtemp(folder)) return 1;

@@ -48,9 +48,9 @@ typedef struct safe_pair { const char *key, *text; } safe_pair;
 
 typedef struct safe_file {
     arena arena;
-    storage *contents; /* of the whole file */
-    bool of_file;      /* which is mapped */
-    size_t base;       /* where the data begins */
+    storage *contents;   /* of the whole file */
+    bool of_file;        /* which is mapped */
+    size_t base;         /* where the data begins */
     safe_entry *entries; /* in the order of their data */
     size_t count;
     strmap by_name; /* -> safe_entry */
@@ -75,8 +75,8 @@ ctsc_status load_safetensors(diag *d, reader r, value *out);
 
 /* Writes a dict of tensors by name, as the reference implementation lays a file out: wider types
  * first, then by name, the header padded so that data begins at a multiple of 8. A tensor that the
- * dict has under several names is written under the first of them in alphabetical order; for each other
- * one the metadata have a row OTHER = NAME. Views are written as tensors of their own. The
+ * dict has under several names is written under the first of them in alphabetical order; for each
+ * other one the metadata have a row OTHER = NAME. Views are written as tensors of their own. The
  * file appears whole or not at all. CTSC_UNSUPPORTED for element types that the format lacks,
  * CTSC_USAGE for what is no such dict. */
 ctsc_status safe_write(diag *d, const dict *tensors, size_t nmetadata, const safe_pair *metadata,

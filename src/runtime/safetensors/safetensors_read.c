@@ -97,8 +97,8 @@ static ctsc_status safe_metadata(diag *d, safe_file *f, json_t *o) {
     if (arena_failed(&f->arena)) return diag_no_memory(d);
     json_object_foreach(o, key, text) {
         if (!json_is_string(text)) return safe_bad(d, safe_metadata_key, "has what is no text");
-        f->metadata[f->nmetadata++] = (safe_pair){
-            arena_strdup(&f->arena, key), arena_strdup(&f->arena, json_string_value(text))};
+        f->metadata[f->nmetadata++] = (safe_pair){arena_strdup(&f->arena, key),
+                                                  arena_strdup(&f->arena, json_string_value(text))};
         if (arena_failed(&f->arena)) return diag_no_memory(d);
     }
     return CTSC_OK;

@@ -2,7 +2,7 @@
 /*
  * safetensors_write.c - writes .safetensors files.
  *
- * Method. What the dict holds becomes rows, sorted by name; rows on the same elements become one
+ * Method. What the dict holds becomes rows; rows on the same elements become one
  * (`same`), the others metadata. The rest is sorted as the reference implementation does, so that
  * the same tensors give the same file. Elements go to the file from where they are; only
  * tensors with gaps, and those of devices, are copied, one at a time.
@@ -45,39 +45,39 @@ static ctsc_status safe_row_make(diag *d, const dict_entry *e, safe_row *row) {
                      row->name, dtype_table[row->t->dtype].torch_name);
 }
 
-static int safe_by_name(const void *a, const void *b) {
-    return strcmp(((const safe_row *)a)->name, ((const safe_row *)b)->name);
-}
-
 static int safe_by_type(const void *a, const void *b) {
     const safe_row *x = a, *y = b;
     int order = safe_type_order(x->type) - safe_type_order(y->type);
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* The same elements in the same order. */
-static bool safe_is_same(const tensor *a, const tensor *b) {
-    if (a == b) return true;
-    if (a->storage != b->storage || a->offset != b->offset || a->dtype != b->dtype || !a->numel)
-        return false;
+/* Where its elements are, and in which order: 0 for tensors that are the same. */
+static int safe_compare_views(const tensor *a, const tensor *b) {
+    const char *x = tensor_data(a), *y = tensor_data(b);
+    if (a == b) return 0;
+    if (x != y) return x < y ? -1 : 1;
+    if (a->dtype != b->dtype) return a->dtype - b->dtype;
+    if (a->ndim != b->ndim) return a->ndim - b->ndim;
     size_t dims = (size_t)a->ndim * sizeof *a->sizes;
-    return tensor_same_shape(a, b) && !memcmp(a->strides, b->strides, dims);
+    int order = memcmp(a->sizes, b->sizes, dims);
+    return order ? order : memcmp(a->strides, b->strides, dims);
 }
 
-/* Each row is compared with the first one, by name, that begins at its address; another view that begins
- * there is written on its own. */
-static bool safe_note_same(safe_writer *w) {
-    ptrmap first = {0};
-    bool ok = true;
-    for (size_t i = 0; ok && i < w->n; i++) {
+static int safe_by_view(const void *a, const void *b) {
+    const safe_row *x = a, *y = b;
+    int order = safe_compare_views(x->t, y->t);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* Rows on the same elements stand together, the first by name before the others. */
+static void safe_note_same(safe_writer *w) {
+    qsort(w->rows, w->n, sizeof *w->rows, safe_by_view);
+    const safe_row *first = w->rows;
+    for (size_t i = 1; i < w->n; i++) {
         safe_row *row = &w->rows[i];
-        const void *at = tensor_data(row->t);
-        const safe_row *other = row->t->numel ? ptrmap_get(&first, at) : NULL;
-        if (other && safe_is_same(row->t, other->t)) row->same = other->name;
-        else if (!other && row->t->numel) ok = ptrmap_put(&first, at, row);
+        if (row->t->numel && !safe_compare_views(row->t, first->t)) row->same = first->name;
+        else first = row;
     }
-    ptrmap_free(&first);
-    return ok;
 }
 
 /* Fills the places. */
@@ -138,8 +138,8 @@ static char *safe_header_text(const safe_writer *w, size_t n, const safe_pair *m
         if (!w->rows[i].same) ok = safe_set(header, w->rows[i].name, safe_row_json(&w->rows[i]));
     char *text = ok ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
-    size_t used = text ? strlen(text) : 0, size = (used + SAFE_ALIGNMENT - 1) &
-                                                  ~(size_t)(SAFE_ALIGNMENT - 1);
+    size_t used = text ? strlen(text) : 0,
+           size = (used + SAFE_ALIGNMENT - 1) & ~(size_t)(SAFE_ALIGNMENT - 1);
     char *padded = text ? realloc(text, size + 1) : NULL;
     if (!padded) return free(text), NULL;
     memset(padded + used, ' ', size - used);
@@ -154,9 +154,7 @@ static ctsc_status safe_write_row(diag *d, file_writer *file, const safe_row *ro
     ctsc_status s = tensor_contiguous(d, row->t, &dense);
     if (s == CTSC_OK) s = tensor_to_device(d, dense, DEVICE_HOST, &here);
     if (s == CTSC_OK && row->end > row->begin)
-        s = file_write(file, d,
-                       tensor_data(here),
-                       (size_t)(row->end - row->begin));
+        s = file_write(file, d, tensor_data(here), (size_t)(row->end - row->begin));
     tensor_unref(dense);
     tensor_unref(here);
     return s;
@@ -185,8 +183,7 @@ ctsc_status safe_write(diag *d, const dict *tensors, size_t nmetadata, const saf
         if (tensors->entries[i].key.tag != V_UNINIT)
             s = safe_row_make(d, &tensors->entries[i], &w.rows[w.n++]);
     if (s == CTSC_OK) {
-        qsort(w.rows, w.n, sizeof *w.rows, safe_by_name);
-        if (!safe_note_same(&w)) s = diag_no_memory(d);
+        safe_note_same(&w);
         qsort(w.rows, w.n, sizeof *w.rows, safe_by_type);
     }
     if (s == CTSC_OK) s = safe_layout(&w);
