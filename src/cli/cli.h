@@ -115,8 +115,8 @@ int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error
  * code on failure. */
 int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);
 /* What a file that is no archive seems to be and what to do with it, on stderr; nothing where
- * nothing is known (hint.c). */
-void cli_hint(const char *path);
+ * nothing is known (hint.c). status: what loading it came to. */
+void cli_hint(const char *path, ctsc_status status);
 /* Puts the weights of a file into m; reports and returns the exit code on failure. */
 int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e);
 /* How many letters have to be added, removed or changed to make b of a ('-' and '_' of b are the

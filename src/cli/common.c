@@ -175,7 +175,8 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
     }
     if (s == CTSC_OK) return 0;
     int code = cli_report(e);
-    if (!cli_is_source(m->path) && (s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED)) cli_hint(m->path);
+    if (!cli_is_source(m->path) && (s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED))
+        cli_hint(m->path, s);
     return code;
 }
 
