@@ -54,19 +54,20 @@
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
         VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
 
-/* The same where only `cols` columns are wanted: of the first vector, or of the second one. */
-#define TILE_BLENDED(at, v, n) FMA(alpha, v, MUL(beta, LOAD_PART(at, n)))
-#define TILE_SET_HALF(i) STORE_PART(c + (i) * ldc, MUL(alpha, x##i), cols);
-#define TILE_BLEND_HALF(i) STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, cols), cols);
+/* The same for m columns of the first vector and n of the second. */
 #define TILE_SET_PART(i)                                                                           \
-    VSTORE(c + (i) * ldc, MUL(alpha, x##i)),                                                       \
-        STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), cols - LANES);
+    STORE_PART(c + (i) * ldc, MUL(alpha, x##i), m),                                                \
+        STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), n);
+#define TILE_BLENDED(at, v, count) FMA(alpha, v, MUL(beta, LOAD_PART(at, count)))
 #define TILE_BLEND_PART(i)                                                                         \
-    VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
-        STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, cols - LANES), \
-                   cols - LANES);
+    STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, m), m),                            \
+        STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, n), n);
 
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
+
+/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is
+ * little, and each half is a function. */
+#define TILE_HAS_HALF(rows) (MR <= 6 || (rows) == MR)
 
 /* narrow: all columns that are wanted are in the first vector. The lines that are asked for are
  * spread over the steps, so that no load has to wait behind them. */
@@ -75,6 +76,7 @@
         int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, bool narrow,  \
         T al, T be, const char *prefetch, int lines) {                                             \
         enum { PART = 16 };                                                                        \
+        const int m = cols < LANES ? cols : LANES, n = narrow ? 0 : cols - m;                      \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc);                                          \
         TILE_ROWS_##rows(TILE_ZERO) if (narrow) {                                                  \
@@ -94,13 +96,9 @@
             }                                                                                      \
         }                                                                                          \
         V alpha = SET1(al), beta = SET1(be);                                                       \
-        if (narrow && be == 0) {                                                                   \
-            TILE_ROWS_##rows(TILE_SET_HALF)                                                        \
-        } else if (narrow) {                                                                       \
-            TILE_ROWS_##rows(TILE_BLEND_HALF)                                                      \
-        } else if (cols < 2 * LANES && be == 0) {                                                  \
+        if ((narrow || n < LANES) && be == 0) {                                                    \
             TILE_ROWS_##rows(TILE_SET_PART)                                                        \
-        } else if (cols < 2 * LANES) {                                                             \
+        } else if (narrow || n < LANES) {                                                          \
             TILE_ROWS_##rows(TILE_BLEND_PART)                                                      \
         } else if (be == 0) {                                                                      \
             TILE_ROWS_##rows(TILE_SET)                                                             \
@@ -108,25 +106,21 @@
             TILE_ROWS_##rows(TILE_BLEND)                                                           \
         }                                                                                          \
     }                                                                                              \
+    static TARGET __attribute__((noinline)) void NAME(whole_##rows)(                               \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, T al, T be,   \
+        const char *prefetch, int lines) {                                                         \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, false, al, be, prefetch, lines);             \
+    }                                                                                              \
     static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
                                          void *c, int64_t ldc, double al, double be,               \
                                          const void *prefetch, int lines) {                        \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, 2 * LANES, false, (T)al, (T)be, prefetch, lines);  \
+        NAME(whole_##rows)(k, a, b, ldb, c, ldc, 2 * LANES, (T)al, (T)be, prefetch, lines);        \
     }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(half_##rows)(                                \
-        int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,      \
-        double al, double be) {                                                                    \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, true, (T)al, (T)be, NULL, 0);                \
-    }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(part_##rows)(                                \
-        int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,      \
-        double al, double be) {                                                                    \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, false, (T)al, (T)be, b, 0);                  \
-    }                                                                                              \
-    static void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *c,   \
-                                  int64_t ldc, int cols, double al, double be) {                   \
-        (cols <= LANES ? NAME(half_##rows) : NAME(part_##rows))(k, a, b, ldb, c, ldc, cols, al,    \
-                                                                be);                               \
+    static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
+                                         void *c, int64_t ldc, int cols, double al, double be) {   \
+        if (TILE_HAS_HALF(rows) && cols <= LANES)                                                  \
+            NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, true, (T)al, (T)be, NULL, 0);            \
+        else NAME(whole_##rows)(k, a, b, ldb, c, ldc, cols, (T)al, (T)be, b, 0);                   \
     }
 
 TILE(1)
@@ -227,7 +221,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
-#define ROWS_LOAD_X(p) (half ? LOAD_PART(p, left) : VLOAD(p))
+#define ROWS_LOAD_X(p) (half && part ? LOAD_PART(p, left) : VLOAD(p))
 #define ROWS_LOAD_Y(p) (part ? LOAD_PART((p) + LANES, left - LANES) : VLOAD((p) + LANES))
 #define ROWS_ADD(i, p)                                                                             \
     x##i = ADD(x##i, ROWS_LOAD_X((p) + (i) * ldc)),                                                \
@@ -237,13 +231,13 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
 #define ROWS_STORE(i)                                                                              \
-    if (half) STORE_PART(c + (i) * ldc, x##i, left);                                               \
+    if (half && part) STORE_PART(c + (i) * ldc, x##i, left);                                       \
     else VSTORE(c + (i) * ldc, x##i);                                                              \
-    if (part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                               \
+    if (!half && part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                      \
     else if (!half) VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* What becomes of the sums. half: of one vector, all or part of it; part: of two, the
- * second in part. */
+/* What becomes of the sums. half: of one vector, or else of two; part: of the last one only a part
+ * is wanted. A store under a mask has to read the line first, even if it is all of it. */
 #define ROWS_ENDS(rows)                                                                            \
     if (r->ends & GEMM_ADD_C) {                                                                    \
         TILE_ROWS_##rows(ROWS_ADD_C)                                                               \
@@ -300,7 +294,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        if (half || left == 2 * LANES) {                                                           \
+        if (left == (half ? LANES : 2 * LANES)) {                                                  \
             enum { part = false };                                                                 \
             ROWS_ENDS(rows)                                                                        \
         } else {                                                                                   \
@@ -349,7 +343,7 @@ ROWS(14)
 #define GROUPS(rows)                                                                               \
     static inline __attribute__((always_inline)) TARGET void NAME(groups_tile_##rows)(             \
         const gemm_rows *r, const T *tile, T *c, const T *other) {                                 \
-        enum { half = true, part = false };                                                        \
+        enum { half = true };                                                                      \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
         const int left = r->cols;                                                                  \
         V f, b0, b1;                                                                               \
@@ -363,7 +357,13 @@ ROWS(14)
                 TILE_ROWS_##rows(GROUPS_STEP)                                                      \
             }                                                                                      \
         }                                                                                          \
-        ROWS_ENDS(rows)                                                                            \
+        if (left == LANES) {                                                                       \
+            enum { part = false };                                                                 \
+            ROWS_ENDS(rows)                                                                        \
+        } else {                                                                                   \
+            enum { part = true };                                                                  \
+            ROWS_ENDS(rows)                                                                        \
+        }                                                                                          \
     }                                                                                              \
     ROWS_TILES(groups_##rows, rows, NAME(groups_tile_##rows)(r, a, c, other))
 
