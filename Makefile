@@ -47,6 +47,7 @@
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
+#   make test-pt2-damage  all changes of the JSON of .pt2 files that make test samples, with sanitizers
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -333,6 +334,13 @@ PT2_PYTHON ?= python3
 test-pt2: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	$(PT2_PYTHON) tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
+
+# Programs of torch.export with each field of their JSON missing, of another type, huge, nested in itself: all of them, which make test samples; with
+# sanitizers. PT2_EVERY=10: one in ten.
+PT2_EVERY ?= 1
+test-pt2-damage: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-asan SAN=1 build-asan/tests/unit/test_exported
+	EXPORTED_EVERY=$(PT2_EVERY) build-asan/tests/unit/test_exported
 
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"

@@ -251,6 +251,11 @@ CTSC_API ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **ou
 CTSC_API ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e);
 /* Writes v as torch.save does. The file appears whole or not at all. */
 CTSC_API ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e);
+/* Reads weights: a dict of tensors by name, of a state_dict or a checkpoint of torch.save, of a
+ * .safetensors file or the index of several (model.safetensors.index.json), or of an archive. In a
+ * checkpoint it has to be the only dict of tensors. What is stored as it is in memory is mapped,
+ * not copied: the file must not be changed while a tensor of it lives. */
+CTSC_API ctsc_status ctsc_state_load(const char *path, ctsc_value **out, ctsc_error *e);
 /* What print(v) writes in TorchScript. Free with ctsc_string_free; NULL without memory. */
 CTSC_API char *ctsc_value_print(const ctsc_value *v);
 /* True if |got - want| <= atol + rtol * |want| for every floating-point element and everything else
@@ -258,6 +263,39 @@ CTSC_API char *ctsc_value_print(const ctsc_value *v);
  * free it with ctsc_string_free. */
 CTSC_API bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol,
                                double atol, char **why);
+
+/* ---- safetensors ----------------------------------------------------------------------------- */
+
+/* An open .safetensors file: tensors by name, numbered in the order of their data, and texts beside
+ * them. Opening checks the whole header and reads no tensor. Any number of threads may ask it. */
+typedef struct ctsc_safetensors ctsc_safetensors;
+
+CTSC_API ctsc_status ctsc_safetensors_open(const char *path, ctsc_safetensors **out, ctsc_error *e);
+CTSC_API void ctsc_safetensors_free(ctsc_safetensors *f); /* f may be NULL */
+CTSC_API size_t ctsc_safetensors_count(const ctsc_safetensors *f);
+/* Name, element type ("F32", "BF16", "F8_E4M3", as the file has it) and shape of tensor i, borrowed
+ * from f; NULL and 0 if out of range. The type may be one that ctsc has not. */
+CTSC_API const char *ctsc_safetensors_name(const ctsc_safetensors *f, size_t i);
+CTSC_API const char *ctsc_safetensors_dtype(const ctsc_safetensors *f, size_t i);
+CTSC_API int ctsc_safetensors_ndim(const ctsc_safetensors *f, size_t i);
+CTSC_API const int64_t *ctsc_safetensors_sizes(const ctsc_safetensors *f, size_t i);
+/* The number of the tensor of that name; the count if there is none. */
+CTSC_API size_t ctsc_safetensors_find(const ctsc_safetensors *f, const char *name);
+/* Tensor i, a new handle that may outlive f: its memory is the file's mapping (and read-only, as
+ * ctsc_tensor_is_writable says) where elements are aligned there, else a copy. CTSC_UNSUPPORTED for
+ * a type that ctsc has not. */
+CTSC_API ctsc_status ctsc_safetensors_tensor(const ctsc_safetensors *f, size_t i, ctsc_value **out,
+                                             ctsc_error *e);
+/* Text i of the metadata, and its key (key may be NULL), borrowed from f; NULL if out of range. */
+CTSC_API const char *ctsc_safetensors_metadata(const ctsc_safetensors *f, size_t i,
+                                               const char **key);
+/* Writes a dict of tensors, with n texts under their keys as metadata. A tensor that is in it
+ * under several names is written once, and the metadata say OTHER = NAME; ctsc_state_load
+ * gives both back.
+ * The file appears whole or not at all. */
+CTSC_API ctsc_status ctsc_safetensors_save(const ctsc_value *tensors, size_t n,
+                                           const char *const *keys, const char *const *texts,
+                                           const char *path, ctsc_error *e);
 
 /* ---- tensors of other libraries (DLPack) ----------------------------------------------------- */
 

@@ -35,7 +35,7 @@ MAY_INCLUDE = {
 ROOMS = {
     "frontend": [["syntax"], ["export"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
     "codegen": [["nest"], ["cuda"], ["lower", "lower/loops"], ["llvm"], ["cache"]],
-    "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda", "autograd"], ["program", "save", "train"], ["ops"], ["api"]],
+    "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda", "autograd"], ["program", "save", "train", "safetensors"], ["ops"], ["api"]],
 }
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
 # What setlocale changes: the library has base/text.h instead. The command and the server are programs of their own.

@@ -13,7 +13,7 @@ Groups:
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
   corpus  tests/corpus, archives with inputs and results from real PyTorch
-  exported  tests/pt2/archives, programs of torch.export with arguments and results, at every --opt level
+  exported  tests/pt2/archives, programs of torch.export with arguments and results, at every --opt level, and converted to TorchScript
   passes  the same archives after passes of the optimiser, each alone and all together: the results stay
   lang    tests/lang, programs with what they print, or the errors they must give, beside the line
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
@@ -46,6 +46,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 from cases import Differences, raised, read_case, reports
 
@@ -219,10 +220,26 @@ def group_corpus(tally, args, env):
 
 
 def exported_case(folder, env, level):
+    """level: of --opt; "ts": as TorchScript, which has no operators but PyTorch's."""
+    if level != "ts":
+        return exported_calls(folder, env, os.path.join(folder, "model.pt2"), level)
+    with tempfile.TemporaryDirectory() as made:
+        archive = os.path.join(made, "model.pt")
+        code, out, err = run([env["CTSC"], "convert", os.path.join(folder, "model.pt2"), archive], env, 300)
+        if code:
+            return False, "convert: exit %d\n%s" % (code, err)
+        with zipfile.ZipFile(archive) as z:
+            ours = [n for n in z.namelist() if n.endswith(".py") and re.search(rb"ops\.(ctsc|quantized_decomposed)\.", z.read(n))]
+        if ours:
+            return False, "operators that PyTorch lacks in " + ", ".join(ours)
+        return exported_calls(folder, env, archive, 2)
+
+
+def exported_calls(folder, env, archive, level):
     with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
         case = json.load(f)
     for call in [""] + [str(i) for i in range(1, case["calls"])]:
-        cmd = [env["CTSC"], "run", os.path.join(folder, "model.pt2"), "--inputs", os.path.join(folder, "inputs%s.pt" % call), "--expect",
+        cmd = [env["CTSC"], "run", archive, "--inputs", os.path.join(folder, "inputs%s.pt" % call), "--expect",
                os.path.join(folder, "expected%s.pt" % call), "--rtol", repr(case["rtol"]), "--atol", repr(case["atol"]), "--opt", str(level)]
         code, out, err = run(cmd, env, 300)
         if code:
@@ -231,10 +248,10 @@ def exported_case(folder, env, level):
 
 
 def group_exported(tally, args, env):
-    cases = [(folder, level) for folder in sorted(glob.glob(os.path.join(HERE, "pt2", "archives", "*"))) for level in range(4)]
+    cases = [(folder, level) for folder in sorted(glob.glob(os.path.join(HERE, "pt2", "archives", "*"))) for level in (0, 1, 2, 3, "ts")]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for (folder, level), (ok, text) in zip(cases, pool.map(lambda c: exported_case(c[0], env, c[1]), cases)):
-            tally.add("exported", "%s, opt %d" % (os.path.basename(folder), level), ok, text)
+            tally.add("exported", "%s, opt %s" % (os.path.basename(folder), level), ok, text)
 
 
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.

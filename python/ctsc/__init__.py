@@ -28,7 +28,7 @@ pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.7182
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
          "ops": "_register", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve"}
-_MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "_jit_internal", "_VF")
+_MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF")
 _BUILTIN_NAMES = {"bool": _C.bool, "int": _C.int32, "float": _C.float32}
 
 

@@ -241,5 +241,6 @@ cuda: Any
 linalg: Any
 fft: Any
 special: Any
+safetensors: Any
 # [functions]
 def __getattr__(name: str) -> Any: ...

@@ -163,6 +163,9 @@ int bind_init_module(PyObject *m);
 PyObject *bind_module_take(ctsc_module *m, PyObject *keep);
 extern PyMethodDef bind_module_functions[];
 
+/* ---- bind_weights.c */
+extern PyMethodDef bind_weights_methods[];
+
 /* ---- bind_trace.c */
 int bind_init_trace(PyObject *m);
 ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */

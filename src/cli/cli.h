@@ -16,6 +16,7 @@ enum { CLI_MISMATCH = 1 };
 /* clang-format off */
 #define COMMANDS(X)                                                                                \
     X(compile, "compile SRC.py",      "compile Python source to an archive")                       \
+    X(convert, "convert IN OUT",      "write a model, or its weights, in another format")          \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")               \
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \
@@ -117,8 +118,13 @@ int cli_load_for_call(const cli_model *m, int opt, const char *precision, ctsc_m
  * code on failure. */
 int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);
 /* What a file that is no archive seems to be and what to do with it, on stderr; nothing where
- * nothing is known (hint.c). */
-void cli_hint(const char *path);
+ * nothing is known (hint.c). status: what loading it came to. */
+void cli_hint(const char *path, ctsc_status status);
+/* Puts the weights of a file into m; reports and returns the exit code on failure. */
+int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e);
+/* How many letters have to be added, removed or changed to make b of a ('-' and '_' of b are the
+ * same). */
+int cli_distance(const char *a, const char *b);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path);       /* ends in .py */

@@ -33,15 +33,36 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
     return status;
 }
 
+/* Levenshtein's distance, by rows of the usual table. */
+int cli_distance(const char *a, const char *b) {
+    int row[32];
+    int n = (int)strlen(b);
+    if (n >= 32) return 32;
+    for (int j = 0; j <= n; j++) row[j] = j;
+    for (; *a; a++) {
+        int corner = row[0]++;
+        for (int j = 1; j <= n; j++) {
+            int change = corner + (*a != (b[j - 1] == '_' ? '-' : b[j - 1]));
+            corner = row[j];
+            int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = change < step ? change : step;
+        }
+    }
+    return row[n];
+}
+
 /* ---- MODEL ----------------------------------------------------------------------------------- */
 
 enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING, OPT_PATH, OPT_RNG };
 
 static const struct argp_option model_options[] = {
+    {"weights", OPT_WEIGHTS, "FILE", 0,
+     "take parameters and buffers from a state_dict, a .safetensors file (or the index of "
+     "several), "
+     "or an archive",
+     0},
     {0, 0, 0, 0, "Where MODEL is Python source (.py):", 1},
     {"entry", OPT_ENTRY, "NAME", 0, "function or class to compile", 1},
-    {"weights", OPT_WEIGHTS, "FILE", 0,
-     "take parameters and buffers from a state_dict or an archive", 1},
     {"path", OPT_PATH, "DIR", 0,
      "look for imported modules in this folder too, after that of MODEL and before those of "
      "PYTHONPATH; may be repeated",
@@ -73,7 +94,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     cli_model *m = state->input;
     switch (key) {
     case OPT_ENTRY: m->compile.entry = arg; break;
-    case OPT_WEIGHTS: m->compile.weights = arg; break;
+    case OPT_WEIGHTS: m->compile.weights = arg; return 0; /* archives take them as well */
     case OPT_PATH:
         if (m->nfolders == CLI_MAX_FOLDERS)
             argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
@@ -100,8 +121,8 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
         if (!m->path) argp_error(state, "MODEL is missing");
         if (m->compile_option && !cli_is_source(m->path))
             argp_error(state,
-                       "--entry, --weights, --path, --training, --seed and --rng are for Python "
-                       "source, and %s does not end in .py",
+                       "--entry, --path, --training, --seed and --rng are for Python source, and "
+                       "%s does not end in .py",
                        m->path);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -123,6 +144,15 @@ void cli_warn(void *ctx, const char *text) {
     fprintf(stderr, "ctsc: warning: %s\n", text);
 }
 
+int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e) {
+    ctsc_value *state = NULL;
+    ctsc_status s = ctsc_state_load(path, &state, e);
+    if (s == CTSC_OK && (s = ctsc_module_load_state(m, state, e)) != CTSC_OK)
+        fprintf(stderr, "ctsc: %s does not fit the model\n", path);
+    ctsc_value_free(state);
+    return s == CTSC_OK ? 0 : cli_report(e);
+}
+
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
     if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
     ctsc_status s;
@@ -135,11 +165,18 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
         s = ctsc_module_compile(m->path, &o, out, e);
         free(folders);
     } else {
-        s = ctsc_module_load(m->path, out, e);
+        ctsc_module *loaded = NULL;
+        s = ctsc_module_load(m->path, &loaded, e);
+        int code = s == CTSC_OK && m->compile.weights
+                       ? cli_load_weights(loaded, m->compile.weights, e)
+                       : 0;
+        if (code) return ctsc_module_free(loaded), code;
+        if (s == CTSC_OK) *out = loaded;
     }
     if (s == CTSC_OK) return 0;
     int code = cli_report(e);
-    if (!cli_is_source(m->path) && (s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED)) cli_hint(m->path);
+    if (!cli_is_source(m->path) && (s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED))
+        cli_hint(m->path, s);
     return code;
 }
 

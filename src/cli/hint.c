@@ -105,8 +105,15 @@ static void hint_saved(const char *path, bool zip) {
     ctsc_value_free(v);
 }
 
-void cli_hint(const char *path) {
+void cli_hint(const char *path, ctsc_status status) {
     char head[64] = {0};
+    if (hint_ends(path, ".pt2")) { /* the message says what is wrong with it */
+        if (status == CTSC_UNSUPPORTED)
+            fputs("note: torch.export.save(program.run_decompositions(), ...) saves it in core "
+                  "operators, which ctsc has\n",
+                  stderr);
+        return;
+    }
     FILE *f = fopen(path, "rb");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) fclose(f);

@@ -57,25 +57,6 @@ static bool main_is(const char *name, const char *typed) {
     return *name == *typed;
 }
 
-/* How many letters have to be added, removed or changed to make b of a (Levenshtein), by rows of
- * the usual table. */
-static int main_distance(const char *a, const char *b) {
-    int row[32];
-    int n = (int)strlen(b);
-    if (n >= 32) return 32;
-    for (int j = 0; j <= n; j++) row[j] = j;
-    for (; *a; a++) {
-        int corner = row[0]++;
-        for (int j = 1; j <= n; j++) {
-            int change = corner + (*a != (b[j - 1] == '_' ? '-' : b[j - 1]));
-            corner = row[j];
-            int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = change < step ? change : step;
-        }
-    }
-    return row[n];
-}
-
 /* The command that was meant, perhaps: what begins like it, or is a letter or two
  * away. NULL: none. */
 static const char *main_similar(const char *typed) {
@@ -84,7 +65,7 @@ static const char *main_similar(const char *typed) {
     size_t n = strlen(typed);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         const char *name = commands[i].name;
-        int distance = n > 1 && !strncmp(name, typed, n) ? 1 : main_distance(typed, name);
+        int distance = n > 1 && !strncmp(name, typed, n) ? 1 : cli_distance(typed, name);
         if (distance >= least || distance >= (int)strlen(name)) continue;
         least = distance;
         best = name;

@@ -6,7 +6,7 @@
 
 Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm or transformers is left out where these are missing.
 Each network of cases_*.py is exported as it is, and once more after run_decompositions(); both archives run at all levels with each set of arguments,
-and give what the module itself gives."""
+and give what the module itself gives. So does PyTorch with the TorchScript that `ctsc convert` makes of them."""
 import argparse
 import importlib
 import os
@@ -52,6 +52,44 @@ def run(ctsc, archive, folder, call, level, case):
     return "" if p.returncode == 0 else "opt %d, call %d: exit %d: %s" % (level, call, p.returncode, (p.stderr or p.stdout).strip()[:600])
 
 
+def tuples(v):
+    """Arguments as TorchScript takes those that torch.export has seen: lists are tuples."""
+    return tuple(tuples(x) for x in v) if isinstance(v, (list, tuple)) else {k: tuples(x) for k, x in v.items()} if isinstance(v, dict) else v
+
+
+def same(got, want, case):
+    if isinstance(want, torch.Tensor):
+        torch.testing.assert_close(got, want, rtol=case.get("rtol", 1e-3), atol=case.get("atol", 1e-4), equal_nan=True)
+    elif isinstance(want, (list, tuple)):
+        assert len(got) == len(want), "%d results, not %d" % (len(got), len(want))
+        for g, w in zip(got, want):
+            same(g, w, case)
+    elif isinstance(want, dict):
+        for (k, g), (l, w) in zip(got.items(), want.items()):
+            assert k == l
+            same(g, w, case)
+    else:
+        assert got == want or got != got, "%r, not %r" % (got, want)
+
+
+def converted(ctsc, archive, folder, calls, case):
+    """The archive as TorchScript, run by PyTorch."""
+    script = archive[:-1].replace(".pt", ".converted.pt")
+    p = subprocess.run([ctsc, "convert", archive, script], capture_output=True, text=True, timeout=600)
+    if p.returncode:
+        return "convert: exit %d: %s" % (p.returncode, p.stderr.strip()[:600])
+    for call in range(calls):
+        try:
+            module = torch.jit.load(script)
+            args = torch.load(os.path.join(folder, "inputs%d.pt" % call), weights_only=False)
+            want = torch.load(os.path.join(folder, "expected%d.pt" % call), weights_only=False)
+            with torch.no_grad():
+                same(module(*tuples(args)), want, case)
+        except Exception as e:
+            return "converted, call %d: %s" % (call, str(e).strip()[:600])
+    return ""
+
+
 def check(ctsc, case, folder, levels, forms):
     torch.manual_seed(0)
     module = case["module"]()
@@ -80,6 +118,9 @@ def check(ctsc, case, folder, levels, forms):
                     break
             if wrong:
                 break
+        if not wrong and case.get("convert", True):
+            why = converted(ctsc, archive, folder, len(calls), case)
+            wrong += [form + ", " + why] if why else []
     return wrong
 
 

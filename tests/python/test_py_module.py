@@ -287,3 +287,25 @@ assert memoryview(ctsc.ones(2)).tolist() == [1.0, 1.0]
 assert not [n for n in sys.modules if n in ("torch", "numpy.core")]
 """
     subprocess.run([sys.executable, "-c", code, os.path.join(root, "models", "digits_cnn.pt")], check=True)
+
+
+def test_safetensors(tmp_path):
+    from ctsc.safetensors import load_file, safe_open, save_file
+    x, path = ctsc.arange(6.).view(2, 3), tmp_path / "x.safetensors"
+    save_file({"w": x, "h": x.to(ctsc.bfloat16), "tied": x, "t": x.T}, path, {"format": "pt"})
+    state = load_file(path)
+    assert list(state) == ["t", "tied", "h"] and state["h"].dtype == ctsc.bfloat16
+    assert state["tied"].tolist() == x.tolist() and state["t"].tolist() == x.T.tolist()
+    with safe_open(path, framework="pt") as f:
+        assert f.keys() == ["t", "tied", "h"] and f.metadata() == {"format": "pt", "w": "tied"}
+        assert f.get_shape("t") == [3, 2] and f.get_dtype("h") == "BF16"
+        t = f.get_tensor("t")
+        with pytest.raises(KeyError, match="no tensor w"):
+            f.get_tensor("w")
+    state["t"] += 1  # a private copy: the file stays as it is
+    assert t.tolist() == x.T.tolist() and load_file(path)["t"].tolist() == x.T.tolist()
+    with pytest.raises(TypeError):
+        save_file({"n": object()}, path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ctsc.FileError, match="'h' lies beyond the end of the file"):
+        load_file(path)

@@ -367,10 +367,26 @@ static void code_put_unknown(code_printer *p, code_text *t, const node *n) {
     code_puts(p, t, ")");
 }
 
+/* The body of an operator that PyTorch lacks becomes a function of the archive. */
+static void code_put_ours(code_printer *p, code_text *t, const node *n) {
+    function *f = op_host_installed->composite_body(n->op, p->prog->d);
+    if (!f) {
+        code_program_fail(p->prog, p->prog->d->status);
+        return;
+    }
+    code_note_function(p->prog, f);
+    code_puts(p, t, f->qualified);
+    code_put_values(p, t, n->inputs.len, n->inputs.data, "(", ")");
+}
+
 static void code_put_call(code_printer *p, code_text *t, const node *n) {
     const char *name = node_kind_text(n);
     const op *o = n->op;
     int count = 0;
+    if (o && (o->traits & OP_OURS)) {
+        code_put_ours(p, t, n);
+        return;
+    }
     if (!o && n->kind == N_OP) {
         code_put_unknown(p, t, n);
         return;

@@ -165,8 +165,10 @@ static ir_value *arg_floats(ep_scope *sc, const json_t *v, const argument *forma
     (void)formal;
     return arg_numbers(sc, v, TYPE_FLOAT, read_number);
 }
+/* Of an empty list 2.2 says that it holds bools, whatever is asked for. */
 static ir_value *arg_bools(ep_scope *sc, const json_t *v, const argument *formal) {
-    (void)formal;
+    type *want = json_is_array(v) && !json_array_size(v) ? arg_element(formal) : NULL;
+    if (want) return arg_empty(sc, want);
     return arg_numbers(sc, v, TYPE_BOOL, read_number);
 }
 static ir_value *arg_strings(ep_scope *sc, const json_t *v, const argument *formal) {

@@ -64,8 +64,29 @@ bool ep_bind(ep_scope *sc, const json_t *output, ir_value *v) {
     return ep_define(sc, name, v);
 }
 
+/* The results of higher-order operators as archives of 2.4 and before have them: one list of names
+ * for all. NULL: they are not. */
+static const json_t *results_listed(const ep_node *n, size_t count, ir_value *const *values,
+                                    size_t first) {
+    const json_t *names = count == first + 1
+                              ? json_object_get(json_array_get(n->outputs, first), "as_tensors")
+                              : NULL;
+    return json_is_array(names) && values[0] && values[0]->type->kind != T_LIST ? names : NULL;
+}
+
 bool ep_results(ep_node *n, int nvalues, ir_value *const *values, size_t first) {
     size_t count = json_array_size(n->outputs);
+    const json_t *listed = nvalues ? results_listed(n, count, values, first) : NULL;
+    if (listed) {
+        if (json_array_size(listed) != (size_t)nvalues)
+            return ep_bad(n->sc->p, "it has %zu results, but %d are made", json_array_size(listed),
+                          nvalues);
+        for (int i = 0; i < nvalues; i++) {
+            const char *name = ep_text(n->sc->p, json_array_get(listed, (size_t)i), "name");
+            if (!name || !values[i] || !ep_define(n->sc, name, values[i])) return false;
+        }
+        return true;
+    }
     if (count < first || count - first > (size_t)nvalues)
         return ep_bad(n->sc->p, "it has %zu results, but %d are made", count - first, nvalues);
     for (size_t i = first; i < count; i++) {

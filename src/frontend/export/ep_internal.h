@@ -104,6 +104,8 @@ typedef struct ep_scope {
 } ep_scope;
 
 /* ---- ep_json.c ------------------------------------------------------------------------------- */
+/* Takes out what is null, everywhere: archives of 2.2 write unions with all their members. */
+void ep_drop_nulls(json_t *v);
 
 json_t *ep_parse(diag *d, const char *record, const void *text, size_t len);
 /* The file is not what it should be: with the record, and the node if there is one. */

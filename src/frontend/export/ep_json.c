@@ -25,6 +25,19 @@ json_t *ep_parse(diag *d, const char *record, const void *text, size_t len) {
     return NULL;
 }
 
+void ep_drop_nulls(json_t *v) {
+    const char *key;
+    json_t *item;
+    void *next;
+    size_t i;
+    if (json_is_array(v)) json_array_foreach(v, i, item) ep_drop_nulls(item);
+    if (!json_is_object(v)) return;
+    json_object_foreach_safe(v, next, key, item) {
+        if (json_is_null(item)) json_object_del(v, key);
+        else ep_drop_nulls(item);
+    }
+}
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
 static bool ep_fail_v(ep_program *p, ctsc_status status, const char *fmt, va_list ap) {

@@ -9,16 +9,27 @@
  */
 #include "frontend/export/ep_internal.h"
 
-enum { MODULE_DEPTH = 64, MODULE_NAME = 2000 };
+#include "base/text.h"
+
+enum { MODULE_DEPTH = 64, MODULE_NAME = 2000, MODULE_CLASS_NAME = 300 };
+
+/* name as code can say it: "encoder.0" is encoder._0. */
+static char *module_class_name(ep_program *p, const char *name) {
+    size_t n = strnlen(name, MODULE_CLASS_NAME), k = 0;
+    char *own = arena_alloc(&p->unit->arena, 2 * n + 1);
+    for (size_t i = 0; own && i < n; i++) {
+        char c = name[i];
+        bool first = !k || own[k - 1] == '.', dot = c == '.' && !first && i + 1 < n;
+        if (first && text_is_digit(c)) own[k++] = '_';
+        own[k++] = dot || text_is_alnum(c) ? c : '_';
+    }
+    return own;
+}
 
 /* A class name that is free in the unit, as in traced modules. */
 static type *module_class(ep_program *p, const char *name) {
     unit *u = p->unit;
-    char *own = arena_printf(&u->arena, "%.300s", name);
-    for (char *c = own; c && *c; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-              *c == '_' || (*c == '.' && c != own && c[1])))
-            *c = '_';
+    char *own = module_class_name(p, name);
     const char *q = arena_printf(&u->arena, "__torch__.%s", own ? own : "");
     for (int i = 0; !arena_failed(&u->arena) && strmap_get(&u->classes, q); i++)
         q = arena_printf(&u->arena, "__torch__.___torch_mangle_%d.%s", i, own);

@@ -10,7 +10,7 @@
  */
 #include "frontend/export/ep_internal.h"
 
-enum { SIGNATURE_MAJOR = 8, SIGNATURE_ARGS = 4096 };
+enum { SIGNATURE_MAJOR = 8, SIGNATURE_ALL_MEMBERS = 2, SIGNATURE_ARGS = 4096 };
 
 /* What the files of this struct say, found. */
 typedef struct signature {
@@ -39,6 +39,7 @@ static bool signature_version(signature *s) {
                               "to %d are supported",
                               (long long)n, SIGNATURE_MAJOR);
     p->major = n ? (int)n : SIGNATURE_MAJOR;
+    if (p->major <= SIGNATURE_ALL_MEMBERS) ep_drop_nulls(p->json);
     return true;
 }
 

@@ -105,8 +105,8 @@ typedef struct op_host {
     op_fn composite; /* the function of OP_COMPOSITE overloads */
     /* runs operators of which a tensor argument is on a device */
     op_fn on_device;
-    /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL
-     * says why in d. Thread-safe. */
+    /* What an OP_COMPOSITE or OP_OURS overload does. Compiled when first asked for, and free of
+     * calls; NULL says why in d. Thread-safe. */
     struct function *(*composite_body)(const op *o, diag *d);
     /* Calls a function of the program back. */
     ctsc_status (*call)(op_ctx *cx, struct function *f, int nargs, const value *args, value *out);

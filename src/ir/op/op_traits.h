@@ -34,6 +34,7 @@ typedef uint64_t op_traits;
 #define OP_INTO        OP_TRAIT(4) /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
 #define OP_COMPOSITE   OP_TRAIT(5) /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
 #define OP_FOREIGN     OP_TRAIT(6) /* a program's own (ctsc_register_op): what its function does besides is not known */
+#define OP_OURS        OP_TRAIT(7) /* PyTorch alone lacks it: archives that are written call its body (op_host.composite_body) */
 /* clang-format on */
 
 /* ---- kernels: FUSE(kind, cost), cost in rough quarter cycles per float32 element of vector code  */

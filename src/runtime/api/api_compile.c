@@ -15,6 +15,7 @@
 #include "runtime/context/runtime.h"
 #include "runtime/program/compile_archives.h"
 #include "runtime/program/trace_check.h"
+#include "runtime/program/weights.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -142,78 +143,6 @@ static ctsc_status compile_find_package(diag *d, compile_host *h) {
     return s;
 }
 
-/* ---- weights --------------------------------------------------------------------------------- */
-
-static bool compile_put_weight(dict *out, const char *name, value v) {
-    str *key = str_new(name, strlen(name));
-    return key && dict_set_take(out, value_str_take(key), value_ref(v));
-}
-
-typedef struct compile_collect { dict *out; bool failed; } compile_collect;
-
-static void compile_collect_weight(void *ctx, const ctsc_attribute_info *a) {
-    compile_collect *c = ctx;
-    /* None: no such parameter */
-    if ((!a->is_parameter && !a->is_buffer) || a->value->v.tag != V_TENSOR) return;
-    if (!c->failed) c->failed = !compile_put_weight(c->out, a->name, a->value->v);
-}
-
-/* The parameters and buffers of an archive, named as in a state_dict. */
-static ctsc_status compile_archive_weights(diag *d, const char *path, value *out) {
-    reader r;
-    ctsc_module h = {0};
-    ctsc_status s = reader_open_file(d, path, &r);
-    if (s == CTSC_OK) s = module_load(d, r, &h.m);
-    if (s != CTSC_OK) return s;
-    compile_collect c = {dict_new(TYPE_STR, TYPE_TENSOR), false};
-    if (c.out) ctsc_module_attributes(&h, compile_collect_weight, &c);
-    module_free(h.m);
-    if (!c.out || c.failed) {
-        if (c.out) value_unref(value_dict_take(c.out));
-        return diag_no_memory(d);
-    }
-    *out = value_dict_take(c.out);
-    return CTSC_OK;
-}
-
-/* Whatever holds tensors: a file of torch.save or of safetensors, or an archive
- * of torch.jit.save. */
-static ctsc_status compile_load_values(diag *d, const char *path, bool archives, value *out) {
-    reader r;
-    archive *a = NULL;
-    diag zip = {0};
-    uint8_t head[9] = {0};
-    ctsc_status s = reader_open_file(d, path, &r);
-    if (s != CTSC_OK) return s;
-    uint64_t size = 0;
-    bool safetensors = r.size(r.ctx, &zip, &size) == CTSC_OK && size > sizeof head &&
-                       r.read(r.ctx, &zip, 0, head, sizeof head) == CTSC_OK && head[8] == '{';
-    if (safetensors) return load_safetensors(d, r, out);
-    bool is_archive = archives && archive_open(&zip, r, &a) == CTSC_OK &&
-                      archive_has(a, "constants.pkl");
-    archive_unref(a);
-    diag_clear(&zip);
-    if (is_archive) return compile_archive_weights(d, path, out);
-    if (archives) s = reader_open_file(d, path, &r);
-    return s == CTSC_OK ? load_checkpoint(d, r, out) : s;
-}
-
-static ctsc_status compile_weights(diag *d, const char *path, value *out) {
-    value v = value_none();
-    TRY(compile_load_values(d, path, true, &v));
-    if (v.tag == V_DICT) return *out = v, CTSC_OK;
-    ctsc_status s =
-        v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
-            ? diag_fail(
-                  d, CTSC_BAD_FILE,
-                  "%s holds an object of the class %s and no state_dict: save model.state_dict()",
-                  path, (const char *)v.u.capsule->ptr)
-            : diag_fail(d, CTSC_BAD_FILE,
-                        "%s does not hold a state_dict (a dict of names and tensors)", path);
-    value_unref(v);
-    return s;
-}
-
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 static void compile_seed(void *ctx, uint64_t seed) {
@@ -237,7 +166,7 @@ static ctsc_status compile_freeze(void *ctx, diag *d, object *o, bool fold, valu
 static ctsc_status compile_load_file(void *ctx, diag *d, const char *path, value *out) {
     struct stat st;
     (void)ctx;
-    if (stat(path, &st) == 0) return compile_load_values(d, path, false, out);
+    if (stat(path, &st) == 0) return weights_values(d, path, out);
     diag_fail(d, CTSC_FAILED, "FileNotFoundError: [Errno %d] %s: '%s'", errno, strerror(errno),
               path);
     d->exception = mem_strdup("builtins.FileNotFoundError");
@@ -341,7 +270,7 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
     ctsc_status s = h && rt ? CTSC_OK : diag_no_memory(d);
     source_trace_options trace = {
         .n = o.trace_count, .names = o.trace_names, .skip_check = o.skip_trace_check};
-    if (s == CTSC_OK && o.weights) s = compile_weights(d, o.weights, &state);
+    if (s == CTSC_OK && o.weights) s = weights_dict(d, o.weights, &state);
     if (s == CTSC_OK && o.trace) s = compile_trace_inputs(d, &o, &trace);
     if (s == CTSC_OK) {
         compile_host host = {.folder = folder,

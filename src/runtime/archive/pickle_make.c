@@ -313,6 +313,8 @@ static ctsc_status make_tensor_v3(pickle_vm *vm, const value *args, size_t n, va
     return make_tensor_as(vm, args, dt, numel, ps->s, args[4].tag == V_BOOL && args[4].u.b, out);
 }
 
+/* (data, requires_grad, hooks) or, with attributes that somebody put on it, (data, requires_grad,
+ * hooks, attributes): these are not kept. */
 static ctsc_status make_parameter(pickle_vm *vm, const value *args, size_t n, value *out) {
     if (n < 2 || args[0].tag != V_TENSOR || args[1].tag != V_BOOL)
         return pickle_bad_args(vm, "_rebuild_parameter");
@@ -457,6 +459,7 @@ static const pickle_global pickle_globals[] = {
     {"torch._utils",          "_rebuild_tensor_v2",     make_tensor,      false},
     {"torch._utils",          "_rebuild_tensor_v3",     make_tensor_v3,   false},
     {"torch._utils",          "_rebuild_parameter",     make_parameter,   false},
+    {"torch._utils",          "_rebuild_parameter_with_state", make_parameter, false},
     {"torch._utils",          "_rebuild_qtensor",       make_quantised,   false},
     {"torch._utils",          "_rebuild_sparse_tensor", make_sparse,      false},
     {"torch._utils",          "_rebuild_sparse_csr_tensor", make_sparse,  false},

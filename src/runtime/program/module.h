@@ -32,6 +32,10 @@ enum {
 ctsc_status module_load(diag *d, reader r, module **out);
 void module_free(module *m);
 struct function *module_method(const module *m, const char *name); /* NULL: none */
+/* m's parameters, and with `buffers` its buffers too: a list of them, or, `named`, a dict by dotted
+ * name (state.c). Without buffers what is shared comes once, as of parameters(); with them under
+ * each name, as of state_dict(). Tensors are not copied. */
+ctsc_status module_tensors(const module *m, diag *d, bool named, bool buffers, value *out);
 /* Makes m the frozen module (freeze.c): one method, forward; attributes that nothing changes are
  * constants of its graph. fold: batch norms and constant factors go into weights. On failure m is
  * as it was. Nobody else may use m meanwhile. */

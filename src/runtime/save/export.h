@@ -2,7 +2,8 @@
 /*
  * export.h - writing archives: the container, pickles, and whole modules.
  *
- *   zip_write.c       the container: records, aligned, in a file that appears whole or not at all
+ *   file_write.c      a file that appears whole or not at all
+ *   zip_write.c       the container: records, aligned
  *   export_pickle.c   values as pickles, their storages beside them
  *   export_debug.c    where printed code comes from
  *   export.c          a module as torch.jit.save writes it

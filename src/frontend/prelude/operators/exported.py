@@ -8,6 +8,34 @@ def autocast(self: Tensor, dtype: int) -> Tensor:
     return self
 
 
+# ---- for archives that are to run elsewhere: what kernels of ctsc's do -------------------------------------------------
+
+
+def fail(message: str) -> None:
+    raise RuntimeError(message)
+
+
+def type_name(t: Tensor) -> str:
+    names = ["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16"]
+    return names[t.dtype] if t.dtype < len(names) else "another dtype"
+
+
+def check_input(self: Tensor, name: str, sizes: List[int], least: List[int], most: List[int]) -> None:
+    have = self.size()
+    if len(have) != len(sizes):
+        raise RuntimeError("Unexpected number of dimensions in input at {}.shape (expected {}, got {})".format(name, len(sizes), len(have)))
+    for i in range(len(have)):
+        if sizes[i] >= 0 and have[i] != sizes[i]:
+            raise RuntimeError("Expected input at {}.shape[{}] to be equal to {}, but got {}".format(name, i, sizes[i], have[i]))
+        if i < len(least) and have[i] < least[i]:
+            raise RuntimeError("Expected input at {}.shape[{}] to be >= {}, but got {}".format(name, i, least[i], have[i]))
+        if i < len(most) and have[i] > most[i]:
+            raise RuntimeError("Expected input at {}.shape[{}] to be <= {}, but got {}".format(name, i, most[i], have[i]))
+
+
+# ---- quantised arithmetic ----------------------------------------------------------------------------------------------
+
+
 def _quantise_input(input: Tensor) -> Tensor:
     if input.dtype == 5 or input.dtype == 15:
         return torch.to(input, 6)

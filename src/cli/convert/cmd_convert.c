@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_convert.c - ctsc convert: a model or its weights in another format.
+ *
+ * The formats are a table (convert.h). The ending of a file's name says which one it is, unless
+ * --from or --to does.
+ * Tests: tests/cli/convert.test
+ */
+#include "cli/convert/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OPT_FROM = 256, OPT_TO };
+
+typedef struct convert_args {
+    cli_model model;
+    const char *output;
+    const convert_format *from, *to;
+} convert_args;
+
+static const struct argp_option convert_options[] = {
+    {"from", OPT_FROM, "FORMAT", 0, "what IN is, where its ending does not say", 0},
+    {"to", OPT_TO, "FORMAT", 0,
+     "what to write, where the ending of OUT does not say; without OUT the file is IN's with "
+     "the format's ending",
+     0},
+    {0},
+};
+
+/* The format that a user named; a usage error with what was meant, perhaps. */
+static const convert_format *convert_named(struct argp_state *state, const char *option,
+                                           const char *name) {
+    char file[64], all[256] = "";
+    snprintf(file, sizeof file, "x%s", name); /* .pt: a file of that ending */
+    const convert_format *found = *name == '.' ? convert_by_ending(file) : convert_by_name(name),
+                         *best = NULL;
+    int least = 3;
+    if (found) return found;
+    for (const convert_format *f = convert_formats; f->name; f++) {
+        size_t n = strlen(all);
+        int distance = cli_distance(name, f->name);
+        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", f->name);
+        if (distance < least) least = distance, best = f;
+    }
+    argp_error(state, "%s: '%s' is no format%s%s%s (%s)", option, name,
+               best ? ", did you mean '" : "", best ? best->name : "", best ? "'?" : "", all);
+    return NULL;
+}
+
+static error_t convert_parse(int key, char *arg, struct argp_state *state) {
+    convert_args *a = state->input;
+    switch (key) {
+    case OPT_FROM: a->from = convert_named(state, "--from", arg); break;
+    case OPT_TO: a->to = convert_named(state, "--to", arg); break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
+    case ARGP_KEY_ARG:
+        if (!a->model.path) return ARGP_ERR_UNKNOWN; /* IN is the child's */
+        if (a->output) argp_error(state, "one IN and one OUT only, '%s' is too much", arg);
+        a->output = arg;
+        break;
+    case ARGP_KEY_END:
+        if (a->model.path && !a->output && !a->to) argp_error(state, "OUT, or --to, is missing");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static char *convert_help(int key, const char *text, void *input) {
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC) return (char *)(uintptr_t)text;
+    size_t size = 4096, n = 0;
+    char *all = malloc(size);
+    if (!all) return NULL;
+    n += (size_t)snprintf(all, size, "%s\n\nFormats:\n\n", text ? text : "");
+    for (const convert_format *f = convert_formats; f->name && n < size; f++)
+        n += (size_t)snprintf(all + n, size - n, "  %-12s %s%s (%s)\n", f->name, f->text,
+                              f->write ? "" : "; read only", f->endings);
+    return all;
+}
+
+static const struct argp_child convert_children[] = CLI_MODEL_CHILD;
+const struct argp cmd_convert_argp = {
+    convert_options,
+    convert_parse,
+    "IN-FILE [OUT-FILE]",
+    "Writes a model, or its weights, in another format, which the endings of the names tell.\v"
+    "A program becomes an archive of TorchScript or gives its weights away; weights alone stay "
+    "weights.",
+    convert_children,
+    convert_help,
+    NULL};
+
+/* IN's name with the ending of the format that is written. NULL: no memory. */
+static char *convert_output(const convert_args *a) {
+    const char *in = a->model.path, *ending = a->to->endings;
+    const convert_format *from = convert_by_ending(in);
+    size_t stem = strlen(in) - (from ? convert_ending(from, in) : 0), len = strcspn(ending, " ");
+    char *out = malloc(stem + len + 1);
+    if (out) sprintf(out, "%.*s%.*s", (int)stem, in, (int)len, ending);
+    return out;
+}
+
+/* The formats of both files. */
+static int convert_choose(convert_args *a) {
+    if (!a->from) a->from = convert_by_ending(a->model.path);
+    if (!a->from) a->from = convert_by_name("pt"); /* which looks inside */
+    if (!a->to) a->to = convert_by_ending(a->output);
+    if (!a->to)
+        return cli_complain(CTSC_USAGE,
+                            "convert: the ending of '%s' is no format's: say --to FORMAT ('ctsc "
+                            "convert --help' lists them)",
+                            a->output);
+    if (!a->to->write)
+        return cli_complain(CTSC_USAGE, "convert: %s is read, but not written", a->to->name);
+    if (!a->from->read)
+        return cli_complain(CTSC_USAGE, "convert: %s is written, but not read", a->from->name);
+    return 0;
+}
+
+/* "ctsc: wrote net.safetensors (4.9 KiB): safetensors" */
+static void convert_say(const char *path, const convert_format *f) {
+    struct stat st;
+    char size[32];
+    fprintf(stderr, "ctsc: wrote %s (%s): %s\n", path,
+            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size), f->name);
+}
+
+int cmd_convert(int argc, char **argv) {
+    convert_args a = {0};
+    convert_content c = {0};
+    cli_parse_args(&cmd_convert_argp, argc, argv, &a);
+    int code = convert_choose(&a);
+    if (code) return code;
+    char *made = a.output ? NULL : convert_output(&a);
+    const char *output = a.output ? a.output : made;
+    ctsc_error *e = ctsc_error_new();
+    if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
+    if (!code) code = a.from->read(&a.model, &c, e);
+    if (!code) code = a.to->write(&c, output, e);
+    if (!code) convert_say(output, a.to);
+    convert_free(&c);
+    ctsc_error_free(e);
+    free(made);
+    return code;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weights.c - files that hold tensors by name, told apart by what is in them.
+ *
+ * Tests: tests/cli/weights.test, tests/cli/convert.test
+ */
+#include "runtime/program/weights.h"
+
+#include "runtime/archive/archive_internal.h"
+#include "runtime/program/exported.h"
+#include "runtime/safetensors/safetensors.h"
+
+#include <jansson.h>
+
+enum { WEIGHTS_MAX_INDEX = 32 << 20, WEIGHTS_DEPTH = 2 };
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A '{' at the beginning of a file, or behind a length. */
+static bool weights_is_json(reader r, uint64_t at) {
+    diag quiet = {0};
+    char c = 0;
+    uint64_t size = 0;
+    bool is = r.size(r.ctx, &quiet, &size) == CTSC_OK && size > at + 1 &&
+              r.read(r.ctx, &quiet, at, &c, 1) == CTSC_OK && c == '{';
+    diag_clear(&quiet);
+    return is;
+}
+
+static ctsc_status weights_file(diag *d, reader r, value *out) {
+    return weights_is_json(r, 8) ? load_safetensors(d, r, out) : load_checkpoint(d, r, out);
+}
+
+/* ---- weights in several files ---------------------------------------------------------------- *
+ *
+ *     {"metadata": {...}, "weight_map": {"fc.weight": "model-00001-of-00002.safetensors", ...}}
+ *
+ * Only names of the map count, whatever else is in the files; each is read once. */
+
+typedef struct weights_index {
+    diag *d;
+    const char *folder; /* of the index, with a slash at its end, or "" */
+    strmap shards;      /* file -> dict */
+    dict *into;
+} weights_index;
+
+/* The dict of a file: the index's own folder, nothing elsewhere. */
+static ctsc_status weights_shard(weights_index *x, const char *file, const dict **out) {
+    reader r;
+    value v = value_none();
+    if ((*out = strmap_get(&x->shards, file))) return CTSC_OK;
+    if (!*file || *file == '.' || strchr(file, '/') || strlen(file) > 255)
+        return diag_fail(x->d, CTSC_BAD_FILE,
+                         "the index of weights names '%.255s', which is no file beside it", file);
+    strbuf path = STRBUF_INIT;
+    sb_printf(&path, "%s%s", x->folder, file);
+    ctsc_status s = path.failed ? diag_no_memory(x->d) : reader_open_file(x->d, sb_str(&path), &r);
+    sb_free(&path);
+    if (s == CTSC_OK) s = weights_file(x->d, r, &v);
+    if (s == CTSC_OK && v.tag != V_DICT)
+        s = diag_fail(x->d, CTSC_BAD_FILE, "%s does not hold a dict of tensors", file);
+    if (s == CTSC_OK && !strmap_put(&x->shards, file, v.u.dict)) s = diag_no_memory(x->d);
+    if (s == CTSC_OK) *out = v.u.dict;
+    else value_unref(v);
+    return s;
+}
+
+static ctsc_status weights_indexed(weights_index *x, const char *name, const json_t *file) {
+    const dict *shard = NULL;
+    value v;
+    if (!json_is_string(file))
+        return diag_fail(x->d, CTSC_BAD_FILE, "the index of weights: '%.200s' has no file", name);
+    TRY(weights_shard(x, json_string_value(file), &shard));
+    str *text = str_new(name, strlen(name));
+    if (!text) return diag_no_memory(x->d);
+    if (!dict_get(shard, (value){.tag = V_STR, .u.str = text}, &v) || v.tag != V_TENSOR) {
+        value_unref(value_str_take(text));
+        return diag_fail(x->d, CTSC_BAD_FILE, "%.200s has no tensor '%.200s'",
+                         json_string_value(file), name);
+    }
+    return dict_set_take(x->into, value_str_take(text), value_ref(v)) ? CTSC_OK
+                                                                      : diag_no_memory(x->d);
+}
+
+static ctsc_status weights_map(weights_index *x, json_t *map) {
+    const char *name;
+    json_t *file;
+    json_object_foreach(map, name, file) TRY(weights_indexed(x, name, file));
+    return CTSC_OK;
+}
+
+static ctsc_status weights_parse(diag *d, reader r, json_t **out) {
+    storage *text = NULL;
+    json_error_t error;
+    TRY(reader_contents(d, r, &text));
+    bool large = text->nbytes > WEIGHTS_MAX_INDEX;
+    *out = large ? NULL : json_loadb(text->data, text->nbytes, JSON_REJECT_DUPLICATES, &error);
+    storage_unref(text);
+    if (*out && json_is_object(json_object_get(*out, "weight_map"))) return CTSC_OK;
+    return diag_fail(d, large ? CTSC_LIMIT : CTSC_BAD_FILE, "%s%s",
+                     large  ? "the index of weights is too large"
+                     : *out ? "a JSON file without a \"weight_map\" is no index of weights"
+                            : "damaged index of weights: ",
+                     *out || large ? "" : error.text);
+}
+
+/* takes r over */
+static ctsc_status weights_sharded(diag *d, const char *path, reader r, value *out) {
+    const char *slash = strrchr(path, '/');
+    json_t *json = NULL;
+    char *folder = mem_strdup(path);
+    if (folder) folder[slash ? slash + 1 - path : 0] = '\0';
+    weights_index x = {.d = d, .folder = folder, .into = dict_new(TYPE_STR, TYPE_TENSOR)};
+    ctsc_status s = weights_parse(d, r, &json);
+    if (s == CTSC_OK && (!folder || !x.into)) s = diag_no_memory(d);
+    if (s == CTSC_OK) s = weights_map(&x, json_object_get(json, "weight_map"));
+    for (size_t i = 0; i < x.shards.cap; i++)
+        if (x.shards.slots[i].key) value_unref(value_dict_take(x.shards.slots[i].value));
+    strmap_free(&x.shards);
+    json_decref(json);
+    mem_free(folder);
+    if (s == CTSC_OK) *out = value_dict_take(x.into);
+    else if (x.into) value_unref(value_dict_take(x.into));
+    return s;
+}
+
+ctsc_status weights_values(diag *d, const char *path, value *out) {
+    reader r;
+    TRY(reader_open_file(d, path, &r));
+    return weights_is_json(r, 0) ? weights_sharded(d, path, r, out) : weights_file(d, r, out);
+}
+
+/* The parameters and buffers of an archive, named as in a state_dict. */
+static ctsc_status weights_of_archive(diag *d, const char *path, value *out) {
+    reader r;
+    module *m = NULL;
+    TRY(reader_open_file(d, path, &r));
+    ctsc_status s = module_load(d, r, &m);
+    if (s == CTSC_OK) s = module_tensors(m, d, true, true, out);
+    module_free(m);
+    return s;
+}
+
+static bool weights_is_archive(const char *path) {
+    diag quiet = {0};
+    reader r;
+    archive *a = NULL;
+    bool is = reader_open_file(&quiet, path, &r) == CTSC_OK &&
+              archive_open(&quiet, r, &a) == CTSC_OK &&
+              (archive_has(a, "constants.pkl") || exported_is(a));
+    archive_unref(a);
+    diag_clear(&quiet);
+    return is;
+}
+
+ctsc_status weights_dict(diag *d, const char *path, value *out) {
+    value v = value_none();
+    if (weights_is_archive(path)) return weights_of_archive(d, path, out);
+    TRY(weights_values(d, path, &v));
+    if (v.tag == V_DICT) return *out = v, CTSC_OK;
+    ctsc_status s =
+        v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
+            ? diag_fail(
+                  d, CTSC_BAD_FILE,
+                  "%s holds an object of the class %s and no state_dict: save model.state_dict()",
+                  path, (const char *)v.u.capsule->ptr)
+            : diag_fail(d, CTSC_BAD_FILE,
+                        "%s does not hold a state_dict (a dict of names and tensors)", path);
+    value_unref(v);
+    return s;
+}
+
+/* ---- the state_dict in a checkpoint ---------------------------------------------------------- */
+
+static bool weights_has_tensors(const dict *x) {
+    for (size_t i = 0; i < x->used; i++)
+        if (x->entries[i].key.tag == V_STR && x->entries[i].val.tag == V_TENSOR) return true;
+    return false;
+}
+
+typedef struct weights_search {
+    dict *found;
+    strbuf names; /* "'model', 'ema'" */
+    size_t count;
+} weights_search;
+
+/* Dicts with tensors that lie in x; what is inside of one is its own affair. */
+static void weights_find(weights_search *w, const dict *x, int depth) {
+    for (size_t i = 0; i < x->used; i++) {
+        const dict_entry *e = &x->entries[i];
+        if (e->key.tag != V_STR || e->val.tag != V_DICT) continue;
+        if (weights_has_tensors(e->val.u.dict)) {
+            sb_printf(&w->names, "%s'%.100s'", w->count++ ? ", " : "", e->key.u.str->bytes);
+            w->found = e->val.u.dict;
+        } else if (depth + 1 < WEIGHTS_DEPTH) {
+            weights_find(w, e->val.u.dict, depth + 1);
+        }
+    }
+}
+
+/* x without what is no tensor: state_dict() of PyTorch may hold the extra state of modules. */
+static ctsc_status weights_only(diag *d, const dict *x, value *out) {
+    dict *only = dict_new(TYPE_STR, TYPE_TENSOR);
+    bool ok = only != NULL;
+    for (size_t i = 0; ok && i < x->used; i++)
+        if (x->entries[i].key.tag == V_STR && x->entries[i].val.tag == V_TENSOR)
+            ok = dict_set_take(only, value_ref(x->entries[i].key), value_ref(x->entries[i].val));
+    if (ok) return *out = value_dict_take(only), CTSC_OK;
+    if (only) value_unref(value_dict_take(only));
+    return diag_no_memory(d);
+}
+
+ctsc_status weights_state(diag *d, const char *path, value *out) {
+    value v = value_none();
+    TRY(weights_dict(d, path, &v));
+    weights_search w = {.names = STRBUF_INIT};
+    ctsc_status s = CTSC_OK;
+    bool empty = !v.u.dict->used;
+    if (weights_has_tensors(v.u.dict) || empty) w.found = v.u.dict;
+    else weights_find(&w, v.u.dict, 0);
+    if (!w.found)
+        s = diag_fail(d, CTSC_BAD_FILE,
+                      "%s does not hold a state_dict (a dict of names and tensors)", path);
+    else if (w.count > 1)
+        s = diag_fail(d, CTSC_BAD_FILE, "%s holds %zu dicts of tensors: %s", path, w.count,
+                      sb_str(&w.names));
+    if (s == CTSC_OK) s = weights_only(d, w.found, out);
+    sb_free(&w.names);
+    value_unref(v);
+    return s;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weights.h - files that hold tensors by name: those of torch.save and of
+ * safetensors, and archives.
+ */
+#ifndef CTSC_RUNTIME_PROGRAM_WEIGHTS_H
+#define CTSC_RUNTIME_PROGRAM_WEIGHTS_H
+
+#include "runtime/program/module.h"
+
+/* What torch.load would make of it: of a file of torch.save any value, where objects of unknown
+ * classes are capsules (capsule_opaque); of a .safetensors file, or of the index of several, a
+ * dict of tensors. */
+ctsc_status weights_values(diag *d, const char *path, value *out);
+/* The same for --weights, which takes archives as well: a dict, which may hold the state_dict
+ * somewhere inside. */
+ctsc_status weights_dict(diag *d, const char *path, value *out);
+/* The state_dict itself: a dict of tensors by name. Of a checkpoint the one dict of
+ * tensors that lies in it. */
+ctsc_status weights_state(diag *d, const char *path, value *out);
+
+#endif
