@@ -11,6 +11,7 @@
 #   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
+#   make ONNX=0         without models of ONNX (libprotobuf-c); left out by itself where that is not there
 #   make LLVM=0         without the compiler for kernels (libctsc-jit.so); programs then run in the interpreter alone
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
@@ -48,6 +49,7 @@
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
 
+.DEFAULT_GOAL := all
 SAN ?=
 ifeq ($(SAN),)
 BUILD ?= build
@@ -82,7 +84,7 @@ ifeq ($(findstring clang,$(CC)),)
 CFLAGS += -fno-align-functions -fno-align-jumps
 endif
 LDFLAGS += -pthread $(SANFLAGS)
-LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
+LDLIBS += $(ONNX_LIBS) -lzip -lopenblas -ljansson -lz -lm -ldl
 
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
@@ -91,6 +93,29 @@ LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $
 CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+# Models of ONNX: messages that protoc-c makes C of, read and written by libprotobuf-c.
+ONNX ?= 1
+ifneq ($(ONNX),0)
+PROTOC_C ?= $(shell pkg-config --exists libprotobuf-c 2>/dev/null && command -v protoc-c 2>/dev/null)
+endif
+ifneq ($(PROTOC_C),)
+ONNX_LIBS := -lprotobuf-c
+ONNX_DIR := $(BUILD)/onnx
+LIB_OBJ += $(ONNX_DIR)/onnx.pb-c.o
+$(ONNX_DIR)/onnx.pb-c.h: src/frontend/onnx/onnx.proto
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=$(<D) --c_out=$(ONNX_DIR) $(<F)
+$(ONNX_DIR)/onnx.pb-c.o: $(ONNX_DIR)/onnx.pb-c.h
+	@echo "  CC    $(ONNX_DIR)/onnx.pb-c.c"
+	$(Q)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(ONNX_DIR)/onnx.pb-c.c -o $@
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): private CPPFLAGS += -I$(ONNX_DIR)
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): | $(ONNX_DIR)/onnx.pb-c.h
+$(BUILD)/src/runtime/program/onnx_module.o: private CPPFLAGS += -DCTSC_ONNX
+else
+LIB_SRC := $(filter-out src/frontend/onnx/%,$(LIB_SRC))
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+endif
+
 # The inference server: a part of the command, which alone needs libmicrohttpd.
 SERVE_SRC := $(wildcard src/serve/*.c)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)

@@ -32,7 +32,7 @@ MAY_INCLUDE = {
 }
 # The rooms of a folder from the bottom to the top: one includes those in earlier lines and in its own line.
 ROOMS = {
-    "frontend": [["syntax"], ["export"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
+    "frontend": [["syntax"], ["export"], ["onnx"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
     "codegen": [["nest"], ["cuda"], ["lower", "lower/loops"], ["llvm"], ["cache"]],
     "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda", "autograd"], ["program", "save", "train"], ["ops"], ["api"]],
 }
