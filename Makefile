@@ -44,6 +44,7 @@
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
+#   make test-onnx      networks to and from ONNX, against ONNX Runtime (ONNX_PYTHON=, ONNX_TEST="--group out --all -k resnet")
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -90,7 +91,7 @@ LDLIBS += $(ONNX_LIBS) -lzip -lopenblas -ljansson -lz -lm -ldl
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
 LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $(shell find src/ -name '*.c')))
-CLI_SRC := $(wildcard src/cli/*.c)
+CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 # Models of ONNX: messages that protoc-c makes C of, read and written by libprotobuf-c.
@@ -348,6 +349,11 @@ test-pt2: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	$(PT2_PYTHON) tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
 
+# Networks of torchvision and transformers to and from ONNX, checked by onnx.checker and ONNX Runtime: ONNX_PYTHON has them, and PyTorch.
+test-onnx: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(ONNX_PYTHON) tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
+
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
 TORCH_TESTS ?=
@@ -534,6 +540,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-onnx test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -16,7 +16,7 @@ enum { CLI_MISMATCH = 1 };
 /* clang-format off */
 #define COMMANDS(X)                                                                                \
     X(compile, "compile SRC.py",      "compile Python source to an archive")                       \
-    X(convert, "convert MODEL FILE [inputs]", "write a model as a file of another format (.onnx)")         \
+    X(convert, "convert MODEL FILE [inputs]", "write a model as a file of another format (.onnx)") \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")               \
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \

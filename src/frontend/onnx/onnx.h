@@ -24,7 +24,8 @@
  *
  * Invariants: each name has one definition, in front of its uses (so there are no cycles); what is
  * not understood is refused when the model is loaded, by the operator's name and the node's.
- * Out: onnx_out.h. What is supported: docs/onnx.md. Tests: tests/onnx
+ * Out: onnx_out.h. What is supported: docs/onnx.md.
+ * Tests: tests/onnx
  */
 #ifndef CTSC_FRONTEND_ONNX_ONNX_H
 #define CTSC_FRONTEND_ONNX_ONNX_H

@@ -163,8 +163,8 @@ tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
     int dt = onnx_to_dtype(t->data_type);
     const char *type = onnx_type_name(t->data_type);
     if (dt < 0)
-        return type ? onnx_unsupported(p, "tensor '%.200s' is of type %s",
-                                       t->name ? t->name : "", type)
+        return type ? onnx_unsupported(p, "tensor '%.200s' is of type %s", t->name ? t->name : "",
+                                       type)
                     : onnx_bad(p, "tensor '%.200s' is of type %d, which there is none",
                                t->name ? t->name : "", (int)t->data_type),
                NULL;

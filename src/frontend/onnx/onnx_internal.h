@@ -13,11 +13,12 @@
 #include "frontend/onnx/onnx_wire.h"
 
 enum {
-    ONNX_MIN_OPSET = 7,        /* rows are written from 11 on; what did not change since works, too */
+    /* rows are written from 11 on; what did not change since works, too */
+    ONNX_MIN_OPSET = 7,
     ONNX_MAX_OPSET = 23,
-    ONNX_MAX_NODES = 4000000,  /* of the graph that is made */
-    ONNX_MAX_INTS = 4096,      /* elements of tensors that are also known as numbers */
-    ONNX_MAX_IO = 4096,        /* inputs, and outputs */
+    ONNX_MAX_NODES = 4000000, /* of the graph that is made */
+    ONNX_MAX_INTS = 4096,     /* elements of tensors that are also known as numbers */
+    ONNX_MAX_IO = 4096,       /* inputs, and outputs */
 };
 
 struct onnx_scope;
@@ -26,12 +27,12 @@ struct onnx_scope;
  * as numbers as well, and become a tensor only where somebody needs one. */
 typedef struct onnx_value {
     const char *name;
-    ir_value *ir;      /* as a tensor; NULL: not made so far */
-    ep_state *state;   /* the weight it is; else NULL */
-    tensor *constant;  /* its elements, where they are known; held by the program */
+    ir_value *ir;     /* as a tensor; NULL: not made so far */
+    ep_state *state;  /* the weight it is; else NULL */
+    tensor *constant; /* its elements, where they are known; held by the program */
     int nints;
-    ir_value **ints;   /* NULL: not known as numbers */
-    int rank, dt;      /* -1: not known */
+    ir_value **ints; /* NULL: not known as numbers */
+    int rank, dt;    /* -1: not known */
     struct onnx_scope *scope;
 } onnx_value;
 
@@ -45,16 +46,16 @@ typedef struct onnx_program {
     graph *g;
     ep_modules modules;
     int opset;
-    source *listing;       /* a line per node, for messages; held by g */
-    ptrmap places;         /* NodeProto -> where its line begins + 1, as uintptr */
+    source *listing; /* a line per node, for messages; held by g */
+    ptrmap places;   /* NodeProto -> where its line begins + 1, as uintptr */
     VEC(tensor *) held;
-    strmap info;           /* name -> ValueInfoProto */
-    strmap uses;           /* name -> how often it is read, as uintptr */
-    strmap attributes;     /* names of attributes and modules that are taken */
-    strmap tensors;        /* those of attributes */
-    VEC(const char *) params; /* names of the arguments */
+    strmap info;               /* name -> ValueInfoProto */
+    strmap uses;               /* name -> how often it is read, as uintptr */
+    strmap attributes;         /* names of attributes and modules that are taken */
+    strmap tensors;            /* those of attributes */
+    VEC(const char *) params;  /* names of the arguments */
     const Onnx__NodeProto *at; /* being imported, for messages; NULL: none */
-    size_t index;          /* its number */
+    size_t index;              /* its number */
     size_t made;
     int nesting;
 } onnx_program;
@@ -109,9 +110,9 @@ bool onnx_initializers(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *
 
 /* A value as a tensor, as numbers. */
 ir_value *onnx_as_tensor(onnx_scope *sc, onnx_program *p, onnx_value *v);
-bool onnx_has_ints(onnx_program *p, onnx_value *v);      /* known one by one? then in v->ints */
-ir_value *onnx_as_ints(onnx_scope *sc, onnx_program *p, onnx_value *v);  /* an int[] */
-ir_value *onnx_as_int(onnx_scope *sc, onnx_program *p, onnx_value *v);   /* the only element */
+bool onnx_has_ints(onnx_program *p, onnx_value *v); /* known one by one? then in v->ints */
+ir_value *onnx_as_ints(onnx_scope *sc, onnx_program *p, onnx_value *v); /* an int[] */
+ir_value *onnx_as_int(onnx_scope *sc, onnx_program *p, onnx_value *v);  /* the only element */
 ir_value *onnx_as_float(onnx_scope *sc, onnx_program *p, onnx_value *v);
 /* Its elements, if they are known now; scalars too. */
 bool onnx_known_ints(onnx_program *p, onnx_value *v, int max, int *n, int64_t *out);
@@ -120,7 +121,7 @@ bool onnx_known_number(const onnx_value *v, double *out);
 /* Input i: NULL if it is left out; onnx_need reports that. */
 onnx_value *onnx_in(const onnx_node *n, int i);
 onnx_value *onnx_need(onnx_node *n, int i);
-ir_value *onnx_t(onnx_node *n, int i);      /* it as a tensor, needed */
+ir_value *onnx_t(onnx_node *n, int i); /* it as a tensor, needed */
 ir_value *onnx_t_or_none(onnx_node *n, int i);
 bool onnx_wants(const onnx_node *n, int i); /* is output i used? */
 

@@ -133,8 +133,8 @@ static bool model_version(onnx_program *p) {
 
 /* The argument's name: that of the input as far as it can be one. */
 static const char *model_argument(onnx_program *p, const char *name) {
-    char *own = arena_printf(&p->unit->arena, "%s%.190s",
-                             *name >= '0' && *name <= '9' ? "_" : "", name);
+    char *own = arena_printf(&p->unit->arena, "%s%.190s", *name >= '0' && *name <= '9' ? "_" : "",
+                             name);
     for (char *c = own; c && *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
               *c == '_'))

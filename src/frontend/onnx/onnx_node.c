@@ -138,8 +138,7 @@ ir_value *onnx_as_tensor(onnx_scope *sc, onnx_program *p, onnx_value *v) {
 bool onnx_has_ints(onnx_program *p, onnx_value *v) {
     if (!v || v->ints) return v != NULL;
     const tensor *t = v->constant;
-    if (!t || t->ndim > 1 || !value_is_few(t) ||
-        (t->dtype != DT_INT64 && t->dtype != DT_INT32))
+    if (!t || t->ndim > 1 || !value_is_few(t) || (t->dtype != DT_INT64 && t->dtype != DT_INT32))
         return false;
     ir_value **ints = arena_array(&p->scratch, ir_value *, t->numel + 1);
     if (!ints) return onnx_no_memory(p);
@@ -287,8 +286,7 @@ static bool fold_call(const node *n, int index, int depth, value *out) {
     if (nargs > FOLD_ARGS || nresults > FOLD_RESULTS || !op_is_pure(n->op)) return false;
     bool ok = true;
     int got = 0;
-    for (; got < nargs && (ok = fold_value(n->inputs.data[got], depth + 1, &args[got])); got++)
-        ;
+    for (; got < nargs && (ok = fold_value(n->inputs.data[got], depth + 1, &args[got])); got++);
     diag d = {.max_tensor = (uint64_t)ONNX_MAX_INTS * 16};
     op_ctx cx = {.diag = &d, .op = n->op, .nargs = nargs};
     op_fn fn = ok ? op_function(n->op, nargs, args) : NULL;
@@ -392,8 +390,9 @@ static bool node_refuse(onnx_program *p, const Onnx__NodeProto *proto, const cha
     if (*domain && strcmp(domain, "ai.onnx"))
         return onnx_unsupported(p, "operators of domain '%.100s' are not supported", domain);
     if (since)
-        return onnx_bad(p, "there is no such operator before version %d of the operator set, and "
-                           "the model has version %d",
+        return onnx_bad(p,
+                        "there is no such operator before version %d of the operator set, and "
+                        "the model has version %d",
                         since, p->opset);
     return onnx_unsupported(p, "the operator is not supported");
 }

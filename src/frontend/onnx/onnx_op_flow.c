@@ -33,8 +33,8 @@ static bool if_inline(onnx_node *n, const Onnx__GraphProto *g) {
     bool ok = flow_body(n, &sc, g);
     for (int i = 0; ok && i < n->nout; i++) {
         onnx_value *v = flow_output(n, &sc, g, (size_t)i), *out = NULL;
-        ok = v && (!*n->proto->output[i] ||
-                   (out = onnx_value_new(n->sc, n->p, n->proto->output[i])));
+        ok = v &&
+             (!*n->proto->output[i] || (out = onnx_value_new(n->sc, n->p, n->proto->output[i])));
         if (!out) continue;
         const char *name = out->name;
         *out = *v;
@@ -120,8 +120,8 @@ static bool loop_inputs(onnx_node *n, onnx_scope *sc, const Onnx__GraphProto *g,
     return true;
 }
 
-static bool loop_body(onnx_node *n, node *loop, const Onnx__GraphProto *g, int carried,
-                      int nlists, ir_value *const *lists) {
+static bool loop_body(onnx_node *n, node *loop, const Onnx__GraphProto *g, int carried, int nlists,
+                      ir_value *const *lists) {
     onnx_program *p = n->p;
     onnx_scope sc = {.outer = n->sc};
     block *b = node_add_block(loop);

@@ -47,9 +47,8 @@ static bool binary_scalar(const onnx_value *v, const onnx_value *other, double *
 }
 
 static ir_value *binary_number(onnx_program *p, const onnx_value *v, double f) {
-    return dtype_is_float((dtype)v->constant->dtype)
-               ? onnx_float(p, f)
-               : onnx_int(p, tensor_item_int(v->constant));
+    return dtype_is_float((dtype)v->constant->dtype) ? onnx_float(p, f)
+                                                     : onnx_int(p, tensor_item_int(v->constant));
 }
 
 /* x * sigmoid(x), whose sigmoid nobody else reads, is silu(x). */
@@ -138,7 +137,8 @@ static bool math_two(onnx_node *n, const char *key) {
 
 bool onnx_op_mod(onnx_node *n, const char *text) {
     (void)text;
-    return math_two(n, onnx_attr_int(n, "fmod", 0) ? "aten::fmod.Tensor" : "aten::remainder.Tensor");
+    return math_two(n,
+                    onnx_attr_int(n, "fmod", 0) ? "aten::fmod.Tensor" : "aten::remainder.Tensor");
 }
 
 bool onnx_op_shift(onnx_node *n, const char *text) {
@@ -210,7 +210,8 @@ bool onnx_op_clip(onnx_node *n, const char *text) {
 bool onnx_op_hard_sigmoid(onnx_node *n, const char *text) {
     double alpha = onnx_attr_float(n, "alpha", 0.2), beta = onnx_attr_float(n, "beta", 0.5);
     (void)text;
-    if (fabs(alpha - 1.0 / 6) < 1e-6 && beta == 0.5) return onnx_template(n, "aten::hardsigmoid $0");
+    if (fabs(alpha - 1.0 / 6) < 1e-6 && beta == 0.5)
+        return onnx_template(n, "aten::hardsigmoid $0");
     return onnx_template(n, "ctsc::onnx_hard_sigmoid $0 @f:alpha=0.2 @f:beta=0.5");
 }
 
@@ -383,7 +384,8 @@ static ir_value *reduce_call(onnx_node *n, const char *what, ir_value *x, ir_val
     onnx_program *p = n->p;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         if (strcmp(ops[i].name, what)) continue;
-        if (ops[i].ord != 0) return ONNX_EMIT(p, ops[i].key, x, onnx_float(p, ops[i].ord), axes, keep);
+        if (ops[i].ord != 0)
+            return ONNX_EMIT(p, ops[i].key, x, onnx_float(p, ops[i].ord), axes, keep);
         return ONNX_EMIT(p, ops[i].key, x, axes, keep);
     }
     return NULL;
@@ -398,7 +400,8 @@ bool onnx_op_reduce(onnx_node *n, const char *text) {
     if (!axes) return onnx_no_memory(n->p);
     if (count < 0 && onnx_attr_int(n, "noop_with_empty_axes", 0))
         return onnx_unsupported(n->p, "noop_with_empty_axes with axes that are not known");
-    if (!count && onnx_attr_int(n, "noop_with_empty_axes", 0)) return onnx_out(n, 0, x, v->rank, v->dt);
+    if (!count && onnx_attr_int(n, "noop_with_empty_axes", 0))
+        return onnx_out(n, 0, x, v->rank, v->dt);
     ir_value *out = reduce_call(n, text, x, axes, onnx_bool(n->p, keep));
     if (out && v->dt >= 0 && (v->dt == DT_INT32 || v->dt == DT_INT8 || v->dt == DT_UINT8))
         out = cast_to(n, out, v->dt); /* sums of torch are of int64 */

@@ -18,8 +18,7 @@ typedef struct window {
     bool even;        /* begin and end are the same */
 } window;
 
-static bool window_attr(onnx_node *n, const char *name, int want, int64_t otherwise,
-                        int64_t *out) {
+static bool window_attr(onnx_node *n, const char *name, int want, int64_t otherwise, int64_t *out) {
     int count;
     const int64_t *ints = onnx_attr_ints(n, name, &count);
     if (ints && count != want)
@@ -34,10 +33,10 @@ static bool window_read(onnx_node *n, const onnx_value *weight, window *w) {
     int64_t pads[2 * NN_MAX];
     const int64_t *kernel = onnx_attr_ints(n, "kernel_shape", &count);
     *w = (window){.even = true};
-    w->n = kernel                              ? count
-           : weight && weight->rank > 2        ? weight->rank - 2
-           : weight && n->in[0]->rank > 2      ? n->in[0]->rank - 2
-                                               : -1;
+    w->n = kernel                         ? count
+           : weight && weight->rank > 2   ? weight->rank - 2
+           : weight && n->in[0]->rank > 2 ? n->in[0]->rank - 2
+                                          : -1;
     if (w->n < 0 || w->n > NN_MAX || (!weight && w->n == 0))
         return onnx_unsupported(n->p, "windows of %d dims are not supported", w->n);
     const char *how = onnx_attr_text(n, "auto_pad", "NOTSET");
@@ -98,12 +97,11 @@ bool onnx_op_conv(onnx_node *n, const char *text) {
     if (!w.n) return onnx_unsupported(p, "convolutions of no dims are not supported");
     ir_value *x = window_input(n, &w, onnx_t(n, 0), 0, pads), *k = x ? onnx_t(n, 1) : NULL,
              *bias = k ? onnx_t_or_none(n, 2) : NULL;
-    return bias &&
-           onnx_out(n, 0,
-                    ONNX_EMIT(p, keys[w.n - 1], x, k, bias, onnx_ints(p, w.n, w.strides),
-                              onnx_ints(p, w.n, pads), onnx_ints(p, w.n, w.dilations),
-                              onnx_int(p, onnx_attr_int(n, "group", 1))),
-                    w.n + 2, n->in[0]->dt);
+    return bias && onnx_out(n, 0,
+                            ONNX_EMIT(p, keys[w.n - 1], x, k, bias, onnx_ints(p, w.n, w.strides),
+                                      onnx_ints(p, w.n, pads), onnx_ints(p, w.n, w.dilations),
+                                      onnx_int(p, onnx_attr_int(n, "group", 1))),
+                            w.n + 2, n->in[0]->dt);
 }
 
 /* What is left of y without so many elements at the sides. */
@@ -111,8 +109,7 @@ static ir_value *transpose_crop(onnx_node *n, const window *w, ir_value *y) {
     onnx_program *p = n->p;
     for (int i = 0; y && i < w->n; i++)
         if (w->begin[i] || w->end[i])
-            y = ONNX_EMIT(p, "aten::slice.Tensor", y, onnx_int(p, i + 2),
-                          onnx_int(p, w->begin[i]),
+            y = ONNX_EMIT(p, "aten::slice.Tensor", y, onnx_int(p, i + 2), onnx_int(p, w->begin[i]),
                           w->end[i] ? onnx_int(p, -w->end[i]) : onnx_int(p, INT64_MAX),
                           onnx_int(p, 1));
     return y;
@@ -208,7 +205,8 @@ bool onnx_op_lp_pool(onnx_node *n, const char *text) {
     if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
     bool plain = w.even && !w.same && w.n == 2 && !onnx_attr_int(n, "ceil_mode", 0);
     for (int i = 0; i < w.n; i++) plain = plain && !w.begin[i] && w.dilations[i] == 1;
-    if (!plain) return onnx_unsupported(p, "pads, dilations and other than 2 dims are not supported");
+    if (!plain)
+        return onnx_unsupported(p, "pads, dilations and other than 2 dims are not supported");
     ir_value *x = onnx_t(n, 0);
     return x && onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_lp_pool", x,
                                          onnx_int(p, onnx_attr_int(n, "p", 2)),
@@ -225,8 +223,7 @@ bool onnx_op_global_pool(onnx_node *n, const char *text) {
         static const char *const keys[] = {"aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d",
                                            "aten::adaptive_avg_pool3d"};
         int64_t ones[] = {1, 1, 1};
-        return onnx_result(
-            n, ONNX_EMIT(p, keys[v->rank - 3], x, onnx_ints(p, v->rank - 2, ones)));
+        return onnx_result(n, ONNX_EMIT(p, keys[v->rank - 3], x, onnx_ints(p, v->rank - 2, ones)));
     }
     return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_global_pool", x, onnx_bool(p, max)));
 }
@@ -259,20 +256,19 @@ bool onnx_op_layer_norm(onnx_node *n, const char *text) {
     if (!eps) return false;
     int dims = axis < 0 ? (int)-axis : v->rank >= 0 ? v->rank - (int)axis : -1;
     if (!scale->constant || scale->rank != dims)
-        return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_layer_norm", x, weight, bias,
-                                        onnx_int(p, axis), eps));
+        return onnx_result(
+            n, ONNX_EMIT(p, "ctsc::onnx_layer_norm", x, weight, bias, onnx_int(p, axis), eps));
     return onnx_result(n, ONNX_EMIT(p, "aten::layer_norm", x,
-                                    onnx_ints(p, dims, scale->constant->sizes), weight, bias,
-                                    eps));
+                                    onnx_ints(p, dims, scale->constant->sizes), weight, bias, eps));
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
 typedef struct resize {
     int rank;
-    ir_value *sizes;    /* of all dims, an int[]; NULL: scales say it */
+    ir_value *sizes; /* of all dims, an int[]; NULL: scales say it */
     double scales[64];
-    ir_value *spatial;  /* sizes of the spatial dims alone, where they are numbers */
+    ir_value *spatial; /* sizes of the spatial dims alone, where they are numbers */
     bool has_scales;
     const char *mode, *place, *nearest;
 } resize;
@@ -282,8 +278,9 @@ static bool resize_floats(onnx_node *n, const onnx_value *v, int *count, double 
     const tensor *t = v ? v->constant : NULL;
     if (!t || t->ndim != 1 || t->numel > 64 || !dtype_is_float((dtype)t->dtype)) return false;
     for (int64_t i = 0; i < t->numel; i++)
-        out[i] = dtype_load_float((dtype)t->dtype, (char *)tensor_data(t) + (size_t)(i * t->strides[0]) *
-                                                      dtype_size((dtype)t->dtype));
+        out[i] = dtype_load_float((dtype)t->dtype,
+                                  (char *)tensor_data(t) +
+                                      (size_t)(i * t->strides[0]) * dtype_size((dtype)t->dtype));
     (void)n;
     *count = (int)t->numel;
     return true;
@@ -303,7 +300,8 @@ static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, r
         r->rank = count;
         r->has_scales = true;
         for (int i = 0; i < count; i++)
-            if (!(r->scales[i] > 0) || r->scales[i] > 1e6) return onnx_bad(p, "a scale is %g", r->scales[i]);
+            if (!(r->scales[i] > 0) || r->scales[i] > 1e6)
+                return onnx_bad(p, "a scale is %g", r->scales[i]);
         return true;
     }
     if (!sizes) return onnx_bad(p, "there are no scales and no sizes");
@@ -313,20 +311,21 @@ static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, r
         if (r->rank >= 0 && sizes->nints != r->rank)
             return onnx_bad(p, "%d sizes of %d dims", sizes->nints, r->rank);
         r->rank = sizes->nints;
-        if (r->rank > 2)
-            r->spatial = onnx_list(p, TYPE_INT, r->rank - 2, sizes->ints + 2);
+        if (r->rank > 2) r->spatial = onnx_list(p, TYPE_INT, r->rank - 2, sizes->ints + 2);
     }
     return (r->sizes = onnx_as_ints(n->sc, p, sizes)) != NULL;
 }
 
 /* The operator of torch that does it; NULL: there is none. */
 static const char *resize_key(const resize *r, bool *align) {
-    static const char *const nearest[] = {"aten::upsample_nearest1d.vec", "aten::upsample_nearest2d.vec",
+    static const char *const nearest[] = {"aten::upsample_nearest1d.vec",
+                                          "aten::upsample_nearest2d.vec",
                                           "aten::upsample_nearest3d.vec"},
                              *const exact[] = {"aten::_upsample_nearest_exact1d.vec",
                                                "aten::_upsample_nearest_exact2d.vec",
                                                "aten::_upsample_nearest_exact3d.vec"},
-                             *const linear[] = {"aten::upsample_linear1d.vec", "aten::upsample_bilinear2d.vec",
+                             *const linear[] = {"aten::upsample_linear1d.vec",
+                                                "aten::upsample_bilinear2d.vec",
                                                 "aten::upsample_trilinear3d.vec"};
     bool half = !strcmp(r->place, "half_pixel") || !strcmp(r->place, "pytorch_half_pixel");
     int k = r->rank - 3;
@@ -363,16 +362,17 @@ static bool resize_make(onnx_node *n, const resize *r) {
         return args[1] && onnx_result(n, onnx_emit(p, key, at, args));
     }
     if (nearest || !strcmp(r->mode, "linear"))
-        return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_resize", x,
-                                        r->sizes ? r->sizes : onnx_none(p), resize_scales(p, r, 0),
-                                        onnx_str(p, r->mode), onnx_str(p, r->place),
-                                        onnx_str(p, r->nearest)));
+        return onnx_result(n,
+                           ONNX_EMIT(p, "ctsc::onnx_resize", x, r->sizes ? r->sizes : onnx_none(p),
+                                     resize_scales(p, r, 0), onnx_str(p, r->mode),
+                                     onnx_str(p, r->place), onnx_str(p, r->nearest)));
     return onnx_unsupported(p, "mode '%.40s' with coordinates '%.40s'", r->mode, r->place);
 }
 
 bool onnx_op_resize(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                         "asymmetric"};
     resize r = {.mode = onnx_attr_text(n, "mode", "nearest"),
                 .place = onnx_attr_text(n, "coordinate_transformation_mode", "half_pixel"),
                 .nearest = onnx_attr_text(n, "nearest_mode", "round_prefer_floor")};
@@ -389,7 +389,8 @@ bool onnx_op_resize(onnx_node *n, const char *text) {
 }
 
 bool onnx_op_upsample(onnx_node *n, const char *text) {
-    resize r = {.mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric", .nearest = "floor"};
+    resize r = {
+        .mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric", .nearest = "floor"};
     (void)text;
     return onnx_need(n, 0) && resize_target(n, onnx_in(n, 1), NULL, &r) && resize_make(n, &r);
 }
@@ -407,21 +408,24 @@ bool onnx_op_grid_sample(onnx_node *n, const char *text) {
                              *const paddings[] = {"zeros", "border", "reflection", NULL};
     onnx_program *p = n->p;
     const char *word = onnx_attr_text(n, "mode", p->opset < 20 ? "bilinear" : "linear");
-    int mode = nn_word(word, old), padding = nn_word(onnx_attr_text(n, "padding_mode", "zeros"), paddings);
+    int mode = nn_word(word, old),
+        padding = nn_word(onnx_attr_text(n, "padding_mode", "zeros"), paddings);
     (void)text;
     if (mode < 0) mode = nn_word(word, new);
     if (mode < 0 || padding < 0) return onnx_unsupported(p, "mode '%.40s'", word);
     ir_value *x = onnx_t(n, 0), *grid = x ? onnx_t(n, 1) : NULL;
-    return grid && onnx_result(n, ONNX_EMIT(p, "aten::grid_sampler", x, grid, onnx_int(p, mode),
-                                            onnx_int(p, padding),
-                                            onnx_bool(p, onnx_attr_int(n, "align_corners", 0) != 0)));
+    return grid &&
+           onnx_result(n, ONNX_EMIT(p, "aten::grid_sampler", x, grid, onnx_int(p, mode),
+                                    onnx_int(p, padding),
+                                    onnx_bool(p, onnx_attr_int(n, "align_corners", 0) != 0)));
 }
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
 /* The activations that torch's layers have; *relu: an RNN's other one. */
 static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, bool *relu) {
-    static const char *const lstms[] = {"Sigmoid", "Tanh", "Tanh"}, *const grus[] = {"Sigmoid", "Tanh"};
+    static const char *const lstms[] = {"Sigmoid", "Tanh", "Tanh"}, *const grus[] = {"Sigmoid",
+                                                                                     "Tanh"};
     const Onnx__AttributeProto *a = onnx_attr(n, "activations");
     *relu = false;
     for (size_t i = 0; a && i < a->n_strings; i++) {
@@ -429,7 +433,8 @@ static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, bool *relu)
         ProtobufCBinaryData s = a->strings[i];
         bool same = s.len == strlen(want) && !memcmp(s.data, want, s.len);
         if (!same && rnn && !i && s.len == 4 && !memcmp(s.data, "Relu", 4)) *relu = same = true;
-        if (!same) return onnx_unsupported(n->p, "activations other than torch's are not supported");
+        if (!same)
+            return onnx_unsupported(n->p, "activations other than torch's are not supported");
     }
     return true;
 }
@@ -442,7 +447,8 @@ bool onnx_op_recurrent(onnx_node *n, const char *text) {
     const char *way = onnx_attr_text(n, "direction", "forward");
     if (onnx_in(n, 4)) return onnx_unsupported(p, "sequence_lens are not supported");
     if (onnx_in(n, 7)) return onnx_unsupported(p, "peepholes are not supported");
-    if (onnx_attr(n, "clip") || onnx_attr_int(n, "input_forget", 0) || onnx_attr_int(n, "layout", 0))
+    if (onnx_attr(n, "clip") || onnx_attr_int(n, "input_forget", 0) ||
+        onnx_attr_int(n, "layout", 0))
         return onnx_unsupported(p, "clip, input_forget and layout are not supported");
     if (!lstm && !rnn && !onnx_attr_int(n, "linear_before_reset", 0))
         return onnx_unsupported(p, "linear_before_reset=0 is not supported");

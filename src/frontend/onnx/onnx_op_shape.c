@@ -109,8 +109,8 @@ bool onnx_op_flatten(onnx_node *n, const char *text) {
     (void)text;
     if (!x) return false;
     if (axis == 1 && v->rank >= 2)
-        return onnx_result(n, ONNX_EMIT(p, "aten::flatten.using_ints", x, onnx_int(p, 1),
-                                        onnx_int(p, -1)));
+        return onnx_result(
+            n, ONNX_EMIT(p, "aten::flatten.using_ints", x, onnx_int(p, 1), onnx_int(p, -1)));
     return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_flatten", x, onnx_int(p, axis)));
 }
 
@@ -132,10 +132,9 @@ bool onnx_op_transpose(onnx_node *n, const char *text) {
     }
     /* exchanges are what programs mostly say */
     if (moved == 2 && order[at[0]] == at[1] && order[at[1]] == at[0])
-        return onnx_out(n, 0,
-                        ONNX_EMIT(p, "aten::transpose.int", x, onnx_int(p, at[0]),
-                                  onnx_int(p, at[1])),
-                        count, v->dt);
+        return onnx_out(
+            n, 0, ONNX_EMIT(p, "aten::transpose.int", x, onnx_int(p, at[0]), onnx_int(p, at[1])),
+            count, v->dt);
     return onnx_out(n, 0, ONNX_EMIT(p, "aten::permute", x, onnx_ints(p, count, order)), count,
                     v->dt);
 }
@@ -153,7 +152,8 @@ static bool shape_axes(onnx_node *n, int rank, int *count, int64_t *axes) {
     else if (!onnx_known_ints(n->p, v, SHAPE_MAX, count, axes))
         return onnx_failed(n->p) ? false
                                  : onnx_unsupported(n->p, "axes that are computed when it runs");
-    if (rank < 0) rank = n->row->name[0] == 'U' && n->in[0]->rank >= 0 ? n->in[0]->rank + *count : -1;
+    if (rank < 0)
+        rank = n->row->name[0] == 'U' && n->in[0]->rank >= 0 ? n->in[0]->rank + *count : -1;
     for (int i = 0; i < *count; i++) {
         if (axes[i] < 0 && rank < 0 && *count > 1)
             return onnx_unsupported(n->p, "negative axes of a tensor of unknown rank");
@@ -211,9 +211,8 @@ bool onnx_op_expand(onnx_node *n, const char *text) {
     ir_value *x = shape ? onnx_t(n, 0) : NULL;
     if (!x) return false;
     bool known = onnx_known_ints(p, shape, SHAPE_MAX, &count, sizes);
-    rank = onnx_has_ints(p, shape) && v->rank >= 0
-               ? v->rank > shape->nints ? v->rank : shape->nints
-               : -1;
+    rank = onnx_has_ints(p, shape) && v->rank >= 0 ? v->rank > shape->nints ? v->rank : shape->nints
+                                                   : -1;
     /* a 1, and what is missing in front, keep the size */
     if (known && v->rank >= 0 && rank <= SHAPE_MAX) {
         int64_t to[SHAPE_MAX];
@@ -222,8 +221,7 @@ bool onnx_op_expand(onnx_node *n, const char *text) {
             bool new_dim = i < rank - v->rank;
             to[i] = at < 0 || (sizes[at] == 1 && !new_dim) ? -1 : sizes[at];
         }
-        return onnx_out(n, 0, ONNX_EMIT(p, "aten::expand", x, onnx_ints(p, rank, to)), rank,
-                        v->dt);
+        return onnx_out(n, 0, ONNX_EMIT(p, "aten::expand", x, onnx_ints(p, rank, to)), rank, v->dt);
     }
     ir_value *list = onnx_as_ints(n->sc, p, shape);
     return list && onnx_out(n, 0, ONNX_EMIT(p, "ctsc::onnx_expand", x, list), rank, v->dt);
@@ -352,8 +350,8 @@ bool onnx_op_slice(onnx_node *n, const char *text) {
         for (int i = 0; i < a.n; i++) a.axes[i] = i;
     else if (known && count != a.n) return onnx_bad(p, "there are %d axes of %d", count, a.n);
     for (int i = 0; i < a.n; i++) a.steps[i] = 1;
-    known = known && (!steps || (onnx_known_ints(p, steps, SHAPE_MAX, &count, a.steps) &&
-                                 count == a.n));
+    known = known &&
+            (!steps || (onnx_known_ints(p, steps, SHAPE_MAX, &count, a.steps) && count == a.n));
     if (!known) {
         ir_value *x = onnx_t(n, 0), *s = x ? onnx_as_ints(n->sc, p, starts) : NULL,
                  *e = s ? onnx_as_ints(n->sc, p, ends) : NULL,
@@ -387,8 +385,7 @@ bool onnx_op_slice_attributes(onnx_node *n, const char *text) {
 /* ---- padding --------------------------------------------------------------------------------- */
 
 /* Begins and ends for all dims, of which only `axes` may be given. */
-static bool pad_pairs(onnx_node *n, onnx_value *pads, int *rank, ir_value **begin,
-                      ir_value **end) {
+static bool pad_pairs(onnx_node *n, onnx_value *pads, int *rank, ir_value **begin, ir_value **end) {
     onnx_program *p = n->p;
     onnx_value *v = onnx_in(n, 3);
     int64_t axes[SHAPE_MAX];
@@ -455,9 +452,8 @@ bool onnx_op_pad(onnx_node *n, const char *text) {
         for (int i = 0; i < count; i++)
             if (!(own.ints[i] = onnx_int(p, given[i]))) return false;
     } else if (!onnx_has_ints(p, pads)) {
-        ir_value *list = strcmp(mode, "constant") || onnx_in(n, 3)
-                             ? NULL
-                             : onnx_as_ints(n->sc, p, pads);
+        ir_value *list = strcmp(mode, "constant") || onnx_in(n, 3) ? NULL
+                                                                   : onnx_as_ints(n->sc, p, pads);
         if (!list) return onnx_unsupported(p, "pads that are computed when it runs");
         return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_pad", x, list, pad_value(n)));
     }
@@ -516,9 +512,9 @@ bool onnx_op_trilu(onnx_node *n, const char *text) {
     ir_value *x = onnx_t(n, 0),
              *by = x ? (k ? onnx_as_int(n->sc, n->p, k) : onnx_int(n->p, 0)) : NULL;
     (void)text;
-    return by && onnx_result(n, ONNX_EMIT(n->p,
-                                          onnx_attr_int(n, "upper", 1) ? "aten::triu" : "aten::tril",
-                                          x, by));
+    return by && onnx_result(
+                     n, ONNX_EMIT(n->p, onnx_attr_int(n, "upper", 1) ? "aten::triu" : "aten::tril",
+                                  x, by));
 }
 
 /* ---- Gather ---------------------------------------------------------------------------------- */
@@ -535,7 +531,8 @@ static bool gather_sizes(onnx_node *n, int64_t axis, bool *done) {
         return true;
     for (int i = 0; i < count; i++) {
         int64_t k = index[i] < 0 ? index[i] + v->nints : index[i];
-        if (k < 0 || k >= v->nints) return onnx_bad(n->p, "index %lld of %d sizes", (long long)index[i], v->nints);
+        if (k < 0 || k >= v->nints)
+            return onnx_bad(n->p, "index %lld of %d sizes", (long long)index[i], v->nints);
         out[i] = v->ints[k];
     }
     *done = true;
@@ -571,7 +568,8 @@ bool onnx_op_gather(onnx_node *n, const char *text) {
     if (indices && at->dt != DT_INT64)
         indices = ONNX_EMIT(p, "aten::to.dtype", indices, onnx_int(p, DT_INT64));
     if (!indices) return false;
-    if (axis < 0 && v->rank < 0) return onnx_unsupported(p, "a negative axis of a tensor of unknown rank");
+    if (axis < 0 && v->rank < 0)
+        return onnx_unsupported(p, "a negative axis of a tensor of unknown rank");
     if (axis < 0) axis += v->rank;
     if (axis < 0 || axis >= SHAPE_MAX) return onnx_bad(p, "axis %lld", (long long)axis);
     return onnx_out(n, 0, gather_index(n, x, indices, axis), rank, v->dt);
@@ -623,11 +621,11 @@ bool onnx_op_constant_of_shape(onnx_node *n, const char *text) {
     if (t && t->numel != 1) return onnx_bad(p, "the value has %lld elements", (long long)t->numel);
     dtype dt = t ? (dtype)t->dtype : DT_FLOAT32;
     ir_value *list = onnx_as_ints(n->sc, p, shape),
-             *fill = !list                  ? NULL
-                     : !t                   ? onnx_float(p, 0)
-                     : dtype_is_float(dt)   ? onnx_float(p, tensor_item_float(t))
-                     : dt == DT_BOOL        ? onnx_bool(p, tensor_item_int(t) != 0)
-                                            : onnx_int(p, tensor_item_int(t)),
+             *fill = !list                ? NULL
+                     : !t                 ? onnx_float(p, 0)
+                     : dtype_is_float(dt) ? onnx_float(p, tensor_item_float(t))
+                     : dt == DT_BOOL      ? onnx_bool(p, tensor_item_int(t) != 0)
+                                          : onnx_int(p, tensor_item_int(t)),
              *what = fill ? onnx_int(p, dt) : NULL;
     int rank = what && onnx_has_ints(p, shape) ? shape->nints : -1;
     return what && onnx_out(n, 0, ONNX_EMIT(p, "aten::full", list, fill, what), rank, dt);
@@ -642,9 +640,9 @@ bool onnx_op_range(onnx_node *n, const char *text) {
     for (int i = 0; i < 3; i++) {
         onnx_value *x = onnx_need(n, i);
         if (!x) return false;
-        args[i] = dt < 0                     ? onnx_as_tensor(n->sc, p, x)
+        args[i] = dt < 0                      ? onnx_as_tensor(n->sc, p, x)
                   : dtype_is_float((dtype)dt) ? onnx_as_float(n->sc, p, x)
-                                             : onnx_as_int(n->sc, p, x);
+                                              : onnx_as_int(n->sc, p, x);
         if (!args[i]) return false;
     }
     if (dt < 0) return onnx_result(n, onnx_emit(p, "ctsc::onnx_range", 3, args));
@@ -659,8 +657,8 @@ bool onnx_op_eye_like(onnx_node *n, const char *text) {
     int dt = onnx_attr(n, "dtype") ? onnx_to_dtype(onnx_attr_int(n, "dtype", 0)) : v->dt;
     if (dt < 0) return onnx_unsupported(n->p, "the type of the result is not known");
     ir_value *x = onnx_t(n, 0);
-    return x && onnx_out(n, 0, ONNX_EMIT(n->p, "ctsc::onnx_eye_like", x,
-                                         onnx_int(n->p, onnx_attr_int(n, "k", 0)),
-                                         onnx_int(n->p, dt)),
+    return x && onnx_out(n, 0,
+                         ONNX_EMIT(n->p, "ctsc::onnx_eye_like", x,
+                                   onnx_int(n->p, onnx_attr_int(n, "k", 0)), onnx_int(n->p, dt)),
                          2, dt);
 }

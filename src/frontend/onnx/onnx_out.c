@@ -16,9 +16,7 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-bool out_failed(const onnx_out *o) {
-    return o->d->status != CTSC_OK || arena_failed(&o->scratch);
-}
+bool out_failed(const onnx_out *o) { return o->d->status != CTSC_OK || arena_failed(&o->scratch); }
 
 bool out_no_memory(onnx_out *o) {
     if (o->d->status == CTSC_OK) diag_no_memory(o->d);
@@ -32,9 +30,8 @@ bool out_refuse(onnx_out *o, const char *fmt, ...) {
     va_start(ap, fmt);
     sb_vprintf(&sb, fmt, ap);
     va_end(ap);
-    diag_fail_at(o->d, CTSC_UNSUPPORTED, o->at ? o->at->range : (source_range){0},
-                 "ONNX: %s%s%s", o->at ? node_kind_text(o->at) : "", o->at ? ": " : "",
-                 sb_str(&sb));
+    diag_fail_at(o->d, CTSC_UNSUPPORTED, o->at ? o->at->range : (source_range){0}, "ONNX: %s%s%s",
+                 o->at ? node_kind_text(o->at) : "", o->at ? ": " : "", sb_str(&sb));
     sb_free(&sb);
     for (const call_site *c = o->at ? o->at->call : NULL; c; c = c->caller)
         diag_frame(o->d, c->range, c->callee);
@@ -176,7 +173,8 @@ static bool walk_tuple_index(onnx_out *o, const node *n) {
     out_value *x = walk_get(o, n->inputs.data[0]), *at = x ? walk_get(o, n->inputs.data[1]) : NULL;
     if (!at) return false;
     int64_t i = at->v[0].u.i, len = (int64_t)container_len(x);
-    if (at->v[0].tag != V_INT || out_is_dynamic(at)) return out_refuse(o, "an index is no constant");
+    if (at->v[0].tag != V_INT || out_is_dynamic(at))
+        return out_refuse(o, "an index is no constant");
     if (i < 0) i += len;
     if (i < 0 || i >= len) return out_refuse(o, "an index is out of range");
     return walk_put(o, n->outputs.data[0], container_item(o, x, (size_t)i));
@@ -350,8 +348,8 @@ static bool alias_write(onnx_out *o, out_value *x, const char *name) {
 static bool walk_block(onnx_out *o, const block *b);
 
 /* Runs it in world w. */
-static bool call_run(onnx_out *o, const op *op, int w, int nargs, out_value *const *args,
-                     int nres, out_value **res, type *const *out_types) {
+static bool call_run(onnx_out *o, const op *op, int w, int nargs, out_value *const *args, int nres,
+                     out_value **res, type *const *out_types) {
     value in[64], out[16] = {{0}};
     if (nargs > 64 || nres > 16) return out_refuse(o, "too many arguments");
     for (int i = 0; i < nargs; i++) in[i] = args[i]->v[w];
@@ -378,9 +376,10 @@ static void call_name(const char *key, char *out, size_t size) {
 static bool call_reads_elements(const onnx_out *o, int nargs, out_value *const *args,
                                 const char *name) {
     static const char *const readers[] = {
-        "aten::item",    "aten::Int",   "aten::Float",    "aten::Bool",     "aten::IntImplicit",
-        "aten::FloatImplicit", "aten::ScalarImplicit", "aten::equal", "aten::is_nonzero",
-        "aten::allclose", "prim::NumToTensor", "aten::_local_scalar_dense"};
+        "aten::item",           "aten::Int",         "aten::Float",
+        "aten::Bool",           "aten::IntImplicit", "aten::FloatImplicit",
+        "aten::ScalarImplicit", "aten::equal",       "aten::is_nonzero",
+        "aten::allclose",       "prim::NumToTensor", "aten::_local_scalar_dense"};
     bool tensor = false;
     (void)o;
     for (int i = 0; i < nargs; i++) {
@@ -431,15 +430,18 @@ static bool call_is_settled(const onnx_out *o, const out_call *c, bool tainted) 
     return true;
 }
 
-static bool call_writes(onnx_out *o, const op *op, out_value *const *args, int nargs, char *key) {
-    if (!op->schema->has_alias_write) return true;
-    if (!op_twin_of(op, key)) return out_refuse(o, "writes of this operator are not supported");
+/* Before it writes: not into the module; what it writes into has a name by then. key: of the form
+ * that returns instead. */
+static bool call_writes(onnx_out *o, const op *op, out_value *const *args, int nargs, bool dynamic,
+                        char *key) {
+    if (dynamic && !op_twin_of(op, key))
+        return out_refuse(o, "writes of this operator are not supported");
     for (int i = 0; i < nargs && i < op->schema->nargs; i++) {
         const alias_info *a = op->schema->args[i].alias;
         if (!a || !a->write || args[i]->v[0].tag != V_TENSOR) continue;
         if (ptrmap_get(&o->attributes, args[i]->v[0].u.tensor->storage))
             return out_refuse(o, "the method writes an attribute of the module");
-        if (!out_name(o, args[i])) return false;
+        if (dynamic && !out_name(o, args[i])) return false;
     }
     return true;
 }
@@ -506,9 +508,10 @@ static bool walk_op(onnx_out *o, const node *n) {
     if (!strcmp(name, "aten::warn")) return true;
     if (dynamic && !container_call(o, n, name, args, &done)) return false;
     if (done) return true;
-    out_call c = {.o = o, .nargs = nargs, .nres = nres, .args = args, .res = res, .out_types = types};
+    out_call c = {
+        .o = o, .nargs = nargs, .nres = nres, .args = args, .res = res, .out_types = types};
     if (!call_refresh(o, nargs, args)) return false;
-    if (op->schema->has_alias_write && !call_writes(o, op, args, nargs, key)) return false;
+    if (op->schema->has_alias_write && !call_writes(o, op, args, nargs, dynamic, key)) return false;
     if (dynamic) {
         if (!call_dynamic(&c, op, key)) return false;
     } else {
@@ -547,7 +550,8 @@ static bool container_set_dict(onnx_out *o, out_value **args) {
     int at = dict_place(args[0], args[1]);
     if (!container_items(o, args[0], 1)) return false;
     for (int w = 0; w < o->worlds; w++)
-        if (!dict_set_take(args[0]->v[w].u.dict, value_ref(args[1]->v[0]), value_ref(args[2]->v[w])))
+        if (!dict_set_take(args[0]->v[w].u.dict, value_ref(args[1]->v[0]),
+                           value_ref(args[2]->v[w])))
             return out_no_memory(o);
     if (at >= 0) args[0]->items[at] = args[2];
     else args[0]->items[args[0]->nitems++] = args[2];
@@ -574,8 +578,7 @@ static bool container_call(onnx_out *o, const node *n, const char *name, out_val
     int at;
     *done = true;
     if (is_list && !strcmp(name, "aten::append"))
-        return container_append(o, args) &&
-               (!n->outputs.len || walk_put(o, n->outputs.data[0], x));
+        return container_append(o, args) && (!n->outputs.len || walk_put(o, n->outputs.data[0], x));
     if (is_list && !strcmp(name, "aten::__getitem__"))
         return container_index(o, args[1], (int)container_len(x), &at) &&
                walk_put(o, n->outputs.data[0], container_item(o, x, (size_t)at));
@@ -587,10 +590,13 @@ static bool container_call(onnx_out *o, const node *n, const char *name, out_val
         return !n->outputs.len || walk_put(o, n->outputs.data[0], x);
     }
     if ((is_list || is_dict) && !strcmp(name, "aten::len"))
-        return walk_put(o, n->outputs.data[0],
-                        walk_constant(o, value_int(is_list ? (int64_t)container_len(x) : x->nitems)));
-    if (is_list && (!strcmp(name, "aten::add") || !strcmp(name, "aten::add_") ||
-                    !strcmp(name, "aten::extend")) && args[1]->v[0].tag == V_LIST) {
+        return walk_put(
+            o, n->outputs.data[0],
+            walk_constant(o, value_int(is_list ? (int64_t)container_len(x) : x->nitems)));
+    if (is_list &&
+        (!strcmp(name, "aten::add") || !strcmp(name, "aten::add_") ||
+         !strcmp(name, "aten::extend")) &&
+        args[1]->v[0].tag == V_LIST) {
         bool own = !strcmp(name, "aten::add");
         size_t a = container_len(x), b = container_len(args[1]);
         out_value **all = arena_array(&o->scratch, out_value *, a + b + 1);
@@ -598,8 +604,9 @@ static bool container_call(onnx_out *o, const node *n, const char *name, out_val
         for (size_t i = 0; i < a + b; i++)
             if (!(all[i] = container_item(o, i < a ? x : args[1], i < a ? i : i - a))) return false;
         if (own)
-            return walk_put(o, n->outputs.data[0],
-                            container_make(o, false, type_elem(n->outputs.data[0]->type), a + b, all));
+            return walk_put(
+                o, n->outputs.data[0],
+                container_make(o, false, type_elem(n->outputs.data[0]->type), a + b, all));
         for (size_t i = a; i < a + b; i++)
             if (!container_append(o, (out_value *[]){x, all[i]})) return false;
         return !n->outputs.len || walk_put(o, n->outputs.data[0], x);
@@ -623,9 +630,8 @@ static bool container_call(onnx_out *o, const node *n, const char *name, out_val
                         container_make(o, false, type_elem(n->outputs.data[0]->type), count, some));
     }
     if (is_dict && x->items && !strcmp(name, "aten::__getitem__"))
-        return (at = dict_place(x, args[1])) >= 0
-                   ? walk_put(o, n->outputs.data[0], x->items[at])
-                   : out_refuse(o, "there is no such key");
+        return (at = dict_place(x, args[1])) >= 0 ? walk_put(o, n->outputs.data[0], x->items[at])
+                                                  : out_refuse(o, "there is no such key");
     if (is_dict && x->items && !strcmp(name, "aten::_set_item")) return container_set_dict(o, args);
     if (is_dict && x->items && !strcmp(name, "aten::__contains__"))
         return walk_put(o, n->outputs.data[0],
@@ -657,9 +663,8 @@ static bool walk_if(onnx_out *o, const node *n) {
     bool yes = cond->v[0].u.b;
     /* what only fails is not written: the model does not check */
     if (cond->name && !flow_raises(n->blocks.data[yes ? 1 : 0]))
-        return out_refuse(o, cond->tainted
-                                 ? "a branch depends on elements of tensors"
-                                 : "a branch depends on the size of a dynamic axis");
+        return out_refuse(o, cond->tainted ? "a branch depends on elements of tensors"
+                                           : "a branch depends on the size of a dynamic axis");
     const block *b = n->blocks.data[yes ? 0 : 1];
     if (!walk_block(o, b)) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
@@ -669,7 +674,8 @@ static bool walk_if(onnx_out *o, const node *n) {
 
 static bool walk_loop(onnx_out *o, const node *n) {
     const block *b = n->blocks.data[0];
-    out_value *trips = walk_get(o, n->inputs.data[0]), *cond = trips ? walk_get(o, n->inputs.data[1]) : NULL;
+    out_value *trips = walk_get(o, n->inputs.data[0]),
+              *cond = trips ? walk_get(o, n->inputs.data[1]) : NULL;
     size_t carried = n->inputs.len - 2;
     out_value **now = arena_array(&o->scratch, out_value *, carried + 1);
     if (!cond || !now) return false;
@@ -698,7 +704,8 @@ static bool walk_isinstance(onnx_out *o, const node *n) {
     const attr *a = node_attr(n, "types");
     bool is = false;
     if (!x || !a) return out_refuse(o, "of what?");
-    for (int i = 0; i < a->u.types.n; i++) is = is || type_admits_value(a->u.types.data[i], x->v[0]);
+    for (int i = 0; i < a->u.types.n; i++)
+        is = is || type_admits_value(a->u.types.data[i], x->v[0]);
     return walk_put(o, n->outputs.data[0], walk_constant(o, value_bool(is)));
 }
 
@@ -724,18 +731,15 @@ static bool walk_node(onnx_out *o, const node *n) {
     case N_TUPLE_INDEX: return walk_tuple_index(o, n);
     case N_DICT_CONSTRUCT: return walk_dict(o, n);
     case N_GET_ATTR: return walk_get_attr(o, n);
-    case N_UNCHECKED_CAST:
-        return walk_put(o, n->outputs.data[0], walk_get(o, n->inputs.data[0]));
-    case N_UNINITIALIZED:
-        return walk_put(o, n->outputs.data[0], walk_constant(o, value_uninit()));
+    case N_UNCHECKED_CAST: return walk_put(o, n->outputs.data[0], walk_get(o, n->inputs.data[0]));
+    case N_UNINITIALIZED: return walk_put(o, n->outputs.data[0], walk_constant(o, value_uninit()));
     case N_ISINSTANCE: return walk_isinstance(o, n);
     case N_IF: return walk_if(o, n);
     case N_LOOP: return walk_loop(o, n);
     case N_RAISE: return walk_raise(o, n);
     case N_PRINT: return true;
     case N_OP: return walk_op(o, n);
-    default:
-        return n->op ? walk_op(o, n) : out_refuse(o, "this has no form in ONNX");
+    default: return n->op ? walk_op(o, n) : out_refuse(o, "this has no form in ONNX");
     }
 }
 
@@ -760,7 +764,9 @@ static bool begin_argument(onnx_out *o, int i, const ir_value *param) {
         value_set(&x->v[w], value_tensor_take(t));
     }
     if (v[0].tag == V_LIST || v[0].tag == V_TUPLE || v[0].tag == V_DICT)
-        return out_refuse(o, "argument '%s' is a container: only tensors, numbers, strings and None can be given", opt->names[i]);
+        return out_refuse(
+            o, "argument '%s' is a container: only tensors, numbers, strings and None can be given",
+            opt->names[i]);
     if (v[0].tag == V_TENSOR && !out_input(o, x, opt->names[i], i)) return false;
     return walk_put(o, param, x);
 }
@@ -770,13 +776,12 @@ static bool end_leaf(onnx_out *o, out_value *x, const char *name) {
     if (x->stale && !alias_refresh(o, x)) return false;
     for (int w = 0; w < o->worlds; w++) {
         value v = x->v[w];
-        ctsc_status s = v.tag == V_TENSOR ? (made[w] = tensor_ref(v.u.tensor), CTSC_OK)
-                        : v.tag == V_INT  ? tensor_scalar_int(o->d, DT_INT64, v.u.i, &made[w])
-                        : v.tag == V_BOOL ? tensor_scalar_int(o->d, DT_BOOL, v.u.b, &made[w])
-                        : v.tag == V_FLOAT
-                            ? tensor_scalar_float(o->d, DT_FLOAT32, v.u.f, &made[w])
-                            : diag_fail(o->d, CTSC_UNSUPPORTED,
-                                        "ONNX: a result is no tensor and no number");
+        ctsc_status s = v.tag == V_TENSOR  ? (made[w] = tensor_ref(v.u.tensor), CTSC_OK)
+                        : v.tag == V_INT   ? tensor_scalar_int(o->d, DT_INT64, v.u.i, &made[w])
+                        : v.tag == V_BOOL  ? tensor_scalar_int(o->d, DT_BOOL, v.u.b, &made[w])
+                        : v.tag == V_FLOAT ? tensor_scalar_float(o->d, DT_FLOAT32, v.u.f, &made[w])
+                                           : diag_fail(o->d, CTSC_UNSUPPORTED,
+                                                       "ONNX: a result is no tensor and no number");
         if (s != CTSC_OK) return tensor_unref(made[0]), false;
     }
     /* of its own name, whatever it is */
@@ -836,7 +841,8 @@ static void out_end(onnx_out *o) {
 }
 
 ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options) {
-    onnx_out o = {.d = d, .opt = options, .worlds = options->second ? 2 : 1, .opset = options->opset};
+    onnx_out o = {
+        .d = d, .opt = options, .worlds = options->second ? 2 : 1, .opset = options->opset};
     bool ok = arena_init(&o.scratch);
     if (!ok) diag_no_memory(d);
     if (ok && (o.opset < ONNX_OUT_MIN_OPSET || o.opset > ONNX_OUT_MAX_OPSET))
@@ -844,7 +850,8 @@ ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options)
                        ONNX_OUT_MIN_OPSET, ONNX_OUT_MAX_OPSET) == CTSC_OK;
     if (ok && options->args[0].tag == V_OBJECT)
         ok = attribute_note(&o, options->args[0].u.object, "", 0);
-    for (int i = 0; ok && i < options->nargs; i++) ok = begin_argument(&o, i, g->root->params.data[i]);
+    for (int i = 0; ok && i < options->nargs; i++)
+        ok = begin_argument(&o, i, g->root->params.data[i]);
     ok = ok && walk_block(&o, g->root);
     o.at = NULL;
     out_value *r = ok ? walk_get(&o, g->root->returns.data[0]) : NULL;

@@ -5,19 +5,21 @@
  * Method. The graph of the method, its calls inlined, is walked as an interpreter would walk it:
  * with example arguments, so that each value has a dtype and sizes, and branches and loops that do
  * not depend on the arguments' elements are those of the example. What depends on the arguments is
- * written as nodes, operator by operator (onnx_out_rows.def); what does not is computed, and becomes
- * an initialiser where a node reads it.
+ * written as nodes, operator by operator (onnx_out_rows.def); what does not is computed, and
+ * becomes an initialiser where a node reads it.
  *
- * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments of two
- * sizes. A number that is the same in both is a constant, and one that differs is computed by nodes.
- * A branch that is taken in one world only is refused. (Rules that say of each operator which of
- * its result's sizes follow from which arguments' would be as many again as the operators.)
+ * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments
+ * of two sizes. A number that is the same in both is a constant, and one that differs is
+ * computed by nodes. A branch that is taken in one world only is refused. (Rules that say of
+ * each operator which of its result's sizes follow from which arguments' would be as many
+ * again as the operators.)
  *
  *     onnx_out.c         the walk: values, containers, control flow, operators, writes in place
  *     onnx_out_model.c   nodes, attributes, initialisers; the model and its bytes
  *     onnx_out_*.c       what the rows name
  *
- * What cannot be written is refused, with the operator and its place. Tests: tests/onnx
+ * What cannot be written is refused, with the operator and its place.
+ * Tests: tests/onnx
  */
 #ifndef CTSC_FRONTEND_ONNX_ONNX_OUT_H
 #define CTSC_FRONTEND_ONNX_ONNX_OUT_H

@@ -16,9 +16,7 @@ const out_row *out_find_row(const char *name) {
     return NULL;
 }
 
-bool out_given(const out_call *c, int i) {
-    return i < c->nargs && c->args[i]->v[0].tag != V_NONE;
-}
+bool out_given(const out_call *c, int i) { return i < c->nargs && c->args[i]->v[0].tag != V_NONE; }
 
 const tensor *out_t(const out_call *c, int i) { return c->args[i]->v[0].u.tensor; }
 const tensor *out_r(const out_call *c) { return c->res[0]->v[0].u.tensor; }
@@ -38,7 +36,9 @@ const char *out_arg(out_call *c, int i) {
 
 const char *out_arg_as(out_call *c, int i, dtype dt) {
     out_value *x = c->args[i];
-    double f = x->v[0].tag == V_INT ? (double)x->v[0].u.i : x->v[0].tag == V_BOOL ? x->v[0].u.b : x->v[0].u.f;
+    double f = x->v[0].tag == V_INT    ? (double)x->v[0].u.i
+               : x->v[0].tag == V_BOOL ? x->v[0].u.b
+                                       : x->v[0].u.f;
     bool number = x->v[0].tag == V_INT || x->v[0].tag == V_BOOL || x->v[0].tag == V_FLOAT;
     if (number && !x->name) {
         if (x->v[0].tag == V_INT && dt == DT_INT64) return out_const_int(c->o, x->v[0].u.i);
@@ -102,7 +102,8 @@ int out_dim(const tensor *t, int64_t dim) { return (int)(dim < 0 ? dim + t->ndim
 const char *out_value_1d(onnx_out *o, out_value *x) {
     static const int64_t one = 1;
     if (!x->name && x->v[0].tag == V_INT) return out_const_ints(o, 1, &x->v[0].u.i);
-    if (x->v[0].tag != V_INT && x->v[0].tag != V_TENSOR) return out_refuse(o, "a number is none of ints"), NULL;
+    if (x->v[0].tag != V_INT && x->v[0].tag != V_TENSOR)
+        return out_refuse(o, "a number is none of ints"), NULL;
     return OUT(o, "Reshape", out_name(o, x), out_const_ints(o, 1, &one));
 }
 

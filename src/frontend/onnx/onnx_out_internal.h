@@ -30,18 +30,18 @@ typedef struct onnx_out {
     const onnx_out_options *opt;
     int worlds, opset;
     arena scratch;
-    VEC(out_value *) values;  /* all */
-    VEC(tensor *) held;       /* of initialisers */
+    VEC(out_value *) values; /* all */
+    VEC(tensor *) held;      /* of initialisers */
     VEC(Onnx__NodeProto *) nodes;
     VEC(Onnx__TensorProto *) tensors;
     VEC(Onnx__ValueInfoProto *) inputs, outputs;
-    strmap names;             /* that are taken */
-    ptrmap attributes;        /* storages of the module's tensors */
-    ptrmap attribute_names;   /* tensor -> "conv1.weight" */
-    ptrmap initializers;      /* tensor of the module -> name */
-    strmap constants;         /* bytes of small constants -> name */
-    ptrmap env;               /* ir_value -> out_value */
-    const node *at;           /* for messages */
+    strmap names;           /* that are taken */
+    ptrmap attributes;      /* storages of the module's tensors */
+    ptrmap attribute_names; /* tensor -> "conv1.weight" */
+    ptrmap initializers;    /* tensor of the module -> name */
+    strmap constants;       /* bytes of small constants -> name */
+    ptrmap env;             /* ir_value -> out_value */
+    const node *at;         /* for messages */
     size_t steps, counter;
     int depth;
 } onnx_out;
@@ -49,7 +49,7 @@ typedef struct onnx_out {
 /* An operator that is being written; its results are computed already. */
 typedef struct out_call {
     onnx_out *o;
-    const char *key;   /* of the overload, in its form that returns */
+    const char *key; /* of the overload, in its form that returns */
     int nargs, nres;
     out_value **args, **res;
     type *const *out_types;
@@ -89,8 +89,8 @@ void out_ints(onnx_out *o, const char *name, int n, const int64_t *ints);
 /* Constants. */
 const char *out_tensor(onnx_out *o, tensor *t);
 const char *out_const_ints(onnx_out *o, int n, const int64_t *ints); /* of one dim */
-const char *out_const_int(onnx_out *o, int64_t i);                    /* of none */
-const char *out_const(onnx_out *o, dtype dt, double f);               /* of none */
+const char *out_const_int(onnx_out *o, int64_t i);                   /* of none */
+const char *out_const(onnx_out *o, dtype dt, double f);              /* of none */
 /* A value's name; of a constant its initialiser. */
 const char *out_name(onnx_out *o, out_value *x);
 const char *out_cast(onnx_out *o, const char *name, dtype from, dtype to);
@@ -101,19 +101,19 @@ ctsc_status out_finish(onnx_out *o);
 /* ---- onnx_out_args.c: for the functions of rows ---------------------------------------------- */
 
 static inline onnx_out *out_of(const out_call *c) { return c->o; }
-bool out_given(const out_call *c, int i);         /* there, and not None */
-const tensor *out_t(const out_call *c, int i);    /* the example's tensor */
-const tensor *out_r(const out_call *c);           /* the result's */
-dtype out_dt(const out_call *c, int i);           /* of a tensor or number */
-const char *out_arg(out_call *c, int i);          /* name */
+bool out_given(const out_call *c, int i);             /* there, and not None */
+const tensor *out_t(const out_call *c, int i);        /* the example's tensor */
+const tensor *out_r(const out_call *c);               /* the result's */
+dtype out_dt(const out_call *c, int i);               /* of a tensor or number */
+const char *out_arg(out_call *c, int i);              /* name */
 const char *out_arg_as(out_call *c, int i, dtype dt); /* converted; numbers too */
-bool out_arg_int(out_call *c, int i, int64_t *v); /* a constant, else refused */
+bool out_arg_int(out_call *c, int i, int64_t *v);     /* a constant, else refused */
 bool out_arg_float(out_call *c, int i, double *v);
 bool out_arg_bool(out_call *c, int i, bool *v);
 /* a constant list, of one element repeated n times where it has but one; n -1: any */
 bool out_arg_ints(out_call *c, int i, int want, int *n, int64_t *ints);
-const char *out_arg_text(out_call *c, int i);     /* NULL: none */
-int out_dim(const tensor *t, int64_t dim);        /* wrapped */
+const char *out_arg_text(out_call *c, int i); /* NULL: none */
+int out_dim(const tensor *t, int64_t dim);    /* wrapped */
 /* Numbers as tensors of one dim and one element; a list of them. */
 const char *out_arg_1d(out_call *c, int i);
 const char *out_value_1d(onnx_out *o, out_value *x);

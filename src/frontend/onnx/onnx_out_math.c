@@ -196,7 +196,8 @@ bool out_op_add(out_call *c, const char *text) {
     bool back = *text == 'r';
     bool numbers = c->res[0]->v[0].tag != V_TENSOR;
     if (!numbers && out_given(c, 2) && !out_arg_float(c, 2, &alpha)) return false;
-    const char *x = out_arg_as(c, back ? 1 : 0, dt), *y = x ? out_arg_as(c, back ? 0 : 1, dt) : NULL;
+    const char *x = out_arg_as(c, back ? 1 : 0, dt),
+               *y = x ? out_arg_as(c, back ? 0 : 1, dt) : NULL;
     if (dt == DT_BOOL) return out_done(c, y && *text == 'A' ? OUT(o, "Or", x, y) : NULL);
     if (alpha != 1 && back && y) y = OUT(o, "Mul", y, out_const(o, dt, alpha));
     else if (alpha != 1 && y) y = OUT(o, "Mul", y, out_const(o, dt, alpha));
@@ -244,9 +245,9 @@ static dtype math_common(const out_call *c, int a, int b) {
     for (int i = 0; i < 2; i++) {
         bool t = c->args[at[i]]->v[0].tag == V_TENSOR;
         promotion_add(&p, out_dt(c, at[i]),
-                      !t                        ? OPERAND_NUMBER
+                      !t                      ? OPERAND_NUMBER
                       : out_t(c, at[i])->ndim ? OPERAND_TENSOR
-                                                : OPERAND_ZERO_DIM);
+                                              : OPERAND_ZERO_DIM);
     }
     return promotion_result(&p);
 }
@@ -369,7 +370,8 @@ bool out_op_addmm(out_call *c, const char *text) {
 bool out_op_einsum(out_call *c, const char *text) {
     onnx_out *o = c->o;
     out_value *list = c->args[1];
-    const char *equation = out_arg_text(c, 0), **in = arena_array(&o->scratch, const char *, list->nitems + 1);
+    const char *equation = out_arg_text(c, 0),
+               **in = arena_array(&o->scratch, const char *, list->nitems + 1);
     (void)text;
     if (!equation || !list->items || !in) return out_refuse(o, "an equation that is no text");
     for (int i = 0; i < list->nitems; i++)
@@ -426,6 +428,47 @@ bool out_op_attention(out_call *c, const char *text) {
     s = s ? OUT(o, "Softmax", s) : NULL;
     out_int(o, "axis", -1);
     return out_done(c, s ? OUT(o, "MatMul", s, v) : NULL);
+}
+
+/* Attention of several heads with its projections, as the fast path of torch.nn.MultiheadAttention
+ * records it; of one input alone. */
+bool out_op_heads(out_call *c, const char *text) {
+    static const int64_t apart[] = {2, 0, 3, 1, 4}, turn[] = {0, 1, 3, 2}, back[] = {0, 2, 1, 3},
+                         matrix[] = {1, 0}, ones[] = {1, 1, 1}, zero = 0;
+    onnx_out *o = c->o;
+    dtype dt = math_result(c);
+    int64_t width, heads;
+    bool weights;
+    const char *in[2], *part[3];
+    (void)text;
+    if (!out_arg_int(c, 3, &width) || !out_arg_int(c, 4, &heads) || !out_arg_bool(c, 10, &weights))
+        return false;
+    if (c->args[0] != c->args[1] || c->args[0] != c->args[2] || out_given(c, 9) || weights)
+        return out_refuse(o, "with a mask, weights, or several inputs");
+    int64_t sizes[] = {0, 0, 3, heads, width / heads}, flat[] = {0, 0, width};
+    const char *x = out_arg(c, 0), *w = x ? math_turn(o, out_arg(c, 5), 2, matrix) : NULL,
+               *y = w ? OUT(o, "MatMul", x, w) : NULL;
+    y = y ? OUT(o, "Add", y, out_arg(c, 6)) : NULL;
+    y = y ? OUT(o, "Reshape", y, out_const_ints(o, 5, sizes)) : NULL;
+    in[0] = y ? math_turn(o, y, 5, apart) : NULL;
+    in[1] = out_const_ints(o, 3, ones);
+    if (!in[0] || !in[1] || !out_nodes(o, "Split", 2, in, 3, part)) return out_no_memory(o);
+    out_int(o, "axis", 0);
+    for (int i = 0; i < 3; i++)
+        if (!(part[i] = OUT(o, "Squeeze", part[i], out_const_ints(o, 1, &zero)))) return false;
+    const char *k = math_turn(o, part[1], 4, turn),
+               *q = k ? OUT(o, "Mul", part[0], out_const(o, dt, 1 / sqrt((double)(width / heads))))
+                      : NULL,
+               *s = q ? OUT(o, "MatMul", q, k) : NULL;
+    s = s ? OUT(o, "Softmax", s) : NULL;
+    out_int(o, "axis", -1);
+    s = s ? OUT(o, "MatMul", s, part[2]) : NULL;
+    s = s ? math_turn(o, s, 4, back) : NULL;
+    s = s ? OUT(o, "Reshape", s, out_const_ints(o, 3, flat)) : NULL;
+    w = s ? math_turn(o, out_arg(c, 7), 2, matrix) : NULL;
+    s = w ? OUT(o, "MatMul", s, w) : NULL;
+    c->res[1]->name = ""; /* weights, which were not asked for */
+    return out_done(c, s ? OUT(o, "Add", s, out_arg(c, 8)) : NULL);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -502,7 +545,8 @@ bool out_op_norm(out_call *c, const char *text) {
     if (out_given(c, 1) && !out_arg_float(c, 1, &p)) return false;
     if (!reduce_args(c, 2, &n, axes, &keep)) return false;
     if (p != 1 && p != 2) return out_refuse(c->o, "norms other than 1 and 2");
-    return out_done(c, math_reduce(c->o, p == 1 ? "ReduceL1" : "ReduceL2", out_arg(c, 0), n, axes, keep));
+    return out_done(
+        c, math_reduce(c->o, p == 1 ? "ReduceL1" : "ReduceL2", out_arg(c, 0), n, axes, keep));
 }
 
 /* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, correction, keepdim) */
@@ -518,7 +562,8 @@ bool out_op_var(out_call *c, const char *text) {
     if (c->nargs > 3 && !out_arg_bool(c, 3, &keep)) return false;
     for (int i = 0; i < (n ? n : t->ndim); i++) {
         int d = n ? out_dim(t, axes[i]) : i;
-        if (less != 0 && !out_is_fixed(o, c->args[0], d)) return out_refuse(o, "an unbiased variance of a dynamic size");
+        if (less != 0 && !out_is_fixed(o, c->args[0], d))
+            return out_refuse(o, "an unbiased variance of a dynamic size");
         count *= t->sizes[d];
     }
     const char *x = out_arg(c, 0), *mean = math_reduce(o, "ReduceMean", x, n, axes, true),

@@ -187,6 +187,8 @@ static const char *initializer_of(onnx_out *o, const out_value *x) {
 }
 
 const char *out_name(onnx_out *o, out_value *x) {
+    if (!out_failed(o) && x->name && !*x->name)
+        return out_refuse(o, "a result that has no form in ONNX is read"), NULL;
     if (out_failed(o) || x->name) return out_failed(o) ? NULL : x->name;
     if (!x->init) x->init = initializer_of(o, x);
     return x->init;
@@ -319,8 +321,7 @@ static int finish_ir_version(int opset) {
 ctsc_status out_finish(onnx_out *o) {
     Onnx__ModelProto m = ONNX__MODEL_PROTO__INIT;
     Onnx__GraphProto g = ONNX__GRAPH_PROTO__INIT;
-    Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT,
-                             *opsets[] = {&opset};
+    Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = {&opset};
     if (!finish_used(o)) return o->d->status;
     g.n_node = o->nodes.len;
     g.node = o->nodes.data;

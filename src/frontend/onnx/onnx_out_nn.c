@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_out_nn.c - convolutions, pooling, normalisation, images and recurrent layers as nodes of ONNX.
+ * onnx_out_nn.c - convolutions, pooling, normalisation, images and recurrent layers
+ * as nodes of ONNX.
  */
 #include "frontend/onnx/onnx_out_internal.h"
 
@@ -27,7 +28,8 @@ static bool conv_write(out_call *c, const conv_args *a, bool transposed) {
                     : out_given(c, 2) ? OUT(o, type, x, k, out_arg(c, 2))
                                       : OUT(o, type, x, k);
     for (int i = 0; i < a->n; i++) {
-        int64_t total = a->auto_pad && *a->auto_pad == 's' ? a->dilation[i] * (w->sizes[i + 2] - 1) : 0;
+        int64_t total = a->auto_pad && *a->auto_pad == 's' ? a->dilation[i] * (w->sizes[i + 2] - 1)
+                                                           : 0;
         pads[i] = a->auto_pad ? total / 2 : a->pad[i];
         pads[a->n + i] = a->auto_pad ? total - total / 2 : a->pad[i];
     }
@@ -80,9 +82,11 @@ bool out_op_pool(out_call *c, const char *text) {
     onnx_out *o = c->o;
     bool max = *text == 'M', ceil, all = true;
     int n = c->key[strcspn(c->key, "123")] - '0', count;
-    int64_t kernel[TENSOR_MAX_DIMS], stride[TENSOR_MAX_DIMS], pad[2 * TENSOR_MAX_DIMS], dilation[TENSOR_MAX_DIMS], zero = 0;
+    int64_t kernel[TENSOR_MAX_DIMS], stride[TENSOR_MAX_DIMS], pad[2 * TENSOR_MAX_DIMS],
+        dilation[TENSOR_MAX_DIMS], zero = 0;
     bool single = out_t(c, 0)->ndim == n + 1;
-    if (!out_arg_ints(c, 1, n, &count, kernel) || !out_arg_ints(c, 2, -1, &count, stride)) return false;
+    if (!out_arg_ints(c, 1, n, &count, kernel) || !out_arg_ints(c, 2, -1, &count, stride))
+        return false;
     if (!count) memcpy(stride, kernel, sizeof kernel);
     else if (!out_arg_ints(c, 2, n, &count, stride)) return false;
     if (!out_arg_ints(c, 3, n, &count, pad)) return false;
@@ -112,7 +116,9 @@ static const char *adaptive_matrix(onnx_out *o, dtype dt, int64_t in, int64_t ou
     for (int64_t i = 0; i < out; i++) {
         int64_t from = i * in / out, to = ((i + 1) * in + out - 1) / out;
         for (int64_t k = from; k < to; k++)
-            dtype_store_float(dt, (char *)tensor_data(t) + (size_t)(turned ? k * out + i : i * in + k) * dtype_size(dt),
+            dtype_store_float(dt,
+                              (char *)tensor_data(t) +
+                                  (size_t)(turned ? k * out + i : i * in + k) * dtype_size(dt),
                               1.0 / (double)(to - from));
     }
     const char *name = out_tensor(o, t);
@@ -172,7 +178,8 @@ static const char *norm_vector(out_call *c, int i, int64_t n, double otherwise) 
     dtype dt = (dtype)out_t(c, 0)->dtype;
     if (out_given(c, i)) return out_arg(c, i);
     if (tensor_new(c->o->d, dt, 1, &n, &t) != CTSC_OK) return NULL;
-    for (int64_t k = 0; k < n; k++) dtype_store_float(dt, (char *)tensor_data(t) + (size_t)k * dtype_size(dt), otherwise);
+    for (int64_t k = 0; k < n; k++)
+        dtype_store_float(dt, (char *)tensor_data(t) + (size_t)k * dtype_size(dt), otherwise);
     const char *name = out_tensor(c->o, t);
     tensor_unref(t);
     return name;
@@ -184,9 +191,11 @@ bool out_op_batch_norm(out_call *c, const char *text) {
     int64_t n = out_t(c, 0)->ndim > 1 ? out_t(c, 0)->sizes[1] : 1;
     (void)text;
     if (!out_arg_bool(c, 5, &training) || !out_arg_float(c, 7, &eps)) return false;
-    if (training || !out_given(c, 3)) return out_refuse(c->o, "in training mode: call eval() before");
-    const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL, *b = w ? norm_vector(c, 2, n, 0) : NULL,
-               *m = b ? out_arg(c, 3) : NULL, *v = m ? out_arg(c, 4) : NULL,
+    if (training || !out_given(c, 3))
+        return out_refuse(c->o, "in training mode: call eval() before");
+    const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL,
+               *b = w ? norm_vector(c, 2, n, 0) : NULL, *m = b ? out_arg(c, 3) : NULL,
+               *v = m ? out_arg(c, 4) : NULL,
                *y = v ? OUT(c->o, "BatchNormalization", x, w, b, m, v) : NULL;
     out_float(c->o, "epsilon", eps);
     return out_done(c, y);
@@ -199,7 +208,8 @@ bool out_op_instance_norm(out_call *c, const char *text) {
     (void)text;
     if (!out_arg_bool(c, 5, &own) || !out_arg_float(c, 7, &eps)) return false;
     if (!own) return out_refuse(c->o, "with running statistics");
-    const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL, *b = w ? norm_vector(c, 2, n, 0) : NULL,
+    const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL,
+               *b = w ? norm_vector(c, 2, n, 0) : NULL,
                *y = b ? OUT(c->o, "InstanceNormalization", x, w, b) : NULL;
     out_float(c->o, "epsilon", eps);
     return out_done(c, y);
@@ -242,11 +252,14 @@ bool out_op_layer_norm(out_call *c, const char *text) {
         tensor *t = NULL;
         dtype dt = (dtype)out_t(c, 0)->dtype;
         if (tensor_new(o->d, dt, n, shape, &t) != CTSC_OK) return false;
-        for (int64_t k = 0; k < t->numel; k++) dtype_store_float(dt, (char *)tensor_data(t) + (size_t)k * dtype_size(dt), 1);
+        for (int64_t k = 0; k < t->numel; k++)
+            dtype_store_float(dt, (char *)tensor_data(t) + (size_t)k * dtype_size(dt), 1);
         w = out_tensor(o, t);
         tensor_unref(t);
     }
-    y = !w ? NULL : out_given(c, 3) ? OUT(o, "LayerNormalization", x, w, out_arg(c, 3)) : OUT(o, "LayerNormalization", x, w);
+    y = !w                ? NULL
+        : out_given(c, 3) ? OUT(o, "LayerNormalization", x, w, out_arg(c, 3))
+                          : OUT(o, "LayerNormalization", x, w);
     out_int(o, "axis", -n);
     out_float(o, "epsilon", eps);
     return out_done(c, y);
@@ -266,7 +279,8 @@ bool out_op_group_norm(out_call *c, const char *text) {
         tensor *v = NULL;
         if (tensor_zeros(o->d, (dtype)t->dtype, 1, &groups, &v) != CTSC_OK) return false;
         for (int64_t i = 0; k == 0 && i < groups; i++)
-            dtype_store_float((dtype)t->dtype, (char *)tensor_data(v) + (size_t)i * dtype_size((dtype)t->dtype), 1);
+            dtype_store_float((dtype)t->dtype,
+                              (char *)tensor_data(v) + (size_t)i * dtype_size((dtype)t->dtype), 1);
         *(k ? &zero : &one) = out_tensor(o, v);
         tensor_unref(v);
     }
@@ -296,7 +310,8 @@ bool out_op_dropout(out_call *c, const char *text) {
     bool train;
     (void)text;
     if (!out_arg_bool(c, 2, &train)) return false;
-    return train ? out_refuse(c->o, "in training mode: call eval() before") : out_done(c, out_arg(c, 0));
+    return train ? out_refuse(c->o, "in training mode: call eval() before")
+                 : out_done(c, out_arg(c, 0));
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */
@@ -324,15 +339,20 @@ static bool image_resize(out_call *c, const char *mode, bool align, const double
         } else {
             int64_t zero = 0, two = 2;
             const char *shape = OUT(o, "Shape", x),
-                       *head = shape ? OUT(o, "Slice", shape, out_const_ints(o, 1, &zero), out_const_ints(o, 1, &two)) : NULL;
-            sizes = head ? OUT(o, "Concat", head, out_const_ints(o, r->ndim - 2, r->sizes + 2)) : NULL;
+                       *head = shape ? OUT(o, "Slice", shape, out_const_ints(o, 1, &zero),
+                                           out_const_ints(o, 1, &two))
+                                     : NULL;
+            sizes = head ? OUT(o, "Concat", head, out_const_ints(o, r->ndim - 2, r->sizes + 2))
+                         : NULL;
             out_int(o, "axis", 0);
         }
         y = sizes ? OUT(o, "Resize", x, "", "", sizes) : NULL;
     } else if (out_given(c, 1) && c->args[1]->items && c->args[1]->nitems == r->ndim - 2) {
         int64_t zero = 0, two = 2;
         const char *shape = OUT(o, "Shape", x),
-                   *head = shape ? OUT(o, "Slice", shape, out_const_ints(o, 1, &zero), out_const_ints(o, 1, &two)) : NULL,
+                   *head = shape ? OUT(o, "Slice", shape, out_const_ints(o, 1, &zero),
+                                       out_const_ints(o, 1, &two))
+                                 : NULL,
                    *sizes = head ? OUT(o, "Concat", head, out_list_1d(o, c->args[1])) : NULL;
         out_int(o, "axis", 0);
         y = sizes ? OUT(o, "Resize", x, "", "", sizes) : NULL;
@@ -341,7 +361,10 @@ static bool image_resize(out_call *c, const char *mode, bool align, const double
     }
     (void)t;
     out_text(o, "mode", mode);
-    out_text(o, "coordinate_transformation_mode", *mode == 'n' ? "asymmetric" : align ? "align_corners" : "half_pixel");
+    out_text(o, "coordinate_transformation_mode",
+             *mode == 'n' ? "asymmetric"
+             : align      ? "align_corners"
+                          : "half_pixel");
     if (*mode == 'n') out_text(o, "nearest_mode", "floor");
     if (*mode == 'c') out_float(o, "cubic_coeff_a", -0.75);
     return out_done(c, y);
@@ -355,8 +378,9 @@ static bool image_scales(out_call *c, int i, double *scales, bool *given) {
     if (c->args[i]->items) return out_refuse(c->o, "scales that are no constants");
     for (int k = 0; k < n; k++)
         scales[k] = v.tag == V_FLOAT ? v.u.f
-                    : v.tag == V_LIST && v.u.list->kind == LIST_FLOAT && (int)v.u.list->len > k ? v.u.list->u.floats[k]
-                                                                                                 : 1;
+                    : v.tag == V_LIST && v.u.list->kind == LIST_FLOAT && (int)v.u.list->len > k
+                        ? v.u.list->u.floats[k]
+                        : 1;
     return true;
 }
 
@@ -374,22 +398,33 @@ bool out_op_interpolate(out_call *c, const char *text) {
     bool align = false, given;
     double scales[NN_DIMS];
     (void)text;
-    if (!mode || (out_given(c, 4) && !out_arg_bool(c, 4, &align)) || !image_scales(c, 2, scales, &given)) return false;
-    bool linear = !strcmp(mode, "linear") || !strcmp(mode, "bilinear") || !strcmp(mode, "trilinear");
-    const char *own = !strcmp(mode, "nearest") ? "nearest" : linear ? "linear" : !strcmp(mode, "bicubic") ? "cubic" : NULL;
-    return own ? image_resize(c, own, align, given ? scales : NULL) : out_refuse(c->o, "mode '%.40s'", mode);
+    if (!mode || (out_given(c, 4) && !out_arg_bool(c, 4, &align)) ||
+        !image_scales(c, 2, scales, &given))
+        return false;
+    bool linear = !strcmp(mode, "linear") || !strcmp(mode, "bilinear") ||
+                  !strcmp(mode, "trilinear");
+    const char *own = !strcmp(mode, "nearest")   ? "nearest"
+                      : linear                   ? "linear"
+                      : !strcmp(mode, "bicubic") ? "cubic"
+                                                 : NULL;
+    return own ? image_resize(c, own, align, given ? scales : NULL)
+               : out_refuse(c->o, "mode '%.40s'", mode);
 }
 
 bool out_op_grid_sampler(out_call *c, const char *text) {
-    static const char *const modes[] = {"bilinear", "nearest", "bicubic"}, *const new[] = {"linear", "nearest", "cubic"},
+    static const char *const modes[] = {"bilinear", "nearest", "bicubic"},
+                             *const new[] = {"linear", "nearest", "cubic"},
                              *const paddings[] = {"zeros", "border", "reflection"};
     onnx_out *o = c->o;
     int64_t mode, padding;
     bool align;
     (void)text;
-    if (!out_arg_int(c, 2, &mode) || !out_arg_int(c, 3, &padding) || !out_arg_bool(c, 4, &align)) return false;
-    if (o->opset < 16 || mode < 0 || mode > 2 || padding < 0 || padding > 2) return out_refuse(o, "needs operator set 16");
-    const char *x = out_arg(c, 0), *g = x ? out_arg(c, 1) : NULL, *y = g ? OUT(o, "GridSample", x, g) : NULL;
+    if (!out_arg_int(c, 2, &mode) || !out_arg_int(c, 3, &padding) || !out_arg_bool(c, 4, &align))
+        return false;
+    if (o->opset < 16 || mode < 0 || mode > 2 || padding < 0 || padding > 2)
+        return out_refuse(o, "needs operator set 16");
+    const char *x = out_arg(c, 0), *g = x ? out_arg(c, 1) : NULL,
+               *y = g ? OUT(o, "GridSample", x, g) : NULL;
     out_text(o, "mode", o->opset < 20 ? modes[mode] : new[mode]);
     out_text(o, "padding_mode", paddings[padding]);
     out_int(o, "align_corners", align);
@@ -405,13 +440,16 @@ static void gates_copy(char *to, const tensor *t, int gates, const int *order, s
         memcpy(to + (size_t)i * each, (char *)tensor_data(t) + (size_t)order[i] * each, each);
 }
 
-/* Weights of all directions of one kind (0 input, 1 recurrent, 2 biases) of a layer: [dirs, rows, ...]. */
-static const char *recurrent_weight(out_call *c, const list *params, int at, int dirs, bool biases, int kind, int gates) {
+/* Weights of all directions of one kind (0 input, 1 recurrent, 2 biases) of a layer:
+ * [dirs, rows, ...]. */
+static const char *recurrent_weight(out_call *c, const list *params, int at, int dirs, bool biases,
+                                    int kind, int gates) {
     static const int orders[][4] = {{0}, {0}, {0}, {1, 0, 2}, {0, 3, 1, 2}};
     onnx_out *o = c->o;
     int each = biases ? 4 : 2;
     const tensor *first = params->u.tensors[at + (kind < 2 ? kind : 2)];
-    int64_t sizes[] = {dirs, first->sizes[0] * (kind == 2 ? 2 : 1), kind == 2 ? 0 : first->sizes[1]};
+    int64_t sizes[] = {dirs, first->sizes[0] * (kind == 2 ? 2 : 1),
+                       kind == 2 ? 0 : first->sizes[1]};
     tensor *t = NULL;
     if (tensor_new(o->d, (dtype)first->dtype, kind == 2 ? 2 : 3, sizes, &t) != CTSC_OK) return NULL;
     char *to = tensor_data(t);
@@ -433,25 +471,30 @@ static const char *recurrent_weight(out_call *c, const list *params, int at, int
 static const char *recurrent_state(onnx_out *o, const char *h, int layer, int dirs, int layers) {
     int64_t from = (int64_t)layer * dirs, to = from + dirs, zero = 0;
     if (layers == 1 || !h) return h;
-    return OUT(o, "Slice", h, out_const_ints(o, 1, &from), out_const_ints(o, 1, &to), out_const_ints(o, 1, &zero));
+    return OUT(o, "Slice", h, out_const_ints(o, 1, &from), out_const_ints(o, 1, &to),
+               out_const_ints(o, 1, &zero));
 }
 
 bool out_op_recurrent(out_call *c, const char *text) {
     static const int64_t first_two[] = {1, 0, 2}, steps[] = {0, 2, 1, 3};
     onnx_out *o = c->o;
-    bool lstm = *text == 'L', gru = *text == 'G', relu = strchr(text, ' ') != NULL, biases, train, both, batch_first;
+    bool lstm = *text == 'L', gru = *text == 'G', relu = strchr(text, ' ') != NULL, biases, train,
+         both, batch_first;
     int gates = lstm ? 4 : gru ? 3 : 1, dirs;
     int64_t layers;
     char type[8];
     if (!strstr(c->key, ".input")) return out_refuse(o, "of packed sequences");
-    if (!out_arg_bool(c, 3, &biases) || !out_arg_int(c, 4, &layers) || !out_arg_bool(c, 6, &train) ||
-        !out_arg_bool(c, 7, &both) || !out_arg_bool(c, 8, &batch_first))
+    if (!out_arg_bool(c, 3, &biases) || !out_arg_int(c, 4, &layers) ||
+        !out_arg_bool(c, 6, &train) || !out_arg_bool(c, 7, &both) ||
+        !out_arg_bool(c, 8, &batch_first))
         return false;
     if (out_is_dynamic(c->args[2])) return out_refuse(o, "weights that are no constants");
     const list *params = c->args[2]->v[0].u.list;
     dirs = both ? 2 : 1;
-    if (out_t(c, 0)->ndim != 3 || train) return out_refuse(o, "without a batch, or in training mode");
-    if (params->len != (size_t)layers * (size_t)(dirs * (biases ? 4 : 2))) return out_refuse(o, "with projections");
+    if (out_t(c, 0)->ndim != 3 || train)
+        return out_refuse(o, "without a batch, or in training mode");
+    if (params->len != (size_t)layers * (size_t)(dirs * (biases ? 4 : 2)))
+        return out_refuse(o, "with projections");
     memcpy(type, text, strcspn(text, " "));
     type[strcspn(text, " ")] = '\0';
     const char *x = out_arg(c, 0), *h, *cell = NULL, *hs[64], *cs[64];

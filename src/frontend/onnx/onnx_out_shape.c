@@ -28,7 +28,8 @@ bool out_op_size(out_call *c, const char *text) {
     for (int i = 0; s && i < t->ndim; i++) {
         out_value *item = out_new(o);
         if (!item) return false;
-        for (int w = 0; w < o->worlds; w++) item->v[w] = value_int(c->args[0]->v[w].u.tensor->sizes[i]);
+        for (int w = 0; w < o->worlds; w++)
+            item->v[w] = value_int(c->args[0]->v[w].u.tensor->sizes[i]);
         if (!out_is_fixed(o, c->args[0], i)) {
             item->name = OUT(o, "Gather", s, out_const_int(o, i));
             out_int(o, "axis", 0);
@@ -94,17 +95,20 @@ bool out_op_expand(out_call *c, const char *text) {
         sizes[i] = r->sizes[i];
         if (out_is_fixed(o, c->res[0], i)) continue;
         /* 1 keeps the argument's size */
-        if (own >= 0 && t->sizes[own] == r->sizes[i] && !out_is_fixed(o, c->args[0], own)) sizes[i] = 1;
+        if (own >= 0 && t->sizes[own] == r->sizes[i] && !out_is_fixed(o, c->args[0], own))
+            sizes[i] = 1;
         else known = false;
     }
     if (known) return out_done(c, OUT(o, "Expand", x, out_const_ints(o, r->ndim, sizes)));
     out_value *list = c->args[1];
     const char **parts = arena_array(&o->scratch, const char *, r->ndim + 1);
-    if (!parts || !list->items || list->nitems != r->ndim) return out_refuse(o, "sizes that are not known");
+    if (!parts || !list->items || list->nitems != r->ndim)
+        return out_refuse(o, "sizes that are not known");
     for (int i = 0; i < r->ndim; i++) {
         static const int64_t one = 1;
         bool keeps = !list->items[i]->name && list->items[i]->v[0].u.i == -1;
-        if (!(parts[i] = keeps ? out_const_ints(o, 1, &one) : out_value_1d(o, list->items[i]))) return false;
+        if (!(parts[i] = keeps ? out_const_ints(o, 1, &one) : out_value_1d(o, list->items[i])))
+            return false;
     }
     const char *shape = out_node(o, "Concat", r->ndim, parts);
     out_int(o, "axis", 0);
@@ -187,7 +191,8 @@ bool out_op_split(out_call *c, const char *text) {
 static const char *shape_slice(onnx_out *o, const char *x, const char *from, const char *to,
                                int64_t dim, int64_t step) {
     const char *axes = out_const_ints(o, 1, &dim);
-    return x && from && to && axes ? OUT(o, "Slice", x, from, to, axes, out_const_ints(o, 1, &step)) : NULL;
+    return x && from && to && axes ? OUT(o, "Slice", x, from, to, axes, out_const_ints(o, 1, &step))
+                                   : NULL;
 }
 
 bool out_op_slice(out_call *c, const char *text) {
@@ -205,7 +210,8 @@ bool out_op_narrow(out_call *c, const char *text) {
     onnx_out *o = c->o;
     int64_t dim, start, length;
     (void)text;
-    if (!out_arg_int(c, 1, &dim) || !out_arg_int(c, 2, &start) || !out_arg_int(c, 3, &length)) return false;
+    if (!out_arg_int(c, 1, &dim) || !out_arg_int(c, 2, &start) || !out_arg_int(c, 3, &length))
+        return false;
     if (start < 0) return out_refuse(o, "a start from the end");
     length += start;
     return out_done(c, shape_slice(o, out_arg(c, 0), out_const_ints(o, 1, &start),
@@ -217,7 +223,8 @@ bool out_op_select(out_call *c, const char *text) {
     int64_t dim;
     (void)text;
     if (!out_arg_int(c, 1, &dim)) return false;
-    const char *x = out_arg(c, 0), *at = x ? out_arg(c, 2) : NULL, *y = at ? OUT(o, "Gather", x, at) : NULL;
+    const char *x = out_arg(c, 0), *at = x ? out_arg(c, 2) : NULL,
+               *y = at ? OUT(o, "Gather", x, at) : NULL;
     out_int(o, "axis", out_dim(out_t(c, 0), dim));
     return out_done(c, y);
 }
@@ -252,10 +259,13 @@ bool out_op_roll(out_call *c, const char *text) {
         int d = out_dim(out_t(c, 0), dims[i]);
         int64_t size = out_t(c, 0)->sizes[d], at;
         if (!size || !shifts[i]) continue;
-        if (!out_is_fixed(o, c->args[0], d) && shifts[i] % size != shifts[i]) return out_refuse(o, "by more than a dynamic size");
+        if (!out_is_fixed(o, c->args[0], d) && shifts[i] % size != shifts[i])
+            return out_refuse(o, "by more than a dynamic size");
         at = out_is_fixed(o, c->args[0], d) ? ((-shifts[i] % size) + size) % size : -shifts[i];
-        const char *a = shape_slice(o, x, out_const_ints(o, 1, &at), out_const_ints(o, 1, &most), d, 1),
-                   *b = shape_slice(o, x, out_const_ints(o, 1, &zero), out_const_ints(o, 1, &at), d, 1);
+        const char *a = shape_slice(o, x, out_const_ints(o, 1, &at), out_const_ints(o, 1, &most), d,
+                                    1),
+                   *b = shape_slice(o, x, out_const_ints(o, 1, &zero), out_const_ints(o, 1, &at), d,
+                                    1);
         x = a && b ? OUT(o, "Concat", a, b) : NULL;
         out_int(o, "axis", d);
     }
@@ -269,9 +279,11 @@ bool out_op_pad(out_call *c, const char *text) {
     const tensor *t = out_t(c, 0);
     const char *mode = *text ? text : out_arg_text(c, 2);
     int fill = *text ? (*text == 'c' ? 2 : -1) : 3;
-    if (!mode || !out_arg_ints(c, 1, -1, &n, pads)) return out_refuse(o, "pads that are no constants");
+    if (!mode || !out_arg_ints(c, 1, -1, &n, pads))
+        return out_refuse(o, "pads that are no constants");
     mode = !strcmp(mode, "replicate") ? "edge" : !strcmp(mode, "circular") ? "wrap" : mode;
-    if (!strcmp(mode, "wrap") && o->opset < 19) return out_refuse(o, "mode circular needs operator set 19");
+    if (!strcmp(mode, "wrap") && o->opset < 19)
+        return out_refuse(o, "mode circular needs operator set 19");
     for (int i = 0; i < n / 2 && i < t->ndim; i++) {
         all[t->ndim - 1 - i] = pads[2 * i];
         all[2 * t->ndim - 1 - i] = pads[2 * i + 1];
@@ -279,7 +291,8 @@ bool out_op_pad(out_call *c, const char *text) {
     const char *x = out_arg(c, 0), *p = x ? out_const_ints(o, 2 * t->ndim, all) : NULL, *y;
     if (!p) return false;
     bool constant = !strcmp(mode, "constant");
-    if (constant && fill >= 0 && out_given(c, fill)) y = OUT(o, "Pad", x, p, out_arg_as(c, fill, (dtype)t->dtype));
+    if (constant && fill >= 0 && out_given(c, fill))
+        y = OUT(o, "Pad", x, p, out_arg_as(c, fill, (dtype)t->dtype));
     else y = OUT(o, "Pad", x, p);
     out_text(o, "mode", mode);
     return out_done(c, y);
@@ -312,9 +325,15 @@ bool out_op_pixel_unshuffle(out_call *c, const char *text) {
     if (!out_arg_int(c, 1, &r)) return false;
     if (t->ndim != 4 || !out_is_fixed(c->o, c->args[0], 2) || !out_is_fixed(c->o, c->args[0], 3))
         return out_refuse(c->o, "of other than 4 dims, or of dynamic sizes");
-    int64_t sizes[] = {out_is_fixed(c->o, c->args[0], 0) ? t->sizes[0] : -1, t->sizes[1], t->sizes[2] / r, r, t->sizes[3] / r, r},
+    int64_t sizes[] = {out_is_fixed(c->o, c->args[0], 0) ? t->sizes[0] : -1,
+                       t->sizes[1],
+                       t->sizes[2] / r,
+                       r,
+                       t->sizes[3] / r,
+                       r},
             order[] = {0, 1, 3, 5, 2, 4};
-    return out_done(c, out_reshape(c->o, shape_shuffle(c->o, out_arg(c, 0), 6, sizes, order), NULL, c->res[0], NULL));
+    return out_done(c, out_reshape(c->o, shape_shuffle(c->o, out_arg(c, 0), 6, sizes, order), NULL,
+                                   c->res[0], NULL));
 }
 
 bool out_op_channel_shuffle(out_call *c, const char *text) {
@@ -328,14 +347,16 @@ bool out_op_channel_shuffle(out_call *c, const char *text) {
         if (!out_is_fixed(c->o, c->args[0], i)) return out_refuse(c->o, "of dynamic sizes");
         sizes[i + 1] = t->sizes[i];
     }
-    return out_done(c, out_reshape(c->o, shape_shuffle(c->o, out_arg(c, 0), 5, sizes, order), c->args[0], c->res[0], NULL));
+    return out_done(c, out_reshape(c->o, shape_shuffle(c->o, out_arg(c, 0), 5, sizes, order),
+                                   c->args[0], c->res[0], NULL));
 }
 
 bool out_op_tril(out_call *c, const char *text) {
     onnx_out *o = c->o;
     (void)text;
     if (o->opset < 14) return out_refuse(o, "needs operator set 14");
-    const char *x = out_arg(c, 0), *k = x ? out_arg(c, 1) : NULL, *y = k ? OUT(o, "Trilu", x, k) : NULL;
+    const char *x = out_arg(c, 0), *k = x ? out_arg(c, 1) : NULL,
+               *y = k ? OUT(o, "Trilu", x, k) : NULL;
     out_int(o, "upper", text[3] == 'u');
     return out_done(c, y);
 }
@@ -351,13 +372,15 @@ bool out_op_same(out_call *c, const char *text) {
 bool out_op_copy(out_call *c, const char *text) {
     const char *x = out_arg_as(c, 1, (dtype)out_r(c)->dtype);
     (void)text;
-    if (x && !tensor_same_shape(out_t(c, 1), out_r(c))) x = OUT(c->o, "Expand", x, shape_of(c->o, out_arg(c, 0)));
+    if (x && !tensor_same_shape(out_t(c, 1), out_r(c)))
+        x = OUT(c->o, "Expand", x, shape_of(c->o, out_arg(c, 0)));
     return out_done(c, x);
 }
 
 bool out_op_fill(out_call *c, const char *text) {
     dtype dt = (dtype)out_r(c)->dtype;
-    const char *x = out_arg(c, 0), *v = *text == '0' ? out_const(c->o, dt, 0) : out_arg_as(c, 1, dt);
+    const char *x = out_arg(c, 0),
+               *v = *text == '0' ? out_const(c->o, dt, 0) : out_arg_as(c, 1, dt);
     return out_done(c, x && v ? OUT(c->o, "Expand", v, shape_of(c->o, x)) : NULL);
 }
 
@@ -368,14 +391,16 @@ bool out_op_number(out_call *c, const char *text) {
     (void)text;
     if (c->args[0]->v[0].tag == V_LIST) {
         const char *x = out_list_1d(o, c->args[0]);
-        return r.u.tensor->ndim == 1 && out_done(c, out_cast(o, x, DT_INT64, (dtype)r.u.tensor->dtype));
+        return r.u.tensor->ndim == 1 &&
+               out_done(c, out_cast(o, x, DT_INT64, (dtype)r.u.tensor->dtype));
     }
     dtype dt = r.tag == V_TENSOR ? (dtype)r.u.tensor->dtype
                : r.tag == V_INT  ? DT_INT64
                : r.tag == V_BOOL ? DT_BOOL
                                  : DT_FLOAT32;
     const char *x = out_arg_as(c, 0, dt);
-    bool flat = c->args[0]->v[0].tag == V_TENSOR && out_t(c, 0)->ndim && (r.tag != V_TENSOR || !r.u.tensor->ndim);
+    bool flat = c->args[0]->v[0].tag == V_TENSOR && out_t(c, 0)->ndim &&
+                (r.tag != V_TENSOR || !r.u.tensor->ndim);
     return out_done(c, x && flat ? OUT(o, "Reshape", x, out_const_ints(o, 0, NULL)) : x);
 }
 
@@ -395,7 +420,8 @@ bool out_op_embedding(out_call *c, const char *text) {
 bool out_op_index_select(out_call *c, const char *text) {
     int64_t dim;
     (void)text;
-    return out_arg_int(c, 1, &dim) && shape_gather(c, out_arg(c, 0), out_arg(c, 2), out_dim(out_t(c, 0), dim));
+    return out_arg_int(c, 1, &dim) &&
+           shape_gather(c, out_arg(c, 0), out_arg(c, 2), out_dim(out_t(c, 0), dim));
 }
 
 bool out_op_gather(out_call *c, const char *text) {
@@ -420,7 +446,9 @@ bool out_op_index(out_call *c, const char *text) {
     for (int i = 0; i < n; i++) {
         if (list->items) items[i] = list->items[i];
         else if (!(items[i] = out_new(o))) return false;
-        else for (int w = 0; w < o->worlds; w++) items[i]->v[w] = list_get(list->v[w].u.list, (size_t)i);
+        else
+            for (int w = 0; w < o->worlds; w++)
+                items[i]->v[w] = list_get(list->v[w].u.list, (size_t)i);
         if (items[i]->v[0].tag == V_NONE) continue;
         if (first < 0) first = i;
         if (i != first + count) return out_refuse(o, "indices with gaps between them");
@@ -439,14 +467,20 @@ bool out_op_index(out_call *c, const char *text) {
     }
     const char *sum = NULL;
     for (int i = 0; i < count; i++) {
-        const char *z = OUT(o, "Mul", out_cast(o, out_name(o, items[i]), (dtype)items[i]->v[0].u.tensor->dtype, DT_INT64), out_const_int(o, 0));
+        const char *z = OUT(
+            o, "Mul",
+            out_cast(o, out_name(o, items[i]), (dtype)items[i]->v[0].u.tensor->dtype, DT_INT64),
+            out_const_int(o, 0));
         sum = sum ? OUT(o, "Add", sum, z) : z;
         if (!sum) return false;
     }
     for (int i = 0; i < count; i++) {
         int64_t last = nd;
-        const char *p = OUT(o, "Add", sum, out_cast(o, out_name(o, items[i]), (dtype)items[i]->v[0].u.tensor->dtype, DT_INT64));
-        if (!(parts[i] = p ? OUT(o, "Unsqueeze", p, out_const_ints(o, 1, &last)) : NULL)) return false;
+        const char *p = OUT(
+            o, "Add", sum,
+            out_cast(o, out_name(o, items[i]), (dtype)items[i]->v[0].u.tensor->dtype, DT_INT64));
+        if (!(parts[i] = p ? OUT(o, "Unsqueeze", p, out_const_ints(o, 1, &last)) : NULL))
+            return false;
     }
     const char *at = out_node(o, "Concat", count, parts);
     out_int(o, "axis", nd);
@@ -459,9 +493,11 @@ bool out_op_scatter(out_call *c, const char *text) {
     dtype dt = (dtype)out_r(c)->dtype;
     if (!out_arg_int(c, 1, &dim)) return false;
     if (c->nargs > 4) return out_refuse(o, "with a reduction");
-    const char *x = out_arg(c, 0), *at = x ? out_arg_as(c, 2, DT_INT64) : NULL, *v = at ? out_arg_as(c, 3, dt) : NULL;
+    const char *x = out_arg(c, 0), *at = x ? out_arg_as(c, 2, DT_INT64) : NULL,
+               *v = at ? out_arg_as(c, 3, dt) : NULL;
     if (v && c->args[3]->v[0].tag != V_TENSOR) v = OUT(o, "Expand", v, shape_of(o, at));
-    else if (v && !tensor_same_shape(out_t(c, 2), out_t(c, 3))) return out_refuse(o, "a source of other sizes than the indices");
+    else if (v && !tensor_same_shape(out_t(c, 2), out_t(c, 3)))
+        return out_refuse(o, "a source of other sizes than the indices");
     if (*text == 'a' && o->opset < 16) return out_refuse(o, "needs operator set 16");
     const char *y = v ? OUT(o, "ScatterElements", x, at, v) : NULL;
     out_int(o, "axis", out_dim(out_t(c, 0), dim));
@@ -499,7 +535,8 @@ bool out_op_arange(out_call *c, const char *text) {
     dtype dt = (dtype)out_r(c)->dtype;
     bool start = strstr(c->key, ".start") != NULL, step = strstr(c->key, ".start_step") != NULL;
     (void)text;
-    const char *from = start ? out_arg_as(c, 0, dt) : out_const(o, dt, 0), *to = from ? out_arg_as(c, start, dt) : NULL,
+    const char *from = start ? out_arg_as(c, 0, dt) : out_const(o, dt, 0),
+               *to = from ? out_arg_as(c, start, dt) : NULL,
                *by = to ? (step ? out_arg_as(c, 2, dt) : out_const(o, dt, 1)) : NULL;
     return out_done(c, by ? OUT(o, "Range", from, to, by) : NULL);
 }

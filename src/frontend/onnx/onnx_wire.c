@@ -147,8 +147,7 @@ ctsc_status onnx_parse_model(diag *d, const char *record, const void *data, size
     if (m) return *out = m, CTSC_OK;
     if (memory.failed) return diag_no_memory(d);
     return diag_fail(d, memory.full ? CTSC_LIMIT : CTSC_BAD_FILE,
-                     memory.full ? "%s: the model is too large"
-                                 : "%s: not a model of ONNX",
+                     memory.full ? "%s: the model is too large" : "%s: not a model of ONNX",
                      record);
 }
 

@@ -9,8 +9,8 @@
 #include "onnx.pb-c.h"
 
 enum {
-    ONNX_MAX_GRAPHS = 24,            /* graphs within graphs */
-    ONNX_MAX_MESSAGES = 1 << 30,     /* bytes of memory for messages, besides the file's own */
+    ONNX_MAX_GRAPHS = 24,        /* graphs within graphs */
+    ONNX_MAX_MESSAGES = 1 << 30, /* bytes of memory for messages, besides the file's own */
 };
 
 /* AttributeProto.type */

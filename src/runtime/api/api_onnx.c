@@ -5,7 +5,6 @@
  * Tests: tests/onnx
  */
 #include "runtime/api/api.h"
-#include "ctsc_onnx_tmp.h"
 #include "runtime/save/save_onnx.h"
 
 #include <string.h>

@@ -67,7 +67,7 @@ static ctsc_status files_open(onnx_files *x, diag *d, const char *name, storage 
                     : !real     ? diag_fail(d, CTSC_BAD_FILE, "cannot open %s", sb_str(&path))
                     : !inside   ? diag_fail(d, CTSC_BAD_FILE,
                                             "weights are in the file '%.200s', which is not in the "
-                                            "model's folder",
+                                              "model's folder",
                                             name)
                                 : reader_open_file(d, real, &r);
     if (s == CTSC_OK) s = reader_contents(d, r, out);

@@ -121,7 +121,8 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int op
     onnx_file file = {0};
     TRY(function_ensure_compiled(f, d));
     int n = f->schema->nargs;
-    value *full = mem_zalloc(sizeof *full * (size_t)n), *second = mem_zalloc(sizeof *full * (size_t)n);
+    value *full = mem_zalloc(sizeof *full * (size_t)n),
+          *second = mem_zalloc(sizeof *full * (size_t)n);
     graph *g = graph_clone(f->graph);
     ctsc_status s = full && second && g ? CTSC_OK : diag_no_memory(d);
     bool checked = s == CTSC_OK && (s = interp_check_args(f, nargs, args, d, full)) == CTSC_OK;
