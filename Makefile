@@ -39,6 +39,7 @@
 #   make test-faults    every allocation failing in turn (make test: a sample)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
+#   make test-view      the pages of ctsc view in headless Chromium, which is installed for it (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
 #   make test-cuda-sim  the same on a simulated device
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
@@ -90,7 +91,7 @@ LDLIBS += $(ONNX_LIBS) -lzip -lopenblas -ljansson -lz -lm -ldl
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
-LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $(shell find src/ -name '*.c')))
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/% src/view/%,$(sort $(shell find src/ -name '*.c')))
 CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -120,6 +121,8 @@ endif
 # The inference server: a part of the command, which alone needs libmicrohttpd.
 SERVE_SRC := $(wildcard src/serve/*.c)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
+# Pages that draw graphs, for the command and the server.
+VIEW_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/view/*.c))
 
 # The compiler for kernels: LLVM 19, in a library of its own that ctsc opens when it needs it.
 LLVM ?= 1
@@ -185,11 +188,16 @@ $(BUILD)/libserve.a: $(SERVE_OBJ)
 	$(Q)ar rcs $@ $^
 $(BUILD)/src/serve/page.o: src/serve/page.html
 
+$(BUILD)/libview.a: $(VIEW_OBJ)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(BUILD)/src/view/view_texts.o: $(wildcard src/view/*.html src/view/*.css src/view/*.js)
+
 # Libraries with operators (--load-library) find the public functions in the command.
 EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
-$(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libctsc.a
+$(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
 	    -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
 
 ifneq ($(JIT),)
@@ -245,8 +253,8 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(PARTS) -lcmocka $(LDLIBS)
 
 # Tests of the server's inside need it.
-$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a
-$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a
+$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a $(BUILD)/libview.a
+$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a $(BUILD)/libview.a
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # The fuzzer's walker of loop nests finds the functions that nests call among the program's symbols.
@@ -391,6 +399,12 @@ test-triton: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
+
+VIEW ?=
+test-view: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@scripts/install-deps view
+	python3 tests/view/browser.py --ctsc $(BUILD)/ctsc $(VIEW)
 
 # Calls of every operator at the edges (empty, 0-dim, overlapping, nan, overflow ...) against real PyTorch; prints what differs. What agreed is
 # kept in tests/edges/cases.txt, which make test checks: make test-edges [EDGES_SEED=2]
@@ -540,6 +554,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-onnx test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

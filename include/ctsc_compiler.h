@@ -92,6 +92,24 @@ enum {
 /* The architecture that kernels for a GPU are shown for: "sm_90" (the default), "sm_80", .... Which
  * there are, NVRTC says. */
 CTSC_API ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e);
+/* A method's graph as JSON, for drawings; src/ir/graph/graph_json.h says what is in it. */
+typedef struct ctsc_graph_json_options {
+    size_t size; /* sizeof(ctsc_graph_json_options) */
+    /* as it is run at the module's level of optimisation; else as written, calls inlined */
+    bool as_run;
+    /* of the method, to time its nodes, behind `warmup` others; 0: no times */
+    int calls, warmup;
+} ctsc_graph_json_options;
+/* With arguments the method is called: once, so that tensors have the types that they have then,
+ * and as often as o says. What it prints and warns is dropped. o may be NULL. Free *out with
+ * ctsc_string_free. */
+CTSC_API ctsc_status ctsc_module_graph_json(const ctsc_module *m, const char *method, size_t nargs,
+                                            ctsc_value *const *args,
+                                            const ctsc_graph_json_options *o, char **out,
+                                            ctsc_error *e);
+/* The arguments that an archive of torch.export was exported with: a tuple of its arguments and a
+ * dict of those by name. *out is NULL where there are none, or the file is no such archive. */
+CTSC_API ctsc_status ctsc_archive_sample_inputs(const char *path, ctsc_value **out, ctsc_error *e);
 /* Native kernels made in this process so far. */
 typedef struct ctsc_kernel_stats {
     size_t size;         /* sizeof(ctsc_kernel_stats) */

@@ -24,6 +24,7 @@ Groups:
   trace   examples/trace.c: a network written in C, traced, saved and run from the archive
   train   examples/train.c: a network trained in C
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
+  view    what `ctsc view` draws against what `ctsc graph` prints, and its layout where there is node (tests/view)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; not with sanitizers
@@ -557,6 +558,23 @@ def group_serve(tally, args, env):
     add_report(tally, "serve", [sys.executable, os.path.join(HERE, "serve", "client.py"), "--ctsc", env["CTSC"]], env)
 
 
+def group_view(tally, args, env):
+    folder = os.path.join(HERE, "view")
+    add_report(tally, "view", [sys.executable, os.path.join(folder, "check.py"), "--ctsc", env["CTSC"], "--all"], env)
+    node = shutil.which("node") or shutil.which("nodejs")
+    if not node:
+        return tally.skip("view", "layout: there is no node")
+    with tempfile.TemporaryDirectory() as d:
+        files = []
+        for name in ("digits_cnn", "chargpt"):
+            code, out, err = run([env["CTSC"], "view", os.path.join(ROOT, "models", name + ".pt"), "--json"], env)
+            files.append(os.path.join(d, name + ".json"))
+            with open(files[-1], "w") as f:
+                f.write(out)
+        code, out, err = run([node, os.path.join(folder, "layout_test.js")] + files, env)
+        tally.add("view", "layout", code == 0, out + err)
+
+
 def group_install(tally, args, env):
     if not args.sanitizer:
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
@@ -638,6 +656,7 @@ def main():
         "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
         "serve": lambda: group_serve(tally, args, env),
+        "view": lambda: group_view(tally, args, env),
         "python": lambda: group_python(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
         "threads": lambda: group_threads(tally, args, env),

@@ -17,6 +17,7 @@
  */
 #include "base/thread_pool.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 #include <pthread.h>
@@ -29,7 +30,10 @@ enum {
      * looked at between chunks */
     POOL_MAX_GRAINS = 32,
     POOL_MAX_THREADS = 256,
-    POOL_SPINS = 2000,
+    /* that somebody with nothing to do looks for work before he sleeps: longer than what one thread
+     * does between the kernels of a program, as to be woken takes some ten microseconds */
+    POOL_SPIN_NS = 150000,
+    POOL_PAUSES = 32,     /* between looks at the clock */
     POOL_BACKLOG = 2,     /* tasks per thread that wait to be begun: more would only hold memory */
     POOL_STACK = 8 << 20, /* tasks run and compile programs */
 };
@@ -175,12 +179,22 @@ static bool pool_run_any(const void *maker) {
     return true;
 }
 
+/* Waits until *count is not `is` any more, for as long as that is better than to sleep. Returns
+ * whether it came to that. */
+static bool pool_spin(const atomic_uint *count, unsigned is) {
+    uint64_t end = clock_now() + POOL_SPIN_NS;
+    do {
+        for (int i = 0; i < POOL_PAUSES; i++) {
+            if (atomic_load_explicit(count, memory_order_acquire) != is) return true;
+            pool_pause();
+        }
+    } while (clock_now() < end);
+    return false;
+}
+
 /* Until pool_opened has counted on from `seen`. */
 static void pool_idle(unsigned seen) {
-    for (int spins = POOL_SPINS; spins > 0; spins--) {
-        if (atomic_load_explicit(&pool_opened, memory_order_acquire) != seen) return;
-        pool_pause();
-    }
+    if (pool_spin(&pool_opened, seen)) return;
     pthread_mutex_lock(&pool_lock);
     pool_sleeping++;
     while (atomic_load_explicit(&pool_opened, memory_order_relaxed) == seen)
@@ -243,10 +257,9 @@ static void pool_close(pool_job *job) {
             break;
         }
     pthread_mutex_unlock(&pool_lock);
-    for (int i = 0; i < POOL_SPINS; i++) {
-        if (atomic_load_explicit(&job->helpers, memory_order_acquire) == 0) break;
-        pool_pause();
-    }
+    uint64_t end = clock_now() + POOL_SPIN_NS;
+    while (atomic_load_explicit(&job->helpers, memory_order_acquire) != 0 && clock_now() < end)
+        for (int i = 0; i < POOL_PAUSES && atomic_load(&job->helpers) != 0; i++) pool_pause();
     /* Taken even when the count is zero already: the last helper leaves under this lock, and is
      * done with the job when it gives it up. */
     pthread_mutex_lock(&pool_lock);

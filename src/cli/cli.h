@@ -21,6 +21,7 @@ enum { CLI_MISMATCH = 1 };
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
+    X(view,    "view MODEL [inputs]", "draw the graph of a method: a page of HTML")                \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                  \
     X(bench,   "bench MODEL... [inputs]", "time a method, as written and optimised; several models side by side")                    \
     X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                    \

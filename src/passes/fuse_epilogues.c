@@ -15,6 +15,11 @@
  * in-place operators as well. x.add_(y) refuses a y that is larger than x, so the convolution is
  * told of it (`written`).
  *
+ * On the host a product in front of a convolution whose channels come last becomes a part of it as
+ * well, where both factors are results of convolutions: as a rule an image and what was squeezed
+ * out of it, a number for each channel ("squeeze and excite"). The convolution multiplies pixels
+ * when it copies them. Other factors are left to fusion groups.
+ *
  * Method. Each block is walked from its end, so that activations are met before sums. The
  * product and the sum are moved to the last of the three, if the alias database allows it, and
  * replaced there. What is between is read by nobody else. Of a sum of two products the later one
@@ -205,8 +210,34 @@ static bool epilogue_rule_host(const alias_db *db, node *n) {
     return epilogue_match_node(n, true, &m) && epilogue_rewrite(db, n, &m);
 }
 
+static bool epilogue_is_any_last(const node *n) {
+    return n && n->kind == N_OP && n->op &&
+           (rewrite_is(n, "ctsc::conv_channels_last") ||
+            rewrite_is(n, "ctsc::conv_channels_last.scaled"));
+}
+
+/* Results of convolutions, and the product read by the one convolution n. */
+static bool prologue_rule_host(const alias_db *db, node *n) {
+    if (!rewrite_is(n, "ctsc::conv_channels_last")) return false;
+    node *product = rewrite_only_for(n, n->inputs.data[0]);
+    if (!product || !rewrite_is(product, "aten::mul.Tensor")) return false;
+    for (int i = 0; i < 2; i++)
+        if (!epilogue_is_any_last(product->inputs.data[i]->def)) return false;
+    if (!rewrite_move_down(db, product, n)) return false;
+    ir_value *args[LAST_ARGS + 1];
+    for (int i = 0; i < LAST_ARGS; i++) args[i] = n->inputs.data[i];
+    args[0] = product->inputs.data[0];
+    args[LAST_ARGS] = product->inputs.data[1];
+    ir_value *y = rewrite_op(n, "ctsc::conv_channels_last.scaled", LAST_ARGS + 1, args);
+    if (!y) return false;
+    rewrite_result(n, y);
+    node_remove(product);
+    return true;
+}
+
 bool pass_fuse_epilogues(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, epilogue_rule); }
 
 bool pass_fuse_epilogues_host(pass_ctx *cx, graph *g) {
-    return rewrite_each(cx, g, epilogue_rule_host);
+    bool changed = rewrite_each(cx, g, epilogue_rule_host);
+    return rewrite_each(cx, g, prologue_rule_host) || changed;
 }

@@ -6,6 +6,10 @@
  */
 #include "serve/protocol.h"
 
+#include "view/view.h"
+
+#include <ctsc_compiler.h>
+
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -54,9 +58,16 @@ static void protocol_not_found(exchange *x, found f, const char *name) {
 
 static bool route_page(exchange *x, const path *p) {
     (void)p;
-    buffer_put(&x->reply, page_html, (size_t)(page_html_end - page_html));
-    protocol_json(x, 200);
-    x->type = "text/html; charset=utf-8";
+    size_t len = 0;
+    char *page = view_fill(page_html, (size_t)(page_html_end - page_html), NULL, 0, &len);
+    if (page) {
+        buffer_put(&x->reply, page, len);
+        protocol_json(x, 200);
+        x->type = "text/html; charset=utf-8";
+    } else {
+        protocol_error(x, 500, "out of memory");
+    }
+    free(page);
     return true;
 }
 
@@ -173,7 +184,32 @@ static bool route_stats(exchange *x, const path *p) {
     return true;
 }
 
-/* The graph of the model's method as text, for the status page. */
+/* The graphs of the model's method as the status page draws them: what `ctsc view` writes. */
+static bool route_graph_json(exchange *x, const path *p) {
+    model *m = route_model(x, p);
+    if (!m) return true;
+    buffer_puts(&x->reply, "{\"method\":");
+    buffer_json(&x->reply, m->config.method, strlen(m->config.method));
+    buffer_puts(&x->reply, ",\"graphs\":[");
+    bool ok = true;
+    for (int i = 0; i < 2 && ok; i++) {
+        ctsc_graph_json_options o = {.size = sizeof o, .as_run = i == 0};
+        char *text = NULL;
+        ok = ctsc_module_graph_json(m->module, m->config.method, 0, NULL, &o, &text, NULL) ==
+             CTSC_OK;
+        if (!ok) break;
+        buffer_puts(&x->reply, i ? ",{\"name\":\"as written\"," : "{\"name\":\"as run\",");
+        buffer_puts(&x->reply, text + 1);
+        ctsc_string_free(text);
+    }
+    buffer_puts(&x->reply, "]}");
+    if (ok) protocol_json(x, 200);
+    else protocol_error(x, 500, "the graph cannot be shown");
+    model_unref(m);
+    return true;
+}
+
+/* The graph of the model's method as text. */
 static bool route_graph(exchange *x, const path *p) {
     model *m = route_model(x, p);
     char *text = NULL;
@@ -324,6 +360,8 @@ static const struct route {
     {"GET",  "/v2/models/*/versions/*/stats",    route_stats,       false},
     {"GET",  "/v2/models/*/graph",               route_graph,       false},
     {"GET",  "/v2/models/*/versions/*/graph",    route_graph,       false},
+    {"GET",  "/v2/models/*/graph/json",          route_graph_json,  false},
+    {"GET",  "/v2/models/*/versions/*/graph/json", route_graph_json, false},
     {"POST", "/v2/repository/index",             route_index,       false},
     {"POST", "/v2/repository/models/*/load",     route_load,        false},
     {"POST", "/v2/repository/models/*/unload",   route_unload,      false},

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_ir.c - any text given to the graph parser: a graph that verifies, or a refusal. What was
- * accepted is copied and printed, and what was printed is read again. The first line, if it begins
- * like a schema, goes to the schema parser as well. Seeds: tests/ir/graphs.
+ * accepted is copied and printed, and what was printed is read again; it is written as JSON, too.
+ * The first line, if it begins like a schema, goes to the schema parser as well. Seeds:
+ * tests/ir/graphs.
  */
 #include "ir/graph/graph.h"
+#include "ir/graph/graph_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         graph_print(copy ? copy : g, NULL, &sb);
         if (!sb.failed && graph_parse(&d, "again.ir", sb_str(&sb), sb.len, &again) != CTSC_OK)
             __builtin_trap();
+        sb_clear(&sb);
+        graph_json(g, NULL, &sb);
         graph_free(again);
         graph_free(copy);
         graph_free(g);

@@ -64,6 +64,7 @@ typedef struct random_conv {
     tensor *input, *weight, *bias, *other; /* bias and other may be NULL */
     int64_t stride[3], padding[3], dilation[3], groups;
     const char *activation;
+    tensor *scale; /* NULL, or what input is multiplied by first: [N, 1..., C] */
 } random_conv;
 
 /* such that the kernel fits */
@@ -133,7 +134,14 @@ static tensor *turned(const char *op, tensor *t, int64_t spatial) {
 /* As the program has it: convolution, sum, activation. */
 static tensor *expected(const random_conv *c, const value *lists) {
     static const char *const convs[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
-    value args[7] = {value_tensor_take(c->input),
+    tensor *input = tensor_ref(c->input);
+    if (c->scale) {
+        tensor *first = turned("ctsc::to_channels_first", tensor_ref(c->scale), c->spatial);
+        value factors[2] = {value_tensor_take(input), value_tensor_take(first)};
+        input = called("aten::mul.Tensor", 2, factors);
+        value_unref(factors[0]), value_unref(factors[1]);
+    }
+    value args[7] = {value_tensor_take(input),
                      value_tensor_take(c->weight),
                      c->bias ? value_tensor_take(c->bias) : value_none(),
                      lists[0],
@@ -141,6 +149,7 @@ static tensor *expected(const random_conv *c, const value *lists) {
                      lists[2],
                      value_int(c->groups)};
     tensor *t = called(convs[c->spatial - 1], 7, args), *next;
+    tensor_unref(input);
     if (c->other) {
         value sum[3] = {value_tensor_take(t), value_tensor_take(c->other), value_int(1)};
         next = called("aten::add.Tensor", 3, sum);
@@ -171,6 +180,11 @@ static void assert_near(const random_conv *c, const tensor *got, const tensor *w
 static void check_convolution(random_conv *c) {
     value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial),
                       list_of_ints(c->dilation, c->spatial)};
+    if (random_below(3) == 0) {
+        int64_t sizes[5] = {c->input->sizes[0], 1, 1, 1, 1};
+        sizes[1 + c->spatial] = c->input->sizes[1];
+        c->scale = random_tensor(2 + c->spatial, sizes);
+    }
     if (random_below(2)) {
         tensor *plain = expected(c, lists);
         c->other = random_tensor(plain->ndim, plain->sizes);
@@ -181,7 +195,8 @@ static void check_convolution(random_conv *c) {
     tensor *other = c->other ? turned("ctsc::to_channels_last", tensor_ref(c->other), c->spatial)
                              : NULL;
     str *activation = str_new(c->activation, strlen(c->activation));
-    value args[12] = {value_tensor_take(in),
+    bool exchanged = c->scale && random_below(2);
+    value args[14] = {value_tensor_take(exchanged ? c->scale : in),
                       value_tensor_take(c->weight),
                       c->bias ? value_tensor_take(c->bias) : value_none(),
                       lists[0],
@@ -192,12 +207,15 @@ static void check_convolution(random_conv *c) {
                       value_int(c->groups),
                       value_bool(true),
                       other ? value_tensor_take(other) : value_none(),
-                      value_str_take(activation)};
+                      value_str_take(activation),
+                      value_bool(false),
+                      c->scale ? value_tensor_take(exchanged ? in : c->scale) : value_none()};
     int64_t zeros[3] = {0, 0, 0};
     args[7] = list_of_ints(zeros, c->spatial);
     for (int threads = 1; threads <= 3; threads += 2) {
         pool_set_threads(threads);
-        tensor *got = called("ctsc::conv_channels_last", 12, args);
+        tensor *got = c->scale ? called("ctsc::conv_channels_last.scaled", 14, args)
+                               : called("ctsc::conv_channels_last", 12, args);
         assert_near(c, got, want);
         tensor_unref(got);
     }
@@ -205,7 +223,7 @@ static void check_convolution(random_conv *c) {
     value_unref(args[7]);
     value_unref(args[11]);
     for (int i = 0; i < 3; i++) value_unref(lists[i]);
-    tensor_unref(want), tensor_unref(in), tensor_unref(other);
+    tensor_unref(want), tensor_unref(in), tensor_unref(other), tensor_unref(c->scale);
 }
 
 static void test_random(void **state) {
@@ -319,12 +337,13 @@ static worst worst_errors(conv_shape s) {
     for (int i = 0; i < 2; i++) {
         assert_non_null(p[i]);
         assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[i]), CTSC_OK);
-        assert_int_equal((i ? conv_rows : conv_winograd)(NULL, &s, p[i], tensor_data(x), NULL,
-                                                         &tail, tensor_data(y[i])),
-                         CTSC_OK);
+        assert_int_equal(
+            i ? conv_rows(NULL, &s, p[i], tensor_data(x), NULL, NULL, &tail, tensor_data(y[i]))
+              : conv_winograd(NULL, &s, p[i], tensor_data(x), NULL, &tail, tensor_data(y[i])),
+            CTSC_OK);
     }
     worst e = {0, 0};
-    for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 4000) {
+    for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 60000) {
         int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size,
                 n = i / s.out_channels / s.out_size;
         double want = exact_result(&s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels,

@@ -53,6 +53,11 @@
         memcpy(whole, p, (size_t)n * sizeof(T));                                                   \
         return pair_load_##T(whole);                                                               \
     }                                                                                              \
+    static inline PAIR_TARGET void pair_put_##T(T *p, pair_##T v, int64_t n) {                     \
+        T whole[2 * (N)];                                                                          \
+        pair_store_##T(whole, v);                                                                  \
+        memcpy(p, whole, (size_t)n * sizeof(T));                                                   \
+    }                                                                                              \
     static inline PAIR_TARGET T pair_sum_##T(pair_##T v) {                                         \
         T all[2 * (N)], sum = 0;                                                                   \
         pair_store_##T(all, v);                                                                    \
@@ -86,9 +91,10 @@ static bool pair_usable(void) {
 #define FMA pair_fma_float
 #define MUL pair_mul_float
 #define LOAD_PART pair_part_float
+#define STORE_PART pair_put_float
 #define SUM4 pair_sum4_float
 #define MICRO static const gemm_micro pair_micro_float
-#define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 24, 28, 64, pair_usable
+#define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 16, 0, 24, 28, 64, pair_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 
@@ -106,9 +112,10 @@ static bool pair_usable(void) {
 #define FMA pair_fma_double
 #define MUL pair_mul_double
 #define LOAD_PART pair_part_double
+#define STORE_PART pair_put_double
 #define SUM4 pair_sum4_double
 #define MICRO static const gemm_micro pair_micro_double
-#define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 24, 28, 32, pair_usable
+#define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 8, 0, 24, 28, 32, pair_usable
 #define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 
@@ -285,10 +292,10 @@ static void check_prepacked_rows(product *it, gemm_plan plan, const gemm_problem
 }
 
 /* B packed before: the whole, then cut into pieces whose columns are whole panels. */
-static void check_prepacked(product *it, const gemm_micro *u) {
+static void check_prepacked_by(product *it, gemm_plan plan) {
+    const gemm_micro *u = plan.micro;
     const gemm_problem *p = &it->p;
     size_t size = dtype_size(it->dt);
-    gemm_plan plan = gemm_block_plan_prepacked(u, p->m, p->k);
     char *panels = malloc((size_t)gemm_block_prepacked_size(u, p->n, p->k) * size),
          *scratch = malloc(gemm_block_scratch(plan, p->m, p->n, p->k) + 1);
     char *whole = malloc(it->bytes + 1);
@@ -314,6 +321,18 @@ static void check_prepacked(product *it, const gemm_micro *u) {
     assert_memory_equal(whole, p->c, it->bytes);
     if (plan.method == GEMM_PREPACKED) check_prepacked_rows(it, plan, &q, whole);
     free(panels), free(scratch), free(whole);
+}
+
+static void check_prepacked(product *it, const gemm_micro *u) {
+    double alpha = it->p.alpha, beta = it->p.beta;
+    gemm_plan plan = gemm_block_plan_prepacked(u, it->p.m, it->p.k, &it->p.a);
+    if (plan.method == GEMM_LYING) {
+        it->p.alpha = 1, it->p.beta = 0;
+        check_prepacked_by(it, plan);
+        it->p.alpha = alpha, it->p.beta = beta;
+        plan.method = GEMM_PREPACKED;
+    }
+    check_prepacked_by(it, plan);
 }
 
 static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int la, int lb) {

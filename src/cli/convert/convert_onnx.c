@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert_onnx.c - ctsc convert to .onnx: the arguments that say sizes, and the axes that are dynamic.
+ * convert_onnx.c - ctsc convert to .onnx: the arguments that say sizes, and the axes
+ * that are dynamic.
  */
 #include "cli/convert/convert_onnx.h"
 
@@ -52,14 +53,15 @@ int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, con
                  ctsc_error *e) {
     ctsc_onnx_axis axes[CONVERT_AXES];
     int code = (int)cli_read_inputs(&call->inputs, m, call->method, e);
-    for (size_t i = 0; !code && i < a->naxes; i++) code = onnx_axis(a, call->method, m, i, &axes[i]);
+    for (size_t i = 0; !code && i < a->naxes; i++)
+        code = onnx_axis(a, call->method, m, i, &axes[i]);
     ctsc_onnx_options o = {.size = sizeof o,
                            .method = call->method,
                            .opset = a->opset,
                            .naxes = a->naxes,
                            .axes = axes};
-    if (!code && ctsc_module_save_onnx(m, path, call->inputs.nvalues, call->inputs.values,
-                                       &o, e) != CTSC_OK)
+    if (!code &&
+        ctsc_module_save_onnx(m, path, call->inputs.nvalues, call->inputs.values, &o, e) != CTSC_OK)
         code = cli_report(e);
     if (code == CTSC_USAGE && !call->inputs.nspecs && !call->inputs.file)
         fputs("note: the arguments' sizes are given as for a call: --input "
@@ -67,4 +69,3 @@ int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, con
               stderr);
     return code;
 }
-

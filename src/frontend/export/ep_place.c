@@ -134,12 +134,19 @@ void ep_note_modules(ep_program *p, const json_t *graph, int depth) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Of "layer1.0.conv" below "layer1": "0.conv". */
+static const char *place_below(const char *path, const place_module *outer) {
+    size_t n = outer->npath;
+    if (!n || strncmp(path, outer->path, n)) return path;
+    return path[n] == '.' ? path + n + 1 : path[n] ? path : "";
+}
+
 /* The calls of modules that led to the node: the k-th is made where the frame in front of the
  * k-th `forward` is. */
 static const call_site *place_calls(ep_program *p, const char *stack, const place_frame *frames,
                                     size_t count) {
     const call_site *site = NULL;
-    place_module m;
+    place_module m, outer = {0};
     size_t frame = 0, depth = 0;
     for (; *stack && depth < PLACE_FRAMES; depth++) {
         bool ok = modules_next(&stack, &m);
@@ -152,7 +159,10 @@ static const call_site *place_calls(ep_program *p, const char *stack, const plac
         const char *callee = arena_printf(&p->scratch, "__torch__.%.*s.forward", (int)m.ntype,
                                           m.type);
         source_range at = from ? place_range(p, from) : (source_range){0};
-        if (callee) site = graph_call_site(p->g, at, callee, site);
+        const char *path = arena_strndup(&p->scratch, m.path, m.npath);
+        if (callee && path)
+            site = graph_call_site(p->g, at, callee, place_below(path, &outer), site);
+        outer = m;
     }
     return site;
 }

@@ -73,9 +73,12 @@ void graph_hold_unit(graph *g, struct unit *u) {
     else g->arena.failed = true;
 }
 
-const call_site *graph_call_site(graph *g, source_range r, const char *callee,
+const call_site *graph_call_site(graph *g, source_range r, const char *callee, const char *path,
                                  const call_site *caller) {
-    call_site key = {.range = r, .callee = intern(&g->names, callee), .caller = caller};
+    call_site key = {.range = r,
+                     .callee = intern(&g->names, callee),
+                     .path = path ? intern(&g->names, path) : NULL,
+                     .caller = caller};
     const call_site *found = strmap_getn(&g->call_sites, (const char *)&key, sizeof key);
     if (found) return found;
     call_site *made = arena_new(&g->arena, call_site);

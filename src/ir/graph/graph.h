@@ -132,6 +132,9 @@ typedef struct attr {
 typedef struct call_site {
     source_range range; /* of the call */
     const char *callee; /* interned */
+    /* of a module's method: where the module is, seen from the calling method's own: "layer1.0", ""
+     * of itself. NULL: not known, or no method. Interned */
+    const char *path;
     /* how the call itself came; NULL: it stood in the graph's own function */
     const struct call_site *caller;
 } call_site;
@@ -250,7 +253,7 @@ void graph_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *
  * same, down to names and numbers. */
 void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take,
                        ir_value *const *args, ir_value **outs);
-const call_site *graph_call_site(graph *g, source_range r, const char *callee,
+const call_site *graph_call_site(graph *g, source_range r, const char *callee, const char *path,
                                  const call_site *caller);
 /* not inserted */
 node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value *v), void *ctx);

@@ -19,12 +19,13 @@ typedef struct clone_map {
     bool failed;
 } clone_map;
 
-_Static_assert(sizeof(call_site) == sizeof(source_range) + 2 * sizeof(void *),
+_Static_assert(sizeof(call_site) == sizeof(source_range) + 3 * sizeof(void *),
                "no bytes between: they are compared");
 
 /* The chain of calls `from`, of another graph perhaps, continued outwards by `end`. */
 static const call_site *clone_chain(graph *g, const call_site *from, const call_site *end) {
-    return from ? graph_call_site(g, from->range, from->callee, clone_chain(g, from->caller, end))
+    return from ? graph_call_site(g, from->range, from->callee, from->path,
+                                  clone_chain(g, from->caller, end))
                 : end;
 }
 
@@ -229,9 +230,23 @@ static void inline_take(graph *dst, node *at, graph *body, ir_value *const *args
     if (arena_failed(&body->arena)) dst->arena.failed = true;
 }
 
+/* Writes where v is below the graph's own module, "layer1.0"; false: it is something else. */
+static bool call_path(const ir_value *v, strbuf *out) {
+    const node *n = v->def;
+    if (!n) return !v->owner->parent && v->index == 0;
+    if (n->kind != N_GET_ATTR || !call_path(n->inputs.data[0], out)) return false;
+    sb_printf(out, "%s%s", out->len ? "." : "", node_str(n, "name"));
+    return true;
+}
+
 void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take,
                        ir_value *const *args, ir_value **outs) {
-    const call_site *site = graph_call_site(dst, call->range, callee, call->call);
+    strbuf path = STRBUF_INIT;
+    bool known = call->kind == N_CALL_METHOD && call_path(call->inputs.data[0], &path);
+    const call_site *site = graph_call_site(dst, call->range, callee, known ? sb_str(&path) : NULL,
+                                            call->call);
+    dst->arena.failed |= path.failed;
+    sb_free(&path);
     if (take) inline_take(dst, call, body, args, outs, site);
     else clone_inline(dst, call->owner, call, body, args, outs, site);
 }

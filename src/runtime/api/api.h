@@ -58,6 +58,12 @@ ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct f
  * be freed whatever the status. */
 ctsc_status api_arguments(const ctsc_module *m, const struct function *f, size_t nargs,
                           ctsc_value *const *args, diag *d, value **out);
+/* May f be called without arguments beside self? False: yes. */
+bool api_needs_arguments(const struct function *f);
+/* A copy of the graph that f runs as at the module's level: as written where the passes fail, as
+ * executor.c has it. */
+ctsc_status api_graph_for_level(const ctsc_module *m, struct function *f, diag *d,
+                                struct graph **out);
 /* Calls f with m's own self, drawing random numbers of `from` and recording if that
  * does (api_run.c). */
 ctsc_status api_run_in_scope(const ctsc_module *m, struct function *f, struct runtime *from,

@@ -4,7 +4,7 @@
  * given arguments.
  *
  * Method of ctsc_module_graph_for: the graph of the module's level is what executor.c makes. It
- * is run once with probes (instrument.c), which note the type of every tensor in it, those
+ * is run once with probes (seen.c), which note the type of every tensor in it, those
  * inside fusion groups included, and the arguments of each group when it was first reached. The
  * noted types are written into the graph and it is printed; for kernels, each group is lowered
  * for the arguments it had. PyTorch shows what its profiler saw in earlier runs; here the one
@@ -16,8 +16,7 @@
 #include "ir/graph/graph_dot.h"
 #include "runtime/api/api.h"
 #include "runtime/exec/executor.h"
-#include "runtime/observe/graph_kernels.h"
-#include "runtime/observe/instrument.h"
+#include "runtime/observe/seen.h"
 
 #include <string.h>
 
@@ -29,102 +28,6 @@ ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e) {
         s = diag_fail(d, CTSC_USAGE, "there is no optimisation level %d, only 0 to %d", level,
                       MODULE_OPT_MAX);
     return api_leave(e, &own, s);
-}
-
-/* ---- types of what came by ------------------------------------------------------------------- */
-
-/* What is known of a tensor value after the ones seen so far. */
-typedef struct seen {
-    tensor_info info;
-    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
-} seen;
-
-typedef struct observer {
-    diag *d;
-    arena arena;
-    ptrmap seen; /* ir_value -> seen */
-    group_records groups;
-} observer;
-
-static void observe_first(seen *s, const tensor *t) {
-    s->info = (tensor_info){.dtype = (int8_t)t->dtype,
-                            .ndim = (int8_t)t->ndim,
-                            .requires_grad = t->requires_grad,
-                            .device = (int8_t)tensor_device(t),
-                            .has_strides = true,
-                            .sizes = s->sizes,
-                            .strides = s->strides};
-    memcpy(s->sizes, t->sizes, t->ndim * sizeof *s->sizes);
-    memcpy(s->strides, t->strides, t->ndim * sizeof *s->strides);
-}
-
-/* What differs is not known. */
-static void observe_again(seen *s, const tensor *t) {
-    if (s->info.dtype != (int8_t)t->dtype) s->info.dtype = -1;
-    if (s->info.requires_grad != t->requires_grad) s->info.requires_grad = -1;
-    if (s->info.device != (int8_t)tensor_device(t)) s->info.device = -1;
-    if (s->info.ndim != (int8_t)t->ndim) {
-        s->info.ndim = -1;
-        s->info.has_strides = false;
-        return;
-    }
-    for (int i = 0; i < t->ndim; i++) {
-        if (s->sizes[i] != t->sizes[i]) s->sizes[i] = -1;
-        if (s->strides[i] != t->strides[i]) s->strides[i] = -1;
-    }
-}
-
-static ctsc_status observe_value(observer *o, const ir_value *v, value x) {
-    if (v->type->kind != T_TENSOR || x.tag != V_TENSOR) return CTSC_OK;
-    seen *s = ptrmap_get(&o->seen, v);
-    if (s) {
-        observe_again(s, x.u.tensor);
-        return CTSC_OK;
-    }
-    s = arena_new(&o->arena, seen);
-    if (arena_failed(&o->arena) || !ptrmap_put(&o->seen, v, s)) return diag_no_memory(o->d);
-    observe_first(s, x.u.tensor);
-    return CTSC_OK;
-}
-
-static ctsc_status observe_node(void *ctx, const node *n, const value *inputs,
-                                const value *outputs) {
-    observer *o = ctx;
-    ctsc_status st = CTSC_OK;
-    for (size_t i = 0; i < n->outputs.len && st == CTSC_OK; i++)
-        st = observe_value(o, n->outputs.data[i], outputs[i]);
-    if (st == CTSC_OK && n->kind == N_FUSION_GROUP) st = group_record(&o->groups, n, inputs, o->d);
-    return st;
-}
-
-static ctsc_status observe_block(void *ctx, const block *b, const value *params) {
-    ctsc_status st = CTSC_OK;
-    for (size_t i = 0; i < b->params.len && st == CTSC_OK; i++)
-        st = observe_value(ctx, b->params.data[i], params[i]);
-    return st;
-}
-
-/* Writes the types into the graph. */
-static void observe_apply(observer *o) {
-    for (size_t i = 0; i < o->seen.cap; i++) {
-        ir_value *v = (ir_value *)o->seen.slots[i].key;
-        const seen *s = v ? o->seen.slots[i].value : NULL;
-        if (v) v->type = type_tensor_details(&s->info);
-    }
-}
-
-static ctsc_status observe_run(observer *o, const function *f, graph *g, int nargs,
-                               const value *args) {
-    instrument in = {.node = observe_node, .block = observe_block, .ctx = o};
-    runtime *rt = mem_alloc(sizeof *rt);
-    value result = value_none();
-    if (!rt) return diag_no_memory(o->d);
-    runtime_init(rt);
-    ctsc_status st = instrument_run(&in, f, g, rt, nargs, args, o->d, &result);
-    value_unref(result);
-    mem_free(rt);
-    if (st == CTSC_OK) observe_apply(o);
-    return st;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -151,9 +54,7 @@ void api_free_arguments(const function *f, value *full) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* A copy of the graph that f runs as at the module's level: as written where the passes fail, as
- * executor.c has it. */
-static ctsc_status graph_for_level(const ctsc_module *m, function *f, diag *d, graph **out) {
+ctsc_status api_graph_for_level(const ctsc_module *m, function *f, diag *d, graph **out) {
     int level = executor_level(m->m->opt);
     diag own = {0};
     ctsc_status s = function_ensure_compiled(f, d);
@@ -170,14 +71,14 @@ static ctsc_status graph_for_level(const ctsc_module *m, function *f, diag *d, g
     return *out ? CTSC_OK : diag_no_memory(d);
 }
 
-static bool graph_for_needs_arguments(const function *f) {
+bool api_needs_arguments(const function *f) {
     for (int i = 1; i < f->schema->nargs; i++)
         if (!f->schema->args[i].has_default) return true;
     return false;
 }
 
-static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned flags, bool ran,
-                                   strbuf *out) {
+static ctsc_status graph_for_print(const group_records *groups, const graph *g, unsigned flags,
+                                   bool ran, strbuf *out, diag *d) {
     graph_print_options po = {.locations = (flags & CTSC_GRAPH_LOCATIONS) != 0};
     ctsc_status s = CTSC_OK;
     if (flags & CTSC_GRAPH_DOT) graph_dot(g, out);
@@ -192,29 +93,26 @@ static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned f
         {CTSC_GRAPH_SASS, GROUP_TEXT_SASS},
     };
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && s == CTSC_OK; i++)
-        if (flags & kernels[i].flag) s = group_describe(&o->groups, g, kernels[i].text, out, o->d);
+        if (flags & kernels[i].flag) s = group_describe(groups, g, kernels[i].text, out, d);
     return s;
 }
 
 static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t nargs,
                              ctsc_value *const *args, unsigned flags, strbuf *text, diag *d) {
-    observer o = {.d = d};
+    group_records groups = {0};
     function *f = NULL;
     graph *g = NULL;
     value *full = NULL;
     ctsc_status s = api_method(m, d, method, &f);
     if (s == CTSC_OK && !api_all_given(nargs, args))
         s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
-    if (s == CTSC_OK && !arena_init(&o.arena)) s = diag_no_memory(d);
-    if (s == CTSC_OK) s = graph_for_level(m, f, d, &g);
-    bool run = s == CTSC_OK && (nargs || !graph_for_needs_arguments(f));
+    if (s == CTSC_OK) s = api_graph_for_level(m, f, d, &g);
+    bool run = s == CTSC_OK && (nargs || !api_needs_arguments(f));
     if (run) s = api_arguments(m, f, nargs, args, d, &full);
-    if (s == CTSC_OK && run) s = observe_run(&o, f, g, f->schema->nargs, full);
-    if (s == CTSC_OK) s = graph_for_print(&o, g, flags, run, text);
+    if (s == CTSC_OK && run) s = seen_run(f, g, f->schema->nargs, full, &groups, d);
+    if (s == CTSC_OK) s = graph_for_print(&groups, g, flags, run, text, d);
     if (full) api_free_arguments(f, full);
-    group_records_free(&o.groups);
-    ptrmap_free(&o.seen);
-    arena_free(&o.arena);
+    group_records_free(&groups);
     graph_free(g);
     return s;
 }

@@ -6,6 +6,7 @@
  * may print commas.
  * Tests: tests/unit/test_profile.c, tests/cli/profile.test
  */
+#include "base/json.h"
 #include "runtime/api/api.h"
 #include "runtime/observe/profile.h"
 
@@ -111,16 +112,7 @@ ctsc_status ctsc_profiler_visit(const ctsc_profiler *h, ctsc_profile_by by,
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static void report_string(strbuf *out, const char *s) {
-    sb_putc(out, '"');
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') sb_putc(out, '\\');
-        if (c < 0x20) sb_printf(out, "\\u%04x", c);
-        else sb_putc(out, *s);
-    }
-    sb_putc(out, '"');
-}
+static void report_string(strbuf *out, const char *s) { json_text(out, s, strlen(s)); }
 
 /* Nanoseconds as microseconds. */
 static void report_us(strbuf *out, int64_t ns) {

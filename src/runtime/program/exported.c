@@ -8,8 +8,8 @@
  *     2.1 to 2.7    serialized_exported_program.json, serialized_state_dict.pt (2.1: .json) and serialized_constants.pt, files of torch.save
  *
  * Method. Weights are slices of the file's mapping, as those of .pt archives are: a record is a
- * storage, and tensors that share one record share its storage. Sample inputs and what other
- * runtimes put there are not looked at. Formats: docs/pt2.md.
+ * storage, and tensors that share one record share its storage. Sample inputs are read where they
+ * are asked for; what other runtimes put there is not looked at. Formats: docs/pt2.md.
  * Tests: tests/pt2, tests/unit/test_exported.c
  */
 #include "runtime/program/exported.h"
@@ -292,5 +292,31 @@ ctsc_status exported_load(diag *d, archive *a, module **out) {
     exported_part_free(&x.constants);
     if (s == CTSC_OK) *out = m;
     else module_free(m);
+    return s;
+}
+
+ctsc_status exported_sample(diag *d, archive *a, value *out) {
+    strbuf name = STRBUF_INIT, record = STRBUF_INIT;
+    storage *st = NULL;
+    reader r;
+    value v = value_none();
+    ctsc_status s = CTSC_OK;
+    if (archive_has(a, exported_flat)) {
+        sb_puts(&record, "serialized_example_inputs.pt");
+    } else {
+        s = exported_name(d, a, &name);
+        sb_printf(&record, "data/sample_inputs/%s.pt", sb_str(&name));
+    }
+    if (s == CTSC_OK && (name.failed || record.failed)) s = diag_no_memory(d);
+    if (s == CTSC_OK && archive_has(a, sb_str(&record)))
+        s = archive_read(a, d, sb_str(&record), &st);
+    if (s == CTSC_OK && st && st->nbytes) {
+        s = reader_open_storage(d, st, &r);
+        if (s == CTSC_OK) s = load_checkpoint(d, r, &v);
+    }
+    storage_unref(st);
+    sb_free(&name);
+    sb_free(&record);
+    if (s == CTSC_OK) *out = v;
     return s;
 }

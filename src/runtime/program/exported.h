@@ -10,5 +10,7 @@
 /* Is it one? */
 bool exported_is(const archive *a);
 ctsc_status exported_load(diag *d, archive *a, module **out);
+/* What it was exported with: ((args...), {name: arg}); None where the archive does not keep it. */
+ctsc_status exported_sample(diag *d, archive *a, value *out);
 
 #endif

@@ -26,6 +26,7 @@ typedef struct conv_call {
     /* input is a view of one whose channels come last, and so shall the result be; so are the
      * epilogue's tensors */
     bool channels_last;
+    const float *scale; /* [batch, channels]: what such an input is multiplied by; NULL: nothing */
     epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
 
@@ -311,6 +312,14 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* in, whose channels come last, multiplied by the scale. */
+static ctsc_status conv_scale(diag *d, const conv_call *c, const conv_shape *s, const tensor *in,
+                              tensor **out) {
+    TRY(tensor_new(d, DT_FLOAT32, in->ndim, in->sizes, out));
+    conv_last_scale(s, tensor_data(in), c->scale, tensor_data(*out));
+    return CTSC_OK;
+}
+
 /* The kernels for channels that come last: input and result are views that say otherwise. *out
  * stays NULL where they cannot do it. */
 static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim,
@@ -324,11 +333,19 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     for (int i = 0; i < spatial; i++) last[1 + i] = sizes[2 + i];
     last[ndim - 1] = sizes[1];
     tensor *seen = NULL, *in = NULL, *bias = NULL, *t = NULL;
+    const float *scale = conv_last_takes_scale(s) ? c->scale : NULL;
     ctsc_status st = channels_last_view(d, c->input, spatial, &seen);
     if (st == CTSC_OK) st = tensor_contiguous(d, seen, &in);
+    if (st == CTSC_OK && c->scale && !scale) {
+        tensor_unref(seen);
+        seen = in;
+        in = NULL;
+        st = conv_scale(d, c, s, seen, &in);
+    }
     if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
     if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
-    if (st == CTSC_OK) st = conv_last_compute(d, s, in, c->weight, bias, c->epilogue, t, &done);
+    if (st == CTSC_OK)
+        st = conv_last_compute(d, s, in, scale, c->weight, bias, c->epilogue, t, &done);
     if (st == CTSC_OK && done) st = channels_first_view(d, t, spatial, out);
     tensor_unref(seen);
     tensor_unref(in);
@@ -344,10 +361,32 @@ static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
 }
 
 static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                        const int64_t *sizes, tensor **out);
+
+/* The general kernels with an input that is to be multiplied first. */
+static ctsc_status conv_compute_scaled(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                       const int64_t *sizes, tensor **out) {
+    conv_call plain = *c;
+    tensor *seen = NULL, *last = NULL, *scaled = NULL, *first = NULL;
+    ctsc_status st = channels_last_view(d, c->input, ndim - 2, &seen);
+    if (st == CTSC_OK) st = tensor_contiguous(d, seen, &last);
+    if (st == CTSC_OK) st = conv_scale(d, c, s, last, &scaled);
+    if (st == CTSC_OK) st = channels_first_view(d, scaled, ndim - 2, &first);
+    plain.scale = NULL, plain.input = first;
+    if (st == CTSC_OK) st = conv_compute_tensors(d, &plain, s, ndim, sizes, out);
+    tensor_unref(seen);
+    tensor_unref(last);
+    tensor_unref(scaled);
+    tensor_unref(first);
+    return st;
+}
+
+static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
                                         const int64_t *sizes, tensor **out) {
     dtype dt = (dtype)c->input->dtype;
     if (c->channels_last) TRY(conv_compute_last(d, c, s, ndim, sizes, out));
     if (c->channels_last && *out) return CTSC_OK;
+    if (c->scale) return conv_compute_scaled(d, c, s, ndim, sizes, out);
     bool there = tensor_cuda(c->input) != NULL; /* kernels of devices widen what they load */
     dtype work = !there && (dt == DT_FLOAT16 || dt == DT_BFLOAT16) ? DT_FLOAT32 : dt;
     tensor *in = NULL, *weight = NULL, *bias = NULL, *t = NULL;
@@ -492,8 +531,9 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
 /* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed,
  * output_padding, groups, batched, other, activation, written); the channels of input, other and
  * result come last. batched: refuses input without a batch dim, as _convolution does. written:
- * other was added in place. */
-ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
+ * other was added in place. input stands for the first of them. */
+static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale,
+                                      const value *args, value *results) {
     static const char *const names[2][CONV_DIMS] = {
         {"conv1d", "conv2d", "conv3d"},
         {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
@@ -507,6 +547,7 @@ ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results)
     c.output_padding = &args[7];
     c.groups = arg_int(&args[8]);
     c.channels_last = true;
+    c.input = input, c.scale = scale;
     c.epilogue = &e;
     int n = c.weight->ndim - 2;
     if (n < 1 || n > CONV_DIMS)
@@ -524,6 +565,35 @@ ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results)
     st = tensor_contiguous(cx->diag, seen, &t);
     tensor_unref(seen);
     return st == CTSC_OK ? epilogue_finish(cx, &e, t, results) : st;
+}
+
+ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
+    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, args, results);
+}
+
+/* Is scale one number for each channel of x' images? */
+static bool conv_is_scale(const tensor *scale, const tensor *x) {
+    if (scale->dtype != DT_FLOAT32 || x->dtype != DT_FLOAT32 || scale->ndim != x->ndim ||
+        x->ndim < 3 || tensor_device(scale) != DEVICE_HOST || tensor_device(x) != DEVICE_HOST ||
+        !tensor_is_contiguous(scale) || scale->sizes[0] != x->sizes[0] ||
+        scale->sizes[x->ndim - 1] != x->sizes[x->ndim - 1])
+        return false;
+    for (int i = 1; i < x->ndim - 1; i++)
+        if (scale->sizes[i] != 1) return false;
+    return true;
+}
+
+/* ctsc::conv_channels_last.scaled: the same of input * scale, where one of the two is as a rule the
+ * other's scale: what is squeezed out of an image excites it. */
+ctsc_status op_conv_channels_last_scaled(op_ctx *cx, const value *args, value *results) {
+    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[13]);
+    if (conv_is_scale(b, a)) return conv_channels_last(cx, a, tensor_data(b), args, results);
+    if (conv_is_scale(a, b)) return conv_channels_last(cx, b, tensor_data(a), args, results);
+    value product, both[] = {args[0], args[13]};
+    TRY(op_call(cx, "aten::mul.Tensor", 2, both, &product));
+    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, args, results);
+    value_unref(product);
+    return st;
 }
 
 ctsc_status op_convolution_mode(op_ctx *cx, const value *args, value *results) {

@@ -5,7 +5,6 @@
  */
 #include "runtime/kernels/conv/conv_last.h"
 
-#include "base/vector.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -28,33 +27,31 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
 static conv_form last_form(const conv_shape *s) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
-    if (!u || !u->rows[1] || !conv_packed_set(s) || !conv_rows_fits(s)) return CONV_FORMS;
-    return !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s)
-               ? CONV_WINOGRAD
-               : CONV_ROWS;
+    if (!u || !u->rows[1] || !conv_rows_fits(s)) return CONV_FORMS;
+    if (!atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s))
+        return CONV_WINOGRAD;
+    return conv_packed_groups(s) > 1 ? CONV_GROUPS : CONV_ROWS;
 }
 
-VECTOR_CLONES static bool last_is_finite(const float *x, int64_t n) {
-    const uint32_t *bits = (const uint32_t *)(const void *)x;
-    uint32_t exponent = 0x7f800000, found = 0;
-    for (int64_t i = 0; i < n; i++) found |= (bits[i] & exponent) == exponent;
-    return !found;
+void conv_last_scale(const conv_shape *s, const float *x, const float *scale, float *out) {
+    for (int64_t n = 0; n < s->batch; n++, scale += s->in_channels)
+        for (int64_t i = 0; i < s->in_size; i++, x += s->in_channels, out += s->in_channels)
+            for (int64_t c = 0; c < s->in_channels; c++) out[c] = x[c] * scale[c];
 }
 
-/* Groups that are put together multiply one another's pixels by 0 (conv_packed.h), which is 0 for
- * finite ones alone. */
-static bool last_keeps_groups_apart(const conv_shape *s, const tensor *in) {
-    return conv_packed_set(s) == 1 || last_is_finite(tensor_data(in), in->numel);
+bool conv_last_takes_scale(const conv_shape *s) {
+    conv_form form = last_form(s);
+    return form == CONV_ROWS || form == CONV_GROUPS;
 }
 
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
-                              const tensor *bias, epilogue *e, tensor *t, bool *done) {
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
+                              const tensor *weight, const tensor *bias, epilogue *e, tensor *t,
+                              bool *done) {
     *done = t->numel == 0;
     if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 ||
         weight->numel == 0)
         return CTSC_OK;
     conv_form form = last_form(s);
-    if (form == CONV_ROWS && !last_keeps_groups_apart(s, in)) return CTSC_OK;
     const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, form) : NULL;
     if (!w) return CTSC_OK;
     conv_tail tail;
@@ -62,9 +59,8 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
     if (form == CONV_DEPTHWISE)
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
-    else
-        TRY((form == CONV_WINOGRAD ? conv_winograd : conv_rows)(d, s, w, x, b, &tail,
-                                                                tensor_data(t)));
+    else if (form == CONV_WINOGRAD) TRY(conv_winograd(d, s, w, x, b, &tail, tensor_data(t)));
+    else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
     if (e) e->done = with;
     *done = true;
     return CTSC_OK;

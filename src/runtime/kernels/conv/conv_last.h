@@ -19,11 +19,16 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/matmul/epilogue.h"
 
+/* x (as in below) times scale [batch, in_channels], to out. */
+void conv_last_scale(const conv_shape *s, const float *x, const float *scale, float *out);
+/* Does conv_last_compute take a scale of s' input? */
+bool conv_last_takes_scale(const conv_shape *s);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous;
  * weight as in conv_shape, bias of out_channels contiguous elements or NULL. Does e (may be NULL)
- * where it can, and says so in e->done. *done: there was a kernel for it. Fails without memory, and
- * where a limit came between. */
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight,
-                              const tensor *bias, epilogue *e, tensor *t, bool *done);
+ * where it can, and says so in e->done. scale: what in is multiplied by first, or NULL. *done:
+ * there was a kernel for it. Fails without memory, and where a limit came between. */
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
+                              const tensor *weight, const tensor *bias, epilogue *e, tensor *t,
+                              bool *done);
 
 #endif

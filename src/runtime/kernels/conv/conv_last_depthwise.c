@@ -123,15 +123,25 @@ static void depthwise_last_pieces(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* Bands that stay in the second cache, and, of images that are one or two of them, as many that the
+ * threads have as much to do: blocks of channels where there are enough, for bands read some of
+ * their neighbours' rows. */
 static void depthwise_cut(depthwise_last_job *j) {
     const conv_shape *s = j->s;
-    j->band = DEPTHWISE_LAST_BAND / (s->out[2] * s->out_channels + 1) + 1;
-    if (j->band < DEPTHWISE_LAST_LEAST_ROWS) j->band = DEPTHWISE_LAST_LEAST_ROWS;
-    j->band += j->band % 2;
-    if (j->band > s->out[1]) j->band = s->out[1];
-    j->bands = (s->out[1] + j->band - 1) / j->band;
-    j->block = s->out_channels < 2 * DEPTHWISE_LAST_BLOCK ? s->out_channels : DEPTHWISE_LAST_BLOCK;
-    j->blocks = s->out_channels / j->block;
+    int64_t threads = pool_threads(), planes = s->batch * s->out[0],
+            most = DEPTHWISE_LAST_BAND / (s->out[2] * s->out_channels + 1) + 1;
+    if (most < DEPTHWISE_LAST_LEAST_ROWS) most = DEPTHWISE_LAST_LEAST_ROWS;
+    j->bands = conv_parts(s->out[1], most);
+    j->blocks = 1;
+    if (planes * j->bands % threads) {
+        if (s->out_channels / threads >= DEPTHWISE_LAST_BLOCK) j->blocks = threads;
+        else j->bands = conv_parts(j->bands, threads) * threads;
+    }
+    j->band = conv_parts(s->out[1], j->bands);
+    if (j->k->rows > 1 && j->band > 1) j->band += j->band % 2;
+    j->bands = conv_parts(s->out[1], j->band);
+    j->block = conv_parts(s->out_channels, j->blocks * DEPTHWISE_LAST_LINE) * DEPTHWISE_LAST_LINE;
+    j->blocks = conv_parts(s->out_channels, j->block);
 }
 
 ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const conv_shape *s,

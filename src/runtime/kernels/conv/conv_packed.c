@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { PACKED_ALIGN = 64, PACKED_WASTE = 16, PACKED_CHANNELS = 16 };
+enum { PACKED_ALIGN = 64, PACKED_CHANNELS = 16 };
 
 /* What a storage keeps. */
 typedef struct packed_forms {
@@ -38,38 +38,29 @@ static void packed_free(void *derived) {
     mem_free(f);
 }
 
-/* The smallest number of groups that fills a vector of outputs; as many zeros are multiplied
- * for each weight. */
-int64_t conv_packed_set(const conv_shape *s) {
-    int64_t out = s->out_channels / s->groups;
-    for (int64_t n = 1; n <= s->groups && n <= PACKED_WASTE; n++)
-        if (s->groups % n == 0 && (n * out >= PACKED_CHANNELS || n == s->groups)) return n;
-    return 0;
+int64_t conv_packed_groups(const conv_shape *s) {
+    const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
+    int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups,
+            most = in > out ? in : out;
+    return u && u->group_rows ? conv_min(s->groups, u->lanes / most) : 0;
 }
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-/* Lane `lane` of a panel gets the weights from w of one output, [in][taps], for input channels [c,
- * end) of its group; first: its group's first channel. */
-static void packed_lane(const conv_packed *p, const float *w, int64_t first, int64_t c, int64_t end,
-                        float *lane) {
-    int64_t nr = p->micro->nr;
+/* A lane of a panel gets the weights from w of one output, [in][taps], for channels [c, end). */
+static void packed_lane(const conv_packed *p, const float *w, int64_t c, int64_t end, float *lane) {
     for (; c < end; c++)
         for (int64_t tap = 0; tap < p->taps; tap++)
-            lane[(tap * p->in + first + c) * nr] = w[c * p->taps + tap];
+            lane[(tap * p->depth + c) * p->nr] = w[c * p->taps + tap];
 }
 
 /* Some channels at a time, so that what is written stays in the first cache. */
-static void packed_panel(const conv_packed *p, const float *w, int64_t set, int64_t panel,
+static void packed_panel(const conv_packed *p, const float *w, int64_t first, int64_t outputs,
                          float *to) {
-    int64_t nr = p->micro->nr, groups = p->groups / p->sets, in = p->in / groups,
-            out = p->out / groups;
-    for (int64_t c = 0; c < in; c += PACKED_CHANNELS) {
-        int64_t end = in - c < PACKED_CHANNELS ? in : c + PACKED_CHANNELS;
-        for (int64_t lane = 0; lane < nr && panel * nr + lane < p->out; lane++) {
-            int64_t o = panel * nr + lane;
-            packed_lane(p, w + (set * p->out + o) * in * p->taps, o / out * in, c, end, to + lane);
-        }
+    for (int64_t c = 0; c < p->depth; c += PACKED_CHANNELS) {
+        int64_t end = conv_min(p->depth, c + PACKED_CHANNELS);
+        for (int64_t lane = 0; lane < conv_min(p->nr, outputs); lane++)
+            packed_lane(p, w + (first + lane) * p->depth * p->taps, c, end, to + lane);
     }
 }
 
@@ -82,28 +73,40 @@ static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form for
         conv_winograd_pack(p, w);
         return;
     }
-    for (int64_t i = 0; i < p->sets * p->panels; i++)
-        packed_panel(p, w, i / p->panels, i % p->panels, p->weights + i * p->steps * p->micro->nr);
+    for (int64_t set = 0; set < p->sets; set++)
+        for (int64_t panel = 0; panel < p->panels; panel++) {
+            int64_t first = set * p->out + panel * p->nr,
+                    end = conv_min((set + 1) * p->out, s->out_channels);
+            packed_panel(p, w, first, end - first,
+                         p->weights + (set * p->panels + panel) * p->steps * p->nr);
+        }
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
 /* Elements; -1: too many. */
-static int64_t packed_size(conv_packed *p, const conv_shape *s, conv_form form) {
-    int64_t n;
+static int64_t packed_size(conv_packed *p, const conv_shape *s) {
+    int64_t n, in = s->in_channels / s->groups, out = s->out_channels / s->groups, together = 1;
     p->groups = s->groups, p->taps = s->kernel_size;
-    if (form == CONV_DEPTHWISE) return __builtin_mul_overflow(p->taps, p->groups, &n) ? -1 : n;
-    p->sets = s->groups / conv_packed_set(s);
-    p->in = s->in_channels / p->sets;
-    p->out = s->out_channels / p->sets;
-    p->panels = (p->out + p->micro->nr - 1) / p->micro->nr;
-    p->steps = (form == CONV_WINOGRAD ? CONV_WINOGRAD_PRODUCTS : p->taps) * p->in;
-    return __builtin_mul_overflow(p->sets * p->panels * p->micro->nr, p->steps, &n) ? -1 : n;
+    if (p->form == CONV_DEPTHWISE) return __builtin_mul_overflow(p->taps, p->groups, &n) ? -1 : n;
+    p->tiles = p->micro->rows, p->mr = p->micro->mr, p->nr = p->micro->nr;
+    if (p->form == CONV_GROUPS) {
+        p->tiles = p->micro->groups, p->mr = p->micro->group_rows, p->nr = p->micro->lanes;
+        together = conv_packed_groups(s);
+        for (int64_t lane = 0; lane < together * out; lane++)
+            p->lanes[lane] = (int32_t)(lane / out * in);
+    }
+    p->sets = conv_parts(s->groups, together);
+    p->in = together * in, p->out = together * out;
+    p->panels = conv_parts(p->out, p->nr);
+    p->depth = in;
+    p->steps = (p->form == CONV_WINOGRAD ? CONV_WINOGRAD_PRODUCTS : p->taps) * p->depth;
+    return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 
 static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form form) {
-    conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32)};
-    int64_t n = p.micro ? packed_size(&p, s, form) : -1;
+    conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32), .form = form};
+    int64_t n = p.micro ? packed_size(&p, s) : -1;
     size_t bytes;
     tensor *whole;
     if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) ||
@@ -115,8 +118,7 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
         char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
         p.weights = (float *)(void *)at;
         pages_prefer_large(at, bytes);
-        if (form != CONV_DEPTHWISE && (p.sets != p.groups || p.out % p.micro->nr))
-            memset(at, 0, bytes);
+        if (form != CONV_DEPTHWISE && p.out % p.nr) memset(at, 0, bytes);
         packed_fill(&p, s, form, tensor_data(whole));
         *made = p;
     } else {

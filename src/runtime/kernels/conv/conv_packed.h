@@ -8,7 +8,9 @@
  * (tensor_constant). The pages of the original are given back, if they are those of a file.
  *
  *     CONV_ROWS       outputs in panels of a micro-kernel's nr; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
- *                     rows of pixels are read. Groups too small to fill a vector are put together in sets, as one group whose other weights are zero.
+ *                     rows of pixels are read.
+ *     CONV_GROUPS     groups of few channels: those that a vector has room for are a set, one panel of a vector's width whose steps are the taps and, of each, the
+ *                     channels of one group: each lane has the weights of its own
  *     CONV_WINOGRAD   the same for each of the transform's products in place of the taps, products outermost
  *     CONV_DEPTHWISE  one weight per channel, taps outermost
  *
@@ -20,19 +22,31 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/matmul/gemm_micro.h"
 
-typedef enum conv_form { CONV_ROWS, CONV_WINOGRAD, CONV_DEPTHWISE, CONV_FORMS } conv_form;
+typedef enum conv_form {
+    CONV_ROWS,
+    CONV_GROUPS,
+    CONV_WINOGRAD,
+    CONV_DEPTHWISE,
+    CONV_FORMS
+} conv_form;
 
 typedef struct conv_packed {
     const gemm_micro *micro;
-    int64_t sets, in, out;        /* sets of groups; channels of one */
+    conv_form form;
+    /* what multiplies rows of pixels (CONV_ROWS, CONV_GROUPS): by rows, from 1 to
+     * mr, panels of nr */
+    gemm_rows_fn *const *tiles;
+    int64_t mr, nr;
+    int64_t sets, in, out;        /* sets of groups; channels of one, the last may have fewer */
     int64_t groups, taps, panels; /* of the convolution; of a set */
-    int64_t steps;                /* of a panel */
+    int64_t depth, steps;         /* of a tap, of a panel */
+    int32_t lanes[GEMM_MAX_COLS]; /* CONV_GROUPS: where in its set a lane's group begins */
     float *weights;               /* aligned to 64 bytes */
     void *memory;
 } conv_packed;
 
-/* Groups of a set, of s->groups; 0: these groups are not worth it. */
-int64_t conv_packed_set(const conv_shape *s);
+/* Groups that CONV_GROUPS puts side by side; less than 2: it is not for these. */
+int64_t conv_packed_groups(const conv_shape *s);
 /* w: as in conv_shape, float32. NULL: it cannot be kept (its storage is no constant's, or something
  * else is kept there), or there is no memory. Thread-safe. */
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form);

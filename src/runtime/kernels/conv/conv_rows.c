@@ -15,12 +15,16 @@
  *         panels of output channels
  *           tiles
  *
+ * Groups of few channels share vectors of results (gemm_micro.h, "groups kernel"): the pixels of a
+ * set of them are copied, so that each is a vector.
+ *
  * Sums of more than a block are added up in the result. Kernels of size 1 see all images
  * as one long row.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_rows.h"
 
+#include "base/vector.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
 
@@ -36,7 +40,7 @@ typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
     const conv_packed *w;
     const conv_tail *tail;
-    const float *in, *bias;
+    const float *in, *scale, *bias; /* scale: of each image's channels, or NULL */
     float *out;
     /* of the kernel: the first tap that s.kernel has of it, and its size */
     int64_t first[CONV_DIMS], whole[CONV_DIMS];
@@ -58,8 +62,8 @@ typedef struct rows_job {
 
 /* Dimensions that do nothing go to the front; where each result is that of one pixel there is one
  * row of all of them. */
-static void rows_simplify(conv_shape *s) {
-    bool pixels = true;
+static void rows_simplify(conv_shape *s, bool scaled) {
+    bool pixels = !scaled || s->batch == 1;
     for (int i = 0; i < CONV_DIMS; i++)
         pixels = pixels && s->kernel[i] == 1 && s->stride[i] == 1 && s->pad[i] == 0 &&
                  s->in[i] == s->out[i];
@@ -106,15 +110,14 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 }
 
 /* A strip is some output rows of one plane, or a part of one. */
-static void rows_cut(rows_job *j) {
+static void rows_strips(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
-                                                             s->stride[ROWS_W] * j->w->in);
+    int64_t mr = j->w->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
+                                                      s->stride[ROWS_W] * j->w->in);
     most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, CONV_ROWS_POSITIONS);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
     j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
-    j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     int64_t rows = CONV_ROWS_POSITIONS / j->columns;
     while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) *
                                rows_span(s, ROWS_W, j->columns) * j->w->in >
@@ -123,21 +126,64 @@ static void rows_cut(rows_job *j) {
     if (rows < 1 || s->dilation[ROWS_H] > CONV_ROWS_DILATION) rows = 1;
     int64_t strips = conv_parts(s->out[ROWS_H], rows);
     j->rows = conv_parts(s->out[ROWS_H], strips);
-    j->strips = conv_parts(s->out[ROWS_H], j->rows);
-    int64_t items = s->batch * j->w->sets * s->out[ROWS_D] * j->strips * j->chunks;
-    j->shares = items >= CONV_ROWS_ITEMS ? 1 : conv_min(j->w->panels, CONV_ROWS_ITEMS / items);
-    j->group = conv_parts(j->w->panels, j->shares);
-    j->shares = conv_parts(j->w->panels, j->group);
 }
 
-/* Where the stretches read. Distances between pixels that are multiples of large powers of two have
- * all of a tile's pixels meet in few places of a cache. */
+static int64_t rows_items_of(const rows_job *j, int64_t rows, int64_t columns) {
+    const conv_shape *s = &j->s;
+    return s->batch * j->w->sets * s->out[ROWS_D] * conv_parts(s->out[ROWS_H], rows) *
+           conv_parts(s->out[ROWS_W], columns);
+}
+
+/* What the thread with most to do has to do, in tiles, where strips are of this size and `group`
+ * panels are done together. A strip that is copied is copied for each group. */
+static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_t group) {
+    int64_t items = rows_items_of(j, rows, columns) * conv_parts(j->w->panels, group);
+    double tiles = (double)(rows * conv_parts(columns, j->w->mr)),
+           extra = j->copied ? CONV_ROWS_COPY / (double)j->s.kernel_size : 0;
+    return (double)conv_parts(items, pool_threads()) *
+           (tiles * ((double)group + extra) + CONV_ROWS_ITEM);
+}
+
+/* Strips as they suit the caches, and smaller ones as they suit the threads. */
+static void rows_cut(rows_job *j) {
+    const conv_shape *s = &j->s;
+    rows_strips(j);
+    int64_t rows = j->rows, columns = j->columns, threads = pool_threads(), most = j->w->panels;
+    double least = rows_work(j, rows, columns, j->group = most),
+           enough = CONV_ROWS_EVEN * (double)rows_items_of(j, rows, columns) * (double)rows *
+                    (double)conv_parts(columns, j->w->mr) * (double)most / (double)threads;
+    for (int64_t part = 1; part <= threads && least > enough; part++) {
+        int64_t r = rows > 1 ? conv_parts(rows, part) : 1,
+                c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->w->mr) * j->w->mr;
+        if (part > 1 && r * c < CONV_ROWS_FEWEST) break;
+        c = conv_min(c, columns);
+        for (int64_t shares = 1; shares <= conv_min(most, CONV_ROWS_SHARES) && least > enough;
+             shares++) {
+            double work = rows_work(j, r, c, conv_parts(most, shares));
+            if (work >= least) continue;
+            least = work;
+            j->rows = r, j->columns = c, j->group = conv_parts(most, shares);
+        }
+    }
+    j->strips = conv_parts(s->out[ROWS_H], j->rows);
+    j->chunks = conv_parts(s->out[ROWS_W], j->columns);
+    j->shares = conv_parts(most, j->group);
+}
+
+/* Distances between pixels that are multiples of large powers of two have all of a tile's pixels
+ * meet in few places of a cache. */
+static bool rows_copied(const rows_job *j) {
+    const conv_shape *s = &j->s;
+    bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0,
+         copied = j->scale || j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
+    for (int i = 0; i < CONV_DIMS; i++)
+        copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
+    return copied;
+}
+
+/* Where the stretches read. */
 static void rows_place(rows_job *j) {
     const conv_shape *s = &j->s;
-    for (int i = 0; i < CONV_DIMS; i++)
-        j->copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
-    bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
-    j->copied |= far && j->w->panels > 1;
     j->pixel = s->in_channels;
     j->row = s->in[ROWS_W] * j->pixel;
     j->plane = s->in[ROWS_H] * j->row;
@@ -146,9 +192,8 @@ static void rows_place(rows_job *j) {
     j->span[ROWS_H] = j->apart ? s->kernel[ROWS_H] : rows_span(s, ROWS_H, j->rows);
     j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
     if (!j->copied) return;
-    j->pixel = j->w->in * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR
-                   ? j->w->in
-                   : j->w->in + 16;
+    j->pixel = j->w->form == CONV_GROUPS ? j->w->nr : j->w->in;
+    if (j->pixel * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0) j->pixel += 16;
     j->row = j->span[ROWS_W] * j->pixel;
     j->plane = j->span[ROWS_H] * j->row;
 }
@@ -157,7 +202,7 @@ static void rows_place(rows_job *j) {
 
 /* The k steps that begin at input element a and this step of a panel. */
 static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
-    int64_t pieces = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->micro->nr;
+    int64_t pieces = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->nr;
     for (int64_t i = 0, done = 0; i < pieces; i++) {
         int64_t n = (k - done) / (pieces - i);
         if (j->stretch) {
@@ -171,8 +216,8 @@ static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int
 
 static void rows_taps(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t in = j->w->in;
-    bool joined = j->pixel == in && s->dilation[ROWS_W] == 1 &&
+    int64_t in = j->w->depth;
+    bool joined = j->pixel == in && j->w->form == CONV_ROWS && s->dilation[ROWS_W] == 1 &&
                   s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
     j->stretches = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
@@ -198,6 +243,7 @@ typedef struct rows_strip {
     int64_t row, rows, column, columns; /* in it */
     int64_t panel, panels;              /* of the set */
     gemm_stretch *used;                 /* room for those of a tile */
+    int64_t tiles, longer, least; /* of a row: so many, the last of them of one more than `least` */
 } rows_strip;
 
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
@@ -211,12 +257,31 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     t.panel = share * j->group, t.panels = conv_min(j->group, j->w->panels - t.panel);
     t.row = strip * j->rows, t.rows = conv_min(j->rows, s->out[ROWS_H] - t.row);
     t.column = chunk * j->columns, t.columns = conv_min(j->columns, s->out[ROWS_W] - t.column);
+    t.tiles = conv_parts(t.columns, j->w->mr);
+    t.least = t.columns / t.tiles, t.longer = t.columns % t.tiles;
     return t;
 }
 
-/* n pixels of the strip's channels. */
-static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, float *to) {
-    int64_t in = j->w->in, apart = j->s.in_channels;
+/* n pixels of some channels: these and what they are multiplied by. */
+typedef struct rows_channels {
+    int64_t n;
+    const float *scale; /* NULL: nothing */
+} rows_channels;
+
+VECTOR_CLONES static void rows_scale_pixels(const float *restrict from, int64_t apart,
+                                            int64_t pixels, int64_t n, const float *restrict scale,
+                                            int64_t pixel, float *restrict to) {
+    for (int64_t i = 0; i < pixels; i++)
+        for (int64_t c = 0; c < n; c++) to[i * pixel + c] = from[i * apart + c] * scale[c];
+}
+
+static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n,
+                             const rows_channels *channels, float *to) {
+    int64_t apart = j->s.in_channels, in = channels->n;
+    if (channels->scale) {
+        rows_scale_pixels(from, apart, n, in, channels->scale, j->pixel, to);
+        return;
+    }
     if (in == apart && in == j->pixel) {
         memcpy(to, from, (size_t)(n * in) * sizeof *to);
         return;
@@ -227,7 +292,7 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, fl
 
 /* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x,
-                          int64_t span, float *to) {
+                          int64_t span, const rows_channels *in, float *to) {
     const conv_shape *s = &j->s;
     int64_t before = x < 0 ? conv_min(-x, span) : 0, end = conv_min(s->in[ROWS_W] - x, span);
     if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
@@ -235,7 +300,7 @@ static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int6
     memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
     rows_copy_pixels(
         j, image + ((z * s->in[ROWS_H] + y) * s->in[ROWS_W] + x + before) * s->in_channels,
-        end - before, to + before * j->pixel);
+        end - before, in, to + before * j->pixel);
     memset(to + end * j->pixel, 0, (size_t)((span - end) * j->pixel) * sizeof *to);
 }
 
@@ -245,11 +310,13 @@ static void rows_copy(const rows_job *j, const rows_strip *t, const float *image
             y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
     int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
     int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows),
-            across = rows_span(s, ROWS_W, t->columns);
+            across = rows_span(s, ROWS_W, t->columns), first = t->set * j->w->in;
+    rows_channels in = {conv_min(j->w->in, s->in_channels - first),
+                        j->scale ? j->scale + t->image * s->in_channels + first : NULL};
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < down; y++)
             rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D],
-                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across,
+                          y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across, &in,
                           to + z * j->plane + y * j->row);
 }
 
@@ -273,12 +340,12 @@ static const float *rows_begin(const rows_job *j, const rows_strip *t, float *sc
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows) {
+static void rows_activate(const rows_job *j, const gemm_rows *r, float *c, int64_t rows) {
     enum dense_activation a = j->tail->activation;
-    if (a == DENSE_PLAIN || tile->ends & GEMM_CLAMP) return;
-    if (tile->cols == tile->ldc) conv_tail_apply(a, tile->c, rows * tile->ldc);
+    if (a == DENSE_PLAIN || r->ends & GEMM_CLAMP) return;
+    if (r->cols == r->ldc) conv_tail_apply(a, c, rows * r->ldc);
     else
-        for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, tile->c + i * tile->ldc, tile->cols);
+        for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, c + i * r->ldc, r->cols);
 }
 
 /* Do some of n neighbouring results, from column x of the strip's row y on, see pixels of the
@@ -295,52 +362,84 @@ static bool rows_sees(const rows_job *j, const rows_strip *t, int64_t y, int64_t
     return ix < s->in[ROWS_W] && ix + (n - 1) * s->stride[ROWS_W] >= 0;
 }
 
-/* Those of *tile's stretches that it sees something of. */
-static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n,
-                        gemm_rows *tile) {
-    const rows_tap *tap = j->tap + (tile->stretch - j->stretch);
-    int64_t used = 0;
-    for (int64_t i = 0; i < tile->stretches; i++)
-        if (rows_sees(j, t, y, x, n, tap + i)) t->used[used++] = tile->stretch[i];
-    tile->stretch = t->used;
-    tile->stretches = used;
+/* Does each tap see some of the image there? As a rule. */
+static bool rows_sees_all(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n) {
+    const conv_shape *s = &j->s;
+    rows_tap first = {0, 0, 0},
+             last = {s->kernel[ROWS_D] - 1, s->kernel[ROWS_H] - 1, s->kernel[ROWS_W] - 1};
+    return rows_sees(j, t, y, x, n, &first) && rows_sees(j, t, y, x, n, &last);
 }
 
-/* Row y of the strip times a panel, for the stretches that *tile has. */
-static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile,
+/* As *r, with those stretches that n neighbouring results see something of. */
+static gemm_rows rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x,
+                             int64_t n, const gemm_rows *r) {
+    const rows_tap *tap = j->tap + (r->stretch - j->stretch);
+    gemm_rows some = *r;
+    some.stretch = t->used;
+    some.stretches = 0;
+    for (int64_t i = 0; i < r->stretches; i++)
+        if (rows_sees(j, t, y, x, n, tap + i)) t->used[some.stretches++] = r->stretch[i];
+    return some;
+}
+
+/* The i-th tile of a row. */
+static int64_t rows_length(const rows_strip *t, int64_t i) {
+    return i < t->tiles - t->longer ? t->least : t->least + 1;
+}
+
+/* Tiles from the i-th on, which begins at x, that are as long and see something of all taps. */
+static int64_t rows_alike(const rows_job *j, const rows_strip *t, int64_t y, int64_t i, int64_t x) {
+    int64_t n = rows_length(t, i), end = n == t->least ? t->tiles - t->longer : t->tiles, first = i;
+    if (!t->used) return end - i;
+    while (i < end && rows_sees_all(j, t, y, x, n)) i++, x += n;
+    return i - first;
+}
+
+/* Row y of the strip times a panel, for the stretches that *r has: a, c and other begin there. */
+static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const gemm_rows *r,
+                       const float *a, float *c, const float *other, const char *prefetch,
                        bool last) {
-    int64_t tiles = conv_parts(t->columns, j->w->micro->mr);
-    for (int64_t i = 0, x = 0; i < tiles; i++) {
-        int64_t n = (t->columns - x) / (tiles - i);
-        gemm_rows part = *tile;
-        if (t->used) rows_select(j, t, y, x, n, &part);
-        if (part.stretches || part.ends != GEMM_ADD_C) j->w->micro->rows[n](&part);
-        if (last) rows_activate(j, tile, n);
-        x += n;
-        tile->a += n * tile->lda;
-        tile->c += n * tile->ldc;
-        if (tile->other) tile->other += n * tile->ldc;
+    for (int64_t i = 0, x = 0; i < t->tiles;) {
+        int64_t n = rows_length(t, i), count = rows_alike(j, t, y, i, x), to = x * r->ldc;
+        const float *from = a + x * r->lda, *more = other ? other + to : NULL;
+        if (count) {
+            j->w->tiles[n](r, count, from, c + to, more, prefetch + i * r->share);
+        } else {
+            gemm_rows some = rows_select(j, t, y, x, n, r);
+            count = 1;
+            if (some.stretches || some.ends != GEMM_ADD_C)
+                j->w->tiles[n](&some, 1, from, c + to, more, prefetch + i * r->share);
+        }
+        if (last) rows_activate(j, r, c + to, count * n);
+        i += count, x += count * n;
     }
 }
 
-/* All rows of the strip times a panel: b is its weights. */
+static const float *rows_weights(const rows_job *j, const rows_strip *t, int64_t panel) {
+    return j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * j->w->nr;
+}
+
+/* All rows of the strip times a panel. next: the weights that are wanted then, or NULL. */
 static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel,
-                       gemm_rows tile, bool last) {
+                       const gemm_rows *block, const float *next, bool last) {
     const conv_shape *s = &j->s;
-    int64_t nr = j->w->micro->nr, channel = t->set * j->w->out + panel * nr;
-    tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
-    tile.cols = (int)conv_min(nr, j->w->out - panel * nr);
-    if (j->bias) tile.bias = j->bias + channel;
+    int64_t nr = j->w->nr, channel = t->set * j->w->out + panel * nr,
+            end = conv_min((t->set + 1) * j->w->out, s->out_channels);
+    const char *prefetch = (const char *)next;
+    gemm_rows r = *block;
+    r.b = rows_weights(j, t, panel);
+    r.cols = (int)conv_min(nr, end - channel);
+    if (j->bias) r.bias = j->bias + channel;
+    if (!next) r.lines = 0, r.share = 0;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) *
                           s->out[ROWS_W] +
                       t->column) *
                          s->out_channels +
                      channel;
-        tile.a = a + y * s->stride[ROWS_H] * j->row;
-        tile.c = j->out + at;
-        tile.other = j->tail->other ? j->tail->other + at : NULL;
-        rows_tiles(j, t, y, &tile, last);
+        rows_tiles(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
+                   j->tail->other ? j->tail->other + at : NULL, prefetch + y * t->tiles * r.share,
+                   last);
     }
 }
 
@@ -352,22 +451,35 @@ static int64_t rows_block(const rows_job *j, int64_t first) {
     return i;
 }
 
+static int64_t rows_steps(const gemm_rows *r) {
+    int64_t steps = 0;
+    for (int64_t i = 0; i < r->stretches; i++) steps += r->stretch[i].k;
+    return steps;
+}
+
 static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
-    gemm_rows tile = {.lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels};
+    gemm_rows r = {
+        .lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels, .lanes = j->w->lanes};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
         bool last = next == j->stretches;
-        tile.stretch = j->stretch + first;
-        tile.stretches = next - first;
-        tile.ends = first ? GEMM_ADD_C : 0;
-        if (last && j->bias) tile.ends |= GEMM_ADD_BIAS;
-        if (last && j->tail->other) tile.ends |= GEMM_ADD_OTHER;
-        if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high))
-            tile.ends |= GEMM_CLAMP;
-        for (int64_t p = 0; p < t.panels; p++) rows_panel(j, &t, a, t.panel + p, tile, last);
+        r.stretch = j->stretch + first;
+        r.stretches = next - first;
+        r.ends = first ? GEMM_ADD_C : 0;
+        if (last && j->bias) r.ends |= GEMM_ADD_BIAS;
+        if (last && j->tail->other) r.ends |= GEMM_ADD_OTHER;
+        if (last && conv_tail_bounds(j->tail->activation, &r.low, &r.high)) r.ends |= GEMM_CLAMP;
+        gemm_rows_prefetch(&r, rows_steps(&r), j->w->nr, t.rows * t.tiles);
+        for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
+            bool more = p + 1 < t.panel + t.panels;
+            const float *then = more   ? rows_weights(j, &t, p + 1) + j->stretch[first].b
+                                : last ? NULL
+                                       : rows_weights(j, &t, t.panel) + j->stretch[next].b;
+            rows_panel(j, &t, a, p, &r, then, last);
+        }
     }
 }
 
@@ -397,10 +509,12 @@ bool conv_rows_fits(const conv_shape *s) {
 }
 
 ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *bias, const conv_tail *tail, float *out) {
-    rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
-    rows_simplify(&j.s);
+                      const float *scale, const float *bias, const conv_tail *tail, float *out) {
+    rows_job j = {
+        .s = *s, .w = w, .in = in, .scale = scale, .bias = bias, .tail = tail, .out = out};
+    rows_simplify(&j.s, scale != NULL);
     rows_trim(&j);
+    j.copied = rows_copied(&j);
     rows_cut(&j);
     rows_place(&j);
     rows_taps(&j);

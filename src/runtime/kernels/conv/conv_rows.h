@@ -11,8 +11,9 @@
 
 /* Is it worth doing this way? Where taps are very far apart, unfolding is less work. */
 bool conv_rows_fits(const conv_shape *s);
-/* bias: out_channels elements, or NULL. Fails without memory, and where a limit came between. */
+/* scale: [batch, in_channels], what the input is multiplied by first, or NULL; bias: out_channels
+ * elements, or NULL. Fails without memory, and where a limit came between. */
 ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *bias, const conv_tail *tail, float *out);
+                      const float *scale, const float *bias, const conv_tail *tail, float *out);
 
 #endif

@@ -147,6 +147,38 @@ static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at,
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
 
+/* What the thread with most to do has to do, in vector instructions, where a batch has so many
+ * tiles and is shared so often. A share transforms the input again and reads weights of its own. */
+static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares) {
+    int64_t nr = j->w->micro->nr, sets = conv_parts(j->w->panels, j->panels),
+            items = conv_parts(j->tiles, batch) * shares;
+    double in = (double)j->s->in_channels,
+           out = (double)conv_min(conv_parts(sets, shares) * j->panels * nr, j->s->out_channels);
+    double work = (double)batch *
+                  (PRODUCTS * in * out + CONV_WINOGRAD_INPUT * in + CONV_WINOGRAD_OUTPUT * out) /
+                  j->kernels->lanes;
+    double bytes = in * out * PRODUCTS * (double)sizeof(float) * CONV_WINOGRAD_BYTE;
+    return (double)conv_parts(items, pool_threads()) * (work > bytes ? work : bytes);
+}
+
+/* Batches as they fit, or smaller ones, and shares of them, as they suit the threads. */
+static void winograd_share(winograd_job *j) {
+    int64_t threads = pool_threads(), whole = j->batch, shares = 1,
+            sets = conv_parts(j->w->panels, j->panels), batches = conv_parts(j->tiles, whole);
+    double least = winograd_work(j, whole, 1);
+    for (int64_t i = 0; i < 2 && threads > 1; i++) {
+        int64_t n = i ? conv_parts(batches, threads) * threads : batches,
+                batch = i ? conv_parts(j->tiles, n) : whole;
+        for (int64_t k = 1; k <= conv_min(sets, 2 * threads); k++) {
+            double work = winograd_work(j, batch, k);
+            if (work < least) least = work, j->batch = batch, shares = k;
+        }
+    }
+    j->batches = conv_parts(j->tiles, j->batch);
+    j->group = conv_parts(sets, shares) * j->panels;
+    j->shares = conv_parts(j->w->panels, j->group);
+}
+
 /* Tiles of a batch: as many as fit, whole tiles of the micro-kernel if there are enough. */
 static void winograd_cut(winograd_job *j) {
     const conv_shape *s = j->s;
@@ -160,17 +192,9 @@ static void winograd_cut(winograd_job *j) {
     int64_t fit = CONV_WINOGRAD_SCRATCH /
                   (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr)) / mr * mr;
     if (fit < mr) fit = mr;
-    j->batches = conv_parts(j->tiles, fit);
-    j->batch = conv_parts(j->tiles, j->batches);
+    j->batch = conv_parts(j->tiles, conv_parts(j->tiles, fit));
     if (j->batch > mr) j->batch = conv_parts(j->batch, mr) * mr;
-    j->batches = conv_parts(j->tiles, j->batch);
-    /* each transforms the input again; the results are the same */
-    int64_t want = 2 * pool_threads();
-    j->shares = j->batches >= want || want == 2
-                    ? 1
-                    : conv_min(conv_parts(want, j->batches), conv_parts(j->w->panels, j->panels));
-    j->group = conv_parts(conv_parts(j->w->panels, j->panels), j->shares) * j->panels;
-    j->shares = conv_parts(j->w->panels, j->group);
+    winograd_share(j);
 }
 
 typedef struct winograd_place { int64_t image, y, x; } winograd_place;
@@ -213,37 +237,49 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
             conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
 }
 
-/* `rows` tiles times a panel. Sums of many channels are added up, not carried on: their
- * errors would grow. */
-static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) {
-    int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0;
+/* All tiles of a batch times one product's part of a panel: a, c and the weights that come next
+ * (NULL: none) begin there. Sums of many channels are added up, not carried on: their errors would
+ * grow. */
+static void winograd_product(const winograd_job *j, int64_t tiles, gemm_rows *r, const float *a,
+                             float *c, const float *next) {
+    int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0,
+            nr = j->w->micro->nr, parts = conv_parts(tiles, j->w->micro->mr), rows = tiles / parts,
+            longer = tiles % parts, first = parts - longer;
     gemm_stretch some;
     r->stretch = &some, r->stretches = 1;
     for (int64_t i = 0; i < sums; i++, done += some.k) {
-        some = (gemm_stretch){done, done * j->w->micro->nr, (in - done) / (sums - i)};
+        some = (gemm_stretch){done, done * nr, (in - done) / (sums - i)};
+        const char *prefetch = (const char *)(next ? next + done * nr : r->b);
         r->ends = i ? GEMM_ADD_C : 0;
-        j->w->micro->rows[rows](r);
+        if (next) gemm_rows_prefetch(r, some.k, nr, parts);
+        j->w->micro->rows[rows](r, first, a, c, NULL, prefetch);
+        if (longer)
+            j->w->micro->rows[rows + 1](r, longer, a + first * rows * r->lda,
+                                        c + first * rows * r->ldc, NULL,
+                                        prefetch + first * r->share);
     }
 }
 
-/* All products of `tiles` tiles with n panels from `panel` on. */
-static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t n,
-                              const winograd_scratch *at) {
-    int64_t nr = j->w->micro->nr, in = j->s->in_channels, ld = n * nr,
-            parts = conv_parts(tiles, j->w->micro->mr);
+static const float *winograd_weights_of(const winograd_job *j, int64_t panel, int64_t product) {
+    return j->w->weights + (panel * PRODUCTS + product) * j->s->in_channels * j->w->micro->nr;
+}
+
+/* All products of `tiles` tiles with panels [panel, last); more: those behind are wanted next. */
+static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t last,
+                              bool more, const winograd_scratch *at) {
+    int64_t nr = j->w->micro->nr, n = last - panel, ld = n * nr;
     for (int64_t p = 0; p < PRODUCTS; p++)
         for (int64_t i = 0; i < n; i++) {
-            gemm_rows r = {.a = at->input + p * j->batch * j->channels,
-                           .lda = j->channels,
-                           .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr,
-                           .c = at->output + p * j->batch * ld + i * nr,
+            const float *next = i + 1 < n          ? winograd_weights_of(j, panel + i + 1, p)
+                                : p + 1 < PRODUCTS ? winograd_weights_of(j, panel, p + 1)
+                                : more             ? winograd_weights_of(j, last, 0)
+                                                   : NULL;
+            gemm_rows r = {.lda = j->channels,
+                           .b = winograd_weights_of(j, panel + i, p),
                            .ldc = ld,
                            .cols = (int)nr};
-            for (int64_t part = 0, done = 0; part < parts; part++) {
-                int64_t rows = (tiles - done) / (parts - part);
-                winograd_product(j, rows, &r);
-                done += rows, r.a += rows * r.lda, r.c += rows * r.ldc;
-            }
+            winograd_product(j, tiles, &r, at->input + p * j->batch * j->channels,
+                             at->output + p * j->batch * ld + i * nr, next);
         }
 }
 
@@ -258,7 +294,7 @@ static void winograd_item(const winograd_job *j, int64_t item, float *memory) {
     for (int64_t n = 0; n < tiles; n++) winograd_input(j, tile, &at, n);
     for (int64_t panel = first; panel < end; panel += j->panels) {
         int64_t n = conv_min(j->panels, end - panel);
-        winograd_products(j, tiles, panel, n, &at);
+        winograd_products(j, tiles, panel, panel + n, panel + n < end, &at);
         for (int64_t i = 0; i < tiles; i++)
             winograd_output(j, tile, panel * nr, conv_min(n * nr, j->w->out - panel * nr), &at, i,
                             n * nr);

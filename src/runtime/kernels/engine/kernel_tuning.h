@@ -25,9 +25,15 @@ enum {
     GEMM_PIECE = 1 << 20, /* [gemm] multiplications worth a thread of their own */
     /* [gemm] of a piece, so that packing the other operand again is paid for */
     GEMM_MIN_COLUMNS = 64,
+    GEMM_SHARES = 4,       /* [nets] pieces for a thread at most; */
+    GEMM_LARGE = 64,       /* [nets] in GEMM_PIECE: what has more is no one piece even so */
+    GEMM_PACKS = 24,       /* [gemm] columns that take as long as packing one */
     GEMM_INT_BLOCK = 64,   /* [gemm] columns an integer product accumulates at a time */
     GEMM_SMALL = 48 << 10, /* [gemm] bytes for packing that are taken from the stack */
 };
+
+/* [nets] work that is shared as evenly as this is shared well */
+#define GEMM_EVEN 1.05
 
 /* Own products (gemm_block.c). */
 enum {
@@ -61,8 +67,9 @@ enum {
     GEMM_THIN_ROWS = 64, /* [gemm] rows that repay the turning of a thin B */
     /* [models] bytes of a row of A that pass panels that were packed before, at most, */
     GEMM_PREPACKED_K = 4096,
-    /* [models] and of all rows: beside two panels in the second cache */
+    /* [models] and of all rows: beside two panels in the second cache; */
     GEMM_PREPACKED_A = 640 << 10,
+    GEMM_LYING_FAR = 4096, /* [nets] rows that lie multiples of so many bytes apart are packed */
 };
 
 /* Packing (gemm_pack.c), and what linear layers add (matmul.c). */
@@ -98,9 +105,11 @@ enum {
     DEPTHWISE_LAST_BAND = 1 << 16,
     /* [convolution] and rows that it has at least: neighbours read some of the same ones */
     DEPTHWISE_LAST_LEAST_ROWS = 4,
-    /* [convolution] channels of a piece, where there are twice as many */
-    DEPTHWISE_LAST_BLOCK = 256,
-    DEPTHWISE_LAST_WORK = 1 << 18, /* [convolution] multiplications worth a thread of their own */
+    /* [nets] channels of a block at least, where an image is cut into blocks, */
+    DEPTHWISE_LAST_BLOCK = 96,
+    /* [exact] and a multiple of this many: no line is written by two */
+    DEPTHWISE_LAST_LINE = 16,
+    DEPTHWISE_LAST_WORK = 1 << 16, /* [nets] multiplications worth a thread of their own */
     CONVT_BLOCK = 1 << 18,   /* [convolution] elements of the columns that are taken together, */
     CONVT_MIN_COLUMNS = 128, /* [convolution] input positions of them at least, */
     CONVT_CHANNELS = 8,      /* [convolution] and output channels at most */
@@ -114,13 +123,20 @@ enum {
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
     CONV_ROWS_STEPS = 1024,
-    CONV_ROWS_ITEMS = 8, /* [nets] strips to aim for in all */
+    CONV_ROWS_SHARES = 16, /* [nets] parts of the panels to think of */
+    CONV_ROWS_FEWEST = 20, /* [nets] positions of a strip that is made smaller for another thread */
     /* [nets] between rows; beyond, a strip is one row of results: what lies between its
      * taps is not copied */
     CONV_ROWS_DILATION = 3,
     /* [nets] bytes; distances that are multiples meet in one place of the first cache */
     CONV_ROWS_FAR = 4096,
 };
+
+/* [nets] in the time of a tile's step through one tap: to copy its pixels, */
+#define CONV_ROWS_COPY 0.2
+/* [nets] in that of a whole tile: to begin with another strip; */
+#define CONV_ROWS_ITEM 0.1
+#define CONV_ROWS_EVEN 1.05 /* [nets] work that is shared as evenly as this is shared well */
 
 /* Winograd's way (conv_winograd.c). */
 enum {

@@ -26,6 +26,7 @@
 #include "ir/scalar/scalar_ops_complex.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -237,33 +238,40 @@ static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
     atomic_fetch_or_explicit(&job->free, (uint64_t)1 << slot, memory_order_release);
 }
 
-/* How many parts of at least `least` a side may be cut into, of `most` that are wanted. */
-static int64_t gemm_parts(int64_t side, int64_t least, int64_t most) {
-    int64_t parts = side / least;
-    return parts > most ? most : parts < 1 ? 1 : parts;
+/* What the thread with most to do has to do, in multiplications per step of k, with pieces of this
+ * size: what a piece packs counts as that many more rows or columns. */
+static double gemm_own_work(const gemm_own_job *job, int64_t rows, int64_t cols, int threads) {
+    const gemm_problem *p = &job->whole;
+    gemm_method how = job->plan.method;
+    bool packs_b = how != GEMM_PREPACKED && how != GEMM_LYING && how != GEMM_STREAM;
+    int64_t pieces = ((p->m + rows - 1) / rows) * ((p->n + cols - 1) / cols),
+            most = (pieces + threads - 1) / threads;
+    return (double)most *
+           ((double)rows * (double)cols + (how == GEMM_LYING ? 0 : GEMM_PACKS * (double)rows) +
+            (packs_b ? GEMM_PACKS * (double)cols : 0));
 }
 
-/* Pieces large enough that packing the same rows or columns again for the next one costs little. */
+/* Pieces that the threads have as much to do with; no more of them than that takes, but for large
+ * products: a thread that is held up leaves some to others. */
 static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
     const gemm_problem *p = &job->whole;
-    double pieces = (double)p->m * (double)p->n * (double)p->k / GEMM_PIECE;
-    int64_t want = pieces > 4.0 * threads ? 4 * threads : (int64_t)pieces;
-    if (want > GEMM_PIECES) want = GEMM_PIECES;
-    if (threads == 1 || want < 1) want = 1;
-    int64_t down, across;
-    if (p->m > p->n)
-        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want),
-        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want / down);
-    else
-        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want),
-        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want / across);
-    job->rows = (p->m + down - 1) / down;
-    job->cols = (p->n + across - 1) / across;
-    int64_t step = gemm_block_columns(job->plan);
-    if (across > 1) job->cols = (job->cols + step - 1) / step * step;
-    if (down > 1)
-        job->rows = (job->rows + job->plan.micro->mr - 1) / job->plan.micro->mr *
-                    job->plan.micro->mr;
+    double pieces = (double)p->m * (double)p->n * (double)p->k / GEMM_PIECE,
+           even = GEMM_EVEN * (double)p->m * (double)p->n / threads, least = INFINITY;
+    int64_t most = pieces > GEMM_SHARES * threads ? GEMM_SHARES * threads : (int64_t)pieces,
+            step = gemm_block_columns(job->plan), mr = job->plan.micro->mr;
+    if (most > GEMM_PIECES) most = GEMM_PIECES;
+    int64_t n = pieces > (double)most * GEMM_LARGE ? most : (int64_t)(pieces / GEMM_LARGE);
+    job->rows = p->m, job->cols = p->n;
+    for (n = n < 1 ? 1 : n; threads > 1 && n <= most && least > even; n++)
+        for (int64_t down = 1; down <= n; down++) {
+            if (n % down) continue;
+            int64_t rows = down == 1 ? p->m : ((p->m + down - 1) / down + mr - 1) / mr * mr,
+                    across = n / down,
+                    cols = across == 1 ? p->n
+                                       : ((p->n + across - 1) / across + step - 1) / step * step;
+            double work = gemm_own_work(job, rows, cols, threads);
+            if (work < least) least = work, job->rows = rows, job->cols = cols;
+        }
     job->across = (p->n + job->cols - 1) / job->cols;
     return job->across * ((p->m + job->rows - 1) / job->rows);
 }
@@ -313,7 +321,7 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
                                const void *bias, void *c, int64_t ldc) {
     if (m == 0) return CTSC_OK;
-    gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k)};
+    gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k, &a)};
     own.whole = (gemm_problem){.m = m,
                                .n = b->n,
                                .k = b->k,

@@ -391,11 +391,15 @@ void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b
 }
 
 /* Steps of k: long, so that C is seldom read again. Tiles take A and B from the second cache then,
- * with few loads for their arithmetic. */
-gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k) {
+ * with few loads for their arithmetic. Rows of A are read as they lie, unless all rows of a tile
+ * would meet in one place of the first cache. */
+gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k,
+                                    const gemm_matrix *a) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    bool lies = u->rows[1] && (a->cs == 1 || k == 1) && a->rs * size % GEMM_LYING_FAR != 0;
     if (m == 1) return (gemm_plan){u, GEMM_STREAM, k};
-    return (gemm_plan){u, GEMM_PREPACKED,
-                       block_even(k, GEMM_PREPACKED_K / (int64_t)dtype_size(u->dt), 4)};
+    return (gemm_plan){u, lies ? GEMM_LYING : GEMM_PREPACKED,
+                       block_even(k, GEMM_PREPACKED_K / size, 4)};
 }
 
 /* Rows of A in a block, at most. */
@@ -512,6 +516,37 @@ static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch
         }
 }
 
+/* Rows [begin, begin + m) of A as they lie, steps [x, x + k), with all panels of B. */
+static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begin, int64_t m,
+                        int64_t x, int64_t k) {
+    const float *a = (const float *)p->a.p + begin * p->a.rs + x, *b = p->b.p, *bias = p->bias;
+    float *c = (float *)p->c + begin * p->ldc;
+    int64_t tiles = (m + u->mr - 1) / u->mr, rows = m / tiles, longer = m % tiles,
+            some = tiles - longer;
+    gemm_stretch all = {0, x * u->nr, k};
+    gemm_rows r = {.lda = p->a.rs, .stretch = &all, .stretches = 1, .ldc = p->ldc};
+    r.ends = (x ? GEMM_ADD_C : 0) | (bias && x + k == p->k ? GEMM_ADD_BIAS : 0);
+    gemm_rows_prefetch(&r, k, u->nr, tiles);
+    for (int64_t j = 0; j < p->n; j += u->nr, c += u->nr) {
+        r.b = b + j * p->b.cs;
+        r.cols = (int)block_min(p->n - j, u->nr);
+        r.bias = bias ? bias + j : NULL;
+        if (j + u->nr >= p->n) r.lines = 0, r.share = 0;
+        const char *next = (const char *)(r.b + (r.lines ? u->nr * p->b.cs + all.b : 0));
+        u->rows[rows](&r, some, a, c, NULL, next);
+        if (longer)
+            u->rows[rows + 1](&r, longer, a + some * rows * r.lda, c + some * rows * r.ldc, NULL,
+                              next + some * r.share);
+    }
+}
+
+static void block_lying(gemm_plan plan, const gemm_problem *p) {
+    int64_t mc = prepacked_rows(plan, p->m);
+    for (int64_t x = 0; x < p->k; x += plan.kc)
+        for (int64_t i = 0; i < p->m; i += mc)
+            lying_block(plan.micro, p, i, block_min(p->m - i, mc), x, block_min(p->k - x, plan.kc));
+}
+
 /* One row, one panel after the other from end to end. */
 static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scratch) {
     int64_t size = (int64_t)dtype_size(u->dt);
@@ -580,7 +615,7 @@ int64_t gemm_block_columns(gemm_plan plan) {
 /* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once.
  * So it is not the sizes of m x n that count here, but what those of any part keep to. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
-    if (plan.method == GEMM_DOT || plan.method == GEMM_ROW) return 0;
+    if (plan.method == GEMM_DOT || plan.method == GEMM_ROW || plan.method == GEMM_LYING) return 0;
     const gemm_micro *u = plan.micro;
     if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
@@ -608,6 +643,7 @@ void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
     case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
     case GEMM_THIN: block_thin(plan.micro, p, aligned); break;
     case GEMM_PREPACKED: block_prepacked(plan, p, aligned); break;
+    case GEMM_LYING: block_lying(plan, p); break;
     case GEMM_STREAM: block_stream(plan.micro, p, aligned); break;
     default: block_packed(plan, p, aligned); break;
     }

@@ -25,6 +25,7 @@ typedef enum gemm_method {
     /* B was packed before, all of it: panels of nr columns, one after the other
      * (gemm_block_prepack) */
     GEMM_PREPACKED,
+    GEMM_LYING,  /* the same, and rows of A, which have no gaps, are read as they lie */
     GEMM_STREAM, /* the same, and A has one row */
     GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
     GEMM_ROW,    /* A has one row, and B no gaps along its rows */
@@ -34,19 +35,20 @@ typedef enum gemm_method {
 typedef struct gemm_plan {
     const gemm_micro *micro; /* NULL if BLAS is to do it */
     gemm_method method;
-    int64_t kc; /* GEMM_PREPACKED: steps of k in one sum */
+    int64_t kc; /* GEMM_PREPACKED, GEMM_LYING: steps of k in one sum */
 } gemm_plan;
 
 /* C = alpha A B + beta C, as in gemm_run. */
 typedef struct gemm_problem {
     int64_t m, n, k;
     double alpha, beta;
-    gemm_matrix a, b; /* GEMM_PREPACKED: b.p is the panels, b.cs is k */
+    gemm_matrix a, b; /* B packed before: b.p is the panels, b.cs is k */
     void *c;
     int64_t ldc;
     /* GEMM_PREPACKED: what gemm_block_pack_rows made of A; NULL: the product packs A itself */
     const void *rows;
-    /* GEMM_PREPACKED: a row that is added to each of C's; NULL: none; beta does not matter then */
+    /* B packed before: a row that is added to each of C's; NULL: none; beta does not matter then.
+     * GEMM_LYING: nor does it without, and alpha is 1 */
     const void *bias;
 } gemm_problem;
 
@@ -54,8 +56,9 @@ typedef struct gemm_problem {
 const gemm_micro *gemm_micro_best(dtype dt);
 /* What is best for m, n, k >= 1; c and the scales do not matter. */
 gemm_plan gemm_block_plan(const gemm_micro *micro, const gemm_problem *p);
-/* The same for a B that was packed before. */
-gemm_plan gemm_block_plan_prepacked(const gemm_micro *micro, int64_t m, int64_t k);
+/* The same for a B that was packed before, where alpha is 1 and beta 0. */
+gemm_plan gemm_block_plan_prepacked(const gemm_micro *micro, int64_t m, int64_t k,
+                                    const gemm_matrix *a);
 /* Parts of a product best have a multiple of so many columns. */
 int64_t gemm_block_columns(gemm_plan plan);
 /* Bytes that gemm_block_run needs, for any part of a product of at most m x n. */

@@ -15,6 +15,10 @@
  * convolution has whose channels come last, each tap a stretch. What is done to sums before they
  * are stored is done in registers.
  *
+ * A groups kernel is a rows kernel for convolutions with groups of few channels: its tile is one
+ * vector of results wide, which some groups share. b has steps of `lanes` elements, and at a
+ * stretch's step k lane l multiplies element lanes[l] + k of a vector of A.
+ *
  * Tests: tests/unit/test_gemm_block.c, tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_MICRO_H
@@ -58,20 +62,34 @@ typedef struct gemm_stretch {
 
 enum { GEMM_ADD_C = 1, GEMM_ADD_BIAS = 2, GEMM_ADD_OTHER = 4, GEMM_CLAMP = 8 };
 
-/* c = clamp(a b + c + bias + other, low, high), what `ends` has of it; floats. */
+/* c = clamp(a b + c + bias + other, low, high), what `ends` has of it; floats. What a tile has of
+ * its own is no part of it: a tile that waited for its stores to be read again as a whole would
+ * wait for those of all of C before them. */
 typedef struct gemm_rows {
-    const float *a; /* rows lda apart */
-    int64_t lda;
+    int64_t lda; /* from one row of a to the next */
     const gemm_stretch *stretch;
     int64_t stretches;
     const float *b; /* steps of nr elements */
-    float *c;       /* rows ldc apart, cols elements of each */
-    int64_t ldc;
+    int64_t ldc;    /* from one row of c to the next, of which cols elements are used */
     int cols, ends;
-    const float *bias, *other; /* cols elements; rows as c's */
-    float low, high;           /* nan stays nan */
+    const float *bias;    /* cols elements */
+    float low, high;      /* nan stays nan */
+    const int32_t *lanes; /* of a groups kernel */
+    int lines;            /* of memory that are brought near for 16 steps, */
+    int64_t share;        /* bytes of it for a tile */
 } gemm_rows;
-typedef void gemm_rows_fn(const gemm_rows *r);
+/* Some tiles, one below the other. other: rows as c's, if GEMM_ADD_OTHER; prefetch: where the lines
+ * begin that are brought near. */
+typedef void gemm_rows_fn(const gemm_rows *r, int64_t tiles, const float *a, float *c,
+                          const float *other, const char *prefetch);
+
+/* `tiles` tiles of so many steps bring as much of the next weights near between them as they use.
+ * Those come from afar where there are more weights than rows. */
+static inline void gemm_rows_prefetch(gemm_rows *r, int64_t steps, int64_t nr, int64_t tiles) {
+    int64_t lines = (steps * nr * (int64_t)sizeof(float) + 64 * tiles - 1) / (64 * tiles);
+    r->lines = (int)((lines * 16 + steps - 1) / steps);
+    r->share = lines * 64;
+}
 
 /* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without
  * gaps. An element is the sum of four chains. */
@@ -82,7 +100,8 @@ typedef struct gemm_micro {
     const char *name;
     dtype dt;
     int mr, nr, dot_rows;
-    int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
+    int lanes, group_rows; /* of a vector; of a groups kernel */
+    int64_t kc, mc, nc;    /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
     gemm_tile_fn *tile[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr */
     gemm_near_fn *near[GEMM_MAX_ROWS + 1];
@@ -90,6 +109,8 @@ typedef struct gemm_micro {
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;
     gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
+    /* by rows, from 1 to group_rows; of floats only */
+    gemm_rows_fn *groups[GEMM_MAX_ROWS + 1];
     gemm_stream_fn *stream;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s,
      * d) of a panel goes to to[d * width + s], rows that are missing in the last panel are zeros.

@@ -32,6 +32,12 @@ static inline GEMM_AVX2 void gemm_put_float(float *p, __m256 v, int64_t n) {
     memcpy(p, all, (size_t)n * sizeof *p);
 }
 
+static inline GEMM_AVX2 void gemm_put_double(double *p, __m256d v, int64_t n) {
+    double all[4];
+    _mm256_storeu_pd(all, v);
+    memcpy(p, all, (size_t)n * sizeof *p);
+}
+
 static inline GEMM_AVX2 __m256d gemm_part_double(const double *p, int64_t n) {
     const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
     return _mm256_maskload_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lanes));
@@ -68,8 +74,12 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define MAX _mm256_max_ps
 #define MIN _mm256_min_ps
 #define STORE_PART gemm_put_float
+#define INDEX __m256i
+#define INDEX_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define INDEX_NEXT(v) _mm256_add_epi32(v, _mm256_set1_epi32(1))
+#define PERMUTE(v, i) _mm256_permutevar8x32_ps(v, i)
 #define MICRO const gemm_micro gemm_micro_avx2_float
-#define MICRO_HEAD "avx2", DT_FLOAT32, 6, 16, 3, 384, 144, 4096, gemm_avx2_usable
+#define MICRO_HEAD "avx2", DT_FLOAT32, 6, 16, 3, 8, 12, 384, 144, 4096, gemm_avx2_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 
@@ -87,9 +97,10 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define FMA _mm256_fmadd_pd
 #define MUL _mm256_mul_pd
 #define LOAD_PART gemm_part_double
+#define STORE_PART gemm_put_double
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx2_double
-#define MICRO_HEAD "avx2", DT_FLOAT64, 6, 8, 3, 256, 120, 2048, gemm_avx2_usable
+#define MICRO_HEAD "avx2", DT_FLOAT64, 6, 8, 3, 4, 0, 256, 120, 2048, gemm_avx2_usable
 #define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 

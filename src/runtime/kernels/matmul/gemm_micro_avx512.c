@@ -28,6 +28,10 @@ static inline GEMM_AVX512 void gemm_put_float(float *p, __m512 v, int64_t n) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
 }
 
+static inline GEMM_AVX512 void gemm_put_double(double *p, __m512d v, int64_t n) {
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), v);
+}
+
 static inline GEMM_AVX512 __m512d gemm_part_double(const double *p, int64_t n) {
     return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
 }
@@ -75,8 +79,12 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define MAX _mm512_max_ps
 #define MIN _mm512_min_ps
 #define STORE_PART gemm_put_float
+#define INDEX __m512i
+#define INDEX_LOAD(p) _mm512_loadu_si512(p)
+#define INDEX_NEXT(v) _mm512_add_epi32(v, _mm512_set1_epi32(1))
+#define PERMUTE(v, i) _mm512_permutexvar_ps(i, v)
 #define MICRO const gemm_micro gemm_micro_avx512_float
-#define MICRO_HEAD "avx512", DT_FLOAT32, 14, 32, 6, 256, 280, 4096, gemm_avx512_usable
+#define MICRO_HEAD "avx512", DT_FLOAT32, 14, 32, 6, 16, 14, 256, 280, 4096, gemm_avx512_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 
@@ -94,9 +102,10 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define FMA _mm512_fmadd_pd
 #define MUL _mm512_mul_pd
 #define LOAD_PART gemm_part_double
+#define STORE_PART gemm_put_double
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx512_double
-#define MICRO_HEAD "avx512", DT_FLOAT64, 14, 16, 6, 256, 140, 2048, gemm_avx512_usable
+#define MICRO_HEAD "avx512", DT_FLOAT64, 14, 16, 6, 8, 0, 256, 140, 2048, gemm_avx512_usable
 #define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/matmul/gemm_micro_tile.h"
 

@@ -10,7 +10,9 @@
  *     ZERO() VLOAD(p) VSTORE(p, v) SET1(x) FMA(a, b, c) MUL(a, b)
  *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
- *     ADD(a, b) MAX(a, b) MIN(a, b) STORE_PART(p, v, n)     of floats: for rows kernels, which others do not have; b where either is nan
+ *     STORE_PART(p, v, n)               the first n elements; writes no others
+ *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
+ *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered
  *     MICRO                             declaration of the gemm_micro that is defined
  *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
  * All of these are undefined afterwards.
@@ -52,19 +54,29 @@
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                      \
         VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
 
+/* The same for m columns of the first vector and n of the second. */
+#define TILE_SET_PART(i)                                                                           \
+    STORE_PART(c + (i) * ldc, MUL(alpha, x##i), m),                                                \
+        STORE_PART(c + (i) * ldc + LANES, MUL(alpha, y##i), n);
+#define TILE_BLENDED(at, v, count) FMA(alpha, v, MUL(beta, LOAD_PART(at, count)))
+#define TILE_BLEND_PART(i)                                                                         \
+    STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, m), m),                            \
+        STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, n), n);
+
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
 /* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is
  * little, and each half is a function. */
-#define TILE_IS_HALF(rows) (cols <= LANES && (MR <= 6 || (rows) == MR))
+#define TILE_HAS_HALF(rows) (MR <= 6 || (rows) == MR)
 
-/* The lines that are asked for are spread over the steps, so that no load has to
- * wait behind them. */
+/* narrow: all columns that are wanted are in the first vector. The lines that are asked for are
+ * spread over the steps, so that no load has to wait behind them. */
 #define TILE(rows)                                                                                 \
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                    \
-        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al,      \
-        T be, const char *prefetch, int lines) {                                                   \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, bool narrow,  \
+        T al, T be, const char *prefetch, int lines) {                                             \
         enum { PART = 16 };                                                                        \
+        const int m = cols < LANES ? cols : LANES, n = narrow ? 0 : cols - m;                      \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc);                                          \
         TILE_ROWS_##rows(TILE_ZERO) if (narrow) {                                                  \
@@ -84,36 +96,31 @@
             }                                                                                      \
         }                                                                                          \
         V alpha = SET1(al), beta = SET1(be);                                                       \
-        if (be == 0) {                                                                             \
+        if ((narrow || n < LANES) && be == 0) {                                                    \
+            TILE_ROWS_##rows(TILE_SET_PART)                                                        \
+        } else if (narrow || n < LANES) {                                                          \
+            TILE_ROWS_##rows(TILE_BLEND_PART)                                                      \
+        } else if (be == 0) {                                                                      \
             TILE_ROWS_##rows(TILE_SET)                                                             \
         } else {                                                                                   \
             TILE_ROWS_##rows(TILE_BLEND)                                                           \
         }                                                                                          \
     }                                                                                              \
-    static TARGET void NAME(half_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c,     \
-                                         int64_t ldc, T al, T be) {                                \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be, NULL, 0);                            \
+    static TARGET __attribute__((noinline)) void NAME(whole_##rows)(                               \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, T al, T be,   \
+        const char *prefetch, int lines) {                                                         \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, false, al, be, prefetch, lines);             \
     }                                                                                              \
     static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
                                          void *c, int64_t ldc, double al, double be,               \
                                          const void *prefetch, int lines) {                        \
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, prefetch, lines);             \
+        NAME(whole_##rows)(k, a, b, ldb, c, ldc, 2 * LANES, (T)al, (T)be, prefetch, lines);        \
     }                                                                                              \
     static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb,     \
-                                         void *pc, int64_t ldc, int cols, double al, double be) {  \
-        T part[(rows) * 2 * LANES], *c = pc;                                                       \
-        if (cols == 2 * LANES) {                                                                   \
-            NAME(near_##rows)(k, a, b, ldb, c, ldc, al, be, b, 0);                                 \
-            return;                                                                                \
-        }                                                                                          \
-        /* Fewer columns: the same arithmetic, on a copy. */                                       \
-        for (int i = 0; i < (rows); i++)                                                           \
-            for (int j = 0; j < 2 * LANES; j++)                                                    \
-                part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;                \
-        if (TILE_IS_HALF(rows)) NAME(half_##rows)(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);    \
-        else NAME(near_##rows)(k, a, b, ldb, part, 2 * LANES, al, be, b, 0);                       \
-        for (int i = 0; i < (rows); i++)                                                           \
-            for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];               \
+                                         void *c, int64_t ldc, int cols, double al, double be) {   \
+        if (TILE_HAS_HALF(rows) && cols <= LANES)                                                  \
+            NAME(body_##rows)(k, a, b, ldb, c, ldc, cols, true, (T)al, (T)be, NULL, 0);            \
+        else NAME(whole_##rows)(k, a, b, ldb, c, ldc, cols, (T)al, (T)be, b, 0);                   \
     }
 
 TILE(1)
@@ -209,94 +216,98 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 
 /* ---- rows in stretches ----------------------------------------------------------------------- */
 
-#ifdef STORE_PART
+#ifdef ADD
 
 #define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
-#define ROWS_LOAD(p, at) (half ? LOAD_PART((p) + (at), left) : VLOAD((p) + (at)))
+#define ROWS_LOAD_X(p) (half && part ? LOAD_PART(p, left) : VLOAD(p))
+#define ROWS_LOAD_Y(p) (part ? LOAD_PART((p) + LANES, left - LANES) : VLOAD((p) + LANES))
 #define ROWS_ADD(i, p)                                                                             \
-    x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)),                                               \
-    y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
+    x##i = ADD(x##i, ROWS_LOAD_X((p) + (i) * ldc)),                                                \
+    y##i = half ? y##i : ADD(y##i, ROWS_LOAD_Y((p) + (i) * ldc));
 #define ROWS_ADD_C(i) ROWS_ADD(i, c)
-#define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other)
+#define ROWS_ADD_OTHER(i) ROWS_ADD(i, other)
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
 #define ROWS_STORE(i)                                                                              \
-    if (half) STORE_PART(c + (i) * ldc, x##i, left);                                               \
-    else VSTORE(c + (i) * ldc, x##i), VSTORE(c + (i) * ldc + LANES, y##i);
+    if (half && part) STORE_PART(c + (i) * ldc, x##i, left);                                       \
+    else VSTORE(c + (i) * ldc, x##i);                                                              \
+    if (!half && part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                      \
+    else if (!half) VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* What a tile of two vectors, the second not whole, reads besides and writes: copies with
- * nr elements a row. */
-typedef struct NAME(rows_room) {
-    T c[MR * 2 * LANES], other[MR * 2 * LANES], bias[2 * LANES];
-} NAME(rows_room);
+/* What becomes of the sums. half: of one vector, or else of two; part: of the last one only a part
+ * is wanted. A store under a mask has to read the line first, even if it is all of it. */
+#define ROWS_ENDS(rows)                                                                            \
+    if (r->ends & GEMM_ADD_C) {                                                                    \
+        TILE_ROWS_##rows(ROWS_ADD_C)                                                               \
+    }                                                                                              \
+    if (r->ends & GEMM_ADD_BIAS) {                                                                 \
+        b0 = ROWS_LOAD_X(r->bias), b1 = half ? b0 : ROWS_LOAD_Y(r->bias);                          \
+        TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                            \
+    }                                                                                              \
+    if (r->ends & GEMM_ADD_OTHER) {                                                                \
+        TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                           \
+    }                                                                                              \
+    if (r->ends & GEMM_CLAMP) {                                                                    \
+        b0 = SET1(r->low), b1 = SET1(r->high);                                                     \
+        TILE_ROWS_##rows(ROWS_CLAMP)                                                               \
+    }                                                                                              \
+    TILE_ROWS_##rows(ROWS_STORE)
 
-static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole) {
-    NAME(rows_room) room;
-    size_t bytes = (size_t)r->cols * sizeof(T);
-    gemm_rows copy = *r;
-    copy.c = room.c, copy.other = room.other, copy.bias = room.bias,
-    copy.ldc = copy.cols = 2 * LANES;
-    for (int i = 0; i < rows; i++) {
-        if (r->ends & GEMM_ADD_C) memcpy(room.c + i * 2 * LANES, r->c + i * r->ldc, bytes);
-        if (r->ends & GEMM_ADD_OTHER)
-            memcpy(room.other + i * 2 * LANES, r->other + i * r->ldc, bytes);
+/* A function that does `tile` for some of them. */
+#define ROWS_TILES(name, rows, tile)                                                               \
+    static TARGET __attribute__((noinline)) void NAME(name)(const gemm_rows *r, int64_t tiles,     \
+                                                            const T *a, T *c, const T *other,      \
+                                                            const char *prefetch) {                \
+        const int64_t down = (rows) * r->ldc, from = (rows) * r->lda, share = r->share;            \
+        const bool more = r->ends & GEMM_ADD_OTHER;                                                \
+        for (; tiles > 0; tiles--, a += from, c += down, prefetch += share) {                      \
+            tile;                                                                                  \
+            if (more) other += down;                                                               \
+        }                                                                                          \
     }
-    if (r->ends & GEMM_ADD_BIAS) memcpy(room.bias, r->bias, bytes);
-    whole(&copy);
-    for (int i = 0; i < rows; i++) memcpy(r->c + i * r->ldc, room.c + i * 2 * LANES, bytes);
-}
 
-/* half: of one vector, all or part of it. */
 #define ROWS(rows)                                                                                 \
-    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(               \
-        const gemm_rows *r, bool half) {                                                           \
+    static inline __attribute__((always_inline)) TARGET void NAME(rows_tile_##rows)(               \
+        const gemm_rows *r, const T *tile, T *c, const T *other, const char *prefetch,             \
+        bool half) {                                                                               \
+        enum { PART = 16 };                                                                        \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
-        const int left = r->cols;                                                                  \
-        T *c = r->c;                                                                               \
+        const int lines = r->lines, left = r->cols;                                                \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
-            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
+            const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
-            for (int64_t k = r->stretch[s].k; k > 0;                                               \
-                 k--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                              \
-                b0 = VLOAD(b);                                                                     \
-                if (half) {                                                                        \
-                    TILE_ROWS_##rows(ROWS_HALF)                                                    \
-                } else {                                                                           \
-                    b1 = VLOAD(b + LANES);                                                         \
-                    TILE_ROWS_##rows(ROWS_STEP)                                                    \
+            for (int64_t k = r->stretch[s].k; k > 0; k -= PART, prefetch += lines * 64) {          \
+                for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);       \
+                for (int steps = k < PART ? (int)k : PART; steps > 0;                              \
+                     steps--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                      \
+                    b0 = VLOAD(b);                                                                 \
+                    if (half) {                                                                    \
+                        TILE_ROWS_##rows(ROWS_HALF)                                                \
+                    } else {                                                                       \
+                        b1 = VLOAD(b + LANES);                                                     \
+                        TILE_ROWS_##rows(ROWS_STEP)                                                \
+                    }                                                                              \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
-        if (r->ends & GEMM_ADD_C) {                                                                \
-            TILE_ROWS_##rows(ROWS_ADD_C)                                                           \
+        if (left == (half ? LANES : 2 * LANES)) {                                                  \
+            enum { part = false };                                                                 \
+            ROWS_ENDS(rows)                                                                        \
+        } else {                                                                                   \
+            enum { part = true };                                                                  \
+            ROWS_ENDS(rows)                                                                        \
         }                                                                                          \
-        if (r->ends & GEMM_ADD_BIAS) {                                                             \
-            b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                \
-            TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                        \
-        }                                                                                          \
-        if (r->ends & GEMM_ADD_OTHER) {                                                            \
-            TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                       \
-        }                                                                                          \
-        if (r->ends & GEMM_CLAMP) {                                                                \
-            b0 = SET1(r->low), b1 = SET1(r->high);                                                 \
-            TILE_ROWS_##rows(ROWS_CLAMP)                                                           \
-        }                                                                                          \
-        TILE_ROWS_##rows(ROWS_STORE)                                                               \
     }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {      \
-        NAME(rows_body_##rows)(r, true);                                                           \
-    }                                                                                              \
-    static TARGET __attribute__((noinline)) void NAME(rows_whole_##rows)(const gemm_rows *r) {     \
-        NAME(rows_body_##rows)(r, false);                                                          \
-    }                                                                                              \
-    static void NAME(rows_##rows)(const gemm_rows *r) {                                            \
-        if (r->cols <= LANES) NAME(rows_half_##rows)(r);                                           \
-        else if (r->cols == 2 * LANES) NAME(rows_whole_##rows)(r);                                 \
-        else NAME(rows_copied)(r, rows, NAME(rows_whole_##rows));                                  \
+    ROWS_TILES(rows_half_##rows, rows, NAME(rows_tile_##rows)(r, a, c, other, prefetch, true))     \
+    ROWS_TILES(rows_whole_##rows, rows, NAME(rows_tile_##rows)(r, a, c, other, prefetch, false))   \
+    static void NAME(rows_##rows)(const gemm_rows *r, int64_t tiles, const T *a, T *c,             \
+                                  const T *other, const char *prefetch) {                          \
+        (r->cols <= LANES ? NAME(rows_half_##rows) : NAME(rows_whole_##rows))(r, tiles, a, c,      \
+                                                                              other, prefetch);    \
     }
 
 ROWS(1)
@@ -323,8 +334,66 @@ ROWS(14)
     NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
 #endif
 
+/* ---- groups of channels ---------------------------------------------------------------------- */
+
+#define GROUPS_STEP(i) f = PERMUTE(VLOAD(&ROWS_A(i)), lanes), x##i = FMA(f, b0, x##i);
+
+/* A vector of results, some groups side by side: at each step a lane multiplies the next one of its
+ * own group's channels. */
+#define GROUPS(rows)                                                                               \
+    static inline __attribute__((always_inline)) TARGET void NAME(groups_tile_##rows)(             \
+        const gemm_rows *r, const T *tile, T *c, const T *other) {                                 \
+        enum { half = true };                                                                      \
+        const int64_t lda = r->lda, ldc = r->ldc;                                                  \
+        const int left = r->cols;                                                                  \
+        V f, b0, b1;                                                                               \
+        TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
+            const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
+            const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
+                    *a12 = a9 + 3 * lda;                                                           \
+            INDEX lanes = INDEX_LOAD(r->lanes);                                                    \
+            for (int64_t k = r->stretch[s].k; k > 0; k--, b += LANES, lanes = INDEX_NEXT(lanes)) { \
+                b0 = VLOAD(b);                                                                     \
+                TILE_ROWS_##rows(GROUPS_STEP)                                                      \
+            }                                                                                      \
+        }                                                                                          \
+        if (left == LANES) {                                                                       \
+            enum { part = false };                                                                 \
+            ROWS_ENDS(rows)                                                                        \
+        } else {                                                                                   \
+            enum { part = true };                                                                  \
+            ROWS_ENDS(rows)                                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    ROWS_TILES(groups_##rows, rows, NAME(groups_tile_##rows)(r, a, c, other))
+
+GROUPS(1)
+GROUPS(2)
+GROUPS(3)
+GROUPS(4)
+GROUPS(5)
+GROUPS(6)
+GROUPS(7)
+GROUPS(8)
+GROUPS(9)
+GROUPS(10)
+GROUPS(11)
+GROUPS(12)
+#define GROUPS_TABLE_12                                                                            \
+    NULL, NAME(groups_1), NAME(groups_2), NAME(groups_3), NAME(groups_4), NAME(groups_5),          \
+        NAME(groups_6), NAME(groups_7), NAME(groups_8), NAME(groups_9), NAME(groups_10),           \
+        NAME(groups_11), NAME(groups_12)
+#if MR == 14
+GROUPS(13)
+GROUPS(14)
+#define GROUPS_TABLE GROUPS_TABLE_12, NAME(groups_13), NAME(groups_14)
+#else
+#define GROUPS_TABLE GROUPS_TABLE_12
+#endif
+
 #else
 #define ROWS_TABLE NULL
+#define GROUPS_TABLE NULL
 #endif
 
 /* ---- dot kernels ----------------------------------------------------------------------------- */
@@ -464,8 +533,8 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE},
-         NAME(row),  {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE},   NAME(lying),  {DOT_TABLE},
+         NAME(row),  {ROWS_TABLE}, {GROUPS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -487,6 +556,12 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE},
 #undef MIN
 #undef STORE_PART
 #undef ROWS_TABLE
+#undef GROUPS_TABLE
+#undef GROUPS_TABLE_12
+#undef INDEX
+#undef INDEX_LOAD
+#undef INDEX_NEXT
+#undef PERMUTE
 #undef TILE_TABLE
 #undef NEAR_TABLE
 #undef TILE_ROWS_ALL

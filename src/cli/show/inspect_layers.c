@@ -6,7 +6,7 @@
  * Figures of a module are of it and of all below it.
  * Tests: tests/cli/inspect.test
  */
-#include "cli/inspect.h"
+#include "cli/show/inspect.h"
 
 #include <string.h>
 

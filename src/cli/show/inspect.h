@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inspect.h - what ctsc inspect (cmd_inspect.c) and its table of layers (inspect_layers.c) share.
  * Everything is gathered as JSON first. */
-#ifndef CTSC_CLI_INSPECT_H
-#define CTSC_CLI_INSPECT_H
+#ifndef CTSC_CLI_SHOW_INSPECT_H
+#define CTSC_CLI_SHOW_INSPECT_H
 
 #include "cli/cli.h"
 #include "ctsc_compiler.h"

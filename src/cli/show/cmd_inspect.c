@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_inspect.c - ctsc inspect: what is in a model, how large it is, and whether ctsc can run it.
  * Tests: tests/cli/inspect.test, tests/cli/show.test */
-#include "cli/inspect.h"
+#include "cli/show/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>

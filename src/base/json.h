@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json.h - strings as JSON has them. What has to be read is jansson's work. */
+#ifndef CTSC_BASE_JSON_H
+#define CTSC_BASE_JSON_H
+
+#include "base/strbuf.h"
+
+/* A quoted JSON string, also inside a <script> of HTML: '<', '>' and '&' are written as \u003c and
+ * so on. Bytes that are not UTF-8 become U+FFFD. */
+void json_text(strbuf *out, const char *text, size_t len);
+/* The same of a NUL-terminated string, of which at most `most` bytes are taken; what is cut
+ * ends in "...". */
+void json_clipped(strbuf *out, const char *text, size_t most);
+
+#endif

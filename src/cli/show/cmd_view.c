@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_view.c - ctsc view: a page that draws a method's graph, to a file or over HTTP.
+ *
+ * Its data, which --json prints: {"title", "method", "class", "graphs": [{"name": "as run",
+ * "graph": ...}, ...]}, where a graph is what ctsc_module_graph_json writes. Without arguments
+ * those are taken that an archive of torch.export keeps; if there are none nothing is called, and
+ * shapes and times are not known.
+ * Tests: tests/cli/view.test, tests/view
+ */
+#include "cli/cli.h"
+#include "view/view.h"
+
+#include <ctsc_compiler.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_OUTPUT = 'o', OPT_SERVE = 256, OPT_PORT, OPT_HOST, OPT_JSON, OPT_CALLS, OPT_WARMUP };
+
+typedef struct view_args {
+    cli_model model;
+    cli_call call;
+    const char *output, *host; /* output NULL: named after the model */
+    int port, calls, warmup;
+    bool serve, json;
+} view_args;
+
+static const struct argp_option view_options[] = {
+    {"output", OPT_OUTPUT, "FILE", 0,
+     "the page to write (the model's name with .html); - for stdout", 0},
+    {"serve", OPT_SERVE, 0, 0, "serve the page over HTTP instead, until Ctrl-C", 0},
+    {"port", OPT_PORT, "N", 0, "with --serve: the port (8000); 0: any free one", 0},
+    {"host", OPT_HOST, "ADDRESS", 0, "with --serve: the address to listen on (127.0.0.1)", 0},
+    {"json", OPT_JSON, 0, 0, "print the page's data as JSON instead", 0},
+    {"calls", OPT_CALLS, "N", 0, "calls to time the nodes with (5); 0: no times", 0},
+    {"warmup", OPT_WARMUP, "N", 0, "calls before them that are not timed (3)", 0},
+    {0},
+};
+
+static int view_number(struct argp_state *state, const char *option, const char *arg, int max) {
+    double n = cli_number(state, option, arg);
+    if (n < 0 || n > max || n != (int)n)
+        argp_error(state, "--%s: 0 to %d are possible", option, max);
+    return (int)n;
+}
+
+static error_t view_parse(int key, char *arg, struct argp_state *state) {
+    view_args *a = state->input;
+    switch (key) {
+    case OPT_OUTPUT: a->output = arg; break;
+    case OPT_SERVE: a->serve = true; break;
+    case OPT_HOST: a->host = arg; break;
+    case OPT_JSON: a->json = true; break;
+    case OPT_PORT: a->port = view_number(state, "port", arg, 65535); break;
+    case OPT_CALLS: a->calls = view_number(state, "calls", arg, 1000000); break;
+    case OPT_WARMUP: a->warmup = view_number(state, "warmup", arg, 1000000); break;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->model;
+        state->child_inputs[1] = &a->call;
+        break;
+    case ARGP_KEY_END:
+        if (a->serve + a->json + (a->output != NULL) > 1)
+            argp_error(state, "one of --output, --serve and --json");
+        if (!a->serve && (a->port >= 0 || a->host))
+            argp_error(state, "--port and --host go with --serve");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- arguments of archives ------------------------------------------------------------------- */
+
+/* sample: ((args...), {name: arg}). In the order of the method's arguments; what stands between
+ * them and has a default cannot be left out, so then there are none. */
+static bool view_spread(const ctsc_value *sample, const ctsc_signature *sig, cli_inputs *in) {
+    ctsc_value *args = ctsc_value_item(sample, 0), *named = ctsc_value_item(sample, 1);
+    size_t nargs = ctsc_value_len(args), n = nargs + ctsc_value_len(named);
+    free(in->values); /* room for none */
+    in->values = NULL;
+    bool ok = n <= ctsc_signature_argument_count(sig) &&
+              (in->values = calloc(n + 1, sizeof *in->values)) != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        const char *name = ctsc_signature_argument(sig, i)->name;
+        ctsc_value *v = i < nargs ? ctsc_value_item(args, i) : NULL;
+        for (size_t k = 0; i >= nargs && k < n - nargs && !v; k++) {
+            ctsc_value *key = ctsc_value_key(named, k);
+            const char *text = key && ctsc_value_kind(key) == CTSC_KIND_STRING
+                                   ? ctsc_value_string(key, NULL)
+                                   : "";
+            if (!strcmp(text, name)) v = ctsc_value_item(named, k);
+            ctsc_value_free(key);
+        }
+        if ((ok = v != NULL)) in->values[in->nvalues++] = v;
+    }
+    ctsc_value_free(args);
+    ctsc_value_free(named);
+    return ok;
+}
+
+static void view_drop_inputs(cli_inputs *in) {
+    while (in->nvalues) ctsc_value_free(in->values[--in->nvalues]);
+    free(in->values);
+    in->values = NULL;
+}
+
+/* The arguments that the archive keeps, if it does: it is no failure where it does not. False:
+ * there are none. */
+static bool view_sample(view_args *a, const ctsc_module *m) {
+    ctsc_value *sample = NULL;
+    ctsc_signature *sig = NULL;
+    cli_inputs *in = &a->call.inputs;
+    if (in->nspecs || in->file || cli_is_source(a->model.path)) return false;
+    if (ctsc_archive_sample_inputs(a->model.path, &sample, NULL) == CTSC_OK && sample &&
+        ctsc_module_signature(m, a->call.method, &sig, NULL) == CTSC_OK &&
+        !view_spread(sample, sig, in))
+        view_drop_inputs(in);
+    ctsc_signature_free(sig);
+    ctsc_value_free(sample);
+    return in->nvalues > 0;
+}
+
+/* ---- the page's data ------------------------------------------------------------------------- */
+
+typedef struct view_data { char *text; size_t len; } view_data;
+
+/* JSON that a script element may hold. */
+static void view_string(FILE *to, const char *text) {
+    json_t *s = json_string(text ? text : "");
+    char *quoted = s ? json_dumps(s, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    for (const char *c = quoted ? quoted : "\"\""; *c; c++)
+        if (*c == '<' || *c == '>' || *c == '&') fprintf(to, "\\u%04x", *c);
+        else fputc(*c, to);
+    free(quoted);
+    json_decref(s);
+}
+
+static int view_graph(const view_args *a, const ctsc_module *m, bool as_run, FILE *to,
+                      ctsc_error *e) {
+    ctsc_graph_json_options o = {
+        .size = sizeof o, .as_run = as_run, .calls = a->calls, .warmup = a->warmup};
+    const cli_inputs *in = &a->call.inputs;
+    char *text = NULL;
+    if (ctsc_module_graph_json(m, a->call.method, in->nvalues, in->values, &o, &text, e) != CTSC_OK)
+        return cli_report(e);
+    fprintf(to, "{\"name\":\"%s\",\n%s", as_run ? "as run" : "as written", text + 1);
+    ctsc_string_free(text);
+    return 0;
+}
+
+/* With arguments what runs comes first, without them what was written. */
+static int view_write(const view_args *a, const ctsc_module *m, FILE *to, ctsc_error *e) {
+    const char *slash = strrchr(a->model.path, '/');
+    int level = a->call.opt < 0 ? CLI_OPT_DEFAULT : a->call.opt, code = 0;
+    bool run_first = a->call.inputs.nvalues > 0;
+    fputs("{\"title\":", to);
+    view_string(to, slash ? slash + 1 : a->model.path);
+    fputs(",\"method\":", to);
+    view_string(to, a->call.method);
+    fputs(",\"class\":", to);
+    view_string(to, ctsc_module_class(m));
+    fputs(",\"graphs\":[\n", to);
+    for (int i = 0; i < (level ? 2 : 1) && !code; i++) {
+        if (i) fputs(",\n", to);
+        code = view_graph(a, m, level && (i == 0) == run_first, to, e);
+    }
+    fputs("]}\n", to);
+    return code;
+}
+
+static int view_try(const view_args *a, const ctsc_module *m, view_data *d, ctsc_error *e) {
+    FILE *to = open_memstream(&d->text, &d->len);
+    int code = to ? view_write(a, m, to, e) : cli_complain(CTSC_LIMIT, "out of memory");
+    if (to && fclose(to) != 0 && !code) code = cli_complain(CTSC_LIMIT, "out of memory");
+    return code;
+}
+
+/* A model that fails with arguments of its archive's is drawn without. */
+static int view_gather(view_args *a, view_data *d, ctsc_error *e) {
+    ctsc_module *m = NULL;
+    int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
+    if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
+    bool own = !code && view_sample(a, m);
+    if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
+    if (!code) code = view_try(a, m, d, e);
+    if (code && own) {
+        cli_complain(0, "that was with the arguments of the archive: drawn without a call");
+        free(d->text);
+        *d = (view_data){0};
+        view_drop_inputs(&a->call.inputs);
+        code = view_try(a, m, d, e);
+    }
+    ctsc_module_free(m);
+    return code;
+}
+
+/* ---- what becomes of it ---------------------------------------------------------------------- */
+
+static int view_save(const char *path, const char *page, size_t len) {
+    bool out = !strcmp(path, "-");
+    FILE *f = out ? stdout : fopen(path, "w");
+    bool ok = f && fwrite(page, 1, len, f) == len;
+    if (f && !out && fclose(f) != 0) ok = false;
+    if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s", path);
+    if (!out) fprintf(stderr, "%s written\n", path);
+    return 0;
+}
+
+/* "models/net.pt": "net.html". */
+static char *view_name(const char *model) {
+    const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model,
+               *dot = strrchr(base, '.');
+    size_t n = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    char *name = malloc(n + sizeof ".html");
+    if (name) memcpy(mempcpy(name, base, n), ".html", sizeof ".html");
+    return name;
+}
+
+static int view_deliver(const view_args *a, const view_data *d) {
+    size_t len = 0;
+    if (a->json) return fwrite(d->text, 1, d->len, stdout) == d->len ? 0 : CTSC_ENVIRONMENT;
+    char *page = view_page(d->text, d->len, &len),
+         *name = a->output ? NULL : view_name(a->model.path);
+    int code = 0;
+    if (!page || (!a->output && !name)) {
+        code = cli_complain(CTSC_LIMIT, "out of memory");
+    } else if (a->serve) {
+        const char *why = view_serve(a->host ? a->host : "127.0.0.1", a->port < 0 ? 8000 : a->port,
+                                     page, len);
+        if (why) code = cli_complain(CTSC_ENVIRONMENT, "cannot serve: %s", why);
+    } else {
+        code = view_save(a->output ? a->output : name, page, len);
+    }
+    free(name);
+    free(page);
+    return code;
+}
+
+static const struct argp_child view_children[] = CLI_CALL_CHILDREN;
+const struct argp cmd_view_argp = {
+    view_options,
+    view_parse,
+    "MODEL",
+    "Draws the graph of a method: writes a page of HTML that needs nothing else, in which modules "
+    "open and close.\vWith arguments (--input, --inputs; an archive of torch.export may have its "
+    "own) the method is called, and the page shows shapes, fusion groups and times as well.",
+    view_children,
+    NULL,
+    NULL};
+
+int cmd_view(int argc, char **argv) {
+    view_args a = {.port = -1, .calls = 5, .warmup = 3};
+    view_data d = {0};
+    ctsc_error *e = ctsc_error_new();
+    if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
+    cli_parse_args(&cmd_view_argp, argc, argv, &a);
+    ctsc_set_threads(a.call.threads);
+    int code = view_gather(&a, &d, e);
+    if (!code) code = view_deliver(&a, &d);
+    free(d.text);
+    ctsc_error_free(e);
+    cli_call_free(&a.call);
+    return code;
+}
