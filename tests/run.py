@@ -40,6 +40,7 @@ import difflib
 import glob
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -281,6 +282,54 @@ def onnx_program(path, env):
     return True, ""
 
 
+def onnx_outside(env):
+    """Weights in a file that is not in the model's folder are refused, whether a name or a link leads there."""
+    with tempfile.TemporaryDirectory() as scratch:
+        inner = os.path.join(scratch, "model")
+        shutil.copytree(os.path.join(HERE, "onnx", "models", "external"), inner)
+        model, weights = os.path.join(inner, "model.onnx"), os.path.join(inner, "weights.bin")
+        os.rename(weights, os.path.join(scratch, "weights.bin"))
+        os.symlink(os.path.join("..", "weights.bin"), weights)
+        with open(model, "rb") as f:
+            data = f.read()
+        with open(os.path.join(scratch, "eights.b"), "wb") as f:
+            f.write(b"x" * 1000)
+        up = os.path.join(inner, "up.onnx")
+        with open(up, "wb") as f:
+            f.write(data.replace(b"weights.bin", b"../eights.b"))
+        for path in (model, up):
+            code, out, err = run([env["CTSC"], "inspect", path], env, 60)
+            if code != 3 or "which is not in the model's folder" not in err:
+                return False, "%s: exit %d\n%s" % (path, code, err)
+    return True, ""
+
+
+def onnx_damaged(env):
+    """Models with bytes that were changed, cut or added end with a status."""
+    random.seed(1)
+    files = sorted(glob.glob(os.path.join(HERE, "onnx", "models", "*", "model.onnx")))
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "model.onnx")
+        for i in range(60):
+            name = random.choice(files)
+            with open(name, "rb") as f:
+                data = bytearray(f.read())
+            at = random.randrange(2, len(data))
+            kind = i % 3
+            if kind == 0:
+                data[at] = random.choice([0, 1, 127, 128, 255, random.randrange(256)])
+            elif kind == 1:
+                del data[at:at + random.randrange(1, 9)]
+            else:
+                data[at:at] = bytes(random.randrange(256) for _ in range(random.randrange(1, 9)))
+            with open(path, "wb") as f:
+                f.write(data)
+            code, out, err = run([env["CTSC"], "graph", path], env, 60)
+            if code not in (0, 3, 4, 5):
+                return False, "%s, round %d: exit %d\n%s" % (name, i, code, err)
+    return True, ""
+
+
 def group_onnx(tally, args, env):
     folders = sorted(glob.glob(os.path.join(HERE, "onnx", "models", "*")))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
@@ -290,6 +339,8 @@ def group_onnx(tally, args, env):
         paths = sorted(glob.glob(os.path.join(HERE, "onnx", "programs", "*.py")))
         for path, (ok, text) in zip(paths, pool.map(lambda p: onnx_program(p, env), paths)):
             tally.add("onnx", os.path.basename(path), ok, text)
+    for name, case in (("outside", onnx_outside), ("damaged", onnx_damaged)):
+        tally.add("onnx", name, *case(env))
 
 
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.

@@ -82,6 +82,7 @@ simple("mean3", "Mean", [f32(3, 4), f32(4), f32(3, 1)])
 simple("matmul", "MatMul", [f32(2, 3, 4)], {"w": f32(4, 5)})
 simple("matmul_batch", "MatMul", [f32(2, 3, 4), f32(2, 4, 5)])
 simple("gemm", "Gemm", [f32(3, 4)], {"w": f32(5, 4), "b": f32(5)}, transB=1)
+simple("external", "Gemm", [f32(3, 4)], {"w": f32(5, 4), "b": f32(5)}, transB=1)
 simple("gemm_scaled", "Gemm", [f32(4, 3), f32(4, 5), f32(3, 5)], transA=1, alpha=0.5, beta=2.0)
 simple("einsum", "Einsum", [f32(2, 3, 4), f32(2, 4, 5)], equation="bij,bjk->bik")
 simple("conv1d", "Conv", [f32(2, 4, 9)], {"w": f32(6, 2, 3), "b": f32(6)}, group=2, pads=[1, 1], strides=[2])
@@ -251,8 +252,11 @@ def make(name):
             info.CopyFrom(h.make_tensor_value_info(info.name, info.type.tensor_type.elem_type, list(r.shape)))
     onnx.checker.check_model(m, full_check=True)
     data = m.SerializeToString()
-    with open(os.path.join(folder, "model.onnx"), "wb") as f:
-        f.write(data)
+    if name == "external":  # weights in a file beside the model
+        onnx.save_model(m, os.path.join(folder, "model.onnx"), save_as_external_data=True, location="weights.bin", size_threshold=0)
+    else:
+        with open(os.path.join(folder, "model.onnx"), "wb") as f:
+            f.write(data)
     torch.save(tuple(torch.from_numpy(np.array(a)) for a in arrays), os.path.join(folder, "inputs.pt"))
     results = [torch.from_numpy(np.array(r)) for r in results]
     torch.save(results[0] if len(results) == 1 else tuple(results), os.path.join(folder, "expected.pt"))
