@@ -17,6 +17,7 @@
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make bench-quantised  networks quantised by PyTorch against ONNX Runtime's int8 (QUANTISED="--only resnet18", PEERS=)
 #   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
 #   make python         the Python package in build/python; make wheel: dist/ctsc-*.whl (docs/python.md, python/python.mk)
@@ -39,6 +40,8 @@
 #   make test-faults    every allocation failing in turn (make test: a sample)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
+#   make test-dask      the Python package and dask.distributed from PyPI
+#   make test-array-api the Python package and data-apis' tests of the array API standard
 #   make test-view      the pages of ctsc view in headless Chromium, which is installed for it (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
 #   make test-cuda-sim  the same on a simulated device
@@ -394,11 +397,30 @@ bench-threads: deps-build
 test-faults: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults,$(UNIT_BIN)) jit
 	@for t in $(filter %_faults %test_faults,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
+# A Python that makes virtual environments.
+VENV_PYTHON ?= python3
+
 # The server with the public Python client, which is put into the build folder.
 test-triton: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
+
+# The package under dask.distributed, from PyPI, in an environment of its own in the build folder.
+test-dask: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -x $(BUILD)/dask/bin/dask ] || { $(VENV_PYTHON) -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
+	PYTHONPATH=$(BUILD)/python $(BUILD)/dask/bin/python examples/python/dask_map.py
+
+# What Tensor claims of the array API standard, by data-apis' tests: ARRAY_API_TESTS is a checkout of github.com/data-apis/array-api-tests, which is not on PyPI;
+# the environment is made in the build folder. What is left out, and why: tests/python/array_api_skips.txt.
+ARRAY_API_TESTS ?= $(BUILD)/array-api-tests
+test-array-api: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -d $(ARRAY_API_TESTS) ] || git clone -q --recurse-submodules --depth 1 https://github.com/data-apis/array-api-tests $(ARRAY_API_TESTS)
+	@[ -x $(BUILD)/array-api/bin/pytest ] || { $(VENV_PYTHON) -m venv $(BUILD)/array-api && \
+	    $(BUILD)/array-api/bin/pip install -q -r $(ARRAY_API_TESTS)/requirements.txt numpy; }
+	python3 tests/python/array_api.py --python $(BUILD)/array-api/bin/python --build $(BUILD) --suite $(ARRAY_API_TESTS) $(ARRAY_API)
 
 VIEW ?=
 test-view: deps-test
@@ -436,6 +458,11 @@ bench-nets: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
 	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
 	    --folder $(BUILD)/nets $(NETS)
+
+# Networks quantised by PyTorch, against the same networks quantised by ONNX Runtime: make bench-quantised [QUANTISED="--only resnet18 --rounds 5"].
+bench-quantised: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@python3 bench/quantised.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) --folder $(BUILD)/quantised $(QUANTISED)
 
 # docs/operators.md; tests/run.py (group docs) says when it is stale.
 docs: deps-build
@@ -554,6 +581,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

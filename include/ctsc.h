@@ -305,6 +305,15 @@ CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
  * level, but for rounding.
  * Fails with CTSC_USAGE for other levels. Nobody else may use m meanwhile. */
 CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e);
+/* With how much precision layers with constant weights compute at levels 2 and 3, on the host:
+ * "float32", as they are written, the default; "bf16", linear layers and convolutions multiply
+ * factors rounded to bfloat16 and sum in float32; "int8w", linear layers keep their weights as a
+ * byte each, with a scale per output feature. docs/precision.md has the bounds of the errors. Not a
+ * part of what ctsc_module_save writes.
+ * Fails with CTSC_USAGE for other names (NULL among them), with CTSC_UNSUPPORTED where the
+ * processor has no instructions for "bf16". Modules made of parts of m follow. Nobody else may
+ * use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e);
 
 typedef struct ctsc_compile_options {
     size_t size;       /* sizeof(ctsc_compile_options), for later growth */
@@ -431,6 +440,9 @@ typedef struct ctsc_run_options {
     /* of a module with gradients (ctsc_module_set_gradients): nothing is recorded of this call, as
      * under torch.no_grad */
     bool no_gradients;
+    /* whose random numbers the call draws, which go on from call to call; nobody else may use it
+     * meanwhile. NULL: they begin anew */
+    struct ctsc_scope *random;
 } ctsc_run_options;
 
 /* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */
@@ -475,8 +487,8 @@ CTSC_API void ctsc_module_attributes(const ctsc_module *m,
 
 /* A submodule, "layer1.0", as a module: it shares the objects, the tensors and the code, may
  * outlive m, and runs its own methods. What is optimised for m as a whole (constant weights,
- * packed ones) is not for a part of it. Options of m are not its own. Fails with CTSC_USAGE
- * where there is none. */
+ * packed ones) is not for a part of it. It begins with m's options (level, gradients); later
+ * changes of m's are not its own. Fails with CTSC_USAGE where there is none. */
 CTSC_API ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name,
                                            ctsc_module **out, ctsc_error *e);
 /* The module's object: an attribute is ctsc_value_get of it, its name ctsc_value_name. A new
@@ -939,6 +951,11 @@ CTSC_API ctsc_status ctsc_scope_set_random_state(ctsc_scope *s, const ctsc_value
  * ones, and for results of operators. */
 CTSC_API ctsc_status ctsc_value_set_requires_grad(ctsc_value *t, bool on, ctsc_error *e);
 CTSC_API bool ctsc_value_requires_grad(const ctsc_value *t);
+/* t.is_leaf: no operator that was recorded made it. */
+CTSC_API bool ctsc_value_is_leaf(const ctsc_value *t);
+/* The name of t.grad_fn, "AddBackward0"; NULL: there is none, or no memory. Free with
+ * ctsc_string_free. */
+CTSC_API char *ctsc_value_grad_fn(const ctsc_value *t);
 /* t.grad: a new handle; NULL: there is none. */
 CTSC_API ctsc_value *ctsc_value_grad(const ctsc_value *t);
 /* t.grad = grad; NULL: None. */

@@ -172,6 +172,13 @@ CTSC_API const char *ctsc_operator_family(int i);
  * works, as far as its first tensor arguments go. 0: it takes no tensors, or no arguments were
  * found with which it works. Operators with effects are not run. */
 CTSC_API uint32_t ctsc_operator_dtypes(const char *key);
+/* How gradients go through an operator. */
+typedef enum ctsc_derivative {
+    CTSC_DERIVATIVE_MISSING, /* an error where one is needed */
+    CTSC_DERIVATIVE_FORMULA, /* of its own, or of the operators that it is made of */
+    CTSC_DERIVATIVE_NONE,    /* its results have none */
+} ctsc_derivative;
+CTSC_API ctsc_derivative ctsc_operator_derivative(const char *key);
 /* Visits the passes in the order of their table. */
 CTSC_API void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), void *ctx);
 

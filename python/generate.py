@@ -22,7 +22,8 @@ HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "val
           "update", "setdefault", "popitem", "clear", "copy", "str", "eval", "manual_seed", "size", "numel", "dim", "stride", "item", "to", "cpu",
           "Bool", "Int", "Float", "Complex", "FloatImplicit", "IntImplicit", "ComplexImplicit", "ScalarImplicit", "BoolImplicit", "Generator",
           "einsum", "meshgrid", "broadcast_tensors", "split", "type", "wait", "percentFormat", "warn", "Delete", "hash", "element_size", "is_contiguous",
-          "numpy_T", "mT", "mH", "matrix_H", "norm", "real", "imag", "requires_grad_", "data", "count", "set_data", "sorted", "coalesce_", "where", "any_"}
+          "numpy_T", "mT", "mH", "matrix_H", "norm", "real", "imag", "requires_grad_", "data", "count", "set_data", "sorted", "coalesce_", "where", "any_",
+          "is_leaf", "retains_grad", "is_grad_enabled", "set_grad_enabled", "grad"}
 # What python/ctsc/stub.pyi has of its own.
 OTHERS = {"trace", "cuda"}
 RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "rrelu", "rrelu_", "native_dropout", "multinomial", "lstm", "gru",

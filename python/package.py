@@ -14,6 +14,11 @@ NN = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch", 
 # What Python needs beside.
 MORE = {
     "__init__.py": "\n\nfrom .. import _nn_support\n",
+    os.path.join("utils", "__init__.py"): """
+
+for _name in ('clip_grad_norm_', 'clip_grad_value_'):
+    _places[_name] = 'ctsc.nn.utils.clip_grad'
+""",
     # the arguments that ctsc.script builds an instance with again
     os.path.join("modules", "module.py"): """
 
@@ -24,6 +29,38 @@ def _record_arguments(cls, *args, **kwargs):
 
 
 Module.__new__ = _record_arguments
+
+
+def _zero_grad(self, set_to_none=True):
+    for p in self.parameters():
+        if set_to_none:
+            p.grad = None
+        elif p.grad is not None:
+            p.grad = p.grad.detach()
+            p.grad.zero_()
+
+
+def _apply_in_place(self, fn, done=None):
+    # parameters stay the objects that they are, which optimisers hold
+    done = {} if done is None else done
+    for module in self.children():
+        module._apply(fn, done)
+    for param in self._parameters.values():
+        if param is not None and id(param) not in done:
+            grad = param.grad
+            with torch.no_grad():
+                param.data = fn(param.data)
+                param.grad = None if grad is None else fn(grad)
+            done[id(param)] = param
+    for name, buf in list(self._buffers.items()):
+        if buf is not None:
+            if id(buf) not in done:
+                done[id(buf)] = (buf, fn(buf))
+            self._buffers[name] = done[id(buf)][1]
+    return self
+
+
+Module.zero_grad, Module._apply = _zero_grad, _apply_in_place
 """,
 }
 
@@ -40,6 +77,7 @@ def as_ctsc(text):
     text = re.sub(r"^(\s*)import torch$", r"\1import ctsc as torch", text, flags=re.M)
     text = re.sub(r"^(\s*)import torch\.nn\.functional as F$", r"\1import ctsc.nn.functional as F", text, flags=re.M)
     text = re.sub(r"^(\s*)import torch\.(\S+) as (\w+)$", r"\1import ctsc.\2 as \3", text, flags=re.M)
+    text = text.replace("'torch.nn.utils", "'ctsc.nn.utils") # modules imported by name
     text = re.sub(r"^(\s*)from torch import", r"\1from ctsc import", text, flags=re.M)
     return re.sub(r"^(\s*)from torch\.(\S+) import", r"\1from ctsc.\2 import", text, flags=re.M)
 

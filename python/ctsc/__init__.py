@@ -7,13 +7,14 @@
 
 Names are PyTorch's: ctsc.add, ctsc.Tensor, ctsc.float32, ctsc.nn. docs/python.md compares the two.
 """
-from . import _C, _hooks, _tensor
+from . import _C, _hooks, _tensor, autograd
 from ._C import (Error, EnvironmentLacks, FileError, LimitError, ScriptError, ScriptMethod, ScriptModule, ScriptObject, Tensor, UnsupportedError, dtype,
                  load_library, set_num_threads, set_quantized_engine, wait_for_kernels)
 from ._functions import *
 from ._functions import (asarray, as_tensor, tensor)
 from ._hooks import TracerWarning
-from ._module import limits, profiler
+from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from ._module import limits, mapped, profiler
 from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format, strided)
 
 __version__ = _C.__version__
@@ -26,8 +27,8 @@ pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.7182
 
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "InferenceSession": "_session"}
-_MODULES = ("nn", "linalg", "special", "fft", "jit", "_jit_internal", "_VF")
+         "ops": "_register", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve"}
+_MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "_jit_internal", "_VF")
 _BUILTIN_NAMES = {"bool": _C.bool, "int": _C.int32, "float": _C.float32}
 
 

@@ -51,6 +51,8 @@ def _fitted(kind, v):
         return [float(v)]
     if base in ("int", "SymInt", "float") and isinstance(v, _C.Tensor) and v.ndim == 0 and not _C.Trace.is_tracing():
         return v.item()
+    if base in ("Scalar", "number") and isinstance(v, bool):
+        return int(v)
     if base == "Tensor" and isinstance(v, (bool, int, float, complex)):
         return _C._tensor(v, -1)
     if base in ("int", "SymInt") and isinstance(v, float) and v == int(v):

@@ -38,7 +38,7 @@ asarray = as_tensor
 
 
 def _from_array(a):
-    return _C._from_buffer(a)
+    return _C._from_buffer(a, True)
 
 
 def from_numpy(ndarray):
@@ -92,36 +92,55 @@ def is_complex(input):
     return input.dtype.is_complex
 
 
+Generator, default_generator = _C.Generator, _C.default_generator
+
+
 def manual_seed(seed):
     """Random operators draw the numbers that PyTorch draws after the same seed."""
-    _C._manual_seed(int(seed))
-    return default_generator
+    return default_generator.manual_seed(int(seed))
 
 
-class Generator:
-    """The one source of random numbers."""
-
-    def manual_seed(self, seed):
-        return manual_seed(seed)
+def initial_seed():
+    return default_generator.initial_seed()
 
 
-default_generator = Generator()
+def seed():
+    """Seeds the generator with what nobody knows before."""
+    value = int.from_bytes(os.urandom(8), "little")
+    manual_seed(value)
+    return value
+
+
+def get_rng_state():
+    """The state of the random numbers, as PyTorch's torch.set_rng_state takes it."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    default_generator.set_state(new_state)
 
 
 def load(f, map_location=None):
     """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote."""
-    from ._module import load as load_module
-    if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith((".npy", ".npz")):
-        return _C._value_load(os.fspath(f))
+    from ._module import from_bytes, load as load_module
+    if isinstance(f, (str, os.PathLike)):
+        if os.fspath(f).endswith((".npy", ".npz")):
+            return _moved(_C._value_load(os.fspath(f)), map_location)
+        source, value = f, lambda: _C._value_load(os.fspath(f))
+    else:
+        source = bytes(f) if isinstance(f, (bytes, bytearray, memoryview)) else f.read()
+        value = lambda: from_bytes(_C._value_load, source)
     try:
-        return load_module(f, map_location)
+        return load_module(source, map_location)
     except _C.FileError as e:
-        if not isinstance(f, (str, os.PathLike)):
-            raise
         try:
-            return _C._value_load(os.fspath(f))
+            return _moved(value(), map_location)
         except _C.Error:
             raise e from None
+
+
+def _moved(value, device):
+    return value if device is None else _C._value_to(value, str(device))
 
 
 def save(obj, f):
@@ -132,6 +151,13 @@ def save(obj, f):
         return _C._value_save(obj, os.fspath(f))
     from ._module import through_file
     f.write(through_file(lambda path: _C._value_save(obj, path)))
+
+
+def full(size, fill_value, *, dtype=None, **options):
+    """A tensor filled with a number, whose kind decides the dtype where none is given."""
+    if isinstance(fill_value, bool):
+        fill_value, dtype = int(fill_value), _C.bool if dtype is None else dtype
+    return _op("full")(size, fill_value, dtype=dtype, **options)
 
 
 def split(tensor, split_size_or_sections, dim=0):
@@ -254,34 +280,11 @@ class iinfo:
         self.max = 2 ** (self.bits - (1 if type.is_signed else 0)) - 1
 
 
-class no_grad:
-    """Accepted for programs written for PyTorch: ctsc computes no gradients."""
-
-    def __init__(self, *args):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        return False
-
-    def __call__(self, f):
-        return f
-
-
-inference_mode = enable_grad = no_grad
-
-
-def is_grad_enabled():
-    return False
-
-
 def is_autocast_enabled(*args):
     return False
 
 
-is_inference_mode_enabled = is_autocast_cpu_enabled = is_autocast_enabled
+is_autocast_cpu_enabled = is_autocast_enabled
 
 
 def get_default_dtype():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_hooks.py - what the extension asks of Python: classes that it makes by name, where scripts print and warn, the words of errors."""
 import builtins
+import copyreg
 import sys
 import warnings
 
@@ -100,6 +101,13 @@ def operator_failed(name, error, args, kwargs, method):
 def from_dlpack(x):
     from ._functions import from_dlpack
     return from_dlpack(x)
+
+
+def _operator_of(key):
+    return _C._operator(key.partition("::")[2]) or _C._operator(key)
+
+
+copyreg.pickle(_C.Operator, lambda op: (_operator_of, (op.key,)))
 
 
 def operator_doc(key):

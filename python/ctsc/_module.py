@@ -24,6 +24,15 @@ def load(f, map_location=None):
     return m if map_location is None else m.to(map_location)
 
 
+def from_bytes(read, data):
+    """What read(path) makes of a file with these bytes."""
+    import tempfile
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(data)
+        f.flush()
+        return read(f.name)
+
+
 def through_file(write):
     """The bytes of what write(path) writes."""
     import tempfile
@@ -143,24 +152,15 @@ def load_state_dict(self, state, strict=True):
         lines = (["Missing key(s) in state_dict: %s." % ", ".join('"%s"' % k for k in missing)] if strict and missing else []) + \
             (["Unexpected key(s) in state_dict: %s." % ", ".join('"%s"' % k for k in unexpected)] if strict and unexpected else []) + wrong
         raise RuntimeError("Error(s) in loading state_dict for %s:\n\t%s" % (self.original_name, "\n\t".join(lines)))
-    for k, v in state.items():
-        if k in own:
-            _set(self, k, v.detach().to(own[k].dtype).clone())
+    given = {k: v.detach().to(own[k].dtype) for k, v in state.items() if k in own}
+    self._load_state(dict(own, **given))
     return missing, unexpected
-
-
-def _set(module, name, v):
-    """Another tensor for an attribute: what was compiled with the old one is compiled anew."""
-    *path, last = name.split(".")
-    for part in path:
-        module = getattr(module, part)
-    setattr(module, last, v)
 
 
 @_method
 def train(self, mode=True):
-    for m in list(self.modules()):
-        m.training = bool(mode)
+    """mode True: calls are recorded from now on, as after requires_grad_()."""
+    self._train(mode)
     return self
 
 
@@ -188,7 +188,21 @@ def cpu(self):
 
 @_method
 def requires_grad_(self, requires_grad=True):
+    """Of all parameters. True: calls are recorded from now on, and run as written, with weights that may change at any time. False: they run as optimised
+    code again, with the weights as they are now."""
+    for p in self.parameters():
+        p.requires_grad = requires_grad
+    self._record(requires_grad)
     return self
+
+
+@_method
+def zero_grad(self, set_to_none=True):
+    for p in self.parameters():
+        if set_to_none:
+            p.grad = None
+        elif p.grad is not None:
+            p.grad.detach().zero_()
 
 
 @_method
@@ -202,6 +216,13 @@ def freeze(self, fold_weights=False):
 def set_opt(self, level):
     """0: as written; 1: graphs are optimised; 2, the default: and fused into native kernels; 3: by the first call."""
     self._set_opt(level)
+    return self
+
+
+@_method
+def set_precision(self, name):
+    """Of layers with constant weights: "float32", as written, the default; "bf16"; "int8w". See docs/precision.md."""
+    self._set_precision(name)
     return self
 
 
@@ -305,3 +326,33 @@ class profiler:
     def _repr_html_(self):
         import html
         return "<pre>%s</pre>" % html.escape(self.table())
+
+
+class mapped:
+    """A program by its file: pickled as the path, and loaded, its weights mapped, where it is first used. Processes of a machine share the file's memory."""
+
+    _loaded = {}
+
+    def __init__(self, path):
+        self.path = os.path.abspath(os.fsdecode(path))
+
+    def _module(self):
+        s = os.stat(self.path)
+        key = (self.path, s.st_mtime_ns, s.st_size)
+        if key not in mapped._loaded:
+            mapped._loaded[key] = load(self.path)
+        return mapped._loaded[key]
+
+    def __call__(self, *args, **kwargs):
+        return self._module()(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._module(), name)
+
+    def __reduce__(self):
+        return mapped, (self.path,)
+
+    def __repr__(self):
+        return "ctsc.mapped(%r)" % self.path

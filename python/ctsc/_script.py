@@ -8,6 +8,7 @@ constructor was given, and takes over the instance's parameters and buffers.
 """
 import ast
 import builtins
+import dataclasses
 import enum
 import functools
 import inspect
@@ -72,11 +73,24 @@ class _Piece:
         rows = text.split("\n")
         self.text = "\n".join(rows[node.lineno - 1:node.end_lineno])
         self.line += node.lineno - 1
-        kept = [ast.get_source_segment(text, d) for d in node.decorator_list]
-        kept = [d for d in kept if d in ("dataclass", "dataclasses.dataclass", "staticmethod")]
+        kept = [ast.get_source_segment(text, d) for d in node.decorator_list if self._means_something(d)]
         if kept:
             self.text = "\n".join("@" + d for d in kept) + "\n" + self.text
             self.line -= len(kept)
+
+    def _means_something(self, node):
+        """Whether a decorator is one that the compiler knows."""
+        path = []
+        node = node.func if isinstance(node, ast.Call) else node
+        while isinstance(node, ast.Attribute):
+            path.insert(0, node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return False
+        v = getattr(builtins, node.id, None) if node.id == "staticmethod" else self.lookup(node.id)[1]
+        for name in path:
+            v = getattr(v, name, None)
+        return v in (staticmethod, dataclasses.dataclass) or getattr(v, "__module__", None) == "ctsc.jit"
 
     def names(self):
         """Names that it may mean something of the outside by."""
@@ -135,6 +149,9 @@ def _literal(v):
         return "complex(%r, %r)" % (v.real, v.imag)
     if isinstance(v, _C.dtype):
         return "torch.%s" % v.name
+    if type(v) is Tensor and v.numel() <= 64 and v._device_index < 0 and not v.requires_grad and not v.dtype.is_complex and not v.dtype.name.startswith("q"):
+        values = _literal(v.tolist())
+        return None if values is None else "torch.tensor(%s, dtype=torch.%s).reshape(%s)" % (values, v.dtype.name, list(v.shape))
     if type(v) in (tuple, list):
         items = [_literal(x) for x in v]
         if None in items:
@@ -150,8 +167,17 @@ def _torch_name(module):
     return "torch" + module[len("ctsc"):]
 
 
+def _is_bare_tuple(v):
+    """What collections.namedtuple makes: a class without a source."""
+    return isinstance(v, type) and v.__bases__ == (tuple,) and hasattr(v, "_fields") and not getattr(v, "__annotations__", None)
+
+
 def _binding(name, v):
     """A statement that binds name to what v is to the compiler; None: there is none."""
+    if _is_bare_tuple(v):
+        defaults = [_literal(d) for d in v._field_defaults.values()]
+        more = ", defaults=[%s]" % ", ".join(defaults) if defaults and None not in defaults else ""
+        return "from collections import namedtuple as _ctsc_namedtuple; %s = _ctsc_namedtuple(%r, %r%s)" % (name, v.__name__, list(v._fields), more)
     if isinstance(v, types.ModuleType):
         module = v.__name__
         if module == "ctsc" or module.startswith("ctsc."):
@@ -209,7 +235,7 @@ class _Program:
     def bind(self, name, v):
         if isinstance(v, (ScriptFunction, ScriptClass)):
             v = v.__wrapped__
-        if self._is_ours(v):
+        if self._is_ours(v) and not _is_bare_tuple(v):
             return self.add(v, name)
         if getattr(builtins, name, None) is v:
             return
@@ -253,8 +279,13 @@ def _compile_instance(cls, args, kwargs, instance=None):
     training = True if instance is None else bool(instance.training)
     m = _compile(program, "_ctsc_build", [build], training)
     if instance is not None:
-        m.load_state_dict(instance.state_dict())
+        _take_over(m, instance)
     return m
+
+
+def _take_over(m, instance):
+    """Its parameters and buffers, those that state_dict() leaves out as well."""
+    m.load_state_dict(dict(instance.state_dict(), **dict(instance.named_buffers())), strict=False)
 
 
 def script(obj, *unused, **also_unused):
@@ -276,7 +307,7 @@ def script(obj, *unused, **also_unused):
     if cls.__module__.startswith("ctsc."):
         made = _C._compile(None, "<%s>" % cls.__name__, "import torch\nfrom torch import nn\ndef _ctsc_build():\n    return nn.%s(%s)\n" % (
             cls.__name__, _arguments(*recorded)), "_ctsc_build", None, bool(obj.training), 0)
-        made.load_state_dict(obj.state_dict())
+        _take_over(made, obj)
         return made
     return _compile_instance(cls, *recorded, obj)
 

@@ -6,6 +6,7 @@ from ._types import channels_last, contiguous_format, device, preserve_format, s
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
 _contiguous = _C._operator("contiguous")
+_retains_grad, _version = _C._operator("aten::retains_grad"), _C._operator("aten::_version")
 
 
 def _method(name):
@@ -81,6 +82,26 @@ def requires_grad_(self, requires_grad=True):
     return self
 
 
+@_method("backward")
+def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Adds the gradients of this tensor to .grad of the leaves it was computed from."""
+    from .autograd import backward
+    backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+@_method("register_hook")
+def register_hook(self, hook):
+    raise NotImplementedError("register_hook: ctsc has no hooks on gradients; read them by ctsc.autograd.grad, or retain_grad()")
+
+
+def _grad_fn(self):
+    name = self._grad_fn
+    if name is None:
+        return None
+    from .autograd import Node
+    return Node(name)
+
+
 @_method("contiguous")
 def contiguous(self, memory_format=contiguous_format):
     return _contiguous(self, memory_format=memory_format)
@@ -129,7 +150,7 @@ def _property(name, get):
 _property("device", lambda self: device("cpu") if self._device_index < 0 else device("cuda", self._device_index))
 _property("is_cuda", lambda self: self._device_index >= 0)
 _property("is_cpu", lambda self: self._device_index < 0)
-_property("is_leaf", lambda self: True)
+_property("retains_grad", lambda self: not self.is_leaf and _retains_grad(self))
 _property("is_sparse", lambda self: False)
 for _name in ("is_nested", "is_meta", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps"):
     _property(_name, lambda self: False)
@@ -137,7 +158,8 @@ _property("is_quantized", lambda self: self.dtype.name.startswith("q"))
 _property("layout", lambda self: strided)
 _property("itemsize", lambda self: self.dtype.itemsize)
 _property("nbytes", lambda self: self.numel() * self.dtype.itemsize)
-_property("grad_fn", lambda self: None)
+_property("grad_fn", _grad_fn)
+_property("_version", lambda self: _version(self))
 
 # ---- other libraries
 
@@ -173,7 +195,7 @@ class _Interface:
 @_method("__array__")
 def __array__(self, dtype=None, copy=None):
     import numpy
-    a = _as_array(self.detach().cpu(), numpy)
+    a = _as_array(self.cpu(), numpy) if not self.requires_grad else self.numpy()
     if dtype is not None and a.dtype != dtype:
         return a.astype(dtype)
     return a.copy() if copy else a
@@ -215,6 +237,10 @@ def __reduce_ex__(self, protocol):
 
 @_method("__deepcopy__")
 def __deepcopy__(self, memo):
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment")
     t = self.detach().clone()
     if type(self) is not Tensor:
         t = type(self)(t)
@@ -304,14 +330,18 @@ def view_as(self, other):
     return self.view(other.shape)
 
 
-@_method("register_hook")
-def register_hook(self, hook):
-    raise NotImplementedError("ctsc computes no gradients")
+@_method("__array_namespace__")
+def __array_namespace__(self, *, api_version=None):
+    """The functions of the array API standard."""
+    from . import array_api
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError("version %r of the array API standard is not supported" % (api_version,))
+    return array_api
 
 
-@_method("backward")
-def backward(self, *args, **kwargs):
-    raise NotImplementedError("ctsc computes no gradients")
+@_method("to_device")
+def to_device(self, device, /, *, stream=None):
+    return self.to(str(device))
 
 
 # NumPy leaves operators to us.

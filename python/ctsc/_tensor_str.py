@@ -111,7 +111,8 @@ def _body(t, indent, edge, f):
 def tensor_str(t):
     from ._types import device
     prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else "tensor("
-    indent, notes = len("tensor("), []
+    indent, notes, given = len("tensor("), [], t
+    t = t.detach()
     here = t if t._device_index < 0 else t.cpu()
     if t._device_index >= 0:
         notes.append("device='%s'" % device("cuda", t._device_index))
@@ -137,7 +138,10 @@ def tensor_str(t):
         else:
             f = _Formatter(values, t.dtype.is_floating_point)
         body = _body(here, indent, edge, f)
-    if t.requires_grad:
+    made_by = given._grad_fn
+    if made_by is not None:
+        notes.append("grad_fn=<%s>" % made_by)
+    elif given.requires_grad:
         notes.append("requires_grad=True")
     text, last = prefix + body, len(body) - body.rfind("\n") - 1 + (0 if "\n" in body else indent)
     for note in notes:

@@ -49,7 +49,7 @@ def _copies(value):
     return value
 
 
-def _record(func, args, kwargs):
+def _record(func, args, kwargs, outside=None):
     name = type(func).__name__ if _is_module(func) else getattr(func, "__name__", "Traced")
     recording = _C.Trace(name if name.isidentifier() else "Traced")
     recording._enter()
@@ -61,6 +61,8 @@ def _record(func, args, kwargs):
             for n, b in func.named_buffers():
                 recording.buffer(n, b)
         result = func(*given[:len(args)], **dict(zip(kwargs, given[len(args):])))
+        if outside is not None:
+            outside += recording.outside
         return recording.end(result)
     finally:
         recording._leave()
@@ -104,7 +106,11 @@ def _traceable(v):
 
 
 class _Jitted:
-    """A function that is traced once per kind of arguments: dtypes and sizes of tensors, values of everything else."""
+    """A function that is traced once per kind of arguments: dtypes and sizes of tensors, values of everything else.
+
+    Tensors that it finds elsewhere and that require gradients (parameters of a module) are constants of a trace: it is made anew when they have changed, and
+    where gradients are enabled the function itself is called.
+    """
 
     def __init__(self, func):
         self._func, self._traces = func, {}
@@ -123,11 +129,14 @@ class _Jitted:
         args = self._bind(args, kwargs)
         key = tuple(_kind(a) for a in args)
         try:
-            traced = self._traces.get(key)
+            traced, outside, versions = self._traces.get(key, (None, (), ()))
         except TypeError: # a value that has no hash
             return self._func(*args)
-        if traced is None:
-            traced = self._traces[key] = self._trace(args)
+        if traced is None or (outside and not _C.is_grad_enabled() and [t._version for t in outside] != versions):
+            traced, outside = self._trace(args)
+            self._traces[key] = traced, outside, [t._version for t in outside]
+        if outside and _C.is_grad_enabled():
+            return self._func(*args)
         return traced(*[a for a in args if _traceable(a)])
 
     def _trace(self, args):
@@ -135,14 +144,16 @@ class _Jitted:
             rest = iter(given)
             return self._func(*[next(rest) if _traceable(a) else a for a in args])
         program.__name__ = self.__name__
+        outside = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TracerWarning)
-            return trace(program, tuple(a for a in args if _traceable(a)), check_trace=False)
+            traced = _record(program, _copies(tuple(a for a in args if _traceable(a))), {}, outside)
+        return traced, list({(t.data_ptr(), t.shape, t.stride()): t for t in outside}.values())
 
     @property
     def traces(self):
         """The ScriptModules made so far."""
-        return list(self._traces.values())
+        return [traced for traced, _, _ in self._traces.values()]
 
 
 def jit(func):

@@ -4,7 +4,8 @@ import sys
 import types
 from typing import Final
 
-from ._C import ScriptMethod, ScriptModule, Trace
+from . import _C
+from ._C import ScriptMethod, Trace
 from ._module import load
 from ._functions import save
 
@@ -47,6 +48,10 @@ def is_tracing():
     return Trace.is_tracing()
 
 
+def script_method(fn):
+    return fn
+
+
 def _overload(fn):
     return fn
 
@@ -78,10 +83,27 @@ def freeze(module, fold_weights=False):
     return module.__copy__().eval().freeze(fold_weights)
 
 
+class _Programs(type):
+    def __instancecheck__(cls, x):
+        return type.__instancecheck__(cls, x) or (cls.__module__ == __name__ and isinstance(x, _C.ScriptModule))
+
+
+def _script_module():
+    """torch.jit.ScriptModule: what programs are instances of, and the base of modules with script_method, which are compiled by script(module)."""
+    from .nn import Module
+    return _Programs("ScriptModule", (Module,), {"__module__": __name__})
+
+
 class _Callable(types.ModuleType):
     def __call__(self, fn):
         from ._trace import jit
         return jit(fn)
+
+    def __getattr__(self, name):
+        if name != "ScriptModule":
+            raise AttributeError("module 'ctsc.jit' has no attribute '%s'" % name)
+        self.ScriptModule = _script_module()
+        return self.ScriptModule
 
 
 sys.modules[__name__].__class__ = _Callable

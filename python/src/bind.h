@@ -27,8 +27,7 @@
 typedef struct Tensor {
     PyObject_HEAD ctsc_value *v;
     PyObject *weak;
-    PyObject *grad; /* .grad; NULL: None */
-    bool requires_grad;
+    PyObject *program; /* the Module whose parameter it is; NULL: none */
 } Tensor;
 
 typedef struct Dtype {
@@ -108,7 +107,8 @@ bool bind_is_number(PyObject *o); /* Python's, NumPy's scalars */
 /* ---- bind_share.c */
 extern PyMethodDef bind_share_methods[];
 extern PyType_Slot bind_buffer_slots[2];
-PyObject *bind_from_buffer(PyObject *o); /* a Tensor on the memory of o */
+/* a Tensor on the memory of o; where may_copy, of a copy if that is not aligned */
+PyObject *bind_from_buffer(PyObject *o, bool may_copy);
 PyObject *bind_dlpack(Tensor *t, bool versioned);
 PyObject *bind_array_interface(Tensor *t);
 
@@ -130,6 +130,30 @@ ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 ctsc_value *bind_small_int(int64_t i, bool *own);
 
+/* The scope of the process that random operators go through, for one call; NULL: it is busy, or
+ * (with an exception) there is no memory. */
+ctsc_scope *bind_random_take(void);
+void bind_random_give(void);
+
+/* ---- bind_generator.c */
+int bind_init_generator(PyObject *m);
+/* The scope of a Generator; NULL with TypeError. default_scope: what stands for the process's. */
+bool bind_generator_scope(PyObject *o, ctsc_scope **out);
+
+/* ---- bind_grad.c */
+extern PyMethodDef bind_grad_methods[];
+bool bind_grad_enabled(void); /* of the thread */
+PyObject *bind_get_requires_grad(PyObject *self, void *unused);
+int bind_set_requires_grad(PyObject *self, PyObject *v, void *unused);
+PyObject *bind_get_grad(PyObject *self, void *unused);
+int bind_set_grad(PyObject *self, PyObject *v, void *unused);
+PyObject *bind_get_is_leaf(PyObject *self, void *unused);
+PyObject *bind_get_grad_fn(PyObject *self, void *unused);
+
+/* ---- bind_train.c */
+extern PyMethodDef bind_train_methods[];
+int bind_init_train(PyObject *m);
+
 /* ---- bind_index.c */
 PyObject *bind_getitem(PyObject *self, PyObject *index);
 int bind_setitem(PyObject *self, PyObject *index, PyObject *v);
@@ -141,9 +165,10 @@ extern PyMethodDef bind_module_functions[];
 
 /* ---- bind_trace.c */
 int bind_init_trace(PyObject *m);
-ctsc_scope *bind_tracing(void);              /* the scope of the thread's trace, NULL: none */
-PyObject *bind_traced_result(ctsc_value *h); /* h: the trace's scope's */
-ctsc_value *bind_traced_handle(PyObject *o); /* borrowed; NULL: it is none */
+ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */
+bool bind_trace_sees(size_t n, ctsc_value *const *args); /* false with an exception */
+PyObject *bind_traced_result(ctsc_value *h);             /* h: the trace's scope's */
+ctsc_value *bind_traced_handle(PyObject *o);             /* borrowed; NULL: it is none */
 
 /* ---- bind_profile.c */
 int bind_init_profile(PyObject *m);

@@ -94,14 +94,16 @@ PyMODINIT_FUNC PyInit__C(void) {
     bind.handle_name = PyUnicode_InternFromString("_ctsc_handle_");
     bind.value_name = PyUnicode_InternFromString("_ctsc_value_");
     bind_init_value();
-    PyMethodDef *const more[] = {bind_make_methods, bind_share_methods, bind_operator_methods,
-                                 bind_module_functions, bind_register_methods};
+    PyMethodDef *const more[] = {
+        bind_make_methods,     bind_share_methods, bind_operator_methods, bind_module_functions,
+        bind_register_methods, bind_grad_methods,  bind_train_methods};
     bool ok = bind.hooks && bind.handle_name && bind.value_name;
     for (size_t i = 0; ok && i < sizeof more / sizeof *more; i++)
         ok = PyModule_AddFunctions(m, more[i]) == 0;
     ok = ok && bind_init_error(m) == 0 && bind_init_dtype(m) == 0 && bind_init_tensor(m) == 0 &&
          bind_init_object(m) == 0 && bind_init_operator(m) == 0 && bind_init_module(m) == 0 &&
-         bind_init_trace(m) == 0 && bind_init_profile(m) == 0 &&
+         bind_init_trace(m) == 0 && bind_init_generator(m) == 0 && bind_init_train(m) == 0 &&
+         bind_init_profile(m) == 0 &&
          PyModule_AddStringConstant(m, "__version__", ctsc_version()) == 0;
     if (ok) return m;
     Py_DECREF(m);

@@ -211,7 +211,7 @@ PyObject *bind_tensor_of(PyObject *data, int dtype) {
     if (TensorCheck(data)) return converted(bind_ref(data), dtype, true);
     if (!PyList_Check(data) && !PyTuple_Check(data) && !PyBytes_Check(data) &&
         PyObject_CheckBuffer(data))
-        return converted(bind_from_buffer(data), dtype, true);
+        return converted(bind_from_buffer(data, true), dtype, true);
     static const int of_kind[] = {[KIND_NONE] = CTSC_FLOAT32,
                                   [KIND_BOOL] = CTSC_BOOL,
                                   [KIND_INT] = CTSC_INT64,

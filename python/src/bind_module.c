@@ -5,6 +5,11 @@
  * A Module is callable, and its forward; other methods are bound objects (Method). Names that are
  * neither are looked up in the program: submodules are Modules of their own, other attributes
  * values. The breadth (state_dict, save, to, ...) is python/ctsc/_module.py's.
+ *
+ * Gradients. A program is recorded from when somebody asks for it on: train(), requires_grad_(), an
+ * optimiser of its parameters, a call with arguments that require gradients (record). Until then it
+ * runs as optimised code with its weights as constants; after that its weights may change at any
+ * time, and it does not, until requires_grad_(False) ends it. Parts share that with their whole.
  */
 #include "bind.h"
 
@@ -16,7 +21,9 @@ typedef struct Module {
     PyObject *keep; /* the bytes that the archive is read from */
     PyObject *weak;
     ctsc_signature *forward; /* made at the first call with keywords */
-    bool training;
+    struct Module *whole;    /* of a part; NULL: none */
+    bool gradients;          /* calls are recorded, where the thread's mode says so */
+    int running;             /* calls under way */
 } Module;
 
 typedef struct Method {
@@ -43,6 +50,78 @@ static PyObject *set_limits(PyObject *self, PyObject *args) {
     limits.timeout_us = us;
     limits.bytes = bytes;
     return old;
+}
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+static Module *whole_of(Module *m) { return m->whole ? m->whole : m; }
+
+static bool set_gradients(Module *m, bool on) {
+    if (m->gradients == on) return true;
+    if (m->running)
+        return PyErr_SetString(
+                   PyExc_RuntimeError,
+                   "the program is running on another thread, and cannot begin or end to record "
+                   "gradients meanwhile: call requires_grad_() or train() before"),
+               false;
+    ctsc_error *e = bind_error();
+    if (!e || ctsc_module_set_gradients(m->m, on, e) != CTSC_OK)
+        return e && bind_raise(e, "requires_grad_") != NULL;
+    m->gradients = on;
+    return true;
+}
+
+/* Calls are recorded from now on, or no longer. */
+static bool record(Module *m, bool on) {
+    return set_gradients(whole_of(m), on) && set_gradients(m, on);
+}
+
+/* Does a tensor among the arguments, or in a list, tuple or dict of them, require a gradient? */
+static bool requires_grad(const ctsc_value *v, int depth) {
+    ctsc_kind kind = ctsc_value_kind(v);
+    if (kind == CTSC_KIND_TENSOR) return ctsc_value_requires_grad(v);
+    if (depth == 8 || (kind != CTSC_KIND_LIST && kind != CTSC_KIND_TUPLE && kind != CTSC_KIND_DICT))
+        return false;
+    bool yes = false;
+    for (size_t i = 0; !yes && i < ctsc_value_len(v); i++) {
+        ctsc_value *item = ctsc_value_item(v, i);
+        yes = item && requires_grad(item, depth + 1);
+        ctsc_value_free(item);
+    }
+    return yes;
+}
+
+/* Whether a call with these arguments is to be recorded; 0: no, 1: yes, -1 with an exception. */
+static int is_recorded(Module *m, size_t n, ctsc_value *const *args) {
+    if (!bind_grad_enabled()) return 0;
+    bool wanted = whole_of(m)->gradients;
+    for (size_t i = 0; !wanted && i < n; i++) wanted = requires_grad(args[i], 0);
+    return !wanted ? 0 : record(m, true) ? 1 : -1;
+}
+
+/* _record(on) */
+static PyObject *module_record(PyObject *self, PyObject *on) {
+    int yes = PyObject_IsTrue(on);
+    if (yes < 0) return NULL;
+    return record((Module *)self, yes) ? bind_ref(Py_None) : NULL;
+}
+
+/* _train(mode): `training` of the module and all its parts */
+static PyObject *module_train(PyObject *self, PyObject *mode) {
+    int yes = PyObject_IsTrue(mode);
+    if (yes < 0 || (yes && !record((Module *)self, true))) return NULL;
+    (yes ? ctsc_module_train : ctsc_module_eval)(((Module *)self)->m);
+    return bind_ref(Py_None);
+}
+
+/* _load_state(dict) copies tensors into the module's. */
+static PyObject *module_load_state(PyObject *self, PyObject *state) {
+    bind_arg a;
+    ctsc_error *e = bind_error();
+    if (!e || !bind_to_value(state, false, &a)) return NULL;
+    ctsc_status st = ctsc_module_load_state(((Module *)self)->m, a.v, e);
+    bind_free_args(1, &a);
+    return st == CTSC_OK ? bind_ref(Py_None) : bind_raise(e, "load_state_dict");
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -73,11 +152,13 @@ static PyObject *run_traced(ctsc_scope *s, const Module *self, const char *metho
     return h ? bind_traced_result(h) : bind_raise(ctsc_scope_error(s), method);
 }
 
-static PyObject *run(const Module *self, const char *method, size_t n, ctsc_value *const *args) {
-    ctsc_scope *trace = bind_tracing();
+static PyObject *run(Module *self, const char *method, size_t n, ctsc_value *const *args) {
+    ctsc_scope *trace = bind_tracing(), *random = NULL;
     if (trace) return run_traced(trace, self, method, n, args);
     ctsc_error *e = bind_error();
-    if (!e) return NULL;
+    int recorded = e ? is_recorded(self, n, args) : -1;
+    if (recorded < 0) return NULL;
+    if (recorded && !(random = bind_random_take()) && PyErr_Occurred()) return NULL;
     const ctsc_cancel *c = bind_interrupt_enter();
     ctsc_run_options o = {.size = sizeof o,
                           .print = on_print,
@@ -86,11 +167,19 @@ static PyObject *run(const Module *self, const char *method, size_t n, ctsc_valu
                           .max_steps = limits.steps,
                           .timeout_us = limits.timeout_us,
                           .max_bytes = limits.bytes,
-                          .profiler = bind_profiler()};
+                          .profiler = bind_profiler(),
+                          .no_gradients = !recorded,
+                          .random = random};
     ctsc_value *out = NULL;
+    Module *whole = whole_of(self);
+    self->running++;
+    whole->running += whole != self;
     PyThreadState *saved = PyEval_SaveThread();
     ctsc_status st = ctsc_module_run(self->m, method, n, args, &o, &out, e);
     PyEval_RestoreThread(saved);
+    self->running--;
+    whole->running -= whole != self;
+    if (random) bind_random_give();
     if (bind_interrupt_leave(c, st != CTSC_OK)) return ctsc_value_free(out), NULL;
     return st == CTSC_OK ? bind_from_value(out) : bind_raise(e, method);
 }
@@ -264,7 +353,12 @@ static PyObject *attribute(Module *self, const char *name) {
     ctsc_value_free(v);
     if (!e || ctsc_module_submodule(self->m, name, &part, e) != CTSC_OK)
         return e ? bind_raise(e, name) : NULL;
-    return bind_module_take(part, self->keep);
+    PyObject *o = bind_module_take(part, self->keep);
+    if (!o) return NULL;
+    Module *whole = whole_of(self);
+    ((Module *)o)->whole = (Module *)bind_ref((PyObject *)whole);
+    ((Module *)o)->gradients = self->gradients; /* the library's handle begins with it, too */
+    return o;
 }
 
 static PyObject *module_getattr(PyObject *self, PyObject *name) {
@@ -320,6 +414,7 @@ static void module_dealloc(PyObject *self) {
     if (m->weak) PyObject_ClearWeakRefs(self);
     ctsc_signature_free(m->forward);
     ctsc_module_free(m->m);
+    Py_XDECREF((PyObject *)m->whole);
     Py_XDECREF(m->keep);
     PyObject_Free(self);
     Py_DECREF(type);
@@ -338,10 +433,21 @@ static PyObject *get_class(PyObject *self, void *unused) {
     return PyUnicode_FromString(ctsc_module_class(((Module *)self)->m));
 }
 
+static PyObject *get_records(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(whole_of((Module *)self)->gradients);
+}
+
 /* _attributes() -> [(name, value, is_parameter, is_buffer)], all that holds data, depth first. */
+typedef struct attributes {
+    PyObject *list;
+    Module *of;
+} attributes;
 static void attribute_visit(void *ctx, const ctsc_attribute_info *a) {
-    PyObject *l = ctx, *v = bind_from_value(ctsc_value_copy(a->value)), *row = NULL;
-    if (v && a->is_parameter && TensorCheck(v)) ((Tensor *)v)->requires_grad = true;
+    attributes *to = ctx;
+    PyObject *l = to->list, *v = bind_from_value(ctsc_value_copy(a->value)), *row = NULL;
+    if (v && a->is_parameter && TensorCheck(v))
+        ((Tensor *)v)->program = bind_ref((PyObject *)to->of);
     if (v)
         row = Py_BuildValue("(sNOO)", a->name, v, a->is_parameter ? Py_True : Py_False,
                             a->is_buffer ? Py_True : Py_False);
@@ -350,9 +456,9 @@ static void attribute_visit(void *ctx, const ctsc_attribute_info *a) {
 }
 static PyObject *module_attributes(PyObject *self, PyObject *unused) {
     (void)unused;
-    PyObject *l = PyList_New(0);
-    if (l) ctsc_module_attributes(((Module *)self)->m, attribute_visit, l);
-    return l;
+    attributes to = {PyList_New(0), (Module *)self};
+    if (to.list) ctsc_module_attributes(((Module *)self)->m, attribute_visit, &to);
+    return to.list;
 }
 /* Names of the module's own attributes, and which of them are modules. */
 static PyObject *module_names(PyObject *self, PyObject *unused) {
@@ -392,6 +498,13 @@ static PyObject *module_set_opt(PyObject *self, PyObject *args) {
     ctsc_error *e = bind_error();
     if (!e || !PyArg_ParseTuple(args, "i", &level)) return NULL;
     return failed_or_none(ctsc_module_set_opt(((Module *)self)->m, level, e), e, "set_opt");
+}
+static PyObject *module_set_precision(PyObject *self, PyObject *args) {
+    const char *name;
+    ctsc_error *e = bind_error();
+    if (!e || !PyArg_ParseTuple(args, "s", &name)) return NULL;
+    return failed_or_none(ctsc_module_set_precision(((Module *)self)->m, name, e), e,
+                          "set_precision");
 }
 static PyObject *module_freeze(PyObject *self, PyObject *args) {
     int fold;
@@ -491,7 +604,11 @@ static PyMethodDef module_methods[] = {
     {"_save", module_save, METH_VARARGS, NULL},
     {"_to", module_to, METH_VARARGS, NULL},
     {"_set_opt", module_set_opt, METH_VARARGS, NULL},
+    {"_set_precision", module_set_precision, METH_VARARGS, NULL},
     {"_freeze", module_freeze, METH_VARARGS, NULL},
+    {"_record", module_record, METH_O, NULL},
+    {"_train", module_train, METH_O, NULL},
+    {"_load_state", module_load_state, METH_O, NULL},
     {"_text", module_text, METH_VARARGS, NULL},
     {"_graph_for", module_graph_for, METH_VARARGS, NULL},
     {"_operators", module_operators, METH_NOARGS, NULL},
@@ -501,6 +618,7 @@ static PyMethodDef module_methods[] = {
 static PyGetSetDef module_properties[] = {
     {"_methods", get_methods, NULL, NULL, NULL},
     {"original_name", get_class, NULL, NULL, NULL},
+    {"_records", get_records, NULL, NULL, NULL},
     {0},
 };
 static PyMemberDef module_members[] = {

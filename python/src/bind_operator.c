@@ -72,8 +72,18 @@ static ctsc_scope *scope_enter(void) {
     ctsc_scope **s = &mine->scopes[mine->depth];
     if (!*s && !(*s = ctsc_scope_new())) return PyErr_NoMemory(), NULL;
     mine->depth++;
+    ctsc_scope_set_gradients(*s, bind_grad_enabled());
     return *s;
 }
+
+ctsc_scope *bind_random_take(void) {
+    if (random_busy) return NULL;
+    if (!random_scope && !(random_scope = ctsc_scope_new())) return PyErr_NoMemory(), NULL;
+    ctsc_scope_set_gradients(random_scope, bind_grad_enabled());
+    random_busy = true;
+    return random_scope;
+}
+void bind_random_give(void) { random_busy = false; }
 
 static bool is_large(size_t n, ctsc_value *const *args) {
     int64_t all = 0;
@@ -86,22 +96,27 @@ static bool is_large(size_t n, ctsc_value *const *args) {
 /* What a trace records; the handle is its scope's. */
 static ctsc_value *call_traced(ctsc_scope *s, const char *key, size_t n, const char *const *names,
                                ctsc_value *const *args) {
+    if (!bind_trace_sees(n, args)) return NULL;
     ctsc_value *h = ctsc_scope_call(s, key, n, names, args);
     if (!h) bind_raise(ctsc_scope_error(s), key);
     return h;
 }
 
+/* generator: the scope of the Generator that was given; NULL: none */
 static ctsc_value *call_plain(const char *key, size_t n, const char *const *names,
-                              ctsc_value *const *args, bool random) {
+                              ctsc_value *const *args, bool random, ctsc_scope *generator) {
     ctsc_error *e = bind_error();
     ctsc_value *out = NULL;
     ctsc_status st;
     if (!e) return NULL;
-    if (random && !random_busy) {
-        if (!random_scope && !(random_scope = ctsc_scope_new())) return PyErr_NoMemory(), NULL;
-        random_busy = true;
-        st = ctsc_scope_invoke(random_scope, key, n, names, args, &out, e);
-        random_busy = false;
+    ctsc_scope *shared = random && !generator ? bind_random_take() : NULL;
+    if (!shared && PyErr_Occurred()) return NULL;
+    if (generator) {
+        ctsc_scope_set_gradients(generator, bind_grad_enabled());
+        st = ctsc_scope_invoke(generator, key, n, names, args, &out, e);
+    } else if (shared) {
+        st = ctsc_scope_invoke(shared, key, n, names, args, &out, e);
+        bind_random_give();
     } else {
         ctsc_scope *s = scope_enter();
         if (!s) return NULL;
@@ -125,7 +140,7 @@ PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args) {
         ctsc_value *h = call_traced(trace, key, n, NULL, args);
         return h ? bind_traced_result(h) : NULL;
     }
-    ctsc_value *v = call_plain(key, n, NULL, args, false);
+    ctsc_value *v = call_plain(key, n, NULL, args, false, NULL);
     return v ? bind_from_value(v) : NULL;
 }
 
@@ -138,6 +153,7 @@ typedef struct call {
     const char *names[BIND_ARGS];
     /* by_dtype: a dtype stands where others have a size, view(dtype) */
     bool keywords, requires_grad, by_dtype;
+    ctsc_scope *generator; /* of generator=; NULL: the process's random numbers */
 } call;
 
 static bool call_add(call *c, const char *name, PyObject *o) {
@@ -160,6 +176,7 @@ static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *
     if (o == Py_None && (!strcmp(s, "out") || !strcmp(s, "generator") || !strcmp(s, "dtype") ||
                          !strcmp(s, "device") || !strcmp(s, "layout")))
         return true;
+    if (!strcmp(s, "generator")) return bind_generator_scope(o, &c->generator);
     if (!strcmp(s, "out") && PyTuple_Check(o))
         return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -244,7 +261,8 @@ static PyObject *operator_run(Operator *op, call *c) {
         ctsc_value *h = call_traced(trace, key, c->n, names, c->handles);
         return h ? bind_traced_result(h) : NULL;
     }
-    ctsc_value *v = call_plain(key, c->n, names, c->handles, (op->flags & OP_RANDOM) != 0);
+    ctsc_value *v = call_plain(key, c->n, names, c->handles, (op->flags & OP_RANDOM) != 0,
+                               c->generator);
     return v ? bind_from_value(v) : NULL;
 }
 
@@ -280,6 +298,7 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
                nk = names ? PyTuple_Size(names) : 0;
     c.n = 0;
     c.keywords = c.requires_grad = c.by_dtype = false;
+    c.generator = NULL;
     bool varargs = (op->flags & (op->method ? OP_METHOD_VARARGS : OP_VARARGS)) && n > at &&
                    all_ints(args, at, n),
          ok = true;
@@ -295,7 +314,8 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     if (!o) o = operator_failed(op, args, n, names);
     if (!o) return NULL;
     o = operator_result(op, o, args, n, names);
-    if (o && c.requires_grad && TensorCheck(o)) ((Tensor *)o)->requires_grad = true;
+    if (o && c.requires_grad && TensorCheck(o) && bind_set_requires_grad(o, Py_True, NULL) < 0)
+        Py_CLEAR(o);
     return o;
 }
 
@@ -438,7 +458,7 @@ static PyObject *seed(PyObject *self, PyObject *o) {
     (void)self;
     bind_arg a;
     if (!bind_to_value(o, false, &a)) return NULL;
-    ctsc_value *v = call_plain("aten::manual_seed", 1, NULL, &a.v, true);
+    ctsc_value *v = call_plain("aten::manual_seed", 1, NULL, &a.v, true, NULL);
     bind_free_args(1, &a);
     if (!v) return NULL;
     ctsc_value_free(v);

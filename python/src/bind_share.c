@@ -72,7 +72,25 @@ static PyObject *unfit(lender *l, const char *text) {
     return NULL;
 }
 
-PyObject *bind_from_buffer(PyObject *o) {
+/* Elements whose memory is not aligned to their size, as a tensor of its own. */
+static PyObject *copied(lender *l, const dtype_row *r) {
+    ctsc_value *v = NULL;
+    ctsc_error *e = bind_error();
+    int64_t sizes[64];
+    for (int i = 0; i < l->view.ndim; i++) sizes[i] = l->view.shape[i];
+    ctsc_status st = e ? ctsc_tensor_new((ctsc_dtype)r->number, l->view.ndim, sizes, &v, e)
+                       : CTSC_LIMIT;
+    if (st == CTSC_OK &&
+        PyBuffer_ToContiguous(ctsc_tensor_data(v), &l->view, l->view.len, 'C') < 0) {
+        ctsc_value_free(v);
+        v = NULL;
+    }
+    PyBuffer_Release(&l->view);
+    PyMem_Free(l);
+    return v ? bind_tensor_take(v) : st == CTSC_OK || !e ? NULL : bind_raise(e, "tensor");
+}
+
+PyObject *bind_from_buffer(PyObject *o, bool may_copy) {
     lender *l = PyMem_Malloc(sizeof *l);
     if (!l) return PyErr_NoMemory();
     memset(l, 0, offsetof(lender, dims));
@@ -89,6 +107,7 @@ PyObject *bind_from_buffer(PyObject *o) {
         return PyMem_Free(l), NULL;
     }
     if (b->ndim > 64) return unfit(l, "a tensor has at most 64 dimensions");
+    if (may_copy && (uintptr_t)b->buf % (uintptr_t)r->size && b->len) return copied(l, r);
     struct DLManagedTensorVersioned *m = &l->managed;
     for (int i = 0; i < b->ndim; i++) {
         Py_ssize_t step = b->shape[i] > 1 ? b->strides[i] : r->size;
@@ -126,9 +145,12 @@ PyObject *bind_from_buffer(PyObject *o) {
     return e ? bind_raise(e, "from_numpy") : NULL;
 }
 
-static PyObject *share_from_buffer(PyObject *self, PyObject *o) {
+/* _from_buffer(o, may_copy=False) */
+static PyObject *share_from_buffer(PyObject *self, PyObject *args) {
+    PyObject *o;
+    int may_copy = 0;
     (void)self;
-    return bind_from_buffer(o);
+    return PyArg_ParseTuple(args, "O|p", &o, &may_copy) ? bind_from_buffer(o, may_copy) : NULL;
 }
 
 /* ---- out: buffers ---------------------------------------------------------------------------- */
@@ -290,7 +312,7 @@ static PyObject *share_from_dlpack(PyObject *self, PyObject *capsule) {
 }
 
 PyMethodDef bind_share_methods[] = {
-    {"_from_buffer", share_from_buffer, METH_O, NULL},
+    {"_from_buffer", share_from_buffer, METH_VARARGS, NULL},
     {"_from_dlpack", share_from_dlpack, METH_O, NULL},
     {0},
 };

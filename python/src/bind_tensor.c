@@ -28,14 +28,22 @@ static void tensor_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     if (t->weak) PyObject_ClearWeakRefs(self);
     ctsc_value_free(t->v);
-    Py_XDECREF(t->grad);
+    Py_XDECREF(t->program);
     freefunc release = type == bind.tensor ? PyObject_Free
                                            : (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
 }
 
-/* Tensor(data): what tensor(data, dtype=float32) gives; of a Tensor, another object on its memory
+/* Another handle on the elements, without history. */
+static ctsc_value *detached(ctsc_value *of) {
+    PyObject *o = bind_call_object("aten::detach", 1, &of);
+    ctsc_value *v = o && TensorCheck(o) ? ctsc_value_copy(((Tensor *)o)->v) : NULL;
+    Py_XDECREF(o);
+    return v;
+}
+
+/* Tensor(data): what tensor(data, dtype=float32) gives; of a Tensor, another one on its memory
  * (subclasses are made so). */
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     PyObject *data = NULL;
@@ -44,7 +52,8 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
         return PyErr_SetString(PyExc_TypeError, "Tensor() takes no keyword arguments"), NULL;
     if (PyTuple_Size(args) > 0) data = PyTuple_GetItem(args, 0);
     if (data && TensorCheck(data)) {
-        v = ctsc_value_copy(((Tensor *)data)->v);
+        v = detached(((Tensor *)data)->v);
+        if (!v && PyErr_Occurred()) return NULL;
     } else if (data && !(PyLong_Check(data) && !PyBool_Check(data))) {
         PyObject *made = bind_tensor_of(data, CTSC_FLOAT32);
         if (!made) return NULL;
@@ -333,42 +342,30 @@ static PyObject *get_writable(PyObject *self, void *unused) {
     (void)unused;
     return PyBool_FromLong(ctsc_tensor_is_writable(((Tensor *)self)->v));
 }
-static PyObject *get_requires_grad(PyObject *self, void *unused) {
+/* The Module whose parameter the tensor is, or None. */
+static PyObject *get_program(PyObject *self, void *unused) {
     (void)unused;
-    return PyBool_FromLong(((Tensor *)self)->requires_grad);
-}
-static int set_requires_grad(PyObject *self, PyObject *v, void *unused) {
-    (void)unused;
-    int yes = v ? PyObject_IsTrue(v) : 0;
-    if (yes < 0) return -1;
-    ((Tensor *)self)->requires_grad = yes;
-    return 0;
-}
-static PyObject *get_grad(PyObject *self, void *unused) {
-    (void)unused;
-    PyObject *g = ((Tensor *)self)->grad;
-    return bind_ref(g ? g : Py_None);
-}
-static int set_grad(PyObject *self, PyObject *v, void *unused) {
-    (void)unused;
-    PyObject *old = ((Tensor *)self)->grad;
-    ((Tensor *)self)->grad = v && v != Py_None ? bind_ref(v) : NULL;
-    Py_XDECREF(old);
-    return 0;
+    PyObject *m = ((Tensor *)self)->program;
+    return bind_ref(m ? m : Py_None);
 }
 static PyObject *get_operator(PyObject *self, void *key) {
     ctsc_value *v = ((Tensor *)self)->v;
     return bind_call_object(key, 1, &v);
 }
-/* Refers to another tensor from now on: t.data = other. */
+/* A handle of its own on the elements, which a trace knows as a detached tensor, and others do not
+ * count writes to. */
+static PyObject *get_data(PyObject *self, void *unused) {
+    (void)unused;
+    return get_operator(self, bind_tracing() ? "aten::detach" : "aten::data");
+}
+/* Refers to the elements of another tensor from now on: t.data = other. */
 static int set_data(PyObject *self, PyObject *o, void *unused) {
     (void)unused;
     if (!o || !TensorCheck(o)) return PyErr_SetString(PyExc_TypeError, "data must be a Tensor"), -1;
-    ctsc_value *v = ctsc_value_copy(((Tensor *)o)->v), *old = ((Tensor *)self)->v;
-    if (!v) return PyErr_NoMemory(), -1;
-    ((Tensor *)self)->v = v;
-    ctsc_value_free(old);
-    return 0;
+    ctsc_value *args[2] = {((Tensor *)self)->v, ((Tensor *)o)->v};
+    PyObject *done = bind_call_object("aten::set_data", 2, args);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
 }
 
 /* ---- Python's operators ---------------------------------------------------------------------- */
@@ -378,11 +375,23 @@ static bool operand(PyObject *o) {
            bind_is_number(o);
 }
 
+/* A tensor or a number. A bool, which operators do not take for a number, is a 0-dim tensor beside
+ * tensors of bools, and 0 or 1 beside others. */
+static bool operand_value(PyObject *o, PyObject *beside, bind_arg *out) {
+    if (!PyBool_Check(o)) return bind_to_value(o, false, out);
+    if (TensorCheck(beside) && ctsc_tensor_dtype(((Tensor *)beside)->v) != CTSC_BOOL)
+        return out->v = bind_small_int(o == Py_True, &out->own), true;
+    PyObject *t = bind_tensor_of(o, -1);
+    *out = (bind_arg){t ? ctsc_value_copy(((Tensor *)t)->v) : NULL, true};
+    Py_XDECREF(t);
+    return out->v != NULL;
+}
+
 static PyObject *binary(const char *key, PyObject *a, PyObject *b) {
     bind_arg args[2];
     if (!operand(a) || !operand(b)) return bind_ref(Py_NotImplemented);
-    if (!bind_to_value(a, false, &args[0])) return NULL;
-    if (!bind_to_value(b, false, &args[1])) return bind_free_args(1, args), NULL;
+    if (!operand_value(a, b, &args[0])) return NULL;
+    if (!operand_value(b, a, &args[1])) return bind_free_args(1, args), NULL;
     ctsc_value *handles[2] = {args[0].v, args[1].v};
     PyObject *o = bind_call_object(key, 2, handles);
     bind_free_args(2, args);
@@ -523,9 +532,12 @@ static PyGetSetDef tensor_properties[] = {
     {"ndim", get_ndim, NULL, NULL, NULL},
     {"_device_index", get_device_index, NULL, NULL, NULL},
     {"_writable", get_writable, NULL, NULL, NULL},
-    {"requires_grad", get_requires_grad, set_requires_grad, NULL, NULL},
-    {"grad", get_grad, set_grad, NULL, NULL},
-    {"data", get_operator, set_data, NULL, "aten::detach"},
+    {"requires_grad", bind_get_requires_grad, bind_set_requires_grad, NULL, NULL},
+    {"grad", bind_get_grad, bind_set_grad, NULL, NULL},
+    {"is_leaf", bind_get_is_leaf, NULL, NULL, NULL},
+    {"_grad_fn", bind_get_grad_fn, NULL, NULL, NULL},
+    {"_program", get_program, NULL, NULL, NULL},
+    {"data", get_data, set_data, NULL, NULL},
     {"T", get_operator, NULL, NULL, "aten::numpy_T"},
     {"mT", get_operator, NULL, NULL, "aten::mT"},
     {"H", get_operator, NULL, NULL, "aten::matrix_H"},

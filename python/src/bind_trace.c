@@ -11,11 +11,37 @@
 
 typedef struct Trace {
     PyObject_HEAD ctsc_scope *s;
+    PyObject *outside; /* list: tensors that require gradients, none of the inputs */
 } Trace;
 
 static __thread Trace *current;
 
 ctsc_scope *bind_tracing(void) { return current ? current->s : NULL; }
+
+static bool note(const ctsc_value *v) {
+    if (ctsc_value_kind(v) != CTSC_KIND_TENSOR || !ctsc_value_requires_grad(v)) return true;
+    PyObject *t = bind_tensor_take(ctsc_value_copy(v));
+    int st = t ? PyList_Append(current->outside, t) : -1;
+    Py_XDECREF(t);
+    return st == 0;
+}
+
+/* Arguments of a call: inputs are copies without gradients, results are not recorded, so that what
+ * requires one comes from elsewhere. */
+bool bind_trace_sees(size_t n, ctsc_value *const *args) {
+    for (size_t i = 0; current && i < n; i++) {
+        bool list = ctsc_value_kind(args[i]) == CTSC_KIND_LIST, ok = note(args[i]);
+        for (size_t k = 0; ok && list && k < ctsc_value_len(args[i]); k++) {
+            ctsc_value *item = ctsc_value_item(args[i], k);
+            bool tensor = item && ctsc_value_kind(item) == CTSC_KIND_TENSOR;
+            ok = !item || note(item);
+            ctsc_value_free(item);
+            if (!tensor) break; /* a list of numbers */
+        }
+        if (!ok) return false;
+    }
+    return true;
+}
 
 static void capsule_free(PyObject *capsule) {
     Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
@@ -85,7 +111,8 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     Trace *t = (Trace *)PyType_GenericAlloc(type, 0);
     if (!t) return NULL;
     t->s = ctsc_scope_new();
-    if (!t->s) return Py_DECREF(t), PyErr_NoMemory();
+    t->outside = PyList_New(0);
+    if (!t->s || !t->outside) return Py_DECREF(t), PyErr_NoMemory();
     ctsc_trace_options o = {.size = sizeof o, .name = name, .warn = on_warn};
     if (ctsc_trace_begin(t->s, &o) == CTSC_OK) return (PyObject *)t;
     bind_raise(ctsc_scope_error(t->s), "trace");
@@ -96,6 +123,7 @@ static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
 static void trace_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     ctsc_scope_free(((Trace *)self)->s);
+    Py_XDECREF(((Trace *)self)->outside);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -188,8 +216,15 @@ static PyMethodDef methods[] = {
     {"is_tracing", is_tracing, METH_NOARGS | METH_STATIC, NULL},
     {0},
 };
+static PyMemberDef members[] = {{"outside", T_OBJECT, offsetof(Trace, outside), READONLY, NULL},
+                                {0}};
 static PyType_Slot slots[] = {
-    {Py_tp_new, trace_new}, {Py_tp_dealloc, trace_dealloc}, {Py_tp_methods, methods}, {0, NULL}};
+    {Py_tp_new, trace_new},
+    {Py_tp_dealloc, trace_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
+};
 static PyType_Spec spec = {"ctsc._C.Trace", sizeof(Trace), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_trace(PyObject *m) {

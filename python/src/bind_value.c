@@ -165,7 +165,7 @@ static bool other_value(PyObject *o, bool wide, bind_arg *out) {
     bool buffer = wide && PyObject_CheckBuffer(o) && !PyBytes_Check(o);
     if (buffer || (wide && PyObject_HasAttrString(o, "__dlpack__"))) {
         PyObject *from = PyDict_GetItemString(bind.hooks, "from_dlpack");
-        PyObject *t = buffer ? bind_from_buffer(o)
+        PyObject *t = buffer ? bind_from_buffer(o, true)
                       : from ? PyObject_CallFunctionObjArgs(from, o, NULL)
                              : NULL;
         bool ok = t && made(out, ctsc_value_copy(((Tensor *)t)->v));

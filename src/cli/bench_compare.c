@@ -210,7 +210,7 @@ static bool bench_run_float64(const bench_model *b, int calls, leaves *out, ctsc
     l.inputs.nvalues = 0;
     cli_model model = b->all->model;
     model.path = b->path;
-    bool ok = cli_load_for_call(&model, 0, &l.m, e) == 0 &&
+    bool ok = cli_load_for_call(&model, 0, NULL, &l.m, e) == 0 &&
               cli_read_inputs(&l.inputs, l.m, b->all->call.method, e) == 0;
     ok = ok && ctsc_module_to_float64(l.m, e) == CTSC_OK;
     for (size_t i = 0; ok && i < l.inputs.nvalues; i++)

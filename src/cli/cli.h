@@ -91,6 +91,7 @@ typedef struct cli_call {
     const char *method, *device;
     cli_inputs inputs;
     int threads, opt;
+    const char *precision; /* NULL: as written */
 } cli_call;
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;
@@ -111,7 +112,8 @@ bool cli_call_init(cli_call *c, int argc);
 /* Inputs and the list of them. */
 void cli_call_free(cli_call *c);
 /* Loads as cli_load and sets the level, the default one for -1. */
-int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e);
+int cli_load_for_call(const cli_model *m, int opt, const char *precision, ctsc_module **out,
+                      ctsc_error *e);
 /* Moves module and inputs to the device, NULL: nowhere; reports and returns the exit
  * code on failure. */
 int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);

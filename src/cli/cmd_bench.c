@@ -94,7 +94,7 @@ static int bench_prepare(const bench *b, bench_model *bm, bench_level *l, ctsc_e
     model.path = bm->path;
     ctsc_kernel_stats before = {.size = sizeof before}, after = before;
     double start = machine_now(), us;
-    int code = cli_load_for_call(&model, l->opt, &l->m, e);
+    int code = cli_load_for_call(&model, l->opt, b->call.precision, &l->m, e);
     l->load_us = machine_now() - start;
     l->inputs = b->call.inputs;
     l->inputs.values = NULL; /* the texts are shared, what they make is not */
@@ -231,9 +231,10 @@ static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* Other levels than the fused one compute with full precision. */
 static void bench_choose_levels(const bench *b, bench_model *m) {
     static const char *const names[BENCH_LEVELS] = {"eager", "optimised", "fused"};
-    int opt = b->call.opt;
+    int opt = b->call.opt < 0 && b->call.precision ? CLI_OPT_DEFAULT : b->call.opt;
     for (int i = 0; i < BENCH_LEVELS; i++)
         if (opt < 0 || i == (opt < BENCH_LEVELS ? opt : BENCH_LEVELS - 1))
             m->levels[m->nlevels++] = (bench_level){.name = names[i], .opt = opt < 0 ? i : opt};

@@ -99,7 +99,7 @@ static int profile_call(const profile_args *a, const profile_side *s, ctsc_profi
 
 static int profile_prepare(const profile_args *a, profile_side *s, ctsc_error *e) {
     ctsc_profiler_options o = {.size = sizeof o, .max_events = a->trace ? PROFILE_EVENTS : 0};
-    int code = cli_load_for_call(&s->model, s->opt, &s->m, e);
+    int code = cli_load_for_call(&s->model, s->opt, a->call.precision, &s->m, e);
     if (code) return code;
     s->inputs = a->call.inputs; /* the texts are shared, what they make is not */
     s->inputs.values = NULL;

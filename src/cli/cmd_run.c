@@ -119,7 +119,7 @@ static int run_with(run_args *a, ctsc_error *e) {
     ctsc_value *result = NULL;
     ctsc_run_options o = cli_limited(
         &a->limits, (ctsc_run_options){.size = sizeof o, .print = run_print, .warn = cli_warn});
-    int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
+    int code = cli_load_for_call(&a->model, a->call.opt, a->call.precision, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
     if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK)
         code = cli_report(e);

@@ -156,7 +156,8 @@ enum {
     OPT_FALLBACK,
     OPT_ENGINE,
     OPT_NO_WINOGRAD,
-    OPT_NO_PACKING
+    OPT_NO_PACKING,
+    OPT_PRECISION
 };
 
 static const struct argp_option call_options[] = {
@@ -179,6 +180,10 @@ static const struct argp_option call_options[] = {
      "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this "
      "machine cannot run are "
      "only shown",
+     0},
+    {"precision", OPT_PRECISION, "NAME", 0,
+     "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "
+     "int8w (weights of linear layers in a byte each)",
      0},
     {"quantized-engine", OPT_ENGINE, "NAME", 0,
      "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
@@ -221,6 +226,7 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
         c->opt = (int)n;
         break;
     case OPT_DEVICE: c->device = arg; break;
+    case OPT_PRECISION: c->precision = arg; break;
     case OPT_FALLBACK: ctsc_set_device_fallback(true); break;
     case OPT_CPU: call_set_cpu(state, arg); break;
     case OPT_NO_WINOGRAD: ctsc_set_winograd(false); break;
@@ -281,11 +287,15 @@ void cli_call_free(cli_call *c) {
     free(c->inputs.specs);
 }
 
-int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e) {
+int cli_load_for_call(const cli_model *m, int opt, const char *precision, ctsc_module **out,
+                      ctsc_error *e) {
     ctsc_module *made = NULL;
+    if (precision && opt >= 0 && opt < CLI_OPT_DEFAULT)
+        return cli_complain(CTSC_USAGE, "--precision is for --opt 2 and 3");
     int code = cli_load(m, &made, e);
     if (code) return code;
-    if (ctsc_module_set_opt(made, opt < 0 ? CLI_OPT_DEFAULT : opt, e) != CTSC_OK) {
+    if (ctsc_module_set_opt(made, opt < 0 ? CLI_OPT_DEFAULT : opt, e) != CTSC_OK ||
+        (precision && ctsc_module_set_precision(made, precision, e) != CTSC_OK)) {
         ctsc_module_free(made);
         return cli_report(e);
     }

@@ -453,7 +453,10 @@ static int loop_begin(trainer *t) {
     if (code) return code;
     ctsc_scope_seed(t->s, o->model.compile.seed);
     ctsc_scope_set_gradients(t->s, true);
-    bool ok = ctsc_module_set_gradients(t->m, true, t->e) == CTSC_OK &&
+    /* Level 1: a step is the same to the last bit wherever a run began; at level 2 the third one of
+     * a kind is a captured program, rounded otherwise. */
+    bool ok = ctsc_module_set_opt(t->m, 1, t->e) == CTSC_OK &&
+              ctsc_module_set_gradients(t->m, true, t->e) == CTSC_OK &&
               ctsc_module_parameters(t->m, &t->params, t->e) == CTSC_OK &&
               ctsc_optimizer_new(o->optimizer, t->params, o->set.n, o->set.list, &t->opt, t->e) ==
                   CTSC_OK &&

@@ -31,6 +31,8 @@ typedef struct pass_ctx {
     /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
     object *self;
     bool unpacked; /* constant weights stay as they are (ctsc_set_packing) */
+    /* the pass that reduces precision; NULL: none (ctsc_module_set_precision) */
+    const char *reduce;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
     int device;
     const pass_options *options; /* NULL: none */

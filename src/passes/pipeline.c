@@ -69,14 +69,14 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
  * images whose channels come last; epilogues go into convolutions first. */
 #define LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants"
 #define LEVEL_2(products, weights)                                                                 \
-    "lower-tuples,pool-constants," TIDY ",fuse-loops,remove-mutation,unroll," TIDY                 \
+    "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
     ",batch-mm," products "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
     if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
     if (cx->device != DEVICE_HOST)
         return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
-    return pass_run_list(
-        cx, g, cx->unpacked ? LEVEL_2("", "") : LEVEL_2("layout,fuse-epilogues-host,", "prepack,"),
-        NULL);
+    if (cx->unpacked && !cx->reduce) return pass_run_list(cx, g, LEVEL_2("", ""), NULL);
+    ctsc_status s = pass_run_list(cx, g, LEVEL_2("layout,fuse-epilogues-host,", "prepack,"), NULL);
+    return s == CTSC_OK && cx->reduce ? pass_run_list(cx, g, cx->reduce, NULL) : s;
 }

@@ -44,6 +44,7 @@ void config_free(model_config *c) {
     free(c->inputs);
     free(c->outputs);
     free(c->method);
+    free(c->precision);
     *c = (model_config){0};
 }
 
@@ -126,13 +127,13 @@ static bool config_tensors(config_reader *r, const char *key, const json_t *v, c
     return true;
 }
 
-static bool config_method(config_reader *r, const json_t *v) {
+static bool config_text(config_reader *r, const char *key, const json_t *v, char **to) {
     if (!json_is_string(v)) {
-        snprintf(r->why, r->why_size, "config.json: 'method' must be text");
+        snprintf(r->why, r->why_size, "config.json: '%s' must be text", key);
         return false;
     }
-    free(r->c->method);
-    r->c->method = strdup(json_string_value(v));
+    free(*to);
+    *to = strdup(json_string_value(v));
     return true;
 }
 
@@ -168,7 +169,8 @@ static const struct {
 
 static bool config_key(config_reader *r, const char *key, const json_t *v) {
     model_config *c = r->c;
-    if (!strcmp(key, "method")) return config_method(r, v);
+    if (!strcmp(key, "method")) return config_text(r, key, v, &c->method);
+    if (!strcmp(key, "precision")) return config_text(r, key, v, &c->precision);
     if (!strcmp(key, "versions")) return config_versions(r, v);
     if (!strcmp(key, "inputs")) return config_tensors(r, key, v, &c->inputs, &c->ninputs);
     if (!strcmp(key, "outputs")) return config_tensors(r, key, v, &c->outputs, &c->noutputs);
@@ -197,6 +199,7 @@ bool config_read(const char *text, size_t len, const serve_options *o, model_con
                           .opt = 2,
                           .warmup = 4};
     out->method = strdup("forward");
+    if (o->precision) out->precision = strdup(o->precision);
     if (text && len > (1u << 20)) {
         snprintf(why, why_size, "config.json is larger than 1 MiB");
         return false;

@@ -28,7 +28,7 @@ typedef struct config_tensor {
 
 /* One model's settings; docs/serve.md tells the keys. */
 typedef struct model_config {
-    char *method;
+    char *method, *precision; /* precision NULL: as written */
     /* rows along dimension 0 that one call may have; 0: requests are not put together */
     int64_t max_batch;
     uint64_t max_delay_us; /* that a request waits for others */

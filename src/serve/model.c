@@ -215,6 +215,8 @@ static bool model_open(model *m, size_t len, char *why, size_t size) {
     ctsc_error *e = ctsc_error_new();
     ctsc_status s = ctsc_module_load_memory(m->bytes, len, &m->module, e);
     if (s == CTSC_OK) s = ctsc_module_set_opt(m->module, m->config.opt, e);
+    if (s == CTSC_OK && m->config.precision)
+        s = ctsc_module_set_precision(m->module, m->config.precision, e);
     if (s == CTSC_OK) s = ctsc_module_signature(m->module, m->config.method, &m->signature, e);
     if (s != CTSC_OK) snprintf(why, size, "%s", e ? ctsc_error_message(e) : "out of memory");
     ctsc_error_free(e);

@@ -30,7 +30,8 @@ enum {
     OPT_POLL,
     OPT_EXPLICIT,
     OPT_TOKEN,
-    OPT_LOG
+    OPT_LOG,
+    OPT_PRECISION
 };
 
 static const struct argp_option serve_argp_options[] = {
@@ -49,6 +50,8 @@ static const struct argp_option serve_argp_options[] = {
     {"timeout", OPT_TIMEOUT, "SECONDS", 0, "of a request, after which it is stopped (30); 0: none",
      1},
     {"max-bytes", OPT_MAX_BYTES, "N", 0, "memory that one call may take (no limit)", 1},
+    {"precision", OPT_PRECISION, "NAME", 0,
+     "of layers with constant weights: float32 (the default), bf16, int8w", 1},
     {0, 0, 0, 0, "Limits:", 2},
     {"max-body", OPT_BODY, "N", 0, "bytes of a request's body (67108864)", 2},
     {"max-header", OPT_HEADER, "N", 0, "bytes of memory for a request's headers (16384)", 2},
@@ -112,6 +115,7 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case OPT_TOKEN: o->token_file = arg; break;
     case OPT_LOG: o->access_log = arg; break;
     case OPT_EXPLICIT: o->explicit_loading = true; break;
+    case OPT_PRECISION: o->precision = arg; break;
     case ARGP_KEY_ARG:
         if (o->folder) argp_error(state, "only one folder can be served");
         o->folder = arg;

@@ -34,6 +34,7 @@ typedef struct serve_options {
     unsigned drain_seconds;   /* for running requests after SIGTERM */
     double poll_seconds;      /* between looks at the folder; 0: never */
     bool explicit_loading;    /* load nothing unless told to by a request */
+    const char *precision;    /* of models, unless their configs say; NULL: as written */
     const char *token_file;   /* NULL: no token */
     const char *access_log;   /* a file, "-" for stdout, NULL: none */
 } serve_options;

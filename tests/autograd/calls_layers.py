@@ -36,6 +36,9 @@ CONVOLUTIONS = [
     (F + "conv1d(a, b)", "2,5 2,2,3"),
     (F + "conv2d(a, b, c, stride=2, padding=1, groups=2)", "1,4,4,3 2,2,3,2 2"),
     (F + "conv2d(a, b, None, 1, 0, [2, 1])", "1,1,5,3 2,1,2,2"),
+    # small images are done together
+    (F + "conv2d(a, b, c, 1, 1)", "3,2,3,4 2,2,3,3 2"),
+    (F + "conv_transpose2d(a, b, None, 2, 1)", "2,2,2,3 2,1,3,3"),
     (F + "conv3d(a, b, c)", "1,1,2,3,3 2,1,2,2,2 2"),
     (F + "conv_transpose1d(a, b, c, stride=2, padding=1, output_padding=1)", "1,2,3 2,3,3 3"),
     (F + "conv_transpose2d(a, b, c, [1, 2], [1, 0], [1, 2], 2, [2, 3])", "1,2,3,2 2,1,2,2 2"),
@@ -48,6 +51,7 @@ POOLS = [
     (F + "max_pool1d(a, 2, 1)", "1,2,4"),
     (F + "max_pool2d(a, 2, 2, 1, 1, True)", "1,1,3,4"),
     (F + "max_pool2d(a, 2, return_indices=True)[0]", "1,4,4"),
+    (F + "max_pool2d(a, (3, 2), (2, 1), 0, (1, 2))", "3,2,6,5"),
     (F + "max_pool3d(a, 2)", "1,1,2,2,4"),
     (F + "avg_pool1d(a, 3, 2, 1)", "1,2,5"),
     (F + "avg_pool2d(a, [2, 3], 2, 1, True, False)", "1,1,4,5"),

@@ -127,3 +127,17 @@ def test_buffers():
     assert ctsc.as_tensor(bytearray(b"ab")).tolist() == [97, 98]
     assert ctsc.frombuffer(np.arange(3.).tobytes(), dtype=ctsc.float64).tolist() == [0, 1, 2]
     assert bytes(ctsc.tensor([1, 2], dtype=ctsc.uint8)) == b"\x01\x02"
+
+
+def test_memory_that_is_not_aligned():
+    a = np.frombuffer(memoryview(bytearray(41))[1:], np.float32)
+    a[3] = 2
+    for make in (ctsc.tensor, ctsc.as_tensor, ctsc.script(lambda_of_nothing)):
+        assert make(a).tolist() == a.tolist()
+    assert ctsc.as_tensor(a[1::2]).tolist() == a[1::2].tolist() and ctsc.as_tensor(a.reshape(2, 5).T).shape == (5, 2)
+    with pytest.raises(RuntimeError, match="aligned"):
+        ctsc.from_numpy(a)
+
+
+def lambda_of_nothing(x: ctsc.Tensor) -> ctsc.Tensor:
+    return x + 0

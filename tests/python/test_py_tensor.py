@@ -213,3 +213,11 @@ def test_no_references_leak():
             call()
         gc.collect()
         assert sys.getallocatedblocks() - before < 500
+
+
+def test_bools_as_operands():
+    x, b = ctsc.tensor([1, 0]), ctsc.tensor([True, False])
+    assert (b == True).tolist() == [True, False] and (x != False).tolist() == [True, False] and (b & True).tolist() == [True, False] # noqa: E712
+    assert (x + True).tolist() == [2, 1] and (x + True).dtype is ctsc.int64 and (True - x).tolist() == [0, 1] and (b | True).dtype is ctsc.bool
+    assert ctsc.eq(x, True).tolist() == [True, False] and ctsc.full((2,), True).dtype is ctsc.bool and ctsc.full((1,), True, dtype=ctsc.int32).tolist() == [1]
+    assert ctsc.full_like(x, True).tolist() == [1, 1] and (ctsc.ones(2) * True).dtype is ctsc.float32

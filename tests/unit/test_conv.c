@@ -74,12 +74,16 @@ static void naive_check(conv_shape s, bool transposed) {
     pool_set_threads(0);
 }
 
-static void test_against_loops(void **state) {
-    (void)state;
+static void naive_fill(void) {
     for (int i = 0; i < 40000; i++) {
         naive_in[i] = (float)(i * 7 % 11 - 5);
         naive_weight[i] = (float)(i * 5 % 7 - 3);
     }
+}
+
+static void test_against_loops(void **state) {
+    (void)state;
+    naive_fill();
     static const conv_shape shapes[] = {
         /* batch, groups, channels in and out, {input}, {kernel}, {output: computed}, {stride},
            {pad}, {dilation} */
@@ -96,15 +100,79 @@ static void test_against_loops(void **state) {
         {2, 6, 6, 12, {1, 30, 31}, {1, 5, 3}, {0}, {1, 2, 3}, {0, 2, 0}, {1, 1, 2}, 0, 0, 0},
         {1, 4, 4, 4, {4, 9, 10}, {3, 2, 2}, {0}, {2, 1, 2}, {1, 1, 0}, {1, 2, 1}, 0, 0, 0},
         {1, 3, 3, 3, {1, 1, 9}, {1, 1, 3}, {0}, {1, 1, 1}, {0, 0, 50}, {1, 1, 50}, 0, 0, 0},
+        /* several small images at a time */
+        {7, 1, 5, 9, {1, 4, 4}, {1, 3, 3}, {0}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {70, 1, 2, 6, {1, 5, 3}, {1, 3, 5}, {0}, {1, 1, 1}, {0, 2, 2}, {1, 2, 1}, 0, 0, 0},
+        {9, 2, 4, 6, {1, 6, 7}, {1, 3, 2}, {0}, {1, 2, 2}, {0, 1, 0}, {1, 1, 1}, 0, 0, 0},
+        {60, 1, 6, 10, {1, 8, 8}, {1, 1, 1}, {0}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 0, 0, 0},
+        {5, 1, 2, 3, {1, 3, 3}, {1, 3, 3}, {0}, {1, 1, 1}, {0, 9, 4}, {1, 9, 4}, 0, 0, 0},
+        {33, 1, 3, 4, {1, 1, 20}, {1, 1, 3}, {0}, {1, 1, 1}, {0, 0, 1}, {1, 1, 1}, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) naive_check(shapes[i], false);
     static const conv_shape transposed[] = {
         {2, 1, 6, 20, {1, 9, 10}, {1, 4, 4}, {0}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
         {1, 2, 6, 6, {1, 15, 14}, {1, 3, 2}, {0}, {1, 1, 3}, {0, 0, 1}, {1, 2, 1}, 0, 0, 0},
         {1, 1, 3, 2, {3, 40, 10}, {2, 2, 3}, {0}, {2, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {9, 1, 6, 8, {1, 4, 5}, {1, 3, 3}, {0}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {9, 2, 6, 8, {1, 4, 5}, {1, 3, 2}, {0}, {1, 1, 1}, {0, 0, 1}, {1, 2, 1}, 0, 0, 0},
+        {9, 2, 6, 8, {1, 4, 5}, {1, 3, 4}, {0}, {1, 2, 3}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {9, 1, 6, 8, {1, 8, 9}, {1, 2, 2}, {0}, {1, 1, 1}, {0, 3, 2}, {1, 1, 1}, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof transposed / sizeof transposed[0]; i++)
         naive_check(transposed[i], true);
+}
+
+/* The gradient of a weight: naive_weight is the gradient of the result. */
+static void grad_check(conv_shape s) {
+    naive_complete(&s, false);
+    int64_t ci = s.in_channels / s.groups, co = s.out_channels / s.groups, n = 0;
+    assert_true(s.batch * s.in_channels * s.in_size <= 40000 &&
+                s.batch * s.out_channels * s.out_size <= 40000);
+    for (int64_t o = 0; o < s.out_channels; o++)
+        for (int64_t i = 0; i < ci; i++)
+            for (int64_t k = 0; k < s.kernel_size; k++, n++) {
+                float sum = 0;
+                for (int64_t b = 0; b < s.batch; b++) {
+                    const float *in = naive_in + (b * s.in_channels + o / co * ci + i) * s.in_size,
+                                *g = naive_weight + (b * s.out_channels + o) * s.out_size;
+                    for (int64_t p = 0; p < s.out_size; p++) {
+                        int64_t x = p % s.out[2] * s.stride[2] - s.pad[2] +
+                                    k % s.kernel[2] * s.dilation[2];
+                        int64_t y = p / s.out[2] % s.out[1] * s.stride[1] - s.pad[1] +
+                                    k / s.kernel[2] % s.kernel[1] * s.dilation[1];
+                        int64_t z = p / s.out[2] / s.out[1] * s.stride[0] - s.pad[0] +
+                                    k / s.kernel[2] / s.kernel[1] * s.dilation[0];
+                        if (x >= 0 && y >= 0 && z >= 0 && x < s.in[2] && y < s.in[1] && z < s.in[0])
+                            sum += g[p] * in[(z * s.in[1] + y) * s.in[2] + x];
+                    }
+                }
+                naive_want[n] = sum;
+            }
+    for (int threads = 1; threads <= 3; threads++) {
+        pool_set_threads(threads);
+        memset(naive_out, -1, sizeof naive_out);
+        assert_int_equal(conv_weight_grad(NULL, &s, DT_FLOAT32, naive_in, naive_weight, naive_out),
+                         CTSC_OK);
+        for (int64_t i = 0; i < n; i++) assert_true(naive_out[i] == naive_want[i]);
+    }
+    pool_set_threads(0);
+}
+
+static void test_weight_grad(void **state) {
+    (void)state;
+    naive_fill();
+    static const conv_shape shapes[] = {
+        {2, 1, 3, 8, {1, 40, 41}, {1, 3, 3}, {0}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {7, 1, 50, 9, {1, 4, 4}, {1, 3, 3}, {0}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {70, 1, 2, 6, {1, 5, 3}, {1, 3, 5}, {0}, {1, 1, 1}, {0, 2, 2}, {1, 2, 1}, 0, 0, 0},
+        {9, 2, 4, 6, {1, 6, 7}, {1, 3, 2}, {0}, {1, 2, 2}, {0, 1, 0}, {1, 1, 1}, 0, 0, 0},
+        {9, 4, 4, 4, {1, 6, 7}, {1, 3, 3}, {0}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, 0, 0},
+        {1, 1, 24, 16, {1, 20, 30}, {1, 1, 1}, {0}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 0, 0, 0},
+        {2, 1, 2, 4, {5, 12, 13}, {2, 3, 2}, {0}, {1, 2, 1}, {1, 0, 1}, {2, 1, 1}, 0, 0, 0},
+        {2, 2, 8, 12, {1, 17, 19}, {1, 2, 4}, {0}, {1, 3, 1}, {0, 0, 2}, {1, 2, 3}, 0, 0, 0},
+        {3, 1, 2, 3, {1, 1, 300}, {1, 1, 9}, {0}, {1, 1, 2}, {0, 0, 4}, {1, 1, 3}, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) grad_check(shapes[i]);
 }
 
 static const opcase forward[] = {
@@ -484,10 +552,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),
-        cmocka_unit_test(test_transposed_small),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_against_loops),
+        cmocka_unit_test(test_forward),     cmocka_unit_test(test_transposed_small),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_against_loops),
+        cmocka_unit_test(test_weight_grad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,12 +250,86 @@ static void test_no_memory(void **state) {
         assert_true(support_fails_well(&c, "a step", k, false, cycle, NULL, ""));
 }
 
+/* What tensors say of their place in a graph. */
+static void test_history(void **state) {
+    (void)state;
+    world w = begin();
+    ctsc_scope_set_gradients(w.s, true);
+    assert_true(ctsc_value_is_leaf(w.x));
+    assert_null(ctsc_value_grad_fn(w.x));
+    assert_int_equal(ctsc_value_set_requires_grad(w.x, true, w.e), CTSC_OK);
+    ctsc_value *y = ctsc_sum(w.s, w.x);
+    assert_false(ctsc_value_is_leaf(y));
+    char *name = ctsc_value_grad_fn(y);
+    assert_string_equal(name, "SumBackward0");
+    ctsc_string_free(name);
+    assert_non_null(ctsc_op(w.s, "aten::detach_", 1, y));
+    assert_true(ctsc_value_is_leaf(y));
+    assert_false(ctsc_value_requires_grad(y));
+    assert_true(ctsc_value_is_leaf(NULL));
+    assert_null(ctsc_value_grad_fn(NULL));
+    end(&w);
+}
+
+/* A leaf gets other elements, of another shape and dtype, and stays what it is. */
+static void test_set_data(void **state) {
+    (void)state;
+    world w = begin();
+    ctsc_value *data, *whole, *g;
+    int64_t sizes[1] = {2};
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT64, 1, sizes, &data, w.e), CTSC_OK);
+    assert_int_equal(ctsc_tensor_new(CTSC_INT64, 1, sizes, &whole, w.e), CTSC_OK);
+    assert_int_equal(ctsc_value_set_requires_grad(w.x, true, w.e), CTSC_OK);
+    ctsc_scope_set_gradients(w.s, true);
+    assert_non_null(ctsc_op(w.s, "aten::set_data", 2, w.x, data));
+    assert_int_equal(ctsc_tensor_dtype(w.x), CTSC_FLOAT64);
+    assert_ptr_equal(ctsc_tensor_data(w.x), ctsc_tensor_data(data));
+    assert_true(ctsc_value_requires_grad(w.x) && ctsc_value_is_leaf(w.x));
+    assert_int_equal(ctsc_backward(ctsc_sum(w.s, w.x), NULL, 0, w.e), CTSC_OK);
+    assert_non_null(g = ctsc_value_grad(w.x));
+    assert_int_equal(ctsc_tensor_sizes(g)[0], 2);
+    assert_null(ctsc_op(w.s, "aten::set_data", 2, w.x, whole));
+    assert_non_null(strstr(ctsc_error_message(ctsc_scope_error(w.s)), "floating point"));
+    ctsc_value_free(g);
+    ctsc_value_free(data);
+    ctsc_value_free(whole);
+    end(&w);
+}
+
+/* Random numbers of calls that are given a scope go on; a part records where its whole does. */
+static void test_random_of_a_scope(void **state) {
+    (void)state;
+    world w = begin();
+    ctsc_value *a, *b, *again;
+    ctsc_module *part;
+    assert_int_equal(ctsc_module_set_gradients(w.m, true, w.e), CTSC_OK);
+    ctsc_module_train(w.m);
+    ctsc_run_options o = {.size = sizeof o, .random = w.s};
+    ctsc_scope_seed(w.s, 5);
+    assert_int_equal(ctsc_module_run(w.m, "forward", 1, &w.x, &o, &a, w.e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(w.m, "forward", 1, &w.x, &o, &b, w.e), CTSC_OK);
+    ctsc_scope_seed(w.s, 5);
+    assert_int_equal(ctsc_module_run(w.m, "forward", 1, &w.x, &o, &again, w.e), CTSC_OK);
+    assert_true(ctsc_value_close(a, again, 0, 0, NULL));
+    assert_false(ctsc_value_close(a, b, 0, 0, NULL));
+    ctsc_value_free(again);
+    assert_int_equal(ctsc_module_submodule(w.m, "sub", &part, w.e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(part, "forward", 1, &w.x, NULL, &again, w.e), CTSC_OK);
+    assert_true(ctsc_value_requires_grad(again));
+    ctsc_module_free(part);
+    ctsc_value_free(a);
+    ctsc_value_free(b);
+    ctsc_value_free(again);
+    end(&w);
+}
+
 int main(void) {
     /* first: it sets the allocator */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_off),
         cmocka_unit_test(test_module),    cmocka_unit_test(test_weights_change),
         cmocka_unit_test(test_modes),     cmocka_unit_test(test_state),
-        cmocka_unit_test(test_operators)};
+        cmocka_unit_test(test_operators), cmocka_unit_test(test_history),
+        cmocka_unit_test(test_set_data),  cmocka_unit_test(test_random_of_a_scope)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

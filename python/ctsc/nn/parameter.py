@@ -10,6 +10,8 @@ class Parameter(_C.Tensor):
         return self
 
     def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
         copy = Parameter(self.data.clone(), self.requires_grad)
         memo[id(self)] = copy
         return copy

@@ -113,7 +113,7 @@ static int graph_for_draw(const char *text) {
 static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     char *text = NULL;
-    int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
+    int code = cli_load_for_call(&a->model, a->call.opt, a->call.precision, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     /* kernels can be without a GPU */
     bool shown = a->flags & (CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS);

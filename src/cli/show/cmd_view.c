@@ -179,7 +179,7 @@ static int view_try(const view_args *a, const ctsc_module *m, view_data *d, ctsc
 /* A model that fails with arguments of its archive's is drawn without. */
 static int view_gather(view_args *a, view_data *d, ctsc_error *e) {
     ctsc_module *m = NULL;
-    int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
+    int code = cli_load_for_call(&a->model, a->call.opt, a->call.precision, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     bool own = !code && view_sample(a, m);
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);

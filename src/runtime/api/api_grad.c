@@ -73,6 +73,22 @@ bool ctsc_value_requires_grad(const ctsc_value *t) {
     return t && t->v.tag == V_TENSOR && autograd_requires_grad(t->v.u.tensor);
 }
 
+bool ctsc_value_is_leaf(const ctsc_value *t) {
+    return !t || t->v.tag != V_TENSOR || autograd_is_leaf(t->v.u.tensor);
+}
+
+char *ctsc_value_grad_fn(const ctsc_value *t) {
+    grad_edge e;
+    diag d = {0};
+    if (ctsc_value_is_leaf(t) || autograd_edge(&d, t->v.u.tensor, &e) != CTSC_OK || !e.fn)
+        return diag_clear(&d), NULL;
+    char name[128], *out;
+    grad_node_name(e.fn, name, sizeof name);
+    size_t n = strlen(name) + 1;
+    if ((out = mem_alloc(n))) memcpy(out, name, n);
+    return out;
+}
+
 ctsc_value *ctsc_value_grad(const ctsc_value *t) {
     const autograd_meta *m = t && t->v.tag == V_TENSOR ? t->v.u.tensor->autograd : NULL;
     return m && m->grad ? api_wrap_take(value_tensor_take(tensor_ref(m->grad))) : NULL;

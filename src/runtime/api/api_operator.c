@@ -12,6 +12,8 @@
 
 #include "ctsc_compiler.h"
 
+#include "runtime/autograd/grad_rules.h"
+
 static bool details_has_tensor(const type *t) {
     if (t->kind == T_TENSOR) return true;
     for (int i = 0; i < t->nelems; i++)
@@ -71,6 +73,16 @@ void ctsc_operator_details(void (*visit)(void *ctx, const ctsc_operator_detail *
     details_visit v = {.visit = visit, .ctx = ctx};
     op_visit(details_op, &v);
     sb_free(&v.text);
+}
+
+ctsc_derivative ctsc_operator_derivative(const char *key) {
+    const op *o = key ? op_find(key) : NULL;
+    const grad_rule *r = NULL;
+    diag lost = {0};
+    if (o && o->fn) grad_rule_of(o, &lost, &r);
+    diag_clear(&lost);
+    if (!r || r->kind == RULE_MISSING || r->kind == RULE_OUT) return CTSC_DERIVATIVE_MISSING;
+    return r->kind == RULE_CONSTANT ? CTSC_DERIVATIVE_NONE : CTSC_DERIVATIVE_FORMULA;
 }
 
 const char *ctsc_operator_family(int i) { return op_family_name(i); }

@@ -16,6 +16,7 @@
 #include "ir/graph/graph_dot.h"
 #include "runtime/api/api.h"
 #include "runtime/exec/executor.h"
+#include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/observe/seen.h"
 
 #include <string.h>
@@ -28,6 +29,34 @@ ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e) {
         s = diag_fail(d, CTSC_USAGE, "there is no optimisation level %d, only 0 to %d", level,
                       MODULE_OPT_MAX);
     return api_leave(e, &own, s);
+}
+
+static const struct {
+    const char *name, *pass; /* pass NULL: none */
+    bool (*usable)(void);    /* NULL: always */
+    const char *needs;
+} optimize_precisions[] = {
+    {"float32", NULL, NULL, NULL},
+    {"bf16", "reduce-bf16", gemm_bf16_usable, "a processor with AVX512-BF16"},
+    {"int8w", "reduce-int8w", NULL, NULL},
+};
+
+ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    for (size_t i = 0; name && i < sizeof optimize_precisions / sizeof *optimize_precisions; i++) {
+        if (strcmp(name, optimize_precisions[i].name)) continue;
+        if (optimize_precisions[i].usable && !optimize_precisions[i].usable())
+            return api_leave(e, &own,
+                             diag_fail(d, CTSC_UNSUPPORTED, "precision %s needs %s", name,
+                                       optimize_precisions[i].needs));
+        m->m->unit->reduce = optimize_precisions[i].pass;
+        unit_drop_codes(m->m->unit);
+        return api_leave(e, &own, CTSC_OK);
+    }
+    return api_leave(e, &own,
+                     diag_fail(d, CTSC_USAGE,
+                               "'%s' is no precision: float32, bf16 and int8w are possible",
+                               name ? name : "(null)"));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */

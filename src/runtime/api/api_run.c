@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_api.c
  */
-#include "runtime/api/api.h"
+#include "runtime/api/api_scope.h"
 #include "runtime/observe/profile.h"
 
 #include <stdatomic.h>
@@ -120,8 +120,10 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     value result = value_none();
     o = run_options(o, &filled);
     run_prepare(w, m, o);
+    if (o->random) w->rt.rng = o->random->rt.rng;
     s = o->profiler || o->max_bytes ? run_counted(m, f, w, o, nargs, args, d, &result)
                                     : run_call(m, f, &w->rt, nargs, args, d, &result);
+    if (o->random) o->random->rt.rng = w->rt.rng;
     workspace_give(&m->m->workspaces, w);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     ctsc_value *h = api_wrap_take(result);

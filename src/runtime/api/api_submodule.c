@@ -75,8 +75,11 @@ ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_m
         return api_leave(e, &own, diag_no_memory(d));
     }
     ctsc_module *whole = m->whole ? m->whole : (ctsc_module *)m;
-    *part = (module){
-        .unit = m->m->unit, .root = value_ref(*v), .version = m->m->version, .opt = m->m->opt};
+    *part = (module){.unit = m->m->unit,
+                     .root = value_ref(*v),
+                     .version = m->m->version,
+                     .opt = m->m->opt,
+                     .gradients = m->m->gradients};
     h->m = part;
     h->whole = whole;
     atomic_fetch_add_explicit(&whole->more, 1, memory_order_relaxed);

@@ -68,6 +68,7 @@ typedef enum grad_kind {
     /* a view whose base has been written since it was made: as_strided of the base */
     GRAD_VIEW,
     GRAD_MISSING, /* the operator has no derivative: an error where it is needed */
+    GRAD_PAIR,    /* a whole call, whose gradients are a program (grad_pair.h) */
 } grad_kind;
 
 /* What the numbers of a view are to those of its base. */
@@ -76,6 +77,14 @@ typedef enum grad_parts {
     PARTS_OF_BASE, /* of complex ones the parts: torch.real, view_as_real */
     PARTS_OF_VIEW, /* the other way: view_as_complex */
 } grad_parts;
+
+/* The gradients of a whole call (GRAD_PAIR). */
+typedef struct grad_call {
+    /* grads: per output of n, some NULL; out: per input, new references */
+    ctsc_status (*backward)(op_ctx *cx, grad_node *n, tensor *const *grads, bool create_graph,
+                            tensor **out);
+    void (*free)(struct grad_call *c);
+} grad_call;
 
 struct grad_node {
     atomic_int refs;
@@ -91,6 +100,7 @@ struct grad_node {
     int *args; /* per input: the argument of o it is (or is in) */
     grad_saved *saved;
     grad_node *inner; /* GRAD_COPY_SLICES */
+    grad_call *call;  /* GRAD_PAIR */
     /* GRAD_COPY_SLICES, GRAD_VIEW: of the view within its base: ndim, offset, sizes, strides;
      * the base's strides */
     int64_t *geometry;

@@ -464,6 +464,18 @@ static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, te
     return s;
 }
 
+/* ---- whole calls ----------------------------------------------------------------------------- */
+
+static ctsc_status backward_call(backward *b, grad_node *n, tensor *const *grads, tensor **out) {
+    ctsc_status s = n->call->backward(b->cx, n, grads, b->r->create_graph, out);
+    for (int i = 0; i < n->ninputs; i++) {
+        if (s == CTSC_OK && backward_edge_is_needed(b, &n->edges[i])) continue;
+        tensor_unref(out[i]);
+        out[i] = NULL;
+    }
+    return s;
+}
+
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 static ctsc_status backward_refuse(const backward *b, const grad_node *n) {
@@ -484,6 +496,7 @@ static ctsc_status backward_node(backward *b, grad_node *n, tensor *const *grads
     if (n->kind == GRAD_MISSING || n->freed) return backward_refuse(b, n);
     if (n->kind == GRAD_VIEW) return backward_of_view(b, n, grads[0], &out[0]);
     if (n->kind == GRAD_COPY_SLICES) return backward_copy_slices(b, n, grads[0], out);
+    if (n->kind == GRAD_PAIR) return backward_call(b, n, grads, out);
     return backward_rule(b, n, grads, out);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "runtime/autograd/grad_capture.h"
 
+#include "passes/peephole/value_analysis.h"
+
 #include <string.h>
 
 enum { CAPTURE_MAX_NODES = 20000, CAPTURE_MAX_DEPTH = 32 };
@@ -18,13 +20,32 @@ void capture_fail(capture *c, const char *why) {
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static void capture_learn(capture *c, tensor *t, ir_value *v) {
-    bool ok = vec_push(&c->held, t) && ptrmap_put(&c->values, t, v);
-    if (!ok) return capture_fail(c, "out of memory");
-    tensor_ref(t);
+    bool held = vec_push(&c->held, t);
+    if (held) tensor_ref(t);
+    if (!held || !ptrmap_put(&c->values, t, v)) capture_fail(c, "out of memory");
+}
+
+/* What t is in all calls that the graph stands for. Strides are left out: those of a result follow
+ * from how the program makes it. */
+static type *capture_type(const tensor *t) {
+    tensor_info info = {.dtype = (int8_t)t->dtype,
+                        .ndim = (int8_t)t->ndim,
+                        .requires_grad = -1,
+                        .device = (int8_t)t->storage->device,
+                        .sizes = t->sizes};
+    type *known = type_tensor_details(&info);
+    return known ? known : TYPE_TENSOR;
 }
 
 static void capture_learn_outside(capture *c, tensor *t) {
-    capture_learn(c, t, block_add_param(c->g->root, TYPE_TENSOR));
+    capture_learn(c, t, block_add_param(c->g->root, capture_type(t)));
+}
+
+static void capture_learn_external(capture *c, tensor *t) {
+    bool ok = vec_push(&c->versions, t->storage->version) && vec_push(&c->externals, t);
+    if (!ok) return capture_fail(c, "out of memory");
+    tensor_ref(t);
+    capture_learn_outside(c, t);
 }
 
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs) {
@@ -39,20 +60,20 @@ void capture_alias(tensor *of, tensor *alias) {
     if (!c || c->why) return;
     ir_value *v = ptrmap_get(&c->values, of);
     if (v) return capture_learn(c, alias, v);
-    /* an external that no operator has met yet */
-    capture_learn_outside(c, of);
-    if (!vec_push(&c->externals, of)) return capture_fail(c, "out of memory");
-    tensor_ref(of);
-    capture_learn(c, alias, ptrmap_get(&c->values, of));
+    capture_learn_external(c, of); /* that no operator has met yet */
+    if (!c->why) capture_learn(c, alias, ptrmap_get(&c->values, of));
 }
 
 static ir_value *capture_tensor(capture *c, tensor *t) {
     ir_value *v = ptrmap_get(&c->values, t);
     if (v) return v;
-    if (!vec_push(&c->externals, t)) return capture_fail(c, "out of memory"), NULL;
-    tensor_ref(t);
-    capture_learn_outside(c, t);
+    capture_learn_external(c, t);
     return ptrmap_get(&c->values, t);
+}
+
+int capture_parameter(capture *c, tensor *t) {
+    capture_learn_outside(c, t);
+    return c->why ? -1 : (int)c->g->root->params.len - 1;
 }
 
 bool capture_made(const capture *c, const tensor *t) {
@@ -188,9 +209,11 @@ static const char *capture_objection(const op *o, int n, const value *args, int 
     bool takes = capture_has_tensor(n, args), gives = capture_has_tensor(returns, results);
     /* what the signature decides, or the mode */
     bool checks = (o->traits & OP_SIDE_EFFECT) && (o->traits & DEVICE_BLIND);
-    if (((o->traits & OP_SIDE_EFFECT) && !checks) || (o->traits & (OP_UNSAFE | OP_FOREIGN)))
+    /* passes keep what draws random numbers, and its order */
+    bool draws = (o->traits & OP_RANDOM) && (takes || gives);
+    if (((o->traits & OP_SIDE_EFFECT) && !checks && !draws) ||
+        (o->traits & (OP_UNSAFE | OP_FOREIGN)))
         return "it has effects";
-    if ((o->traits & OP_RANDOM) && (takes || gives)) return "it draws random numbers";
     if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args))
         return "it reads elements";
     if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args))
@@ -208,6 +231,7 @@ static bool capture_writes(const op *o) {
 static void capture_results(capture *c, node *n, int returns, const value *results) {
     for (int i = 0; i < returns; i++) {
         ir_value *out = n->outputs.data[i];
+        if (results[i].tag == V_TENSOR) out->type = capture_type(results[i].u.tensor);
         if (results[i].tag == V_TENSOR && !ptrmap_get(&c->values, results[i].u.tensor))
             capture_learn(c, results[i].u.tensor, out);
         if (results[i].tag != V_LIST || !capture_has_tensor(1, &results[i])) continue;
@@ -215,7 +239,8 @@ static void capture_results(capture *c, node *n, int returns, const value *resul
         node *parts = graph_insert(c->g, node_new(c->g, N_LIST_UNPACK, 1, &out, (int)l->len));
         for (size_t k = 0; k < l->len; k++) {
             value v = list_get(l, k);
-            parts->outputs.data[k]->type = TYPE_TENSOR;
+            parts->outputs.data[k]->type = v.tag == V_TENSOR ? capture_type(v.u.tensor)
+                                                             : TYPE_TENSOR;
             if (v.tag == V_TENSOR && !ptrmap_get(&c->values, v.u.tensor))
                 capture_learn(c, v.u.tensor, parts->outputs.data[k]);
             value_unref(v);
@@ -239,7 +264,8 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
         in[i] = capture_value(c, args[i], o->schema->args[i].type, 0);
     if (c->why) return;
     node *n = graph_insert(c->g, node_new_op(c->g, o, nargs, in));
-    c->writes |= capture_writes(o);
+    c->draws |= (o->traits & OP_RANDOM) != 0;
+    c->writes |= capture_writes(o) || c->draws;
     capture_results(c, n, returns, results);
     if (arena_failed(&c->g->arena)) capture_fail(c, "out of memory");
 }
@@ -252,11 +278,22 @@ void capture_return(capture *c, value v, type *t) {
     if (out) block_add_return(c->g->root, out);
 }
 
+static void capture_forget_types(block *b) {
+    for (int i = 0; i < (int)b->params.len; i++)
+        if (b->params.data[i]->type->kind == T_TENSOR) b->params.data[i]->type = TYPE_TENSOR;
+    for (node *n = b->first; n; n = n->next)
+        for (size_t i = 0; i < n->outputs.len; i++)
+            if (n->outputs.data[i]->type->kind == T_TENSOR) n->outputs.data[i]->type = TYPE_TENSOR;
+}
+
 graph *capture_end(capture *c) {
     graph *g = c->g;
     bool failed = c->why || !g || arena_failed(&g->arena);
+    /* a tensor that changes its sizes has no sizes */
+    if (!failed && fact_graph_reshapes(g)) capture_forget_types(g->root);
     for (size_t i = 0; i < c->held.len; i++) tensor_unref(c->held.data[i]);
     vec_free(&c->held);
+    vec_free(&c->versions);
     ptrmap_free(&c->values);
     for (size_t i = 0; failed && i < c->externals.len; i++) tensor_unref(c->externals.data[i]);
     if (failed) {

@@ -15,8 +15,8 @@
  * the graph behind the arguments ("external").
  *
  * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it
- * reads an element to decide something, makes tensors whose sizes depend on elements, draws random
- * numbers, keeps a gradient with what was there before.
+ * reads an element to decide something, makes tensors whose sizes depend on elements, keeps a
+ * gradient with what was there before.
  *
  * One capture per thread at a time.
  * Tests: tests/corpus/grad at every level, tests/autograd
@@ -32,9 +32,13 @@ typedef struct capture {
     ptrmap values;           /* tensor -> its ir_value */
     VEC(tensor *) held;      /* whatever has an entry, so that no other tensor gets its address */
     VEC(tensor *) externals; /* of parameters behind those that were declared */
+    VEC(uint32_t) versions;  /* of their storages, when they were met */
     const char *why;         /* recording has failed; NULL: not yet */
     int nodes;
-    bool writes; /* something may be written that was there before */
+    /* something may be written that was there before, or random numbers are drawn: another run
+     * would not do the same */
+    bool writes;
+    bool draws; /* random numbers */
 } capture;
 
 /* What the thread records; NULL: nothing. */
@@ -47,13 +51,16 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
                   const value *results);
 /* `alias` is another handle of what `of` is. */
 void capture_alias(tensor *of, tensor *alias);
+/* t is a parameter of the graph from now on, and no external: its number; -1: failed. */
+int capture_parameter(capture *c, tensor *t);
 /* Recording fails: why. */
 void capture_fail(capture *c, const char *why);
 /* Did an operator make t while recording? It may be a view of what was there before. */
 bool capture_made(const capture *c, const tensor *t);
 /* The graph returns what v is made of, as a t (NULL: what v looks like). */
 void capture_return(capture *c, value v, type *t);
-/* Takes the graph out (NULL if recording failed) and frees the rest but externals. */
+/* Takes the graph out (NULL if recording failed) and frees the rest but externals (where it has not
+ * failed). */
 graph *capture_end(capture *c);
 
 #endif

@@ -106,6 +106,7 @@ static void grad_node_free(grad_node *n) {
     for (int i = 0; i < n->noutputs; i++) mem_free((void *)n->outputs[i].sizes);
     for (int i = 0; i < n->nsaved; i++) grad_saved_clear(&n->saved[i]);
     grad_node_unref(n->inner);
+    if (n->call) n->call->free(n->call);
     mem_free(n->more_outputs);
     mem_free(n->geometry);
     mem_free(n);
@@ -202,13 +203,15 @@ ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value 
     TRY(tensor_alias(d, t, &placed));
     capture_alias(t, placed);
     autograd_meta *m = autograd_meta_of(d, placed);
-    if (m) {
-        m->made_by = (grad_edge){.fn = grad_node_ref(fn),
-                                 .output = s->of_result ? s->output : s->edge.output};
-        placed->requires_grad = true;
+    if (!m) {
+        tensor_unref(placed);
+        return d->status;
     }
+    m->made_by = (grad_edge){.fn = grad_node_ref(fn),
+                             .output = s->of_result ? s->output : s->edge.output};
+    placed->requires_grad = true;
     *out = value_tensor_take(placed);
-    return m ? CTSC_OK : d->status;
+    return CTSC_OK;
 }
 
 void grad_node_release_saved(grad_node *n) {
@@ -224,8 +227,9 @@ void grad_node_release_saved(grad_node *n) {
 
 /* PyTorch's: the operator's name in camel case, and which of its formulas. */
 void grad_node_name(const grad_node *n, char *out, size_t size) {
-    static const char *const kinds[] = {
-        [GRAD_COPY_SLICES] = "CopySlices", [GRAD_VIEW] = "AsStridedBackward0"};
+    static const char *const kinds[] = {[GRAD_COPY_SLICES] = "CopySlices",
+                                        [GRAD_VIEW] = "AsStridedBackward0",
+                                        [GRAD_PAIR] = "CapturedBackward"};
     if (n->kind == GRAD_COPY_SLICES || n->kind == GRAD_VIEW || !n->o) {
         snprintf(out, size, "%s", n->o || n->kind != GRAD_RULE ? kinds[n->kind] : "Backward");
         return;

@@ -102,6 +102,27 @@ ctsc_status op_detach_(op_ctx *cx, const value *args, value *results) {
     return op_return_self(results, args);
 }
 
+/* set_data(self, new_data): self keeps its history and its gradient, and refers to the elements of
+ * another tensor. */
+ctsc_status op_set_data(op_ctx *cx, const value *args, value *results) {
+    (void)results;
+    tensor *self = args[0].u.tensor, *data = args[1].u.tensor, *as;
+    bool differentiable = dtype_is_float((dtype)data->dtype) ||
+                          dtype_is_complex((dtype)data->dtype);
+    if (self->quantiser || data->quantiser)
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "set_data: quantised tensors");
+    if (self->requires_grad && !differentiable)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "data set to a tensor that requires gradients must be floating point or "
+                         "complex dtype");
+    if (capture_current && !capture_made(capture_current, self))
+        capture_fail(capture_current, "it changes a tensor that was there before");
+    TRY(tensor_alias(cx->diag, data, &as));
+    tensor_swap_geometry(self, as);
+    tensor_unref(as);
+    return CTSC_OK;
+}
+
 /* ---- the mode -------------------------------------------------------------------------------- */
 
 ctsc_status op_set_grad_enabled(op_ctx *cx, const value *args, value *results) {

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "passes/passes.h"
-#include "runtime/autograd/grad_capture.h"
+#include "runtime/autograd/grad_pair.h"
 #include "runtime/context/signature.h"
 #include "runtime/exec/executor.h"
 #include "runtime/interp/bytecode.h"
@@ -21,12 +21,14 @@ typedef struct program {
     uint64_t *words; /* the signature */
     uint64_t module; /* the state of the module */
     _Atomic(int) state;
-    code *code;
-    bool writes;             /* what was there before */
+    code *code;              /* NULL: it is a pair */
+    grad_pair *pair;         /* NULL: its results have no history */
+    bool writes;             /* what was there before, or the state of random numbers */
     VEC(tensor *) externals; /* held: the code's last parameters */
 } program;
 
 typedef struct programs {
+    code_extra extra;
     pthread_mutex_t lock;
     bool refused; /* what the function does cannot be captured */
     int n;
@@ -38,12 +40,13 @@ typedef struct programs {
 static void program_clear(program *p) {
     mem_free(p->words);
     if (p->code) code_free(p->code);
+    pair_unref(p->pair);
     for (size_t i = 0; i < p->externals.len; i++) tensor_unref(p->externals.data[i]);
     vec_free(&p->externals);
 }
 
-void programs_free(programs *p) {
-    if (!p) return;
+static void programs_free(code_extra *x) {
+    programs *p = (programs *)x;
     for (int i = 0; i < p->n; i++) program_clear(&p->all[i]);
     pthread_mutex_destroy(&p->lock);
     mem_free(p);
@@ -84,17 +87,18 @@ static bool program_block_is_pure(const block *b) {
 }
 
 static programs *programs_of(code *c) {
-    programs *p = __atomic_load_n(&c->programs, __ATOMIC_ACQUIRE);
-    if (p) return p;
+    code_extra *p = __atomic_load_n(&c->programs, __ATOMIC_ACQUIRE);
+    if (p) return (programs *)p;
     programs *made = mem_zalloc(sizeof *made);
     if (!made) return NULL;
     pthread_mutex_init(&made->lock, NULL);
+    made->extra.free = programs_free;
     made->refused = !c->graph || !program_block_is_pure(c->graph->root);
-    if (__atomic_compare_exchange_n(&c->programs, &p, made, false, __ATOMIC_ACQ_REL,
+    if (__atomic_compare_exchange_n(&c->programs, &p, &made->extra, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return made;
-    programs_free(made);
-    return p;
+    programs_free(&made->extra);
+    return (programs *)p;
 }
 
 /* ---- the module's state ---------------------------------------------------------------------- */
@@ -140,20 +144,33 @@ static bool program_hash_value(uint64_t *h, value v, int depth) {
     }
 }
 
+bool program_state(int n, const value *args, uint64_t *out) {
+    *out = 0;
+    return n == 0 || args[0].tag != V_OBJECT || program_hash_value(out, args[0], 0);
+}
+
+/* Whether an argument requires a gradient stands in its flag, but not of a view whose base has been
+ * written. */
+static bool program_sees_history(const signature *s) {
+    for (int i = 0; i < s->ntensors; i++)
+        if (!s->tensors[i]->requires_grad && autograd_requires_grad(s->tensors[i])) return false;
+    return true;
+}
+
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static ctsc_status program_compile(program *p, const char *name, graph *g, diag *d) {
+ctsc_status program_compile(const char *name, graph *g, diag *d, code **out) {
     pass_ctx cx = {.diag = d, .device = DEVICE_HOST, .unpacked = true};
     ctsc_status s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = pipeline_level(&cx, g, 2);
-    if (s == CTSC_OK) s = code_new(d, name, g, &p->code);
-    if (s == CTSC_OK) p->code->graph = g;
+    if (s == CTSC_OK) s = code_new(d, name, g, out);
+    if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);
     return s;
 }
 
-static ctsc_status program_run(const program *p, runtime *rt, const signature *s, diag *d,
-                               value *out) {
+static ctsc_status program_run(const program *p, runtime *rt, function *f, const signature *s,
+                               int nargs, const value *given, diag *d, value *out) {
     enum { FEW = 64 };
     size_t n = (size_t)s->ntensors + p->externals.len;
     value few[FEW], *args = n <= FEW ? few : mem_alloc(n * sizeof *args);
@@ -162,17 +179,38 @@ static ctsc_status program_run(const program *p, runtime *rt, const signature *s
         args[i] = (value){.tag = V_TENSOR, .u.tensor = s->tensors[i]};
     for (size_t i = 0; i < p->externals.len; i++)
         args[(size_t)s->ntensors + i] = (value){.tag = V_TENSOR, .u.tensor = p->externals.data[i]};
-    rt->taped = rt->grad_enabled = false;
-    ctsc_status st = interp_call_code(rt, p->code, (int)n, args, d, out);
+    ctsc_status st;
+    if (p->pair) {
+        st = pair_run(p->pair, rt, f, nargs, given, args, d, out);
+    } else {
+        bool taped = rt->taped, enabled = rt->grad_enabled;
+        rt->taped = rt->grad_enabled = false;
+        st = interp_call_code(rt, p->code, (int)n, args, d, out);
+        rt->taped = taped;
+        rt->grad_enabled = enabled;
+    }
     if (args != few) mem_free(args);
     return st;
+}
+
+/* What the captured graph becomes; taken. Taped code goes on doing it where it becomes nothing. */
+static bool program_make(program *p, const char *name, const signature *s, const pair_plan *plan,
+                         const capture *c, graph *g) {
+    diag lost = {0};
+    int nparams = s->ntensors + (int)c->externals.len;
+    if (plan->wanted) p->pair = pair_new(plan, g, name, nparams, &lost);
+    else program_compile(name, g, &lost, &p->code);
+    diag_clear(&lost);
+    return p->pair || p->code;
 }
 
 /* Runs the call as taped code and records it. */
 static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n,
                                   value *args, diag *d, value *out) {
     capture c, *outer = capture_current;
+    pair_plan plan = {0};
     bool begun = capture_begin(&c, s->ntensors, s->tensors);
+    bool planned = begun && rt->grad_requested && pair_begin(&plan, s->ntensors, s->tensors);
     capture_current = begun ? &c : NULL;
     ctsc_status st = interp_call_take(rt, f, n, args, d, out);
     capture_current = outer;
@@ -180,13 +218,15 @@ static ctsc_status program_record(program *p, runtime *rt, function *f, const si
     if (st == CTSC_OK)
         capture_return(&c, *out, f->schema->nreturns == 1 ? f->schema->returns[0].type : NULL);
     else capture_fail(&c, "the call failed");
+    if (rt->grad_requested && !planned) capture_fail(&c, "out of memory");
+    op_ctx cx = {.diag = d, .rt = rt, .op = op_find("aten::grad")};
+    if (planned) pair_extend(&plan, &c, &cx, *out);
     if (c.why)
         log_event(CTSC_LOG_INFO, "calls of %s that take gradients run as taped code: %s", f->name,
                   c.why);
     graph *g = capture_end(&c);
-    diag lost = {0};
-    bool made = g && program_compile(p, f->name, g, &lost) == CTSC_OK;
-    diag_clear(&lost); /* taped code goes on doing it */
+    bool made = g && program_make(p, f->name, s, &plan, &c, g);
+    pair_end(&plan);
     if (made) {
         p->externals.data = c.externals.data;
         p->externals.len = c.externals.len;
@@ -205,15 +245,24 @@ static ctsc_status program_record(program *p, runtime *rt, function *f, const si
 static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, const signature *s,
                                           int n, value *args, diag *d, value *out) {
     bool again = rt->opt >= 3;
-    value kept[SIGNATURE_TENSORS];
+    value kept[SIGNATURE_TENSORS],
+        *given = again ? mem_alloc(((size_t)n + 1) * sizeof *given) : NULL;
     int nkept = again ? s->ntensors : 0;
+    if (again && !given) {
+        for (int i = 0; i < n; i++) value_unref(args[i]);
+        atomic_store(&p->state, PROGRAM_SEEN);
+        return diag_no_memory(d);
+    }
     for (int i = 0; i < nkept; i++) kept[i] = value_tensor_take(tensor_ref(s->tensors[i]));
+    for (int i = 0; i < n && again; i++) given[i] = value_ref(args[i]);
     ctsc_status st = program_record(p, rt, f, s, n, args, d, out);
     if (st == CTSC_OK && again && atomic_load(&p->state) == PROGRAM_READY && !p->writes) {
         value_set(out, value_none());
-        st = program_run(p, rt, s, d, out);
+        st = program_run(p, rt, f, s, n, given, d, out);
     }
+    for (int i = 0; i < n && again; i++) value_unref(given[i]);
     for (int i = 0; i < nkept; i++) value_unref(kept[i]);
+    mem_free(given);
     return st;
 }
 
@@ -242,7 +291,7 @@ static program *program_find(programs *all, const signature *s, uint64_t module)
 
 static bool program_may(const runtime *rt) {
     return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->record &&
-           !capture_current && !rt->grad_requested;
+           !capture_current;
 }
 
 ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, value *out) {
@@ -256,11 +305,12 @@ ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, 
     diag_clear(&lost); /* the call itself will meet it */
     programs *all = c ? programs_of(c) : NULL;
     bool fits = all && !all->refused && signature_of_host(&s, n, args) &&
-                (n == 0 || args[0].tag != V_OBJECT || program_hash_value(&module, args[0], 0));
+                program_state(n, args, &module) && program_sees_history(&s);
+    module = program_mix(module, (uint64_t)rt->grad_requested << 1 | rt->grad_enabled);
     program *p = fits ? program_find(all, &s, module) : NULL;
     int state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : PROGRAM_REFUSED;
     if (state == PROGRAM_READY) {
-        ctsc_status st = program_run(p, rt, &s, d, out);
+        ctsc_status st = program_run(p, rt, f, &s, n, args, d, out);
         for (int i = 0; i < n; i++) value_unref(args[i]);
         return st;
     }

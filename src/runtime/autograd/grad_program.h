@@ -10,8 +10,8 @@
  * code. At level 3 the first call is captured, at 0 and 1 none. A function has at most PROGRAM_MAX
  * of them: who has other sizes in each call runs taped.
  *
- * Results have no history: a caller who wants to go on differentiating asks for gradients itself
- * (runtime.grad_requested), and is not served here.
+ * A caller who wants to go on differentiating (runtime.grad_requested) gets results with a history:
+ * such calls are a pair of programs (grad_pair.h).
  * Threads: programs are made under a lock and not changed after that.
  * Tests: tests/corpus/grad at every level, tests/autograd
  */
@@ -22,8 +22,11 @@
 
 enum { PROGRAM_MAX = 16 };
 
-struct programs;
-void programs_free(struct programs *p); /* p may be NULL */
+/* Optimises g, which is taken, also on failure, and makes code of it. */
+ctsc_status program_compile(const char *name, graph *g, diag *d, struct code **out);
+/* The state of the module that is the first of a call's arguments, if one is; false: it has
+ * something that could change without being seen. */
+bool program_state(int n, const value *args, uint64_t *out);
 
 /* Calls f with n arguments (all of them, of the right types), which are taken, also on failure.
  * rt->taped is set. */

@@ -73,7 +73,11 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     pass_ctx cx = {
-        .diag = d, .device = executor_device(f), .unpacked = atomic_load(&kernel_no_packing)};
+        .diag = d,
+        .device = executor_device(f),
+        .unpacked = atomic_load(&kernel_no_packing),
+        .reduce = f->unit ? f->unit->reduce : NULL,
+    };
     ctsc_status s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);

@@ -13,7 +13,6 @@
  * A loop's outputs are its carried registers themselves. Conditions known to be true are left out.
  * Tests: tests/unit/test_interp.c
  */
-#include "runtime/autograd/grad_program.h"
 #include "runtime/cuda/recordings.h"
 #include "runtime/exec/fused.h"
 #include "runtime/interp/bytecode_internal.h"
@@ -46,7 +45,7 @@ void code_free(code *c) {
     vec_free(&c->groups);
     graph_free(c->graph);
     recordings_free(c->recordings);
-    programs_free(c->programs);
+    if (c->programs) c->programs->free(c->programs);
     mem_free(c);
 }
 

@@ -64,6 +64,9 @@ typedef struct site {
     int64_t imm, imm2;
 } site;
 
+/* What others keep with code. */
+typedef struct code_extra { void (*free)(struct code_extra *x); } code_extra;
+
 struct code {
     const char *name; /* of the function, for call chains */
     VEC(instr) instrs;
@@ -77,8 +80,9 @@ struct code {
     VEC(struct code *) subs;
     VEC(struct fused *) groups;
     struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
-    /* calls that were captured (runtime/autograd/grad_program.h); NULL: none yet */
-    struct programs *programs;
+    /* calls that were captured (runtime/autograd/grad_program.c), which begin with what frees them;
+     * NULL: none yet */
+    struct code_extra *programs;
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
     /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result;

@@ -154,7 +154,7 @@ def _weight_norm_differentiable_backward(grad_w: Tensor, saved_v: Tensor, saved_
 
 # Per place of the kernel, products of what stands under it: `moved` is read at place * dilation + stride * output - padding.
 # moved: [N, groups * a, ..], fixed: [N, groups * b, outputs]; the result: [groups * b, a, kernel]
-def _kernel_grad(moved: Tensor, fixed: Tensor, kernel: List[int], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
+def conv_weight_grad(moved: Tensor, fixed: Tensor, kernel: List[int], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     n = len(kernel)
     batch = moved.size(0)
     pads: List[int] = []
@@ -221,9 +221,9 @@ def _convolution_grads(grad_output: Tensor, input: Tensor, weight: Tensor, strid
         if input.numel() == 0:
             grad_weight = torch.zeros_like(weight)
         elif transposed:
-            grad_weight = __torch__.operators.layers._kernel_grad(g, input, kernel, stride, padding, dilation, groups)
+            grad_weight = torch.ops.ctsc.conv_weight_grad(g, input, kernel, stride, padding, dilation, groups)
         else:
-            grad_weight = __torch__.operators.layers._kernel_grad(input, g, kernel, stride, padding, dilation, groups)
+            grad_weight = torch.ops.ctsc.conv_weight_grad(input, g, kernel, stride, padding, dilation, groups)
     if output_mask[2]:
         grad_bias = torch.sum(g, __torch__.operators.layers._all_but_channels(g))
     return grad_input, grad_weight, grad_bias
@@ -247,7 +247,7 @@ def conv_tbc_backward(self: Tensor, input: Tensor, weight: Tensor, bias: Tensor,
     kernels = torch.permute(weight, [2, 1, 0])
     steps = torch.permute(input, [1, 2, 0])
     grad_input = torch.convolution(g, kernels, None, [1], [pad], [1], True, [0], 1)
-    grad_weight = __torch__.operators.layers._kernel_grad(steps, g, [weight.size(0)], [1], [pad], [1], 1)
+    grad_weight = torch.ops.ctsc.conv_weight_grad(steps, g, [weight.size(0)], [1], [pad], [1], 1)
     return torch.permute(grad_input, [2, 0, 1]), torch.permute(grad_weight, [2, 1, 0]), torch.sum(self, [0, 1])
 
 

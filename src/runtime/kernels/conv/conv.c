@@ -26,6 +26,7 @@ typedef struct conv_call {
     /* input is a view of one whose channels come last, and so shall the result be; so are the
      * epilogue's tensors */
     bool channels_last;
+    bool bf16;          /* factors may be rounded to bfloat16, where channels come last */
     const float *scale; /* [batch, channels]: what such an input is multiplied by; NULL: nothing */
     epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
@@ -345,7 +346,7 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
     if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
     if (st == CTSC_OK)
-        st = conv_last_compute(d, s, in, scale, c->weight, bias, c->epilogue, t, &done);
+        st = conv_last_compute(d, s, in, scale, c->weight, bias, c->epilogue, c->bf16, t, &done);
     if (st == CTSC_OK && done) st = channels_first_view(d, t, spatial, out);
     tensor_unref(seen);
     tensor_unref(in);
@@ -531,8 +532,8 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
 /* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed,
  * output_padding, groups, batched, other, activation, written); the channels of input, other and
  * result come last. batched: refuses input without a batch dim, as _convolution does. written:
- * other was added in place. input stands for the first of them. */
-static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale,
+ * other was added in place. input stands for the first of them; bf16: factors may be rounded. */
+static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale, bool bf16,
                                       const value *args, value *results) {
     static const char *const names[2][CONV_DIMS] = {
         {"conv1d", "conv2d", "conv3d"},
@@ -547,6 +548,7 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
     c.output_padding = &args[7];
     c.groups = arg_int(&args[8]);
     c.channels_last = true;
+    c.bf16 = bf16;
     c.input = input, c.scale = scale;
     c.epilogue = &e;
     int n = c.weight->ndim - 2;
@@ -568,7 +570,11 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
 }
 
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
-    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, args, results);
+    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, false, args, results);
+}
+
+ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *results) {
+    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, true, args, results);
 }
 
 /* Is scale one number for each channel of x' images? */
@@ -587,11 +593,11 @@ static bool conv_is_scale(const tensor *scale, const tensor *x) {
  * other's scale: what is squeezed out of an image excites it. */
 ctsc_status op_conv_channels_last_scaled(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[13]);
-    if (conv_is_scale(b, a)) return conv_channels_last(cx, a, tensor_data(b), args, results);
-    if (conv_is_scale(a, b)) return conv_channels_last(cx, b, tensor_data(a), args, results);
+    if (conv_is_scale(b, a)) return conv_channels_last(cx, a, tensor_data(b), false, args, results);
+    if (conv_is_scale(a, b)) return conv_channels_last(cx, b, tensor_data(a), false, args, results);
     value product, both[] = {args[0], args[13]};
     TRY(op_call(cx, "aten::mul.Tensor", 2, both, &product));
-    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, args, results);
+    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, false, args, results);
     value_unref(product);
     return st;
 }

@@ -46,6 +46,16 @@ ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *inp
 ctsc_status conv_transpose_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
                                    const void *weight, const void *bias, void *out);
 
+/* The gradient of the weight: of `input` and the gradient of the result, both of s; out as the
+ * weight. */
+ctsc_status conv_weight_grad(diag *d, const conv_shape *s, dtype dt, const void *input,
+                             const void *grad, void *out);
+
+/* im2col: what the outputs [begin, end) of an image's plane see, a row for each of `channels` input
+ * channels and each tap; elements of `size` bytes. */
+void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t channels,
+                 int64_t begin, int64_t end, void *cols);
+
 /* Does the convolution if it is a depthwise one that conv_depthwise.c covers, and says so in *done.
  */
 ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *input,

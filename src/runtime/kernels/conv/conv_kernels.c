@@ -5,10 +5,14 @@
  * Method: the columns of an image's unfolded matrix (one per output position, one row per channel
  * and kernel tap) are made block by block in a scratch buffer and multiplied by the weights
  * (im2col). Convolutions of kernel size 1 multiply the image itself. Threads share images, groups
- * and blocks, or, when these are few, the single products. Depthwise convolutions are
- * conv_depthwise.c's. Tests: tests/unit/test_conv.c
+ * and blocks, or, when these are few, the single products. Small images are done several at a time
+ * (conv_together.h). Depthwise convolutions are conv_depthwise.c's.
+ * Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
+
+#include "base/vector.h"
+#include "runtime/kernels/conv/conv_together.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
@@ -51,8 +55,9 @@ static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
  * the same for all p?
  * */
 static bool conv_keeps_rows(const conv_shape *s) {
-    return s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->pad[0] == 0 &&
-           s->stride[1] == 1 && s->stride[2] == 1 && s->in[1] == s->out[1] && s->in[2] == s->out[2];
+    return s->in[0] == s->out[0] && s->kernel[0] == 1 && s->pad[0] == 0 &&
+           (s->in[0] == 1 || s->stride[0] == 1) && s->stride[1] == 1 && s->stride[2] == 1 &&
+           s->in[1] == s->out[1] && s->in[2] == s->out[2];
 }
 
 /* One row of the unfolded matrix where conv_keeps_rows, of 4-byte elements: the plane, moved; what
@@ -81,10 +86,55 @@ static void conv_move(const conv_shape *s, const uint32_t *in, int64_t channels,
                               kw * s->dilation[2] - s->pad[2], begin, end, dst);
 }
 
-static void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t channels,
-                        int64_t begin, int64_t end, void *cols) {
+VECTOR_CLONES static void conv_copy_masked(const uint32_t *from, const uint32_t *mask, int64_t n,
+                                           uint32_t *to) {
+    for (int64_t i = 0; i < n; i++) to[i] = from[i] & mask[i];
+}
+
+/* All bits of the positions [begin, end) whose pixel, this far away, lies in the same plane. */
+static void conv_same_plane(const conv_shape *s, int64_t down, int64_t right, int64_t begin,
+                            int64_t end, uint32_t *mask) {
+    int64_t h = s->in[1], w = s->in[2], x = begin % w, y = begin / w % h;
+    for (int64_t p = begin; p < end; p++) {
+        mask[p - begin] = y + down >= 0 && y + down < h && x + right >= 0 && x + right < w
+                              ? UINT32_MAX
+                              : 0;
+        if (++x < w) continue;
+        x = 0;
+        if (++y == h) y = 0;
+    }
+}
+
+/* The same of several planes, small ones: which positions see a pixel of their own plane is the
+ * same for all channels. */
+static void conv_move_planes(const conv_shape *s, const uint32_t *in, int64_t channels,
+                             int64_t begin, int64_t end, uint32_t *dst) {
+    enum { AT_ONCE = 1024 };
+    uint32_t mask[AT_ONCE];
+    int64_t h = s->in[1], w = s->in[2], taps = s->kernel_size;
+    for (int64_t tap = 0; tap < taps; tap++) {
+        int64_t down = conv_between(tap / s->kernel[2] * s->dilation[1] - s->pad[1], -h, h),
+                right = conv_between(tap % s->kernel[2] * s->dilation[2] - s->pad[2], -w, w),
+                by = down * w + right;
+        for (int64_t a = begin, b; a < end; a = b) {
+            b = conv_min(end, a + AT_ONCE);
+            conv_same_plane(s, down, right, a, b, mask);
+            int64_t lo = conv_between(-by, a, b), hi = conv_between(s->in_size - by, lo, b);
+            for (int64_t c = 0; c < channels; c++) {
+                const uint32_t *x = in + c * s->in_size;
+                uint32_t *to = dst + (c * taps + tap) * (end - begin) + (a - begin);
+                if (lo > a) memset(to, 0, (size_t)(lo - a) * sizeof *to);
+                if (hi > lo) conv_copy_masked(x + lo + by, mask + (lo - a), hi - lo, to + (lo - a));
+                if (b > hi) memset(to + (hi - a), 0, (size_t)(b - hi) * sizeof *to);
+            }
+        }
+    }
+}
+
+void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t channels,
+                 int64_t begin, int64_t end, void *cols) {
     if (size == 4 && conv_keeps_rows(s)) {
-        conv_move(s, image, channels, begin, end, cols);
+        (s->in[0] == 1 ? conv_move : conv_move_planes)(s, image, channels, begin, end, cols);
         return;
     }
     switch (size) {
@@ -198,6 +248,8 @@ ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *inp
     bool done;
     ctsc_status st = conv_depthwise(d, s, dt, input, weight, bias, out, &done);
     if (done) return st;
+    if (conv_together_fits(s))
+        return conv_together(d, s, dt, input, weight, bias, out, conv_compute);
     job.pointwise = conv_is_pointwise(s);
     job.block = conv_block_columns(s);
     job.blocks = conv_ceil_div(s->out_size, job.block);

@@ -5,6 +5,7 @@
  */
 #include "runtime/kernels/conv/conv_last.h"
 
+#include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -24,9 +25,10 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. */
-static conv_form last_form(const conv_shape *s) {
+static conv_form last_form(const conv_shape *s, bool bf16) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
+    if (bf16 && conv_bf16_fits(s)) return CONV_BF16;
     if (!u || !u->rows[1] || !conv_rows_fits(s)) return CONV_FORMS;
     if (!atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s))
         return CONV_WINOGRAD;
@@ -40,18 +42,18 @@ void conv_last_scale(const conv_shape *s, const float *x, const float *scale, fl
 }
 
 bool conv_last_takes_scale(const conv_shape *s) {
-    conv_form form = last_form(s);
+    conv_form form = last_form(s, false);
     return form == CONV_ROWS || form == CONV_GROUPS;
 }
 
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
-                              const tensor *weight, const tensor *bias, epilogue *e, tensor *t,
-                              bool *done) {
+                              const tensor *weight, const tensor *bias, epilogue *e, bool bf16,
+                              tensor *t, bool *done) {
     *done = t->numel == 0;
-    if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 ||
-        weight->numel == 0)
-        return CTSC_OK;
-    conv_form form = last_form(s);
+    bool unpacked = atomic_load_explicit(&kernel_no_packing, memory_order_relaxed);
+    if (*done || in->numel == 0 || weight->numel == 0) return CTSC_OK;
+    conv_form form = last_form(s, bf16);
+    if (unpacked && form != CONV_BF16) return CTSC_OK;
     const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, form) : NULL;
     if (!w) return CTSC_OK;
     conv_tail tail;
@@ -59,6 +61,7 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
     if (form == CONV_DEPTHWISE)
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
+    else if (form == CONV_BF16) TRY(conv_bf16(d, s, w, x, b, &tail, tensor_data(t)));
     else if (form == CONV_WINOGRAD) TRY(conv_winograd(d, s, w, x, b, &tail, tensor_data(t)));
     else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
     if (e) e->done = with;

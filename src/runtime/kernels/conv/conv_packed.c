@@ -9,6 +9,7 @@
 #include "runtime/kernels/conv/conv_packed.h"
 
 #include "base/pages.h"
+#include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
 #include "runtime/kernels/matmul/gemm_block.h"
@@ -129,6 +130,28 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
     return made;
 }
 
+static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w) {
+    gemm_bf16 m;
+    size_t bytes;
+    tensor *whole;
+    if (!conv_bf16_layout(s, &m, &bytes) || bytes > PTRDIFF_MAX - PACKED_ALIGN ||
+        tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK)
+        return NULL;
+    conv_packed *made = mem_zalloc(sizeof *made);
+    char *memory = made ? mem_zalloc(bytes + PACKED_ALIGN) : NULL;
+    m.data = (int8_t *)memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1));
+    bool packed = memory && conv_bf16_pack(s, &m, tensor_data(whole));
+    tensor_unref(whole);
+    if (packed) {
+        made->memory = memory;
+        made->weights = (float *)(void *)m.data;
+        return made;
+    }
+    mem_free(memory);
+    mem_free(made);
+    return NULL;
+}
+
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 static bool packed_is_of(const packed_forms *f, const conv_shape *s, const tensor *w) {
@@ -158,7 +181,7 @@ static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, co
     if (!f || w->storage->derived_free != packed_free || !packed_is_of(f, s, w)) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return p;
-    p = packed_make(s, w, form);
+    p = form == CONV_BF16 ? packed_make_bf16(s, w) : packed_make(s, w, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
     if (p && w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
     return p;

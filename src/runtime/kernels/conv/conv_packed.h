@@ -27,6 +27,7 @@ typedef enum conv_form {
     CONV_GROUPS,
     CONV_WINOGRAD,
     CONV_DEPTHWISE,
+    CONV_BF16, /* conv_bf16.h */
     CONV_FORMS
 } conv_form;
 

@@ -5,10 +5,16 @@
  * Method: transposed weights times the image give, for every input position, what each kernel tap
  * adds to the output (the columns of im2col); col2im adds them up. The work is cut into groups of
  * output channels, so that no two threads add to the same element, and in each of them into blocks
- * of input positions, added in order. Tests: tests/unit/test_conv.c
+ * of input positions, added in order. Small images are done several at a time (conv_together.h).
+ * Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
+
+#include "base/recycle.h"
+#include "runtime/kernels/conv/conv_together.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
+
+#include <string.h>
 
 typedef struct convt_job {
     const conv_shape *s;
@@ -116,9 +122,52 @@ static void convt_piece(void *ctx, int64_t begin, int64_t end) {
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
 }
 
+/* ---- as a convolution ------------------------------------------------------------------------ */
+
+/* Of stride 1 it is the convolution with the kernels turned round, padded by what theirs lacks. */
+static bool convt_turned(const conv_shape *s, conv_shape *t) {
+    *t = *s;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        t->pad[i] = s->dilation[i] * (s->kernel[i] - 1) - s->pad[i];
+        if (s->stride[i] != 1 || t->pad[i] < 0) return false;
+    }
+    return true;
+}
+
+/* [in][out][taps] of each group as [out][in][taps], from the last tap to the first. */
+static void convt_turn(const conv_shape *s, size_t size, const char *w, char *to) {
+    int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
+    for (int64_t o = 0; o < s->out_channels; o++)
+        for (int64_t i = 0; i < ci; i++)
+            for (int64_t tap = s->kernel_size; tap-- > 0; to += size)
+                memcpy(to,
+                       w + (size_t)(((o / co * ci + i) * co + o % co) * s->kernel_size + tap) *
+                               size,
+                       size);
+}
+
+static ctsc_status convt_together(diag *d, const conv_shape *s, dtype dt, const void *input,
+                                  const void *weight, const void *bias, void *out) {
+    conv_shape t;
+    size_t bytes;
+    if (!convt_turned(s, &t))
+        return conv_together(d, s, dt, input, weight, bias, out, conv_transpose_compute);
+    char *turned = NULL;
+    if (size_mul((size_t)(s->in_channels * s->kernel_size), (size_t)(s->out_channels / s->groups),
+                 &bytes) &&
+        size_mul(bytes, dtype_size(dt), &bytes))
+        turned = recycle_alloc(bytes);
+    if (!turned) return diag_no_memory(d);
+    convt_turn(s, dtype_size(dt), weight, turned);
+    ctsc_status st = conv_compute(d, &t, dt, input, turned, bias, out);
+    recycle_free(turned, bytes);
+    return st;
+}
+
 ctsc_status conv_transpose_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
                                    const void *weight, const void *bias, void *out) {
     if (s->batch == 0 || s->out_size == 0 || s->out_channels == 0) return CTSC_OK;
+    if (conv_together_fits(s)) return convt_together(d, s, dt, input, weight, bias, out);
     convt_job job = {.s = s, .dt = dt, .input = input, .weight = weight, .bias = bias, .out = out};
     int64_t co = s->out_channels / s->groups;
     job.chunk = co < CONVT_CHANNELS ? co : CONVT_CHANNELS;

@@ -5,8 +5,8 @@
  *
  * Machine: two cores of an AMD EPYC with AVX2 (docs/bench-ops.md).
  * In brackets the benchmark that tells whether a change is a gain: [gemm] make bench-gemm, [NAME]
- * make bench-ops OPS="--only NAME", [models] make bench; [exact] numbers are no matter of speed:
- * sums are rounded by them, and tests know the sums.
+ * make bench-ops OPS="--only NAME", [models] make bench, [training] bench/training/training.py;
+ * [exact] numbers are no matter of speed: sums are rounded by them, and tests know the sums.
  * Sizes of micro-kernels are rows of gemm_micro_*.c; limits stand where they are checked; CUDA's
  * are in dense_params.h.
  */
@@ -113,6 +113,12 @@ enum {
     CONVT_BLOCK = 1 << 18,   /* [convolution] elements of the columns that are taken together, */
     CONVT_MIN_COLUMNS = 128, /* [convolution] input positions of them at least, */
     CONVT_CHANNELS = 8,      /* [convolution] and output channels at most */
+    /* [training] places of an image up to which several are done together, */
+    CONV_TOGETHER_PLANE = 256,
+    CONV_TOGETHER_ELEMENTS = 1 << 18, /* [training] so many elements of them at a time, */
+    CONV_TOGETHER_COLUMNS = 1024,     /* [training] but this many places at least */
+    /* [training] rows of the unfolded matrix in a piece of a weight's gradient */
+    CONV_GRAD_ROWS = 192,
 };
 
 /* Convolutions whose channels come last (conv_rows.c). */

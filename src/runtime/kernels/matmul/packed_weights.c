@@ -12,6 +12,8 @@
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
+#include <pthread.h>
+
 enum { PREPACK_ALIGN = 64 };
 static char prepack_used_once, prepack_never; /* their addresses are the marks */
 
@@ -33,6 +35,24 @@ void *prepack_derived(storage *s, void *(*make)(const void *from), const void *f
     s->derived_free = release;
     atomic_store_explicit(&s->derived, made, memory_order_release);
     return made;
+}
+
+void *prepack_derived_now(storage *s, void *(*make)(const void *from), const void *from,
+                          void (*release)(void *made)) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
+    if (!seen) {
+        pthread_mutex_lock(&lock);
+        seen = atomic_load_explicit(&s->derived, memory_order_acquire);
+        void *made = seen ? NULL : make(from);
+        if (!seen && made) s->derived_free = release;
+        if (!seen)
+            atomic_store_explicit(&s->derived, made ? made : &prepack_never, memory_order_release);
+        if (!seen) seen = made;
+        pthread_mutex_unlock(&lock);
+    }
+    bool made = seen && seen != &prepack_never && seen != &prepack_used_once;
+    return made && s->derived_free == release ? seen : NULL;
 }
 
 void prepack_drop(const tensor *w) {

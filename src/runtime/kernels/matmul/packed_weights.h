@@ -19,6 +19,10 @@
  * `release`, was made before. Thread-safe. */
 void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from,
                       void (*release)(void *made));
+/* The same at the first call: for forms that compute otherwise than the weight itself. Who comes
+ * while it is made waits. Packing that is turned off (ctsc_set_packing) changes nothing. */
+void *prepack_derived_now(storage *s, void *(*make)(const void *from), const void *from,
+                          void (*release)(void *made));
 /* The pages of w, of which a packed copy has been made, are given back if they are
  * those of a file. */
 void prepack_drop(const tensor *w);

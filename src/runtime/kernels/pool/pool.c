@@ -4,12 +4,14 @@
  *
  * Method: one and two dims are three with sizes of 1. Without indices a window is pooled in two
  * steps, first the rows of the window into one row (long loops that vectorise), then along that
- * row. With indices each window is walked in memory order, which is the order that decides ties.
+ * row. With indices each window is walked in memory order, which is the order that decides ties;
+ * many windows side by side where all of them lie inside the input.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
+#include "base/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
@@ -377,6 +379,96 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     });
 }
 
+enum { POOL_TILE = 64, POOL_TAPS = 64 };
+
+static void pool_range(void *ctx, int64_t begin, int64_t end);
+
+#define T float
+#define NAME(x) x##_float
+#include "runtime/kernels/pool/pool_places.h"
+
+#define T double
+#define NAME(x) x##_double
+#include "runtime/kernels/pool/pool_places.h"
+
+/* Are all windows inside the input, and places within some planes 32-bit numbers? */
+static bool pool_is_inside(const pool_geometry *g) {
+    int64_t in = g->in[0] * g->in[1] * g->in[2], taps = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t lo, hi;
+        pool_interior(g, i, &lo, &hi);
+        if (lo != 0 || hi != g->out[i] || g->kernel[i] > POOL_TAPS) return false;
+        taps *= g->kernel[i];
+    }
+    return taps <= POOL_TAPS && in <= INT32_MAX / POOL_TILE;
+}
+
+/* Where the windows of `planes` planes begin, and what of that are whole planes. */
+static void pool_starts(const pool_geometry *g, int64_t planes, int32_t *start, int32_t *whole) {
+    int64_t in = g->in[0] * g->in[1] * g->in[2];
+    for (int64_t p = 0; p < planes; p++)
+        for (int64_t d = 0; d < g->out[0]; d++)
+            for (int64_t h = 0; h < g->out[1]; h++)
+                for (int64_t w = 0; w < g->out[2]; w++) {
+                    int64_t at = (d * g->stride[0] * g->in[1] + h * g->stride[1]) * g->in[2] +
+                                 w * g->stride[2];
+                    *start++ = (int32_t)(p * in + at);
+                    *whole++ = (int32_t)(p * in);
+                }
+}
+
+static int64_t pool_taps(const pool_geometry *g, int32_t *tap) {
+    int64_t n = 0;
+    for (int64_t d = 0; d < g->kernel[0]; d++)
+        for (int64_t h = 0; h < g->kernel[1]; h++)
+            for (int64_t w = 0; w < g->kernel[2]; w++)
+                tap[n++] = (int32_t)((d * g->dilation[0] * g->in[1] + h * g->dilation[1]) *
+                                         g->in[2] +
+                                     w * g->dilation[2]);
+    return n;
+}
+
+/* The windows of some planes, x and what is made of it being the first's. */
+static void pool_some_planes(const pool_job *j, const int32_t *start, const int32_t *whole,
+                             int64_t windows, int64_t first, const int32_t *tap, int64_t taps) {
+    const pool_geometry *g = j->g;
+    int32_t at[POOL_TILE];
+    int64_t in = first * g->in[0] * g->in[1] * g->in[2],
+            out = first * g->out[0] * g->out[1] * g->out[2];
+    for (int64_t i = 0, n; i < windows; i += n) {
+        n = nn_min(POOL_TILE, windows - i);
+        if (j->dt == DT_FLOAT64)
+            pool_places_double((const double *)j->x + in, start + i, tap, taps, n,
+                               (double *)j->y + out + i, at);
+        else
+            pool_places_float((const float *)j->x + in, start + i, tap, taps, n,
+                              (float *)j->y + out + i, at);
+        for (int64_t k = 0; k < n; k++)
+            j->indices[out + i + k] = start[i + k] - whole[i + k] + at[k];
+    }
+}
+
+/* Planes [begin, end) where pool_is_inside; small ones several at a time, so that vectors fill. */
+static void pool_planes_places(void *ctx, int64_t begin, int64_t end) {
+    const pool_job *j = ctx;
+    const pool_geometry *g = j->g;
+    int64_t windows = g->out[0] * g->out[1] * g->out[2];
+    int64_t planes = nn_min(end - begin, nn_max(POOL_TILE / windows, 1)), n = planes * windows;
+    int32_t tap[POOL_TAPS];
+    size_t bytes = (size_t)n * 2 * sizeof(int32_t);
+    int32_t *start = recycle_alloc(bytes);
+    int64_t taps = pool_taps(g, tap);
+    if (!start) { /* row by row needs no memory */
+        int64_t rows = g->out[0] * g->out[1];
+        pool_range(ctx, begin * rows, end * rows);
+        return;
+    }
+    pool_starts(g, planes, start, start + n);
+    for (int64_t p = begin; p < end; p += planes)
+        pool_some_planes(j, start, start + n, nn_min(planes, end - p) * windows, p, tap, taps);
+    recycle_free(start, bytes);
+}
+
 /* The same of integers, as int64: nothing lies below the least one, so the first of a
  * window stands for it. */
 __attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_t plane, int64_t od,
@@ -493,7 +585,10 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
                                j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices,
                                j->divisor, j->count_padding);
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
-    if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
+    bool any = g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0;
+    if (any && j->indices && j->dt != DT_INT64 && pool_is_inside(g))
+        return op_for(cx, g->planes, nn_grain(work * g->out[0] * g->out[1]), pool_planes_places, j);
+    if (any)
         return op_for(cx, g->planes * g->out[0] * g->out[1], nn_grain(work),
                       !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g)
                           ? pool_squares

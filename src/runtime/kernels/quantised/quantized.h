@@ -5,9 +5,11 @@
  *
  * quantized_tensor.c  making quantised tensors, and asking about them
  * quantized_packed.c  packed parameters: prepack, unpack, what archives hold of them
+ * quantized_micro.c   what processors do with bytes (quantized_micro.h)
  * quantized_gemm.c    the product of integer matrices
  * quantized_linear.c  linear, dynamic and static
- * quantized_conv.c    convolutions and transposed ones, as products of gathered rows
+ * quantized_conv.c    convolutions and transposed ones, as products of rows of taps
+ * quantized_depthwise.c  those with one channel per group
  * quantized_unary.c   functions of one element, by table
  * quantized_binary.c  add, mul, cat, ...
  * quantized_pool.c    poolings and mean
@@ -23,10 +25,12 @@
 #define CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 
 #include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/quantised/quantized_micro.h"
 #include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -74,41 +78,78 @@ ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out);
 
 /* ---- the product of matrices ----------------------------------------------------------------- */
 
-/* A matrix of n columns and k rows, as the micro-kernel wants it; elements are integers less
- * their zero point. */
-typedef struct quant_matrix {
-    int64_t n, k;
-    int64_t pairs; /* k rounded up, in pairs */
-    int16_t *data; /* panels of QUANT_COLUMNS columns: [panel][pair][column][2] */
-    void *block;   /* what data lies in */
-} quant_matrix;
-enum { QUANT_COLUMNS = 16, QUANT_ROWS = 4 };
+/* Weights as the micro-kernels want them. Elements are integers less their zero point, of up
+ * to nine bits; what a byte does not hold is in further sets, which meet the same
+ * activations again. */
+typedef struct quant_panels {
+    const quant_micro *micro;
+    int64_t n, groups;    /* columns of a group */
+    int64_t stretches, k; /* a column is so many stretches of k elements, */
+    int64_t quads, sets;  /* each filled up to quads with zeros */
+    int64_t panels;       /* of a group */
+    int8_t *data;         /* [group][panel][set][stretch][quad][column][4] */
+    int32_t *sums;        /* of a column's elements: [group][panel][column] */
+    void *block;          /* what they lie in */
+} quant_panels;
 
-/* element(ctx, column, row) of all; false: no memory. */
-bool quant_matrix_make(quant_matrix *m, int64_t n, int64_t k,
-                       int16_t (*element)(const void *ctx, int64_t column, int64_t row),
+/* column(ctx, group, j, to) writes the stretches * k elements of column j. False: no memory. */
+bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stretches, int64_t k,
+                       void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
                        const void *ctx);
-void quant_matrix_free(quant_matrix *m);
-/* Sums for rows [0, rows) of at most QUANT_ROWS rows of a (lda elements apart, pairs * 2 valid ones
- * each) and one panel. */
-void quant_tile(const int16_t *a, int64_t lda, int rows, const quant_matrix *m, int64_t panel,
-                int32_t sums[QUANT_ROWS][QUANT_COLUMNS]);
+void quant_panels_free(quant_panels *m);
 
-/* What becomes of sums: numbers of the result, one per column. */
-typedef struct quant_store {
-    const float *scale;      /* per column */
-    const int32_t *bias;     /* added to the sum; or NULL */
-    const float *bias_steps; /* the same in float, of a sum in float; or NULL */
-    /* added to the product of sum and scale, for a result in float; or NULL */
-    const float *bias_float;
-    bool fused;                 /* product and bias_float are rounded once */
-    int32_t zero_point, lo, hi; /* of an integer result */
-    bool to_float, relu;        /* relu: of a float result */
-    dtype dt;                   /* of an integer result: DT_QUINT8 or DT_QINT8 */
-} quant_store;
+/* Weights of a convolution with one channel per group, for quant_micro.depthwise. */
+typedef struct quant_taps {
+    const quant_micro *micro;
+    int64_t channels, rows, width; /* rows: of all but the last dim of the kernel */
+    int64_t quads, sets;
+    int64_t blocks; /* of 4 * lanes channels */
+    int8_t *data;   /* [block][set][quad][width][place][4] */
+    int32_t *sums;  /* [block][place] */
+    void *block;
+} quant_taps;
+
+/* channel(ctx, c, 0, to) writes the rows * width elements of channel c. False: no memory. */
+bool quant_taps_make(quant_taps *t, int64_t channels, int64_t rows, int64_t width,
+                     void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
+                     const void *ctx);
+void quant_taps_free(quant_taps *t);
+
+/* What becomes of sums that stay numbers: sum * scale + bias. */
+typedef struct quant_floats {
+    const float *scale, *bias; /* per column; bias may be NULL */
+    bool fused, relu;          /* fused: product and bias are rounded once */
+} quant_floats;
 /* One row of n sums, for columns from `column` on. */
-void quant_store_row(const quant_store *s, const int32_t *sums, int64_t column, int64_t n,
-                     void *out);
+void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
+                        float *out);
+
+/* Some rows of activations with panels [first, last) of a group, to columns of the result from
+ * `column` on; out: the first row's first element of these. One of bytes and floats is given, for
+ * the panels' first column. */
+typedef struct quant_strip {
+    const uint8_t *a;
+    int64_t rows, lda;
+    const int64_t *stretch; /* sets * stretches */
+    const int32_t *start;   /* of panel `first` */
+    const quant_bytes *bytes;
+    const quant_floats *floats;
+    void *out;
+    int64_t ldc, column;
+} quant_strip;
+void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_t last,
+                     const quant_strip *s);
+
+/* What a layer's sums begin with and how they end, for one kind of call. */
+typedef struct quant_ready {
+    double in_scale, out_scale;
+    int64_t in_zero, out_zero;
+    dtype dt;
+    bool relu, fbgemm;
+    int32_t *start; /* by place: [group][panel][column], or [block][place] */
+    quant_bytes to; /* the same */
+    size_t size;    /* of it all */
+} quant_ready;
 
 /* ---- packed parameters ----------------------------------------------------------------------- */
 
@@ -130,10 +171,10 @@ typedef struct packed {
     bool per_channel;
     int64_t out_features;
     float *weight_scale; /* out_features */
-    /* PACKED_LINEAR: 1; PACKED_CONV: one per group, and NULL for a depthwise convolution */
-    quant_matrix *matrix;
-    int64_t nmatrices;
-    int16_t *depthwise; /* [tap][channel], weights less their zero point */
+    /* of PACKED_LINEAR and PACKED_CONV, or else, with one channel per group, */
+    quant_panels panels;
+    quant_taps taps;              /* these: taps.data is not NULL */
+    _Atomic(quant_ready *) ready; /* of the first call; NULL: none yet */
     /* of convolutions, as three-dimensional ones: the missing dims in front are 1 */
     int dims;
     int64_t stride[3], padding[3], dilation[3], output_padding[3], kernel[3], groups;
@@ -163,20 +204,40 @@ typedef struct packed_geometry {
 } packed_geometry;
 ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const packed_geometry *g,
                             packed **out);
+/* A convolution's stretches are rows of its kernel, or, false, single taps. */
+bool packed_whole_rows(const packed *p);
 
-/* weight scale * input scale / output scale, per output feature. */
-ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double output_scale,
-                         float **out);
-/* The store of a layer whose result is integers (out's dtype), as the engine has it.
- * quant_store_free frees what it holds, on failure too. */
-ctsc_status quant_store_make(op_ctx *cx, const packed *p, double input_scale, const tensor *out,
-                             bool relu, quant_store *store);
-void quant_store_free(quant_store *store);
+/* For inputs of unsigned bytes with this scale and zero point, to out (its quantiser and
+ * dtype), or, out NULL, to floats: to.scale is then the weight scale times the input's.
+ * To be given back. */
+ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
+                             const tensor *out, bool relu, const quant_ready **ready);
+void quant_ready_give(const packed *p, const quant_ready *ready);
+/* The zero point of t (8 bits) as unsigned bytes have it, and its bytes as such: of a signed tensor
+ * both are moved by 128. The result has t's layout and is a reference where nothing changes. */
+int64_t quant_unsigned_zero(const tensor *t);
+ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out);
 
 /* x @ weight.T + bias in float, x quantised on the way: linear_dynamic. */
 ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu,
                                  bool reduce_range, tensor **out);
 /* x @ weight.T + bias with weights that were rounded to half. */
 ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out);
+
+/* ---- a call of a convolution ----------------------------------------------------------------- */
+
+/* Everything is three-dimensional, missing dims in front being 1. */
+typedef struct qconv {
+    const packed *p;
+    const uint8_t *x;                     /* unsigned, channels last */
+    uint8_t *out;                         /* the same */
+    int64_t batch, in[3], place[3];       /* input and output sizes */
+    int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */
+    int64_t places;                       /* output places, of all batches */
+    uint8_t zero;                         /* what lies beside the input */
+    const quant_ready *ready;
+} qconv;
+/* The layers of p->taps. */
+ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c);
 
 #endif

@@ -65,10 +65,55 @@ static void binary_add_signed(void *ctx, int64_t n, char *const *p, const int64_
     }
 }
 
+/* A number of the result: as quant_round, for 8 bits and what an int holds. */
+static inline __attribute__((always_inline)) int32_t binary_round(float x, float inverse,
+                                                                  float zero, float lo, float hi) {
+    float q = zero + rintf(x * inverse);
+    q = q > hi ? hi : q;
+    return (int32_t)(q < lo ? lo : q);
+}
+
+/* Runs without gaps, of one type of 8 bits. Sums are PyTorch's vector loop: a premultiplied zero
+ * point, and one rounding. Products of numbers are whole; inverse: the product of both scales over
+ * the result's. */
+#define BINARY_RUNS(T, name)                                                                       \
+    static NN_FUSED void binary_sums_##name(const binary_run *r, const T *a, const T *b,           \
+                                            int64_t n, T *out) {                                   \
+        float a_scale = r->a_scale, b_scale = r->b_scale, a_start = (float)-r->a_zero * a_scale,   \
+              b_start = (float)-r->b_zero * b_scale, inverse = r->inverse, zero = (float)r->zero,  \
+              lo = (float)r->lo, hi = (float)r->hi;                                                \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = (T)binary_round(fmaf(a_scale, (float)a[i], a_start) +                         \
+                                         fmaf(b_scale, (float)b[i], b_start),                      \
+                                     inverse, zero, lo, hi);                                       \
+    }                                                                                              \
+    static NN_HOT void binary_products_##name(const binary_run *r, const T *a, const T *b,         \
+                                              int64_t n, T *out) {                                 \
+        int32_t a_zero = (int32_t)r->a_zero, b_zero = (int32_t)r->b_zero;                          \
+        float inverse = r->inverse, zero = (float)r->zero, lo = (float)r->lo, hi = (float)r->hi;   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = (T)binary_round((float)((a[i] - a_zero) * (b[i] - b_zero)), inverse, zero,    \
+                                     lo, hi);                                                      \
+    }
+BINARY_RUNS(uint8_t, unsigned)
+BINARY_RUNS(int8_t, signed)
+
+/* The zero points are of 8 bits, and no result is larger than an int. */
+static bool binary_is_run(const binary_run *r, const int64_t *s, float most) {
+    return s[0] == 1 && s[1] == 1 && s[2] == 1 && r->dt != DT_QINT32 && r->a_zero >= INT8_MIN &&
+           r->a_zero <= UINT8_MAX && r->b_zero >= INT8_MIN && r->b_zero <= UINT8_MAX &&
+           most * r->inverse < 0x1p30f;
+}
+
 static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
+    if (binary_is_run(r, s, 512 * (r->a_scale + r->b_scale))) {
+        if (r->dt == DT_QUINT8)
+            binary_sums_unsigned(r, (uint8_t *)p[1], (uint8_t *)p[2], n, (uint8_t *)p[0]);
+        else binary_sums_signed(r, (int8_t *)p[1], (int8_t *)p[2], n, (int8_t *)p[0]);
+        return;
+    }
     float a_start = (float)-r->a_zero * r->a_scale, b_start = (float)-r->b_zero * r->b_scale;
-    /* as PyTorch's vector loop: a premultiplied zero point, and one rounding */
     for (int64_t i = 0; i < n; i++) {
         float a = fmaf(r->a_scale, (float)dtype_load_int(r->dt, p[1] + i * s[1]), a_start);
         float b = fmaf(r->b_scale, (float)dtype_load_int(r->dt, p[2] + i * s[2]), b_start);
@@ -77,9 +122,14 @@ static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t
     }
 }
 
-/* inverse: the product of both scales over the result's */
 static void binary_mul(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
+    if (binary_is_run(r, s, 512 * 512)) {
+        if (r->dt == DT_QUINT8)
+            binary_products_unsigned(r, (uint8_t *)p[1], (uint8_t *)p[2], n, (uint8_t *)p[0]);
+        else binary_products_signed(r, (int8_t *)p[1], (int8_t *)p[2], n, (int8_t *)p[0]);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         int64_t a = dtype_load_int(r->dt, p[1] + i * s[1]) - r->a_zero,
                 b = dtype_load_int(r->dt, p[2] + i * s[2]) - r->b_zero;

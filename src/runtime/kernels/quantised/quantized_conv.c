@@ -2,15 +2,18 @@
 /*
  * quantized_conv.c - convolutions of quantised tensors.
  *
- * Method. Input and result lie channels last, so that what one tap reads of one place is one run
- * of channels. For a block of output places the runs of all taps are gathered into int16 rows,
- * less the zero point; places beside the input are zeros; the rows times the packed weights are
- * the sums. A transposed convolution gathers as well: output place o reads input place (o +
- * padding - tap * dilation) / stride where that is whole. A convolution with one channel per group
- * adds up products channel by channel instead. Everything is seen as three-dimensional, missing
+ * Method. Input and result lie channels last, so that what a row of the kernel reads of one place
+ * is one stretch of the input, and neighbouring places are a fixed distance apart: strips of
+ * places times panels of weights (quantized_gemm.c). A piece of work is a band of rows of the
+ * output; where there is padding, its input is copied first, with the zero point beside it. A
+ * transposed convolution, and one whose band would be far larger than what is read of it, gathers
+ * the elements of all taps of some places instead: output place o reads input place (o + padding -
+ * tap * dilation) / stride where that is whole. Everything is seen as three-dimensional, missing
  * dims in front being 1.
- * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/limits.h"
+#include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
@@ -19,21 +22,38 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-typedef struct qconv {
-    const packed *p;
-    const uint8_t *x;                     /* channels last */
-    char *out;                            /* the same */
-    int64_t batch, in[3], place[3];       /* input and output sizes */
-    int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */
-    int64_t places;                       /* output places, of all batches */
-    int32_t zero_point;
-    bool is_signed;
-    quant_store store;
-    int64_t block; /* output places to a piece */
-    atomic_bool failed;
-} qconv;
+enum {
+    QCONV_BAND = 96 << 10,    /* bytes of the input that a piece reads, roughly */
+    QCONV_ROW_MOST = 4 << 20, /* of one row's, beyond which taps are gathered */
+    QCONV_PLACES = 224,       /* of a row, where rows are cut as one likes */
+    QCONV_PIECES = 8,         /* to aim for in all */
+    QCONV_WORK = 1 << 20,     /* multiplications worth a thread of their own */
+    QCONV_SLACK = 16,         /* bytes that may be read behind the last element */
+};
 
-enum { QCONV_BLOCK_BYTES = 1 << 17, QCONV_MAX_BLOCK = 256 };
+/* How rows of places come from the input. */
+typedef enum qconv_way {
+    QCONV_DIRECT,   /* as it lies */
+    QCONV_COPIED,   /* a band of it, with padding */
+    QCONV_GATHERED, /* the elements of all taps, place by place */
+} qconv_way;
+
+typedef struct qconv_job {
+    qconv c;
+    qconv_way way;
+    bool flat;           /* places are as the pixels are: rows are cut as one likes */
+    int64_t width;       /* places of a row */
+    int64_t rows;        /* of a plane, */
+    int64_t planes;      /* and planes */
+    int64_t band;        /* rows of a piece */
+    int64_t bands;       /* of a plane */
+    int64_t shares;      /* of the panels */
+    int64_t share;       /* panels */
+    int64_t line, slice; /* bytes from one input row, and plane, to the next, as they are read */
+    int64_t column;      /* bytes of a gathered place */
+    int64_t *stretch;
+    slots slots;
+} qconv_job;
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
@@ -49,19 +69,6 @@ static int64_t qconv_source(const qconv *c, int dim, int64_t o, int64_t t) {
         at = o * p->stride[dim] - p->padding[dim] + t * p->dilation[dim];
     }
     return at >= 0 && at < c->in[dim] ? at : -1;
-}
-
-static NN_HOT void qconv_widen_unsigned(const uint8_t *x, int64_t n, int32_t zero, int16_t *out) {
-    for (int64_t i = 0; i < n; i++) out[i] = (int16_t)(x[i] - zero);
-}
-
-static NN_HOT void qconv_widen_signed(const int8_t *x, int64_t n, int32_t zero, int16_t *out) {
-    for (int64_t i = 0; i < n; i++) out[i] = (int16_t)(x[i] - zero);
-}
-
-static void qconv_widen(const qconv *c, const uint8_t *x, int64_t n, int16_t *out) {
-    if (c->is_signed) qconv_widen_signed((const int8_t *)x, n, c->zero_point, out);
-    else qconv_widen_unsigned(x, n, c->zero_point, out);
 }
 
 /* Which batch and coordinates an output place has. */
@@ -82,118 +89,235 @@ static const uint8_t *qconv_run(const qconv *c, const int64_t at[4], int64_t t0,
     return c->x + (((at[0] * c->in[0] + i0) * c->in[1] + i1) * c->in[2] + i2) * c->in_channels;
 }
 
-/* One row: all taps of one place, for one group. */
-static void qconv_gather(const qconv *c, int64_t place, int64_t group, int16_t *row, int64_t lda) {
-    const packed *p = c->p;
-    int64_t at[4], n = c->inputs;
-    int16_t *to = row;
-    qconv_place(c, place, at);
+/* All taps of one place, for one group. */
+static void qconv_gather(const qconv_job *j, int64_t place, int64_t group, uint8_t *to) {
+    const packed *p = j->c.p;
+    int64_t at[4], n = j->c.inputs, stretch = p->panels.quads * QUAD_BYTES,
+                   step = packed_whole_rows(p) ? n : stretch;
+    qconv_place(&j->c, place, at);
     for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
-        for (int64_t t1 = 0; t1 < p->kernel[1]; t1++)
-            for (int64_t t2 = 0; t2 < p->kernel[2]; t2++, to += n) {
-                const uint8_t *x = qconv_run(c, at, t0, t1, t2);
-                if (x) qconv_widen(c, x + group * n, n, to);
-                else memset(to, 0, (size_t)n * sizeof *to);
+        for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
+            uint8_t *tap = to;
+            for (int64_t t2 = 0; t2 < p->kernel[2]; t2++, tap += step) {
+                const uint8_t *x = qconv_run(&j->c, at, t0, t1, t2);
+                if (x) memcpy(tap, x + group * n, (size_t)n);
+                else memset(tap, j->c.zero, (size_t)n);
             }
-    if (to < row + lda) *to = 0;
+            to += packed_whole_rows(p) ? stretch : stretch * p->kernel[2];
+        }
 }
 
-/* ---- products -------------------------------------------------------------------------------- */
+/* ---- bands ----------------------------------------------------------------------------------- */
 
-static void qconv_block(const qconv *c, int64_t first, int64_t last, int16_t *rows) {
-    const packed *p = c->p;
-    int32_t sums[QUANT_ROWS][QUANT_COLUMNS];
-    int64_t item = 1;
-    for (int64_t g = 0; g < p->groups; g++) {
-        const quant_matrix *m = &p->matrix[g];
-        int64_t lda = m->pairs * 2, panels = (m->n + QUANT_COLUMNS - 1) / QUANT_COLUMNS;
-        for (int64_t k = first; k < last; k++) qconv_gather(c, k, g, rows + (k - first) * lda, lda);
-        for (int64_t panel = 0; panel < panels; panel++) {
-            int64_t column = panel * QUANT_COLUMNS, n = nn_min(QUANT_COLUMNS, m->n - column),
-                    to = g * c->outputs + column;
-            for (int64_t k = first; k < last; k += QUANT_ROWS) {
-                int height = (int)nn_min(QUANT_ROWS, last - k);
-                quant_tile(rows + (k - first) * lda, lda, height, m, panel, sums);
-                for (int i = 0; i < height; i++)
-                    quant_store_row(&c->store, sums[i], to, n,
-                                    c->out + ((k + i) * p->out_features + to) * item);
-            }
-        }
+/* Rows of the input that n rows of the output see. */
+static int64_t qconv_lines(const packed *p, int dim, int64_t n) {
+    return (n - 1) * p->stride[dim] + (p->kernel[dim] - 1) * p->dilation[dim] + 1;
+}
+
+/* Row y of plane d of the input, from column -padding on, or the zero point beside it. */
+static void qconv_copy_line(const qconv_job *j, int64_t batch, int64_t d, int64_t y, uint8_t *to) {
+    const qconv *c = &j->c;
+    int64_t left = c->p->padding[2] * c->in_channels,
+            inside = nn_min(c->in[2] * c->in_channels, j->line - left);
+    if (d < 0 || d >= c->in[0] || y < 0 || y >= c->in[1] || inside <= 0) {
+        memset(to, c->zero, (size_t)j->line);
+        return;
+    }
+    const uint8_t *from = c->x +
+                          ((batch * c->in[0] + d) * c->in[1] + y) * c->in[2] * c->in_channels;
+    memset(to, c->zero, (size_t)left);
+    memcpy(to + left, from, (size_t)inside);
+    memset(to + left + inside, c->zero, (size_t)(j->line - left - inside));
+}
+
+static void qconv_copy(const qconv_job *j, int64_t plane, int64_t row, int64_t rows, uint8_t *to) {
+    const packed *p = j->c.p;
+    int64_t batch = plane / j->c.place[0], lines = qconv_lines(p, 1, rows),
+            d = plane % j->c.place[0] * p->stride[0] - p->padding[0],
+            y = row * p->stride[1] - p->padding[1];
+    for (int64_t k = 0; k < p->kernel[0]; k++)
+        for (int64_t i = 0; i < lines; i++)
+            qconv_copy_line(j, batch, d + k * p->dilation[0], y + i,
+                            to + k * j->slice + i * j->line);
+}
+
+/* The first place's first element of a row, where nothing is copied. */
+static const uint8_t *qconv_lying(const qconv_job *j, int64_t plane, int64_t row) {
+    const qconv *c = &j->c;
+    if (j->flat) return c->x + row * j->width * c->in_channels;
+    int64_t batch = plane / c->place[0], d = plane % c->place[0] * c->p->stride[0];
+    return c->x +
+           ((batch * c->in[0] + d) * c->in[1] + row * c->p->stride[1]) * c->in[2] * c->in_channels;
+}
+
+typedef struct qconv_piece { int64_t plane, row, rows, first, last; } qconv_piece;
+
+static qconv_piece qconv_piece_of(const qconv_job *j, int64_t i) {
+    int64_t share = i % j->shares, band = i / j->shares % j->bands;
+    qconv_piece t = {
+        .plane = i / j->shares / j->bands, .row = band * j->band, .first = share * j->share};
+    t.rows = nn_min(j->band, j->rows - t.row);
+    t.last = nn_min(t.first + j->share, j->c.p->panels.panels);
+    return t;
+}
+
+/* The rows of a piece times two panels of a group. */
+static void qconv_rows(const qconv_job *j, const qconv_piece *t, int64_t group, int64_t panel,
+                       const uint8_t *scratch) {
+    const packed *p = j->c.p;
+    const quant_panels *m = &p->panels;
+    int64_t column = group * m->n + panel * QUAD_COLUMNS,
+            place = (group * m->panels + panel) * QUAD_COLUMNS, total = j->c.places / j->planes;
+    quant_bytes to = j->c.ready->to;
+    to.scale += place;
+    to.steps += place;
+    quant_strip s = {.lda = p->stride[2] * j->c.in_channels,
+                     .stretch = j->stretch,
+                     .start = j->c.ready->start + place,
+                     .bytes = &to,
+                     .ldc = p->out_features};
+    for (int64_t y = 0; y < t->rows; y++) {
+        int64_t at = (t->row + y) * j->width;
+        s.rows = nn_min(j->width, total - at);
+        s.out = j->c.out + (t->plane * total + at) * p->out_features + column;
+        if (j->way == QCONV_GATHERED) s.a = scratch, s.lda = j->column;
+        else if (j->way == QCONV_COPIED)
+            s.a = scratch + y * p->stride[1] * j->line + group * j->c.inputs;
+        else s.a = qconv_lying(j, t->plane, t->row + y) + group * j->c.inputs;
+        quant_strip_run(m, group, panel, nn_min(panel + m->micro->panels, t->last), &s);
     }
 }
 
 static void qconv_pieces(void *ctx, int64_t begin, int64_t end) {
-    qconv *c = ctx;
-    int64_t lda = c->p->matrix[0].pairs * 2;
-    int16_t *rows = mem_alloc((size_t)(c->block * lda) * sizeof *rows);
-    if (!rows) {
-        atomic_store(&c->failed, true);
-        return;
+    qconv_job *j = ctx;
+    int slot;
+    const quant_panels *m = &j->c.p->panels;
+    uint8_t *scratch = slots_take(&j->slots, &slot);
+    for (int64_t i = begin; i < end; i++) {
+        qconv_piece t = qconv_piece_of(j, i);
+        if (j->way == QCONV_COPIED && (i == begin || i % j->shares == 0))
+            qconv_copy(j, t.plane, t.row, t.rows, scratch);
+        for (int64_t g = 0; g < m->groups; g++) {
+            int64_t places = nn_min(j->width, j->c.places - t.row * j->width);
+            for (int64_t k = 0; j->way == QCONV_GATHERED && k < places; k++)
+                qconv_gather(j, t.row * j->width + k, g, scratch + k * j->column);
+            for (int64_t panel = t.first; panel < t.last; panel += m->micro->panels)
+                qconv_rows(j, &t, g, panel, scratch);
+        }
     }
-    for (int64_t i = begin; i < end; i++)
-        qconv_block(c, i * c->block, nn_min((i + 1) * c->block, c->places), rows);
-    mem_free(rows);
+    slots_give(&j->slots, slot);
 }
 
-/* ---- one channel per group ------------------------------------------------------------------- */
+/* ---- how a call is done ---------------------------------------------------------------------- */
 
-enum { QCONV_CHANNELS = 64 }; /* whose sums are kept at a time */
-
-static NN_HOT void qconv_add_unsigned(const uint8_t *x, const int16_t *w, int64_t n, int32_t zero,
-                                      int32_t *sums) {
-    for (int64_t i = 0; i < n; i++)
-        sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)((x[i] - zero) * w[i]));
+/* A product of factors that are not negative; INT64_MAX where it is larger. */
+static int64_t qconv_times(int64_t a, int64_t b) {
+    int64_t r;
+    return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
-static NN_HOT void qconv_add_signed(const int8_t *x, const int16_t *w, int64_t n, int32_t zero,
-                                    int32_t *sums) {
-    for (int64_t i = 0; i < n; i++)
-        sums[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)((x[i] - zero) * w[i]));
+static bool qconv_is_flat(const packed *p) {
+    if (p->transposed) return false;
+    for (int i = 0; i < 3; i++)
+        if (p->kernel[i] != 1 || p->stride[i] != 1 || p->padding[i]) return false;
+    return true;
 }
 
-static void qconv_depthwise_place(const qconv *c, int64_t k) {
-    const packed *p = c->p;
-    int64_t at[4], channels = p->groups;
-    int32_t sums[QCONV_CHANNELS];
-    qconv_place(c, k, at);
-    for (int64_t first = 0; first < channels; first += QCONV_CHANNELS) {
-        int64_t n = nn_min(QCONV_CHANNELS, channels - first);
-        const int16_t *w = p->depthwise + first;
-        memset(sums, 0, sizeof sums);
-        for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
-            for (int64_t t1 = 0; t1 < p->kernel[1]; t1++)
-                for (int64_t t2 = 0; t2 < p->kernel[2]; t2++, w += channels) {
-                    const uint8_t *x = qconv_run(c, at, t0, t1, t2);
-                    if (!x) continue;
-                    if (c->is_signed)
-                        qconv_add_signed((const int8_t *)x + first, w, n, c->zero_point, sums);
-                    else qconv_add_unsigned(x + first, w, n, c->zero_point, sums);
-                }
-        quant_store_row(&c->store, sums, first, n, c->out + k * channels + first);
+/* Bytes of what a piece of n rows copies. */
+static int64_t qconv_band_bytes(const qconv_job *j, int64_t n) {
+    const packed *p = j->c.p;
+    int64_t line = qconv_times(qconv_lines(p, 2, j->c.place[2]), j->c.in_channels);
+    return qconv_times(qconv_times(line, qconv_lines(p, 1, n)), p->kernel[0]);
+}
+
+static void qconv_choose(qconv_job *j) {
+    const packed *p = j->c.p;
+    const quant_panels *m = &p->panels;
+    bool padded = p->padding[0] || p->padding[1] || p->padding[2];
+    j->column = m->stretches * m->quads * QUAD_BYTES;
+    j->flat = qconv_is_flat(p) && m->k % QUAD_BYTES == 0;
+    j->way = j->flat                                                    ? QCONV_DIRECT
+             : p->transposed || qconv_band_bytes(j, 1) > QCONV_ROW_MOST ? QCONV_GATHERED
+             : padded || m->k % QUAD_BYTES                              ? QCONV_COPIED
+                                                                        : QCONV_DIRECT;
+    if (j->flat || j->way == QCONV_GATHERED) {
+        j->width = j->flat ? QCONV_PLACES
+                           : nn_max(QUAD_MAX_ROWS, nn_min(QCONV_PLACES, QCONV_BAND / j->column));
+        j->width = nn_min(j->width, j->c.places);
+        j->planes = 1;
+        j->rows = (j->c.places + j->width - 1) / j->width;
+    } else {
+        j->width = j->c.place[2];
+        j->planes = j->c.batch * j->c.place[0];
+        j->rows = j->c.place[1];
     }
 }
 
-static void qconv_depthwise_pieces(void *ctx, int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; k++) qconv_depthwise_place(ctx, k);
+static void qconv_cut(qconv_job *j) {
+    const packed *p = j->c.p;
+    const quant_panels *m = &p->panels;
+    if (j->way == QCONV_GATHERED) j->band = 1;
+    else if (j->flat) j->band = nn_max(1, QCONV_BAND / (j->width * j->c.in_channels));
+    else {
+        int64_t one = qconv_band_bytes(j, 1), two = qconv_band_bytes(j, 2);
+        j->band = one >= QCONV_BAND ? 1 : 1 + (QCONV_BAND - one) / (two - one);
+    }
+    j->band = nn_min(j->band, j->rows);
+    j->bands = (j->rows + j->band - 1) / j->band;
+    j->band = (j->rows + j->bands - 1) / j->bands;
+    j->bands = (j->rows + j->band - 1) / j->band;
+    int64_t pairs = (m->panels + m->micro->panels - 1) / m->micro->panels,
+            pieces = j->planes * j->bands,
+            shares = nn_min(pairs, (QCONV_PIECES + pieces - 1) / pieces);
+    if (j->way == QCONV_GATHERED) shares = 1;
+    j->share = (pairs + shares - 1) / shares * m->micro->panels;
+    j->shares = (m->panels + j->share - 1) / j->share;
 }
 
-static ctsc_status qconv_compute(op_ctx *cx, qconv *c) {
-    const packed *p = c->p;
+/* Where the stretches lie, from a place's first element. */
+static void qconv_stretches(qconv_job *j) {
+    const packed *p = j->c.p;
+    const quant_panels *m = &p->panels;
+    int64_t *to = j->stretch, taps = packed_whole_rows(p) ? 1 : p->kernel[2];
+    bool copied = j->way == QCONV_COPIED;
+    j->line = copied ? qconv_lines(p, 2, j->c.place[2]) * j->c.in_channels
+                     : j->c.in[2] * j->c.in_channels;
+    j->slice = copied ? qconv_lines(p, 1, j->band) * j->line
+                      : p->dilation[0] * j->c.in[1] * j->line;
+    for (int64_t set = 0; set < m->sets; set++)
+        for (int64_t s = 0; s < m->stretches; s++)
+            *to++ = j->way == QCONV_GATHERED
+                        ? s * m->quads * QUAD_BYTES
+                        : s / taps / p->kernel[1] * j->slice +
+                              s / taps % p->kernel[1] * p->dilation[1] * j->line +
+                              s % taps * p->dilation[2] * j->c.in_channels;
+}
+
+static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
+    const quant_panels *m = &c->p->panels;
     if (!c->places) return CTSC_OK;
-    int64_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
-    if (p->depthwise) {
-        pool_for(c->places, nn_max(1, 200000 / nn_max(1, taps * p->groups)), qconv_depthwise_pieces,
-                 c);
-        return CTSC_OK;
+    if (c->p->taps.data) return quant_depthwise_run(cx, c);
+    qconv_job j = {.c = *c};
+    size_t stretches = (size_t)(m->sets * m->stretches) * sizeof *j.stretch;
+    j.stretch = recycle_alloc(stretches);
+    if (!j.stretch) return diag_no_memory(cx->diag);
+    qconv_choose(&j);
+    qconv_cut(&j);
+    qconv_stretches(&j);
+    int64_t pieces = j.planes * j.bands * j.shares,
+            bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
+                    : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
+                                              : 0,
+            work = qconv_times(j.band * j.width * j.share * QUAD_COLUMNS, j.column * m->groups);
+    if (bytes > PTRDIFF_MAX / 2 || !slots_begin(&j.slots, (size_t)bytes + QCONV_SLACK, pieces)) {
+        recycle_free(j.stretch, stretches);
+        return diag_no_memory(cx->diag);
     }
-    int64_t lda = p->matrix[0].pairs * 2, work;
-    c->block = nn_max(QUANT_ROWS, nn_min(QCONV_MAX_BLOCK,
-                                         QCONV_BLOCK_BYTES / (lda * 2) / QUANT_ROWS * QUANT_ROWS));
-    work = nn_max(1, lda * p->out_features) * c->block;
-    atomic_init(&c->failed, false);
-    pool_for((c->places + c->block - 1) / c->block, nn_max(1, 1000000 / nn_max(work, 1)),
-             qconv_pieces, c);
-    return atomic_load(&c->failed) ? diag_no_memory(cx->diag) : CTSC_OK;
+    bool whole = pool_for_limited(pieces, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_pieces,
+                                  &j);
+    slots_end(&j.slots);
+    recycle_free(j.stretch, stretches);
+    return whole ? CTSC_OK : limits_fail(cx->diag);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -238,25 +362,26 @@ static ctsc_status qconv_sizes(op_ctx *cx, const packed *p, const tensor *x, qco
 /* The result has x's dtype and lies channels last. */
 static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, double scale,
                                     int64_t zero_point, bool relu, tensor **out) {
-    qconv c = {.zero_point = (int32_t)x->quantiser->zero_point, .is_signed = x->dtype == DT_QINT8};
+    qconv c = {.zero = (uint8_t)quant_unsigned_zero(x)};
     int64_t sizes[TENSOR_MAX_DIMS];
-    tensor *last = NULL, *made = NULL;
-    dtype dt = (dtype)x->dtype;
+    tensor *last = NULL, *bytes = NULL, *made = NULL;
     TRY(qconv_sizes(cx, p, x, &c, sizes));
     ctsc_status st = CTSC_OK;
-    TRY_OUT(tensor_new(cx->diag, dt, x->ndim, sizes, &made));
+    TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, x->ndim, sizes, &made));
     quant_last_strides(made->ndim, sizes, made->strides);
     made->quantiser = quantiser_new(scale, zero_point);
     if (!made->quantiser) TRY_OUT(diag_no_memory(cx->diag));
     TRY_OUT(quant_to_channels_last(cx, x, &last));
-    TRY_OUT(quant_store_make(cx, p, x->quantiser->scale, made, relu, &c.store));
-    c.x = tensor_data(last);
+    TRY_OUT(quant_unsigned(cx, last, &bytes));
+    TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, c.zero, made, relu, &c.ready));
+    c.x = tensor_data(bytes);
     c.out = tensor_data(made);
     c.places = c.batch * c.place[0] * c.place[1] * c.place[2];
     TRY_OUT(qconv_compute(cx, &c));
 out:
     tensor_unref(last);
-    quant_store_free(&c.store);
+    tensor_unref(bytes);
+    quant_ready_give(p, c.ready);
     if (st == CTSC_OK) *out = made;
     else tensor_unref(made);
     return st;
@@ -280,6 +405,9 @@ static ctsc_status qconv_check(op_ctx *cx, const packed *p, const tensor *x, dou
                        p->transposed ? "" : "not");
     if (p->dims != (dims == 1 ? 2 : dims))
         return nn_fail(cx, "%s: the packed parameters have %d dimensions", what, p->dims);
+    if (x->quantiser->zero_point < dtype_qmin((dtype)x->dtype) ||
+        x->quantiser->zero_point > dtype_qmax((dtype)x->dtype))
+        return nn_fail(cx, "%s: input zero point out of range", what);
     if (!(scale > 0)) return nn_fail(cx, "%s: output scale must be positive", what);
     if (zero < dtype_qmin((dtype)x->dtype) || zero > dtype_qmax((dtype)x->dtype))
         return nn_fail(cx, "%s: output zero point out of range", what);

@@ -1,128 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_gemm.c - the product of integer matrices, and what becomes of its sums.
+ * quantized_gemm.c - the product of integer matrices: weights in panels, strips of rows, and what
+ * becomes of sums.
  *
- * Method. Zero points are subtracted before multiplying, so that elements are int16 of at most 9
- * bits and a sum needs no correction; padding is zeros. A panel holds 16 columns, two rows side by
- * side: one vpmaddwd of a pair of a's elements with eight columns adds both products. Bytes
- * (vpmaddubsw) would be half the memory, but their sums of two saturate.
- * Invariant: sums are exact while k * 255 * 383 < 2^31, k < 21,000; beyond that they wrap,
- * as PyTorch's do.
- * Tests: tests/unit/test_quantized.c
+ * Method. Activations are multiplied as the unsigned bytes they are; their zero point, times the
+ * sum of a column's weights, is what the sums begin with. What lies beside the input of a
+ * convolution is therefore the zero point, not 0. Weights less their zero point are bytes where
+ * that is 0, as it is in PyTorch's archives; of others the rest goes to a second set, and a third.
+ * Invariant: sums are exact modulo 2^32, and wrap as PyTorch's do.
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c
  */
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 /* ---- packing --------------------------------------------------------------------------------- */
 
-bool quant_matrix_make(quant_matrix *m, int64_t n, int64_t k,
-                       int16_t (*element)(const void *ctx, int64_t column, int64_t row),
-                       const void *ctx) {
-    int64_t panels = (n + QUANT_COLUMNS - 1) / QUANT_COLUMNS, pairs = (k + 1) / 2, count, bytes;
-    *m = (quant_matrix){.n = n, .k = k, .pairs = pairs};
-    if (__builtin_mul_overflow(panels, pairs, &count) ||
-        __builtin_mul_overflow(count, QUANT_COLUMNS * 2 * 2, &bytes) ||
-        bytes > PTRDIFF_MAX - TENSOR_ALIGNMENT)
+/* Room for data and sums, aligned and zeroed. */
+static bool quant_room(int64_t columns, int64_t bytes_each, void **block, int8_t **data,
+                       int32_t **sums) {
+    int64_t bytes, head = columns * (int64_t)sizeof **sums;
+    if (__builtin_mul_overflow(columns, bytes_each, &bytes) ||
+        bytes > INT64_MAX / 2 - head - TENSOR_ALIGNMENT)
         return false;
-    m->block = mem_zalloc((size_t)bytes + TENSOR_ALIGNMENT);
-    if (!m->block) return false;
-    m->data = (int16_t *)(((uintptr_t)m->block + TENSOR_ALIGNMENT - 1) &
-                          ~(uintptr_t)(TENSOR_ALIGNMENT - 1));
-    for (int64_t j = 0; j < n; j++) {
-        int16_t *panel = m->data + j / QUANT_COLUMNS * pairs * QUANT_COLUMNS * 2 +
-                         j % QUANT_COLUMNS * 2;
-        for (int64_t i = 0; i < k; i++)
-            panel[i / 2 * QUANT_COLUMNS * 2 + i % 2] = element(ctx, j, i);
-    }
+    *block = mem_zalloc((size_t)(bytes + head) + TENSOR_ALIGNMENT);
+    if (!*block) return false;
+    *data = (int8_t *)(((uintptr_t)*block + TENSOR_ALIGNMENT - 1) &
+                       ~(uintptr_t)(TENSOR_ALIGNMENT - 1));
+    *sums = (int32_t *)(void *)(*data + bytes);
     return true;
 }
 
-void quant_matrix_free(quant_matrix *m) {
+/* How many bytes the largest of n elements takes. */
+static int64_t quant_sets(const int16_t *v, int64_t n, int64_t sets) {
+    for (int64_t i = 0; i < n; i++)
+        while (v[i] > sets * INT8_MAX || v[i] < sets * INT8_MIN) sets++;
+    return sets;
+}
+
+/* Takes from v what fits into a byte. */
+static int8_t quant_part(int16_t *v) {
+    int8_t part = (int8_t)nn_max(INT8_MIN, nn_min(INT8_MAX, *v));
+    *v = (int16_t)(*v - part);
+    return part;
+}
+
+static int32_t quant_sum(const int16_t *v, int64_t n) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (uint32_t)v[i];
+    return (int32_t)sum;
+}
+
+static void quant_panels_put(quant_panels *m, int64_t group, int64_t j, int16_t *v) {
+    int64_t panel = group * m->panels + j / QUAD_COLUMNS, c = j % QUAD_COLUMNS,
+            set_bytes = m->stretches * m->quads * QUAD_PANEL;
+    m->sums[panel * QUAD_COLUMNS + c] = quant_sum(v, m->stretches * m->k);
+    for (int64_t set = 0; set < m->sets; set++) {
+        int8_t *to = m->data + (panel * m->sets + set) * set_bytes + c * QUAD_BYTES;
+        for (int64_t s = 0; s < m->stretches; s++, to += m->quads * QUAD_PANEL)
+            for (int64_t i = 0; i < m->k; i++)
+                to[i / QUAD_BYTES * QUAD_PANEL + i % QUAD_BYTES] = quant_part(&v[s * m->k + i]);
+    }
+}
+
+bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stretches, int64_t k,
+                       void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
+                       const void *ctx) {
+    *m = (quant_panels){.micro = quant_micro_best(),
+                        .n = n,
+                        .groups = groups,
+                        .stretches = stretches,
+                        .k = k,
+                        .quads = (k + QUAD_BYTES - 1) / QUAD_BYTES,
+                        .sets = 1,
+                        .panels = (n + QUAD_COLUMNS - 1) / QUAD_COLUMNS};
+    int64_t columns, each;
+    int16_t *v = mem_alloc((size_t)(stretches * k) * sizeof *v + 1);
+    bool made = v != NULL;
+    for (int64_t j = 0; made && j < groups * n; j++) {
+        column(ctx, j / n, j % n, v);
+        m->sets = quant_sets(v, stretches * k, m->sets);
+    }
+    made = made && !__builtin_mul_overflow(groups, m->panels * QUAD_COLUMNS, &columns) &&
+           !__builtin_mul_overflow(stretches, m->quads * m->sets * QUAD_BYTES, &each) &&
+           quant_room(columns, each, &m->block, &m->data, &m->sums);
+    for (int64_t j = 0; made && j < groups * n; j++) {
+        column(ctx, j / n, j % n, v);
+        quant_panels_put(m, j / n, j % n, v);
+    }
+    mem_free(v);
+    return made;
+}
+
+void quant_panels_free(quant_panels *m) {
     mem_free(m->block);
-    *m = (quant_matrix){0};
+    *m = (quant_panels){0};
 }
 
-/* ---- multiplying ----------------------------------------------------------------------------- */
-
-static void quant_tile_plain(const int16_t *a, int64_t lda, int rows, const int16_t *b,
-                             int64_t pairs, int32_t sums[QUANT_ROWS][QUANT_COLUMNS]) {
-    for (int r = 0; r < rows; r++) {
-        uint32_t s[QUANT_COLUMNS] = {0};
-        for (int64_t p = 0; p < pairs; p++) {
-            int32_t x = a[r * lda + 2 * p], y = a[r * lda + 2 * p + 1];
-            const int16_t *w = b + p * QUANT_COLUMNS * 2;
-            for (int c = 0; c < QUANT_COLUMNS; c++)
-                s[c] += (uint32_t)(x * w[2 * c] + y * w[2 * c + 1]);
+static void quant_taps_put(quant_taps *t, int64_t c, int16_t *v) {
+    int lanes = t->micro->lanes;
+    int64_t size = 4 * lanes, block = c / size, place = 0;
+    while (quant_place_channel(lanes, place) != c % size) place++;
+    t->sums[block * size + place] = quant_sum(v, t->rows * t->width);
+    for (int64_t set = 0; set < t->sets; set++)
+        for (int64_t r = 0; r < t->rows; r++) {
+            int64_t quad = (block * t->sets + set) * t->quads + r / QUAD_BYTES;
+            for (int64_t x = 0; x < t->width; x++)
+                t->data[((quad * t->width + x) * size + place) * QUAD_BYTES + r % QUAD_BYTES] =
+                    quant_part(&v[r * t->width + x]);
         }
-        memcpy(sums[r], s, sizeof s);
-    }
 }
 
-#if defined(__x86_64__)
-/* rows is 1, 2 or 4: known where it is called, so that the sums stay in registers. */
-static inline __attribute__((target("avx2"), always_inline)) void quant_tile_rows(
-    const int16_t *a, int64_t lda, const int rows, const int16_t *b, int64_t pairs,
-    int32_t sums[QUANT_ROWS][QUANT_COLUMNS]) {
-    __m256i s[QUANT_ROWS][2];
-    for (int r = 0; r < rows; r++) s[r][0] = s[r][1] = _mm256_setzero_si256();
-    for (int64_t p = 0; p < pairs; p++) {
-        __m256i b0 = _mm256_load_si256((const __m256i *)(const void *)(b + p * QUANT_COLUMNS * 2));
-        __m256i b1 = _mm256_load_si256(
-            (const __m256i *)(const void *)(b + p * QUANT_COLUMNS * 2 + QUANT_COLUMNS));
-        for (int r = 0; r < rows; r++) {
-            int32_t pair;
-            memcpy(&pair, a + r * lda + 2 * p, sizeof pair);
-            __m256i x = _mm256_set1_epi32(pair);
-            s[r][0] = _mm256_add_epi32(s[r][0], _mm256_madd_epi16(x, b0));
-            s[r][1] = _mm256_add_epi32(s[r][1], _mm256_madd_epi16(x, b1));
-        }
+bool quant_taps_make(quant_taps *t, int64_t channels, int64_t rows, int64_t width,
+                     void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
+                     const void *ctx) {
+    *t = (quant_taps){.micro = quant_micro_best(),
+                      .channels = channels,
+                      .rows = rows,
+                      .width = width,
+                      .quads = (rows + QUAD_BYTES - 1) / QUAD_BYTES,
+                      .sets = 1};
+    int64_t size = 4 * t->micro->lanes, each;
+    t->blocks = (channels + size - 1) / size;
+    int16_t *v = mem_alloc((size_t)(rows * width) * sizeof *v + 1);
+    bool made = v != NULL;
+    for (int64_t c = 0; made && c < channels; c++) {
+        channel(ctx, c, 0, v);
+        t->sets = quant_sets(v, rows * width, t->sets);
     }
-    for (int r = 0; r < rows; r++) {
-        _mm256_storeu_si256((__m256i *)(void *)sums[r], s[r][0]);
-        _mm256_storeu_si256((__m256i *)(void *)(sums[r] + QUANT_COLUMNS / 2), s[r][1]);
+    made = made && !__builtin_mul_overflow(width, t->quads * t->sets * QUAD_BYTES, &each) &&
+           quant_room(t->blocks * size, each, &t->block, &t->data, &t->sums);
+    for (int64_t c = 0; made && c < channels; c++) {
+        channel(ctx, c, 0, v);
+        quant_taps_put(t, c, v);
     }
+    mem_free(v);
+    return made;
 }
 
-static __attribute__((target("avx2"))) void quant_tile_avx2(
-    const int16_t *a, int64_t lda, int rows, const int16_t *b, int64_t pairs,
-    int32_t sums[QUANT_ROWS][QUANT_COLUMNS]) {
-    if (rows == QUANT_ROWS) {
-        quant_tile_rows(a, lda, QUANT_ROWS, b, pairs, sums);
-        return;
-    }
-    if (rows >= 2) quant_tile_rows(a, lda, 2, b, pairs, sums);
-    if (rows & 1) quant_tile_rows(a + (rows - 1) * lda, lda, 1, b, pairs, sums + rows - 1);
-}
-#endif
-
-void quant_tile(const int16_t *a, int64_t lda, int rows, const quant_matrix *m, int64_t panel,
-                int32_t sums[QUANT_ROWS][QUANT_COLUMNS]) {
-    const int16_t *b = m->data + panel * m->pairs * QUANT_COLUMNS * 2;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-        quant_tile_avx2(a, lda, rows, b, m->pairs, sums);
-        return;
-    }
-#endif
-    quant_tile_plain(a, lda, rows, b, m->pairs, sums);
+void quant_taps_free(quant_taps *t) {
+    mem_free(t->block);
+    *t = (quant_taps){0};
 }
 
-/* ---- storing --------------------------------------------------------------------------------- */
+/* ---- sums that stay numbers ------------------------------------------------------------------ */
 
-static NN_FUSED void quant_store_fused(const int32_t *sums, const float *scale, const float *bias,
-                                       bool relu, int64_t n, float *out) {
+static NN_FUSED void quant_floats_fused(const int32_t *sums, const float *scale, const float *bias,
+                                        bool relu, int64_t n, float *out) {
     for (int64_t i = 0; i < n; i++) {
         float v = fmaf((float)sums[i], scale[i], bias[i]);
         out[i] = relu && v < 0 ? 0 : v;
     }
 }
 
-static NN_HOT void quant_store_floats(const int32_t *sums, const float *scale, const float *bias,
+static NN_HOT void quant_floats_plain(const int32_t *sums, const float *scale, const float *bias,
                                       bool relu, int64_t n, float *out) {
     for (int64_t i = 0; i < n; i++) {
         float product = (float)sums[i] * scale[i];
@@ -131,42 +162,54 @@ static NN_HOT void quant_store_floats(const int32_t *sums, const float *scale, c
     }
 }
 
-/* lo and hi are whole, so that clamping before rounding is the same as after it. */
-static NN_HOT void quant_store_ints(const int32_t *sums, const float *scale, const int32_t *bias,
-                                    float lo, float hi, int32_t zero_point, int64_t n,
-                                    int8_t *out) {
-    for (int64_t i = 0; i < n; i++) {
-        int32_t sum = bias ? (int32_t)((uint32_t)sums[i] + (uint32_t)bias[i]) : sums[i];
-        float v = (float)sum * scale[i];
-        v = v > hi ? hi : v;
-        v = v > lo ? v : lo;
-        out[i] = (int8_t)((int32_t)rintf(v) + zero_point);
-    }
+void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
+                        float *out) {
+    const float *bias = to->bias ? to->bias + column : NULL;
+    if (to->fused && bias) quant_floats_fused(sums, to->scale + column, bias, to->relu, n, out);
+    else quant_floats_plain(sums, to->scale + column, bias, to->relu, n, out);
 }
 
-static NN_HOT void quant_store_steps(const int32_t *sums, const float *scale, const float *bias,
-                                     float lo, float hi, int32_t zero_point, int64_t n,
-                                     int8_t *out) {
-    for (int64_t i = 0; i < n; i++) {
-        float v = ((float)sums[i] + bias[i]) * scale[i];
-        v = v > hi ? hi : v;
-        v = v > lo ? v : lo;
-        out[i] = (int8_t)((int32_t)rintf(v) + zero_point);
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+static void quant_strip_store(const quant_strip *s, const quant_micro *u, const int32_t *sums,
+                              int64_t row, int rows, int64_t column, int cols) {
+    if (s->bytes) {
+        quant_bytes to = *s->bytes;
+        to.scale += column;
+        to.steps += column;
+        u->store(sums, rows, cols, &to, (uint8_t *)s->out + row * s->ldc + column, s->ldc);
+        return;
     }
+    for (int i = 0; i < rows; i++)
+        quant_store_floats(s->floats, sums + i * QUAD_MAX_PANELS * QUAD_COLUMNS, s->column + column,
+                           cols, (float *)s->out + (row + i) * s->ldc + column);
 }
 
-void quant_store_row(const quant_store *s, const int32_t *sums, int64_t column, int64_t n,
-                     void *out) {
-    float lo = (float)(s->lo - s->zero_point), hi = (float)(s->hi - s->zero_point);
-    if (s->to_float && s->fused && s->bias_float)
-        quant_store_fused(sums, s->scale + column, s->bias_float + column, s->relu, n, out);
-    else if (s->to_float)
-        quant_store_floats(sums, s->scale + column, s->bias_float ? s->bias_float + column : NULL,
-                           s->relu, n, out);
-    else if (s->bias_steps)
-        quant_store_steps(sums, s->scale + column, s->bias_steps + column, lo, hi, s->zero_point, n,
-                          out);
-    else
-        quant_store_ints(sums, s->scale + column, s->bias ? s->bias + column : NULL, lo, hi,
-                         s->zero_point, n, out);
+void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_t last,
+                     const quant_strip *s) {
+    _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_MAX_PANELS * QUAD_COLUMNS];
+    const quant_micro *u = m->micro;
+    int64_t panel = m->sets * m->stretches * m->quads * QUAD_PANEL,
+            tiles = (s->rows + u->rows - 1) / u->rows;
+    quad_tile t = {.lda = s->lda,
+                   .stretch = s->stretch,
+                   .stretches = m->sets * m->stretches,
+                   .quads = m->quads,
+                   .panel = panel,
+                   .sums = sums,
+                   .ld = QUAD_MAX_PANELS * QUAD_COLUMNS};
+    for (int64_t p = first; p < last; p += u->panels) {
+        int panels = (int)nn_min(u->panels, last - p);
+        int64_t column = (p - first) * QUAD_COLUMNS;
+        int cols = (int)nn_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
+        t.b = m->data + (group * m->panels + p) * panel;
+        t.start = s->start + column;
+        for (int64_t i = 0, row = 0; i < tiles; i++) {
+            int rows = (int)((s->rows - row) / (tiles - i));
+            t.a = s->a + row * s->lda;
+            u->tile(rows, panels, &t);
+            quant_strip_store(s, u, sums, row, rows, column, cols);
+            row += rows;
+        }
+    }
 }

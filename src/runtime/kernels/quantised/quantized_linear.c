@@ -3,111 +3,120 @@
  * quantized_linear.c - linear layers with packed weights: of quantised inputs, and of float inputs
  * that are quantised on the way.
  *
- * Method. Rows of the input become int16 less the zero point; blocks of rows times panels of
- * columns are the pieces that threads share. The dynamic form takes scale and zero point from the
- * smallest and largest input, as uint8 or as its lower half (a reduced range, so that pairs of
- * products do not overflow 16 bits on processors without better; the engine qnnpack ignores it).
- * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
+ * Method. Rows of the input are unsigned bytes, filled up to whole quads; blocks of rows times
+ * panels of columns are the pieces that threads share. The dynamic form takes scale and zero
+ * point from the smallest and largest input, as uint8 or as its lower half (a reduced range, so
+ * that pairs of products do not overflow 16 bits on processors without better; the engine
+ * qnnpack ignores it).
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/recycle.h"
 #include "runtime/kernels/quantised/quantized.h"
+
+#include <string.h>
 
 #define OPERATOR(name)                                                                             \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 typedef struct linear_job {
-    const int16_t *a;
+    const uint8_t *a;
     int64_t rows, lda;
-    const quant_matrix *m;
-    const quant_store *store;
+    const quant_panels *m;
+    const quant_ready *ready;
+    const quant_floats *floats; /* NULL: the result is bytes */
     char *out;
-    int64_t item, panels, row_blocks;
+    int64_t shares; /* of the panels */
+    const int64_t *stretch;
 } linear_job;
 
-enum { LINEAR_ROWS = 16 * QUANT_ROWS };
+enum { LINEAR_ROWS = 8 * QUAD_MAX_ROWS, LINEAR_WORK = 1 << 20 };
 
-/* Pieces are blocks of rows, and within those the panels. */
+/* Pieces are blocks of rows, and within those pairs of panels. */
 static void linear_pieces(void *ctx, int64_t begin, int64_t end) {
     const linear_job *j = ctx;
-    int32_t sums[QUANT_ROWS][QUANT_COLUMNS];
     for (int64_t piece = begin; piece < end; piece++) {
-        int64_t panel = piece % j->panels, first = piece / j->panels * LINEAR_ROWS,
-                last = nn_min(first + LINEAR_ROWS, j->rows);
-        int64_t column = panel * QUANT_COLUMNS, n = nn_min(QUANT_COLUMNS, j->m->n - column);
-        for (int64_t r = first; r < last; r += QUANT_ROWS) {
-            int rows = (int)nn_min(QUANT_ROWS, last - r);
-            quant_tile(j->a + r * j->lda, j->lda, rows, j->m, panel, sums);
-            for (int i = 0; i < rows; i++)
-                quant_store_row(j->store, sums[i], column, n,
-                                j->out + ((r + i) * j->m->n + column) * j->item);
-        }
+        int64_t panel = piece % j->shares * j->m->micro->panels,
+                row = piece / j->shares * LINEAR_ROWS, column = panel * QUAD_COLUMNS;
+        quant_bytes to = j->ready->to;
+        to.scale += column;
+        to.steps += column;
+        quant_strip s = {.a = j->a + row * j->lda,
+                         .rows = nn_min(LINEAR_ROWS, j->rows - row),
+                         .lda = j->lda,
+                         .stretch = j->stretch,
+                         .start = j->ready->start + column,
+                         .bytes = j->floats ? NULL : &to,
+                         .floats = j->floats,
+                         .ldc = j->m->n,
+                         .column = column};
+        s.out = j->out + (row * j->m->n + column) * (j->floats ? (int64_t)sizeof(float) : 1);
+        quant_strip_run(j->m, 0, panel, nn_min(panel + j->m->micro->panels, j->m->panels), &s);
     }
 }
 
-static void linear_run(const int16_t *a, int64_t rows, const quant_matrix *m,
-                       const quant_store *store, void *out) {
+static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed *p,
+                       const quant_ready *ready, const quant_floats *floats, void *out) {
+    const quant_panels *m = &p->panels;
+    static const int64_t stretch[3] = {0}; /* of each set */
     linear_job j = {.a = a,
                     .rows = rows,
-                    .lda = m->pairs * 2,
+                    .lda = lda,
                     .m = m,
-                    .store = store,
+                    .ready = ready,
+                    .floats = floats,
                     .out = out,
-                    .item = store->to_float ? 4 : 1};
-    j.panels = (m->n + QUANT_COLUMNS - 1) / QUANT_COLUMNS;
-    j.row_blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS;
-    int64_t work = nn_min(rows, LINEAR_ROWS) * m->pairs * 2 * QUANT_COLUMNS;
-    pool_for(j.row_blocks * j.panels, nn_max(1, 1000000 / nn_max(work, 1)), linear_pieces, &j);
+                    .shares = (m->panels + m->micro->panels - 1) / m->micro->panels,
+                    .stretch = stretch};
+    int64_t blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS,
+            work = nn_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->micro->panels;
+    pool_for(blocks * j.shares, nn_max(1, LINEAR_WORK / nn_max(work, 1)), linear_pieces, &j);
 }
 
 /* ---- rows of the input ----------------------------------------------------------------------- */
 
-typedef struct linear_widen_job {
+typedef struct linear_rows_job {
     const void *x;
-    int16_t *out;
+    uint8_t *out;
     int64_t k, lda;
-    dtype dt;
+    bool is_float;
     int32_t zero_point;
     float inverse; /* of a float x: 1 / scale */
-} linear_widen_job;
+} linear_rows_job;
 
-static NN_HOT void linear_widen_floats(const float *x, int64_t n, float inverse, float lo, float hi,
-                                       int16_t *out) {
+static NN_HOT void linear_quantise(const float *x, int64_t n, float inverse, int32_t zero,
+                                   uint8_t *out) {
+    float lo = (float)-zero, hi = (float)(255 - zero);
     for (int64_t i = 0; i < n; i++) {
         float v = rintf(x[i] * inverse);
         v = v > hi ? hi : v;
         v = v > lo ? v : lo;
-        out[i] = (int16_t)(int32_t)v;
+        out[i] = (uint8_t)((int32_t)v + zero);
     }
 }
 
-static void linear_widen_rows(void *ctx, int64_t begin, int64_t end) {
-    const linear_widen_job *j = ctx;
+static void linear_fill_rows(void *ctx, int64_t begin, int64_t end) {
+    const linear_rows_job *j = ctx;
     for (int64_t r = begin; r < end; r++) {
-        int16_t *out = j->out + r * j->lda;
-        int32_t zero = j->zero_point;
-        if (j->dt == DT_FLOAT32) {
-            linear_widen_floats((const float *)j->x + r * j->k, j->k, j->inverse, (float)-zero,
-                                (float)(255 - zero), out);
-        } else if (j->dt == DT_QUINT8) {
-            const uint8_t *x = (const uint8_t *)j->x + r * j->k;
-            for (int64_t i = 0; i < j->k; i++) out[i] = (int16_t)(x[i] - zero);
-        } else {
-            const int8_t *x = (const int8_t *)j->x + r * j->k;
-            for (int64_t i = 0; i < j->k; i++) out[i] = (int16_t)(x[i] - zero);
-        }
-        if (j->lda > j->k) out[j->k] = 0;
+        uint8_t *out = j->out + r * j->lda;
+        if (j->is_float)
+            linear_quantise((const float *)j->x + r * j->k, j->k, j->inverse, j->zero_point, out);
+        else memcpy(out, (const uint8_t *)j->x + r * j->k, (size_t)j->k);
+        memset(out + j->k, 0, (size_t)(j->lda - j->k));
     }
 }
 
-/* x (contiguous, float or quantised) as rows for the product; mem_free gives them back. */
-static ctsc_status linear_widen(op_ctx *cx, const tensor *x, int64_t k, int64_t lda, float inverse,
-                                int64_t zero_point, int16_t **out) {
-    int64_t rows = k ? x->numel / k : 0, count;
-    if (__builtin_mul_overflow(rows, lda * 2, &count)) return diag_no_memory(cx->diag);
-    int16_t *a = mem_alloc((size_t)count + 1);
+/* x (contiguous; float, or unsigned bytes) as rows of whole quads; recycle_free(*out, *size)
+ * gives them back. */
+static ctsc_status linear_rows(op_ctx *cx, const tensor *x, int64_t k, int64_t lda, float inverse,
+                               int64_t zero_point, uint8_t **out, size_t *size) {
+    int64_t rows = k ? x->numel / k : 0;
+    if (!size_mul((size_t)rows, (size_t)lda, size)) return diag_no_memory(cx->diag);
+    uint8_t *a = recycle_alloc(*size);
     if (!a) return diag_no_memory(cx->diag);
-    linear_widen_job j = {tensor_data(x), a, k, lda, (dtype)x->dtype, (int32_t)zero_point, inverse};
-    pool_for(rows, nn_grain(k), linear_widen_rows, &j);
+    linear_rows_job j = {tensor_data(x),      a,      k, lda, x->dtype == DT_FLOAT32,
+                         (int32_t)zero_point, inverse};
+    pool_for(rows, nn_grain(k), linear_fill_rows, &j);
     *out = a;
     return CTSC_OK;
 }
@@ -145,32 +154,34 @@ static void linear_no_input(tensor *out, const packed *p) {
 ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu,
                                  bool reduce_range, tensor **out) {
     tensor *flat = NULL, *made = NULL;
-    int16_t *a = NULL;
-    float *scales = NULL, lo, hi;
+    uint8_t *a = NULL;
+    size_t size = 0;
+    const quant_ready *ready = NULL;
+    float lo, hi;
     quant_params qp;
     if (x->dtype != DT_FLOAT32)
         return nn_fail(cx, "quantized::linear_dynamic: data type of input should be float, got %s",
                        dtype_table[x->dtype].ir_name);
     TRY(linear_check(cx, p, x, "quantized_linear_dynamic"));
+    const quant_panels *m = &p->panels;
+    int64_t lda = m->quads * QUAD_BYTES;
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, DT_FLOAT32, &made);
     if (st != CTSC_OK || !flat->numel) goto out;
     quant_range(flat, &lo, &hi);
     TRY_OUT(quant_choose(cx, lo, hi, 0, reduce_range && qengine_is_fbgemm() ? 127 : 255, &qp));
-    TRY_OUT(quant_scales(cx, p, qp.scale, 1, &scales));
-    TRY_OUT(linear_widen(cx, flat, p->matrix->k, p->matrix->pairs * 2, 1 / (float)qp.scale,
-                         qp.zero_point, &a));
-    quant_store store = {.scale = scales,
-                         .bias_float = p->bias ? TENSOR_AT(p->bias, float) : NULL,
-                         .to_float = true,
-                         .relu = relu,
-                         .fused = qengine_is_fbgemm()};
-    linear_run(a, flat->numel / p->matrix->k, p->matrix, &store, tensor_data(made));
+    TRY_OUT(quant_ready_take(cx, p, qp.scale, qp.zero_point, NULL, relu, &ready));
+    TRY_OUT(linear_rows(cx, flat, m->k, lda, 1 / (float)qp.scale, qp.zero_point, &a, &size));
+    quant_floats store = {.scale = ready->to.scale,
+                          .bias = p->bias ? TENSOR_AT(p->bias, float) : NULL,
+                          .relu = relu,
+                          .fused = qengine_is_fbgemm()};
+    linear_run(a, flat->numel / m->k, lda, p, ready, &store, tensor_data(made));
 out:
     if (st == CTSC_OK && !flat->numel) linear_no_input(made, p);
     tensor_unref(flat);
-    mem_free(a);
-    mem_free(scales);
+    recycle_free(a, size);
+    quant_ready_give(p, ready);
     if (st == CTSC_OK) *out = made;
     else tensor_unref(made);
     return st;
@@ -217,23 +228,28 @@ OPERATOR(quantized_linear_relu_dynamic_fp16) { return linear_half(cx, args, resu
 
 static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double scale,
                                  int64_t zero_point, bool relu, tensor **out) {
-    tensor *flat = NULL, *made = NULL;
-    int16_t *a = NULL;
-    quant_store store = {0};
+    tensor *flat = NULL, *bytes = NULL, *made = NULL;
+    uint8_t *a = NULL;
+    size_t size = 0;
+    const quant_ready *ready = NULL;
+    const quant_panels *m = &p->panels;
+    int64_t lda = m->quads * QUAD_BYTES, zero = quant_unsigned_zero(x);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
-    const quantiser *q = x->quantiser;
     if (st == CTSC_OK) st = linear_result(cx, p, x, (dtype)x->dtype, &made);
     if (st != CTSC_OK) goto out;
     made->quantiser = quantiser_new(scale, zero_point);
     if (!made->quantiser) TRY_OUT(diag_no_memory(cx->diag));
-    if (!flat->numel) goto out;
-    TRY_OUT(quant_store_make(cx, p, q->scale, made, relu, &store));
-    TRY_OUT(linear_widen(cx, flat, p->matrix->k, p->matrix->pairs * 2, 0, q->zero_point, &a));
-    linear_run(a, flat->numel / p->matrix->k, p->matrix, &store, tensor_data(made));
+    if (!made->numel) goto out;
+    TRY_OUT(quant_unsigned(cx, flat, &bytes));
+    TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, zero, made, relu, &ready));
+    if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
+    linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, ready, NULL,
+               tensor_data(made));
 out:
     tensor_unref(flat);
-    mem_free(a);
-    quant_store_free(&store);
+    tensor_unref(bytes);
+    recycle_free(a, size);
+    quant_ready_give(p, ready);
     if (st == CTSC_OK) *out = made;
     else tensor_unref(made);
     return st;

@@ -47,10 +47,10 @@ void packed_free(void *ptr) {
     tensor_unref(p->bias_hh);
     value_unref(p->weight_ih);
     value_unref(p->weight_hh);
-    for (int64_t i = 0; i < p->nmatrices && p->matrix; i++) quant_matrix_free(&p->matrix[i]);
-    mem_free(p->matrix);
+    quant_panels_free(&p->panels);
+    quant_taps_free(&p->taps);
+    mem_free(atomic_load(&p->ready));
     mem_free(p->weight_scale);
-    mem_free(p->depthwise);
     mem_free(p);
 }
 
@@ -143,11 +143,13 @@ static ctsc_status packed_set_scales(op_ctx *cx, packed *p) {
     return CTSC_OK;
 }
 
-static int16_t packed_linear_element(const void *ctx, int64_t column, int64_t row) {
+static void packed_linear_column(const void *ctx, int64_t group, int64_t j, int16_t *to) {
     const packed *p = ctx;
     const tensor *w = p->weight;
-    return (int16_t)(TENSOR_AT(w, int8_t)[column * w->sizes[1] + row] -
-                     packed_zero(w->quantiser, column));
+    int64_t k = w->sizes[1], zero = packed_zero(w->quantiser, j);
+    const int8_t *from = TENSOR_AT(w, int8_t) + j * k;
+    (void)group;
+    for (int64_t i = 0; i < k; i++) to[i] = (int16_t)(from[i] - zero);
 }
 
 /* A contiguous tensor of the same quantiser. */
@@ -167,13 +169,9 @@ ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed *
     ctsc_status s = packed_keep_weight(cx, p, weight);
     if (s == CTSC_OK) s = packed_set_bias(cx, p, bias, what);
     if (s == CTSC_OK) s = packed_set_scales(cx, p);
-    if (s == CTSC_OK) {
-        p->matrix = mem_zalloc(sizeof *p->matrix);
-        p->nmatrices = 1;
-        if (!p->matrix || !quant_matrix_make(p->matrix, p->out_features, weight->sizes[1],
-                                             packed_linear_element, p))
-            s = diag_no_memory(cx->diag);
-    }
+    if (s == CTSC_OK && !quant_panels_make(&p->panels, 1, p->out_features, 1, weight->sizes[1],
+                                           packed_linear_column, p))
+        s = diag_no_memory(cx->diag);
     if (s == CTSC_OK) *out = p;
     else packed_free(p);
     return s;
@@ -207,46 +205,43 @@ ctsc_status packed_half_new(op_ctx *cx, tensor *weight, tensor *bias, packed **o
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Rows of a convolution's matrix are [tap][input channel of the group], columns its
- * output channels. */
-typedef struct packed_conv_columns {
-    const packed *p;
-    int64_t group, inputs, outputs, taps; /* per group */
-} packed_conv_columns;
-
-static int16_t packed_conv_element(const void *ctx, int64_t column, int64_t row) {
-    const packed_conv_columns *c = ctx;
-    const tensor *w = c->p->weight;
-    int64_t tap = row / c->inputs, in = row % c->inputs, out = c->group * c->outputs + column, at;
-    if (c->p->transposed) at = ((c->group * c->inputs + in) * c->outputs + column) * c->taps + tap;
-    else at = (out * c->inputs + in) * c->taps + tap;
-    int64_t zero = packed_zero(
-        w->quantiser, c->p->transposed ? (quantiser_per_tensor(w->quantiser) ? 0 : column) : out);
-    return (int16_t)(TENSOR_AT(w, int8_t)[at] - zero);
+bool packed_whole_rows(const packed *p) {
+    return p->groups == 1 && !p->transposed && p->dilation[2] == 1;
 }
 
-static bool packed_conv_matrices(packed *p) {
+/* A column is [tap][input channel of the group]. */
+static void packed_conv_column(const void *ctx, int64_t group, int64_t j, int16_t *to) {
+    const packed *p = ctx;
+    const tensor *w = p->weight;
+    const quantiser *q = w->quantiser;
+    int64_t inputs = p->transposed ? w->sizes[0] / p->groups : w->sizes[1],
+            outputs = p->out_features / p->groups,
+            taps = p->kernel[0] * p->kernel[1] * p->kernel[2], out = group * outputs + j,
+            zero = packed_zero(q, p->transposed ? (quantiser_per_tensor(q) ? 0 : j) : out);
+    for (int64_t i = 0; i < inputs; i++) {
+        int64_t at = p->transposed ? (group * inputs + i) * outputs + j : out * inputs + i;
+        const int8_t *from = TENSOR_AT(w, int8_t) + at * taps;
+        for (int64_t t = 0; t < taps; t++) to[t * inputs + i] = (int16_t)(from[t] - zero);
+    }
+}
+
+/* Whether the kernels for one channel per group have room for what a result of it sees. */
+static bool packed_is_depthwise(const packed *p, int64_t inputs, int64_t outputs) {
+    enum { WIDE = 256 };
+    return inputs == 1 && outputs == 1 && !p->transposed && p->stride[2] <= WIDE &&
+           p->kernel[2] <= WIDE && p->dilation[2] <= WIDE && p->kernel[0] * p->kernel[1] <= WIDE;
+}
+
+static bool packed_conv_pack(packed *p) {
     const tensor *w = p->weight;
     int64_t inputs = p->transposed ? w->sizes[0] / p->groups : w->sizes[1],
-            outputs = p->out_features / p->groups;
-    packed_conv_columns c = {.p = p,
-                             .inputs = inputs,
-                             .outputs = outputs,
-                             .taps = p->kernel[0] * p->kernel[1] * p->kernel[2]};
-    if (inputs == 1 && outputs == 1 && !p->transposed) {
-        p->depthwise = mem_alloc((size_t)(c.taps * p->groups) * sizeof *p->depthwise + 1);
-        for (c.group = 0; p->depthwise && c.group < p->groups; c.group++)
-            for (int64_t t = 0; t < c.taps; t++)
-                p->depthwise[t * p->groups + c.group] = packed_conv_element(&c, 0, t);
-        return p->depthwise != NULL;
-    }
-    p->matrix = mem_zalloc((size_t)p->groups * sizeof *p->matrix);
-    p->nmatrices = p->matrix ? p->groups : 0;
-    for (c.group = 0; c.group < p->nmatrices; c.group++)
-        if (!quant_matrix_make(&p->matrix[c.group], outputs, c.taps * inputs, packed_conv_element,
-                               &c))
-            return false;
-    return p->nmatrices > 0;
+            outputs = p->out_features / p->groups, rows = p->kernel[0] * p->kernel[1],
+            width = p->kernel[2];
+    if (packed_is_depthwise(p, inputs, outputs))
+        return quant_taps_make(&p->taps, p->groups, rows, width, packed_conv_column, p);
+    if (packed_whole_rows(p)) inputs *= width;
+    else rows *= width;
+    return quant_panels_make(&p->panels, p->groups, outputs, rows, inputs, packed_conv_column, p);
 }
 
 static ctsc_status packed_check_geometry(op_ctx *cx, const tensor *w, const packed_geometry *g) {
@@ -296,7 +291,7 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
     ctsc_status s = packed_keep_weight(cx, p, weight);
     if (s == CTSC_OK) s = packed_set_bias(cx, p, bias, what);
     if (s == CTSC_OK) s = packed_set_scales(cx, p);
-    if (s == CTSC_OK && !packed_conv_matrices(p)) s = diag_no_memory(cx->diag);
+    if (s == CTSC_OK && !packed_conv_pack(p)) s = diag_no_memory(cx->diag);
     if (s == CTSC_OK) *out = p;
     else packed_free(p);
     return s;
@@ -304,74 +299,112 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
 
 /* ---- scales and biases of a call ------------------------------------------------------------- */
 
-ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double output_scale,
-                         float **out) {
-    float *scales = mem_alloc((size_t)p->out_features * sizeof *scales + 1),
-          inverse = 1 / (float)output_scale;
-    if (!scales) return diag_no_memory(cx->diag);
-    for (int64_t j = 0; j < p->out_features; j++) {
-        float step = p->weight_scale[j] * (float)input_scale;
-        scales[j] = qengine_is_fbgemm() ? step / (float)output_scale : step * inverse;
+/* weight scale * input scale / output scale */
+static float ready_scale(const packed *p, const quant_ready *r, int64_t channel) {
+    float step = p->weight_scale[channel] * (float)r->in_scale;
+    return r->fbgemm ? step / (float)r->out_scale : step * (1 / (float)r->out_scale);
+}
+
+/* The bias in float, as steps of the sum. fbgemm divides where scales are per channel, and
+ * multiplies by the reciprocal where there is one. */
+static float ready_steps(const packed *p, const quant_ready *r, int64_t channel) {
+    float step = p->weight_scale[channel] * (float)r->in_scale,
+          b = TENSOR_AT(p->bias, float)[channel];
+    return p->per_channel ? b / step : b * (1 / step);
+}
+
+/* The same as qnnpack has it: rounded. */
+static int32_t ready_bias(const packed *p, const quant_ready *r, int64_t channel) {
+    float step = (float)(packed_scale(p->weight->quantiser, p->per_channel ? channel : 0) *
+                         r->in_scale);
+    return (int32_t)quant_round(TENSOR_AT(p->bias, float)[channel], 1 / step, 0, INT32_MIN,
+                                INT32_MAX);
+}
+
+/* Which output channel a place belongs to; -1: none. */
+static int64_t ready_channel(const packed *p, int64_t place) {
+    if (p->taps.data) {
+        int64_t size = 4 * p->taps.micro->lanes,
+                c = place / size * size + quant_place_channel(p->taps.micro->lanes, place % size);
+        return c < p->taps.channels ? c : -1;
     }
-    *out = scales;
-    return CTSC_OK;
+    int64_t each = p->panels.panels * QUAD_COLUMNS, j = place % each;
+    return j < p->panels.n ? place / each * p->panels.n + j : -1;
 }
 
-/* The bias as the sums count it: bias / (weight scale * input scale), rounded; NULL where there is
- * none (*out) or no memory. */
-static ctsc_status quant_bias(op_ctx *cx, const packed *p, double input_scale, int32_t **out) {
-    *out = NULL;
-    if (!p->bias) return CTSC_OK;
-    int32_t *bias = mem_alloc((size_t)p->out_features * sizeof *bias + 1);
-    if (!bias) return diag_no_memory(cx->diag);
-    for (int64_t j = 0; j < p->out_features; j++) {
-        float scale = (float)(packed_scale(p->weight->quantiser, p->per_channel ? j : 0) *
-                              input_scale);
-        bias[j] = (int32_t)quant_round(TENSOR_AT(p->bias, float)[j], 1 / scale, 0, INT32_MIN,
-                                       INT32_MAX);
+static int64_t ready_places(const packed *p) {
+    return p->taps.data ? p->taps.blocks * 4 * p->taps.micro->lanes
+                        : p->panels.groups * p->panels.panels * QUAD_COLUMNS;
+}
+
+static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
+    const int32_t *sums = p->taps.data ? p->taps.sums : p->panels.sums;
+    float *scale = (float *)(uintptr_t)r->to.scale, *steps = (float *)(uintptr_t)r->to.steps;
+    int64_t n = ready_places(p);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t c = ready_channel(p, i);
+        bool bias = c >= 0 && p->bias && !to_float;
+        r->start[i] = (int32_t)(0 - (uint32_t)r->in_zero * (uint32_t)sums[i]);
+        scale[i] = c < 0 ? 0 : ready_scale(p, r, c);
+        steps[i] = bias && r->fbgemm ? ready_steps(p, r, c) : 0;
+        if (bias && !r->fbgemm)
+            r->start[i] = (int32_t)((uint32_t)r->start[i] + (uint32_t)ready_bias(p, r, c));
     }
-    *out = bias;
+}
+
+static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *like, bool to_float,
+                              quant_ready **out) {
+    size_t n = (size_t)ready_places(p), each = n * sizeof(float), size = sizeof *like + 3 * each;
+    quant_ready *r = mem_alloc(size);
+    if (!r) return diag_no_memory(cx->diag);
+    *r = *like;
+    r->size = size;
+    r->start = (int32_t *)(void *)(r + 1);
+    r->to.scale = (const float *)(const void *)((char *)(r + 1) + each);
+    r->to.steps = (const float *)(const void *)((char *)(r + 1) + 2 * each);
+    ready_fill(p, r, to_float);
+    *out = r;
     return CTSC_OK;
 }
 
-/* The same in float. fbgemm divides where scales are per channel, and multiplies by the reciprocal
- * where there is one. */
-static ctsc_status quant_bias_steps(op_ctx *cx, const packed *p, double input_scale, float **out) {
-    *out = NULL;
-    if (!p->bias) return CTSC_OK;
-    float *bias = mem_alloc((size_t)p->out_features * sizeof *bias + 1);
-    if (!bias) return diag_no_memory(cx->diag);
-    for (int64_t j = 0; j < p->out_features; j++) {
-        float step = p->weight_scale[j] * (float)input_scale, b = TENSOR_AT(p->bias, float)[j];
-        bias[j] = p->per_channel ? b / step : b * (1 / step);
+static bool ready_same(const quant_ready *a, const quant_ready *b) {
+    return a->in_scale == b->in_scale && a->out_scale == b->out_scale && a->in_zero == b->in_zero &&
+           a->out_zero == b->out_zero && a->dt == b->dt && a->relu == b->relu &&
+           a->fbgemm == b->fbgemm;
+}
+
+/* That of the first call is kept: an archive calls a layer in one place, with the same scales. */
+ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
+                             const tensor *out, bool relu, const quant_ready **ready) {
+    quant_ready like = {.in_scale = in_scale,
+                        .in_zero = in_zero,
+                        .out_scale = 1,
+                        .dt = out ? (dtype)out->dtype : DT_FLOAT32,
+                        .relu = relu,
+                        .fbgemm = qengine_is_fbgemm()};
+    if (out) {
+        int64_t zero = out->quantiser->zero_point, lo = dtype_qmin(like.dt);
+        like.out_scale = out->quantiser->scale;
+        like.out_zero = zero;
+        if (relu) lo = nn_max(lo, zero);
+        like.to = (quant_bytes){.lo = (float)(lo - zero),
+                                .hi = (float)(dtype_qmax(like.dt) - zero),
+                                .zero = (int32_t)zero};
     }
-    *out = bias;
+    _Atomic(quant_ready *) *kept = &((packed *)(uintptr_t)p)->ready;
+    quant_ready *r = atomic_load_explicit(kept, memory_order_acquire), *none = NULL;
+    if (r && ready_same(r, &like)) return *ready = r, CTSC_OK;
+    TRY(ready_make(cx, p, &like, !out, &r));
+    if (out)
+        atomic_compare_exchange_strong_explicit(kept, &none, r, memory_order_acq_rel,
+                                                memory_order_relaxed);
+    *ready = r;
     return CTSC_OK;
 }
 
-ctsc_status quant_store_make(op_ctx *cx, const packed *p, double input_scale, const tensor *out,
-                             bool relu, quant_store *store) {
-    float *scales, *steps = NULL;
-    int32_t *bias = NULL;
-    dtype dt = (dtype)out->dtype;
-    *store = (quant_store){.zero_point = (int32_t)out->quantiser->zero_point,
-                           .lo = (int32_t)dtype_qmin(dt),
-                           .hi = (int32_t)dtype_qmax(dt),
-                           .dt = dt};
-    if (relu) store->lo = (int32_t)nn_max(store->lo, store->zero_point);
-    TRY(quant_scales(cx, p, input_scale, out->quantiser->scale, &scales));
-    store->scale = scales;
-    if (qengine_is_fbgemm()) TRY(quant_bias_steps(cx, p, input_scale, &steps));
-    else TRY(quant_bias(cx, p, input_scale, &bias));
-    store->bias_steps = steps;
-    store->bias = bias;
-    return CTSC_OK;
-}
-
-void quant_store_free(quant_store *store) {
-    mem_free((void *)(uintptr_t)store->scale);
-    mem_free((void *)(uintptr_t)store->bias_steps);
-    mem_free((void *)(uintptr_t)store->bias);
+void quant_ready_give(const packed *p, const quant_ready *ready) {
+    quant_ready *r = (quant_ready *)(uintptr_t)ready;
+    if (r && r != atomic_load_explicit(&p->ready, memory_order_relaxed)) mem_free(r);
 }
 
 /* ---- prepack and unpack ---------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ static void qpool_window_at(const qpool *p, const int64_t at[3], qpool_window *w
     if (p->divisor) w->counted = p->divisor;
 }
 
-enum { QPOOL_CHANNELS = 128 };
+enum { QPOOL_CHANNELS = 128, QPOOL_LANES = 64 };
 
 #define T uint8_t
 #define NAME(x) qpool_unsigned_##x

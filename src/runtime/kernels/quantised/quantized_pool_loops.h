@@ -7,8 +7,26 @@
  *     NAME(x)     names of what is defined here
  */
 
-static NN_HOT void NAME(max)(const T *x, int64_t n, int32_t *acc) {
-    for (int64_t c = 0; c < n; c++) acc[c] = acc[c] > x[c] ? acc[c] : x[c];
+/* The largest of each channel, in a window of places that are step[d] elements apart. A fixed
+ * number of channels at a time stays in registers while the window passes. */
+static NN_HOT void NAME(max)(const T *x, const int64_t count[3], const int64_t step[3], int64_t n,
+                             T least, T *out) {
+    for (; n > 0; n -= QPOOL_LANES, x += QPOOL_LANES, out += QPOOL_LANES) {
+        T acc[QPOOL_LANES];
+        int64_t width = n < QPOOL_LANES ? n : QPOOL_LANES;
+        for (int c = 0; c < QPOOL_LANES; c++) acc[c] = least;
+        for (int64_t i = 0; i < count[0]; i++)
+            for (int64_t j = 0; j < count[1]; j++)
+                for (int64_t k = 0; k < count[2]; k++) {
+                    const T *at = x + i * step[0] + j * step[1] + k * step[2];
+                    if (width == QPOOL_LANES)
+                        for (int c = 0; c < QPOOL_LANES; c++)
+                            acc[c] = acc[c] > at[c] ? acc[c] : at[c];
+                    else
+                        for (int c = 0; c < width; c++) acc[c] = acc[c] > at[c] ? acc[c] : at[c];
+                }
+        for (int c = 0; c < width; c++) out[c] = acc[c];
+    }
 }
 
 static NN_HOT void NAME(sum)(const T *x, int64_t n, int32_t zero, int32_t *acc) {
@@ -22,8 +40,7 @@ static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpo
     int64_t zero = p->x->quantiser->zero_point;
     float share = 1 / (float)w->counted;
     for (int64_t c = 0; c < n; c++)
-        out[c] = (T)(!p->average ? acc[c]
-                     : p->inside
+        out[c] = (T)(p->inside
                          ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt),
                                        dtype_qmax(dt))
                          : quant_round((float)acc[c], share, zero, dtype_qmin(dt), dtype_qmax(dt)));
@@ -33,21 +50,27 @@ static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *o
     int32_t acc[QPOOL_CHANNELS];
     qpool_window w;
     qpool_window_at(p, at, &w);
+    const T *x = TENSOR_AT(p->x, T) +
+                 (((batch * p->in[0] + w.from[0]) * p->in[1] + w.from[1]) * p->in[2] + w.from[2]) *
+                     p->channels;
+    int64_t count[3], step[3], size = p->channels;
+    for (int d = 2; d >= 0; d--) {
+        count[d] = (w.to[d] - w.from[d] + p->dilation[d] - 1) / p->dilation[d];
+        step[d] = size * p->dilation[d];
+        size *= p->in[d];
+    }
+    if (!p->average) {
+        NAME(max)(x, count, step, p->channels, (T)dtype_qmin((dtype)p->x->dtype), out);
+        return;
+    }
     int32_t zero = (int32_t)p->x->quantiser->zero_point;
-    for (int64_t first = 0; first < p->channels; first += QPOOL_CHANNELS) {
+    for (int64_t first = 0; first < p->channels; first += QPOOL_CHANNELS, x += QPOOL_CHANNELS) {
         int64_t n = nn_min(QPOOL_CHANNELS, p->channels - first);
-        for (int64_t c = 0; c < n; c++)
-            acc[c] = p->average ? 0 : (int32_t)dtype_qmin((dtype)p->x->dtype);
-        for (int64_t i = w.from[0]; i < w.to[0]; i += p->dilation[0])
-            for (int64_t j = w.from[1]; j < w.to[1]; j += p->dilation[1])
-                for (int64_t k = w.from[2]; k < w.to[2]; k += p->dilation[2]) {
-                    const T *x = TENSOR_AT(p->x, T) +
-                                 (((batch * p->in[0] + i) * p->in[1] + j) * p->in[2] + k) *
-                                     p->channels +
-                                 first;
-                    if (p->average) NAME(sum)(x, n, zero, acc);
-                    else NAME(max)(x, n, acc);
-                }
+        memset(acc, 0, sizeof acc);
+        for (int64_t i = 0; i < count[0]; i++)
+            for (int64_t j = 0; j < count[1]; j++)
+                for (int64_t k = 0; k < count[2]; k++)
+                    NAME(sum)(x + i * step[0] + j * step[1] + k * step[2], n, zero, acc);
         NAME(store)(p, acc, n, &w, out + first);
     }
 }

@@ -64,16 +64,58 @@ ctsc_status quant_new_affine(op_ctx *cx, const tensor *like, dtype dt, double sc
     return s;
 }
 
+/* Few planes of n bytes each, pixel by pixel. */
+static inline __attribute__((always_inline)) void quant_pixels(const uint8_t *x, int64_t n,
+                                                               const int channels, uint8_t *out) {
+    for (int64_t i = 0; i < n; i++, out += channels)
+        for (int c = 0; c < channels; c++) out[c] = x[c * n + i];
+}
+
+/* Images of few channels, as networks begin with: their planes have no gaps. */
+static bool quant_turn_image(const tensor *t, tensor *out) {
+    if (!tensor_is_contiguous(t) || dtype_size((dtype)t->dtype) != 1) return false;
+    int64_t n = t->sizes[0] && t->sizes[1] ? t->numel / t->sizes[0] / t->sizes[1] : 0;
+    const uint8_t *from = tensor_data(t);
+    uint8_t *to = tensor_data(out);
+    for (int64_t b = 0, image = n * t->sizes[1]; b < t->sizes[0]; b++) {
+        switch (t->sizes[1]) {
+        case 2: quant_pixels(from + b * image, n, 2, to + b * image); break;
+        case 3: quant_pixels(from + b * image, n, 3, to + b * image); break;
+        case 4: quant_pixels(from + b * image, n, 4, to + b * image); break;
+        default: return false;
+        }
+    }
+    return true;
+}
+
 ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out) {
     if (quant_channels_last(t)) return *out = tensor_ref(t), CTSC_OK;
     tensor *copy;
     TRY(tensor_new(cx->diag, (dtype)t->dtype, t->ndim, t->sizes, &copy));
     quant_last_strides(copy->ndim, copy->sizes, copy->strides);
     if (t->quantiser) copy->quantiser = quantiser_ref(t->quantiser);
-    ctsc_status s = tensor_copy(cx->diag, copy, t);
+    ctsc_status s = quant_turn_image(t, copy) ? CTSC_OK : tensor_copy(cx->diag, copy, t);
     if (s == CTSC_OK) *out = copy;
     else tensor_unref(copy);
     return s;
+}
+
+int64_t quant_unsigned_zero(const tensor *t) {
+    return t->quantiser->zero_point + (t->dtype == DT_QINT8 ? 128 : 0);
+}
+
+static NN_HOT void quant_flip(const uint8_t *x, int64_t n, uint8_t *out) {
+    for (int64_t i = 0; i < n; i++) out[i] = x[i] ^ 128;
+}
+
+ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out) {
+    tensor *made;
+    if (t->dtype == DT_QUINT8) return *out = tensor_ref(t), CTSC_OK;
+    TRY(tensor_new(cx->diag, DT_QUINT8, t->ndim, t->sizes, &made));
+    memcpy(made->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
+    quant_flip(tensor_data(t), t->numel, tensor_data(made));
+    *out = made;
+    return CTSC_OK;
 }
 
 ctsc_status quant_need_affine(op_ctx *cx, const tensor *t, const char *what) {

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""autograd.py - gradients: the modes, backward and grad, and what is made of them (functional).
+
+Operators and recorded programs leave a graph behind where gradients are enabled and an argument requires one; the library walks it (docs/training.md). The mode
+is the thread's.
+"""
+import functools
+import inspect
+
+from . import _C
+
+Tensor = _C.Tensor
+_RETAIN, _CREATE, _UNUSED = 1, 2, 4
+_backward_all = _C._operator("aten::backward.TensorList")
+is_grad_enabled = _C.is_grad_enabled
+
+
+class _Mode:
+    """A block, or (as a decorator) a function, that runs in a mode."""
+
+    def __new__(cls, *args):
+        if len(args) == 1 and callable(args[0]): # @no_grad without parentheses
+            made = object.__new__(cls)
+            made.__init__()
+            return made(args[0])
+        return object.__new__(cls)
+
+    def __init__(self):
+        self._before = []
+
+    def __enter__(self):
+        self._before.append(_C._set_grad_enabled(self._wanted()))
+        return self
+
+    def __exit__(self, *exception):
+        _C._set_grad_enabled(self._before.pop())
+
+    def _again(self):
+        return type(self)()
+
+    def __call__(self, f):
+        if inspect.isgeneratorfunction(f):
+            return self._generator(f)
+
+        @functools.wraps(f)
+        def run(*args, **kwargs):
+            with self._again():
+                return f(*args, **kwargs)
+        return run
+
+    def _generator(self, f):
+        """The mode holds while the generator runs, and not for who asks it for the next item."""
+        @functools.wraps(f)
+        def run(*args, **kwargs):
+            items, sent = f(*args, **kwargs), None
+            try:
+                while True:
+                    with self._again():
+                        try:
+                            item = items.send(sent)
+                        except StopIteration as end:
+                            return end.value
+                    sent = yield item
+            finally:
+                items.close()
+        return run
+
+
+class no_grad(_Mode):
+    """Nothing is recorded."""
+
+    def _wanted(self):
+        return False
+
+
+class enable_grad(_Mode):
+    """Recorded again, within no_grad."""
+
+    def _wanted(self):
+        return True
+
+
+class set_grad_enabled(_Mode):
+    """By a flag: a function that sets the mode at once, or a block."""
+
+    def __new__(cls, mode):
+        return object.__new__(cls)
+
+    def __init__(self, mode):
+        self._mode, self._before = bool(mode), [_C._set_grad_enabled(mode)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        _C._set_grad_enabled(self._before[0])
+
+    def __call__(self, f):
+        _C._set_grad_enabled(self._before[0]) # only the function's calls are meant
+        return super().__call__(f)
+
+    def _again(self):
+        return set_grad_enabled(self._mode)
+
+
+class inference_mode(_Mode):
+    """no_grad; tensors made in it are like all others."""
+
+    def __init__(self, mode=True):
+        super().__init__()
+        self._mode = bool(mode)
+
+    def _wanted(self):
+        return not self._mode and _C.is_grad_enabled()
+
+    def _again(self):
+        return inference_mode(self._mode)
+
+
+def is_inference_mode_enabled():
+    return False
+
+
+def _tuple(x):
+    return (x,) if isinstance(x, Tensor) or x is None else tuple(x)
+
+
+def _flags(retain_graph, create_graph, allow_unused=False):
+    kept = create_graph if retain_graph is None else retain_graph
+    return (_RETAIN if kept else 0) | (_CREATE if create_graph else 0) | (_UNUSED if allow_unused else 0)
+
+
+def _check_shapes(outputs, grads):
+    for i, (out, g) in enumerate(zip(outputs, grads)):
+        if g is not None and g.shape != out.shape:
+            raise RuntimeError("Mismatch in shape: grad_output[%d] has a shape of %s and output[%d] has a shape of %s." % (
+                i, "torch.Size(%s)" % list(g.shape), i, "torch.Size(%s)" % list(out.shape)))
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+    """Adds to .grad of the leaves that tensors were computed from (or of inputs only) their gradients; grad_tensors may be left out for tensors of one element."""
+    roots = _tuple(tensors)
+    grads = (None,) * len(roots) if grad_tensors is None else _tuple(grad_tensors)
+    if len(grads) != len(roots):
+        raise RuntimeError("got %d tensors and %d gradients" % (len(roots), len(grads)))
+    _check_shapes(roots, grads)
+    if inputs is not None:
+        wanted = _tuple(inputs)
+        if not wanted:
+            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+        found = _C._grad(roots, grads, wanted, _flags(retain_graph, create_graph, True))
+        for t, g in zip(wanted, found):
+            if g is not None:
+                before = t.grad
+                with set_grad_enabled(create_graph):
+                    t.grad = g if before is None else before + g
+    elif len(roots) == 1:
+        _C._backward(roots[0], grads[0], _flags(retain_graph, create_graph))
+    else:
+        with enable_grad():
+            _backward_all(list(roots), list(grads), create_graph if retain_graph is None else retain_graph, create_graph)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=False, is_grads_batched=False):
+    """A tuple of the gradients of (the sum of) outputs with respect to inputs; nothing is added to .grad."""
+    if is_grads_batched:
+        raise NotImplementedError("grad(is_grads_batched=True): call it for each row")
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    given = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
+    if len(given) == len(outputs):
+        _check_shapes(outputs, given)
+    return _C._grad(outputs, given, inputs, _flags(retain_graph, create_graph, allow_unused))
+
+
+class Node:
+    """What made a tensor: its name, as PyTorch has it."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def name(self):
+        return self._name
+
+    def __repr__(self):
+        return "<%s>" % self._name
+
+
+class functional:
+    """torch.autograd.functional of functions of tensors: vjp, jvp, jacobian, hessian."""
+
+    @staticmethod
+    def _run(func, inputs, create_graph):
+        with enable_grad():
+            xs = tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in _tuple(inputs))
+            out = func(*xs)
+        return xs, _tuple(out), isinstance(out, Tensor)
+
+    @staticmethod
+    def _filled(grads, xs):
+        zeros = _C._operator("zeros_like")
+        return tuple(zeros(x) if g is None else g for g, x in zip(grads, xs))
+
+    @staticmethod
+    def vjp(func, inputs, v=None, create_graph=False, strict=False):
+        """(outputs, vector-Jacobian product)"""
+        xs, outs, single = functional._run(func, inputs, create_graph)
+        grads = functional._filled(grad(outs, xs, v, create_graph=create_graph, allow_unused=not strict), xs)
+        outs = outs if create_graph else tuple(o.detach() for o in outs)
+        return outs[0] if single else outs, grads[0] if isinstance(inputs, Tensor) else grads
+
+    @staticmethod
+    def jvp(func, inputs, v=None, create_graph=False, strict=False):
+        """(outputs, Jacobian-vector product), by differentiating the vector-Jacobian product."""
+        xs, outs, single = functional._run(func, inputs, create_graph)
+        zeros, ones = _C._operator("zeros_like"), _C._operator("ones_like")
+        with enable_grad():
+            us = tuple(zeros(o).requires_grad_() for o in outs)
+            back = functional._filled(grad(outs, xs, us, create_graph=True, allow_unused=not strict), xs)
+        vs = tuple(ones(x) for x in xs) if v is None else _tuple(v)
+        products = functional._filled(grad(back, us, vs, create_graph=create_graph, allow_unused=True) if any(b.requires_grad for b in back) else
+                                      (None,) * len(us), outs)
+        outs = outs if create_graph else tuple(o.detach() for o in outs)
+        return (outs[0], products[0]) if single else (outs, products)
+
+    @staticmethod
+    def jacobian(func, inputs, create_graph=False, strict=False):
+        """Of each output with respect to each input: sizes of the output, then of the input."""
+        xs, outs, single = functional._run(func, inputs, create_graph)
+        stack, rows = _C._operator("stack"), []
+        for out in outs:
+            flat, found = out.reshape(-1), [[] for _ in xs]
+            for i in range(flat.numel()):
+                grads = grad((flat[i],), xs, retain_graph=True, create_graph=create_graph, allow_unused=not strict) if flat.requires_grad else (None,) * len(xs)
+                for k, g in enumerate(functional._filled(grads, xs)):
+                    found[k].append(g)
+            rows.append(tuple((stack(f) if f else x.new_zeros([0])).reshape(tuple(out.shape) + tuple(x.shape)) for f, x in zip(found, xs)))
+        rows = tuple(r[0] for r in rows) if isinstance(inputs, Tensor) else tuple(rows)
+        return rows[0] if single else rows
+
+    @staticmethod
+    def hessian(func, inputs, create_graph=False, strict=False):
+        """Of a function with one number as result."""
+        def first(*xs):
+            out = func(*xs)
+            if out.numel() != 1:
+                raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+            return functional._filled(grad(out.reshape(()), xs, create_graph=True, allow_unused=True), xs)
+        rows = functional.jacobian(first, inputs, create_graph, strict)
+        return rows[0] if isinstance(inputs, Tensor) else rows
+
+
+def _numerical(func, xs, i, at, eps):
+    x = xs[i].detach()
+    flat = x.reshape(-1)
+    values = []
+    for step in (eps, -eps):
+        moved = flat.clone()
+        moved[at] = moved[at] + step
+        with no_grad():
+            out = func(*(xs[:i] + (moved.reshape(x.shape),) + xs[i + 1:]))
+        values.append([o.detach().clone() for o in _tuple(out)])
+    return [(a - b) / (2 * eps) for a, b in zip(*values)]
+
+
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **unused):
+    """Compares gradients with quotients of differences, for inputs of float64 that require a gradient."""
+    xs = _tuple(inputs)
+    outs = _tuple(func(*xs))
+    for i, x in enumerate(xs):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+        for at in range(x.numel()):
+            want = _numerical(func, xs, i, at, eps)
+            for k, out in enumerate(outs):
+                flat = out.reshape(-1)
+                for j in range(flat.numel()):
+                    g, = grad(flat[j], x, retain_graph=True, allow_unused=True)
+                    got = 0.0 if g is None else float(g.reshape(-1)[at])
+                    number = float(want[k].reshape(-1)[j])
+                    if abs(got - number) > atol + rtol * abs(number):
+                        if raise_exception:
+                            raise RuntimeError("Jacobian mismatch for output %d with respect to input %d,\nnumerical:%r\nanalytical:%r" % (k, i, number, got))
+                        return False
+    return True

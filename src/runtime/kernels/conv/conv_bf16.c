@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_bf16.c - see conv_bf16.h.
+ *
+ * Method. A piece of work is a band of rows of the output. The rows of the input that it sees are
+ * rounded into a buffer, zeros beside them, an odd number of channels filled up with one more; what
+ * a row of the kernel reads of one place is then one stretch of the buffer, and neighbouring places
+ * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length.
+ */
+#include "runtime/kernels/conv/conv_bf16.h"
+
+#include "base/limits.h"
+#include "base/thread_pool.h"
+#include "runtime/kernels/engine/slots.h"
+
+#include <string.h>
+
+enum {
+    BF16_BAND = 128 << 10,    /* bytes of the buffer of a piece, roughly, */
+    BF16_ROW_MOST = 4 << 20,  /* and those of one row, at most */
+    BF16_PLACES = 224,        /* of a row, where rows are cut as one likes */
+    BF16_PIECES = 8,          /* to aim for in all */
+    BF16_WORK = 1 << 20,      /* multiplications worth a thread of their own */
+    BF16_LEAST_CHANNELS = 16, /* outputs of a group: a vector */
+};
+
+typedef struct bf16_job {
+    conv_shape s;
+    gemm_bf16 m;
+    const float *in, *bias;
+    const conv_tail *tail;
+    float *out;
+    bool flat;
+    int64_t pixel;               /* elements of one in the buffer */
+    int64_t width, rows, planes; /* places of a row, rows of a plane */
+    int64_t band, bands, share, shares;
+    int64_t line, slice; /* elements of a row of the input, and of a plane, in the buffer */
+    int64_t *stretch;
+    slots slots;
+} bf16_job;
+
+typedef struct bf16_piece { int64_t plane, row, rows, first, last; } bf16_piece;
+
+static int64_t bf16_even(int64_t n) { return n + (n & 1); }
+
+/* Stretches are rows of the kernel where its taps, and the groups' channels, lie side by side. */
+static bool bf16_whole_rows(const conv_shape *s) { return s->groups == 1 && s->dilation[2] == 1; }
+
+static bool bf16_is_flat(const conv_shape *s) {
+    for (int i = 0; i < CONV_DIMS; i++)
+        if (s->kernel[i] != 1 || s->stride[i] != 1 || s->pad[i]) return false;
+    return s->out_size == s->in_size; /* nothing behind either */
+}
+
+/* Rows of the input that n rows of the output see. */
+static int64_t bf16_lines(const conv_shape *s, int dim, int64_t n) {
+    return (n - 1) * s->stride[dim] + (s->kernel[dim] - 1) * s->dilation[dim] + 1;
+}
+
+/* Elements of the buffer for n rows; INT64_MAX: too many. */
+static int64_t bf16_buffer(const conv_shape *s, int64_t n) {
+    int64_t size = bf16_even(s->in_channels);
+    if (__builtin_mul_overflow(size, bf16_lines(s, 2, s->out[2]), &size) ||
+        __builtin_mul_overflow(size, bf16_lines(s, 1, n), &size) ||
+        __builtin_mul_overflow(size, s->kernel[0], &size))
+        return INT64_MAX;
+    return size;
+}
+
+bool conv_bf16_fits(const conv_shape *s) {
+    int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups;
+    bool even = s->groups == 1 || in % 2 == 0;
+    return gemm_bf16_usable() && even && out >= BF16_LEAST_CHANNELS &&
+           (bf16_is_flat(s) || bf16_buffer(s, 1) <= BF16_ROW_MOST / 2);
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+bool conv_bf16_layout(const conv_shape *s, gemm_bf16 *m, size_t *bytes) {
+    int64_t in = s->groups == 1 ? bf16_even(s->in_channels) : s->in_channels / s->groups,
+            rows = s->kernel[0] * s->kernel[1], width = s->kernel[2];
+    *m = (gemm_bf16){.n = s->out_channels / s->groups,
+                     .groups = s->groups,
+                     .stretches = bf16_whole_rows(s) ? rows : rows * width,
+                     .k = bf16_whole_rows(s) ? in * width : in};
+    return gemm_bf16_size(m, bytes);
+}
+
+bool conv_bf16_pack(const conv_shape *s, const gemm_bf16 *m, const float *w) {
+    int64_t in = s->in_channels / s->groups, filled = s->groups == 1 ? bf16_even(in) : in,
+            taps = s->kernel_size;
+    float *column = mem_zalloc((size_t)(taps * filled) * sizeof *column);
+    if (!column) return false;
+    for (int64_t o = 0; o < s->out_channels; o++) {
+        for (int64_t i = 0; i < in; i++)
+            for (int64_t t = 0; t < taps; t++) column[t * filled + i] = w[(o * in + i) * taps + t];
+        gemm_bf16_put(m, o / m->n, o % m->n, column);
+    }
+    mem_free(column);
+    return true;
+}
+
+/* ---- the buffer ------------------------------------------------------------------------------ */
+
+static void bf16_pixels(const bf16_job *j, const float *from, int64_t n, bfloat16 *to) {
+    int64_t channels = j->s.in_channels;
+    if (j->pixel == channels) {
+        gemm_bf16_round(from, n * channels, to);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++, from += channels, to += j->pixel) {
+        for (int64_t c = 0; c < channels; c++) to[c] = bfloat16_from_float(from[c]);
+        to[channels] = (bfloat16){0};
+    }
+}
+
+/* Row y of plane d of the input, from the first column that is seen on. */
+static void bf16_line(const bf16_job *j, int64_t batch, int64_t d, int64_t y, bfloat16 *to) {
+    const conv_shape *s = &j->s;
+    int64_t left = conv_min(s->pad[2] * j->pixel, j->line), columns = j->line / j->pixel,
+            inside = conv_min(s->in[2], columns - left / j->pixel);
+    if (d < 0 || d >= s->in[0] || y < 0 || y >= s->in[1]) {
+        memset(to, 0, (size_t)j->line * sizeof *to);
+        return;
+    }
+    memset(to, 0, (size_t)left * sizeof *to);
+    bf16_pixels(j, j->in + ((batch * s->in[0] + d) * s->in[1] + y) * s->in[2] * s->in_channels,
+                inside, to + left);
+    int64_t done = left + inside * j->pixel;
+    memset(to + done, 0, (size_t)(j->line - done) * sizeof *to);
+}
+
+static int64_t bf16_places(const bf16_job *j, int64_t row) {
+    return conv_min(j->width, j->s.batch * j->s.out_size / j->planes - row * j->width);
+}
+
+static void bf16_fill(const bf16_job *j, const bf16_piece *t, bfloat16 *to) {
+    const conv_shape *s = &j->s;
+    if (j->flat) {
+        int64_t first = t->row * j->width,
+                n = (t->rows - 1) * j->width + bf16_places(j, t->row + t->rows - 1);
+        bf16_pixels(j, j->in + first * s->in_channels, n, to);
+        return;
+    }
+    int64_t batch = t->plane / s->out[0], lines = bf16_lines(s, 1, t->rows),
+            d = t->plane % s->out[0] * s->stride[0] - s->pad[0],
+            y = t->row * s->stride[1] - s->pad[1];
+    for (int64_t k = 0; k < s->kernel[0]; k++)
+        for (int64_t i = 0; i < lines; i++)
+            bf16_line(j, batch, d + k * s->dilation[0], y + i, to + k * j->slice + i * j->line);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static bf16_piece bf16_piece_of(const bf16_job *j, int64_t i) {
+    int64_t share = i % j->shares;
+    bf16_piece t = {.plane = i / j->shares / j->bands,
+                    .row = i / j->shares % j->bands * j->band,
+                    .first = share * j->share};
+    t.rows = conv_min(j->band, j->rows - t.row);
+    t.last = conv_min(t.first + j->share, j->m.panels);
+    return t;
+}
+
+/* The first element of a row of the result. */
+static int64_t bf16_at(const bf16_job *j, const bf16_piece *t, int64_t y) {
+    int64_t plane = j->s.batch * j->s.out_size / j->planes;
+    return (t->plane * plane + (t->row + y) * j->width) * j->s.out_channels;
+}
+
+/* The rows of a piece times two panels of a group. */
+static void bf16_panels(const bf16_job *j, const bf16_piece *t, int64_t group, int64_t panel,
+                        const bfloat16 *buffer) {
+    const conv_shape *s = &j->s;
+    int64_t column = group * j->m.n + panel * QUAD_COLUMNS;
+    gemm_bf16_strip strip = {.lda = s->stride[2] * j->pixel * (int64_t)sizeof *buffer,
+                             .stretch = j->stretch,
+                             .bias = j->bias ? j->bias + column : NULL,
+                             .ldc = s->out_channels};
+    for (int64_t y = 0; y < t->rows; y++) {
+        strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
+                  group * (s->in_channels / s->groups);
+        strip.rows = bf16_places(j, t->row + y);
+        strip.out = j->out + bf16_at(j, t, y) + column;
+        gemm_bf16_run(&j->m, group, panel, conv_min(panel + QUAD_MAX_PANELS, t->last), &strip);
+    }
+}
+
+/* What is left to do for the channels of the piece. */
+static void bf16_finish(const bf16_job *j, const bf16_piece *t) {
+    int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
+            last = conv_min(t->last * QUAD_COLUMNS, n);
+    if (!j->tail->other && j->tail->activation == (enum dense_activation)0) return;
+    for (int64_t y = 0; y < t->rows; y++) {
+        int64_t at = bf16_at(j, t, y), places = bf16_places(j, t->row + y);
+        if (j->shares == 1) {
+            conv_tail_finish(j->tail, j->out + at, at, places * all);
+            continue;
+        }
+        for (int64_t x = 0; x < places * j->s.groups; x++) {
+            int64_t from = at + x * n + first;
+            conv_tail_finish(j->tail, j->out + from, from, last - first);
+        }
+    }
+}
+
+static void bf16_pieces(void *ctx, int64_t begin, int64_t end) {
+    bf16_job *j = ctx;
+    int slot;
+    bfloat16 *buffer = slots_take(&j->slots, &slot);
+    for (int64_t i = begin; i < end; i++) {
+        bf16_piece t = bf16_piece_of(j, i);
+        if (i == begin || i % j->shares == 0) bf16_fill(j, &t, buffer);
+        for (int64_t g = 0; g < j->s.groups; g++)
+            for (int64_t panel = t.first; panel < t.last; panel += QUAD_MAX_PANELS)
+                bf16_panels(j, &t, g, panel, buffer);
+        bf16_finish(j, &t);
+    }
+    slots_give(&j->slots, slot);
+}
+
+/* ---- how a call is done ---------------------------------------------------------------------- */
+
+static void bf16_cut(bf16_job *j) {
+    const conv_shape *s = &j->s;
+    int64_t one = bf16_buffer(s, 1) * 2, two = bf16_buffer(s, 2) * 2;
+    j->flat = bf16_is_flat(s);
+    j->pixel = s->groups == 1 ? bf16_even(s->in_channels) : s->in_channels;
+    if (j->flat) {
+        int64_t places = s->batch * s->out_size;
+        j->width = conv_min(BF16_PLACES, places);
+        j->planes = 1;
+        j->rows = conv_parts(places, j->width);
+        j->band = BF16_BAND / (j->width * j->pixel * 2);
+    } else {
+        j->width = s->out[2];
+        j->planes = s->batch * s->out[0];
+        j->rows = s->out[1];
+        j->band = one >= BF16_BAND ? 1 : 1 + (BF16_BAND - one) / (two - one);
+    }
+    j->band = conv_min(j->band < 1 ? 1 : j->band, j->rows);
+    j->band = conv_parts(j->rows, conv_parts(j->rows, j->band));
+    j->bands = conv_parts(j->rows, j->band);
+    int64_t pairs = conv_parts(j->m.panels, QUAD_MAX_PANELS),
+            shares = conv_min(pairs, conv_parts(BF16_PIECES, j->planes * j->bands));
+    j->share = conv_parts(pairs, shares) * QUAD_MAX_PANELS;
+    j->shares = conv_parts(j->m.panels, j->share);
+    j->line = bf16_lines(s, 2, s->out[2]) * j->pixel;
+    j->slice = bf16_lines(s, 1, j->band) * j->line;
+}
+
+static void bf16_stretches(bf16_job *j) {
+    const conv_shape *s = &j->s;
+    int64_t taps = bf16_whole_rows(s) ? 1 : s->kernel[2];
+    for (int64_t i = 0; i < j->m.stretches; i++)
+        j->stretch[i] = 2 * (i / taps / s->kernel[1] * j->slice +
+                             i / taps % s->kernel[1] * s->dilation[1] * j->line +
+                             i % taps * s->dilation[2] * j->pixel);
+}
+
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
+                      const float *bias, const conv_tail *tail, float *out) {
+    bf16_job j = {.s = *s, .in = in, .bias = bias, .tail = tail, .out = out};
+    size_t bytes;
+    conv_bf16_layout(s, &j.m, &bytes);
+    j.m.data = (int8_t *)(void *)w->weights;
+    bf16_cut(&j);
+    size_t stretches = (size_t)j.m.stretches * sizeof *j.stretch;
+    int64_t places = j.band * j.width,
+            elements = j.flat ? places * j.pixel : s->kernel[0] * j.slice,
+            pieces = j.planes * j.bands * j.shares,
+            work = places * j.share * QUAD_COLUMNS * j.m.stretches * j.m.k / 64;
+    j.stretch = recycle_alloc(stretches);
+    if (!j.stretch || !slots_begin(&j.slots, (size_t)elements * sizeof(bfloat16), pieces)) {
+        recycle_free(j.stretch, stretches);
+        return diag_no_memory(d);
+    }
+    bf16_stretches(&j);
+    bool whole = pool_for_limited(pieces, 1 + BF16_WORK / 64 / (work + 1), bf16_pieces, &j);
+    slots_end(&j.slots);
+    recycle_free(j.stretch, stretches);
+    return whole ? CTSC_OK : limits_fail(d);
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""array_api.py - runs data-apis/array-api-tests on ctsc.array_api, without what array_api_skips.txt names, and fails where something else fails (make test-array-api).
+
+    python3 tests/python/array_api.py --python PYTHON --build build --suite CHECKOUT [--examples 20] [--only test_linalg] [-- pytest's arguments]
+
+A row of the file is the name of a test, as the suite names it from array_api_tests/ on (or its beginning, with * behind), and a reason.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def skips():
+    with open(os.path.join(HERE, "array_api_skips.txt"), encoding="utf-8") as f:
+        return [line.split("\t")[0].strip() for line in f if line.strip() and not line.startswith("#")]
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--python", default=sys.executable)
+    ap.add_argument("--build", default="build")
+    ap.add_argument("--suite", required=True)
+    ap.add_argument("--examples", type=int, default=20)
+    ap.add_argument("--only", default="")
+    ap.add_argument("more", nargs="*")
+    args = ap.parse_args()
+    env = dict(os.environ, ARRAY_API_TESTS_MODULE="ctsc.array_api", ARRAY_API_TESTS_VERSION="2024.12", PYTHONPATH=os.path.abspath(os.path.join(args.build, "python")))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
+        f.write("".join("array_api_tests/%s\n" % row.rstrip("*") for row in skips()))
+        f.flush()
+        target = "array_api_tests/" + (args.only + ".py" if args.only else "")
+        command = [os.path.abspath(args.python), "-m", "pytest", target, "-q", "-p", "no:cacheprovider", "--max-examples", str(args.examples), "--derandomize", "--disable-deadline",
+                   "--skips-file", f.name] + args.more
+        return subprocess.run(command, cwd=args.suite, env=env).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_py_leaks.py - many calls leave no objects and no memory behind."""
+import gc
+import os
+import sys
+
+import pytest
+
+import ctsc
+from ctsc import nn
+
+pytest.importorskip("numpy")
+MANY = int(os.environ.get("CTSC_CALLS", "20000")) # 1000000 in a long run
+
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def steady(f, times=MANY):
+    """Calls f, and looks at counts of references and at memory."""
+    watched = [None, True, ctsc.Tensor, ctsc.float32, ctsc.Size]
+    for _ in range(200):
+        f()
+    gc.collect()
+    objects, counts, memory = len(gc.get_objects()), [sys.getrefcount(w) for w in watched], resident()
+    for _ in range(times):
+        f()
+    gc.collect()
+    assert abs(len(gc.get_objects()) - objects) < 50
+    for w, before in zip(watched, counts):
+        assert abs(sys.getrefcount(w) - before) < 100, w
+    assert resident() - memory < 20e6
+
+
+def fails(f):
+    try:
+        f()
+    except Exception:
+        return
+    raise AssertionError
+
+
+def calls():
+    x, m = ctsc.ones(2, 3), ctsc.script(nn.Linear(3, 2))
+    w, opt = ctsc.ones(3, requires_grad=True), None
+    opt = ctsc.optim.SGD([w], lr=0.1)
+
+    def step():
+        opt.zero_grad()
+        (w * x).sum().backward()
+        opt.step()
+    return {"operator": lambda: x + x, "method": lambda: x.sum(dim=1, keepdim=True), "views": lambda: x[0, 1:].T, "assignment": lambda: x.__setitem__((0, 1), 1.0),
+            "shape": lambda: (x.shape, x.stride(), x.dtype, x.device, x.item if False else x.tolist()), "several": lambda: x.max(dim=1), "made": lambda: ctsc.tensor([[1, 2], [3, 4]]),
+            "numpy": lambda: ctsc.from_numpy(x.numpy()), "dlpack": lambda: ctsc.from_dlpack(x), "refused": lambda: fails(lambda: x @ x), "unfit": lambda: fails(lambda: x.sum("a")),
+            "program": lambda: m(x), "keywords": lambda: m.forward(input=x), "attribute": lambda: m.weight, "random": lambda: ctsc.randn(3), "training": step,
+            "grad": lambda: ctsc.autograd.grad((w * w).sum(), [w]), "state": lambda: opt.state_dict(), "mode": lambda: ctsc.no_grad().__enter__().__exit__(None, None, None)}
+
+
+@pytest.mark.parametrize("name", list(calls()))
+def test_nothing_is_left(name):
+    slow = {"refused": 10, "unfit": 20, "state": 5, "training": 4, "made": 2, "shape": 2, "several": 2, "program": 2, "keywords": 2, "grad": 3}
+    steady(calls()[name], MANY // slow.get(name, 1))

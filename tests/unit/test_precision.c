@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_precision.c - layers of reduced precision (docs/precision.md) against float64: no result is
+ * further off than the bound that is documented; and rounded factors that are exact give exact
+ * sums.
+ *
+ * Tensors end at a page that cannot be touched. What this processor cannot run is said.
+ */
+#include "support.h"
+
+#include "base/thread_pool.h"
+#include "ir/op/op.h"
+#include "runtime/context/runtime.h"
+#include "runtime/kernels/matmul/gemm_bf16.h"
+#include "runtime/kernels/matmul/gemm_int8w.h"
+
+#include <math.h>
+
+#include <sys/mman.h>
+
+enum { PAGE = 4096 };
+
+static size_t fenced_size(size_t nbytes) { return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE; }
+
+static void *fenced_alloc(void *ctx, size_t nbytes) {
+    (void)ctx;
+    char *p = mmap(NULL, fenced_size(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1, 0);
+    assert_true(p != MAP_FAILED);
+    char *end = p + fenced_size(nbytes) - PAGE;
+    mprotect(end, PAGE, PROT_NONE);
+    return end - (nbytes + 7) / 8 * 8;
+}
+
+static void fenced_free(void *ctx, void *data, size_t nbytes) {
+    (void)ctx;
+    size_t size = fenced_size(nbytes);
+    munmap((char *)data + (nbytes + 7) / 8 * 8 + PAGE - size, size);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static int64_t random_below(int64_t n) {
+    random_state ^= random_state << 13, random_state ^= random_state >> 7,
+        random_state ^= random_state << 17;
+    return (int64_t)(random_state % (uint64_t)n);
+}
+
+static bool random_one_in(int n) { return random_below(n) == 0; }
+
+/* whole: small integers, which every precision holds */
+static tensor *random_floats(int ndim, const int64_t *sizes, bool whole) {
+    tensor *t;
+    assert_int_equal(tensor_new(NULL, DT_FLOAT32, ndim, sizes, &t), CTSC_OK);
+    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)
+    [i] = whole ? (float)(random_below(17) - 8) : ((float)random_below(2000001) - 1e6f) * 1e-6f;
+    return t;
+}
+
+static tensor *constant(tensor *t_take) {
+    tensor *own;
+    assert_int_equal(tensor_constant(NULL, t_take, &own), CTSC_OK);
+    tensor_unref(t_take);
+    return own;
+}
+
+static value call(const char *key, int n, const value *args) {
+    diag d = {0};
+    runtime rt;
+    value r = value_none();
+    runtime_init(&rt);
+    if (op_call(&(op_ctx){.diag = &d, .rt = &rt}, key, n, args, &r) != CTSC_OK)
+        fail_msg("%s: %s", key, diag_message(&d));
+    diag_clear(&d);
+    return r;
+}
+
+static value value_of(tensor *t) { return t ? value_tensor_take(tensor_ref(t)) : value_none(); }
+
+/* What is documented: of a sum of n products, `products` the sum of their magnitudes, `steps` that
+ * of the activations' magnitudes times half a step of the weights. */
+static double bound_bf16(double products, double bias, int64_t n) {
+    return products * 0x1.02p-7 + (products + fabs(bias)) * (double)(n + 2) * 0x1p-24;
+}
+static double bound_int8w(double products, double steps, double bias, int64_t n) {
+    return steps * 1.001 + (products + fabs(bias)) * (double)(n + 4) * 0x1p-23;
+}
+
+/* ---- linear layers --------------------------------------------------------------------------- */
+
+typedef struct linear_case {
+    tensor *x, *w, *b; /* [rows, k], [n, k], [n] or NULL */
+    int64_t rows, n, k;
+    bool whole;
+} linear_case;
+
+static linear_case random_linear(void) {
+    linear_case c = {.rows = 1 + random_below(random_one_in(3) ? 200 : 9),
+                     .n = 1 + random_below(random_one_in(5) ? 600 : 130),
+                     .k = 1 + random_below(random_one_in(5) ? 900 : 90),
+                     .whole = random_one_in(3)};
+    c.x = random_floats(2, (int64_t[]){c.rows, c.k}, c.whole);
+    c.w = constant(random_floats(2, (int64_t[]){c.n, c.k}, c.whole));
+    c.b = random_one_in(3) ? NULL : random_floats(1, &c.n, c.whole);
+    return c;
+}
+
+static void check_linear(const linear_case *c, const tensor *y, bool bf16, const char *name) {
+    for (int64_t j = 0; j < c->n; j++) {
+        const float *w = TENSOR_AT(c->w, float) + j * c->k;
+        double most = 0, bias = c->b ? (double)TENSOR_AT(c->b, float)[j] : 0;
+        for (int64_t i = 0; i < c->k; i++) most = fmax(most, fabs((double)w[i]));
+        for (int64_t r = 0; r < c->rows; r++) {
+            const float *x = TENSOR_AT(c->x, float) + r * c->k;
+            double want = bias, products = 0, size = 0;
+            for (int64_t i = 0; i < c->k; i++) {
+                want += (double)x[i] * (double)w[i];
+                products += fabs((double)x[i] * (double)w[i]);
+                size += fabs((double)x[i]);
+            }
+            double got = (double)TENSOR_AT(y, float)[r * c->n + j],
+                   bound = !bf16      ? bound_int8w(products, size * most / 254, bias, c->k)
+                           : c->whole ? 0
+                                      : bound_bf16(products, bias, c->k);
+            if (!(fabs(got - want) <= bound))
+                fail_msg("%s, [%lld, %lld] to %lld: %.9g instead of %.9g, bound %.3g", name,
+                         (long long)c->rows, (long long)c->k, (long long)c->n, got, want, bound);
+        }
+    }
+}
+
+static void check_linears(const char *key, int cases) {
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < cases; i++) {
+        linear_case c = random_linear();
+        pool_set_threads(1 + (int)random_below(3));
+        value args[] = {value_of(c.x), value_of(c.w), value_of(c.b)};
+        for (int again = 0; again < 2; again++) {
+            value y = call(key, 3, args);
+            check_linear(&c, y.u.tensor, strstr(key, "bf16") != NULL, key);
+            value_unref(y);
+        }
+        for (int k = 0; k < 3; k++) value_unref(args[k]);
+        tensor_unref(c.x), tensor_unref(c.w), tensor_unref(c.b);
+    }
+    tensor_set_allocator(NULL);
+}
+
+static void test_linear_bf16(void **state) {
+    (void)state;
+    if (!gemm_bf16_usable()) {
+        print_message("[          ] not run: this processor has no AVX512-BF16\n");
+        skip();
+    }
+    check_linears("ctsc::linear_bf16", 500);
+}
+
+static void test_linear_int8w(void **state) {
+    (void)state;
+    check_linears("ctsc::linear_int8w", 500);
+}
+
+/* Each set of kernels, on weights that a byte holds: the largest of a column is 127 steps. */
+static void check_tile(const int8w_micro *u) {
+    enum { N = INT8W_COLUMNS, MOST = 70 };
+    static int8_t b[MOST * N];
+    static float x[INT8W_MAX_ROWS * MOST], scale[N], bias[N], out[INT8W_MAX_ROWS * N];
+    int rows = 1 + (int)random_below(u->rows), cols = 1 + (int)random_below(N);
+    int64_t k = 1 + random_below(MOST);
+    for (int i = 0; i < MOST * N; i++) b[i] = (int8_t)(random_below(255) - 127);
+    for (int i = 0; i < INT8W_MAX_ROWS * MOST; i++) x[i] = (float)(random_below(9) - 4);
+    for (int i = 0; i < N; i++) scale[i] = 0.5f, bias[i] = (float)random_below(9);
+    for (int i = 0; i < INT8W_MAX_ROWS * N; i++) out[i] = -1e6f;
+    u->tile(rows, &(int8w_tile){x, MOST, k, b, scale, bias, out, N, cols});
+    for (int r = 0; r < INT8W_MAX_ROWS; r++)
+        for (int c = 0; c < N; c++) {
+            float want = bias[c];
+            for (int64_t i = 0; i < k; i++) want += x[r * MOST + i] * (float)b[i * N + c] * 0.5f;
+            assert_true(out[r * N + c] == (r < rows && c < cols ? want : -1e6f));
+        }
+}
+
+static void test_tiles(void **state) {
+    (void)state;
+    for (int i = 0; int8w_micros[i]; i++) {
+        if (!int8w_micros[i]->usable()) {
+            print_message("[          ] not run: %s\n", int8w_micros[i]->name);
+            continue;
+        }
+        for (int k = 0; k < 300; k++) check_tile(int8w_micros[i]);
+    }
+}
+
+/* What is not finite is computed as it was written, and so are other dtypes. */
+static void test_others(void **state) {
+    (void)state;
+    static const char *const keys[] = {"ctsc::linear_bf16", "ctsc::linear_int8w"};
+    for (int i = 0; i < 2; i++) {
+        tensor *w = random_floats(2, (int64_t[]){5, 7}, true), *x, *wide;
+        TENSOR_AT(w, float)[8] = INFINITY;
+        w = constant(w);
+        x = random_floats(2, (int64_t[]){3, 7}, true);
+        TENSOR_AT(x, float)[1] = 2;
+        value args[] = {value_of(x), value_of(w), value_none()}, y = call(keys[i], 3, args);
+        assert_true(isinf(TENSOR_AT(y.u.tensor, float)[1]));
+        assert_true(isfinite(TENSOR_AT(y.u.tensor, float)[0]));
+        value_unref(y), value_unref(args[0]), value_unref(args[1]);
+        assert_int_equal(tensor_to_dtype(NULL, x, DT_FLOAT64, &wide), CTSC_OK);
+        value doubles[] = {value_of(wide), value_of(wide), value_none()};
+        y = call(keys[i], 3, doubles);
+        assert_int_equal(y.u.tensor->dtype, DT_FLOAT64);
+        value_unref(y), value_unref(doubles[0]), value_unref(doubles[1]);
+        tensor_unref(wide), tensor_unref(x), tensor_unref(w);
+    }
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+typedef struct conv_case {
+    int dims;
+    tensor *x, *w, *b, *other; /* x: [N, spatial..., C], other as the result; both may be NULL */
+    int64_t in[3], kernel[3], stride[3], padding[3], dilation[3], place[3], groups, batch, inputs,
+        outputs;
+    bool relu, whole;
+} conv_case;
+
+static conv_case random_conv(void) {
+    conv_case c = {.dims = 1 + (int)random_below(3), .whole = random_one_in(3)};
+    c.groups = random_one_in(4) ? 1 + random_below(3) : 1;
+    int64_t in = 1 + random_below(c.groups > 1 ? 10 : 40), sizes[5], w[5], y[5];
+    if (c.groups > 1) in *= 2;
+    c.inputs = in * c.groups;
+    c.outputs = (random_one_in(4) ? 1 + random_below(20) : 16 + random_below(60)) * c.groups;
+    c.batch = 1 + random_below(2);
+    sizes[0] = y[0] = c.batch, sizes[1 + c.dims] = c.inputs, y[1 + c.dims] = c.outputs;
+    w[0] = c.outputs, w[1] = in;
+    for (int d = 0; d < 3; d++) {
+        bool there = d >= 3 - c.dims;
+        c.kernel[d] = there ? 1 + random_below(4) : 1;
+        if (random_one_in(4)) c.kernel[d] = 1;
+        c.stride[d] = there && random_one_in(3) ? 1 + random_below(3) : 1;
+        c.dilation[d] = there && random_one_in(4) ? 1 + random_below(3) : 1;
+        c.padding[d] = there && random_one_in(2) ? random_below(3) : 0;
+        int64_t reach = c.dilation[d] * (c.kernel[d] - 1) + 1, least = reach - 2 * c.padding[d];
+        c.in[d] = there ? (least < 1 ? 1 : least) + random_below(random_one_in(6) ? 30 : 7) : 1;
+        c.place[d] = (c.in[d] + 2 * c.padding[d] - reach) / c.stride[d] + 1;
+        if (!there) continue;
+        int at = d - (3 - c.dims);
+        sizes[1 + at] = c.in[d], w[2 + at] = c.kernel[d], y[1 + at] = c.place[d];
+    }
+    c.x = random_floats(2 + c.dims, sizes, c.whole);
+    c.w = constant(random_floats(2 + c.dims, w, c.whole));
+    c.b = random_one_in(3) ? NULL : random_floats(1, &c.outputs, c.whole);
+    c.other = random_one_in(3) ? random_floats(2 + c.dims, y, c.whole) : NULL;
+    c.relu = random_one_in(2);
+    return c;
+}
+
+static void check_place(const conv_case *c, const tensor *y, int64_t n, int64_t o, int64_t k) {
+    int64_t in = c->inputs / c->groups, taps = c->kernel[0] * c->kernel[1] * c->kernel[2],
+            places = c->place[0] * c->place[1] * c->place[2],
+            out[3] = {k / c->place[2] / c->place[1], k / c->place[2] % c->place[1],
+                      k % c->place[2]};
+    double bias = c->b ? (double)TENSOR_AT(c->b, float)[o] : 0, want = bias, products = 0;
+    for (int64_t t = 0; t < taps; t++) {
+        int64_t tap[3] = {t / c->kernel[2] / c->kernel[1], t / c->kernel[2] % c->kernel[1],
+                          t % c->kernel[2]},
+                at[3];
+        bool inside = true;
+        for (int d = 0; d < 3; d++) {
+            at[d] = out[d] * c->stride[d] - c->padding[d] + tap[d] * c->dilation[d];
+            inside &= at[d] >= 0 && at[d] < c->in[d];
+        }
+        const float *x = TENSOR_AT(c->x, float) +
+                         (((n * c->in[0] + at[0]) * c->in[1] + at[1]) * c->in[2] + at[2]) *
+                             c->inputs +
+                         o / (c->outputs / c->groups) * in,
+                    *w = TENSOR_AT(c->w, float) + o * in * taps + t;
+        for (int64_t i = 0; inside && i < in; i++) {
+            double product = (double)x[i] * (double)w[i * taps];
+            want += product, products += fabs(product);
+        }
+    }
+    int64_t i = (n * places + k) * c->outputs + o;
+    double other = c->other ? (double)TENSOR_AT(c->other, float)[i] : 0,
+           bound = c->whole ? 0 : bound_bf16(products, fabs(bias) + fabs(other), in * taps),
+           got = (double)TENSOR_AT(y, float)[i];
+    want += other;
+    if (c->relu && want < 0) want = 0;
+    if (!(fabs(got - want) <= bound))
+        fail_msg("%d dims, %lld to %lld channels, %lld groups, kernel %lld %lld %lld: %.9g instead "
+                 "of %.9g, bound %.3g",
+                 c->dims, (long long)c->inputs, (long long)c->outputs, (long long)c->groups,
+                 (long long)c->kernel[0], (long long)c->kernel[1], (long long)c->kernel[2], got,
+                 want, bound);
+}
+
+static value ints(int dims, const int64_t *from) {
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)dims);
+    for (int d = 0; d < dims; d++) l->u.ints[l->len++] = from[3 - dims + d];
+    return value_list_take(l);
+}
+
+static void check_conv(conv_case *c) {
+    static const int64_t zeros[3] = {0};
+    str *text = str_new(c->relu ? "relu" : "none", 4);
+    value args[] = {value_of(c->x),
+                    value_of(c->w),
+                    value_of(c->b),
+                    ints(c->dims, c->stride),
+                    ints(c->dims, c->padding),
+                    ints(c->dims, c->dilation),
+                    value_bool(false),
+                    ints(c->dims, zeros),
+                    value_int(c->groups),
+                    value_bool(true),
+                    value_of(c->other),
+                    value_str_take(text),
+                    value_bool(false)};
+    for (int again = 0; again < 2; again++) {
+        value y = call("ctsc::conv_channels_last_bf16", 13, args);
+        int64_t places = c->place[0] * c->place[1] * c->place[2];
+        for (int64_t k = 0; k < c->batch * c->outputs * places; k++)
+            check_place(c, y.u.tensor, k / places / c->outputs, k / places % c->outputs,
+                        k % places);
+        value_unref(y);
+    }
+    for (size_t i = 0; i < sizeof args / sizeof *args; i++) value_unref(args[i]);
+}
+
+static void test_conv_bf16(void **state) {
+    (void)state;
+    if (!gemm_bf16_usable()) {
+        print_message("[          ] not run: this processor has no AVX512-BF16\n");
+        skip();
+    }
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < 600; i++) {
+        conv_case c = random_conv();
+        pool_set_threads(1 + (int)random_below(3));
+        check_conv(&c);
+        tensor_unref(c.x), tensor_unref(c.w), tensor_unref(c.b), tensor_unref(c.other);
+    }
+    tensor_set_allocator(NULL);
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+static void test_names(void **state) {
+    (void)state;
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_precision(m, "int8w", e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_precision(m, "float32", e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_precision(m, "float16", e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_set_precision(m, NULL, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_set_precision(m, "bf16", e),
+                     gemm_bf16_usable() ? CTSC_OK : CTSC_UNSUPPORTED);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+/* The largest of each row's numbers. */
+static void best_of(const char *model, const char *inputs, const char *precision, int64_t *best,
+                    int64_t *n, int64_t most) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *args = NULL, *first = NULL, *y = NULL;
+    assert_int_equal(ctsc_module_load(model, &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_precision(m, precision, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load(inputs, &args, e), CTSC_OK);
+    first = ctsc_value_item(args, 0);
+    assert_non_null(first);
+    if (ctsc_module_run(m, "forward", 1, &first, NULL, &y, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
+    const float *p = ctsc_tensor_data(y);
+    const int64_t *sizes = ctsc_tensor_sizes(y);
+    int64_t columns = sizes[ctsc_tensor_ndim(y) - 1];
+    *n = 1;
+    for (int i = 0; i < ctsc_tensor_ndim(y) - 1; i++) *n *= sizes[i];
+    assert_true(*n > 0 && *n <= most);
+    for (int64_t r = 0; r < *n; r++) {
+        best[r] = 0;
+        for (int64_t c = 0; c < columns; c++)
+            if (p[r * columns + c] > p[r * columns + best[r]]) best[r] = c;
+    }
+    ctsc_value_free(y), ctsc_value_free(first), ctsc_value_free(args);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+/* Of the 360 digits one may come out otherwise, of the 32 characters too. */
+static void test_models(void **state) {
+    (void)state;
+    enum { MOST = 400 };
+    static const struct {
+        const char *model, *inputs;
+    } models[] = {{"models/digits_cnn.pt", "models/digits_test.pt"},
+                  {"models/chargpt.pt", "models/chargpt_prompts.pt"}};
+    static const char *const precisions[] = {"int8w", "bf16"};
+    for (int i = 0; i < 2; i++) {
+        int64_t want[MOST], got[MOST], n, others = 0;
+        best_of(models[i].model, models[i].inputs, "float32", want, &n, MOST);
+        for (int k = 0; k < (gemm_bf16_usable() ? 2 : 1); k++) {
+            best_of(models[i].model, models[i].inputs, precisions[k], got, &n, MOST);
+            for (int64_t r = 0; r < n; r++) others += want[r] != got[r];
+            if (others > 1)
+                fail_msg("%s, %s: %lld of %lld differ", models[i].model, precisions[k],
+                         (long long)others, (long long)n);
+            others = 0;
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear_bf16), cmocka_unit_test(test_linear_int8w),
+        cmocka_unit_test(test_tiles),       cmocka_unit_test(test_others),
+        cmocka_unit_test(test_conv_bf16),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_models),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
