@@ -11,6 +11,7 @@
 #   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
+#   make ONNX=0         without models of ONNX (libprotobuf-c); left out by itself where that is not there
 #   make LLVM=0         without the compiler for kernels (libctsc-jit.so); programs then run in the interpreter alone
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
@@ -48,11 +49,13 @@
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
 #   make test-pt2-damage  all changes of the JSON of .pt2 files that make test samples, with sanitizers
+#   make test-onnx      networks to and from ONNX, against ONNX Runtime (ONNX_PYTHON=, ONNX_TEST="--group out --all -k resnet")
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
 
+.DEFAULT_GOAL := all
 SAN ?=
 ifeq ($(SAN),)
 BUILD ?= build
@@ -87,7 +90,7 @@ ifeq ($(findstring clang,$(CC)),)
 CFLAGS += -fno-align-functions -fno-align-jumps
 endif
 LDFLAGS += -pthread $(SANFLAGS)
-LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
+LDLIBS += $(ONNX_LIBS) -lzip -lopenblas -ljansson -lz -lm -ldl
 
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
@@ -96,6 +99,29 @@ LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/% src/view
 CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+# Models of ONNX: messages that protoc-c makes C of, read and written by libprotobuf-c.
+ONNX ?= 1
+ifneq ($(ONNX),0)
+PROTOC_C ?= $(shell pkg-config --exists libprotobuf-c 2>/dev/null && command -v protoc-c 2>/dev/null)
+endif
+ifneq ($(PROTOC_C),)
+ONNX_LIBS := -lprotobuf-c
+ONNX_DIR := $(BUILD)/onnx
+LIB_OBJ += $(ONNX_DIR)/onnx.pb-c.o
+$(ONNX_DIR)/onnx.pb-c.h: src/frontend/onnx/onnx.proto
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=$(<D) --c_out=$(ONNX_DIR) $(<F)
+$(ONNX_DIR)/onnx.pb-c.o: $(ONNX_DIR)/onnx.pb-c.h
+	@echo "  CC    $(ONNX_DIR)/onnx.pb-c.c"
+	$(Q)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(ONNX_DIR)/onnx.pb-c.c -o $@
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): private CPPFLAGS += -I$(ONNX_DIR)
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): | $(ONNX_DIR)/onnx.pb-c.h
+$(BUILD)/src/runtime/program/onnx_module.o $(BUILD)/src/runtime/save/save_onnx.o: private CPPFLAGS += -DCTSC_ONNX
+else
+LIB_SRC := $(filter-out src/frontend/onnx/%,$(LIB_SRC))
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+endif
+
 # The inference server: a part of the command, which alone needs libmicrohttpd.
 SERVE_SRC := $(wildcard src/serve/*.c)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
@@ -342,6 +368,11 @@ test-pt2-damage: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-asan SAN=1 build-asan/tests/unit/test_exported
 	EXPORTED_EVERY=$(PT2_EVERY) build-asan/tests/unit/test_exported
 
+# Networks of torchvision and transformers to and from ONNX, checked by onnx.checker and ONNX Runtime: ONNX_PYTHON has them, and PyTorch.
+test-onnx: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(ONNX_PYTHON) tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
+
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
 TORCH_TESTS ?=
@@ -558,6 +589,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -22,7 +22,7 @@ VERSION := $(shell sed -n 's/^#define CTSC_VERSION_STRING "\(.*\)"/\1/p' include
 ABI := $(shell sed -n 's/^#define CTSC_ABI_VERSION \([0-9]*\)$$/\1/p' include/ctsc.h)
 SHARED := $(BUILD)/libctsc.so.$(VERSION)
 # Its libraries: the command's but for JSON, HTTP and images.
-SHARED_LIBS := -lzip -lopenblas -ljansson -lz -lm -ldl
+SHARED_LIBS := $(ONNX_LIBS) -lzip -lopenblas -ljansson -lz -lm -ldl
 
 # What the header declares is what is exported, under one version name per ABI.
 $(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk
@@ -43,7 +43,7 @@ shared: $(SHARED)
 # @NAME@ in the templates.
 $(BUILD)/packaging/%: packaging/%.in include/ctsc.h packaging/install.mk
 	@mkdir -p $(@D)
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@ABI@|$(ABI)|g' $< > $@
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@ABI@|$(ABI)|g' -e 's|@ONNX_LIBS@|$(ONNX_LIBS)|g' -e 's|@ONNX_CMAKE@|$(if $(ONNX_LIBS),protobuf-c;)|g' $< > $@
 
 # Folders with a space, which make would take for two.
 NO_SPACE = $(if $(filter-out 1,$(words x$(DESTDIR)$(PREFIX)$(LIBDIR))),$(error make install and uninstall take no folder with a space))

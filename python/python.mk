@@ -63,7 +63,7 @@ $(PY)/wheel/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map $(PY_
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(PY_LINK) -s -Wl,-z,pack-relative-relocs -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) \
-	    $(PY_BLAS_LINK) -lzip -ljansson -lz -lm -ldl
+	    $(PY_BLAS_LINK) $(ONNX_LIBS) -lzip -ljansson -lz -lm -ldl
 $(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py
 	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.

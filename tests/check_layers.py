@@ -33,7 +33,7 @@ MAY_INCLUDE = {
 }
 # The rooms of a folder from the bottom to the top: one includes those in earlier lines and in its own line.
 ROOMS = {
-    "frontend": [["syntax"], ["export"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
+    "frontend": [["syntax"], ["export"], ["onnx"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
     "codegen": [["nest"], ["cuda"], ["lower", "lower/loops"], ["llvm"], ["cache"]],
     "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda", "autograd"], ["program", "save", "train", "safetensors"], ["ops"], ["api"]],
 }
@@ -203,9 +203,11 @@ def check_links(graph, problems):
 def check_alone(build, graph, problems):
     """Each layer is a library of its own with nothing but the layers below it. Builds with sanitizers lack their runtime here: they are left out."""
     with tempfile.TemporaryDirectory() as folder:
+        messages = os.path.join(build, "onnx", "onnx.pb-c.o")  # what protoc-c made
+        onnx = [messages, "-lprotobuf-c"] if os.path.exists(messages) else []
         for layer, below in MAY_INCLUDE.items():
             objects = [os.path.join(build, "src", o + ".o") for o in graph if o.split("/")[0] in [layer] + below]
-            command = ["cc", "-shared", "-Wl,-z,defs", "-o", os.path.join(folder, layer + ".so")] + objects + LIBRARIES
+            command = ["cc", "-shared", "-Wl,-z,defs", "-o", os.path.join(folder, layer + ".so")] + objects + onnx + LIBRARIES
             if objects and layer not in PROGRAMS:
                 done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 if "__asan_" in done.stdout or "__tsan_" in done.stdout or "__ubsan_" in done.stdout:

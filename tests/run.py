@@ -13,6 +13,7 @@ Groups:
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
   corpus  tests/corpus, archives with inputs and results from real PyTorch
+  onnx      tests/onnx: models against ONNX Runtime's results at every --opt level, written again; programs written and read
   exported  tests/pt2/archives, programs of torch.export with arguments and results, at every --opt level, and converted to TorchScript
   passes  the same archives after passes of the optimiser, each alone and all together: the results stay
   lang    tests/lang, programs with what they print, or the errors they must give, beside the line
@@ -39,6 +40,7 @@ import difflib
 import glob
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -252,6 +254,110 @@ def group_exported(tally, args, env):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for (folder, level), (ok, text) in zip(cases, pool.map(lambda c: exported_case(c[0], env, c[1]), cases)):
             tally.add("exported", "%s, opt %s" % (os.path.basename(folder), level), ok, text)
+
+
+# Of the models in tests/onnx/models: what ctsc reads but has no form to write.
+ONNX_READ_ONLY = {"branch", "expand_input", "reshape_input", "scatter_nd", "slice_input"}
+
+
+def onnx_model(folder, env, level):
+    """A model of ONNX against ONNX Runtime's results; at level 0 also written again, and that."""
+    path, inputs, expected = (os.path.join(folder, n) for n in ("model.onnx", "inputs.pt", "expected.pt"))
+    ask = ["--inputs", inputs, "--expect", expected, "--rtol", "1e-4", "--atol", "1e-5", "--opt", str(level)]
+    code, out, err = run([env["CTSC"], "run", path] + ask, env, 300)
+    if code or level:
+        return code == 0, "exit %d\n%s\n%s" % (code, out[-1000:], err)
+    with tempfile.TemporaryDirectory() as scratch:
+        again = os.path.join(scratch, "again.onnx")
+        code, out, err = run([env["CTSC"], "convert", path, again, "--inputs", inputs, "--opset", "20"], env, 300)
+        if os.path.basename(folder) in ONNX_READ_ONLY:
+            return code == 4 and not os.path.exists(again), "convert: exit %d\n%s" % (code, err)
+        if not code:
+            code, out, err = run([env["CTSC"], "run", again] + ask, env, 300)
+    return code == 0, "written again: exit %d\n%s\n%s" % (code, out[-1000:], err)
+
+
+def onnx_program(path, env):
+    """A program that is written as ONNX and read again gives what it gives; for sizes that are dynamic, too."""
+    with open(path, encoding="utf-8") as f:
+        said = dict(re.findall(r"^# (input|dynamic|other|refused): (.*)$", f.read(), re.M))
+    with tempfile.TemporaryDirectory() as scratch:
+        made = os.path.join(scratch, "net.onnx")
+        dynamic = [w for d in said.get("dynamic", "").split() for w in ("--dynamic", d)]
+        code, out, err = run([env["CTSC"], "convert", path, made, "--input", said["input"]] + dynamic, env, 300)
+        if "refused" in said:
+            return code == 4 and said["refused"] in err and not os.path.exists(made), "exit %d\n%s" % (code, err)
+        if code:
+            return False, "convert: exit %d\n%s" % (code, err)
+        for spec in [said["input"]] + ([said["other"]] if "other" in said else []):
+            want = os.path.join(scratch, "want.pt")
+            ask = ["--input", spec]
+            code, out, err = run([env["CTSC"], "run", path, "--output", want] + ask, env, 300)
+            code2, out, err2 = run([env["CTSC"], "run", made, "--expect", want, "--rtol", "1e-4", "--atol", "1e-5"] + ask, env, 300)
+            if code or code2:
+                return False, "%s: exit %d, %d\n%s%s\n%s" % (spec, code, code2, out[-1000:], err, err2)
+    return True, ""
+
+
+def onnx_outside(env):
+    """Weights in a file that is not in the model's folder are refused, whether a name or a link leads there."""
+    with tempfile.TemporaryDirectory() as scratch:
+        inner = os.path.join(scratch, "model")
+        shutil.copytree(os.path.join(HERE, "onnx", "models", "external"), inner)
+        model, weights = os.path.join(inner, "model.onnx"), os.path.join(inner, "weights.bin")
+        os.rename(weights, os.path.join(scratch, "weights.bin"))
+        os.symlink(os.path.join("..", "weights.bin"), weights)
+        with open(model, "rb") as f:
+            data = f.read()
+        with open(os.path.join(scratch, "eights.b"), "wb") as f:
+            f.write(b"x" * 1000)
+        up = os.path.join(inner, "up.onnx")
+        with open(up, "wb") as f:
+            f.write(data.replace(b"weights.bin", b"../eights.b"))
+        for path in (model, up):
+            code, out, err = run([env["CTSC"], "inspect", path], env, 60)
+            if code != 3 or "which is not in the model's folder" not in err:
+                return False, "%s: exit %d\n%s" % (path, code, err)
+    return True, ""
+
+
+def onnx_damaged(env):
+    """Models with bytes that were changed, cut or added end with a status."""
+    random.seed(1)
+    files = sorted(glob.glob(os.path.join(HERE, "onnx", "models", "*", "model.onnx")))
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "model.onnx")
+        for i in range(60):
+            name = random.choice(files)
+            with open(name, "rb") as f:
+                data = bytearray(f.read())
+            at = random.randrange(2, len(data))
+            kind = i % 3
+            if kind == 0:
+                data[at] = random.choice([0, 1, 127, 128, 255, random.randrange(256)])
+            elif kind == 1:
+                del data[at:at + random.randrange(1, 9)]
+            else:
+                data[at:at] = bytes(random.randrange(256) for _ in range(random.randrange(1, 9)))
+            with open(path, "wb") as f:
+                f.write(data)
+            code, out, err = run([env["CTSC"], "graph", path], env, 60)
+            if code not in (0, 3, 4, 5):
+                return False, "%s, round %d: exit %d\n%s" % (name, i, code, err)
+    return True, ""
+
+
+def group_onnx(tally, args, env):
+    folders = sorted(glob.glob(os.path.join(HERE, "onnx", "models", "*")))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        cases = [(folder, level) for folder in folders for level in range(4)]
+        for (folder, level), (ok, text) in zip(cases, pool.map(lambda c: onnx_model(c[0], env, c[1]), cases)):
+            tally.add("onnx", "%s, opt %d" % (os.path.basename(folder), level), ok, text)
+        paths = sorted(glob.glob(os.path.join(HERE, "onnx", "programs", "*.py")))
+        for path, (ok, text) in zip(paths, pool.map(lambda p: onnx_program(p, env), paths)):
+            tally.add("onnx", os.path.basename(path), ok, text)
+    for name, case in (("outside", onnx_outside), ("damaged", onnx_damaged)):
+        tally.add("onnx", name, *case(env))
 
 
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.
@@ -610,6 +716,7 @@ def main():
         "cli": lambda: group_lit(tally, args, env, "cli"),
         "corpus": lambda: group_corpus(tally, args, env),
         "exported": lambda: group_exported(tally, args, env),
+        "onnx": lambda: group_onnx(tally, args, env),
         "cuda": lambda: group_cuda(tally, args, env),
         "passes": lambda: group_passes(tally, args, env),
         "lang": lambda: group_lang(tally, args, env),

@@ -38,7 +38,6 @@ static const struct hint_format {
      "ELF",
      4, 0, NULL, "a compiled program or library",
      "libraries with operators go before the command: --load-library FILE"},
-    {NULL, 0, 0, ".onnx", "an ONNX graph", "ctsc runs TorchScript: " HINT_SAVE},
     {NULL, 0, 0, ".ipynb", "a notebook", "its code belongs in a .py file"},
     {NULL, 0, 0, ".safetensors", "a safetensors file, weights without code", HINT_WEIGHTS},
     {NULL, 0, 0, ".ptl", "an archive for mobile interpreters, perhaps without code", HINT_SAVE},

@@ -161,16 +161,28 @@ static int64_t folder_version(const char *text) {
     return strtoll(text, NULL, 10);
 }
 
-/* DIR/NAME.pt, or DIR/NAME.pt2 where only that is there. */
+/* Of one model, the first that is there counts. */
+static const char *const folder_endings[] = {".pt", ".pt2", ".onnx"};
+enum { FOLDER_ENDINGS = sizeof folder_endings / sizeof *folder_endings };
+
+/* DIR/NAME.pt, or another ending where only that is there. NULL: no memory. */
 static char *folder_archive(const char *dir, const char *name) {
-    char *path = folder_join(dir, name, ".pt"),
-         *exported = path && access(path, F_OK) ? folder_join(dir, name, ".pt2") : NULL;
-    if (exported && !access(exported, F_OK)) {
+    for (int i = 0; i < FOLDER_ENDINGS; i++) {
+        char *path = folder_join(dir, name, folder_endings[i]);
+        if (!path || !access(path, F_OK)) return path;
         free(path);
-        return exported;
     }
-    free(exported);
-    return path;
+    return folder_join(dir, name, folder_endings[0]);
+}
+
+/* Takes the ending of a model's file off; false: it has none of these. */
+static bool folder_cut_ending(char *name) {
+    size_t n = strlen(name);
+    for (int i = 0; i < FOLDER_ENDINGS; i++) {
+        size_t k = strlen(folder_endings[i]);
+        if (n > k && !strcmp(name + n - k, folder_endings[i])) return name[n - k] = '\0', true;
+    }
+    return false;
 }
 
 /* Notes what there is of one model. False: not all could be seen. */
@@ -221,9 +233,7 @@ static void folder_scan(repository *r, bool wanted) {
     for (struct dirent *f; d && (f = readdir(d));) {
         size_t n = strlen(f->d_name);
         if (!folder_name_ok(f->d_name)) continue;
-        if (n > 3 && !strcmp(f->d_name + n - 3, ".pt")) f->d_name[n - 3] = '\0';
-        else if (n > 4 && !strcmp(f->d_name + n - 4, ".pt2")) f->d_name[n - 4] = '\0';
-        else if (n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
+        if (!folder_cut_ending(f->d_name) && n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
         ok = folder_scan_model(r, f->d_name, wanted) && ok;
     }
     if (d) closedir(d);

@@ -135,7 +135,7 @@ const struct argp serve_argp = {
     serve_parse,
     "DIR",
     "Serves the models of a folder over HTTP, with the Open Inference Protocol v2.\v"
-    "A model is DIR/NAME.pt, DIR/NAME/model.pt or DIR/NAME/VERSION/model.pt (or .pt2); "
+    "A model is DIR/NAME.pt, DIR/NAME/model.pt or DIR/NAME/VERSION/model.pt (or .pt2, .onnx); "
     "DIR/NAME/config.json (DIR/NAME.json) has its settings. "
     "GET / shows a page with what the server does. SIGTERM ends it when all requests are answered. "
     "docs/serve.md tells everything.",

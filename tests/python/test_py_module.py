@@ -276,6 +276,16 @@ def test_inference_session(root, digits):
         session.run(None, {"x": images.numpy(), "y": 1})
 
 
+def test_inference_session_onnx(root):
+    np = pytest.importorskip("numpy")
+    folder = os.path.join(root, "tests", "onnx", "models", "gemm")
+    session = ctsc.InferenceSession(os.path.join(folder, "model.onnx"))
+    x = ctsc.load(os.path.join(folder, "inputs.pt"))[0]
+    assert [i.name for i in session.get_inputs()] == ["x0"]
+    out, = session.run(None, {"x0": x.numpy()})
+    assert np.allclose(out, ctsc.load(os.path.join(folder, "expected.pt")).numpy(), atol=1e-5)
+
+
 def test_no_numpy_is_needed(root):
     """The package works where NumPy cannot be imported, and importing it takes little."""
     code = """

@@ -12,12 +12,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_FROM = 256, OPT_TO };
+enum { OPT_FROM = 256, OPT_TO, OPT_OPSET, OPT_DYNAMIC };
 
 typedef struct convert_args {
     cli_model model;
     const char *output;
     const convert_format *from, *to;
+    convert_how how;
 } convert_args;
 
 static const struct argp_option convert_options[] = {
@@ -25,6 +26,11 @@ static const struct argp_option convert_options[] = {
     {"to", OPT_TO, "FORMAT", 0,
      "what to write, where the ending of OUT does not say; without OUT the file is IN's with "
      "the format's ending",
+     0},
+    {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 21 (17)", 0},
+    {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
+     "to ONNX: this dim of this argument (its name, or its number from 0) may have any size; once "
+     "for each",
      0},
     {0},
 };
@@ -49,12 +55,30 @@ static const convert_format *convert_named(struct argp_state *state, const char 
     return NULL;
 }
 
+static void convert_opset(struct argp_state *state, const char *arg, convert_onnx_args *a) {
+    char *end;
+    long n = strtol(arg, &end, 10);
+    if (end == arg || *end || n < 1 || n > 1000)
+        argp_error(state, "--opset: '%s' is no version", arg);
+    a->opset = (int)n;
+}
+
+static void convert_dynamic(struct argp_state *state, const char *arg, convert_onnx_args *a) {
+    if (a->naxes == CONVERT_AXES) argp_error(state, "--dynamic: %d at most", CONVERT_AXES);
+    a->dynamic[a->naxes++] = arg;
+}
+
 static error_t convert_parse(int key, char *arg, struct argp_state *state) {
     convert_args *a = state->input;
     switch (key) {
     case OPT_FROM: a->from = convert_named(state, "--from", arg); break;
     case OPT_TO: a->to = convert_named(state, "--to", arg); break;
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
+    case OPT_OPSET: convert_opset(state, arg, &a->how.onnx); break;
+    case OPT_DYNAMIC: convert_dynamic(state, arg, &a->how.onnx); break;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->model;
+        state->child_inputs[1] = &a->how.call;
+        break;
     case ARGP_KEY_ARG:
         if (!a->model.path) return ARGP_ERR_UNKNOWN; /* IN is the child's */
         if (a->output) argp_error(state, "one IN and one OUT only, '%s' is too much", arg);
@@ -81,14 +105,15 @@ static char *convert_help(int key, const char *text, void *input) {
     return all;
 }
 
-static const struct argp_child convert_children[] = CLI_MODEL_CHILD;
+static const struct argp_child convert_children[] = CLI_CALL_CHILDREN;
 const struct argp cmd_convert_argp = {
     convert_options,
     convert_parse,
     "IN-FILE [OUT-FILE]",
     "Writes a model, or its weights, in another format, which the endings of the names tell.\v"
     "A program becomes an archive of TorchScript or gives its weights away; weights alone stay "
-    "weights.",
+    "weights. Of a method (--method) a model of ONNX is made: the arguments of --input say dtypes "
+    "and sizes, and which branches are taken; --dynamic lets sizes vary (docs/onnx.md).",
     convert_children,
     convert_help,
     NULL};
@@ -131,18 +156,23 @@ static void convert_say(const char *path, const convert_format *f) {
 int cmd_convert(int argc, char **argv) {
     convert_args a = {0};
     convert_content c = {0};
+    if (!cli_call_init(&a.how.call, argc)) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_convert_argp, argc, argv, &a);
     int code = convert_choose(&a);
-    if (code) return code;
+    if (code) {
+        cli_call_free(&a.how.call);
+        return code;
+    }
     char *made = a.output ? NULL : convert_output(&a);
     const char *output = a.output ? a.output : made;
     ctsc_error *e = ctsc_error_new();
     if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
     if (!code) code = a.from->read(&a.model, &c, e);
-    if (!code) code = a.to->write(&c, output, e);
+    if (!code) code = a.to->write(&c, &a.how, output, e);
     if (!code) convert_say(output, a.to);
     convert_free(&c);
     ctsc_error_free(e);
+    cli_call_free(&a.how.call);
     free(made);
     return code;
 }

@@ -9,12 +9,19 @@
 #define CTSC_CLI_CONVERT_H
 
 #include "cli/cli.h"
+#include "cli/convert/convert_onnx.h"
 
 /* What a file held: a program with its weights, or weights alone. */
 typedef struct convert_content {
     ctsc_module *program; /* NULL: there is none */
     ctsc_value *state;    /* a dict of tensors by name; NULL where there is a program */
 } convert_content;
+
+/* What a format wants to know beside the content. */
+typedef struct convert_how {
+    cli_call call; /* the method, and arguments that show sizes */
+    convert_onnx_args onnx;
+} convert_how;
 
 typedef struct convert_format {
     const char *name;    /* of --from and --to */
@@ -24,7 +31,7 @@ typedef struct convert_format {
      * content of `read` belongs to the caller, who frees it with convert_free. A file is written
      * whole or not at all. */
     int (*read)(const cli_model *m, convert_content *out, ctsc_error *e);
-    int (*write)(const convert_content *c, const char *path, ctsc_error *e);
+    int (*write)(const convert_content *c, convert_how *how, const char *path, ctsc_error *e);
 } convert_format;
 
 extern const convert_format convert_formats[]; /* ends with a row without a name */

@@ -36,7 +36,9 @@ static int read_archive(const cli_model *m, convert_content *out, ctsc_error *e)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int write_program(const convert_content *c, const char *path, ctsc_error *e) {
+static int write_program(const convert_content *c, convert_how *how, const char *path,
+                         ctsc_error *e) {
+    (void)how;
     if (!c->program)
         return cli_complain(CTSC_USAGE,
                             "an archive of TorchScript needs a program, and there are only "
@@ -45,7 +47,9 @@ static int write_program(const convert_content *c, const char *path, ctsc_error 
     return ctsc_module_save(c->program, path, e) == CTSC_OK ? 0 : cli_report(e);
 }
 
-static int write_state(const convert_content *c, const char *path, ctsc_error *e) {
+static int write_state(const convert_content *c, convert_how *how, const char *path,
+                       ctsc_error *e) {
+    (void)how;
     ctsc_value *state = NULL;
     int code = convert_state(c, &state, e);
     if (!code && ctsc_value_save(state, path, e) != CTSC_OK) code = cli_report(e);
@@ -54,12 +58,15 @@ static int write_state(const convert_content *c, const char *path, ctsc_error *e
 }
 
 /* .pt, .pth: a program, if there is one. */
-static int write_archive(const convert_content *c, const char *path, ctsc_error *e) {
-    return c->program ? write_program(c, path, e) : write_state(c, path, e);
+static int write_archive(const convert_content *c, convert_how *how, const char *path,
+                         ctsc_error *e) {
+    return c->program ? write_program(c, how, path, e) : write_state(c, how, path, e);
 }
 
 /* With the text that other programs look for, to know whose names of tensors these are. */
-static int write_safetensors(const convert_content *c, const char *path, ctsc_error *e) {
+static int write_safetensors(const convert_content *c, convert_how *how, const char *path,
+                             ctsc_error *e) {
+    (void)how;
     static const char *const keys[] = {"format"}, *const texts[] = {"pt"};
     ctsc_value *state = NULL;
     int code = convert_state(c, &state, e);
@@ -67,6 +74,13 @@ static int write_safetensors(const convert_content *c, const char *path, ctsc_er
         code = cli_report(e);
     ctsc_value_free(state);
     return code;
+}
+
+static int write_onnx(const convert_content *c, convert_how *how, const char *path, ctsc_error *e) {
+    if (!c->program)
+        return cli_complain(CTSC_USAGE,
+                            "a model of ONNX needs a program, and there are only weights");
+    return convert_onnx(&how->onnx, &how->call, c->program, path, e);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -79,6 +93,7 @@ const convert_format convert_formats[] = {
     {"state_dict",  ".pth .bin .ckpt",                              "weights, as torch.save writes them",      read_archive, write_state},
     {"safetensors", ".safetensors .safetensors.index.json",         "weights",                                 read_state,   write_safetensors},
     {"pt2",         ".pt2",                                         "program of torch.export",                 read_program, NULL},
+    {"onnx",        ".onnx",                                        "model of ONNX",                           read_program, write_onnx},
     {"python",      ".py",                                          "source",                                  read_program, NULL},
     {0},
 };

@@ -20,7 +20,7 @@
  *     ep_json.c       the text as a tree, within limits; fields with checks; where messages say they come from
  *     ep_meta.c       what is said of tensors: dtype, sizes, strides; the tables of an archive's weights
  *     ep_pytree.c     nested arguments and results: types, taking apart, putting together
- *     ep_module.c     classes and objects for the state
+ *     ep_module.c     classes and objects for the state (ep_module.h)
  *     ep_signature.c  the method: its arguments, state and results; mutations
  *     ep_check.c      what a call has to fulfil: sizes, ranges, guards
  *     ep_expr.c, ep_expr_emit.c   expressions over sizes: parsed, known as numbers, as nodes
@@ -40,7 +40,7 @@
 #ifndef CTSC_FRONTEND_EXPORT_EP_H
 #define CTSC_FRONTEND_EXPORT_EP_H
 
-#include "ir/unit.h"
+#include "frontend/export/ep_module.h"
 
 /* What is said of a tensor, in elements. */
 typedef struct ep_tensor {
@@ -48,8 +48,6 @@ typedef struct ep_tensor {
     int ndim;
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS], offset;
 } ep_tensor;
-
-typedef enum ep_role { EP_PARAMETER, EP_BUFFER, EP_CONSTANT, EP_OBJECT } ep_role;
 
 /* Who has the state. */
 typedef struct ep_host {

@@ -45,7 +45,7 @@ ir_value *ep_emit_key(ep_program *p, const char *key, int n, ir_value *const *ar
 ir_value *ep_name(ep_scope *sc, const char *name) {
     ir_value *v = strmap_get(&sc->names, name);
     ep_state *s = !v && sc->outermost ? strmap_get(&sc->p->states, name) : NULL;
-    if (s) v = ep_state_value(sc->p, s);
+    if (s) v = ep_modules_read(&sc->p->modules, s);
     return v ? v : (ep_bad(sc->p, "value '%.200s' is not defined", name), NULL);
 }
 

@@ -32,24 +32,6 @@ typedef struct ep_tree {
     type *type;          /* once ep_tree_type has been there */
 } ep_tree;
 
-/* A module of the state. Slots are parallel to the attributes of its class. */
-typedef struct ep_module {
-    const char *path; /* "layers.0"; "" of the root */
-    type *cls;
-    struct ep_module *outer;
-    const char *name; /* within it */
-    ir_value *ir;     /* NULL: not read so far */
-    VEC(value) slots; /* references; V_UNINIT where a submodule goes */
-    VEC(struct ep_module *) subs;
-} ep_module;
-
-/* A value of the state that a graph may read. */
-typedef struct ep_state {
-    ep_module *in;
-    const char *name; /* attribute */
-    ir_value *ir;     /* NULL: not read so far */
-} ep_state;
-
 /* A leaf of the arguments. */
 typedef struct ep_input {
     const char *name;       /* of the value; NULL: none */
@@ -69,14 +51,10 @@ typedef struct ep_program {
     json_t *json;
     int major, minor;
     graph *g;
-    ir_value *self;
-    node *anchor; /* attributes are read before it */
-    ep_module root;
-    VEC(ep_module *) modules;
+    ep_modules modules;
     VEC(value) held;     /* keys of dicts */
     strmap states;       /* name of a placeholder -> ep_state */
     strmap by_attribute; /* dotted name -> ep_state */
-    strmap module_types; /* path -> "torch.nn.modules.linear.Linear" */
     strmap symbols;      /* "s77" -> ir_value, an int */
     strmap sources;      /* a line of a stack trace -> source_range */
     VEC(ep_input) inputs;
@@ -150,15 +128,6 @@ type *ep_tree_type(ep_program *p, ep_tree *t, type *const *leaves);
 bool ep_tree_take_apart(ep_program *p, const ep_tree *t, ir_value *v, ir_value **leaves);
 ir_value *ep_tree_build(ep_program *p, const ep_tree *t, ir_value *const *leaves);
 
-/* ---- ep_module.c ----------------------------------------------------------------------------- */
-
-bool ep_module_begin(ep_program *p);
-/* An attribute of that dotted name. Takes v. */
-ep_state *ep_module_add(ep_program *p, const char *name, ep_role role, value v);
-ir_value *ep_state_value(ep_program *p, ep_state *s);
-object *ep_module_object(ep_program *p, ep_module *m);
-void ep_module_end(ep_program *p);
-
 /* ---- ep_signature.c, ep_check.c -------------------------------------------------------------- */
 
 bool ep_import_program(ep_program *p);
@@ -204,7 +173,7 @@ node *ep_insert(ep_program *p, node *n);
 
 /* From here on nodes come from this node of the program. */
 void ep_place_begin(ep_program *p, const json_t *n);
-void ep_note_modules(ep_program *p, const json_t *graph, int depth); /* fills module_types */
+void ep_note_modules(ep_program *p, const json_t *graph, int depth); /* fills modules.types */
 
 /* ---- ep_call.c, ep_args.c, ep_number.c, ep_hop.c, ep_hop_loop.c, ep_effect.c ----------------- */
 

@@ -7,7 +7,7 @@
  * path. A module that shares its class with another one has a class of its own all the same: each
  * has the attributes that the program has for it.
  */
-#include "frontend/export/ep_internal.h"
+#include "frontend/export/ep_module.h"
 
 #include "base/text.h"
 
@@ -26,40 +26,57 @@ static char *module_class_name(ep_program *p, const char *name) {
     return own;
 }
 
+static bool modules_no_memory(ep_modules *p) {
+    if (p->d->status == CTSC_OK) diag_no_memory(p->d);
+    return false;
+}
+
+static bool modules_bad(ep_modules *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool modules_bad(ep_modules *p, const char *fmt, ...) {
+    strbuf sb = STRBUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    sb_vprintf(&sb, fmt, ap);
+    va_end(ap);
+    diag_fail(p->d, CTSC_BAD_FILE, "record %s: %s", p->record, sb_str(&sb));
+    sb_free(&sb);
+    return false;
+}
+
 /* A class name that is free in the unit, as in traced modules. */
-static type *module_class(ep_program *p, const char *name) {
+static type *module_class(ep_modules *p, const char *name) {
     unit *u = p->unit;
     char *own = module_class_name(p, name);
     const char *q = arena_printf(&u->arena, "__torch__.%s", own ? own : "");
     for (int i = 0; !arena_failed(&u->arena) && strmap_get(&u->classes, q); i++)
         q = arena_printf(&u->arena, "__torch__.___torch_mangle_%d.%s", i, own);
-    if (arena_failed(&u->arena)) return ep_no_memory(p), NULL;
+    if (arena_failed(&u->arena)) return modules_no_memory(p), NULL;
     type *cls = type_class_new(u, T_CLASS, q);
     if (arena_failed(&u->arena) || !strmap_put(&u->classes, cls->cls->name, cls))
-        return ep_no_memory(p), NULL;
+        return modules_no_memory(p), NULL;
     cls->cls->is_module = true;
     return cls;
 }
 
-bool ep_module_begin(ep_program *p) {
-    const char *name = strmap_get(&p->module_types, "");
+bool ep_modules_begin(ep_modules *p) {
+    const char *name = strmap_get(&p->types, "");
     p->root.path = "";
-    p->root.cls = module_class(p, name ? name : "Exported");
+    p->root.cls = module_class(p, name ? name : p->class_name);
     return p->root.cls != NULL;
 }
 
-void ep_module_end(ep_program *p) {
-    for (size_t k = 0; k <= p->modules.len; k++) {
-        ep_module *m = k < p->modules.len ? p->modules.data[k] : &p->root;
+void ep_modules_end(ep_modules *p) {
+    for (size_t k = 0; k <= p->all.len; k++) {
+        ep_module *m = k < p->all.len ? p->all.data[k] : &p->root;
         for (size_t i = 0; i < m->slots.len; i++) value_unref(m->slots.data[i]);
         vec_free(&m->slots);
         vec_free(&m->subs);
     }
-    vec_free(&p->modules);
+    vec_free(&p->all);
 }
 
 /* Adds a slot; takes v. */
-static bool module_add(ep_program *p, ep_module *m, const char *name, type *ty, int role, value v,
+static bool module_add(ep_modules *p, ep_module *m, const char *name, type *ty, int role, value v,
                        ep_module *sub) {
     attribute a = {.name = intern(&p->unit->names, name),
                    .type = ty,
@@ -68,94 +85,94 @@ static bool module_add(ep_program *p, ep_module *m, const char *name, type *ty, 
     bool room = vec_reserve(&m->subs, m->subs.len + 1) && vec_reserve(&m->slots, m->slots.len + 1);
     if (!room || !avec_push(&p->unit->arena, &m->cls->cls->attributes, a)) {
         value_unref(v);
-        return ep_no_memory(p);
+        return modules_no_memory(p);
     }
     m->subs.data[m->subs.len++] = sub;
     m->slots.data[m->slots.len++] = v;
     return true;
 }
 
-static ep_module *module_new(ep_program *p, ep_module *outer, const char *name, const char *path) {
-    const char *cls = strmap_get(&p->module_types, path);
-    ep_module *m = arena_new(&p->scratch, ep_module);
+static ep_module *module_new(ep_modules *p, ep_module *outer, const char *name, const char *path) {
+    const char *cls = strmap_get(&p->types, path);
+    ep_module *m = arena_new(p->scratch, ep_module);
     *m = (ep_module){.path = path, .outer = outer, .name = name};
     if (!(m->cls = module_class(p, cls ? cls : path))) return NULL;
-    if (arena_failed(&p->scratch) || !vec_push(&p->modules, m)) return ep_no_memory(p), NULL;
+    if (arena_failed(p->scratch) || !vec_push(&p->all, m)) return modules_no_memory(p), NULL;
     return module_add(p, outer, name, m->cls, -1, value_uninit(), m) ? m : NULL;
 }
 
 /* The module that `name` lies in up to its last dot; *last: what is behind it. */
-static ep_module *module_of(ep_program *p, const char *name, const char **last) {
+static ep_module *module_of(ep_modules *p, const char *name, const char **last) {
     ep_module *m = &p->root;
     const char *at = name, *dot;
     for (int depth = 0; (dot = strchr(at, '.')); at = dot + 1, depth++) {
-        const char *part = arena_strndup(&p->scratch, at, (size_t)(dot - at)),
-                   *path = arena_strndup(&p->scratch, name, (size_t)(dot - name));
-        if (!part || !path) return ep_no_memory(p), NULL;
+        const char *part = arena_strndup(p->scratch, at, (size_t)(dot - at)),
+                   *path = arena_strndup(p->scratch, name, (size_t)(dot - name));
+        if (!part || !path) return modules_no_memory(p), NULL;
         if (!*part || depth > MODULE_DEPTH)
-            return ep_bad(p, "'%.200s' cannot be the name of an attribute", name), NULL;
+            return modules_bad(p, "'%.200s' cannot be the name of an attribute", name), NULL;
         int slot = class_find_attribute(m->cls, part);
         if (slot >= 0 && !m->subs.data[slot])
-            return ep_bad(p, "'%.200s': '%s' is a tensor and a module", name, part), NULL;
+            return modules_bad(p, "'%.200s': '%s' is a tensor and a module", name, part), NULL;
         if (!(m = slot >= 0 ? m->subs.data[slot] : module_new(p, m, part, path))) return NULL;
     }
     *last = at;
     return m;
 }
 
-ep_state *ep_module_add(ep_program *p, const char *name, ep_role role, value v) {
+ep_state *ep_modules_add(ep_modules *p, const char *name, ep_role role, value v) {
     const char *last = NULL;
     ep_module *m = strlen(name) < MODULE_NAME
                        ? module_of(p, name, &last)
-                       : (ep_bad(p, "an attribute has a name of %zu bytes", strlen(name)), NULL);
+                       : (modules_bad(p, "an attribute has a name of %zu bytes", strlen(name)),
+                          NULL);
     if (m && (!*last || class_find_attribute(m->cls, last) >= 0)) {
-        ep_bad(p,
-               *last ? "there are two attributes '%.200s'"
-                     : "'%.200s' cannot be the name of an attribute",
-               name);
+        modules_bad(p,
+                    *last ? "there are two attributes '%.200s'"
+                          : "'%.200s' cannot be the name of an attribute",
+                    name);
         m = NULL;
     }
     if (!m) return value_unref(v), NULL;
-    ep_state *s = arena_new(&p->scratch, ep_state);
+    ep_state *s = arena_new(p->scratch, ep_state);
     *s = (ep_state){.in = m};
     if (!module_add(p, m, last, TYPE_TENSOR, role, v, NULL)) return NULL;
     s->name = m->cls->cls->attributes.data[m->cls->cls->attributes.len - 1].name;
-    return arena_failed(&p->scratch) ? (ep_no_memory(p), NULL) : s;
+    return arena_failed(p->scratch) ? (modules_no_memory(p), NULL) : s;
 }
 
 /* prim::GetAttr in front of everything else. */
-static ir_value *module_read(ep_program *p, ir_value *self, const char *name, type *ty) {
+static ir_value *module_read(ep_modules *p, ir_value *self, const char *name, type *ty) {
     node *n = node_new(p->g, N_GET_ATTR, 1, &self, 1);
     n->outputs.data[0]->type = ty;
     node_set_str(n, "name", name);
     n->range = (source_range){0};
     node_insert_before(n, p->anchor);
     value_set_name(n->outputs.data[0], name);
-    p->made++;
     return n->outputs.data[0];
 }
 
-static ir_value *module_value(ep_program *p, ep_module *m) {
+static ir_value *module_value(ep_modules *p, ep_module *m) {
     if (!m->outer) return p->self;
     /* as deep as MODULE_DEPTH */
     if (!m->ir) m->ir = module_read(p, module_value(p, m->outer), m->name, m->cls);
     return m->ir;
 }
 
-ir_value *ep_state_value(ep_program *p, ep_state *s) {
+ir_value *ep_modules_read(ep_modules *p, ep_state *s) {
     if (!s->ir) s->ir = module_read(p, module_value(p, s->in), s->name, TYPE_TENSOR);
     return s->ir;
 }
 
-object *ep_module_object(ep_program *p, ep_module *m) {
+object *ep_modules_object(ep_modules *p, ep_module *m) {
     if (class_find_attribute(m->cls, "training") < 0 &&
         !module_add(p, m, "training", TYPE_BOOL, -1, value_bool(false), NULL))
         return NULL;
     object *o = object_new(m->cls, m->slots.len);
     for (size_t i = 0; o && i < m->slots.len; i++) {
-        object *sub = m->subs.data[i] ? ep_module_object(p, m->subs.data[i]) : NULL;
+        object *sub = m->subs.data[i] ? ep_modules_object(p, m->subs.data[i]) : NULL;
         if (m->subs.data[i] && !sub) return value_unref(value_object_take(o)), NULL;
         o->slots[i] = sub ? value_object_take(sub) : value_ref(m->slots.data[i]);
     }
-    return o ? o : (ep_no_memory(p), NULL);
+    return o ? o : (modules_no_memory(p), NULL);
 }

@@ -110,8 +110,8 @@ static void modules_note(ep_program *p, const char *s) {
         if (!modules_next(&s, &m)) continue;
         const char *at = arena_strndup(&p->scratch, m.path, m.npath),
                    *cls = arena_strndup(&p->scratch, m.type, m.ntype);
-        if (at && cls && !strmap_get(&p->module_types, at))
-            strmap_put(&p->module_types, at, (void *)(uintptr_t)cls);
+        if (at && cls && !strmap_get(&p->modules.types, at))
+            strmap_put(&p->modules.types, at, (void *)(uintptr_t)cls);
     }
 }
 

@@ -84,7 +84,7 @@ static bool signature_state(signature *s, ep_role role, const char *input, const
     value v = value_none();
     if (!input || !name) return false;
     if (p->host->state(p->host->ctx, p->d, role, name, saved, &v) != CTSC_OK) return false;
-    ep_state *state = ep_module_add(p, name, role, v);
+    ep_state *state = ep_modules_add(&p->modules, name, role, v);
     if (!state || strmap_get(&p->states, input))
         return state ? ep_bad(p, "input '%.200s' is there twice", input) : false;
     return (strmap_put(&p->states, input, state) && strmap_put(&p->by_attribute, name, state)) ||
@@ -319,7 +319,7 @@ static bool signature_write(signature *s, ir_value *into, ir_value *v) {
 static bool signature_write_state(signature *s, const char *name, ir_value *v) {
     ep_state *state = name ? strmap_get(&s->p->by_attribute, name) : NULL;
     if (!name) return false;
-    return state ? signature_write(s, ep_state_value(s->p, state), v)
+    return state ? signature_write(s, ep_modules_read(&s->p->modules, state), v)
                  : ep_bad(s->p, "'%.200s' is written, but it is no part of the state", name);
 }
 
@@ -413,14 +413,15 @@ static bool signature_method(signature *s) {
     ep_program *p = s->p;
     unit *u = p->unit;
     graph *g = p->g;
-    const char *name = arena_printf(&u->arena, "%s.forward", class_name(p->root.cls));
+    const char *name = arena_printf(&u->arena, "%s.forward", class_name(p->modules.root.cls));
     schema *sc = arena_new(&u->arena, schema);
     sc->nargs = (int)g->root->params.len;
     sc->nreturns = 1;
     sc->overload = "";
     sc->args = arena_array(&u->arena, argument, sc->nargs);
     sc->returns = arena_array(&u->arena, argument, 1);
-    function *f = name && sc->args && sc->returns ? unit_add_function(u, name, p->root.cls) : NULL;
+    function *f = name && sc->args && sc->returns ? unit_add_function(u, name, p->modules.root.cls)
+                                                  : NULL;
     if (!f) return ep_no_memory(p);
     sc->name = f->name;
     for (int i = 0; i < sc->nargs; i++)
@@ -433,17 +434,19 @@ static bool signature_method(signature *s) {
     f->graph = g;
     f->state = FUNCTION_READY;
     p->g = NULL;
-    return (avec_push(&u->arena, &p->root.cls->cls->methods, f) && !arena_failed(&u->arena)) ||
+    return (avec_push(&u->arena, &p->modules.root.cls->cls->methods, f) &&
+            !arena_failed(&u->arena)) ||
            ep_no_memory(p);
 }
 
 static bool signature_begin(ep_program *p, const json_t *graph) {
     ep_note_modules(p, graph, 0);
-    if (!(p->g = graph_new()) || !ep_module_begin(p)) return ep_no_memory(p);
-    p->self = block_add_param(p->g->root, p->root.cls);
-    value_set_name(p->self, "self");
-    p->anchor = graph_insert(p->g, node_new(p->g, N_CONSTANT, 0, NULL, 1));
-    p->anchor->outputs.data[0]->type = TYPE_NONE;
+    if (!(p->g = graph_new()) || !(p->modules.g = p->g, ep_modules_begin(&p->modules)))
+        return ep_no_memory(p);
+    p->modules.self = block_add_param(p->g->root, p->modules.root.cls);
+    value_set_name(p->modules.self, "self");
+    p->modules.anchor = graph_insert(p->g, node_new(p->g, N_CONSTANT, 0, NULL, 1));
+    p->modules.anchor->outputs.data[0]->type = TYPE_NONE;
     return !ep_failed(p) || ep_no_memory(p);
 }
 
@@ -469,19 +472,21 @@ bool ep_import_program(ep_program *p) {
 ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, size_t len,
                       const ep_host *host, value *root) {
     ep_program p = {.d = d, .unit = u, .record = record, .host = host};
+    p.modules = (ep_modules){
+        .unit = u, .scratch = &p.scratch, .class_name = "Exported", .d = d, .record = record};
     object *o = NULL;
     bool ok = arena_init(&p.scratch) && (p.json = ep_parse(d, record, text, len)) &&
-              ep_import_program(&p) && (o = ep_module_object(&p, &p.root));
+              ep_import_program(&p) && (o = ep_modules_object(&p.modules, &p.modules.root));
     if (!ok && d->status == CTSC_OK) diag_no_memory(d);
     if (ok) *root = value_object_take(o);
     graph_free(p.g);
-    ep_module_end(&p);
+    ep_modules_end(&p.modules);
     for (size_t i = 0; i < p.held.len; i++) value_unref(p.held.data[i]);
     vec_free(&p.held);
     vec_free(&p.inputs);
     strmap_free(&p.states);
     strmap_free(&p.by_attribute);
-    strmap_free(&p.module_types);
+    strmap_free(&p.modules.types);
     strmap_free(&p.symbols);
     strmap_free(&p.sources);
     json_decref(p.json);

@@ -34,6 +34,7 @@ ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e)
     reader r;
     ctsc_status s = api_given(d, path, "the path");
     if (s == CTSC_OK) s = reader_open_file(d, path, &r);
+    if (s == CTSC_OK) r.path = path;
     if (s == CTSC_OK) s = api_load(d, r, out);
     return api_leave(e, &own, s);
 }

@@ -24,6 +24,8 @@ typedef struct reader {
     void (*close)(void *ctx);
     void *ctx;
     bool of_file; /* what `map` gives is a mapping of a file, not memory that holds the only copy */
+    /* where the file is, borrowed, for those that have others beside them; NULL: not known */
+    const char *path;
 } reader;
 
 ctsc_status reader_open_file(diag *d, const char *path, reader *out); /* mmap, read-only */

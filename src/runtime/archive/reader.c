@@ -98,7 +98,7 @@ static ctsc_status file_reader_open(diag *d, int fd, const char *path, reader *o
         }
     }
     *out = (reader){
-        file_reader_size, file_reader_read, file_reader_map, file_reader_close, f, true};
+        file_reader_size, file_reader_read, file_reader_map, file_reader_close, f, true, NULL};
     return CTSC_OK;
 }
 
@@ -149,7 +149,8 @@ ctsc_status reader_open_memory(diag *d, const void *data, size_t len, reader *ou
     memory_reader *m = mem_alloc(sizeof *m);
     if (!m) return diag_no_memory(d);
     *m = (memory_reader){data, len};
-    *out = (reader){memory_reader_size, memory_reader_read, memory_reader_map, mem_free, m, false};
+    *out = (reader){
+        memory_reader_size, memory_reader_read, memory_reader_map, mem_free, m, false, NULL};
     return CTSC_OK;
 }
 
@@ -164,9 +165,13 @@ ctsc_status reader_open_storage(diag *d, storage *st, reader *out) {
     storage_reader *r = mem_alloc(sizeof *r);
     if (!r) return diag_no_memory(d);
     *r = (storage_reader){{st->data, st->nbytes}, storage_ref(st)};
-    *out = (reader){
-        memory_reader_size, memory_reader_read, memory_reader_map, storage_reader_close, r,
-        st->of_file};
+    *out = (reader){memory_reader_size,
+                    memory_reader_read,
+                    memory_reader_map,
+                    storage_reader_close,
+                    r,
+                    st->of_file,
+                    NULL};
     return CTSC_OK;
 }
 

@@ -33,6 +33,7 @@
     COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")      \
     COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")            \
     COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")      \
+    COMPOSITE_FILE(prelude_onnx, "__torch__.operators.onnx", "operators/onnx.py")                  \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")            \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")   \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise",                         \

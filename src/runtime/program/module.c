@@ -21,6 +21,7 @@
 #include "runtime/archive/archive_internal.h"
 #include "runtime/interp/interp.h"
 #include "runtime/program/exported.h"
+#include "runtime/program/onnx_module.h"
 #include "runtime/save/export.h"
 
 #include <stdio.h>
@@ -261,6 +262,8 @@ static ctsc_status module_load_data(module_loader *l, value *root) {
 ctsc_status module_load(diag *d, reader r, module **out) {
     module_loader l = {.d = d};
     module *m = NULL;
+    if (onnx_module_is(d, &r)) return onnx_module_load(d, r, out);
+    if (d->status != CTSC_OK) return reader_close(&r), d->status;
     ctsc_status s = archive_open(d, r, &l.a);
     if (s == CTSC_OK && exported_is(l.a)) {
         s = exported_load(d, l.a, &m);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convert_onnx.c - ctsc convert to .onnx: the arguments that say sizes, and the axes
+ * that are dynamic.
+ */
+#include "cli/convert/convert_onnx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of the argument of that name, "x", among "forward(Tensor x, Tensor y=None) -> ...";
+ * -1: there is none. */
+static int onnx_argument(const ctsc_module *m, const char *method, const char *name, size_t len) {
+    char *text = ctsc_module_method_schema(m, method), *at = text ? strchr(text, '(') : NULL;
+    int depth = 0, found = -1, number = 0;
+    for (char *p = at ? at + 1 : NULL; p && *p && found < 0; p++) {
+        size_t word = strcspn(p, ",)=");
+        if (!depth && (p[-1] == ' ' || p[-1] == '(') && word == len && !strncmp(p, name, len) &&
+            p[-1] == ' ')
+            found = number;
+        if (*p == '(' || *p == '[') depth++;
+        if (*p == ')' && !depth) break;
+        if (*p == ')' || *p == ']') depth--;
+        if (*p == ',' && !depth) number++, p += p[1] == ' ';
+    }
+    ctsc_string_free(text);
+    return found;
+}
+
+/* "x:0=batch" */
+static int onnx_axis(const convert_onnx_args *a, const char *method, const ctsc_module *m, size_t i,
+                     ctsc_onnx_axis *out) {
+    const char *text = a->dynamic[i], *colon = strchr(text, ':');
+    char *end;
+    if (!colon) return cli_complain(CTSC_USAGE, "--dynamic %s: INPUT:DIM is expected", text);
+    long input = strtol(text, &end, 10);
+    if (end != colon) input = onnx_argument(m, method, text, (size_t)(colon - text));
+    long dim = strtol(colon + 1, &end, 10);
+    if (input < 0)
+        return cli_complain(CTSC_USAGE, "--dynamic %s: the method has no such argument", text);
+    if (end == colon + 1 || (*end && *end != '=') || dim < 0)
+        return cli_complain(CTSC_USAGE, "--dynamic %s: INPUT:DIM is expected", text);
+    *out = (ctsc_onnx_axis){(int)input, (int)dim, *end ? end + 1 : NULL};
+    if (!out->name) {
+        static char names[CONVERT_AXES][64];
+        snprintf(names[i], sizeof names[i], "dim_%ld_%ld", input, dim);
+        out->name = names[i];
+    }
+    return 0;
+}
+
+int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, const char *path,
+                 ctsc_error *e) {
+    ctsc_onnx_axis axes[CONVERT_AXES];
+    int code = (int)cli_read_inputs(&call->inputs, m, call->method, e);
+    for (size_t i = 0; !code && i < a->naxes; i++)
+        code = onnx_axis(a, call->method, m, i, &axes[i]);
+    ctsc_onnx_options o = {.size = sizeof o,
+                           .method = call->method,
+                           .opset = a->opset,
+                           .naxes = a->naxes,
+                           .axes = axes};
+    if (!code &&
+        ctsc_module_save_onnx(m, path, call->inputs.nvalues, call->inputs.values, &o, e) != CTSC_OK)
+        code = cli_report(e);
+    if (code == CTSC_USAGE && !call->inputs.nspecs && !call->inputs.file)
+        fputs("note: the arguments' sizes are given as for a call: --input "
+              "'float32[1,3,224,224]:rand'\n",
+              stderr);
+    return code;
+}

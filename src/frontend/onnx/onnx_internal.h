@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_internal.h - what the files that import models share. onnx.h is the map.
+ *
+ * Conventions: functions that give a value give NULL after a failure, which p->d has; those that
+ * give a bool give false. Memory that ends with the import lies in p->scratch.
+ */
+#ifndef CTSC_FRONTEND_ONNX_ONNX_INTERNAL_H
+#define CTSC_FRONTEND_ONNX_ONNX_INTERNAL_H
+
+#include "frontend/export/ep_module.h"
+#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/onnx_wire.h"
+
+enum {
+    /* rows are written from 11 on; what did not change since works, too */
+    ONNX_MIN_OPSET = 7,
+    ONNX_MAX_OPSET = 23,
+    ONNX_MAX_NODES = 4000000, /* of the graph that is made */
+    ONNX_MAX_INTS = 4096,     /* elements of tensors that are also known as numbers */
+    ONNX_MAX_IO = 4096,       /* inputs, and outputs */
+};
+
+struct onnx_scope;
+
+/* What a name stands for. A tensor as a rule; integers of at most one dim (sizes, mostly) are known
+ * as numbers as well, and become a tensor only where somebody needs one. */
+typedef struct onnx_value {
+    const char *name;
+    ir_value *ir;     /* as a tensor; NULL: not made so far */
+    ep_state *state;  /* the weight it is; else NULL */
+    tensor *constant; /* its elements, where they are known; held by the program */
+    int nints;
+    ir_value **ints; /* NULL: not known as numbers */
+    int rank, dt;    /* -1: not known */
+    struct onnx_scope *scope;
+} onnx_value;
+
+typedef struct onnx_program {
+    diag *d;
+    unit *unit;
+    const char *record;
+    const onnx_host *host;
+    arena scratch;
+    Onnx__ModelProto *model;
+    graph *g;
+    ep_modules modules;
+    int opset;
+    source *listing; /* a line per node, for messages; held by g */
+    ptrmap places;   /* NodeProto -> where its line begins + 1, as uintptr */
+    VEC(tensor *) held;
+    strmap info;               /* name -> ValueInfoProto */
+    strmap uses;               /* name -> how often it is read, as uintptr */
+    strmap attributes;         /* names of attributes and modules that are taken */
+    strmap tensors;            /* those of attributes */
+    VEC(const char *) params;  /* names of the arguments */
+    const Onnx__NodeProto *at; /* being imported, for messages; NULL: none */
+    size_t index;              /* its number */
+    size_t made;
+    int nesting;
+} onnx_program;
+
+/* A graph, and those around it. */
+typedef struct onnx_scope {
+    struct onnx_scope *outer;
+    strmap names; /* -> onnx_value */
+} onnx_scope;
+
+/* A node of the model. */
+typedef struct onnx_node {
+    onnx_program *p;
+    onnx_scope *sc;
+    const Onnx__NodeProto *proto;
+    int nin, nout;
+    onnx_value **in; /* NULL: left out */
+    const struct onnx_row *row;
+} onnx_node;
+
+/* One operator from one version on. */
+typedef struct onnx_row {
+    const char *name;
+    int since;
+    bool (*fn)(onnx_node *n, const char *text); /* NULL: the text is a template */
+    const char *text;
+    const char *shape; /* rank and dtype of the result (onnx_rows.c) */
+} onnx_row;
+
+/* ---- onnx_model.c ---------------------------------------------------------------------------- */
+
+/* The file is not what it should be: with the record, and the node if there is one. */
+bool onnx_bad(onnx_program *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* It is, but ctsc does not know how to do it. */
+bool onnx_unsupported(onnx_program *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool onnx_no_memory(onnx_program *p);
+bool onnx_failed(const onnx_program *p);
+
+/* ---- onnx_data.c ----------------------------------------------------------------------------- */
+
+/* The tensor of a message, held by the program. Large contents are taken out of the message. */
+tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t);
+bool onnx_hold(onnx_program *p, tensor *t_take);
+
+/* ---- onnx_node.c ----------------------------------------------------------------------------- */
+
+/* All nodes of a graph, its initialisers before them, where the insertion point of p->g is. */
+bool onnx_nodes(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g);
+onnx_value *onnx_value_new(onnx_scope *sc, onnx_program *p, const char *name);
+onnx_value *onnx_name(onnx_scope *sc, onnx_program *p, const char *name);
+bool onnx_initializers(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g);
+
+/* A value as a tensor, as numbers. */
+ir_value *onnx_as_tensor(onnx_scope *sc, onnx_program *p, onnx_value *v);
+bool onnx_has_ints(onnx_program *p, onnx_value *v); /* known one by one? then in v->ints */
+ir_value *onnx_as_ints(onnx_scope *sc, onnx_program *p, onnx_value *v); /* an int[] */
+ir_value *onnx_as_int(onnx_scope *sc, onnx_program *p, onnx_value *v);  /* the only element */
+ir_value *onnx_as_float(onnx_scope *sc, onnx_program *p, onnx_value *v);
+/* Its elements, if they are known now; scalars too. */
+bool onnx_known_ints(onnx_program *p, onnx_value *v, int max, int *n, int64_t *out);
+bool onnx_known_number(const onnx_value *v, double *out);
+
+/* Input i: NULL if it is left out; onnx_need reports that. */
+onnx_value *onnx_in(const onnx_node *n, int i);
+onnx_value *onnx_need(onnx_node *n, int i);
+ir_value *onnx_t(onnx_node *n, int i); /* it as a tensor, needed */
+ir_value *onnx_t_or_none(onnx_node *n, int i);
+bool onnx_wants(const onnx_node *n, int i); /* is output i used? */
+
+/* Attributes. */
+const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name);
+int64_t onnx_attr_int(onnx_node *n, const char *name, int64_t otherwise);
+double onnx_attr_float(onnx_node *n, const char *name, double otherwise);
+/* its own memory; NULL: there is none and otherwise is NULL */
+const char *onnx_attr_text(onnx_node *n, const char *name, const char *otherwise);
+/* NULL: there is none */
+const int64_t *onnx_attr_ints(onnx_node *n, const char *name, int *count);
+
+/* Results. rank, dt: -1 where not known. */
+bool onnx_out(onnx_node *n, int i, ir_value *v, int rank, int dt);
+bool onnx_out_ints(onnx_node *n, int i, int count, ir_value *const *ints, int rank);
+
+/* Making nodes: by key, arguments that are left out by default. */
+ir_value *onnx_emit(onnx_program *p, const char *key, int n, ir_value *const *args);
+#define ONNX_EMIT(p, key, ...)                                                                     \
+    onnx_emit((p), (key), (int)(sizeof((ir_value *[]){__VA_ARGS__}) / sizeof(ir_value *)),         \
+              (ir_value *[]){__VA_ARGS__})
+ir_value *onnx_list(onnx_program *p, type *elem, int n, ir_value *const *items);
+ir_value *onnx_ints(onnx_program *p, int n, const int64_t *ints); /* a constant */
+ir_value *onnx_int(onnx_program *p, int64_t i);
+ir_value *onnx_float(onnx_program *p, double f);
+ir_value *onnx_bool(onnx_program *p, bool b);
+ir_value *onnx_str(onnx_program *p, const char *s);
+ir_value *onnx_none(onnx_program *p);
+/* the parts of a list of so many */
+bool onnx_unpack(onnx_program *p, ir_value *list, int n, ir_value **out);
+
+/* ---- onnx_rows.c ----------------------------------------------------------------------------- */
+
+/* The row of an operator for the model's version; NULL: it is not known. *since: of the oldest row,
+ * where there are only newer ones. */
+const onnx_row *onnx_find_row(const char *name, int opset, int *since);
+bool onnx_template(onnx_node *n, const char *text);
+/* Output 0, of the shape that the row says. */
+bool onnx_result(onnx_node *n, ir_value *v);
+
+/* ---- onnx_op_*.c: the functions that rows name ----------------------------------------------- */
+
+#define ONNX_ROW(op, first, fn, what, result) bool fn(onnx_node *n, const char *text);
+#define ONNX_TEMPLATE(op, first, what, result)
+#include "frontend/onnx/onnx_rows.def"
+#undef ONNX_ROW
+#undef ONNX_TEMPLATE
+
+#endif

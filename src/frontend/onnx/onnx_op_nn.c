@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_op_nn.c - convolutions, pooling, normalisation, images, recurrent layers.
+ *
+ * Pads of ONNX have two sides. What aten's operators cannot say is padded in front of them.
+ */
+#include "base/text.h"
+#include "frontend/onnx/onnx_internal.h"
+
+enum { NN_MAX = 3 }; /* spatial dims */
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+typedef struct window {
+    int n; /* spatial dims */
+    int64_t kernel[NN_MAX], strides[NN_MAX], dilations[NN_MAX], begin[NN_MAX], end[NN_MAX];
+    bool same, lower; /* auto_pad: as many pads as the output needs */
+    bool even;        /* begin and end are the same */
+} window;
+
+static bool window_attr(onnx_node *n, const char *name, int want, int64_t otherwise, int64_t *out) {
+    int count;
+    const int64_t *ints = onnx_attr_ints(n, name, &count);
+    if (ints && count != want)
+        return onnx_bad(n->p, "attribute '%s' has %d elements, not %d", name, count, want);
+    for (int i = 0; i < want; i++) out[i] = ints ? ints[i] : otherwise;
+    return !onnx_failed(n->p);
+}
+
+/* weight: dims as conv's has them; NULL: a pool. */
+static bool window_read(onnx_node *n, const onnx_value *weight, window *w) {
+    int count = 0;
+    int64_t pads[2 * NN_MAX];
+    const int64_t *kernel = onnx_attr_ints(n, "kernel_shape", &count);
+    *w = (window){.even = true};
+    w->n = kernel                         ? count
+           : weight && weight->rank > 2   ? weight->rank - 2
+           : weight && n->in[0]->rank > 2 ? n->in[0]->rank - 2
+                                          : -1;
+    if (w->n < 0 || w->n > NN_MAX || (!weight && w->n == 0))
+        return onnx_unsupported(n->p, "windows of %d dims are not supported", w->n);
+    const char *how = onnx_attr_text(n, "auto_pad", "NOTSET");
+    if (!window_attr(n, "strides", w->n, 1, w->strides) ||
+        !window_attr(n, "dilations", w->n, 1, w->dilations) ||
+        !window_attr(n, "pads", 2 * w->n, 0, pads))
+        return false;
+    w->same = !strncmp(how, "SAME", 4);
+    w->lower = !strcmp(how, "SAME_LOWER");
+    for (int i = 0; i < w->n; i++) {
+        bool valid = strcmp(how, "NOTSET") != 0 && *how;
+        w->begin[i] = valid ? 0 : pads[i];
+        w->end[i] = valid ? 0 : pads[w->n + i];
+        w->kernel[i] = kernel ? kernel[i] : -1;
+        if (!kernel && weight->constant && weight->constant->ndim == w->n + 2)
+            w->kernel[i] = weight->constant->sizes[i + 2];
+        if (w->begin[i] != w->end[i] || w->begin[i] < 0) w->even = false;
+        if (w->same && w->kernel[i] < 0)
+            return onnx_unsupported(n->p, "auto_pad with a kernel of unknown size");
+    }
+    return true;
+}
+
+/* x with the pads around it; `fill` there. */
+static ir_value *window_pad(onnx_node *n, const window *w, ir_value *x, double fill) {
+    onnx_program *p = n->p;
+    int64_t pads[2 * NN_MAX];
+    if (w->same)
+        return ONNX_EMIT(p, "ctsc::onnx_same_pad", x, onnx_ints(p, w->n, w->kernel),
+                         onnx_ints(p, w->n, w->strides), onnx_ints(p, w->n, w->dilations),
+                         onnx_bool(p, w->lower), onnx_float(p, fill));
+    for (int i = 0; i < w->n; i++) {
+        pads[2 * i] = w->begin[w->n - 1 - i];
+        pads[2 * i + 1] = w->end[w->n - 1 - i];
+    }
+    return ONNX_EMIT(p, "aten::constant_pad_nd", x, onnx_ints(p, 2 * w->n, pads),
+                     onnx_float(p, fill));
+}
+
+/* Pads in front where the operator cannot; *own: what it does itself. */
+static ir_value *window_input(onnx_node *n, const window *w, ir_value *x, double fill,
+                              int64_t *own) {
+    bool before = w->same || !w->even;
+    for (int i = 0; i < w->n; i++) own[i] = before ? 0 : w->begin[i];
+    return before && x ? window_pad(n, w, x, fill) : x;
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+bool onnx_op_conv(onnx_node *n, const char *text) {
+    static const char *const keys[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
+    onnx_program *p = n->p;
+    onnx_value *weight = onnx_need(n, 1);
+    window w;
+    int64_t pads[NN_MAX];
+    (void)text;
+    if (!weight || !onnx_need(n, 0) || !window_read(n, weight, &w)) return false;
+    if (!w.n) return onnx_unsupported(p, "convolutions of no dims are not supported");
+    ir_value *x = window_input(n, &w, onnx_t(n, 0), 0, pads), *k = x ? onnx_t(n, 1) : NULL,
+             *bias = k ? onnx_t_or_none(n, 2) : NULL;
+    return bias && onnx_out(n, 0,
+                            ONNX_EMIT(p, keys[w.n - 1], x, k, bias, onnx_ints(p, w.n, w.strides),
+                                      onnx_ints(p, w.n, pads), onnx_ints(p, w.n, w.dilations),
+                                      onnx_int(p, onnx_attr_int(n, "group", 1))),
+                            w.n + 2, n->in[0]->dt);
+}
+
+/* What is left of y without so many elements at the sides. */
+static ir_value *transpose_crop(onnx_node *n, const window *w, ir_value *y) {
+    onnx_program *p = n->p;
+    for (int i = 0; y && i < w->n; i++)
+        if (w->begin[i] || w->end[i])
+            y = ONNX_EMIT(p, "aten::slice.Tensor", y, onnx_int(p, i + 2), onnx_int(p, w->begin[i]),
+                          w->end[i] ? onnx_int(p, -w->end[i]) : onnx_int(p, INT64_MAX),
+                          onnx_int(p, 1));
+    return y;
+}
+
+bool onnx_op_conv_transpose(onnx_node *n, const char *text) {
+    static const char *const keys[] = {"aten::conv_transpose1d", "aten::conv_transpose2d.input",
+                                       "aten::conv_transpose3d.input"};
+    onnx_program *p = n->p;
+    onnx_value *weight = onnx_need(n, 1);
+    window w;
+    int64_t extra[NN_MAX], none[NN_MAX] = {0};
+    (void)text;
+    if (!weight || !onnx_need(n, 0) || !window_read(n, weight, &w) ||
+        !window_attr(n, "output_padding", w.n, 0, extra))
+        return false;
+    if (!w.n) return onnx_unsupported(p, "convolutions of no dims are not supported");
+    if (onnx_attr(n, "output_shape") || w.same)
+        return onnx_unsupported(p, "output_shape and auto_pad are not supported");
+    for (int i = 0; i < w.n; i++)
+        if (!w.even && (w.begin[i] < 0 || w.end[i] < 0))
+            return onnx_unsupported(p, "negative pads are not supported");
+    ir_value *x = onnx_t(n, 0), *k = x ? onnx_t(n, 1) : NULL, *b = k ? onnx_t_or_none(n, 2) : NULL;
+    if (!b) return false;
+    ir_value *y = ONNX_EMIT(p, keys[w.n - 1], x, k, b, onnx_ints(p, w.n, w.strides),
+                            onnx_ints(p, w.n, w.even ? w.begin : none), onnx_ints(p, w.n, extra),
+                            onnx_int(p, onnx_attr_int(n, "group", 1)),
+                            onnx_ints(p, w.n, w.dilations));
+    if (y && !w.even) y = transpose_crop(n, &w, y);
+    return onnx_out(n, 0, y, w.n + 2, n->in[0]->dt);
+}
+
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+bool onnx_op_max_pool(onnx_node *n, const char *text) {
+    static const char *const keys[] = {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d"};
+    onnx_program *p = n->p;
+    window w;
+    int64_t pads[NN_MAX];
+    (void)text;
+    if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
+    if (onnx_attr_int(n, "storage_order", 0)) return onnx_unsupported(p, "storage_order");
+    int dt = n->in[0]->dt;
+    if ((w.same || !w.even) && dt >= 0 && !dtype_is_float((dtype)dt))
+        return onnx_unsupported(p, "pads of two sizes for integers are not supported");
+    bool wide = false; /* torch allows pads up to half the kernel */
+    for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] * 2 > w.kernel[i];
+    if (wide) w.even = false;
+    ir_value *x = window_input(n, &w, onnx_t(n, 0), -__builtin_inf(), pads);
+    return x && onnx_result(n, ONNX_EMIT(p, keys[w.n - 1], x, onnx_ints(p, w.n, w.kernel),
+                                         onnx_ints(p, w.n, w.strides), onnx_ints(p, w.n, pads),
+                                         onnx_ints(p, w.n, w.dilations),
+                                         onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0)));
+}
+
+bool onnx_op_average_pool(onnx_node *n, const char *text) {
+    static const char *const keys[] = {"aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d"};
+    onnx_program *p = n->p;
+    window w;
+    int64_t pads[NN_MAX];
+    (void)text;
+    if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
+    bool all = onnx_attr_int(n, "count_include_pad", 0) != 0,
+         ceil = onnx_attr_int(n, "ceil_mode", 0) != 0;
+    for (int i = 0; i < w.n; i++)
+        if (w.dilations[i] != 1) return onnx_unsupported(p, "dilations are not supported");
+    bool wide = false;
+    for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] * 2 > w.kernel[i];
+    if (wide) w.even = false;
+    if (ceil && (w.same || !w.even))
+        return onnx_unsupported(p, "ceil_mode with pads of two sizes is not supported");
+    ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, 0, pads);
+    if (!x) return false;
+    ir_value *args[] = {x,
+                        onnx_ints(p, w.n, w.kernel),
+                        onnx_ints(p, w.n, w.strides),
+                        onnx_ints(p, w.n, pads),
+                        onnx_bool(p, ceil),
+                        onnx_bool(p, all || x != in)};
+    ir_value *y = onnx_emit(p, keys[w.n - 1], 6, args);
+    if (x == in || all || !y) return onnx_result(n, y);
+    /* each sum by the share of its window that lies inside */
+    ir_value *ones = ONNX_EMIT(p, "aten::ones_like", in);
+    if (!ones || !(args[0] = window_pad(n, &w, ones, 0))) return false;
+    ir_value *share = onnx_emit(p, keys[w.n - 1], 6, args);
+    return share && onnx_result(n, ONNX_EMIT(p, "aten::div.Tensor", y, share));
+}
+
+bool onnx_op_lp_pool(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    window w;
+    (void)text;
+    if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
+    bool plain = w.even && !w.same && w.n == 2 && !onnx_attr_int(n, "ceil_mode", 0);
+    for (int i = 0; i < w.n; i++) plain = plain && !w.begin[i] && w.dilations[i] == 1;
+    if (!plain)
+        return onnx_unsupported(p, "pads, dilations and other than 2 dims are not supported");
+    ir_value *x = onnx_t(n, 0);
+    return x && onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_lp_pool", x,
+                                         onnx_int(p, onnx_attr_int(n, "p", 2)),
+                                         onnx_ints(p, 2, w.kernel), onnx_ints(p, 2, w.strides)));
+}
+
+bool onnx_op_global_pool(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    onnx_value *v = onnx_need(n, 0);
+    ir_value *x = v ? onnx_t(n, 0) : NULL;
+    if (!x) return false;
+    bool max = *text == 'm';
+    if (!max && v->rank >= 3 && v->rank <= 5) {
+        static const char *const keys[] = {"aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d",
+                                           "aten::adaptive_avg_pool3d"};
+        int64_t ones[] = {1, 1, 1};
+        return onnx_result(n, ONNX_EMIT(p, keys[v->rank - 3], x, onnx_ints(p, v->rank - 2, ones)));
+    }
+    return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_global_pool", x, onnx_bool(p, max)));
+}
+
+/* ---- normalisation --------------------------------------------------------------------------- */
+
+bool onnx_op_batch_norm(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    ir_value *in[5];
+    (void)text;
+    for (int i = 0; i < 5; i++)
+        if (!(in[i] = onnx_t(n, i))) return false;
+    if (onnx_attr_int(n, "training_mode", 0) || (p->opset < 9 && !onnx_attr_int(n, "spatial", 1)))
+        return onnx_unsupported(p, "training_mode and spatial=0 are not supported");
+    return onnx_result(n, ONNX_EMIT(p, "aten::batch_norm", in[0], in[1], in[2], in[3], in[4],
+                                    onnx_bool(p, false), onnx_float(p, 0.1),
+                                    onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)),
+                                    onnx_bool(p, true)));
+}
+
+bool onnx_op_layer_norm(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    onnx_value *v = onnx_need(n, 0), *scale = v ? onnx_need(n, 1) : NULL;
+    int64_t axis = onnx_attr_int(n, "axis", -1);
+    (void)text;
+    if (!scale) return false;
+    ir_value *x = onnx_t(n, 0), *weight = x ? onnx_t(n, 1) : NULL,
+             *bias = weight ? onnx_t_or_none(n, 2) : NULL,
+             *eps = bias ? onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)) : NULL;
+    if (!eps) return false;
+    int dims = axis < 0 ? (int)-axis : v->rank >= 0 ? v->rank - (int)axis : -1;
+    if (!scale->constant || scale->rank != dims)
+        return onnx_result(
+            n, ONNX_EMIT(p, "ctsc::onnx_layer_norm", x, weight, bias, onnx_int(p, axis), eps));
+    return onnx_result(n, ONNX_EMIT(p, "aten::layer_norm", x,
+                                    onnx_ints(p, dims, scale->constant->sizes), weight, bias, eps));
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+typedef struct resize {
+    int rank;
+    ir_value *sizes; /* of all dims, an int[]; NULL: scales say it */
+    double scales[64];
+    ir_value *spatial; /* sizes of the spatial dims alone, where they are numbers */
+    bool has_scales;
+    const char *mode, *place, *nearest;
+} resize;
+
+/* The elements of a constant of floats. */
+static bool resize_floats(onnx_node *n, const onnx_value *v, int *count, double *out) {
+    const tensor *t = v ? v->constant : NULL;
+    if (!t || t->ndim != 1 || t->numel > 64 || !dtype_is_float((dtype)t->dtype)) return false;
+    for (int64_t i = 0; i < t->numel; i++)
+        out[i] = dtype_load_float((dtype)t->dtype,
+                                  (char *)tensor_data(t) +
+                                      (size_t)(i * t->strides[0]) * dtype_size((dtype)t->dtype));
+    (void)n;
+    *count = (int)t->numel;
+    return true;
+}
+
+static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, resize *r) {
+    onnx_program *p = n->p;
+    int count = 0;
+    r->rank = n->in[0]->rank;
+    if (onnx_attr(n, "axes")) return onnx_unsupported(p, "axes are not supported");
+    bool empty = scales && scales->constant && !scales->constant->numel;
+    if (scales && !empty) {
+        if (!resize_floats(n, scales, &count, r->scales))
+            return onnx_unsupported(p, "scales that are computed when it runs are not supported");
+        if (r->rank >= 0 && count != r->rank)
+            return onnx_bad(p, "%d scales of %d dims", count, r->rank);
+        r->rank = count;
+        r->has_scales = true;
+        for (int i = 0; i < count; i++)
+            if (!(r->scales[i] > 0) || r->scales[i] > 1e6)
+                return onnx_bad(p, "a scale is %g", r->scales[i]);
+        return true;
+    }
+    if (!sizes) return onnx_bad(p, "there are no scales and no sizes");
+    if (strcmp(onnx_attr_text(n, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
+        return onnx_unsupported(p, "keep_aspect_ratio_policy");
+    if (onnx_has_ints(p, sizes)) {
+        if (r->rank >= 0 && sizes->nints != r->rank)
+            return onnx_bad(p, "%d sizes of %d dims", sizes->nints, r->rank);
+        r->rank = sizes->nints;
+        if (r->rank > 2) r->spatial = onnx_list(p, TYPE_INT, r->rank - 2, sizes->ints + 2);
+    }
+    return (r->sizes = onnx_as_ints(n->sc, p, sizes)) != NULL;
+}
+
+/* The operator of torch that does it; NULL: there is none. */
+static const char *resize_key(const resize *r, bool *align) {
+    static const char *const nearest[] = {"aten::upsample_nearest1d.vec",
+                                          "aten::upsample_nearest2d.vec",
+                                          "aten::upsample_nearest3d.vec"},
+                             *const exact[] = {"aten::_upsample_nearest_exact1d.vec",
+                                               "aten::_upsample_nearest_exact2d.vec",
+                                               "aten::_upsample_nearest_exact3d.vec"},
+                             *const linear[] = {"aten::upsample_linear1d.vec",
+                                                "aten::upsample_bilinear2d.vec",
+                                                "aten::upsample_trilinear3d.vec"};
+    bool half = !strcmp(r->place, "half_pixel") || !strcmp(r->place, "pytorch_half_pixel");
+    int k = r->rank - 3;
+    *align = !strcmp(r->place, "align_corners");
+    if (k < 0 || k > 2 || (r->has_scales && (r->scales[0] != 1 || r->scales[1] != 1))) return NULL;
+    if (!r->has_scales && !r->spatial) return NULL;
+    if (!strcmp(r->mode, "nearest")) {
+        if (!strcmp(r->place, "asymmetric") && !strcmp(r->nearest, "floor")) return nearest[k];
+        return half && !strcmp(r->nearest, "round_prefer_ceil") ? exact[k] : NULL;
+    }
+    if (!half && !*align) return NULL;
+    if (!strcmp(r->mode, "linear")) return linear[k];
+    return !strcmp(r->mode, "cubic") && k == 1 ? "aten::upsample_bicubic2d.vec" : NULL;
+}
+
+static ir_value *resize_scales(onnx_program *p, const resize *r, int from) {
+    ir_value *items[64];
+    if (!r->has_scales) return onnx_none(p);
+    for (int i = from; i < r->rank; i++) items[i - from] = onnx_float(p, r->scales[i]);
+    return onnx_list(p, TYPE_FLOAT, r->rank - from, items);
+}
+
+static bool resize_make(onnx_node *n, const resize *r) {
+    onnx_program *p = n->p;
+    bool align, nearest = !strcmp(r->mode, "nearest");
+    const char *key = resize_key(r, &align);
+    ir_value *x = onnx_t(n, 0);
+    if (!x) return false;
+    if (key) {
+        ir_value *args[4] = {x, r->has_scales ? onnx_none(p) : r->spatial};
+        int at = 2;
+        if (!nearest) args[at++] = onnx_bool(p, align);
+        args[at++] = resize_scales(p, r, 2);
+        return args[1] && onnx_result(n, onnx_emit(p, key, at, args));
+    }
+    if (nearest || !strcmp(r->mode, "linear"))
+        return onnx_result(n,
+                           ONNX_EMIT(p, "ctsc::onnx_resize", x, r->sizes ? r->sizes : onnx_none(p),
+                                     resize_scales(p, r, 0), onnx_str(p, r->mode),
+                                     onnx_str(p, r->place), onnx_str(p, r->nearest)));
+    return onnx_unsupported(p, "mode '%.40s' with coordinates '%.40s'", r->mode, r->place);
+}
+
+bool onnx_op_resize(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                         "asymmetric"};
+    resize r = {.mode = onnx_attr_text(n, "mode", "nearest"),
+                .place = onnx_attr_text(n, "coordinate_transformation_mode", "half_pixel"),
+                .nearest = onnx_attr_text(n, "nearest_mode", "round_prefer_floor")};
+    bool place = false;
+    (void)text;
+    for (int i = 0; i < 4; i++) place = place || !strcmp(r.place, places[i]);
+    if (!place) return onnx_unsupported(p, "coordinates '%.40s' are not supported", r.place);
+    if (onnx_attr_int(n, "antialias", 0)) return onnx_unsupported(p, "antialias");
+    if (onnx_attr_int(n, "exclude_outside", 0)) return onnx_unsupported(p, "exclude_outside");
+    if (!strcmp(r.mode, "cubic") && onnx_attr_float(n, "cubic_coeff_a", -0.75) != -0.75)
+        return onnx_unsupported(p, "cubic_coeff_a other than -0.75");
+    return onnx_need(n, 0) && resize_target(n, onnx_in(n, 2), onnx_in(n, 3), &r) &&
+           resize_make(n, &r);
+}
+
+bool onnx_op_upsample(onnx_node *n, const char *text) {
+    resize r = {
+        .mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric", .nearest = "floor"};
+    (void)text;
+    return onnx_need(n, 0) && resize_target(n, onnx_in(n, 1), NULL, &r) && resize_make(n, &r);
+}
+
+/* One of the words, whose number torch uses; -1: none of them. */
+static int nn_word(const char *text, const char *const *words) {
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], text)) return i;
+    return -1;
+}
+
+bool onnx_op_grid_sample(onnx_node *n, const char *text) {
+    static const char *const old[] = {"bilinear", "nearest", "bicubic", NULL},
+                             *const new[] = {"linear", "nearest", "cubic", NULL},
+                             *const paddings[] = {"zeros", "border", "reflection", NULL};
+    onnx_program *p = n->p;
+    const char *word = onnx_attr_text(n, "mode", p->opset < 20 ? "bilinear" : "linear");
+    int mode = nn_word(word, old),
+        padding = nn_word(onnx_attr_text(n, "padding_mode", "zeros"), paddings);
+    (void)text;
+    if (mode < 0) mode = nn_word(word, new);
+    if (mode < 0 || padding < 0) return onnx_unsupported(p, "mode '%.40s'", word);
+    ir_value *x = onnx_t(n, 0), *grid = x ? onnx_t(n, 1) : NULL;
+    return grid &&
+           onnx_result(n, ONNX_EMIT(p, "aten::grid_sampler", x, grid, onnx_int(p, mode),
+                                    onnx_int(p, padding),
+                                    onnx_bool(p, onnx_attr_int(n, "align_corners", 0) != 0)));
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+/* The activations that torch's layers have; *relu: an RNN's other one. */
+static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, bool *relu) {
+    static const char *const lstms[] = {"Sigmoid", "Tanh", "Tanh"}, *const grus[] = {"Sigmoid",
+                                                                                     "Tanh"};
+    const Onnx__AttributeProto *a = onnx_attr(n, "activations");
+    *relu = false;
+    for (size_t i = 0; a && i < a->n_strings; i++) {
+        const char *want = rnn ? (*relu ? "Relu" : "Tanh") : lstm ? lstms[i % 3] : grus[i % 2];
+        ProtobufCBinaryData s = a->strings[i];
+        bool same = s.len == strlen(want) && !memcmp(s.data, want, s.len);
+        if (!same && rnn && !i && s.len == 4 && !memcmp(s.data, "Relu", 4)) *relu = same = true;
+        if (!same)
+            return onnx_unsupported(n->p, "activations other than torch's are not supported");
+    }
+    return true;
+}
+
+bool onnx_op_recurrent(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    bool lstm = strstr(text, "lstm") != NULL, rnn = strstr(text, "rnn") != NULL, relu;
+    ir_value *in[8];
+    int at = 0;
+    const char *way = onnx_attr_text(n, "direction", "forward");
+    if (onnx_in(n, 4)) return onnx_unsupported(p, "sequence_lens are not supported");
+    if (onnx_in(n, 7)) return onnx_unsupported(p, "peepholes are not supported");
+    if (onnx_attr(n, "clip") || onnx_attr_int(n, "input_forget", 0) ||
+        onnx_attr_int(n, "layout", 0))
+        return onnx_unsupported(p, "clip, input_forget and layout are not supported");
+    if (!lstm && !rnn && !onnx_attr_int(n, "linear_before_reset", 0))
+        return onnx_unsupported(p, "linear_before_reset=0 is not supported");
+    if (!recurrent_activations(n, lstm, rnn, &relu)) return false;
+    for (int i = 0; i < 3; i++)
+        if (!(in[at++] = onnx_t(n, i))) return false;
+    if (!(in[at++] = onnx_t_or_none(n, 3)) || !(in[at++] = onnx_t_or_none(n, 5))) return false;
+    if (lstm && !(in[at++] = onnx_t_or_none(n, 6))) return false;
+    in[at++] = onnx_str(p, way);
+    if (rnn) in[at++] = onnx_bool(p, relu);
+    ir_value *v = onnx_emit(p, text, at, in);
+    if (!v || !onnx_result(n, v)) return false;
+    for (int i = 1; i < (lstm ? 3 : 2); i++)
+        if (!onnx_out(n, i, v->def->outputs.data[i], 3, n->in[0]->dt)) return false;
+    return true;
+}

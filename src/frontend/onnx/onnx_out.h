@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_out.h - a method as a model of ONNX.
+ *
+ * Method. The graph of the method, its calls inlined, is walked as an interpreter would walk it:
+ * with example arguments, so that each value has a dtype and sizes, and branches and loops that do
+ * not depend on the arguments' elements are those of the example. What depends on the arguments is
+ * written as nodes, operator by operator (onnx_out_rows.def); what does not is computed, and
+ * becomes an initialiser where a node reads it.
+ *
+ * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments
+ * of two sizes. A number that is the same in both is a constant, and one that differs is
+ * computed by nodes. A branch that is taken in one world only is refused. (Rules that say of
+ * each operator which of its result's sizes follow from which arguments' would be as many
+ * again as the operators.)
+ *
+ *     onnx_out.c         the walk: values, containers, control flow, operators, writes in place
+ *     onnx_out_model.c   nodes, attributes, initialisers; the model and its bytes
+ *     onnx_out_*.c       what the rows name
+ *
+ * What cannot be written is refused, with the operator and its place.
+ * Tests: tests/onnx
+ */
+#ifndef CTSC_FRONTEND_ONNX_ONNX_OUT_H
+#define CTSC_FRONTEND_ONNX_ONNX_OUT_H
+
+#include "ir/unit.h"
+
+enum { ONNX_OUT_MIN_OPSET = 13, ONNX_OUT_MAX_OPSET = 21, ONNX_OUT_OPSET = 17 };
+
+/* A dim of an argument that may have any size. */
+typedef struct onnx_axis {
+    int input, dim;
+    const char *name;
+} onnx_axis;
+
+typedef struct onnx_out_options {
+    int opset;
+    int nargs; /* self first */
+    /* borrowed. second: the same of other sizes where there are dynamic axes; else NULL */
+    const value *args, *second;
+    const char *const *names; /* of the arguments, self first */
+    int naxes;
+    const onnx_axis *axes;
+    struct runtime *rt; /* for operators that ask for one */
+    /* takes the bytes of the model, part by part; false: it failed */
+    bool (*write)(void *ctx, const void *data, size_t len);
+    void *ctx;
+} onnx_out_options;
+
+/* g: the method's graph, its calls inlined. */
+ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options);
+
+#endif

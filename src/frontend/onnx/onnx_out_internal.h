@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_out_internal.h - what the files that write models share. onnx_out.h is the map.
+ *
+ * Conventions: functions that give a name give NULL after a failure, which o->d has, and take NULL
+ * for a name as a failure before; those that give a bool give false.
+ */
+#ifndef CTSC_FRONTEND_ONNX_ONNX_OUT_INTERNAL_H
+#define CTSC_FRONTEND_ONNX_ONNX_OUT_INTERNAL_H
+
+#include "frontend/onnx/onnx_out.h"
+#include "frontend/onnx/onnx_wire.h"
+
+enum { OUT_WORLDS = 2, OUT_MAX_STEPS = 2000000, OUT_MAX_DEPTH = 64 };
+
+/* A value of the program. */
+typedef struct out_value {
+    value v[OUT_WORLDS]; /* references; the second only where there are two worlds */
+    const char *name;    /* in the model; NULL: a constant */
+    const char *init;    /* of a constant: its initialiser, once a node reads it */
+    bool tainted;        /* a number that follows from elements */
+    bool stale;          /* written through another view since: to be read again */
+    /* of a container that holds what is no constant: its elements; of a dict its values */
+    struct out_value **items;
+    int nitems, cap;
+} out_value;
+
+typedef struct onnx_out {
+    diag *d;
+    const onnx_out_options *opt;
+    int worlds, opset;
+    arena scratch;
+    VEC(out_value *) values; /* all */
+    VEC(tensor *) held;      /* of initialisers */
+    VEC(Onnx__NodeProto *) nodes;
+    VEC(Onnx__TensorProto *) tensors;
+    VEC(Onnx__ValueInfoProto *) inputs, outputs;
+    strmap names;           /* that are taken */
+    ptrmap attributes;      /* storages of the module's tensors */
+    ptrmap attribute_names; /* tensor -> "conv1.weight" */
+    ptrmap initializers;    /* tensor of the module -> name */
+    strmap constants;       /* bytes of small constants -> name */
+    ptrmap env;             /* ir_value -> out_value */
+    const node *at;         /* for messages */
+    size_t steps, counter;
+    int depth;
+} onnx_out;
+
+/* An operator that is being written; its results are computed already. */
+typedef struct out_call {
+    onnx_out *o;
+    const char *key; /* of the overload, in its form that returns */
+    int nargs, nres;
+    out_value **args, **res;
+    type *const *out_types;
+} out_call;
+
+typedef struct out_row {
+    const char *name; /* "aten::relu": all its overloads */
+    bool (*fn)(out_call *c, const char *text);
+    const char *text;
+} out_row;
+
+/* ---- onnx_out.c ------------------------------------------------------------------------------ */
+
+bool out_refuse(onnx_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool out_no_memory(onnx_out *o);
+bool out_failed(const onnx_out *o);
+out_value *out_new(onnx_out *o);
+bool out_is_dynamic(const out_value *x);
+const out_row *out_find_row(const char *name);
+
+/* ---- onnx_out_model.c ------------------------------------------------------------------------ */
+
+const char *out_fresh(onnx_out *o, const char *hint);
+/* A node of one result, whose name is given; NULL among the names: left out if it is "". */
+const char *out_node(onnx_out *o, const char *type, int n, const char *const *in);
+#define OUT(o, type, ...)                                                                          \
+    out_node((o), (type), (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),           \
+             (const char *[]){__VA_ARGS__})
+/* A node of several. */
+bool out_nodes(onnx_out *o, const char *type, int n, const char *const *in, int nout,
+               const char **out);
+/* Attributes of the latest node. */
+void out_int(onnx_out *o, const char *name, int64_t i);
+void out_float(onnx_out *o, const char *name, double f);
+void out_text(onnx_out *o, const char *name, const char *s);
+void out_ints(onnx_out *o, const char *name, int n, const int64_t *ints);
+/* Constants. */
+const char *out_tensor(onnx_out *o, tensor *t);
+const char *out_const_ints(onnx_out *o, int n, const int64_t *ints); /* of one dim */
+const char *out_const_int(onnx_out *o, int64_t i);                   /* of none */
+const char *out_const(onnx_out *o, dtype dt, double f);              /* of none */
+/* A value's name; of a constant its initialiser. */
+const char *out_name(onnx_out *o, out_value *x);
+const char *out_cast(onnx_out *o, const char *name, dtype from, dtype to);
+bool out_input(onnx_out *o, out_value *x, const char *name, int index);
+bool out_output(onnx_out *o, const char *name, const tensor *t, const tensor *second);
+ctsc_status out_finish(onnx_out *o);
+
+/* ---- onnx_out_args.c: for the functions of rows ---------------------------------------------- */
+
+static inline onnx_out *out_of(const out_call *c) { return c->o; }
+bool out_given(const out_call *c, int i);             /* there, and not None */
+const tensor *out_t(const out_call *c, int i);        /* the example's tensor */
+const tensor *out_r(const out_call *c);               /* the result's */
+dtype out_dt(const out_call *c, int i);               /* of a tensor or number */
+const char *out_arg(out_call *c, int i);              /* name */
+const char *out_arg_as(out_call *c, int i, dtype dt); /* converted; numbers too */
+bool out_arg_int(out_call *c, int i, int64_t *v);     /* a constant, else refused */
+bool out_arg_float(out_call *c, int i, double *v);
+bool out_arg_bool(out_call *c, int i, bool *v);
+/* a constant list, of one element repeated n times where it has but one; n -1: any */
+bool out_arg_ints(out_call *c, int i, int want, int *n, int64_t *ints);
+const char *out_arg_text(out_call *c, int i); /* NULL: none */
+int out_dim(const tensor *t, int64_t dim);    /* wrapped */
+/* Numbers as tensors of one dim and one element; a list of them. */
+const char *out_arg_1d(out_call *c, int i);
+const char *out_value_1d(onnx_out *o, out_value *x);
+const char *out_list_1d(onnx_out *o, out_value *x);
+bool out_set(out_call *c, int i, const char *name);
+bool out_done(out_call *c, const char *name); /* result 0 */
+/* x, of example t, as a tensor of the result's sizes. list: what says them, or NULL */
+const char *out_reshape(onnx_out *o, const char *x, const out_value *in, const out_value *like,
+                        out_value *list);
+/* Is the size of dim i the same in all worlds? */
+bool out_is_fixed(const onnx_out *o, const out_value *x, int i);
+
+#define OUT_ROW(op, fn, what) bool fn(out_call *c, const char *text);
+#include "frontend/onnx/onnx_out_rows.def"
+#undef OUT_ROW
+
+#endif

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_out_nn.c - convolutions, pooling, normalisation, images and recurrent layers
+ * as nodes of ONNX.
+ */
+#include "frontend/onnx/onnx_out_internal.h"
+
+enum { NN_DIMS = 3 };
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+typedef struct conv_args {
+    int n;
+    int64_t stride[NN_DIMS], pad[NN_DIMS], dilation[NN_DIMS], extra[NN_DIMS], groups;
+    const char *auto_pad; /* "same", "valid"; NULL: pad */
+} conv_args;
+
+/* Tensors without a batch get one. */
+static bool conv_write(out_call *c, const conv_args *a, bool transposed) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0), *w = out_t(c, 1);
+    int64_t pads[2 * NN_DIMS], zero = 0;
+    bool single = t->ndim == a->n + 1;
+    const char *x = out_arg(c, 0);
+    if (x && single) x = OUT(o, "Unsqueeze", x, out_const_ints(o, 1, &zero));
+    const char *k = x ? out_arg(c, 1) : NULL, *type = transposed ? "ConvTranspose" : "Conv",
+               *y = !k                ? NULL
+                    : out_given(c, 2) ? OUT(o, type, x, k, out_arg(c, 2))
+                                      : OUT(o, type, x, k);
+    for (int i = 0; i < a->n; i++) {
+        int64_t total = a->auto_pad && *a->auto_pad == 's' ? a->dilation[i] * (w->sizes[i + 2] - 1)
+                                                           : 0;
+        pads[i] = a->auto_pad ? total / 2 : a->pad[i];
+        pads[a->n + i] = a->auto_pad ? total - total / 2 : a->pad[i];
+    }
+    if (y) {
+        out_ints(o, "kernel_shape", a->n, w->sizes + 2);
+        out_ints(o, "strides", a->n, a->stride);
+        out_ints(o, "pads", 2 * a->n, pads);
+        out_ints(o, "dilations", a->n, a->dilation);
+        out_int(o, "group", a->groups);
+    }
+    if (y && transposed) out_ints(o, "output_padding", a->n, a->extra);
+    if (y && single) y = OUT(o, "Squeeze", y, out_const_ints(o, 1, &zero));
+    return out_done(c, y);
+}
+
+bool out_op_conv(out_call *c, const char *text) {
+    conv_args a = {.n = out_t(c, 1)->ndim - 2, .auto_pad = out_arg_text(c, 4)};
+    int n;
+    (void)text;
+    return out_arg_ints(c, 3, a.n, &n, a.stride) &&
+           (a.auto_pad || out_arg_ints(c, 4, a.n, &n, a.pad)) &&
+           out_arg_ints(c, 5, a.n, &n, a.dilation) && out_arg_int(c, 6, &a.groups) &&
+           conv_write(c, &a, false);
+}
+
+bool out_op_conv_transpose(out_call *c, const char *text) {
+    conv_args a = {.n = out_t(c, 1)->ndim - 2};
+    int n;
+    (void)text;
+    return out_arg_ints(c, 3, a.n, &n, a.stride) && out_arg_ints(c, 4, a.n, &n, a.pad) &&
+           out_arg_ints(c, 5, a.n, &n, a.extra) && out_arg_int(c, 6, &a.groups) &&
+           out_arg_ints(c, 7, a.n, &n, a.dilation) && conv_write(c, &a, true);
+}
+
+bool out_op_convolution(out_call *c, const char *text) {
+    conv_args a = {.n = out_t(c, 1)->ndim - 2};
+    int n;
+    bool transposed;
+    (void)text;
+    if (a.n < 1 || a.n > NN_DIMS) return out_refuse(c->o, "of %d dims", a.n);
+    return out_arg_ints(c, 3, a.n, &n, a.stride) && out_arg_ints(c, 4, a.n, &n, a.pad) &&
+           out_arg_ints(c, 5, a.n, &n, a.dilation) && out_arg_bool(c, 6, &transposed) &&
+           out_arg_ints(c, 7, a.n, &n, a.extra) && out_arg_int(c, 8, &a.groups) &&
+           conv_write(c, &a, transposed);
+}
+
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+bool out_op_pool(out_call *c, const char *text) {
+    onnx_out *o = c->o;
+    bool max = *text == 'M', ceil, all = true;
+    int n = c->key[strcspn(c->key, "123")] - '0', count;
+    int64_t kernel[TENSOR_MAX_DIMS], stride[TENSOR_MAX_DIMS], pad[2 * TENSOR_MAX_DIMS],
+        dilation[TENSOR_MAX_DIMS], zero = 0;
+    bool single = out_t(c, 0)->ndim == n + 1;
+    if (!out_arg_ints(c, 1, n, &count, kernel) || !out_arg_ints(c, 2, -1, &count, stride))
+        return false;
+    if (!count) memcpy(stride, kernel, sizeof kernel);
+    else if (!out_arg_ints(c, 2, n, &count, stride)) return false;
+    if (!out_arg_ints(c, 3, n, &count, pad)) return false;
+    if (max && !out_arg_ints(c, 4, n, &count, dilation)) return false;
+    if (!out_arg_bool(c, max ? 5 : 4, &ceil) || (!max && !out_arg_bool(c, 5, &all))) return false;
+    if (!max && out_given(c, 6)) return out_refuse(o, "divisor_override");
+    memcpy(pad + n, pad, sizeof *pad * (size_t)n);
+    const char *x = out_arg(c, 0);
+    if (x && single) x = OUT(o, "Unsqueeze", x, out_const_ints(o, 1, &zero));
+    const char *y = x ? OUT(o, text, x) : NULL;
+    if (!y) return false;
+    out_ints(o, "kernel_shape", n, kernel);
+    out_ints(o, "strides", n, stride);
+    out_ints(o, "pads", 2 * n, pad);
+    out_int(o, "ceil_mode", ceil);
+    if (max) out_ints(o, "dilations", n, dilation);
+    else out_int(o, "count_include_pad", all);
+    if (single) y = OUT(o, "Squeeze", y, out_const_ints(o, 1, &zero));
+    return out_done(c, y);
+}
+
+/* [out, in]: row i has the mean of the window of output i */
+static const char *adaptive_matrix(onnx_out *o, dtype dt, int64_t in, int64_t out, bool turned) {
+    int64_t sizes[] = {turned ? in : out, turned ? out : in};
+    tensor *t = NULL;
+    if (tensor_zeros(o->d, dt, 2, sizes, &t) != CTSC_OK) return NULL;
+    for (int64_t i = 0; i < out; i++) {
+        int64_t from = i * in / out, to = ((i + 1) * in + out - 1) / out;
+        for (int64_t k = from; k < to; k++)
+            dtype_store_float(dt,
+                              (char *)tensor_data(t) +
+                                  (size_t)(turned ? k * out + i : i * in + k) * dtype_size(dt),
+                              1.0 / (double)(to - from));
+    }
+    const char *name = out_tensor(o, t);
+    tensor_unref(t);
+    return name;
+}
+
+/* Windows of several sizes, as products with matrices. */
+static bool adaptive_general(out_call *c, int n, const int64_t *out) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0);
+    dtype dt = (dtype)t->dtype;
+    const char *x = out_arg(c, 0);
+    if (n > 2) return out_refuse(o, "windows of several sizes in 3 dims");
+    if (x) x = OUT(o, "MatMul", x, adaptive_matrix(o, dt, t->sizes[t->ndim - 1], out[n - 1], true));
+    if (x && n == 2) {
+        const char *m = adaptive_matrix(o, dt, t->sizes[t->ndim - 2], out[0], false);
+        x = m ? OUT(o, "MatMul", m, x) : NULL;
+    }
+    return out_done(c, x);
+}
+
+bool out_op_adaptive(out_call *c, const char *text) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0);
+    bool max = *text == 'M', one = true, even = true, fixed = true;
+    int n = c->key[strcspn(c->key, "123")] - '0';
+    int64_t kernel[NN_DIMS], out[NN_DIMS];
+    for (int i = 0; i < n; i++) {
+        int d = t->ndim - n + i;
+        int64_t in = t->sizes[d];
+        out[i] = out_r(c)->sizes[d];
+        one = one && out[i] == 1;
+        fixed = fixed && out_is_fixed(o, c->args[0], d);
+        even = even && out[i] && in % out[i] == 0;
+        kernel[i] = out[i] ? in / out[i] : 0;
+    }
+    if (c->nres > 1) c->res[1]->name = ""; /* indices: nobody may read them */
+    const char *x = out_arg(c, 0);
+    bool batch = t->ndim == n + 2;
+    if (!x) return false;
+    if (one && batch) return out_done(c, OUT(o, max ? "GlobalMaxPool" : "GlobalAveragePool", x));
+    if (!fixed) return out_refuse(o, "of dynamic sizes, to other than one element");
+    if (!even || !batch)
+        return max ? out_refuse(o, "windows of several sizes") : adaptive_general(c, n, out);
+    const char *y = OUT(o, text, x);
+    out_ints(o, "kernel_shape", n, kernel);
+    out_ints(o, "strides", n, kernel);
+    return out_done(c, y);
+}
+
+/* ---- normalisation --------------------------------------------------------------------------- */
+
+/* A vector of n of that argument, or of `otherwise` where it is None. */
+static const char *norm_vector(out_call *c, int i, int64_t n, double otherwise) {
+    tensor *t = NULL;
+    dtype dt = (dtype)out_t(c, 0)->dtype;
+    if (out_given(c, i)) return out_arg(c, i);
+    if (tensor_new(c->o->d, dt, 1, &n, &t) != CTSC_OK) return NULL;
+    for (int64_t k = 0; k < n; k++)
+        dtype_store_float(dt, (char *)tensor_data(t) + (size_t)k * dtype_size(dt), otherwise);
+    const char *name = out_tensor(c->o, t);
+    tensor_unref(t);
+    return name;
+}
+
+bool out_op_batch_norm(out_call *c, const char *text) {
+    bool training;
+    double eps;
+    int64_t n = out_t(c, 0)->ndim > 1 ? out_t(c, 0)->sizes[1] : 1;
+    (void)text;
+    if (!out_arg_bool(c, 5, &training) || !out_arg_float(c, 7, &eps)) return false;
+    if (training || !out_given(c, 3))
+        return out_refuse(c->o, "in training mode: call eval() before");
+    const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL,
+               *b = w ? norm_vector(c, 2, n, 0) : NULL, *m = b ? out_arg(c, 3) : NULL,
+               *v = m ? out_arg(c, 4) : NULL,
+               *y = v ? OUT(c->o, "BatchNormalization", x, w, b, m, v) : NULL;
+    out_float(c->o, "epsilon", eps);
+    return out_done(c, y);
+}
+
+bool out_op_instance_norm(out_call *c, const char *text) {
+    bool own;
+    double eps;
+    int64_t n = out_t(c, 0)->sizes[1];
+    (void)text;
+    if (!out_arg_bool(c, 5, &own) || !out_arg_float(c, 7, &eps)) return false;
+    if (!own) return out_refuse(c->o, "with running statistics");
+    const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL,
+               *b = w ? norm_vector(c, 2, n, 0) : NULL,
+               *y = b ? OUT(c->o, "InstanceNormalization", x, w, b) : NULL;
+    out_float(c->o, "epsilon", eps);
+    return out_done(c, y);
+}
+
+/* (x - mean) / sqrt(var + eps) * w + b, over the last n dims */
+static const char *norm_written_out(out_call *c, const char *x, int n, double eps) {
+    onnx_out *o = c->o;
+    int64_t axes[TENSOR_MAX_DIMS];
+    dtype dt = (dtype)out_t(c, 0)->dtype;
+    for (int i = 0; i < n; i++) axes[i] = i - n;
+    const char *mean = OUT(o, "ReduceMean", x);
+    out_ints(o, "axes", n, axes);
+    const char *d = mean ? OUT(o, "Sub", x, mean) : NULL, *sq = d ? OUT(o, "Mul", d, d) : NULL,
+               *var = sq ? OUT(o, "ReduceMean", sq) : NULL;
+    out_ints(o, "axes", n, axes);
+    var = var ? OUT(o, "Add", var, out_const(o, dt, eps)) : NULL;
+    var = var ? OUT(o, "Sqrt", var) : NULL;
+    return var ? OUT(o, "Div", d, var) : NULL;
+}
+
+bool out_op_layer_norm(out_call *c, const char *text) {
+    onnx_out *o = c->o;
+    double eps;
+    int n;
+    int64_t shape[TENSOR_MAX_DIMS];
+    (void)text;
+    if (!out_arg_ints(c, 1, -1, &n, shape) || !out_arg_float(c, 4, &eps)) return false;
+    const char *x = out_arg(c, 0), *y, *w = NULL;
+    if (!x) return false;
+    if (o->opset < 17) {
+        y = norm_written_out(c, x, n, eps);
+        if (y && out_given(c, 2)) y = OUT(o, "Mul", y, out_arg(c, 2));
+        if (y && out_given(c, 3)) y = OUT(o, "Add", y, out_arg(c, 3));
+        return out_done(c, y);
+    }
+    if (out_given(c, 2)) {
+        w = out_arg(c, 2);
+    } else {
+        tensor *t = NULL;
+        dtype dt = (dtype)out_t(c, 0)->dtype;
+        if (tensor_new(o->d, dt, n, shape, &t) != CTSC_OK) return false;
+        for (int64_t k = 0; k < t->numel; k++)
+            dtype_store_float(dt, (char *)tensor_data(t) + (size_t)k * dtype_size(dt), 1);
+        w = out_tensor(o, t);
+        tensor_unref(t);
+    }
+    y = !w                ? NULL
+        : out_given(c, 3) ? OUT(o, "LayerNormalization", x, w, out_arg(c, 3))
+                          : OUT(o, "LayerNormalization", x, w);
+    out_int(o, "axis", -n);
+    out_float(o, "epsilon", eps);
+    return out_done(c, y);
+}
+
+/* As instances of `groups` channels; weights behind it. */
+bool out_op_group_norm(out_call *c, const char *text) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0);
+    int64_t groups, sizes[] = {0, 0, -1}, vector[TENSOR_MAX_DIMS];
+    double eps;
+    (void)text;
+    if (!out_arg_int(c, 1, &groups) || !out_arg_float(c, 4, &eps)) return false;
+    sizes[1] = groups;
+    const char *x = out_arg(c, 0), *one = NULL, *zero = NULL;
+    for (int k = 0; x && k < 2; k++) {
+        tensor *v = NULL;
+        if (tensor_zeros(o->d, (dtype)t->dtype, 1, &groups, &v) != CTSC_OK) return false;
+        for (int64_t i = 0; k == 0 && i < groups; i++)
+            dtype_store_float((dtype)t->dtype,
+                              (char *)tensor_data(v) + (size_t)i * dtype_size((dtype)t->dtype), 1);
+        *(k ? &zero : &one) = out_tensor(o, v);
+        tensor_unref(v);
+    }
+    x = x ? OUT(o, "Reshape", x, out_const_ints(o, 3, sizes)) : NULL;
+    x = x && one && zero ? OUT(o, "InstanceNormalization", x, one, zero) : NULL;
+    out_float(o, "epsilon", eps);
+    x = x ? out_reshape(o, x, NULL, c->res[0], NULL) : NULL;
+    vector[0] = t->sizes[1];
+    for (int i = 1; i < t->ndim - 1; i++) vector[i] = 1;
+    for (int k = 2; x && k < 4; k++) {
+        if (!out_given(c, k)) continue;
+        const char *v = OUT(o, "Reshape", out_arg(c, k), out_const_ints(o, t->ndim - 1, vector));
+        x = v ? OUT(o, k == 2 ? "Mul" : "Add", x, v) : NULL;
+    }
+    return out_done(c, x);
+}
+
+bool out_op_softmax(out_call *c, const char *text) {
+    int64_t dim;
+    if (!out_arg_int(c, 1, &dim)) return false;
+    const char *x = out_arg_as(c, 0, (dtype)out_r(c)->dtype), *y = x ? OUT(c->o, text, x) : NULL;
+    out_int(c->o, "axis", out_dim(out_t(c, 0), dim));
+    return out_done(c, y);
+}
+
+bool out_op_dropout(out_call *c, const char *text) {
+    bool train;
+    (void)text;
+    if (!out_arg_bool(c, 2, &train)) return false;
+    return train ? out_refuse(c->o, "in training mode: call eval() before")
+                 : out_done(c, out_arg(c, 0));
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* To the result's sizes; by scales where these are dynamic. */
+static bool image_resize(out_call *c, const char *mode, bool align, const double *scales) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0), *r = out_r(c);
+    bool fixed = true;
+    for (int i = 2; i < r->ndim; i++) fixed = fixed && out_is_fixed(o, c->res[0], i);
+    const char *x = out_arg(c, 0), *y = NULL;
+    if (!x) return false;
+    if (scales) {
+        int64_t n = r->ndim;
+        tensor *s = NULL;
+        if (tensor_new(o->d, DT_FLOAT32, 1, &n, &s) != CTSC_OK) return false;
+        for (int i = 0; i < r->ndim; i++) TENSOR_AT(s, float)[i] = i < 2 ? 1 : (float)scales[i - 2];
+        const char *name = out_tensor(o, s);
+        tensor_unref(s);
+        y = name ? OUT(o, "Resize", x, "", name) : NULL;
+    } else if (fixed) {
+        const char *sizes;
+        if (out_is_fixed(o, c->args[0], 0)) {
+            sizes = out_const_ints(o, r->ndim, r->sizes);
+        } else {
+            int64_t zero = 0, two = 2;
+            const char *shape = OUT(o, "Shape", x),
+                       *head = shape ? OUT(o, "Slice", shape, out_const_ints(o, 1, &zero),
+                                           out_const_ints(o, 1, &two))
+                                     : NULL;
+            sizes = head ? OUT(o, "Concat", head, out_const_ints(o, r->ndim - 2, r->sizes + 2))
+                         : NULL;
+            out_int(o, "axis", 0);
+        }
+        y = sizes ? OUT(o, "Resize", x, "", "", sizes) : NULL;
+    } else if (out_given(c, 1) && c->args[1]->items && c->args[1]->nitems == r->ndim - 2) {
+        int64_t zero = 0, two = 2;
+        const char *shape = OUT(o, "Shape", x),
+                   *head = shape ? OUT(o, "Slice", shape, out_const_ints(o, 1, &zero),
+                                       out_const_ints(o, 1, &two))
+                                 : NULL,
+                   *sizes = head ? OUT(o, "Concat", head, out_list_1d(o, c->args[1])) : NULL;
+        out_int(o, "axis", 0);
+        y = sizes ? OUT(o, "Resize", x, "", "", sizes) : NULL;
+    } else {
+        return out_refuse(o, "to sizes that are dynamic");
+    }
+    (void)t;
+    out_text(o, "mode", mode);
+    out_text(o, "coordinate_transformation_mode",
+             *mode == 'n' ? "asymmetric"
+             : align      ? "align_corners"
+                          : "half_pixel");
+    if (*mode == 'n') out_text(o, "nearest_mode", "floor");
+    if (*mode == 'c') out_float(o, "cubic_coeff_a", -0.75);
+    return out_done(c, y);
+}
+
+static bool image_scales(out_call *c, int i, double *scales, bool *given) {
+    *given = out_given(c, i) && !out_given(c, 1);
+    if (!*given) return true;
+    value v = c->args[i]->v[0];
+    int n = out_r(c)->ndim - 2;
+    if (c->args[i]->items) return out_refuse(c->o, "scales that are no constants");
+    for (int k = 0; k < n; k++)
+        scales[k] = v.tag == V_FLOAT ? v.u.f
+                    : v.tag == V_LIST && v.u.list->kind == LIST_FLOAT && (int)v.u.list->len > k
+                        ? v.u.list->u.floats[k]
+                        : 1;
+    return true;
+}
+
+bool out_op_upsample(out_call *c, const char *text) {
+    bool align = false, vec = strstr(c->key, ".vec") != NULL, given = false;
+    double scales[NN_DIMS];
+    bool nearest = *text == 'n';
+    if (!nearest && !out_arg_bool(c, 2, &align)) return false;
+    if (vec && !image_scales(c, nearest ? 2 : 3, scales, &given)) return false;
+    return image_resize(c, text, align, given ? scales : NULL);
+}
+
+bool out_op_interpolate(out_call *c, const char *text) {
+    const char *mode = out_arg_text(c, 3);
+    bool align = false, given;
+    double scales[NN_DIMS];
+    (void)text;
+    if (!mode || (out_given(c, 4) && !out_arg_bool(c, 4, &align)) ||
+        !image_scales(c, 2, scales, &given))
+        return false;
+    bool linear = !strcmp(mode, "linear") || !strcmp(mode, "bilinear") ||
+                  !strcmp(mode, "trilinear");
+    const char *own = !strcmp(mode, "nearest")   ? "nearest"
+                      : linear                   ? "linear"
+                      : !strcmp(mode, "bicubic") ? "cubic"
+                                                 : NULL;
+    return own ? image_resize(c, own, align, given ? scales : NULL)
+               : out_refuse(c->o, "mode '%.40s'", mode);
+}
+
+bool out_op_grid_sampler(out_call *c, const char *text) {
+    static const char *const modes[] = {"bilinear", "nearest", "bicubic"},
+                             *const new[] = {"linear", "nearest", "cubic"},
+                             *const paddings[] = {"zeros", "border", "reflection"};
+    onnx_out *o = c->o;
+    int64_t mode, padding;
+    bool align;
+    (void)text;
+    if (!out_arg_int(c, 2, &mode) || !out_arg_int(c, 3, &padding) || !out_arg_bool(c, 4, &align))
+        return false;
+    if (o->opset < 16 || mode < 0 || mode > 2 || padding < 0 || padding > 2)
+        return out_refuse(o, "needs operator set 16");
+    const char *x = out_arg(c, 0), *g = x ? out_arg(c, 1) : NULL,
+               *y = g ? OUT(o, "GridSample", x, g) : NULL;
+    out_text(o, "mode", o->opset < 20 ? modes[mode] : new[mode]);
+    out_text(o, "padding_mode", paddings[padding]);
+    out_int(o, "align_corners", align);
+    return out_done(c, y);
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+/* Rows of a weight with its gates in ONNX's order, into `to`. */
+static void gates_copy(char *to, const tensor *t, int gates, const int *order, size_t row) {
+    size_t each = (size_t)(t->sizes[0] / gates) * row;
+    for (int i = 0; i < gates; i++)
+        memcpy(to + (size_t)i * each, (char *)tensor_data(t) + (size_t)order[i] * each, each);
+}
+
+/* Weights of all directions of one kind (0 input, 1 recurrent, 2 biases) of a layer:
+ * [dirs, rows, ...]. */
+static const char *recurrent_weight(out_call *c, const list *params, int at, int dirs, bool biases,
+                                    int kind, int gates) {
+    static const int orders[][4] = {{0}, {0}, {0}, {1, 0, 2}, {0, 3, 1, 2}};
+    onnx_out *o = c->o;
+    int each = biases ? 4 : 2;
+    const tensor *first = params->u.tensors[at + (kind < 2 ? kind : 2)];
+    int64_t sizes[] = {dirs, first->sizes[0] * (kind == 2 ? 2 : 1),
+                       kind == 2 ? 0 : first->sizes[1]};
+    tensor *t = NULL;
+    if (tensor_new(o->d, (dtype)first->dtype, kind == 2 ? 2 : 3, sizes, &t) != CTSC_OK) return NULL;
+    char *to = tensor_data(t);
+    for (int d = 0; d < dirs; d++)
+        for (int k = 0; k < (kind == 2 ? 2 : 1); k++) {
+            tensor *w = NULL, *from = params->u.tensors[at + d * each + (kind == 2 ? 2 + k : kind)];
+            if (tensor_contiguous(o->d, from, &w) != CTSC_OK) return tensor_unref(t), NULL;
+            size_t row = (size_t)(w->numel / w->sizes[0]) * dtype_size((dtype)w->dtype);
+            gates_copy(to, w, gates, orders[gates], row);
+            to += (size_t)w->numel * dtype_size((dtype)w->dtype);
+            tensor_unref(w);
+        }
+    const char *name = out_tensor(o, t);
+    tensor_unref(t);
+    return name;
+}
+
+/* Rows [layer * dirs, (layer + 1) * dirs) of a state. */
+static const char *recurrent_state(onnx_out *o, const char *h, int layer, int dirs, int layers) {
+    int64_t from = (int64_t)layer * dirs, to = from + dirs, zero = 0;
+    if (layers == 1 || !h) return h;
+    return OUT(o, "Slice", h, out_const_ints(o, 1, &from), out_const_ints(o, 1, &to),
+               out_const_ints(o, 1, &zero));
+}
+
+bool out_op_recurrent(out_call *c, const char *text) {
+    static const int64_t first_two[] = {1, 0, 2}, steps[] = {0, 2, 1, 3};
+    onnx_out *o = c->o;
+    bool lstm = *text == 'L', gru = *text == 'G', relu = strchr(text, ' ') != NULL, biases, train,
+         both, batch_first;
+    int gates = lstm ? 4 : gru ? 3 : 1, dirs;
+    int64_t layers;
+    char type[8];
+    if (!strstr(c->key, ".input")) return out_refuse(o, "of packed sequences");
+    if (!out_arg_bool(c, 3, &biases) || !out_arg_int(c, 4, &layers) ||
+        !out_arg_bool(c, 6, &train) || !out_arg_bool(c, 7, &both) ||
+        !out_arg_bool(c, 8, &batch_first))
+        return false;
+    if (out_is_dynamic(c->args[2])) return out_refuse(o, "weights that are no constants");
+    const list *params = c->args[2]->v[0].u.list;
+    dirs = both ? 2 : 1;
+    if (out_t(c, 0)->ndim != 3 || train)
+        return out_refuse(o, "without a batch, or in training mode");
+    if (params->len != (size_t)layers * (size_t)(dirs * (biases ? 4 : 2)))
+        return out_refuse(o, "with projections");
+    memcpy(type, text, strcspn(text, " "));
+    type[strcspn(text, " ")] = '\0';
+    const char *x = out_arg(c, 0), *h, *cell = NULL, *hs[64], *cs[64];
+    out_value *hx = c->args[1];
+    if (layers > 64) return out_refuse(o, "of so many layers");
+    if (lstm && hx->items) {
+        h = out_name(o, hx->items[0]);
+        cell = h ? out_name(o, hx->items[1]) : NULL;
+    } else if (lstm) {
+        h = out_tensor(o, hx->v[0].u.list->u.tensors[0]);
+        cell = h ? out_tensor(o, hx->v[0].u.list->u.tensors[1]) : NULL;
+    } else {
+        h = out_name(o, hx);
+    }
+    if (!x || !h || (lstm && !cell)) return false;
+    if (batch_first) {
+        x = OUT(o, "Transpose", x);
+        out_ints(o, "perm", 3, first_two);
+    }
+    int64_t hidden = params->u.tensors[1]->sizes[1], flat[] = {0, 0, dirs * hidden};
+    for (int l = 0; x && l < layers; l++) {
+        int at = l * dirs * (biases ? 4 : 2);
+        const char *in[7], *out[3];
+        in[0] = x;
+        in[1] = recurrent_weight(c, params, at, dirs, biases, 0, gates);
+        in[2] = recurrent_weight(c, params, at, dirs, biases, 1, gates);
+        in[3] = biases ? recurrent_weight(c, params, at, dirs, biases, 2, gates) : "";
+        in[4] = "";
+        in[5] = recurrent_state(o, h, l, dirs, (int)layers);
+        in[6] = lstm ? recurrent_state(o, cell, l, dirs, (int)layers) : "";
+        for (int i = 0; i < 7; i++)
+            if (!in[i]) return out_no_memory(o);
+        if (!out_nodes(o, type, lstm ? 7 : 6, in, lstm ? 3 : 2, out)) return false;
+        out_int(o, "hidden_size", hidden);
+        out_text(o, "direction", both ? "bidirectional" : "forward");
+        if (gru) out_int(o, "linear_before_reset", 1);
+        if (relu) return out_refuse(o, "of relu");
+        hs[l] = out[1];
+        cs[l] = out[2];
+        /* [steps, dirs, batch, hidden] */
+        x = OUT(o, "Transpose", out[0]);
+        out_ints(o, "perm", 4, steps);
+        x = x ? OUT(o, "Reshape", x, out_const_ints(o, 3, flat)) : NULL;
+    }
+    if (x && batch_first) {
+        x = OUT(o, "Transpose", x);
+        out_ints(o, "perm", 3, first_two);
+    }
+    const char *hn = layers == 1 ? hs[0] : out_node(o, "Concat", (int)layers, hs);
+    if (layers > 1) out_int(o, "axis", 0);
+    if (!out_set(c, 0, x) || !out_set(c, 1, hn)) return false;
+    if (!lstm) return true;
+    const char *cn = layers == 1 ? cs[0] : out_node(o, "Concat", (int)layers, cs);
+    if (layers > 1) out_int(o, "axis", 0);
+    return out_set(c, 2, cn);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* onnx_wire.h - bytes as messages, and back. */
+#ifndef CTSC_FRONTEND_ONNX_ONNX_WIRE_H
+#define CTSC_FRONTEND_ONNX_ONNX_WIRE_H
+
+#include "base/diag.h"
+#include "tensor/dtype.h"
+
+#include "onnx.pb-c.h"
+
+enum {
+    ONNX_MAX_GRAPHS = 24,        /* graphs within graphs */
+    ONNX_MAX_MESSAGES = 1 << 30, /* bytes of memory for messages, besides the file's own */
+};
+
+/* AttributeProto.type */
+enum {
+    ONNX_A_FLOAT = 1,
+    ONNX_A_INT,
+    ONNX_A_STRING,
+    ONNX_A_TENSOR,
+    ONNX_A_GRAPH,
+    ONNX_A_FLOATS,
+    ONNX_A_INTS,
+    ONNX_A_STRINGS,
+};
+
+/* TensorProto.DataType of our dtypes, and the other way round; -1: there is none. */
+int onnx_from_dtype(dtype dt);
+int onnx_to_dtype(int64_t data_type);
+/* "uint32" of those that have none; NULL: it is no type of ONNX's. */
+const char *onnx_type_name(int64_t data_type);
+
+/* The model in these bytes; onnx_free_model frees it. */
+ctsc_status onnx_parse_model(diag *d, const char *record, const void *data, size_t len,
+                             Onnx__ModelProto **out);
+void onnx_free_model(Onnx__ModelProto *m);
+
+#endif

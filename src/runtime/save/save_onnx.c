@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * save_onnx.c - writes a method as a model of ONNX (frontend/onnx/onnx_out.h): its graph with calls
+ * inlined, its arguments once more with other sizes where there are dynamic axes, and the file.
+ *
+ * A dynamic axis is twice as long in the second example, which has the same elements twice: indices
+ * stay in range.
+ * Tests: tests/onnx
+ */
+#include "runtime/save/save_onnx.h"
+
+#include "passes/passes.h"
+#include "runtime/interp/interp.h"
+#ifdef CTSC_ONNX
+#include "frontend/onnx/onnx_out.h"
+#endif
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#ifdef CTSC_ONNX
+
+typedef struct onnx_file { FILE *f; char *temporary; } onnx_file;
+
+static bool file_write(void *ctx, const void *data, size_t len) {
+    return fwrite(data, 1, len, ((onnx_file *)ctx)->f) == len;
+}
+
+static ctsc_status file_failed(diag *d, const char *path) {
+    return diag_fail(d, CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
+}
+
+static ctsc_status file_open(diag *d, const char *path, onnx_file *out) {
+    strbuf sb = STRBUF_INIT;
+    sb_printf(&sb, "%s.%08x.tmp", path, (unsigned)getpid());
+    if (!(out->temporary = sb_take(&sb))) return diag_no_memory(d);
+    out->f = fopen(out->temporary, "wbe");
+    return out->f ? CTSC_OK : file_failed(d, path);
+}
+
+static ctsc_status file_commit(diag *d, const char *path, onnx_file *x) {
+    bool ok = !fflush(x->f) && !fsync(fileno(x->f));
+    ok = !fclose(x->f) && ok;
+    x->f = NULL;
+    if (!ok || rename(x->temporary, path)) return file_failed(d, path);
+    mem_free(x->temporary);
+    x->temporary = NULL;
+    return CTSC_OK;
+}
+
+static void file_close(onnx_file *x) {
+    if (x->f) fclose(x->f);
+    if (x->temporary) unlink(x->temporary);
+    mem_free(x->temporary);
+}
+
+/* ---- the second example ---------------------------------------------------------------------- */
+
+static ctsc_status second_longer(diag *d, value *v, int dim) {
+    list *two = list_new(LIST_TENSOR, TYPE_TENSOR, 2);
+    if (!two) return diag_no_memory(d);
+    value args[] = {value_list_take(two), value_int(dim)}, out = value_none();
+    op_ctx cx = {.diag = d};
+    bool ok = list_append_take(two, value_ref(*v)) && list_append_take(two, value_ref(*v));
+    ctsc_status s = ok ? op_call(&cx, "aten::cat", 2, args, &out) : diag_no_memory(d);
+    value_unref(args[0]);
+    if (s == CTSC_OK) value_set(v, out);
+    return s;
+}
+
+static ctsc_status second_make(diag *d, const function *f, int nargs, const value *args, int naxes,
+                               const save_onnx_axis *axes, value *out) {
+    for (int i = 0; i < nargs; i++) out[i] = value_ref(args[i]);
+    for (int i = 0; i < naxes; i++) {
+        int at = axes[i].input + 1;
+        if (at < 1 || at >= nargs || args[at].tag != V_TENSOR || axes[i].dim < 0 ||
+            axes[i].dim >= args[at].u.tensor->ndim)
+            return diag_fail(d, CTSC_USAGE, "there is no dim %d of argument '%s' to be dynamic",
+                             axes[i].dim,
+                             at > 0 && at < f->schema->nargs ? f->schema->args[at].name : "?");
+        TRY(second_longer(d, &out[at], axes[i].dim));
+    }
+    return CTSC_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static ctsc_status save_graph(diag *d, const function *f, const graph *g, int nargs,
+                              const value *args, const value *second, int opset, int naxes,
+                              const save_onnx_axis *axes, onnx_file *file) {
+    const char **names = mem_alloc(sizeof *names * (size_t)nargs);
+    onnx_axis *own = mem_alloc(sizeof *own * (size_t)(naxes + 1));
+    runtime *rt = mem_zalloc(sizeof *rt);
+    ctsc_status s = names && own && rt ? CTSC_OK : diag_no_memory(d);
+    for (int i = 0; s == CTSC_OK && i < nargs; i++) names[i] = f->schema->args[i].name;
+    for (int i = 0; s == CTSC_OK && i < naxes; i++)
+        own[i] = (onnx_axis){axes[i].input + 1, axes[i].dim, axes[i].name};
+    if (s == CTSC_OK) {
+        runtime_init(rt);
+        onnx_out_options o = {.opset = opset ? opset : ONNX_OUT_OPSET,
+                              .nargs = nargs,
+                              .args = args,
+                              .second = second,
+                              .names = names,
+                              .naxes = naxes,
+                              .axes = own,
+                              .rt = rt,
+                              .write = file_write,
+                              .ctx = file};
+        s = onnx_write(d, g, &o);
+    }
+    mem_free(names);
+    mem_free(own);
+    mem_free(rt);
+    return s;
+}
+
+ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
+                      const save_onnx_axis *axes, const char *path) {
+    onnx_file file = {0};
+    TRY(function_ensure_compiled(f, d));
+    int n = f->schema->nargs;
+    value *full = mem_zalloc(sizeof *full * (size_t)n),
+          *second = mem_zalloc(sizeof *full * (size_t)n);
+    graph *g = graph_clone(f->graph);
+    ctsc_status s = full && second && g ? CTSC_OK : diag_no_memory(d);
+    bool checked = s == CTSC_OK && (s = interp_check_args(f, nargs, args, d, full)) == CTSC_OK;
+    if (s == CTSC_OK && naxes) s = second_make(d, f, n, full, naxes, axes, second);
+    if (s == CTSC_OK) s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = file_open(d, path, &file);
+    if (s == CTSC_OK)
+        s = save_graph(d, f, g, n, full, naxes ? second : NULL, opset, naxes, axes, &file);
+    if (s == CTSC_OK) s = file_commit(d, path, &file);
+    file_close(&file);
+    for (int i = 0; full && second && i < n; i++) {
+        if (checked) value_unref(full[i]);
+        value_unref(second[i]);
+    }
+    mem_free(full);
+    mem_free(second);
+    graph_free(g);
+    return s;
+}
+
+#else
+
+ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
+                      const save_onnx_axis *axes, const char *path) {
+    (void)f, (void)nargs, (void)args, (void)opset, (void)naxes, (void)axes, (void)path;
+    return diag_fail(d, CTSC_UNSUPPORTED,
+                     "this build of ctsc is without models of ONNX (it was made without "
+                     "libprotobuf-c)");
+}
+
+#endif

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes tests/onnx/models: small models of ONNX with inputs and ONNX Runtime's results, which make test runs (group onnx).
+
+    tests/onnx/make.py [NAME...]
+
+Needs torch, onnx and onnxruntime; those that were committed are of onnx 1.23.2, onnxruntime 1.32.0, torch 2.15.0.
+"""
+import io
+import json
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import TensorProto as T
+from onnx import helper as h
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RNG = np.random.default_rng(0)
+F, I, B = T.FLOAT, T.INT64, T.BOOL
+
+
+def f32(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def model(nodes, inputs, outputs, constants=None, opset=17, ir=8):
+    """inputs: {name: (type, dims)}; outputs: {name: type}; constants: {name: array}"""
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info(n, t, d) for n, (t, d) in inputs.items()],
+                         [h.make_tensor_value_info(n, t, None) for n, t in outputs.items()],
+                         [onnx.numpy_helper.from_array(np.asarray(v), n) for n, v in (constants or {}).items()])
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=ir)
+
+
+def one(op, arrays, constants=None, nout=1, opset=17, types=None, **attrs):
+    """A model of one node: its inputs are arrays, then constants."""
+    names = ["x%d" % i for i in range(len(arrays))] + list(constants or {})
+    outs = ["y%d" % i for i in range(nout)]
+    kinds = {np.dtype(np.float32): F, np.dtype(np.int64): I, np.dtype(np.bool_): B, np.dtype(np.int32): T.INT32, np.dtype(np.uint8): T.UINT8}
+    inputs = {"x%d" % i: (kinds[a.dtype], list(a.shape)) for i, a in enumerate(arrays)}
+    return model([h.make_node(op, names, outs, **attrs)], inputs, dict(zip(outs, types or [F] * nout)), constants, opset), arrays
+
+
+def i64(*values):
+    return np.array(values, dtype=np.int64)
+
+
+CASES = {}
+
+
+def case(f):
+    CASES[f.__name__] = f
+    return f
+
+
+def simple(name, *args, **kw):
+    CASES[name] = lambda: one(*args, **kw)
+
+
+for _op in ["Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "HardSwish", "Mish", "Neg", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus",
+            "Softsign", "Tanh"]:
+    simple(_op.lower(), _op, [f32(2, 3, 5)], opset=18)
+simple("elu", "Elu", [f32(3, 4)], alpha=0.7)
+simple("leaky_relu", "LeakyRelu", [f32(3, 4)], alpha=0.2)
+simple("hard_sigmoid", "HardSigmoid", [f32(3, 4)], alpha=0.3, beta=0.4)
+simple("gelu", "Gelu", [f32(3, 4)], opset=20)
+simple("gelu_tanh", "Gelu", [f32(3, 4)], opset=20, approximate="tanh")
+simple("prelu", "PRelu", [f32(2, 3, 4)], {"s": f32(3, 1)})
+simple("clip", "Clip", [f32(3, 4)], {"lo": np.float32(-0.5), "hi": np.float32(0.5)})
+simple("add", "Add", [f32(2, 3, 4), f32(3, 1)])
+simple("div_int", "Div", [i64(7, -7, 9, -9), i64(2, 2, -4, -4)], types=[I])
+simple("mod", "Mod", [i64(7, -7, 9, -9), i64(2, 3, -4, 4)], types=[I])
+simple("fmod", "Mod", [f32(5), f32(5)], fmod=1)
+simple("pow", "Pow", [np.abs(f32(3, 4))], {"e": np.float32(2.5)})
+simple("greater_equal", "GreaterOrEqual", [f32(3, 4), f32(4)], types=[B])
+simple("where", "Where", [f32(3, 4) > 0, f32(3, 4), f32(4)])
+simple("max3", "Max", [f32(3, 4), f32(4), f32(3, 1)])
+simple("mean3", "Mean", [f32(3, 4), f32(4), f32(3, 1)])
+simple("matmul", "MatMul", [f32(2, 3, 4)], {"w": f32(4, 5)})
+simple("matmul_batch", "MatMul", [f32(2, 3, 4), f32(2, 4, 5)])
+simple("gemm", "Gemm", [f32(3, 4)], {"w": f32(5, 4), "b": f32(5)}, transB=1)
+simple("external", "Gemm", [f32(3, 4)], {"w": f32(5, 4), "b": f32(5)}, transB=1)
+simple("gemm_scaled", "Gemm", [f32(4, 3), f32(4, 5), f32(3, 5)], transA=1, alpha=0.5, beta=2.0)
+simple("einsum", "Einsum", [f32(2, 3, 4), f32(2, 4, 5)], equation="bij,bjk->bik")
+simple("conv1d", "Conv", [f32(2, 4, 9)], {"w": f32(6, 2, 3), "b": f32(6)}, group=2, pads=[1, 1], strides=[2])
+simple("conv2d", "Conv", [f32(1, 3, 8, 9)], {"w": f32(4, 3, 3, 3), "b": f32(4)}, pads=[1, 1, 1, 1], dilations=[2, 1])
+simple("conv2d_uneven", "Conv", [f32(1, 3, 8, 9)], {"w": f32(4, 3, 3, 3)}, pads=[0, 1, 2, 1])
+simple("conv2d_same", "Conv", [f32(1, 3, 8, 9)], {"w": f32(4, 3, 3, 3)}, auto_pad="SAME_UPPER", strides=[2, 2])
+simple("conv3d", "Conv", [f32(1, 2, 4, 5, 6)], {"w": f32(3, 2, 2, 2, 2)})
+simple("conv_transpose", "ConvTranspose", [f32(1, 4, 5, 5)], {"w": f32(4, 3, 3, 3), "b": f32(3)}, strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1])
+simple("conv_transpose_uneven", "ConvTranspose", [f32(1, 4, 5, 5)], {"w": f32(4, 3, 3, 3)}, strides=[2, 2], pads=[0, 1, 1, 0])
+simple("max_pool", "MaxPool", [f32(1, 2, 7, 8)], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+simple("max_pool_ceil", "MaxPool", [f32(1, 2, 8, 8)], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+simple("max_pool_uneven", "MaxPool", [f32(1, 2, 7, 8)], kernel_shape=[3, 3], strides=[2, 2], pads=[0, 1, 1, 0])
+simple("average_pool", "AveragePool", [f32(1, 2, 7, 8)], kernel_shape=[3, 2], strides=[2, 2], pads=[1, 1, 1, 1])
+simple("average_pool_all", "AveragePool", [f32(1, 2, 7, 8)], kernel_shape=[3, 3], pads=[1, 0, 1, 1], count_include_pad=1)
+simple("average_pool_uneven", "AveragePool", [f32(1, 2, 7, 8)], kernel_shape=[3, 3], pads=[0, 1, 1, 0])
+simple("average_pool_same", "AveragePool", [f32(1, 2, 7, 8)], kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
+simple("lp_pool", "LpPool", [f32(1, 2, 6, 6)], kernel_shape=[2, 2], strides=[2, 2], p=2)
+simple("global_average_pool", "GlobalAveragePool", [f32(2, 3, 4, 5)])
+simple("global_max_pool", "GlobalMaxPool", [f32(2, 3, 4)])
+simple("batch_norm", "BatchNormalization", [f32(2, 3, 4, 4)], {"s": f32(3), "b": f32(3), "m": f32(3), "v": np.abs(f32(3))}, epsilon=1e-3)
+simple("instance_norm", "InstanceNormalization", [f32(2, 3, 4, 4)], {"s": f32(3), "b": f32(3)})
+simple("layer_norm", "LayerNormalization", [f32(2, 3, 8)], {"s": f32(8), "b": f32(8)})
+simple("layer_norm_axis", "LayerNormalization", [f32(2, 3, 8)], {"s": f32(3, 8)}, axis=1)
+simple("lrn", "LRN", [f32(1, 6, 3, 3)], size=3)
+simple("lp_norm", "LpNormalization", [f32(3, 4)], axis=1, p=2)
+simple("softmax", "Softmax", [f32(2, 3, 4)], axis=1)
+simple("softmax_11", "Softmax", [f32(2, 3, 4)], axis=1, opset=11)
+simple("log_softmax", "LogSoftmax", [f32(2, 3, 4)])
+for _op in ["ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSumSquare"]:
+    simple(_op.lower(), _op, [f32(2, 3, 4)], axes=[0, 2], keepdims=0)
+simple("reduce_sum", "ReduceSum", [f32(2, 3, 4)], {"a": i64(-1)})
+simple("reduce_mean_18", "ReduceMean", [f32(2, 3, 4)], {"a": i64(1, 2)}, opset=18)
+simple("reduce_all", "ReduceMean", [f32(2, 3, 4)], keepdims=0)
+simple("argmax", "ArgMax", [f32(2, 3, 4)], axis=1, types=[I])
+simple("cumsum", "CumSum", [f32(3, 4)], {"a": np.int64(1)}, exclusive=1, reverse=1)
+simple("topk", "TopK", [f32(3, 7)], {"k": i64(3)}, nout=2, types=[F, I], largest=0)
+simple("reshape", "Reshape", [f32(2, 3, 4)], {"s": i64(0, -1)})
+simple("reshape_input", "Reshape", [f32(2, 3, 4), i64(4, 0, -1)])
+simple("flatten", "Flatten", [f32(2, 3, 4)], axis=2)
+simple("transpose", "Transpose", [f32(2, 3, 4)], perm=[2, 0, 1])
+simple("transpose_all", "Transpose", [f32(2, 3, 4)])
+simple("squeeze", "Squeeze", [f32(1, 3, 1, 4)], {"a": i64(0, -2)})
+simple("unsqueeze", "Unsqueeze", [f32(3, 4)], {"a": i64(-1, 0)})
+simple("unsqueeze_11", "Unsqueeze", [f32(3, 4)], axes=[0, 3], opset=11)
+simple("expand", "Expand", [f32(3, 1)], {"s": i64(2, 1, 4)})
+simple("expand_input", "Expand", [f32(3, 1), i64(2, 1, 4)])
+simple("tile", "Tile", [f32(2, 3)], {"r": i64(2, 2)})
+simple("concat", "Concat", [f32(2, 3), f32(2, 4)], axis=-1)
+simple("split", "Split", [f32(2, 6)], {"s": i64(2, 4)}, nout=2, axis=1)
+simple("split_18", "Split", [f32(2, 7)], nout=3, axis=1, num_outputs=3, opset=18)
+simple("slice", "Slice", [f32(5, 6)], {"s": i64(1, -5), "e": i64(9, -1), "a": i64(0, 1), "t": i64(2, 1)})
+simple("slice_back", "Slice", [f32(5, 6)], {"s": i64(-1), "e": i64(-9), "a": i64(1), "t": i64(-2)})
+simple("slice_input", "Slice", [f32(5, 6), i64(1), i64(4), i64(1)])
+simple("pad", "Pad", [f32(2, 3)], {"p": i64(1, 0, 0, 2), "v": np.float32(1.5)})
+simple("pad_reflect", "Pad", [f32(1, 2, 4, 5)], {"p": i64(0, 0, 1, 2, 0, 0, 2, 1)}, mode="reflect")
+simple("pad_edge", "Pad", [f32(1, 2, 4, 5)], {"p": i64(0, 0, 1, 2, 0, 0, 2, 1)}, mode="edge")
+simple("depth_to_space", "DepthToSpace", [f32(1, 8, 2, 3)], blocksize=2)
+simple("depth_to_space_crd", "DepthToSpace", [f32(1, 8, 2, 3)], blocksize=2, mode="CRD")
+simple("space_to_depth", "SpaceToDepth", [f32(1, 2, 4, 6)], blocksize=2)
+simple("trilu", "Trilu", [f32(4, 5)], {"k": np.int64(1)}, upper=0)
+simple("gather", "Gather", [f32(4, 5), i64(0, -1, 2)], axis=1)
+simple("gather_2d", "Gather", [f32(7, 3)], {"i": np.array([[1, -2], [0, 6]])})
+simple("gather_elements", "GatherElements", [f32(3, 4), np.array([[0, -1], [2, 1], [3, 3]])], axis=1)
+simple("gather_nd", "GatherND", [f32(2, 3, 4), np.array([[0, 1], [1, 2]])])
+simple("gather_nd_batch", "GatherND", [f32(2, 3, 4), np.array([[1], [2]])], batch_dims=1)
+simple("scatter_elements", "ScatterElements", [f32(3, 4), np.array([[0, -1]]), f32(1, 2)], axis=1)
+simple("scatter_nd", "ScatterND", [f32(4, 3), np.array([[1], [3]]), f32(2, 3)])
+simple("one_hot", "OneHot", [i64(0, 3, -1)], {"d": np.int64(5), "v": np.array([0.5, 2.0], dtype=np.float32)})
+simple("nonzero", "NonZero", [(f32(3, 4) > 0).astype(np.float32)], types=[I])
+simple("compress", "Compress", [f32(3, 4)], {"c": np.array([True, False, True])}, axis=0)
+simple("range", "Range", [np.array(1, dtype=np.int64), np.array(9, dtype=np.int64), np.array(3, dtype=np.int64)], types=[I])
+simple("constant_of_shape", "ConstantOfShape", [i64(2, 3)])
+simple("eye_like", "EyeLike", [f32(3, 4)], k=1)
+simple("cast", "Cast", [f32(3, 4) * 3], to=I, types=[I])
+simple("is_inf", "IsInf", [np.array([1, np.inf, -np.inf], dtype=np.float32)], detect_negative=0, types=[B])
+simple("resize_nearest", "Resize", [f32(1, 2, 3, 4)], {"r": f32(0), "s": np.array([1, 1, 2, 3], dtype=np.float32)}, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+simple("resize_linear", "Resize", [f32(1, 2, 3, 4)], {"r": f32(0), "s": np.array([1, 1, 2, 1.5], dtype=np.float32)}, mode="linear")
+simple("resize_corners", "Resize", [f32(1, 2, 3, 4)], {"r": f32(0), "e": f32(0), "s": i64(1, 2, 7, 5)}, mode="linear", coordinate_transformation_mode="align_corners")
+simple("resize_floor", "Resize", [f32(1, 2, 5, 4)], {"r": f32(0), "e": f32(0), "s": i64(1, 2, 3, 7)})
+simple("resize_asymmetric", "Resize", [f32(1, 2, 3, 4)], {"r": f32(0), "s": np.array([1, 1, 2, 2], dtype=np.float32)}, mode="linear", coordinate_transformation_mode="asymmetric")
+simple("resize_cubic", "Resize", [f32(1, 2, 5, 4)], {"r": f32(0), "s": np.array([1, 1, 2, 2], dtype=np.float32)}, mode="cubic")
+simple("grid_sample", "GridSample", [f32(1, 2, 4, 5), f32(1, 3, 3, 2) / 2], align_corners=1)
+simple("lstm", "LSTM", [f32(5, 2, 3)], {"w": f32(2, 16, 3), "r": f32(2, 16, 4), "b": f32(2, 32)}, nout=3, hidden_size=4, direction="bidirectional")
+simple("lstm_reverse", "LSTM", [f32(5, 2, 3)], {"w": f32(1, 16, 3), "r": f32(1, 16, 4)}, nout=3, hidden_size=4, direction="reverse")
+simple("gru", "GRU", [f32(5, 2, 3)], {"w": f32(1, 12, 3), "r": f32(1, 12, 4), "b": f32(1, 24)}, nout=2, hidden_size=4, linear_before_reset=1)
+simple("rnn", "RNN", [f32(5, 2, 3)], {"w": f32(1, 4, 3), "r": f32(1, 4, 4), "b": f32(1, 8)}, nout=2, hidden_size=4)
+simple("quantize", "QuantizeLinear", [f32(3, 4)], {"s": np.float32(0.05), "z": np.uint8(100)}, types=[T.UINT8])
+simple("dequantize", "DequantizeLinear", [RNG.integers(0, 255, (3, 4)).astype(np.uint8)], {"s": f32(4), "z": RNG.integers(0, 255, 4).astype(np.uint8)}, axis=1)
+
+
+@case
+def sizes():
+    """Shape, Gather, Unsqueeze, Concat, Reshape with sizes that only a call knows."""
+    nodes = [h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["n"]), h.make_node("Gather", ["s", "two"], ["c"]),
+             h.make_node("Mul", ["c", "half"], ["k"]), h.make_node("Unsqueeze", ["n", "axes"], ["n1"]), h.make_node("Unsqueeze", ["k", "axes"], ["k1"]),
+             h.make_node("Concat", ["n1", "minus", "k1"], ["to"], axis=0), h.make_node("Reshape", ["x", "to"], ["y"])]
+    constants = {"zero": np.int64(0), "two": np.int64(2), "half": np.int64(2), "axes": i64(0), "minus": i64(-1)}
+    return model(nodes, {"x": (F, ["batch", 4, "c"])}, {"y": F}, constants), [f32(3, 4, 5)]
+
+
+@case
+def branch():
+    yes = h.make_graph([h.make_node("Add", ["x", "x"], ["a"])], "yes", [], [h.make_tensor_value_info("a", F, None)])
+    no = h.make_graph([h.make_node("Neg", ["x"], ["b"])], "no", [], [h.make_tensor_value_info("b", F, None)])
+    nodes = [h.make_node("ReduceSum", ["x"], ["s"], keepdims=0), h.make_node("Greater", ["s", "zero"], ["c"]), h.make_node("If", ["c"], ["y"], then_branch=yes, else_branch=no)]
+    return model(nodes, {"x": (F, [3])}, {"y": F}, {"zero": np.float32(0)}), [-np.abs(f32(3))]
+
+
+@case
+def loop():
+    body = h.make_graph([h.make_node("Add", ["acc", "x"], ["next"]), h.make_node("Identity", ["go"], ["on"]), h.make_node("Identity", ["next"], ["each"])], "body",
+                        [h.make_tensor_value_info("i", I, []), h.make_tensor_value_info("go", B, []), h.make_tensor_value_info("acc", F, [3])],
+                        [h.make_tensor_value_info("on", B, []), h.make_tensor_value_info("next", F, [3]), h.make_tensor_value_info("each", F, [3])])
+    nodes = [h.make_node("Loop", ["n", "", "x"], ["last", "all"], body=body)]
+    return model(nodes, {"x": (F, [3])}, {"last": F, "all": F}, {"n": np.int64(4)}), [f32(3)]
+
+
+def exported(net, inputs, **options):
+    torch.manual_seed(0)
+    f = io.BytesIO()
+    torch.onnx.export(net.eval(), tuple(map(torch.from_numpy, inputs)), f, dynamo=False, **options)
+    return onnx.load_from_string(f.getvalue()), inputs
+
+
+@case
+def convnet():
+    nn = torch.nn
+    return exported(nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU6(), nn.Conv2d(8, 8, 3, groups=8, padding=1), nn.SiLU(), nn.MaxPool2d(2),
+                                  nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5)), [f32(1, 3, 8, 8)], dynamic_axes={"input": [0]}, input_names=["input"])
+
+
+@case
+def encoder():
+    class Encoder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.qkv, self.out, self.up, self.down = (torch.nn.LayerNorm(16), torch.nn.Linear(16, 48), torch.nn.Linear(16, 16),
+                                                                 torch.nn.Linear(16, 32), torch.nn.Linear(32, 16))
+
+        def forward(self, x):
+            q, k, v = (t.view(t.size(0), t.size(1), 2, 8).transpose(1, 2) for t in self.qkv(self.norm(x)).chunk(3, -1))
+            a = torch.softmax(q @ k.transpose(-1, -2) / 8 ** 0.5, -1) @ v
+            x = x + self.out(a.transpose(1, 2).reshape(x.shape))
+            return x + self.down(torch.nn.functional.gelu(self.up(x)))
+
+    return exported(Encoder(), [f32(2, 5, 16)], opset_version=17, input_names=["x"], dynamic_axes={"x": {0: "batch", 1: "length"}})
+
+
+@case
+def old_inputs():
+    """Initialisers that are inputs as well, as files before version 4 of the format had them."""
+    m, x = one("Gemm", [f32(3, 4)], {"w": f32(5, 4), "b": f32(5)}, transB=1, opset=11)
+    for t in m.graph.initializer:
+        m.graph.input.append(h.make_tensor_value_info(t.name, t.data_type, list(t.dims)))
+    m.ir_version = 3
+    return m, x
+
+
+def make(name):
+    m, arrays = CASES[name]()
+    folder = os.path.join(HERE, "models", name)
+    os.makedirs(folder, exist_ok=True)
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    results = session.run(None, dict(zip([i.name for i in session.get_inputs()], arrays)))
+    for info, r in zip(m.graph.output, results):
+        if not info.type.tensor_type.HasField("shape"):
+            info.CopyFrom(h.make_tensor_value_info(info.name, info.type.tensor_type.elem_type, list(r.shape)))
+    onnx.checker.check_model(m, full_check=True)
+    data = m.SerializeToString()
+    if name == "external":  # weights in a file beside the model
+        onnx.save_model(m, os.path.join(folder, "model.onnx"), save_as_external_data=True, location="weights.bin", size_threshold=0)
+    else:
+        with open(os.path.join(folder, "model.onnx"), "wb") as f:
+            f.write(data)
+    torch.save(tuple(torch.from_numpy(np.array(a)) for a in arrays), os.path.join(folder, "inputs.pt"))
+    results = [torch.from_numpy(np.array(r)) for r in results]
+    torch.save(results[0] if len(results) == 1 else tuple(results), os.path.join(folder, "expected.pt"))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or CASES:
+        try:
+            make(name)
+        except Exception as e:
+            print(name, type(e).__name__, str(e)[:300])
