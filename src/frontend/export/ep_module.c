@@ -14,7 +14,7 @@
 enum { MODULE_DEPTH = 64, MODULE_NAME = 2000, MODULE_CLASS_NAME = 300 };
 
 /* name as code can say it: "encoder.0" is encoder._0. */
-static char *module_class_name(ep_program *p, const char *name) {
+static char *module_class_name(ep_modules *p, const char *name) {
     size_t n = strnlen(name, MODULE_CLASS_NAME), k = 0;
     char *own = arena_alloc(&p->unit->arena, 2 * n + 1);
     for (size_t i = 0; own && i < n; i++) {
