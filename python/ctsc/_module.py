@@ -134,11 +134,7 @@ def buffers(self, recurse=True):
 @_method
 def state_dict(self):
     """Parameters and buffers by name; the tensors are the module's."""
-    result = {}
-    for name, v, is_parameter, is_buffer in self._attributes():
-        if (is_parameter or is_buffer) and isinstance(v, _C.Tensor):
-            result[name] = v.detach()
-    return result
+    return {name: v.detach() for name, v in self._state().items()}
 
 
 @_method

@@ -114,6 +114,16 @@ static PyObject *module_train(PyObject *self, PyObject *mode) {
     return bind_ref(Py_None);
 }
 
+/* _state(): parameters and buffers by all their names */
+static PyObject *module_state(PyObject *self, PyObject *unused) {
+    (void)unused;
+    ctsc_error *e = bind_error();
+    ctsc_value *state = NULL;
+    if (!e) return NULL;
+    ctsc_status st = ctsc_module_state(((Module *)self)->m, &state, e);
+    return st == CTSC_OK ? bind_from_value(state) : bind_raise(e, "state_dict");
+}
+
 /* _load_state(dict) copies tensors into the module's. */
 static PyObject *module_load_state(PyObject *self, PyObject *state) {
     bind_arg a;
@@ -608,6 +618,7 @@ static PyMethodDef module_methods[] = {
     {"_freeze", module_freeze, METH_VARARGS, NULL},
     {"_record", module_record, METH_O, NULL},
     {"_train", module_train, METH_O, NULL},
+    {"_state", module_state, METH_NOARGS, NULL},
     {"_load_state", module_load_state, METH_O, NULL},
     {"_text", module_text, METH_VARARGS, NULL},
     {"_graph_for", module_graph_for, METH_VARARGS, NULL},
