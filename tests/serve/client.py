@@ -645,7 +645,7 @@ def own_slow_clients(ctsc, folder, scratch):
         assert s.json("GET", "/v2/health/live") == {"live": True}
     finally:
         code, text = s.stop()
-    assert code == 0, text
+    assert code == 0, "exit %d\n%s" % (code, text)
 
 
 def own_token(ctsc, folder, scratch):
@@ -668,7 +668,7 @@ def own_token(ctsc, folder, scratch):
         assert s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [1])]}, good)[0] == 200
     finally:
         code, text = s.stop()
-    assert code == 0, text
+    assert code == 0, "exit %d\n%s" % (code, text)
     with open(log) as f:
         lines = [json.loads(line) for line in f]
     last = [l for l in lines if l.get("model") == "double" and l["status"] == 200]
