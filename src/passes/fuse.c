@@ -144,13 +144,26 @@ static bool fuse_rule_fits(const fuse_group *g, const node *n, fusible_kind kind
     return g->rule == FUSE_SAME_DIMS && dims && dims == fuse_dims(g->reduction);
 }
 
+/* Does n bring elements into another order that are then repeated along new dims? Each place would
+ * look for its element again. */
+static bool fuse_is_repeated_copy(const node *n) {
+    if (n->kind != N_OP || OP_WORK(n->op->traits) != WORK_MOVE || n->inputs.len == 0) return false;
+    const node *from = n->inputs.data[0]->def;
+    if (!from || !(node_is_op(from, "aten::permute") || node_is_op(from, "aten::transpose")))
+        return false;
+    const ir_value *v = n->outputs.data[0];
+    for (size_t i = 0; i < v->uses.len; i++)
+        if (!node_is_op(v->uses.data[i].user, "aten::unsqueeze")) return false;
+    return true;
+}
+
 /* May n be computed where the group stands, and its results go where they are read? */
 static bool fuse_may_join(const fuse_group *g, const node *n, fusible_kind kind) {
     if (kind == FUSIBLE_NONE || g->nodes >= FUSE_MAX_NODES || !fuse_inputs_fit(n)) return false;
     if (!fuse_rule_fits(g, n, kind)) return false;
     if (alias_writes(g->db, n) || node_has_visible_effects(n) || node_is_random(n)) return false;
     bool is_list = n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_LIST;
-    if (kind == FUSIBLE_VIEW) return is_list || !fuse_leaves(g, n);
+    if (kind == FUSIBLE_VIEW) return is_list || (!fuse_leaves(g, n) && !fuse_is_repeated_copy(n));
     return !fuse_leaves(g, n) || node_makes_fresh(n);
 }
 
