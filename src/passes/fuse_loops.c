@@ -70,7 +70,7 @@ static bool loops_makes_one(const node *n) {
     switch (loop_op_class(n, NULL)) {
     case LOOP_NEW:
     case LOOP_DOT: return true;
-    case LOOP_REDUCE: return n->inputs.len < 3 || !node_is_op(n, "aten::sum");
+    case LOOP_REDUCE: return n->inputs.len < 3 || !node_is_op(n, SYM_SUM);
     case LOOP_FILL_NEW: break;
     default: return false;
     }

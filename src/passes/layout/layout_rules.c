@@ -58,7 +58,7 @@ static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin
     if ((t = layout_find(l, v, true))) t = layout_use(l, v, spatial, true);
     else if (rank == 0) return v;
     else if (rank > 0 && rank <= spatial)
-        return layout_op(l, "aten::unsqueeze", 2, (ir_value *[]){v, layout_int(l, -1)});
+        return layout_op(l, op_of(SYM_UNSQUEEZE), 2, (ir_value *[]){v, layout_int(l, -1)});
     else if (rank > 0 && fact_tensor(v, &c)) {
         if (alias_ever_written(l->db, v)) return NULL;
         if (rank > all->least) all->least = rank;
@@ -172,8 +172,8 @@ bool layout_cat(layout *l, node *n) {
     if (!dim) return false;
     if (from_end && from_end != -1 - spatial) all.channels /= (int64_t)list->inputs.len;
     ir_value *made = layout_list(l, (int)list->inputs.len, elements, n->inputs.data[0]->type);
-    return layout_give(l, n->outputs.data[0],
-                       layout_op(l, n->op->key, 2, (ir_value *[]){made, dim}), &all);
+    return layout_give(l, n->outputs.data[0], layout_op(l, n->op, 2, (ir_value *[]){made, dim}),
+                       &all);
 }
 
 /* A list is there for its elements alone. */
@@ -181,7 +181,7 @@ static bool layout_taken_apart(const ir_value *list) {
     for (size_t i = 0; i < list->uses.len; i++) {
         const node *n = list->uses.data[i].user;
         if (!n || !(n->kind == N_LIST_UNPACK ||
-                    (n->kind == N_OP && n->op && !strcmp(n->op->key, "aten::__getitem__.t"))))
+                    (n->kind == N_OP && n->op && n->op->symbol == SYM___GETITEM___T)))
             return false;
     }
     return true;
@@ -243,7 +243,7 @@ bool layout_size(layout *l, node *n) {
 bool layout_sizes(layout *l, node *n) {
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
     if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
-    l->plain = layout_op(l, "ctsc::channels_last_sizes", 2,
+    l->plain = layout_op(l, op_of(SYM_CTSC_CHANNELS_LAST_SIZES), 2,
                          (ir_value *[]){t->last, layout_int(l, t->spatial)});
     return l->plain != NULL;
 }
@@ -322,7 +322,7 @@ static ir_value *layout_check_rank(layout *l, ir_value *v, const layout_twin *t,
     int64_t dims[LAYOUT_MAX_SPATIAL + 2];
     if (t ? t->least == rank && t->most == rank : fact_rank(v) == rank) return v;
     for (int i = 0; i < rank; i++) dims[i] = i;
-    return layout_op(l, "aten::permute", 2, (ir_value *[]){v, layout_ints(l, rank, dims)});
+    return layout_op(l, op_of(SYM_PERMUTE), 2, (ir_value *[]){v, layout_ints(l, rank, dims)});
 }
 
 /* Is it (0, 2, ..., n - 1, 1), or with back (0, n - 1, 1, ..., n - 2)? */

@@ -102,9 +102,8 @@ static bool record_draws_nothing(frame *f, const site *s) {
 /* Of operators that write to their argument `at`: does o leave the handle as it is? Others resize
  * it, turn it, give it other memory. */
 static bool record_writes_elements(const op *o, int at) {
-    static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(o->schema->name, names[i])) return true;
+    if (o->name_symbol == SYM_COPY_ || o->name_symbol == SYM_FILL_ || o->name_symbol == SYM_ZERO_)
+        return true;
     bool derived = o->fn == op_host_installed->derived_write ||
                    (o->fn_ctx && (o->traits & OP_INTO));
     return derived && at == 0; /* out= may resize */

@@ -17,12 +17,10 @@
 #include "runtime/exec/fused.h"
 #include "runtime/interp/bytecode_internal.h"
 
-#include <string.h>
-
 const opcode_info opcode_table[BC_COUNT] = {
-#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, NULL},
+#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, SYM_NONE},
 #define FAST(name, key, meaning) [BC_##name] = {#name, "rvv", meaning, key},
-#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, NULL},
+#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, SYM_NONE},
 #include "runtime/interp/opcodes.def"
 #undef OPCODE
 #undef FAST
@@ -204,10 +202,10 @@ static void tr_unsupported(translator *tr, node *n, const char *name) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* The instruction that does operator `key` on scalars, if there is one. */
-static opcode tr_fast_opcode(const char *key) {
-    for (int i = 0; i < BC_COUNT; i++)
-        if (opcode_table[i].key && strcmp(opcode_table[i].key, key) == 0) return (opcode)i;
+/* The instruction that does o on scalars, if there is one. */
+static opcode tr_fast_opcode(const op *o) {
+    for (int i = 0; i < BC_COUNT && o->symbol != SYM_NONE; i++)
+        if (opcode_table[i].replaces == o->symbol) return (opcode)i;
     return BC_COUNT;
 }
 
@@ -218,7 +216,7 @@ static bool tr_fast_operand(translator *tr, const node *n, int i) {
 }
 
 static int tr_fast(translator *tr, const node *n, const op *o) {
-    opcode fast = tr_fast_opcode(o->key);
+    opcode fast = tr_fast_opcode(o);
     int inputs = (int)n->inputs.len;
     if (fast == BC_COUNT || inputs < 1 || inputs > 2 || n->outputs.len != 1) return -1;
     if (n->outputs.data[0]->uses.len == 0) return -1;
@@ -274,8 +272,8 @@ static bool tr_doubts(const translator *tr, const ir_value *v) {
 /* Operators that are casts may stand in an archive, too (ops.prim). */
 static bool tr_is_cast(const node *n) {
     if (n->inputs.len != 1 || n->outputs.len != 1) return false;
-    return n->kind == N_UNCHECKED_CAST || node_is_op(n, "prim::unchecked_unwrap_optional") ||
-           node_is_op(n, "prim::unchecked_cast");
+    return n->kind == N_UNCHECKED_CAST || node_is_op(n, SYM_PRIM_UNCHECKED_UNWRAP_OPTIONAL) ||
+           node_is_op(n, SYM_PRIM_UNCHECKED_CAST);
 }
 
 static bool tr_is_doubtful(const node *n) {
@@ -343,7 +341,7 @@ static void tr_cast(translator *tr, node *n) {
 
 static void tr_special_op(translator *tr, node *n, const op *o) {
     bool one = n->inputs.len == 1 && n->outputs.len == 1;
-    if (one && strcmp(o->key, "aten::wait") == 0) {
+    if (one && o->symbol == SYM_WAIT) {
         site s = tr_site(tr, n, 0);
         tr_site_emit(tr, BC_WAIT, &s, n);
     } else {

@@ -32,7 +32,7 @@ typedef enum opcode {
 
 typedef struct opcode_info {
     const char *name, *form, *meaning;
-    const char *key; /* of FAST: the operator */
+    op_symbol replaces; /* of FAST: the operator */
 } opcode_info;
 
 extern const opcode_info opcode_table[BC_COUNT];

@@ -416,7 +416,7 @@ static bool tensor_reduce(loop_state *s, const node *n, const char *text) {
 /* The sum of products of two vectors. */
 static bool tensor_dot(loop_state *s, const node *n) {
     const loop_value *x = loop_input(s, n, 0), *y = loop_input(s, n, 1);
-    const op *mul = op_find("aten::mul.Tensor");
+    const op *mul = op_of(SYM_MUL_TENSOR);
     loop_tensor t = {0};
     if (!mul || !x || !y || x->kind != LOOP_TENSOR || y->kind != LOOP_TENSOR) return false;
     const loop_tensor *a = x->tensor, *b = y->tensor;
