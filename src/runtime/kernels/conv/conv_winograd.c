@@ -190,10 +190,11 @@ static void winograd_cut(winograd_job *j) {
     if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
     j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
     int64_t fit = CONV_WINOGRAD_SCRATCH /
-                  (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr)) / mr * mr;
+                  (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr));
     if (fit < mr) fit = mr;
     j->batch = conv_parts(j->tiles, conv_parts(j->tiles, fit));
-    if (j->batch > mr) j->batch = conv_parts(j->batch, mr) * mr;
+    int64_t whole = conv_parts(j->batch, mr) * mr;
+    if (j->batch > mr && whole <= fit) j->batch = whole;
     winograd_share(j);
 }
 
