@@ -205,6 +205,8 @@ void group_stages_store(group_stages *f, bool local);
 /* At the start of an element in `stage`: what earlier stages have materialised is read, what is new
  * is made and materialised. */
 void group_stages_use(group_stages *f, int stage);
+/* The last stage of an element: the outputs that have it. */
+void group_stages_results(group_stages *f);
 void group_stages_forget(group_stages *f); /* at the end of a loop */
 /* One vector loop over elements [begin, end) of a row, counted as if all reduced dims were one.
  * Gives how many loops that is: none if no dim is reduced. */

@@ -92,8 +92,6 @@ ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *operand
 ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, const char *name);
 /* ZeroDivisionError if the divisor (number or integer tensor) holds a zero. */
 ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt);
-/* "float", "long int": the C++ name, which some messages use. */
-const char *pw_cpp_name(dtype dt);
 /* "value cannot be converted to type uint8_t without overflow" unless number v fits into dt. */
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
 /* Sets number k from a Scalar argument. */
