@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h - where characters end. It needs nothing: the server has it as well (tests/check_layers.py). */
+/* utf8.h - where characters end. It needs nothing: the server has it as well
+ * (tests/check_layers.py). */
 #ifndef CTSC_BASE_UTF8_H
 #define CTSC_BASE_UTF8_H
 

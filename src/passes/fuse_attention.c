@@ -29,7 +29,7 @@ typedef struct attention_match {
     node *steps[ATTENTION_STEPS]; /* from the last but one to the first */
     int count;
     bool batches, divide;
-    ir_value *q, *turned, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
+    ir_value *q, *transposed, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
 } attention_match;
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static bool attention_idle_dropout(const node *n) {
     return node_is_overload(n, SYM_DROPOUT) && fact_bool(n->inputs.data[2], &train) && !train;
 }
 
-/* The first product, of q and the turned keys. */
+/* The first product, of q and the transposed keys. */
 static bool attention_first(attention_match *m, const node *n) {
     ir_value *const *in = n->inputs.data;
     int at = 0;
@@ -72,7 +72,7 @@ static bool attention_first(attention_match *m, const node *n) {
         return false;
     }
     m->q = in[at];
-    m->turned = in[at + 1];
+    m->transposed = in[at + 1];
     return true;
 }
 
@@ -131,7 +131,7 @@ static bool attention_rewrite(const alias_db *db, node *n, const attention_match
     for (int i = 0; i < m->count; at = m->steps[i++])
         if (!rewrite_move_down(db, m->steps[i], at)) return false;
     ir_value *args[] = {m->q,
-                        m->turned,
+                        m->transposed,
                         m->v,
                         m->bias ? m->bias : rewrite_none(n),
                         m->hidden ? m->hidden : rewrite_none(n),

@@ -146,16 +146,16 @@ static ir_value *join_cat(node *at, const join_values *parts, int64_t dim) {
 /* An operand of all products as one. */
 static ir_value *join_operand(joiner *j, int which) {
     join_values parts = {0};
-    bool turned = which == 0, ok = true;
-    for (size_t i = 0; turned && i < j->products.len; i++)
-        turned = join_transposed(j->products.data[i]->def->inputs.data[0]) != NULL;
+    bool transposed = which == 0, ok = true;
+    for (size_t i = 0; transposed && i < j->products.len; i++)
+        transposed = join_transposed(j->products.data[i]->def->inputs.data[0]) != NULL;
     for (size_t i = 0; ok && i < j->products.len; i++) {
         ir_value *v = j->products.data[i]->def->inputs.data[which];
-        ok = vec_push(&parts, turned ? join_transposed(v) : v);
+        ok = vec_push(&parts, transposed ? join_transposed(v) : v);
     }
-    ir_value *out = ok ? join_cat(j->root, &parts, which == 0 && !turned) : NULL;
+    ir_value *out = ok ? join_cat(j->root, &parts, which == 0 && !transposed) : NULL;
     vec_free(&parts);
-    if (!out || !turned) return out;
+    if (!out || !transposed) return out;
     ir_value *args[] = {out, rewrite_int(j->root, 0), rewrite_int(j->root, 1)};
     return rewrite_op(j->root, op_of(SYM_TRANSPOSE_INT), 3, args);
 }

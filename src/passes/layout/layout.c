@@ -12,8 +12,8 @@
  * *twin* of %x: an ordinary tensor whose last n + 1 dims are [spatial..., channels] where %x has
  * [channels, spatial...], n of them spatial. Ranks are not known as a rule, since a graph is
  * compiled once for all shapes and conv2d takes images without a batch dim too; that the last n + 1
- * dims are turned is true for every rank above n. Dims that count from the front and whose place
- * depends on the rank are turned when the program runs (ctsc::channels_last_dim).
+ * dims are permuted is true for every rank above n. Dims that count from the front and whose place
+ * depends on the rank are permuted when the program runs (ctsc::channels_last_dim).
  *
  * Method. One walk in program order. A node with a rule (layout_rules.def) of which an argument has
  * a twin, and each convolution that gains enough, gets a counterpart in front of it that works on

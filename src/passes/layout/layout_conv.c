@@ -201,7 +201,7 @@ bool layout_upsample(layout *l, node *n) {
 
 /* Pairs for the last dims, the last one first: that of channels moves to the front. */
 bool layout_pad(layout *l, node *n) {
-    int64_t pad[FACT_MAX_INTS], turned[FACT_MAX_INTS + 2];
+    int64_t pad[FACT_MAX_INTS], permuted[FACT_MAX_INTS + 2];
     int count;
     value mode;
     bool named = n->op->symbol == SYM_PAD;
@@ -214,11 +214,11 @@ bool layout_pad(layout *l, node *n) {
         return false;
     int at = 2 * t->spatial, last = count > at;
     if (count > at && count < at + 2) return false;
-    turned[0] = last ? pad[at] : 0;
-    turned[1] = last ? pad[at + 1] : 0;
-    for (int i = 0; i < count && i < at; i++) turned[i + 2] = pad[i];
-    for (int i = at + 2; i < count; i++) turned[i] = pad[i];
-    ir_value *args[] = {t->last, layout_ints(l, last ? count : count + 2, turned),
+    permuted[0] = last ? pad[at] : 0;
+    permuted[1] = last ? pad[at + 1] : 0;
+    for (int i = 0; i < count && i < at; i++) permuted[i + 2] = pad[i];
+    for (int i = at + 2; i < count; i++) permuted[i] = pad[i];
+    ir_value *args[] = {t->last, layout_ints(l, last ? count : count + 2, permuted),
                         n->inputs.data[2], named ? n->inputs.data[3] : NULL};
     return layout_give(l, n->outputs.data[0], layout_op(l, n->op, named ? 4 : 3, args), t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layout_rules.c - rules of the pass "layout" for what needs no kernel of its own: the same
- * operator does its work on twins, with dims turned.
+ * operator does its work on twins, with dims permuted.
  * Tests: tests/ir/layout
  */
 #include "passes/layout/layout.h"
@@ -37,16 +37,16 @@ static int layout_spatial(layout *l, const node *n) {
     return 0;
 }
 
-/* A constant that is broadcast, turned; NULL: no memory. */
+/* A constant that is broadcast, permuted; NULL: no memory. */
 static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
     int64_t dims[TENSOR_MAX_DIMS];
-    tensor *seen, *turned;
+    tensor *seen, *permuted;
     for (int i = 0; i < c->ndim; i++) dims[i] = i < c->ndim - 1 - spatial ? i : i + 1;
     dims[c->ndim - 1] = c->ndim - 1 - spatial;
     if (tensor_permute(NULL, c, c->ndim, dims, &seen) != CTSC_OK) return NULL;
-    ctsc_status st = tensor_clone(NULL, seen, &turned);
+    ctsc_status st = tensor_clone(NULL, seen, &permuted);
     tensor_unref(seen);
-    return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(turned)) : NULL;
+    return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(permuted)) : NULL;
 }
 
 /* What stands for v, which is broadcast with images of so many spatial dims. Adds to *all what it
@@ -263,8 +263,9 @@ bool layout_ask(layout *l, node *n) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Dims of a reduction, turned. *count: how many there are. *reduced: the spatial dims among them as
- * bits, bit 0 the last one. *channels: is theirs one of them? False: a dim's place is not known. */
+/* Dims of a reduction, permuted. *count: how many there are. *reduced: the spatial dims
+ * among them as bits, bit 0 the last one. *channels: is theirs one of them? False: a dim's
+ * place is not known. */
 static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out,
                         int *count, unsigned *reduced, bool *channels) {
     int64_t dims[FACT_MAX_INTS];

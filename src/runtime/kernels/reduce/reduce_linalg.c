@@ -113,12 +113,12 @@ static bool linalg_rotate(double *a, double *b, int64_t n) {
 /* Singular values of k vectors of n >= k values, which are overwritten: largest, smallest, sum. */
 static void linalg_singular(double *vectors, int64_t k, int64_t n, double *most, double *least,
                             double *sum) {
-    bool turned = true;
-    for (int sweep = 0; sweep < SVD_SWEEPS && turned; sweep++) {
-        turned = false;
+    bool rotated = true;
+    for (int sweep = 0; sweep < SVD_SWEEPS && rotated; sweep++) {
+        rotated = false;
         for (int64_t a = 0; a < k; a++)
             for (int64_t b = a + 1; b < k; b++)
-                turned |= linalg_rotate(vectors + a * n, vectors + b * n, n);
+                rotated |= linalg_rotate(vectors + a * n, vectors + b * n, n);
     }
     *most = 0, *least = INFINITY, *sum = 0;
     for (int64_t a = 0; a < k; a++) {
@@ -164,11 +164,11 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
         if (mask[i]) sizes[n++] = in->sizes[i];
     int64_t k = reduce_min_i64(sizes[0], sizes[1]);
     if (sizes[0] > sizes[1]) { /* vectors are the shorter side's */
-        tensor *turned, *dense;
-        ctsc_status st = tensor_transpose(cx->diag, m, -1, -2, &turned);
+        tensor *transposed, *dense;
+        ctsc_status st = tensor_transpose(cx->diag, m, -1, -2, &transposed);
         if (st == CTSC_OK) {
-            st = tensor_contiguous(cx->diag, turned, &dense);
-            tensor_unref(turned);
+            st = tensor_contiguous(cx->diag, transposed, &dense);
+            tensor_unref(transposed);
         }
         tensor_unref(m);
         if (st != CTSC_OK) return st;
