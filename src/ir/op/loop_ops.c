@@ -91,7 +91,7 @@ bool loop_op_writes(const node *n) {
 enum { LOOP_MAX_CHAIN = 64, LOOP_MAX_STEPS = 2000 };
 
 /* Parameters of loops that are taken as objects of their own while it is found out what a
- * round makes of them. */
+ * iteration makes of them. */
 typedef struct loop_assumed {
     const ir_value *param;
     const struct loop_assumed *outer;
@@ -100,7 +100,7 @@ typedef struct loop_assumed {
 
 static const ir_value *loop_find(const ir_value *v, const loop_assumed *assumed, int depth);
 
-/* Carried value k of a loop: what goes in, if every round passes it on; else `otherwise`. */
+/* Carried value k of a loop: what goes in, if every iteration passes it on; else `otherwise`. */
 static const ir_value *loop_find_carried(const node *loop, int k, const ir_value *otherwise,
                                          const loop_assumed *assumed, int depth) {
     const block *body = loop->blocks.data[0];

@@ -319,7 +319,7 @@ static void tr_check(translator *tr, const ir_value *v) {
     tr_emit(tr, BC_CHECK, (int32_t)tr->c->sites.len - 1, 0, 0);
 }
 
-/* Loops that became native code are handed what their first round writes: numbers there
+/* Loops that became native code are handed what their first iteration writes: numbers there
  * are as good as any. */
 static void tr_check_inputs(translator *tr, const node *n) {
     if (!tr->doubtful.used) return;

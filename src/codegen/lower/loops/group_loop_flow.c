@@ -357,7 +357,7 @@ static bool flow_end_round(loop_state *s, flow_loop *f) {
 }
 
 /* 0, 1, ..., trip - 1 */
-static void flow_round_number(loop_state *s, flow_loop *f, nest_expr *i) {
+static void flow_iteration_number(loop_state *s, flow_loop *f, nest_expr *i) {
     const loop_value *trip = loop_input(s, f->n, 0);
     loop_value *x = loop_number(s, i);
     const node *range = f->n->inputs.data[0]->def;
@@ -389,7 +389,7 @@ static void flow_open_counted(loop_state *s, flow_loop *f) {
         end = nest_select(n, nest_binary(n, NEST_GT, nest_binary(n, NEST_SUB, f->trip, w), strip),
                           nest_add(n, w, strip), f->trip);
     }
-    flow_round_number(s, f, nest_for(n, name[0] ? name : "i", begin, end, 0));
+    flow_iteration_number(s, f, nest_for(n, name[0] ? name : "i", begin, end, 0));
     if (!inner) nest_watch(n, GROUP_STOPPED);
 }
 
@@ -409,7 +409,7 @@ static bool flow_open(loop_state *s, flow_loop *f) {
                              : nest_binary(s->n, NEST_AND, f->go,
                                            nest_binary(s->n, NEST_LT, f->iteration, f->trip)));
     nest_watch(s->n, GROUP_STOPPED);
-    if (f->iteration) flow_round_number(s, f, nest_let(s->n, "round", f->iteration));
+    if (f->iteration) flow_iteration_number(s, f, nest_let(s->n, "round", f->iteration));
     return true;
 }
 
