@@ -7,7 +7,7 @@
  *                                                    %y : Tensor = aten::mul(%x, %x) ...
  *
  * Method. Each block is walked from its end. A fusible node starts a group, and its producers are
- * drawn in one by one: each is moved down to the group's front if the alias database allows it, so
+ * absorbed one by one: each is moved down to the group's front if the alias database allows it, so
  * that the members stay neighbours. What the rest of the graph still reads becomes an output.
  * Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied
  * into the group. A group that saves nothing (a single cheap operator, only views) is not formed.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_attention.c - attention that is written out becomes one operator.
+ * fuse_attention.c - unfused attention becomes one operator.
  *
  *     %s = aten::matmul(%q, %t)                  t: the keys, transposed
  *     %s = aten::div(%s, %scale)                 or mul; may be missing

@@ -12,7 +12,7 @@
  * rows of the same tensor is done in place only if elements of different indices are surely apart
  * (loop_rows_apart).
  *
- * Rows of up to LOOP_WRITE_OUT elements are written out: their length becomes part of the plan.
+ * Rows of up to LOOP_UNROLL elements are unrolled: their length becomes part of the plan.
  * Sums take the liberty that torch.sum takes with the order.
  * Tests: tests/unit/test_group_loop.c
  */
@@ -209,16 +209,16 @@ static const nest_op walk_combine[] = {[NEST_ACC_SUM] = NEST_ADD,
                                        [NEST_ACC_MIN] = NEST_MIN,
                                        [NEST_ACC_MAX] = NEST_MAX};
 
-/* Small sizes become part of the plan: such loops are written out. */
+/* Small sizes become part of the plan: such loops are unrolled. */
 static void walk_fix_sizes(loop_state *s, tensor_walk *w) {
     int64_t count = 1, size;
     w->count = -1;
     for (int i = 0; i < w->ndim; i++) {
         if (!loop_evaluate(s, w->sizes[i], &size) || loop_slot(s, w->sizes[i]) < 0 ||
-            size > LOOP_WRITE_OUT)
+            size > LOOP_UNROLL)
             return;
         count *= size;
-        if (count > LOOP_WRITE_OUT) return;
+        if (count > LOOP_UNROLL) return;
     }
     for (int i = 0; i < w->ndim; i++) {
         loop_evaluate(s, w->sizes[i], &size);
