@@ -154,6 +154,6 @@ ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
 bool cuda_capture_release(const void *p) {
     cuda_capture *n = cuda_noting;
     note_slot *s = notes_find(n, (uintptr_t)p);
-    if (s) s->died = n->notes.len;
+    if (s) s->freed = n->notes.len;
     return s != NULL;
 }

@@ -28,8 +28,8 @@ typedef struct note {
 typedef struct note_slot {
     uintptr_t base;
     size_t nbytes;
-    /* the notes [born, died) may use it; died is SIZE_MAX while it is allocated */
-    size_t born, died;
+    /* the notes [born, freed) may use it; freed is SIZE_MAX while it is allocated */
+    size_t born, freed;
 } note_slot;
 
 struct cuda_capture {

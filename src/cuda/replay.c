@@ -108,7 +108,7 @@ static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_capture *a,
     if (slot < 0 || cuda_capture_slot(b, y, &in_y) != slot || in_x != in_y)
         return replay_differs(d);
     /* freed memory: an error of ours */
-    if (a->slots.data[slot].born > step || a->slots.data[slot].died <= step)
+    if (a->slots.data[slot].born > step || a->slots.data[slot].freed <= step)
         return replay_differs(d);
     return vec_push(&r->patches, ((replay_patch){(uint32_t)slot, step, at, in_x}))
                ? CTSC_OK
@@ -154,7 +154,7 @@ static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_capture *n, in
         replay_slot s = {.owner = i < (size_t)n->ninputs ? REPLAY_INPUT : REPLAY_OWN, .index = i};
         for (int k = 0; k < nkept; k++)
             if ((size_t)kept[k] == i) s.owner = REPLAY_RESULT, s.index = (size_t)k;
-        if (s.owner == REPLAY_OWN && n->slots.data[i].died == SIZE_MAX)
+        if (s.owner == REPLAY_OWN && n->slots.data[i].freed == SIZE_MAX)
             return diag_fail(d, CTSC_UNSUPPORTED,
                              "a call cannot be recorded: memory that it took outlives it");
         if (!vec_push(&r->slots, s)) return diag_no_memory(d);
@@ -177,7 +177,7 @@ static size_t replay_place(const cuda_replay *r, const cuda_capture *n, size_t i
         for (size_t k = (size_t)n->ninputs; k < i; k++) {
             size_t begin = r->slots.data[k].index, end = begin + n->slots.data[k].nbytes;
             if (r->slots.data[k].owner != REPLAY_OWN ||
-                n->slots.data[k].died <= n->slots.data[i].born || end <= at || begin >= at + bytes)
+                n->slots.data[k].freed <= n->slots.data[i].born || end <= at || begin >= at + bytes)
                 continue;
             at = (end + REPLAY_ALIGN - 1) / REPLAY_ALIGN * REPLAY_ALIGN;
             moved = true;

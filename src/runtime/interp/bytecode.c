@@ -134,10 +134,10 @@ static int32_t tr_constant(translator *tr, value v) {
 static int32_t tr_input(translator *tr, const node *n, int i) {
     int32_t v = tr_operand(tr, n->inputs.data[i]);
     const node_life *life = n->scratch;
-    return v >= 0 && life->dies[i] ? v | OPERAND_DIES : v;
+    return v >= 0 && life->last_use[i] ? v | OPERAND_LAST_USE : v;
 }
 
-/* R[dst] = operand, moved if it dies. */
+/* R[dst] = operand, moved at its last use. */
 static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
     if (!operand_last_use(operand)) {
         if (dst != SITE_UNUSED && dst != operand) tr_emit(tr, BC_COPY, dst, operand, 0);
@@ -209,8 +209,8 @@ static opcode tr_fast_opcode(const op *o) {
     return BC_COUNT;
 }
 
-/* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which
- * need no release. */
+/* Operands at their last use would have to be released: those are left to CALL_OP, but for scalars,
+ * which need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
     return tr_is_scalar(n->inputs.data[i]->type) || !operand_last_use(tr_input(tr, n, i));
 }
@@ -388,14 +388,14 @@ static void tr_op(translator *tr, node *n) {
 
 static int32_t tr_return_operand(translator *tr, const block *b, int i, const block_life *life) {
     int32_t v = tr_operand(tr, b->returns.data[i]);
-    return v >= 0 && life->dies[i] ? v | OPERAND_DIES : v;
+    return v >= 0 && life->last_use[i] ? v | OPERAND_LAST_USE : v;
 }
 
 /* The registers of values that a block defines and returns are free once the returns are read. */
 static void tr_end_returns(translator *tr, const block *b, const block_life *life) {
     for (size_t i = 0; i < b->returns.len; i++) {
         const ir_value *v = b->returns.data[i];
-        if (!life->dies[i] || !v->def || v->def->owner != b) continue;
+        if (!life->last_use[i] || !v->def || v->def->owner != b) continue;
         int32_t r = tr_operand(tr, v);
         if (r >= 0) tr_register_free(tr, r);
     }
@@ -462,7 +462,7 @@ static void tr_carry(translator *tr, const block *b, const block_life *life, con
         if (from[i] < 0 || r == carried[i] || !role[r]) continue;
         int32_t t = tr_register_new(tr);
         tr_assign(tr, t, role[r] == 2 ? r : from[i]);
-        from[i] = t | OPERAND_DIES;
+        from[i] = t | OPERAND_LAST_USE;
         temps[ntemps++] = t;
     }
     for (int i = 0; i < ncarried; i++) tr_assign(tr, carried[i], from[i]);
