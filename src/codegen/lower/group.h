@@ -63,8 +63,8 @@ typedef struct group_argument {
     /* the kernel writes to it: it must be writable and share no storage with another
      * tensor argument */
     bool written;
-    bool pinned; /* its value is part of the plan (an int used as a dim, a bool): `pin` */
-    int64_t pin;
+    bool specialised; /* its value is part of the plan (an int used as a dim, a bool): `known` */
+    int64_t known;
 } group_argument;
 
 /* a == b; a == k; a > 0; |a| < 2^30 */

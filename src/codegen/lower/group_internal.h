@@ -75,7 +75,7 @@ typedef struct group_state {
     bool generic; /* sizes become constants only where operators need it */
     group_target target;
     nest_expr *domain; /* elements that the parallel loop goes through in all, at least */
-    /* a schedule has pinned a size, and wants another reading that knows it */
+    /* a schedule has specialised on a size, and wants another reading that knows it */
     bool again;
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
@@ -98,7 +98,7 @@ nest_expr *group_mul(group_state *s, nest_expr *x, nest_expr *y);
 nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes);
 /* What the size e is for the arguments at hand; it is to be that for all others. False: it
  * cannot be known. */
-LAZY_ASKED bool group_pin(group_state *s, nest_expr *e, int64_t *out);
+LAZY_ASKED bool group_specialise(group_state *s, nest_expr *e, int64_t *out);
 
 /* ---- reductions (group_reduce.c) ------------------------------------------------------------- */
 
