@@ -5,7 +5,7 @@
  * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c,
  * group_columns.c) then makes loops around them. Which arguments the plan holds for is noted on the
  * way: every question about a size ("are these equal?", "is it 1?") is answered from the arguments
- * at hand, and the answer becomes a relation of the plan. Sizes nobody asked about stay free.
+ * at hand, and the answer becomes a guard of the plan. Sizes nobody asked about stay free.
  *
  * Everything is done twice, see group_internal.h. The second reading knows which sizes are one.
  *
@@ -333,7 +333,7 @@ static int group_place(const group_plan *p, int slot) {
                                  : -1;
 }
 
-/* What the plan's relations say about sizes and int arguments: which are equal, which are known. */
+/* What the plan's guards say about sizes and int arguments: which are equal, which are known. */
 static group_name *group_find_names(arena *a, const group_plan *p) {
     int n = (int)p->arguments.len * GROUP_DIMS, *parent = arena_array(a, int, n + 1);
     group_name *names = arena_array(a, group_name, n + 1);

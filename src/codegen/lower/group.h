@@ -58,7 +58,7 @@ typedef struct group_argument {
     value_tag tag; /* V_TENSOR, V_INT, V_FLOAT, V_BOOL, V_NONE */
     dtype dt;      /* of a tensor */
     int ndim;
-    /* a tensor must be contiguous; else any strides do, but those that `relations` fix */
+    /* a tensor must be contiguous; else any strides do, but those that `guards` fix */
     bool contiguous;
     /* the kernel writes to it: it must be writable and share no storage with another
      * tensor argument */

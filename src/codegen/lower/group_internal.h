@@ -14,7 +14,7 @@
  *     group_columns_cuda.c  the same on a GPU
  *
  * A graph is read twice. The first reading finds out which sizes have to be equal and which have to
- * be 1 (the plan's relations); in the second, equal sizes are one expression and known ones are
+ * be 1 (the plan's guards); in the second, equal sizes are one expression and known ones are
  * constants, so that addresses can be compared by looking at them.
  */
 #ifndef CTSC_CODEGEN_LOWER_GROUP_INTERNAL_H
