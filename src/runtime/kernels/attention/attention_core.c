@@ -76,7 +76,7 @@ static ctsc_status attention_items(const attention_job *job, diag *d, int64_t be
     return st;
 }
 
-static void attention_piece(void *ctx, int64_t begin, int64_t end) {
+static void attention_chunk(void *ctx, int64_t begin, int64_t end) {
     attention_job *job = ctx;
     ctsc_status st = (job->tiles ? attention_tiles_run : attention_items)(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
@@ -114,7 +114,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     double cost = (double)(job.rows < job.step ? job.rows : job.step) * (double)(job.cols + 1) *
                   (double)(job.depth + job.width);
     bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1,
-                                  attention_piece, &job);
+                                  attention_chunk, &job);
     mem_free(offsets);
     if (!whole) return limits_fail(d);
     int failed = atomic_load(&job.failed);

@@ -205,8 +205,8 @@ enum {
     ADAPTIVE_ROW = 1024, /* [pool] the same, of adaptive pools */
     /* [exact] pixels in one sum, channels last; sums of more are added up in double */
     POOL_LAST_PIXELS = 64,
-    POOL_LAST_BLOCK = 256, /* [pool] channels of a piece */
-    POOL_LAST_ROWS = 16,   /* [pool] rows of outputs that are pieces enough */
+    POOL_LAST_BLOCK = 256, /* [pool] channels of a chunk */
+    POOL_LAST_ROWS = 16,   /* [pool] rows of outputs that are chunks enough */
 };
 
 #endif

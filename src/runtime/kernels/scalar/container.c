@@ -508,7 +508,7 @@ ctsc_status op_rangelist(op_ctx *cx, const value *args, value *results) {
     list *l = list_new(LIST_INT, TYPE_INT, n > 0 ? (size_t)n : 0);
     ctsc_status s = CTSC_OK;
     for (int64_t i = 0; l && i < n && s == CTSC_OK; i++) {
-        if (i % OP_PIECE == 0) s = op_charge(cx, OP_PIECE);
+        if (i % OP_CHUNK == 0) s = op_charge(cx, OP_CHUNK);
         list_append_take(l, value_int(i)); /* there is room */
     }
     if (s == CTSC_OK) return container_give_list(cx, results, l);
