@@ -52,7 +52,7 @@ enum {
     /* [models] so many times smaller than S are outputs of other shapes, which one thread makes */
     STAGES_BESIDE = 4,
     STAGES_LITTLE = 4096, /* [models] or all of it is no more elements than this */
-    /* [ops] of elements up to which the place of an extreme is better left to the operator */
+    /* [ops] of elements up to which the argmin or argmax is better left to the operator */
     STAGES_SEEK_COST = 1,
 };
 

@@ -3,8 +3,8 @@
  * reduce_linalg.c - the linalg norms: linalg_vector_norm, linalg_matrix_norm, linalg_norm,
  * nuclear_norm.
  *
- * Method: 1- and inf-norms of matrices are sums followed by extremes. Singular values come from
- * one-sided Jacobi rotations in double (M. R. Hestenes, Inversion of matrices by
+ * Method: 1- and inf-norms of matrices are sums followed by minima or maxima. Singular values come
+ * from one-sided Jacobi rotations in double (M. R. Hestenes, Inversion of matrices by
  * biorthogonalization and related results, 1958): short, and accurate also for the small ones.
  * Tests: tests/unit/test_reduce.c
  */
@@ -191,8 +191,9 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
     return st;
 }
 
-/* Largest (p > 0) or smallest sum of magnitudes: over dim `sum`, then the extreme over dim `pick`.
- */
+/* Largest (p > 0) or smallest sum of magnitudes: over dim `sum`, then the minimum or maximum
+ * over dim `pick`.
+ * */
 static ctsc_status linalg_by_sums(op_ctx *cx, const tensor *in, int sum, int pick, bool largest,
                                   bool keepdim, dtype dt, tensor **out) {
     bool first[TENSOR_MAX_DIMS] = {false}, second[TENSOR_MAX_DIMS] = {false};
