@@ -22,7 +22,7 @@ static CUresult staging_make(cuda *c, staging_block *b) {
     void *host = NULL;
     if (b->host) return CUDA_SUCCESS;
     CUresult r = c->driver->cuEventCreate(&b->done, CU_EVENT_DISABLE_TIMING);
-    if (r == CUDA_SUCCESS) r = c->driver->cuMemHostAlloc(&host, STAGING_PIECE, 0);
+    if (r == CUDA_SUCCESS) r = c->driver->cuMemHostAlloc(&host, STAGING_CHUNK, 0);
     if (r == CUDA_SUCCESS) b->host = host;
     return r;
 }
@@ -33,11 +33,11 @@ static CUresult staging_make(cuda *c, staging_block *b) {
 static CUresult staging_room(cuda *c, char **at, size_t *room) {
     staging *s = &c->staging;
     CUresult r = CUDA_SUCCESS;
-    if (s->filled == STAGING_PIECE) {
+    if (s->filled == STAGING_CHUNK) {
         r = c->driver->cuEventRecord(s->ring[s->chunk].done, c->stream);
         if (r != CUDA_SUCCESS) return r;
         s->under_way[s->chunk] = true;
-        s->chunk = (s->chunk + 1) % STAGING_PIECES;
+        s->chunk = (s->chunk + 1) % STAGING_CHUNKS;
         s->filled = 0;
     }
     staging_block *b = &s->ring[s->chunk];
@@ -46,7 +46,7 @@ static CUresult staging_room(cuda *c, char **at, size_t *room) {
     if (r != CUDA_SUCCESS) return r;
     s->under_way[s->chunk] = false;
     *at = (char *)b->host + s->filled;
-    *room = STAGING_PIECE - s->filled;
+    *room = STAGING_CHUNK - s->filled;
     return CUDA_SUCCESS;
 }
 
@@ -129,7 +129,7 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
     size_t asked = 0, pending = 0;
     ctsc_status st = CTSC_OK;
     for (unsigned i = 0; st == CTSC_OK && (asked < nbytes || pending); i++) {
-        size_t n = nbytes - asked < STAGING_PIECE ? nbytes - asked : STAGING_PIECE;
+        size_t n = nbytes - asked < STAGING_CHUNK ? nbytes - asked : STAGING_CHUNK;
         if (n) st = staging_ask(c, d, &slots[i & 1], from + asked, n);
         if (st == CTSC_OK && pending) {
             staging_block *b = slots[~i & 1];
