@@ -52,11 +52,11 @@ static ir_value *unroll_map(void *ctx, ir_value *v) {
     return to ? to : v;
 }
 
-static bool unroll_iteration(graph *g, node *loop, int64_t i, ir_value **carried) {
+static bool unroll_iteration(graph *g, node *loop, int64_t k, ir_value **carried) {
     block *body = loop->blocks.data[0];
     ptrmap map = {0};
     graph_set_insert(g, loop->owner, loop);
-    ir_value *count = graph_constant_int(g, i);
+    ir_value *count = graph_constant_int(g, k);
     bool ok = count && ptrmap_put(&map, body->params.data[0], count);
     for (size_t i = 1; i < body->params.len; i++)
         ok = ok && ptrmap_put(&map, body->params.data[i], carried[i - 1]);
