@@ -146,9 +146,9 @@ ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
 COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
-    $(addprefix cuda/,context.c library.c notes.c staging.c) \
+    $(addprefix cuda/,capture.c context.c library.c staging.c) \
     $(addprefix runtime/,api/% archive/% interp/bytecode% interp/fork.c observe/% ops/% program/% save/% train/%) \
-    $(addprefix runtime/cuda/,blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c lines.c one_op.c record.c \
+    $(addprefix runtime/cuda/,along_dim.c blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c one_op.c record.c \
         resample.c sampling.c through_host.c) \
     $(addprefix runtime/kernels/,engine/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \

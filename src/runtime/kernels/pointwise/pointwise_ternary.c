@@ -114,7 +114,7 @@ OPERATOR(lerp) {
 
 /* addcmul(self, tensor1, tensor2, *, value=1) */
 PW_REAL_LOOPS(addcmul, 3, 1)
-PW_INT_LOOPS(addcmul, 3, 1)
+PW_WRAPPING_LOOPS(addcmul, 3, 1)
 PW_COMPLEX_LOOPS(CHEAP, addcmul, 3, 1)
 static const pw_op pw_addcmul = {
     "addcmul_cpu_out",
