@@ -518,7 +518,7 @@ static bool number_fits(loop_state *s, const node *n, nest_expr *e, dtype dt) {
         fits = nest_binary(at, NEST_OR, odd, fits);
     }
     const char *message = arena_printf(
-        s->a, "value cannot be converted to type %s without overflow", dtype_cpp_name(dt));
+        s->a, "value cannot be converted to type %s without overflow", dtype_ctype_name(dt));
     int64_t code = loop_fault(s, n, message, 0, NULL);
     if (!code) return false;
     nest_require(at, fits, code, nest_int(at, 0));

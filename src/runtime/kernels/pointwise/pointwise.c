@@ -53,7 +53,7 @@ static bool pw_fits(const value *v, dtype dt) {
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
     if (pw_fits(v, dt)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
-                     dtype_cpp_name(dt));
+                     dtype_ctype_name(dt));
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
