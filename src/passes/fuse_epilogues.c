@@ -82,7 +82,13 @@ typedef enum epilogue_product {
     PRODUCT_LAST
 } epilogue_product;
 /* of ctsc::conv_channels_last */
-enum { LAST_OTHER = 10, LAST_ACTIVATION = 11, LAST_WRITTEN = 12, LAST_ARGS = 13 };
+enum {
+    LAST_OTHER = 10,
+    LAST_ACTIVATION = 11,
+    LAST_WRITTEN = 12,
+    LAST_FACTORS = 13,
+    LAST_ARGS = 14
+};
 
 /* One that has no epilogue yet. */
 static bool epilogue_is_last(const node *n) {
@@ -162,6 +168,7 @@ static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other
     args[LAST_OTHER] = other;
     args[LAST_ACTIVATION] = rewrite_str(n, m->activation);
     args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
+    args[LAST_FACTORS] = m->product->inputs.data[LAST_FACTORS];
     ir_value *y = rewrite_op(n, "ctsc::conv_channels_last", LAST_ARGS, args);
     if (!y) return NULL;
     /* what fails as a rule is the convolution: its place, not the last step's */

@@ -331,8 +331,8 @@ static worst worst_errors(conv_shape s) {
     for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
     [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
-    const conv_packed *p[2] = {conv_packed_of(&s, own, CONV_WINOGRAD),
-                               conv_packed_of(&s, own, CONV_ROWS)};
+    const conv_packed *p[2] = {conv_packed_of(&s, own, NULL, CONV_WINOGRAD),
+                               conv_packed_of(&s, own, NULL, CONV_ROWS)};
     conv_tail tail = {0};
     for (int i = 0; i < 2; i++) {
         assert_non_null(p[i]);

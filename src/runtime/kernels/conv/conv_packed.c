@@ -33,7 +33,7 @@ static void packed_free(void *derived) {
     packed_forms *f = derived;
     for (int i = 0; f && i < CONV_FORMS; i++) {
         conv_packed *p = atomic_load_explicit(&f->form[i], memory_order_relaxed);
-        if (p) mem_free(p->memory);
+        if (p) mem_free_pages(p->memory, p->room);
         mem_free(p);
     }
     mem_free(f);
@@ -105,16 +105,40 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 
-static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form form) {
+void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n,
+                         float *to) {
+    for (int64_t r = 0, i = 0; r < rows; r++)
+        for (int64_t end = n / rows * (r + 1); i < end; i++)
+            to[i] = (float)((double)w[i] * factors[r]);
+}
+
+/* w times its factors, without gaps. */
+static ctsc_status packed_source(const tensor *w, const tensor *factors, tensor **out) {
+    tensor *whole;
+    TRY(tensor_contiguous(NULL, (tensor *)w, &whole));
+    if (!factors) {
+        *out = whole;
+        return CTSC_OK;
+    }
+    ctsc_status st = tensor_new(NULL, DT_FLOAT32, w->ndim, w->sizes, out);
+    if (st == CTSC_OK)
+        conv_packed_factors(tensor_data(whole), tensor_data(factors), w->sizes[0], w->numel,
+                            tensor_data(*out));
+    tensor_unref(whole);
+    return st;
+}
+
+static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tensor *factors,
+                                conv_form form) {
     conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32), .form = form};
     int64_t n = p.micro ? packed_size(&p, s) : -1;
     size_t bytes;
     tensor *whole;
     if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) ||
-        tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK)
+        packed_source(w, factors, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_alloc(sizeof *made);
-    p.memory = made ? mem_alloc(bytes + PACKED_ALIGN) : NULL;
+    p.memory = made ? mem_alloc_pages(p.room = bytes + PACKED_ALIGN) : NULL;
     if (p.memory) {
         char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
         p.weights = (float *)(void *)at;
@@ -130,24 +154,27 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
     return made;
 }
 
-static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w) {
+static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const tensor *factors) {
     gemm_bf16 m;
     size_t bytes;
     tensor *whole;
     if (!conv_bf16_layout(s, &m, &bytes) || bytes > PTRDIFF_MAX - PACKED_ALIGN ||
-        tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK)
+        packed_source(w, factors, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_zalloc(sizeof *made);
-    char *memory = made ? mem_zalloc(bytes + PACKED_ALIGN) : NULL;
+    size_t room = bytes + PACKED_ALIGN;
+    char *memory = made ? mem_alloc_pages(room) : NULL;
+    if (memory) memset(memory, 0, room);
     m.data = (int8_t *)memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1));
     bool packed = memory && conv_bf16_pack(s, &m, tensor_data(whole));
     tensor_unref(whole);
     if (packed) {
         made->memory = memory;
+        made->room = room;
         made->weights = (float *)(void *)m.data;
         return made;
     }
-    mem_free(memory);
+    mem_free_pages(memory, room);
     mem_free(made);
     return NULL;
 }
@@ -175,22 +202,24 @@ static packed_forms *packed_begin(const conv_shape *s, const tensor *w) {
     return NULL;
 }
 
-static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, conv_form form) {
+static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, const tensor *factors,
+                                        conv_form form) {
     packed_forms *f = atomic_load_explicit(&w->storage->derived, memory_order_acquire);
     if (!f) f = packed_begin(s, w);
     if (!f || w->storage->derived_free != packed_free || !packed_is_of(f, s, w)) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return p;
-    p = form == CONV_BF16 ? packed_make_bf16(s, w) : packed_make(s, w, form);
+    p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
     if (p && w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
     return p;
 }
 
-const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form) {
+const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
+                                  conv_form form) {
     if (!w->storage->constant || w->ndim > CONV_DIMS + 2) return NULL;
     pthread_mutex_lock(&packed_lock);
-    const conv_packed *p = packed_locked(s, w, form);
+    const conv_packed *p = packed_locked(s, w, factors, form);
     pthread_mutex_unlock(&packed_lock);
     return p;
 }
