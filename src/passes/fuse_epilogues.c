@@ -93,7 +93,8 @@ enum {
 /* One that has no epilogue yet. */
 static bool epilogue_is_last(const node *n) {
     value name;
-    return rewrite_is(n, "ctsc::conv_channels_last") && fact_is_none(n->inputs.data[LAST_OTHER]) &&
+    return rewrite_is(n, "ctsc::conv_channels_last") && n->inputs.len == LAST_ARGS &&
+           fact_is_none(n->inputs.data[LAST_OTHER]) &&
            ir_value_constant(n->inputs.data[LAST_ACTIVATION], &name) && name.tag == V_STR &&
            !strcmp(name.u.str->bytes, "none");
 }
@@ -225,7 +226,7 @@ static bool epilogue_is_any_last(const node *n) {
 
 /* Results of convolutions, and the product read by the one convolution n. */
 static bool prologue_rule_host(const alias_db *db, node *n) {
-    if (!rewrite_is(n, "ctsc::conv_channels_last")) return false;
+    if (!rewrite_is(n, "ctsc::conv_channels_last") || n->inputs.len != LAST_ARGS) return false;
     node *product = rewrite_only_for(n, n->inputs.data[0]);
     if (!product || !rewrite_is(product, "aten::mul.Tensor")) return false;
     for (int i = 0; i < 2; i++)
