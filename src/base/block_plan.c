@@ -253,8 +253,9 @@ void *planner_take(planner *p, size_t bytes, plan_mark *m) {
 
 bool planner_give(planner *p, const plan_mark *m) {
     if (p && m->call && m->call == p->call) p->now.data[m->request].end = ++p->time;
-    if (m->slab) slab_clear_bit(m->slab, (uint64_t)1 << m->slot);
-    return m->slab != NULL;
+    plan_slab *slab = m->slab; /* which the mark may lie in */
+    if (slab) slab_clear_bit(slab, (uint64_t)1 << m->slot);
+    return slab != NULL;
 }
 
 /* The plan that a new one takes the place of: one that the call did not keep to, a free one, or the
