@@ -9,6 +9,7 @@
 #include "runtime/kernels/conv/conv_packed.h"
 
 #include "base/pages.h"
+#include "base/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -65,22 +66,51 @@ static void packed_panel(const conv_packed *p, const float *w, int64_t first, in
     }
 }
 
-static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form form, const float *w) {
-    if (form == CONV_DEPTHWISE) {
-        conv_last_depthwise_pack(s, w, p->weights);
+VECTOR_CLONES static void packed_multiply(const float *restrict w, double by, int64_t n,
+                                          float *restrict to) {
+    for (int64_t i = 0; i < n; i++) to[i] = (float)((double)w[i] * by);
+}
+
+void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n,
+                         float *to) {
+    int64_t row = rows ? n / rows : 0;
+    for (int64_t r = 0; r < rows; r++)
+        packed_multiply(w + r * row, factors[r], row, to + r * row);
+}
+
+/* Outputs [first, first + n) of w, which are a panel. factors: NULL, or what they are multiplied by
+ * first, to `scaled`, so that what was multiplied is still in the caches. */
+static void packed_fill_panel(const conv_packed *p, const float *w, const double *factors,
+                              int64_t first, int64_t n, float *scaled, float *to) {
+    int64_t row = p->depth * p->taps;
+    if (n <= 0) return;
+    w += first * row;
+    if (factors) conv_packed_factors(w, factors + first, n, n * row, scaled);
+    if (factors) w = scaled;
+    if (!conv_winograd_products(p->form)) {
+        packed_panel(p, w, 0, n, to);
         return;
     }
-    if (conv_winograd_products(form)) {
-        conv_winograd_pack(p, w);
-        return;
-    }
+    conv_packed one = *p;
+    one.panels = 1, one.out = n, one.weights = to;
+    conv_winograd_pack(&one, w);
+}
+
+/* False without memory. */
+static bool packed_fill(const conv_packed *p, const conv_shape *s, const float *w,
+                        const double *factors) {
+    size_t bytes = (size_t)(p->nr * p->depth * p->taps) * sizeof(float);
+    float *scaled = factors ? mem_alloc_pages(bytes) : NULL;
+    if (factors && !scaled) return false;
     for (int64_t set = 0; set < p->sets; set++)
         for (int64_t panel = 0; panel < p->panels; panel++) {
             int64_t first = set * p->out + panel * p->nr,
                     end = conv_min((set + 1) * p->out, s->out_channels);
-            packed_panel(p, w, first, end - first,
-                         p->weights + (set * p->panels + panel) * p->steps * p->nr);
+            packed_fill_panel(p, w, factors, first, conv_min(p->nr, end - first), scaled,
+                              p->weights + (set * p->panels + panel) * p->steps * p->nr);
         }
+    mem_free_pages(scaled, bytes);
+    return true;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -106,13 +136,6 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 
-void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n,
-                         float *to) {
-    for (int64_t r = 0, i = 0; r < rows; r++)
-        for (int64_t end = n / rows * (r + 1); i < end; i++)
-            to[i] = (float)((double)w[i] * factors[r]);
-}
-
 /* w times its factors, without gaps. */
 static ctsc_status packed_source(const tensor *w, const tensor *factors, tensor **out) {
     tensor *whole;
@@ -135,8 +158,9 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tens
     int64_t n = p.micro ? packed_size(&p, s) : -1;
     size_t bytes;
     tensor *whole;
+    bool filled = false;
     if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) ||
-        packed_source(w, factors, &whole) != CTSC_OK)
+        packed_source(w, form == CONV_DEPTHWISE ? factors : NULL, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_alloc(sizeof *made);
     p.memory = made ? mem_alloc_pages(p.room = bytes + PACKED_ALIGN) : NULL;
@@ -145,9 +169,13 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tens
         p.weights = (float *)(void *)at;
         pages_prefer_large(at, bytes);
         if (form != CONV_DEPTHWISE && p.out % p.nr) memset(at, 0, bytes);
-        packed_fill(&p, s, form, tensor_data(whole));
-        *made = p;
-    } else {
+        if (form == CONV_DEPTHWISE) conv_last_depthwise_pack(s, tensor_data(whole), p.weights);
+        filled = form == CONV_DEPTHWISE ||
+                 packed_fill(&p, s, tensor_data(whole), factors ? tensor_data(factors) : NULL);
+    }
+    if (filled) *made = p;
+    else {
+        if (made) mem_free_pages(p.memory, p.room);
         mem_free(made);
         made = NULL;
     }
