@@ -14,7 +14,8 @@
  * runs was up to 1.5 times that, and lists by size 2 to 8 times (densenet121: 8.0, 9.8 and 68 MiB).
  *
  * Several plans are kept, for methods and shapes that take turns; they share the slab. A plan is
- * chosen by the size of the call's first large request.
+ * chosen by the size of the call's first large request. What has no place in a plan, as all
+ * requests of a call with new shapes, gets the best gap that there is at the time.
  *
  * Invariants: a bit of slab.used is set while something lives in its slot, and for the owner; who
  * clears the last one frees the slab. Slots are filled by the owner's thread before their bit is
@@ -34,16 +35,19 @@ enum {
     PLAN_KEPT = 4,
     PLAN_MOST = 2048, /* requests; calls with more are not planned */
     PLAN_SLOTS = 63,
-    PLAN_ALIGN = 64
+    PLAN_ALIGN = 64,
+    PLAN_LATEST = 32 /* calls after which the slab may shrink */
 };
 #define PLAN_OWNER ((uint64_t)1 << PLAN_SLOTS)
 #define PLAN_NOWHERE SIZE_MAX
+
+typedef struct plan_item { size_t from, to; } plan_item;
 
 typedef struct plan_slab {
     _Atomic uint64_t used;
     char *memory;
     size_t size;
-    struct { size_t from, to; } slots[PLAN_SLOTS];
+    plan_item slots[PLAN_SLOTS];
 } plan_slab;
 
 /* Points of time are counted by requests and returns. end 0: it outlived the call. */
@@ -61,10 +65,14 @@ struct planner {
     uint64_t serial, call; /* unique in this process; call 0: there is none */
     uint32_t calls;
     uint32_t time;
-    bool lost; /* more requests than are written down */
+    bool lost;         /* more requests than are written down */
+    size_t live, peak; /* of what this call is not known to leave behind */
     plan plans[PLAN_KEPT];
     plan *current; /* NULL: none fits */
     plan_slab *slab;
+    /* what the slab had to have for the latest calls, and for those before them */
+    size_t need, need_before;
+    int calls_needed; /* the latest ones */
 };
 
 planner *planner_new(void) {
@@ -74,16 +82,31 @@ planner *planner_new(void) {
     return p;
 }
 
+/* ---- gaps ------------------------------------------------------------------------------------ */
+
+static int plan_by_place(const void *a, const void *b) {
+    const plan_item *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The smallest gap between the n for `size`; behind them if there is none. */
+static size_t plan_gap(plan_item *beside, size_t n, size_t size) {
+    size_t at = 0, best = PLAN_NOWHERE, best_gap = SIZE_MAX;
+    qsort(beside, n, sizeof *beside, plan_by_place);
+    for (size_t i = 0; i < n; i++) {
+        if (beside[i].from > at && beside[i].from - at >= size && beside[i].from - at < best_gap)
+            best = at, best_gap = beside[i].from - at;
+        if (beside[i].to > at) at = beside[i].to;
+    }
+    return best == PLAN_NOWHERE ? at : best;
+}
+
 /* ---- the slab -------------------------------------------------------------------------------- */
 
 static void slab_clear_bit(plan_slab *a, uint64_t bit) {
     if (atomic_fetch_and_explicit(&a->used, ~bit, memory_order_acq_rel) != bit) return;
     mem_free_pages(a->memory, a->size);
     mem_free(a);
-}
-
-static bool slab_is_empty(const plan_slab *a) {
-    return atomic_load_explicit(&a->used, memory_order_acquire) == PLAN_OWNER;
 }
 
 static plan_slab *slab_new(size_t size) {
@@ -114,6 +137,17 @@ static unsigned slab_take(plan_slab *a, size_t from, size_t to) {
     return slot;
 }
 
+/* The same, where there is room. */
+static unsigned slab_place(plan_slab *a, size_t size) {
+    plan_item lives[PLAN_SLOTS];
+    size_t n = 0;
+    uint64_t used = atomic_load_explicit(&a->used, memory_order_acquire);
+    for (uint64_t left = used & ~PLAN_OWNER; left; left &= left - 1)
+        lives[n++] = a->slots[__builtin_ctzll(left)];
+    size_t at = plan_gap(lives, n, size);
+    return at <= a->size && size <= a->size - at ? slab_take(a, at, at + size) : PLAN_SLOTS;
+}
+
 /* ---- a plan ---------------------------------------------------------------------------------- */
 
 static bool sequence_same(const plan_sequence *a, const plan_sequence *b) {
@@ -125,31 +159,12 @@ static bool sequence_same(const plan_sequence *a, const plan_sequence *b) {
     return true;
 }
 
-typedef struct plan_item { uint32_t request; size_t from, to; } plan_item;
-
-static int plan_by_place(const void *a, const void *b) {
-    const plan_item *x = a, *y = b;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
 /* Largest first; of equals the earlier. */
 typedef struct plan_order { size_t size; uint32_t request; } plan_order;
 static int plan_by_size(const void *a, const void *b) {
     const plan_order *x = a, *y = b;
     if (x->size != y->size) return x->size < y->size ? 1 : -1;
     return (x->request > y->request) - (x->request < y->request);
-}
-
-/* Where r goes beside the n that have a place and live while it does. */
-static size_t plan_gap(plan_item *beside, size_t n, size_t size) {
-    size_t at = 0, best = PLAN_NOWHERE, best_gap = SIZE_MAX;
-    qsort(beside, n, sizeof *beside, plan_by_place);
-    for (size_t i = 0; i < n; i++) {
-        if (beside[i].from > at && beside[i].from - at >= size && beside[i].from - at < best_gap)
-            best = at, best_gap = beside[i].from - at;
-        if (beside[i].to > at) at = beside[i].to;
-    }
-    return best == PLAN_NOWHERE ? at : best;
 }
 
 /* Fills in offsets and size, which is 0 where everything outlives the call; false without
@@ -179,7 +194,7 @@ static bool plan_lay(plan *p) {
             const plan_request *y = &r[order[k].request];
             size_t at = offsets[order[k].request];
             if (at != PLAN_NOWHERE && x->begin < y->end && y->begin < x->end)
-                beside[lives++] = (plan_item){order[k].request, at, at + y->size};
+                beside[lives++] = (plan_item){at, at + y->size};
         }
         size_t at = plan_gap(beside, lives, x->size);
         offsets[order[i].request] = at;
@@ -214,6 +229,7 @@ void planner_begin(planner *p) {
     p->call = p->serial << 32 | ++p->calls;
     p->time = 0;
     p->now.len = 0;
+    p->live = p->peak = 0;
     p->lost = false;
     p->current = NULL;
 }
@@ -229,30 +245,54 @@ static void planner_choose(planner *p, size_t first) {
     if (p->current) p->current->chosen = p->call;
 }
 
-void *planner_take(planner *p, size_t bytes, plan_mark *m) {
+/* Writes a request down; false: there are too many. */
+static bool planner_note(planner *p, size_t size, plan_mark *m) {
     *m = (plan_mark){.call = p->call, .request = (uint32_t)p->now.len};
-    size_t size = (bytes + PLAN_ALIGN - 1) & ~(size_t)(PLAN_ALIGN - 1);
-    if (p->lost || p->now.len == PLAN_MOST ||
-        !vec_push(&p->now, ((plan_request){size, ++p->time, 0}))) {
-        p->lost = true;
-        m->call = 0;
-        return NULL;
-    }
-    if (m->request == 0) planner_choose(p, size);
+    if (!p->lost && p->now.len < PLAN_MOST &&
+        vec_push(&p->now, ((plan_request){size, ++p->time, 0})))
+        return true;
+    p->lost = true;
+    m->call = 0;
+    return false;
+}
+
+/* Where the plan has the request; PLAN_SLOTS: nowhere. What a plan does not know may be as it was
+ * in the call before. */
+static unsigned planner_planned(planner *p, size_t size, plan_mark *m) {
     const plan *k = p->current;
-    if (!k || m->request >= k->requests.len || k->requests.data[m->request].size != size)
-        return NULL;
-    size_t at = k->offsets[m->request];
-    m->outlives = at == PLAN_NOWHERE;
-    if (m->outlives || !p->slab || at + size > p->slab->size) return NULL;
-    m->slot = (uint16_t)slab_take(p->slab, at, at + size);
-    if (m->slot == PLAN_SLOTS) return NULL;
+    uint32_t i = m->request;
+    if (k && i < k->requests.len && k->requests.data[i].size == size) {
+        size_t at = k->offsets[i];
+        m->outlives = at == PLAN_NOWHERE;
+        return !m->outlives && p->slab && at + size <= p->slab->size
+                   ? slab_take(p->slab, at, at + size)
+                   : PLAN_SLOTS;
+    }
+    m->outlives = i < p->before.len && !p->before.data[i].end;
+    return PLAN_SLOTS;
+}
+
+void *planner_take(planner *p, size_t bytes, plan_mark *m) {
+    size_t size = (bytes + PLAN_ALIGN - 1) & ~(size_t)(PLAN_ALIGN - 1);
+    unsigned slot = PLAN_SLOTS;
+    if (planner_note(p, size, m)) {
+        if (m->request == 0) planner_choose(p, size);
+        slot = planner_planned(p, size, m);
+        if (!m->outlives && (p->live += size) > p->peak) p->peak = p->live;
+    }
+    if (slot == PLAN_SLOTS && !m->outlives && p->slab) slot = slab_place(p->slab, size);
+    if (slot == PLAN_SLOTS) return NULL;
+    m->slot = (uint16_t)slot;
     m->slab = p->slab;
-    return p->slab->memory + at;
+    return p->slab->memory + p->slab->slots[slot].from;
 }
 
 bool planner_give(planner *p, const plan_mark *m) {
-    if (p && m->call && m->call == p->call) p->now.data[m->request].end = ++p->time;
+    if (p && m->call && m->call == p->call) {
+        plan_request *r = &p->now.data[m->request];
+        r->end = ++p->time;
+        if (!m->outlives) p->live -= r->size;
+    }
     plan_slab *slab = m->slab; /* which the mark may lie in */
     if (slab) slab_clear_bit(slab, (uint64_t)1 << m->slot);
     return slab != NULL;
@@ -267,36 +307,59 @@ static plan *planner_victim(planner *p) {
     return oldest;
 }
 
-/* Makes the slab as large as the largest plan. One in which something unforeseen still lives is
- * left to that. */
-static bool planner_fit_slab(planner *p) {
-    size_t most = 0;
-    for (int i = 0; i < PLAN_KEPT; i++)
-        if (p->plans[i].offsets && p->plans[i].size > most) most = p->plans[i].size;
-    if (p->slab && p->slab->size == most && slab_is_empty(p->slab)) return true;
+/* The slab gets another size, at once or with the next call. One in which something unforeseen
+ * still lives is left to that. */
+static void planner_resize(planner *p, size_t size) {
+    if (p->slab && p->slab->size == size) return;
     if (p->slab) slab_clear_bit(p->slab, PLAN_OWNER);
-    p->slab = most ? slab_new(most) : NULL;
-    return p->slab || !most;
+    p->slab = size ? slab_new(size) : NULL;
+}
+
+/* As large as the latest calls needed it. It shrinks seldom, since fresh pages take time. */
+static void planner_fit_slab(planner *p, size_t need) {
+    bool shrink = ++p->calls_needed == PLAN_LATEST;
+    if (need > p->need) p->need = need;
+    size_t most = p->need > p->need_before ? p->need : p->need_before;
+    if (!p->slab || most > p->slab->size || shrink) planner_resize(p, most);
+    if (!shrink) return;
+    p->need_before = p->need;
+    p->need = 0;
+    p->calls_needed = 0;
+}
+
+/* A plan for what was asked for in this call and the last one. */
+static plan *planner_new_plan(planner *p) {
+    plan *k = planner_victim(p);
+    plan_clear(k);
+    k->requests.data = p->before.data; /* `before` is the same */
+    k->requests.len = p->before.len;
+    k->requests.cap = p->before.cap;
+    memset(&p->before, 0, sizeof p->before);
+    k->chosen = p->call;
+    if (plan_lay(k)) return k;
+    plan_clear(k);
+    return NULL;
 }
 
 bool planner_end(planner *p) {
-    uint64_t call = p->call;
-    p->call = 0;
-    bool again = !p->lost && p->now.len && sequence_same(&p->now, &p->before);
-    if (again && !(p->current && sequence_same(&p->now, &p->current->requests))) {
-        plan *k = planner_victim(p);
-        plan_clear(k);
-        k->requests.data = p->before.data; /* `before` is the same */
-        k->requests.len = p->before.len;
-        k->requests.cap = p->before.cap;
-        memset(&p->before, 0, sizeof p->before);
-        k->chosen = call;
-        if (plan_lay(k) && planner_fit_slab(p)) return true;
-        plan_clear(k);
-        return false;
+    bool again = !p->lost && p->now.len && sequence_same(&p->now, &p->before), first = true;
+    const plan *k = p->current && sequence_same(&p->now, &p->current->requests) ? p->current : NULL;
+    bool fresh = again && !k;
+    for (int i = 0; i < PLAN_KEPT; i++) first &= !p->plans[i].offsets;
+    if (fresh) k = planner_new_plan(p);
+    else {
+        plan_sequence before = p->before;
+        p->before = p->now;
+        p->now = before;
     }
-    plan_sequence before = p->before;
-    p->before = p->now;
-    p->now = before;
-    return false;
+    p->call = 0;
+    /* without a plan some gaps are lost */
+    size_t need = k ? k->size : p->peak + p->peak / 4;
+    bool grows = need > planner_slab(p);
+    if (fresh && first && k) { /* until now it was a guess */
+        p->need = p->need_before = 0;
+        planner_resize(p, need);
+    }
+    planner_fit_slab(p, need);
+    return fresh || grows;
 }

@@ -9,8 +9,9 @@
  * largest number of each size that ever lived, and its pages stay in the caches.
  *
  * A call need not keep to a plan: a request gets its place if it is of the planned size and nothing
- * lives there, and else an ordinary block. What outlives the call, as results do, is not planned;
- * where it does so unexpectedly it keeps the slab alive until it is freed, on whatever thread.
+ * lives there, and else a gap of the slab, or an ordinary block. What outlives the call, as results
+ * do, is not planned; where it does so unexpectedly it keeps the slab alive until it is freed, on
+ * whatever thread.
  *
  * A planner is used by one thread at a time, places are given back by any.
  * Tests: tests/unit/test_block_plan.c, tests/unit/test_steady.c
@@ -37,7 +38,7 @@ planner *planner_new(void); /* NULL without memory */
 void planner_free(planner *p);
 
 void planner_begin(planner *p);
-/* The call is over. True: there is a new plan; other blocks that were kept for the next call will
+/* The call is over. True: the next one has places for more; blocks that were kept for it will
  * hardly be asked for. */
 bool planner_end(planner *p);
 

@@ -74,8 +74,7 @@ VECTOR_CLONES static void packed_multiply(const float *restrict w, double by, in
 void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n,
                          float *to) {
     int64_t row = rows ? n / rows : 0;
-    for (int64_t r = 0; r < rows; r++)
-        packed_multiply(w + r * row, factors[r], row, to + r * row);
+    for (int64_t r = 0; r < rows; r++) packed_multiply(w + r * row, factors[r], row, to + r * row);
 }
 
 /* Outputs [first, first + n) of w, which are a panel. factors: NULL, or what they are multiplied by
