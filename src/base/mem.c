@@ -80,6 +80,18 @@ mem_budget *mem_budget_use(mem_budget *b) {
 
 bool mem_is_bounded(void) { return mem_thread_budget != NULL; }
 
+bool mem_budget_take(size_t size) {
+    mem_budget *b = mem_thread_budget;
+    if (!b) return true;
+    if (size > PTRDIFF_MAX || (int64_t)size > b->left) return false;
+    b->left -= (int64_t)size;
+    return true;
+}
+
+void mem_budget_give(size_t size) {
+    if (mem_thread_budget) mem_thread_budget->left += (int64_t)size;
+}
+
 /* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an
  * allocation that fails has to be refunded. */
 static bool mem_charge(const void *p, size_t size) {
@@ -154,13 +166,12 @@ static bool mem_is_pages(size_t size) {
 }
 
 void *mem_alloc_pages(size_t size) {
-    mem_budget *b = mem_thread_budget;
     if (!mem_is_pages(size)) return mem_alloc(size);
-    if (size > PTRDIFF_MAX || (b && (int64_t)size > b->left)) return NULL;
+    if (!mem_budget_take(size)) return NULL;
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return NULL;
-    if (b) b->left -= (int64_t)size;
-    return p;
+    if (p != MAP_FAILED) return p;
+    mem_budget_give(size);
+    return NULL;
 }
 
 void mem_free_pages(void *p, size_t size) {
@@ -168,7 +179,7 @@ void mem_free_pages(void *p, size_t size) {
         mem_free(p);
         return;
     }
-    if (mem_thread_budget) mem_thread_budget->left += (int64_t)size;
+    mem_budget_give(size);
     (void)munmap(p, size);
 }
 

@@ -47,6 +47,10 @@ typedef struct mem_budget { int64_t left; } mem_budget;
 /* Makes b (or none: NULL) the calling thread's; returns what was it before. */
 mem_budget *mem_budget_use(mem_budget *b);
 bool mem_is_bounded(void); /* the calling thread has one */
+/* Counts memory that was there already; false: that would go over the bound. Back by
+ * mem_budget_give. */
+bool mem_budget_take(size_t size);
+void mem_budget_give(size_t size);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t len);
 

@@ -161,7 +161,10 @@ static void *large_alloc(recycler *r, size_t size, bool zero) {
     bool pages = false, zeros = false;
     if (!size_add(size, sizeof(large_head), &bytes)) return NULL;
     block = bytes;
-    large_head *h = r && r->plan ? planner_take(r->plan, bytes, &mark) : NULL;
+    /* what goes over a bound is not even planned */
+    bool fits = r && r->plan && mem_budget_take(bytes);
+    large_head *h = fits ? planner_take(r->plan, bytes, &mark) : NULL;
+    if (fits && !h) mem_budget_give(bytes);
     if (!h && r && (h = large_find(r, bytes))) {
         block = h->block;
         pages = h->pages;
@@ -184,7 +187,10 @@ static void *large_alloc(recycler *r, size_t size, bool zero) {
 static void large_free(recycler *r, void *p) {
     large_head *h = (large_head *)p - 1;
     size_t block = h->block;
-    if (planner_give(r ? r->plan : NULL, &h->mark)) return;
+    if (planner_give(r ? r->plan : NULL, &h->mark)) {
+        mem_budget_give(block);
+        return;
+    }
     if (!r || block > RECYCLE_MAX) {
         large_release(h);
         return;
