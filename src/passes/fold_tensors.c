@@ -9,8 +9,8 @@
  *
  * Method. One walk in execution order, so that a folded value feeds its users. The result becomes
  * one object for all calls: it may neither be written nor leave the graph, and what it is made of
- * may not be written either. Only cheap operators are folded, whose results are small: each stays in
- * memory from then on. Constants that are tensors stand in graphs of frozen modules. What fails
+ * may not be written either. Only cheap operators are folded, whose results are small: each stays
+ * in memory from then on. Constants that are tensors stand in graphs of frozen modules. What fails
  * stays, to fail when it runs.
  * Tests: tests/ir/fold-tensors
  */

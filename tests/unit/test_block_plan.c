@@ -95,7 +95,7 @@ static void test_random(void **state) {
         script s = random_script(n, live, &peak);
         planner *pl = planner_new();
         assert_int_equal(call(pl, &s), 0); /* nothing is known */
-        call(pl, &s); /* gaps of a slab as large as what lived */
+        call(pl, &s);                      /* gaps of a slab as large as what lived */
         for (int i = 0; i < 3; i++) assert_int_equal(call(pl, &s), n);
         assert_true(planner_slab(pl) >= peak);
         if (planner_slab(pl) > 2 * peak) fail_msg("%zu for %zu", planner_slab(pl), peak);
@@ -270,10 +270,11 @@ static void test_bounded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),   cmocka_unit_test(test_small),
-        cmocka_unit_test(test_outlives), cmocka_unit_test(test_turns), cmocka_unit_test(test_new_shapes),
-        cmocka_unit_test(test_many),     cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_bounded),  cmocka_unit_test(test_longer),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_small),
+        cmocka_unit_test(test_outlives),   cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_new_shapes), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
