@@ -342,10 +342,9 @@ static plan *planner_new_plan(planner *p) {
 }
 
 bool planner_end(planner *p) {
-    bool again = !p->lost && p->now.len && sequence_same(&p->now, &p->before), first = true;
+    bool again = !p->lost && p->now.len && sequence_same(&p->now, &p->before);
     const plan *k = p->current && sequence_same(&p->now, &p->current->requests) ? p->current : NULL;
     bool fresh = again && !k;
-    for (int i = 0; i < PLAN_KEPT; i++) first &= !p->plans[i].offsets;
     if (fresh) k = planner_new_plan(p);
     else {
         plan_sequence before = p->before;
@@ -356,9 +355,11 @@ bool planner_end(planner *p) {
     /* without a plan some gaps are lost */
     size_t need = k ? k->size : p->peak + p->peak / 4;
     bool grows = need > planner_slab(p);
-    if (fresh && first && k) { /* until now it was a guess */
+    if (fresh && k && p->calls < PLAN_LATEST) { /* until now it was a guess */
         p->need = p->need_before = 0;
-        planner_resize(p, need);
+        for (int i = 0; i < PLAN_KEPT; i++)
+            if (p->plans[i].offsets && p->plans[i].size > p->need) p->need = p->plans[i].size;
+        planner_resize(p, p->need);
     }
     planner_fit_slab(p, need);
     return fresh || grows;
