@@ -91,7 +91,16 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 
 @_method("register_hook")
 def register_hook(self, hook):
-    raise NotImplementedError("register_hook: ctsc has no hooks on gradients; read them by ctsc.autograd.grad, or retain_grad()")
+    """hook(gradient) is called in each backward pass once the tensor's gradient is complete; what it returns takes its place."""
+    from .autograd.function import add_hook
+    return add_hook(self, hook)
+
+
+@_method("register_post_accumulate_grad_hook")
+def register_post_accumulate_grad_hook(self, hook):
+    """Of a leaf: hook(tensor) is called once a pass has added to its .grad."""
+    from .autograd.function import add_hook_after
+    return add_hook_after(self, hook)
 
 
 def _grad_fn(self):
