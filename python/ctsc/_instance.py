@@ -49,8 +49,6 @@ class Builder:
         name, new = self._once(m, "m")
         if not new:
             return name
-        if isinstance(m, _C.ScriptModule):
-            raise TypeError("ctsc.script: '%s' is a ScriptModule, which cannot be a part of a module that is compiled" % path)
         fields = m.__dict__
         if "_modules" not in fields:
             raise TypeError("ctsc.script: %s has no parts: its constructor has not called super().__init__()" % type(m).__name__)
@@ -65,6 +63,8 @@ class Builder:
         for key, v in fields.items():
             if key in _OWN or key.endswith("_hooks") or not key.isidentifier():
                 continue
+            if isinstance(v, _C.ScriptModule):
+                raise TypeError("ctsc.script: '%s' is a ScriptModule, which cannot be a part of a module that is compiled" % (path + "." + key if path else key))
             text = self._value(v)
             if text is not None: # what is used of the others, the compiler tells
                 self.lines.append("object.__setattr__(%s, %r, %s)" % (name, key, text))

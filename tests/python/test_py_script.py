@@ -226,7 +226,7 @@ def test_instances_are_compiled_as_they_are():
     settings = Settings(2.0, ctsc.full([1], 0.5))
     for net in (grown, nn.Sequential(shared, nn.ReLU(), shared), Wraps(nn.Linear(3, 3), settings), Wraps(grown, settings, nn.functional.gelu), nn.Linear(3, 5)):
         got = ctsc.script(net)
-        assert ctsc.allclose(got(x), net(x), atol=1e-5) and list(got.state_dict()) == list(net.state_dict())
+        assert ctsc.allclose(got(x), net(x), atol=1e-5) and set(got.state_dict()) - {"shift"} == set(net.state_dict())
     net = Net(4)
     net.fc1 = nn.Linear(3, 4, bias=False)
     net.train()
@@ -244,9 +244,9 @@ def test_instances_are_compiled_as_they_are():
 
 
 def test_parts_that_cannot_be_compiled(digits):
-    with pytest.raises(TypeError, match="'0' is a ScriptModule"):
-        net = nn.Sequential(nn.ReLU())
-        net._modules["0"] = digits
+    net = nn.Sequential(nn.ReLU())
+    net[0].part = digits
+    with pytest.raises(TypeError, match="'0.part' is a ScriptModule"):
         ctsc.script(net)
     with pytest.raises(TypeError, match="not dict"):
         ctsc.script({})
