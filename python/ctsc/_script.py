@@ -69,7 +69,12 @@ class _Piece:
             raise OSError("Can't get source for %r: ctsc.script needs it to compile (it was typed in a shell, or made by exec)" % obj) from e
         self.file = inspect.getsourcefile(obj) or "<source>"
         text = textwrap.dedent("".join(lines))
-        node = ast.parse(text).body[0]
+        try:
+            node = ast.parse(text).body[0]
+        except SyntaxError: # a lambda amid an expression
+            node = None
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            raise RuntimeError("ctsc.script compiles functions that def makes, and classes, but not %r: its source is a part of another statement" % obj)
         self.node = node
         rows = text.split("\n")
         self.text = "\n".join(rows[node.lineno - 1:node.end_lineno])
@@ -311,8 +316,11 @@ def script(obj, *unused, **also_unused):
 
 
 def compile(path_or_text, entry=None, *, training=False, seed=0):
-    """Compiles a Python file (or its text) as the command `ctsc compile` does."""
+    """Compiles a Python file (or its text) as the command `ctsc compile` does. A function or a module: as ctsc.jit, for programs that call torch.compile."""
     import os
+    if callable(path_or_text):
+        from ._trace import jit
+        return jit(path_or_text)
     if isinstance(path_or_text, os.PathLike) or "\n" not in path_or_text:
         return _C._compile(os.fspath(path_or_text), None, None, entry, None, training, seed)
     return _C._compile(None, "<text>", path_or_text, entry, None, training, seed)

@@ -288,6 +288,18 @@ def __dir__(self):
     return sorted(set(object.__dir__(self)))
 
 
+@_method("_repr_html_")
+def _repr_html_(self):
+    """For notebooks: small matrices as tables, others as they are printed."""
+    import html
+    head = "<i>%s, %s%s</i>" % (tuple(int(n) for n in self.shape), self.dtype, "" if self._device_index < 0 else ", %s" % self.device)
+    if self.ndim not in (1, 2) or not self.numel() or max(self.shape) > 20 or self.is_quantized:
+        return "%s<pre>%s</pre>" % (head, html.escape(repr(self)))
+    rows = self.detach().reshape(-1, self.shape[-1]).tolist()
+    text = (lambda v: "%.4g" % v) if self.dtype.is_floating_point else str
+    return "%s<table>%s</table>" % (head, "".join("<tr>%s</tr>" % "".join("<td>%s</td>" % html.escape(text(v)) for v in row) for row in rows))
+
+
 @_method("apply_")
 def apply_(self, f):
     from ._functions import tensor

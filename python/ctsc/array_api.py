@@ -254,7 +254,7 @@ for _name in ("ceil", "floor", "trunc", "round"):
 for _name, _call in (("conj", lambda x: _op("conj_physical")(x)), ("negative", _op("neg")), ("bitwise_invert", _op("bitwise_not"))):
     globals()[_name] = _unary(_name, _call)
 for _name in ("add", "atan2", "copysign", "divide", "hypot", "logaddexp", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "nextafter", "subtract",
-              "bitwise_and", "bitwise_or", "bitwise_xor", "remainder"):
+              "bitwise_and", "bitwise_or", "bitwise_xor"):
     globals()[_name] = _binary(_name)
 for _name, _call in (("equal", "eq"), ("not_equal", "ne"), ("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge")):
     globals()[_name] = _binary(_name, _op(_call))
@@ -285,7 +285,10 @@ def abs(x, /):
 
 
 def sign(x, /):
-    return _op("sgn")(x) if x.dtype.is_complex else _op("sign")(x)
+    if x.dtype.is_complex:
+        return _op("sgn")(x)
+    result = _op("sign")(x)
+    return _f.where(isnan(x), x, result) if x.dtype.is_floating_point else result
 
 
 def signbit(x, /):
@@ -297,7 +300,15 @@ def pow(x1, x2, /):
 
 
 def floor_divide(x1, x2, /):
-    return _op("floor_divide")(*_pair(x1, x2))
+    x1, x2 = _pair(x1, x2)
+    result = _op("floor_divide")(x1, x2)
+    return _f.where(isinf(x1) | isinf(x2), floor(x1 / x2), result) if x1.dtype.is_floating_point else result
+
+
+def remainder(x1, x2, /):
+    x1, x2 = _pair(x1, x2)
+    result = _op("remainder")(x1, x2)
+    return _f.where(result == 0, copysign(result, x2), result) if x1.dtype.is_floating_point else result
 
 
 def bitwise_left_shift(x1, x2, /):
@@ -377,7 +388,7 @@ def mean(x, /, *, axis=None, keepdims=False):
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
     axes = _axes(axis, x.ndim)
     if not axes:
-        return zeros_like(x)
+        return x - x # NaN of NaN and infinities
     n = math.prod(x.shape[a] for a in axes) if x.ndim else 1
     d = x - _op("mean")(x, axes, True)
     total = _op("sum")(d * d, axes, keepdims)
@@ -600,7 +611,7 @@ def take(x, indices, /, *, axis=None):
 
 def take_along_axis(x, indices, /, *, axis=-1):
     indices = indices.to(int64)
-    return _op("take_along_dim")(x, _op("where")(indices < 0, indices + x.shape[axis], indices), axis)
+    return _op("take_along_dim")(x, _f.where(indices < 0, indices + x.shape[axis], indices), axis)
 
 
 # ---- matrices

@@ -337,6 +337,25 @@ def test_graphs_with_functions_are_freed():
     assert gone() is None
 
 
+def test_hooks_are_freed():
+    class Kept:
+        def __call__(self, grad):
+            return None
+    x, hooks = ctsc.ones(3, requires_grad=True), [Kept() for _ in range(4)]
+    gone = [weakref.ref(h) for h in hooks]
+    y = x * 2
+    handles = [y.register_hook(hooks[0]), x.register_hook(hooks[1]), x.register_post_accumulate_grad_hook(hooks[2])]
+    y.register_hook(hooks[3])
+    del hooks
+    assert all(h() is not None for h in gone)
+    handles[1].remove()
+    del y, handles
+    gc.collect()
+    assert [h() is not None for h in gone] == [False, False, True, False]
+    del x
+    assert gone[2]() is None
+
+
 def test_threads():
     """Passes release the lock, and each function takes it."""
     failures = []

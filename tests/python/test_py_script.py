@@ -250,3 +250,26 @@ def test_parts_that_cannot_be_compiled(digits):
         ctsc.script(net)
     with pytest.raises(TypeError, match="not dict"):
         ctsc.script({})
+
+
+def test_jit_falls_back():
+    @ctsc.jit
+    def decides(x):
+        return x * 2 if x.sum() > 0 else x * 3
+    assert decides(ctsc.ones(2)).tolist() == [2, 2] and decides(-ctsc.ones(2)).tolist() == [-3, -3]
+    reason, = decides.reasons.values()
+    assert "Python boolean" in reason and "test_py_script.py" in reason and not decides.traces
+
+    @ctsc.jit
+    def raises(x):
+        raise KeyError("mine")
+    with pytest.raises(KeyError):
+        raises(ctsc.ones(1))
+    net = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+    compiled = ctsc.compile(net) # as torch.compile
+    with ctsc.no_grad():
+        for _ in range(2):
+            assert ctsc.allclose(compiled(ctsc.ones(1, 3)), net(ctsc.ones(1, 3)))
+    assert len(compiled.traces) == 1 and not compiled.reasons and list(compiled.parameters())
+    with pytest.raises(RuntimeError, match="functions that def makes"):
+        ctsc.script(lambda x: x + 1)

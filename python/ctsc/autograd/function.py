@@ -32,28 +32,32 @@ class RemovableHandle:
         self.remove()
 
 
-class _TensorHook:
-    """What the library calls; the handle of it as well."""
+class _Called:
+    """What the library holds and calls. Not the handle, which holds the library's entry."""
 
     def __init__(self, hook):
-        self._hook, self._entry = hook, None
+        self.hook = hook
 
     def __call__(self, grad):
-        return None if self._hook is None else self._hook(grad)
+        return None if self.hook is None else self.hook(grad)
+
+
+class _TensorHandle:
+    def __init__(self, called, entry):
+        self._called, self._entry = called, entry
 
     def remove(self):
-        self._hook = None
         if self._entry is not None:
+            self._called.hook = None
             _C._remove_hook(self._entry)
-            self._entry = None
+            self._called = self._entry = None
 
     __enter__, __exit__ = RemovableHandle.__enter__, RemovableHandle.__exit__
 
 
 def add_hook(tensor, hook, after=False):
-    own = _TensorHook(hook)
-    own._entry = _C._add_hook(tensor, own, AFTER if after else 0)
-    return own
+    called = _Called(hook)
+    return _TensorHandle(called, _C._add_hook(tensor, called, AFTER if after else 0))
 
 
 def add_hook_after(tensor, hook):
