@@ -202,7 +202,7 @@ EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libctsc.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
-	    -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
+	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
 
 ifneq ($(JIT),)
 jit: $(JIT)

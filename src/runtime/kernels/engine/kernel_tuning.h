@@ -152,13 +152,15 @@ enum {
     CONV_WINOGRAD_CHANNELS = 64,
     /* [exact] input channels in one sum; sums of more are added up */
     CONV_WINOGRAD_SUM = 96,
-    /* [nets] vector instructions to transform a vector of a tile, */
-    CONV_WINOGRAD_INPUT = 220,
-    /* [nets] the same on the way back, loads and stores counted */
-    CONV_WINOGRAD_OUTPUT = 150,
+    /* [nets] vector instructions to transform a vector of a tile, loads and stores counted, */
+    CONV_WINOGRAD_INPUT_4 = 220,
+    CONV_WINOGRAD_INPUT_2 = 70,
+    /* [nets] and on the way back */
+    CONV_WINOGRAD_OUTPUT_4 = 150,
+    CONV_WINOGRAD_OUTPUT_2 = 50,
 };
 /* [nets] instructions in the time that one byte of weights takes from memory */
-#define CONV_WINOGRAD_BYTE 0.35
+#define CONV_WINOGRAD_BYTE 0.3
 /* [nets] the part of the direct form's time that is worth its memory */
 #define CONV_WINOGRAD_GAIN 0.85
 
