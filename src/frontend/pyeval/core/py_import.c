@@ -232,8 +232,8 @@ static bool import_given(py *p, py_object *mod) {
     for (size_t i = 0; d && i < d->used; i++) {
         const dict_entry *e = &d->entries[i];
         if (e->key.tag != V_STR) continue;
-        py_object *key = py_from_value(p, value_ref(e->key)),
-                  *v = key ? py_from_value(p, value_ref(e->val)) : NULL;
+        py_object *key = p->library->from_value(p, value_ref(e->key)),
+                  *v = key ? p->library->from_value(p, value_ref(e->val)) : NULL;
         if (!v || !py_dict_set_key(p, mod->u.mod.globals, key, v)) return false;
     }
     return true;
