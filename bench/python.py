@@ -141,7 +141,20 @@ def call(args):
 
 
 def threads(args):
-    print("two threads of Python: %.2f times one" % max(figure(args.python, THREADS, DIGITS) for _ in range(3)))
+    values = [figure(args.python, THREADS, DIGITS) for _ in range(3)]
+    print("two threads of Python: %.2f times one; the machine: two processes %.2f times one" % (max(values), processes()))
+
+
+def processes():
+    """What two processes do of pure Python, over one: less than 2 where others use the machine."""
+    spin = [sys.executable, "-c", "for i in range(10 ** 7): pass"]
+
+    def seconds(n):
+        start = time.perf_counter()
+        for p in [subprocess.Popen(spin) for _ in range(n)]:
+            p.wait()
+        return time.perf_counter() - start
+    return 2 * min(seconds(1) for _ in range(3)) / min(seconds(2) for _ in range(3))
 
 
 def net(args):
