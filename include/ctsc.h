@@ -392,6 +392,9 @@ typedef struct ctsc_compile_options {
     /* 2: initialisers draw as those of today's PyTorch where that differs (trunc_normal_); else
      * as those of 1.13 */
     int rng;
+    /* a dict of strings: names that the program finds as globals of its file, with what they are;
+     * tensors are not copied. NULL: none */
+    const struct ctsc_value *globals;
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from
@@ -1016,6 +1019,53 @@ CTSC_API ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs,
                                ctsc_value *const *grad_outputs, size_t ninputs,
                                ctsc_value *const *inputs, unsigned flags, ctsc_value **grads,
                                ctsc_error *e);
+
+/* Functions with gradients of your own. What a function computed of its inputs, by whatever means
+ * and with nothing recorded, gets it as its history: a backward pass calls fn with the gradients of
+ * the outputs, and takes those of the inputs. */
+typedef struct ctsc_gradient_call {
+    size_t size; /* of this, as the library has it */
+    size_t ngrads, nsaved, ninputs;
+    /* per output; NULL where there is none (with CTSC_GRADIENT_MISSING), else zeros */
+    ctsc_value *const *grads;
+    ctsc_value *const *saved; /* as they were; parts of the graph under create_graph */
+    bool create_graph;        /* what fn computes is to be differentiable: record it */
+} ctsc_gradient_call;
+/* out: ninputs entries, NULL as they come; new handles, NULL for no gradient. Called from the
+ * thread of the pass. Sizes that differ from the input's by broadcasting are summed over. */
+typedef ctsc_status (*ctsc_gradient_fn)(void *ctx, const ctsc_gradient_call *call, ctsc_value **out,
+                                        ctsc_error *e);
+enum { CTSC_GRADIENT_MISSING = 1 /* gradients that do not arrive are NULL, not zeros */ };
+typedef struct ctsc_gradient {
+    size_t size;      /* sizeof(ctsc_gradient) */
+    const char *name; /* of the outputs' grad_fn; copied */
+    ctsc_gradient_fn fn;
+    void *ctx;
+    void (*free)(void *ctx); /* when the history is gone, in any thread; may be NULL */
+    unsigned flags;
+    size_t noutputs, nsaved;
+    /* An output that is an input is one that the function has written. */
+    ctsc_value *const *outputs;
+    const bool *differentiable; /* per output; NULL: all of floating-point and complex dtypes */
+    ctsc_value *const *saved;   /* kept for fn; freed by a pass that does not retain the graph */
+} ctsc_gradient;
+/* ctx is the library's from here on, also on failure. */
+CTSC_API ctsc_status ctsc_record(const ctsc_gradient *g, size_t ninputs, ctsc_value *const *inputs,
+                                 ctsc_error *e);
+
+/* t.register_hook: fn sees the gradient of t in each backward pass once it is complete, and may put
+ * another in its place (*out: a new handle). flags of fn: CTSC_CREATE_GRAPH. */
+typedef ctsc_status (*ctsc_hook_fn)(void *ctx, const ctsc_value *grad, unsigned flags,
+                                    ctsc_value **out, ctsc_error *e);
+typedef struct ctsc_hook ctsc_hook;
+/* register_post_accumulate_grad_hook: of a leaf, which fn gets, once t.grad has the gradient */
+enum { CTSC_HOOK_AFTER = 1 };
+/* ctx is the library's from here on, also on failure: free_ctx (may be NULL) is called when the
+ * hook is gone, in any thread. out may be NULL. */
+CTSC_API ctsc_status ctsc_value_add_hook(ctsc_value *t, unsigned flags, ctsc_hook_fn fn, void *ctx,
+                                         void (*free_ctx)(void *), ctsc_hook **out, ctsc_error *e);
+CTSC_API void ctsc_hook_remove(ctsc_hook *h); /* not called again */
+CTSC_API void ctsc_hook_free(ctsc_hook *h);   /* the handle; the hook stays unless it was removed */
 
 /* m.parameters(): a list of the tensors themselves, shared ones once. named: a dict by name
  * ("layer1.weight"). */

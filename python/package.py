@@ -19,17 +19,7 @@ MORE = {
 for _name in ('clip_grad_norm_', 'clip_grad_value_'):
     _places[_name] = 'ctsc.nn.utils.clip_grad'
 """,
-    # the arguments that ctsc.script builds an instance with again
     os.path.join("modules", "module.py"): """
-
-def _record_arguments(cls, *args, **kwargs):
-    self = object.__new__(cls)
-    object.__setattr__(self, '_ctsc_constructed', (args, kwargs))
-    return self
-
-
-Module.__new__ = _record_arguments
-
 
 def _zero_grad(self, set_to_none=True):
     for p in self.parameters():
@@ -61,6 +51,8 @@ def _apply_in_place(self, fn, done=None):
 
 
 Module.zero_grad, Module._apply = _zero_grad, _apply_in_place
+from ctsc._module_hooks import install as _install_hooks
+_install_hooks(globals())
 """,
 }
 

@@ -6,7 +6,7 @@
 #   make wheel     dist/ctsc-*.whl, for CPython 3.9 and later; made manylinux where auditwheel is installed. pip install . does the same without that
 #
 # The extension has the library in it. That of a wheel has OpenBLAS as well, as far as it is called: of its kernels for two dozen processors those for
-# three, of which each processor gets the newest that it can run. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.
+# three, of which each processor gets the newest that it can run, and without tables for unwinding, which C and Fortran have no use for. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 AUDITWHEEL ?= auditwheel
@@ -53,8 +53,10 @@ $(PY_BLAS): $(BUILD)/libctsc.a python/python.mk
 	@echo "  LD    $@"
 	$(Q)nm -u $(BUILD)/libctsc.a | awk '$$1 == "U" {print $$2}' | grep -xE 'cblas_\w+|openblas_\w+|[sdcz][a-z0-9]{3,}_' | sort -u > $(PY)/blas.txt
 	$(Q){ echo "{ global:"; sed 's/$$/;/' $(PY)/blas.txt; echo "local: *; };"; } > $(PY)/blas.map
-	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
-	    $(BLAS_CORES) $(BLAS_ARCHIVE) -l:libgfortran.a -l:libquadmath.a -lm -pthread
+	$(Q)objcopy -R .eh_frame -R .rela.eh_frame $(BLAS_ARCHIVE) $(PY)/openblas.a
+	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,-z,pack-relative-relocs -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
+	    $(BLAS_CORES) $(PY)/openblas.a -l:libgfortran.a -l:libquadmath.a -lm -pthread
+	$(Q)rm $(PY)/openblas.a
 PY_BLAS_LINK := $(PY_BLAS) -Wl,-rpath,'$$ORIGIN'
 else
 PY_BLAS_LINK := -lopenblas

@@ -4,6 +4,12 @@ import re
 
 from . import _C
 
+
+
+class NotFoundError(_C.FileError, FileNotFoundError):
+    """A file that is not there."""
+
+
 _families = {}
 
 

@@ -128,6 +128,8 @@ def load(f, map_location=None):
             return _moved(_C._value_load(os.fspath(f)), map_location)
         source, value = f, lambda: _C._value_load(os.fspath(f))
     else:
+        if not isinstance(f, (bytes, bytearray, memoryview)) and not hasattr(f, "read"):
+            raise TypeError("load() takes a path, the bytes of a file, or an open file, not %s" % type(f).__name__)
         source = bytes(f) if isinstance(f, (bytes, bytearray, memoryview)) else f.read()
         value = lambda: from_bytes(_C._value_load, source)
     try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """_module.py - methods of ScriptModule beside calls, loading, limits."""
+import functools
 import os
 
 from . import _C
@@ -13,14 +14,27 @@ def _method(f):
     return f
 
 
+def _not_found(path):
+    """A FileError that is what Python raises as well."""
+    from ._errors import NotFoundError
+    message = "cannot open %s: No such file or directory" % path
+    e = NotFoundError(message, message)
+    e.filename, e.status = path, 3
+    return e
+
+
 def load(f, map_location=None):
     """A module: f is a path, the archive's bytes, or an open file."""
     if isinstance(f, (bytes, bytearray, memoryview)):
         m = _C._load(bytes(f))
     elif isinstance(f, (str, os.PathLike)):
+        if not os.path.exists(f):
+            raise _not_found(os.fsdecode(f))
         m = _C._load(os.fsdecode(f))
-    else:
+    elif hasattr(f, "read"):
         m = _C._load(f.read())
+    else:
+        raise TypeError("load() takes a path, the bytes of a file, or an open file, not %s" % type(f).__name__)
     return m if map_location is None else m.to(map_location)
 
 
@@ -166,10 +180,39 @@ def eval(self):
 
 
 @_method
-def to(self, device):
-    """Moves the module: "cpu", "cuda", "cuda:1"."""
-    self._to(str(device))
+def to(self, *args, device=None, dtype=None, non_blocking=False):
+    """Moves the module ("cpu", "cuda", "cuda:1"), makes its floating-point tensors others of a dtype, or both."""
+    for a in args:
+        if isinstance(a, _C.dtype):
+            dtype = a
+        elif isinstance(a, _C.Tensor):
+            device, dtype = a.device, a.dtype
+        elif not isinstance(a, bool) and a is not None:
+            device = a
+    if dtype is not None:
+        _cast(self, dtype)
+    if device is not None:
+        self._to(str(device))
     return self
+
+
+def _cast(self, dtype):
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise TypeError("ScriptModule.to only accepts floating point or complex dtypes, but got desired dtype=%s" % dtype)
+    done = {}
+    for path, v, _, _ in self._attributes():
+        if not isinstance(v, _C.Tensor) or not (v.dtype.is_floating_point or v.dtype.is_complex) or v.dtype is dtype:
+            continue
+        key = v.data_ptr(), v.shape, v.stride() # what was shared stays shared
+        if key not in done or not v.numel():
+            done[key] = v.detach().to(dtype)
+            done[key].requires_grad = v.requires_grad
+        *parts, name = path.split(".")
+        setattr(functools.reduce(getattr, parts, self), name, done[key])
+
+
+for _name, _dtype in (("float", _C.float32), ("double", _C.float64), ("half", _C.float16), ("bfloat16", _C.bfloat16)):
+    setattr(ScriptModule, _name, lambda self, dtype=_dtype: self.to(dtype))
 
 
 @_method
@@ -225,7 +268,8 @@ def set_precision(self, name):
 @_method
 def graph_for(self, *args, method="forward", kernels=False, assembly=False, dot=False):
     """The graph as it runs for arguments like these: optimised, with the types seen, and its fusion groups."""
-    return self._graph_for(method, (4 if kernels else 0) | (8 if assembly else 0) | (16 if dot else 0), args)
+    text = self._graph_for(method, (4 if kernels else 0) | (8 if assembly else 0) | (16 if dot else 0), args)
+    return text if dot else _graph(text)
 
 
 @_method
@@ -262,8 +306,13 @@ def _repr_html_(self):
             % (html.escape(self.original_name), code, rows))
 
 
-ScriptModule.graph = property(lambda self: self._text("graph", "forward"))
-ScriptModule.inlined_graph = property(lambda self: self._text("inlined_graph", "forward"))
+def _graph(text):
+    from ._graph import Graph
+    return Graph(text)
+
+
+ScriptModule.graph = property(lambda self: _graph(self._text("graph", "forward")))
+ScriptModule.inlined_graph = property(lambda self: _graph(self._text("inlined_graph", "forward")))
 ScriptModule.code = property(lambda self: self._text("code", "forward"))
 
 

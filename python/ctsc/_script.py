@@ -3,8 +3,7 @@
 
 Method. The compiler takes a file; so what the source mentions is gathered into one: the function or class itself, at the lines it has in its file, so that
 messages tell the true places; other functions and classes it uses, likewise; and before them a line that binds every other name: modules, ctsc's own names
-(torch's to the compiler), numbers and strings of globals and closures. An instance of a module class is built anew by the compiler, with the arguments its
-constructor was given, and takes over the instance's parameters and buffers.
+(torch's to the compiler), numbers and strings of globals and closures. An instance of a module class is told to the compiler as what it is made of (_instance.py).
 """
 import ast
 import builtins
@@ -18,8 +17,10 @@ import sys
 import textwrap
 import types
 import typing
+import warnings
 
 from . import _C
+from ._types import device, layout, memory_format
 
 Tensor = _C.Tensor
 
@@ -51,7 +52,7 @@ class ScriptClass:
         functools.update_wrapper(self, cls, updated=())
 
     def __call__(self, *args, **kwargs):
-        return _compile_instance(self._cls, args, kwargs)
+        return _compile_instance(self._cls(*args, **kwargs))
 
     def __repr__(self):
         return "<ctsc.ScriptClass %s>" % self.__name__
@@ -68,7 +69,12 @@ class _Piece:
             raise OSError("Can't get source for %r: ctsc.script needs it to compile (it was typed in a shell, or made by exec)" % obj) from e
         self.file = inspect.getsourcefile(obj) or "<source>"
         text = textwrap.dedent("".join(lines))
-        node = ast.parse(text).body[0]
+        try:
+            node = ast.parse(text).body[0]
+        except SyntaxError: # a lambda amid an expression
+            node = None
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            raise RuntimeError("ctsc.script compiles functions that def makes, and classes, but not %r: its source is a part of another statement" % obj)
         self.node = node
         rows = text.split("\n")
         self.text = "\n".join(rows[node.lineno - 1:node.end_lineno])
@@ -92,9 +98,15 @@ class _Piece:
             v = getattr(v, name, None)
         return v in (staticmethod, dataclasses.dataclass) or getattr(v, "__module__", None) == "ctsc.jit"
 
-    def names(self):
-        """Names that it may mean something of the outside by."""
-        return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name)} | _names_in_strings(self.node)
+    def names(self, instances=False):
+        """Names that it may mean something of the outside by; instances: but for those of its constructor."""
+        parts = [self.node]
+        if instances:
+            parts = self.node.bases + [n for n in self.node.body if not (isinstance(n, ast.FunctionDef) and n.name == "__init__")]
+        return {n.id for p in parts for n in ast.walk(p) if isinstance(n, ast.Name)}.union(*[_names_in_strings(p) for p in parts])
+
+    def means_as(self, other, instances):
+        return all(self.lookup(n)[1] is other.lookup(n)[1] for n in self.names(instances))
 
     def lookup(self, name):
         f = self.obj
@@ -149,6 +161,8 @@ def _literal(v):
         return "complex(%r, %r)" % (v.real, v.imag)
     if isinstance(v, _C.dtype):
         return "torch.%s" % v.name
+    if isinstance(v, (device, layout, memory_format)):
+        return "torch.device(%r)" % str(v) if isinstance(v, device) else "torch." + str(v).rpartition(".")[2]
     if type(v) is Tensor and v.numel() <= 64 and v._device_index < 0 and not v.requires_grad and not v.dtype.is_complex and not v.dtype.name.startswith("q"):
         values = _literal(v.tolist())
         return None if values is None else "torch.tensor(%s, dtype=torch.%s).reshape(%s)" % (values, v.dtype.name, list(v.shape))
@@ -208,16 +222,21 @@ class _Program:
     def __init__(self):
         self.pieces, self.bindings, self.aliases, self.by_id = [], {}, [], {}
 
-    def add(self, obj, alias=None):
+    def add(self, obj, alias=None, instances=False):
+        """instances: of a class whose objects are there already, so that nobody calls its constructor."""
         if id(obj) not in self.by_id:
             piece = _Piece(obj)
+            same = [p for p in self.pieces if p.file == piece.file and p.line == piece.line and p.means_as(piece, instances)]
+            if same: # made again by a function: another class, the same source
+                self.by_id[id(obj)] = same[0]
+                return
             self.by_id[id(obj)] = piece
             if any(p.name == piece.name and p is not piece for p in self.pieces):
                 raise RuntimeError("two different things are called '%s' in what is compiled: %s" % (piece.name, piece.file))
             for base in getattr(obj, "__bases__", ()):
                 if self._is_ours(base):
-                    self.add(base)
-            for name in sorted(piece.names()):
+                    self.add(base, None, instances)
+            for name in sorted(piece.names(instances)):
                 found, v = piece.lookup(name)
                 if found:
                     self.bind(name, v)
@@ -248,7 +267,7 @@ class _Program:
 
     def text(self, more=()):
         """(source, file): pieces of the first one's file at their lines, others behind them."""
-        file = self.pieces[-1].file
+        file = self.pieces[-1].file if self.pieces else "<instance>"
         head = "; ".join(["import torch"] + list(self.bindings.values()))
         lines, used = [head], 1
         for p in sorted((p for p in self.pieces if p.file == file), key=lambda p: p.line):
@@ -259,33 +278,23 @@ class _Program:
         return "\n".join(lines + others + self.aliases + list(more)) + "\n", file
 
 
-def _compile(program, entry, more=(), training=False, seed=0):
+def _compile(program, entry, more=(), training=False, seed=0, given=None):
     text, file = program.text(more)
     linecache.checkcache(file)
-    return _C._compile(None, file.rpartition("/")[2] or file, text, entry, None, training, seed)
+    return _C._compile(None, file.rpartition("/")[2] or file, text, entry, None, training, seed, given)
 
 
-def _arguments(args, kwargs):
-    parts = [_literal(a) for a in args] + ["%s=%s" % (k, _literal(v)) if _literal(v) is not None else None for k, v in kwargs.items()]
-    if None in parts:
-        raise TypeError("a module's constructor arguments must be numbers, strings, dtypes, or tuples, lists and dicts of them, to be compiled")
-    return ", ".join(parts)
-
-
-def _compile_instance(cls, args, kwargs, instance=None):
+def _compile_instance(instance):
+    from ._instance import Builder
     program = _Program()
-    program.add(cls)
-    build = "def _ctsc_build():\n    return %s(%s)" % (cls.__name__, _arguments(args, kwargs))
-    training = True if instance is None else bool(instance.training)
-    m = _compile(program, "_ctsc_build", [build], training)
-    if instance is not None:
-        _take_over(m, instance)
-    return m
+    builder = Builder(program, _literal, _binding)
+    return _compile(program, "_ctsc_build", [builder.text(instance)], True, 0, builder.globals())
 
 
-def _take_over(m, instance):
-    """Its parameters and buffers, those that state_dict() leaves out as well."""
-    m.load_state_dict(dict(instance.state_dict(), **dict(instance.named_buffers())), strict=False)
+def _warn_of_hooks(obj):
+    for name, m in obj.named_modules() if hasattr(obj, "named_modules") else ():
+        if getattr(m, "_forward_hooks", None) or getattr(m, "_forward_pre_hooks", None):
+            warnings.warn("ctsc.script: hooks of %s are not a part of the program" % (name or type(m).__name__), stacklevel=3)
 
 
 def script(obj, *unused, **also_unused):
@@ -300,21 +309,18 @@ def script(obj, *unused, **also_unused):
         return ScriptFunction(obj, _compile(program, obj.__name__))
     if isinstance(obj, type):
         return ScriptClass(obj) if hasattr(obj, "forward") else obj
-    recorded = getattr(obj, "_ctsc_constructed", None)
-    if recorded is None:
+    _warn_of_hooks(obj)
+    if not hasattr(obj, "state_dict") or not hasattr(type(obj), "forward"):
         raise TypeError("ctsc.script takes functions, classes, and instances of ctsc.nn.Module, not %s" % type(obj).__name__)
-    cls = type(obj)
-    if cls.__module__.startswith("ctsc."):
-        made = _C._compile(None, "<%s>" % cls.__name__, "import torch\nfrom torch import nn\ndef _ctsc_build():\n    return nn.%s(%s)\n" % (
-            cls.__name__, _arguments(*recorded)), "_ctsc_build", None, bool(obj.training), 0)
-        _take_over(made, obj)
-        return made
-    return _compile_instance(cls, *recorded, obj)
+    return _compile_instance(obj)
 
 
 def compile(path_or_text, entry=None, *, training=False, seed=0):
-    """Compiles a Python file (or its text) as the command `ctsc compile` does."""
+    """Compiles a Python file (or its text) as the command `ctsc compile` does. A function or a module: as ctsc.jit, for programs that call torch.compile."""
     import os
+    if callable(path_or_text):
+        from ._trace import jit
+        return jit(path_or_text)
     if isinstance(path_or_text, os.PathLike) or "\n" not in path_or_text:
         return _C._compile(os.fspath(path_or_text), None, None, entry, None, training, seed)
     return _C._compile(None, "<text>", path_or_text, entry, None, training, seed)

@@ -91,7 +91,16 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 
 @_method("register_hook")
 def register_hook(self, hook):
-    raise NotImplementedError("register_hook: ctsc has no hooks on gradients; read them by ctsc.autograd.grad, or retain_grad()")
+    """hook(gradient) is called in each backward pass once the tensor's gradient is complete; what it returns takes its place."""
+    from .autograd.function import add_hook
+    return add_hook(self, hook)
+
+
+@_method("register_post_accumulate_grad_hook")
+def register_post_accumulate_grad_hook(self, hook):
+    """Of a leaf: hook(tensor) is called once a pass has added to its .grad."""
+    from .autograd.function import add_hook_after
+    return add_hook_after(self, hook)
 
 
 def _grad_fn(self):
@@ -277,6 +286,18 @@ def __complex__(self):
 @_method("__dir__")
 def __dir__(self):
     return sorted(set(object.__dir__(self)))
+
+
+@_method("_repr_html_")
+def _repr_html_(self):
+    """For notebooks: small matrices as tables, others as they are printed."""
+    import html
+    head = "<i>%s, %s%s</i>" % (tuple(int(n) for n in self.shape), self.dtype, "" if self._device_index < 0 else ", %s" % self.device)
+    if self.ndim not in (1, 2) or not self.numel() or max(self.shape) > 20 or self.is_quantized:
+        return "%s<pre>%s</pre>" % (head, html.escape(repr(self)))
+    rows = self.detach().reshape(-1, self.shape[-1]).tolist()
+    text = (lambda v: "%.4g" % v) if self.dtype.is_floating_point else str
+    return "%s<table>%s</table>" % (head, "".join("<tr>%s</tr>" % "".join("<td>%s</td>" % html.escape(text(v)) for v in row) for row in rows))
 
 
 @_method("apply_")

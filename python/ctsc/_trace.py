@@ -106,15 +106,23 @@ def _traceable(v):
 
 
 class _Jitted:
-    """A function that is traced once per kind of arguments: dtypes and sizes of tensors, values of everything else.
+    """A function that is traced once per kind of arguments: dtypes and sizes of tensors, values of everything else. One that cannot be traced, or whose values
+    decide what it computes, is called as it is; `reasons` tells why, by kind.
 
     Tensors that it finds elsewhere and that require gradients (parameters of a module) are constants of a trace: it is made anew when they have changed, and
     where gradients are enabled the function itself is called.
     """
 
     def __init__(self, func):
-        self._func, self._traces = func, {}
+        self._func, self._traces, self.reasons = func, {}, {}
         functools.update_wrapper(self, func, updated=())
+        if not hasattr(self, "__name__"): # a module
+            self.__name__ = type(func).__name__
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._func, name)
 
     def _bind(self, args, kwargs):
         if not kwargs:
@@ -132,8 +140,14 @@ class _Jitted:
             traced, outside, versions = self._traces.get(key, (None, (), ()))
         except TypeError: # a value that has no hash
             return self._func(*args)
+        if key in self.reasons:
+            return self._func(*args)
         if traced is None or (outside and not _C.is_grad_enabled() and [t._version for t in outside] != versions):
-            traced, outside = self._trace(args)
+            try:
+                traced, outside = self._trace(args)
+            except Exception as e: # raised again below, if it is the function's
+                self.reasons[key] = str(e).strip() or type(e).__name__
+                return self._func(*args)
             self._traces[key] = traced, outside, [t._version for t in outside]
         if outside and _C.is_grad_enabled():
             return self._func(*args)
@@ -145,9 +159,14 @@ class _Jitted:
             return self._func(*[next(rest) if _traceable(a) else a for a in args])
         program.__name__ = self.__name__
         outside = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TracerWarning)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", TracerWarning)
             traced = _record(program, _copies(tuple(a for a in args if _traceable(a))), {}, outside)
+        for w in caught:
+            if issubclass(w.category, TracerWarning) and "might cause the trace to be incorrect" in str(w.message):
+                raise TracingCheckError("%s:%d: %s" % (w.filename, w.lineno, str(w.message).split(". ")[0]))
+            if not issubclass(w.category, TracerWarning):
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
         return traced, list({(t.data_ptr(), t.shape, t.stride()): t for t in outside}.values())
 
     @property

@@ -254,7 +254,7 @@ for _name in ("ceil", "floor", "trunc", "round"):
 for _name, _call in (("conj", lambda x: _op("conj_physical")(x)), ("negative", _op("neg")), ("bitwise_invert", _op("bitwise_not"))):
     globals()[_name] = _unary(_name, _call)
 for _name in ("add", "atan2", "copysign", "divide", "hypot", "logaddexp", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "nextafter", "subtract",
-              "bitwise_and", "bitwise_or", "bitwise_xor", "remainder"):
+              "bitwise_and", "bitwise_or", "bitwise_xor"):
     globals()[_name] = _binary(_name)
 for _name, _call in (("equal", "eq"), ("not_equal", "ne"), ("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge")):
     globals()[_name] = _binary(_name, _op(_call))
@@ -262,12 +262,33 @@ real, positive = (lambda x, /: x.real), (lambda x, /: x.clone())
 imag = lambda x, /: x.imag
 
 
+def _complex_expm1(x):
+    """Without the difference of near numbers: e^a cos b - 1 = expm1(a) cos b - 2 sin(b / 2)^2."""
+    a, b = x.real, x.imag
+    return _op("complex")(expm1(a) * cos(b) - 2 * sin(b / 2) ** 2, exp(a) * sin(b))
+
+
+def _complex_log1p(x):
+    a, b = x.real, x.imag
+    return _op("complex")(log1p(a * (2 + a) + b * b) / 2, atan2(b, 1 + a))
+
+
+def _or_complex(call, of_complex):
+    return lambda x, /: of_complex(x) if x.dtype.is_complex else call(x)
+
+
+expm1, log1p = _or_complex(expm1, _complex_expm1), _or_complex(log1p, _complex_log1p)
+
+
 def abs(x, /):
     return _op("abs")(x)
 
 
 def sign(x, /):
-    return _op("sgn")(x) if x.dtype.is_complex else _op("sign")(x)
+    if x.dtype.is_complex:
+        return _op("sgn")(x)
+    result = _op("sign")(x)
+    return _f.where(isnan(x), x, result) if x.dtype.is_floating_point else result
 
 
 def signbit(x, /):
@@ -279,7 +300,15 @@ def pow(x1, x2, /):
 
 
 def floor_divide(x1, x2, /):
-    return _op("floor_divide")(*_pair(x1, x2))
+    x1, x2 = _pair(x1, x2)
+    result = _op("floor_divide")(x1, x2)
+    return _f.where(isinf(x1) | isinf(x2), floor(x1 / x2), result) if x1.dtype.is_floating_point else result
+
+
+def remainder(x1, x2, /):
+    x1, x2 = _pair(x1, x2)
+    result = _op("remainder")(x1, x2)
+    return _f.where(result == 0, copysign(result, x2), result) if x1.dtype.is_floating_point else result
 
 
 def bitwise_left_shift(x1, x2, /):
@@ -334,11 +363,11 @@ def _sum_dtype(x, dtype):
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
     x = x.to(_sum_dtype(x, dtype))
     axes = _axes(axis, x.ndim)
-    return x.clone() if not axes else _op("sum")(x, axes, keepdims)
+    return x.clone() if not axes else _op("sum")(x, axes, keepdims, dtype=x.dtype)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
-    return _one_by_one(lambda v, a, keep: _op("prod")(v, a, keep), x.to(_sum_dtype(x, dtype)), axis, keepdims)
+    return _one_by_one(lambda v, a, keep: _op("prod")(v, a, keep, dtype=v.dtype), x.to(_sum_dtype(x, dtype)), axis, keepdims)
 
 
 def max(x, /, *, axis=None, keepdims=False):
@@ -359,7 +388,7 @@ def mean(x, /, *, axis=None, keepdims=False):
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
     axes = _axes(axis, x.ndim)
     if not axes:
-        return zeros_like(x)
+        return x - x # NaN of NaN and infinities
     n = math.prod(x.shape[a] for a in axes) if x.ndim else 1
     d = x - _op("mean")(x, axes, True)
     total = _op("sum")(d * d, axes, keepdims)
@@ -387,7 +416,8 @@ def _scan(name):
                 raise ValueError("axis must be given for arrays with more than one dimension")
             axis = 0
         x = x.reshape([1]) if x.ndim == 0 else x
-        result = call(x.to(_sum_dtype(x, dtype)), axis)
+        dtype = _sum_dtype(x, dtype)
+        result = call(x.to(dtype), axis, dtype=dtype)
         if include_initial:
             shape = list(result.shape)
             shape[axis] = 1
@@ -458,8 +488,16 @@ UniqueCounts = namedtuple("UniqueCountsResult", "values counts")
 UniqueInverse = namedtuple("UniqueInverseResult", "values inverse_indices")
 
 
+def _unique(x):
+    """(values, inverse, counts); complex numbers in the order of their parts."""
+    if not x.dtype.is_complex:
+        return _f.unique(x, True, True, True)
+    pairs, inverse, counts = _op("unique_dim")(_op("view_as_real")(x.reshape(-1).contiguous()), 0, True, True, True)
+    return _op("view_as_complex")(pairs.contiguous()), inverse.reshape(x.shape), counts
+
+
 def unique_all(x, /):
-    values, inverse, counts = _f.unique(x, True, True, True)
+    values, inverse, counts = _unique(x)
     order = argsort(inverse.reshape(-1))
     starts = cumulative_sum(counts, axis=0) - counts
     indices = order[starts] if values.numel() else starts
@@ -467,15 +505,16 @@ def unique_all(x, /):
 
 
 def unique_counts(x, /):
-    return UniqueCounts(*_f.unique(x, True, False, True))
+    values, inverse, counts = _unique(x)
+    return UniqueCounts(values, counts)
 
 
 def unique_inverse(x, /):
-    return UniqueInverse(*_f.unique(x, True, True, False))
+    return UniqueInverse(*_unique(x)[:2])
 
 
 def unique_values(x, /):
-    return _f.unique(x, True)
+    return _unique(x)[0]
 
 
 # ---- shapes
@@ -559,7 +598,7 @@ def repeat(x, repeats, /, *, axis=None):
         x, axis = x.reshape(-1), 0
     if not isinstance(repeats, Tensor):
         return _op("repeat_interleave")(x, repeats, axis)
-    return _op("repeat_interleave")(x, repeats.expand(x.shape[axis]).contiguous(), axis)
+    return _op("repeat_interleave")(x, repeats.to(int64).expand(x.shape[axis]).contiguous(), axis)
 
 
 def tile(x, repetitions, /):
@@ -571,7 +610,8 @@ def take(x, indices, /, *, axis=None):
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
-    return _op("take_along_dim")(x, indices, axis)
+    indices = indices.to(int64)
+    return _op("take_along_dim")(x, _f.where(indices < 0, indices + x.shape[axis], indices), axis)
 
 
 # ---- matrices

@@ -143,12 +143,16 @@ bool bind_generator_scope(PyObject *o, ctsc_scope **out);
 /* ---- bind_grad.c */
 extern PyMethodDef bind_grad_methods[];
 bool bind_grad_enabled(void); /* of the thread */
+bool bind_grad_set(bool on);  /* the mode before */
 PyObject *bind_get_requires_grad(PyObject *self, void *unused);
 int bind_set_requires_grad(PyObject *self, PyObject *v, void *unused);
 PyObject *bind_get_grad(PyObject *self, void *unused);
 int bind_set_grad(PyObject *self, PyObject *v, void *unused);
 PyObject *bind_get_is_leaf(PyObject *self, void *unused);
 PyObject *bind_get_grad_fn(PyObject *self, void *unused);
+
+/* ---- bind_hook.c */
+extern PyMethodDef bind_hook_methods[];
 
 /* ---- bind_train.c */
 extern PyMethodDef bind_train_methods[];

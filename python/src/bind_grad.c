@@ -14,6 +14,12 @@ static __thread bool disabled;
 
 bool bind_grad_enabled(void) { return !disabled; }
 
+bool bind_grad_set(bool on) {
+    bool before = !disabled;
+    disabled = !on;
+    return before;
+}
+
 static PyObject *is_enabled(PyObject *self, PyObject *unused) {
     (void)self;
     (void)unused;
@@ -25,9 +31,7 @@ static PyObject *set_enabled(PyObject *self, PyObject *mode) {
     (void)self;
     int on = PyObject_IsTrue(mode);
     if (on < 0) return NULL;
-    bool before = !disabled;
-    disabled = !on;
-    return PyBool_FromLong(before);
+    return PyBool_FromLong(bind_grad_set(on));
 }
 
 /* ---- what tensors know ----------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ typedef struct indexing {
     int dim;               /* where the next index applies */
     PyObject *tensors[64]; /* of dimension i; NULL: none */
     int ntensors, ndim;    /* ndim: of the tensor that is indexed */
+    bool assigns;          /* the view is going to be written */
 } indexing;
 
 static bool put(indexing *ix, PyObject *t_take) {
@@ -111,6 +112,26 @@ static PyObject *part(PyObject *slice, const char *name) {
     return PyObject_GetAttrString(slice, name);
 }
 
+/* x[5:0:-2]: the same elements forwards, turned round; a copy, since there are no strides below
+ * zero. */
+static bool slice_backwards(indexing *ix, PyObject *o) {
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(o, &start, &stop, &step) < 0) return false;
+    int64_t size = ctsc_tensor_sizes(((Tensor *)ix->x)->v)[ix->dim];
+    int64_t n = PySlice_AdjustIndices((Py_ssize_t)size, &start, &stop, step);
+    int64_t first = n ? start + (n - 1) * (int64_t)step : 0, last = n ? start + 1 : 0;
+    int64_t forwards = step == PY_SSIZE_T_MIN ? INT64_MAX : -(int64_t)step;
+    if (!ints_view(ix, "aten::slice", 4, (int64_t[]){ix->dim, first, last, forwards})) return false;
+    PyObject *dims = PyList_New(0), *dim = PyLong_FromLong(ix->dim);
+    bind_arg arg = {0};
+    bool ok = dims && dim && PyList_Append(dims, dim) == 0 && bind_to_value(dims, false, &arg) &&
+              view(ix, "aten::flip", 1, &arg);
+    bind_free_args(1, &arg);
+    Py_XDECREF(dims);
+    Py_XDECREF(dim);
+    return ok;
+}
+
 static bool slice_at(indexing *ix, PyObject *o) {
     ctsc_value *v = ((Tensor *)ix->x)->v;
     if (ix->dim >= ctsc_tensor_ndim(v)) {
@@ -130,11 +151,16 @@ static bool slice_at(indexing *ix, PyObject *o) {
     n++;
     ok = ok && bound(start, 0, &args[n]) && ++n && bound(stop, INT64_MAX, &args[n]) && ++n &&
          bound(step, 1, &args[n]) && ++n;
-    if (ok && ctsc_value_kind(args[3].v) == CTSC_KIND_INT && ctsc_value_int(args[3].v) <= 0) {
+    bool backwards = ok && ctsc_value_kind(args[3].v) == CTSC_KIND_INT &&
+                     ctsc_value_int(args[3].v) < 0 && !ix->assigns && !bind_tracing();
+    if (backwards) {
+        ok = slice_backwards(ix, o);
+    } else if (ok && ctsc_value_kind(args[3].v) == CTSC_KIND_INT &&
+               ctsc_value_int(args[3].v) <= 0) {
         PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
         ok = false;
     }
-    ok = ok && view(ix, "aten::slice", 4, args);
+    ok = ok && (backwards || view(ix, "aten::slice", 4, args));
     bind_free_args(n, args);
 out:
     Py_XDECREF(start);
@@ -186,7 +212,9 @@ static bool one(indexing *ix, PyObject *o, int specified) {
                          ctsc_tensor_ndim(((Tensor *)ix->x)->v));
             return false;
         }
-        return put(ix, bind_ref(o));
+        if (ctsc_tensor_dtype(((Tensor *)o)->v) != CTSC_INT32) return put(ix, bind_ref(o));
+        PyObject *wide = PyObject_CallMethod(o, "to", "O", bind_dtype_object(CTSC_INT64));
+        return put(ix, wide);
     }
     if (PyIndex_Check(o) && !PyObject_CheckBuffer(o)) return select_at(ix, o);
     if (PyList_Check(o) || PyTuple_Check(o) || PyObject_CheckBuffer(o)) {
@@ -227,9 +255,8 @@ static void indexing_free(indexing *ix) {
     Py_XDECREF(ix->x);
 }
 
-static bool apply(indexing *ix, PyObject *self, PyObject *index) {
-    memset(ix, 0, sizeof *ix);
-    ix->x = bind_ref(self);
+static bool apply(indexing *ix, PyObject *self, PyObject *index, bool assigns) {
+    *ix = (indexing){.x = bind_ref(self), .assigns = assigns};
     ix->ndim = ctsc_tensor_ndim(((Tensor *)self)->v);
     if (!PyTuple_Check(index)) return one(ix, index, index == Py_Ellipsis ? 0 : 1);
     int specified = specified_dims(index);
@@ -279,7 +306,7 @@ static void as_index_error(void) {
 PyObject *bind_getitem(PyObject *self, PyObject *index) {
     indexing ix;
     PyObject *result = NULL;
-    if (apply(&ix, self, index)) {
+    if (apply(&ix, self, index, false)) {
         if (ix.ntensors) {
             ctsc_value *args[2] = {((Tensor *)ix.x)->v, index_list(&ix)};
             if (args[1]) result = bind_call_object("aten::index", 2, args);
@@ -344,7 +371,7 @@ int bind_setitem(PyObject *self, PyObject *index, PyObject *v) {
     if (!v) return PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items"), -1;
     PyObject *t = assigned(self, v), *done = NULL;
     if (!t) return -1;
-    if (!apply(&ix, self, index)) goto out;
+    if (!apply(&ix, self, index, true)) goto out;
     if (!ix.ntensors) {
         t = without_ones(ix.x, t);
         ctsc_value *args[2] = {((Tensor *)ix.x)->v, t ? ((Tensor *)t)->v : NULL};

@@ -679,30 +679,34 @@ static PyObject *load(PyObject *self, PyObject *source) {
     return st == CTSC_OK ? bind_module_take(m, NULL) : bind_raise(e, "load");
 }
 
-/* _compile(path or None, name, text, entry, path of imports, training, seed) */
+/* _compile(path or None, name, text, entry, path of imports, training, seed[, globals]) */
 static PyObject *compile(PyObject *self, PyObject *args) {
     const char *file, *name, *text, *entry, *imports;
     Py_ssize_t len;
     int training;
     unsigned long long number;
     (void)self;
-    if (!PyArg_ParseTuple(args, "zzz#zzpK", &file, &name, &text, &len, &entry, &imports, &training,
-                          &number))
+    PyObject *globals = Py_None;
+    if (!PyArg_ParseTuple(args, "zzz#zzpK|O", &file, &name, &text, &len, &entry, &imports,
+                          &training, &number, &globals))
         return NULL;
     ctsc_module *m = NULL;
+    bind_arg given;
     ctsc_error *e = bind_error();
-    if (!e) return NULL;
+    if (!e || !bind_to_value(globals, false, &given)) return NULL;
     ctsc_compile_options o = {.size = sizeof o,
                               .entry = entry,
                               .training = training,
                               .seed = number,
                               .print = on_print,
                               .warn = on_warn,
-                              .path = imports};
+                              .path = imports,
+                              .globals = given.v};
     PyThreadState *saved = PyEval_SaveThread();
     ctsc_status st = file ? ctsc_module_compile(file, &o, &m, e)
                           : ctsc_module_compile_text(name, text, (size_t)len, &o, &m, e);
     PyEval_RestoreThread(saved);
+    bind_free_args(1, &given);
     return st == CTSC_OK ? bind_module_take(m, NULL) : bind_raise(e, "script");
 }
 

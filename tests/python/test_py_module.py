@@ -319,3 +319,33 @@ def test_safetensors(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ctsc.FileError, match="'h' lies beyond the end of the file"):
         load_file(path)
+
+
+def test_files_that_are_not_there():
+    for load in (ctsc.load, ctsc.jit.load):
+        with pytest.raises(FileNotFoundError) as caught:
+            load("nowhere.pt")
+        assert isinstance(caught.value, ctsc.FileError) and caught.value.filename == "nowhere.pt"
+    for wrong in (3, None):
+        with pytest.raises(TypeError, match="takes a path"):
+            ctsc.load(wrong)
+
+
+def test_dtypes_of_programs(digits):
+    x = ctsc.rand(2, 1, 8, 8)
+    want = digits(x)
+    assert digits.double()(x.double()).dtype is ctsc.float64 and ctsc.allclose(digits(x.double()).float(), want, atol=1e-5)
+    assert digits.half().conv1.weight.dtype is ctsc.float16 and digits.state_dict()["bn1.num_batches_tracked"].dtype is ctsc.int64
+    assert ctsc.allclose(digits.to("cpu", ctsc.float32)(x), want, atol=1e-1)
+    with pytest.raises(TypeError, match="floating point"):
+        digits.to(ctsc.int32)
+
+
+def test_notebooks(digits):
+    import xml.etree.ElementTree as ET
+    svg = ET.fromstring(digits.graph._repr_svg_())
+    assert svg.tag.endswith("svg") and len(svg[0]) > 10 and "aten::conv2d" in digits.inlined_graph._repr_svg_()
+    loop = ctsc.compile("import torch\ndef forward(x: torch.Tensor, n: int):\n    for i in range(n):\n        x = x + i\n    return x\n")
+    assert "block0" in loop.graph._repr_svg_() and isinstance(loop.graph, str)
+    assert ctsc.ones(2, 3)._repr_html_().count("<td>1</td>") == 6
+    assert "<pre>" in ctsc.ones(2, 3, 4)._repr_html_() and "&lt;" not in digits._repr_html_().partition("<pre>")[0]

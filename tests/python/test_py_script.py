@@ -193,3 +193,83 @@ def test_from_torch_needs_torch():
     if "torch" not in sys.modules:
         with pytest.raises(RuntimeError, match="PyTorch"):
             ctsc.from_torch(object())
+
+
+class Wraps(nn.Module):
+    def __init__(self, inner, cfg, act=nn.functional.relu):
+        super().__init__()
+        self.inner, self.cfg, self.act = inner, cfg, act
+        self.scale, self.where = cfg.scale, ctsc.device("cpu")
+        self.table = ctsc.arange(3.0)
+        self.register_buffer("shift", cfg.shift, persistent=False)
+        self.register_parameter("none", None)
+
+    def forward(self, x):
+        y = self.act(self.inner(x)) * self.scale + self.table[0] + self.shift
+        if self.none is not None:
+            y = y + self.none
+        return y + ctsc.zeros(1, device=self.where)
+
+
+class Settings:
+    def __init__(self, scale, shift):
+        self.scale, self.shift = scale, shift
+
+
+def test_instances_are_compiled_as_they_are():
+    ctsc.manual_seed(3)
+    x = ctsc.randn(2, 3)
+    grown = nn.Sequential(nn.Linear(3, 4))
+    grown.append(nn.Tanh())
+    grown.append(nn.Linear(4, 2))
+    shared = nn.Linear(3, 3)
+    settings = Settings(2.0, ctsc.full([1], 0.5))
+    for net in (grown, nn.Sequential(shared, nn.ReLU(), shared), Wraps(nn.Linear(3, 3), settings), Wraps(grown, settings, nn.functional.gelu), nn.Linear(3, 5)):
+        got = ctsc.script(net)
+        assert ctsc.allclose(got(x), net(x), atol=1e-5) and set(got.state_dict()) - {"shift"} == set(net.state_dict())
+    net = Net(4)
+    net.fc1 = nn.Linear(3, 4, bias=False)
+    net.train()
+    list(net.children())[-1].eval()
+    got = ctsc.script(net)
+    assert got.training and not list(got.children())[-1].training and "fc1.bias" not in got.state_dict()
+    before = got(x)
+    with ctsc.no_grad():
+        net.fc1.weight.zero_() # a copy was taken
+    assert got(x).tolist() == before.tolist()
+    made = [Net(4) for _ in range(2)]
+    for m in made: # of one class, twice
+        m.eval()
+    assert ctsc.allclose(ctsc.script(nn.Sequential(made[0]))(x), made[0](x), atol=1e-5)
+
+
+def test_parts_that_cannot_be_compiled(digits):
+    net = nn.Sequential(nn.ReLU())
+    net[0].part = digits
+    with pytest.raises(TypeError, match="'0.part' is a ScriptModule"):
+        ctsc.script(net)
+    with pytest.raises(TypeError, match="not dict"):
+        ctsc.script({})
+
+
+def test_jit_falls_back():
+    @ctsc.jit
+    def decides(x):
+        return x * 2 if x.sum() > 0 else x * 3
+    assert decides(ctsc.ones(2)).tolist() == [2, 2] and decides(-ctsc.ones(2)).tolist() == [-3, -3]
+    reason, = decides.reasons.values()
+    assert "Python boolean" in reason and "test_py_script.py" in reason and not decides.traces
+
+    @ctsc.jit
+    def raises(x):
+        raise KeyError("mine")
+    with pytest.raises(KeyError):
+        raises(ctsc.ones(1))
+    net = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+    compiled = ctsc.compile(net) # as torch.compile
+    with ctsc.no_grad():
+        for _ in range(2):
+            assert ctsc.allclose(compiled(ctsc.ones(1, 3)), net(ctsc.ones(1, 3)))
+    assert len(compiled.traces) == 1 and not compiled.reasons and list(compiled.parameters())
+    with pytest.raises(RuntimeError, match="functions that def makes"):
+        ctsc.script(lambda x: x + 1)

@@ -221,3 +221,16 @@ def test_bools_as_operands():
     assert (x + True).tolist() == [2, 1] and (x + True).dtype is ctsc.int64 and (True - x).tolist() == [0, 1] and (b | True).dtype is ctsc.bool
     assert ctsc.eq(x, True).tolist() == [True, False] and ctsc.full((2,), True).dtype is ctsc.bool and ctsc.full((1,), True, dtype=ctsc.int32).tolist() == [1]
     assert ctsc.full_like(x, True).tolist() == [1, 1] and (ctsc.ones(2) * True).dtype is ctsc.float32
+
+
+def test_indices_of_other_kinds():
+    np = pytest.importorskip("numpy")
+    x, a = ctsc.arange(24).view(4, 6), np.arange(24).reshape(4, 6)
+    for index in (np.s_[::-1], np.s_[:, ::-2], np.s_[2:0:-1, 1], np.s_[10:-10:-3, ::2], np.s_[0:3:-1], np.s_[..., ::-1]):
+        assert x[index].tolist() == a[index].tolist()
+    assert x[ctsc.tensor([0, 2], dtype=ctsc.int32)].tolist() == a[[0, 2]].tolist()
+    assert ctsc.zeros(0, 3)[::-1].shape == (0, 3)
+    with pytest.raises(ValueError, match="step must be greater"):
+        x[::-1] = 0
+    with pytest.raises(ValueError):
+        x[::0]

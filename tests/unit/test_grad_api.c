@@ -323,13 +323,140 @@ static void test_random_of_a_scope(void **state) {
     end(&w);
 }
 
+/* ---- functions with gradients of their own, and hooks ---------------------------------------- */
+
+typedef struct seen { int calls, freed; float first; bool fails; } seen;
+
+static void seen_free(void *ctx) { ((seen *)ctx)->freed++; }
+
+/* y = x * x: 2 x g */
+static ctsc_status square_gradient(void *ctx, const ctsc_gradient_call *call, ctsc_value **out,
+                                   ctsc_error *e) {
+    seen *s = ctx;
+    s->calls++;
+    if (s->fails) return ctsc_error_set(e, CTSC_FAILED, "no gradient today"), CTSC_FAILED;
+    assert_int_equal(call->ngrads, 1);
+    assert_int_equal(call->nsaved, 1);
+    assert_int_equal(call->ninputs, 1);
+    ctsc_scope *scope = ctsc_scope_new();
+    ctsc_scope_set_gradients(scope, call->create_graph);
+    ctsc_value *twice = ctsc_mul(scope, call->saved[0],
+                                 ctsc_add(scope, call->grads[0], call->grads[0]));
+    out[0] = ctsc_value_copy(twice);
+    ctsc_scope_free(scope);
+    return out[0] ? CTSC_OK : CTSC_LIMIT;
+}
+
+static ctsc_value *square(world *w, ctsc_value *x, seen *s) {
+    ctsc_scope_set_gradients(w->s, false);
+    ctsc_value *y = ctsc_mul(w->s, x, x);
+    ctsc_scope_set_gradients(w->s, true);
+    ctsc_gradient g = {.size = sizeof g,
+                       .name = "SquareBackward",
+                       .fn = square_gradient,
+                       .ctx = s,
+                       .free = seen_free,
+                       .noutputs = 1,
+                       .nsaved = 1,
+                       .outputs = &y,
+                       .saved = &x};
+    assert_int_equal(ctsc_record(&g, 1, &x, w->e), CTSC_OK);
+    return y;
+}
+
+static void test_own_gradients(void **state) {
+    (void)state;
+    world w = begin();
+    seen s = {0};
+    ctsc_value *g = NULL, *first = NULL, *second = NULL;
+    assert_int_equal(ctsc_value_set_requires_grad(w.x, true, w.e), CTSC_OK);
+    ctsc_value *y = square(&w, w.x, &s);
+    char *name = ctsc_value_grad_fn(y);
+    assert_string_equal(name, "SquareBackward");
+    ctsc_string_free(name);
+    ctsc_value *sum = ctsc_sum(w.s, y);
+    assert_int_equal(ctsc_grad(1, &sum, NULL, 1, &w.x, CTSC_CREATE_GRAPH, &first, w.e), CTSC_OK);
+    assert_float_equal(at(first, 0), 2 * at(w.x, 0), 1e-6);
+    ctsc_value *again = ctsc_sum(w.s, first);
+    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &w.x, 0, &second, w.e), CTSC_OK);
+    assert_float_equal(at(second, 5), 2, 1e-6);
+    ctsc_value_free(first);
+    ctsc_value_free(second);
+    s.fails = true;
+    assert_int_equal(ctsc_backward(ctsc_sum(w.s, square(&w, w.x, &s)), NULL, 0, w.e), CTSC_FAILED);
+    assert_non_null(strstr(ctsc_error_message(w.e), "no gradient today"));
+    ctsc_scope_clear(w.s);
+    assert_int_equal(s.freed, 2);
+    assert_null(g = ctsc_value_grad(w.x));
+    /* what it wrote must not be a leaf; ctx is freed also then */
+    ctsc_gradient own = {.size = sizeof own,
+                         .fn = square_gradient,
+                         .ctx = &s,
+                         .free = seen_free,
+                         .noutputs = 1,
+                         .outputs = &w.x};
+    assert_int_equal(ctsc_record(&own, 1, &w.x, w.e), CTSC_FAILED);
+    assert_int_equal(s.freed, 3);
+    own.fn = NULL;
+    assert_int_equal(ctsc_record(&own, 1, &w.x, w.e), CTSC_USAGE);
+    assert_int_equal(s.freed, 4);
+    end(&w);
+}
+
+static ctsc_status hook(void *ctx, const ctsc_value *grad, unsigned flags, ctsc_value **out,
+                        ctsc_error *e) {
+    seen *s = ctx;
+    (void)flags;
+    s->calls++;
+    s->first = at(grad, 0);
+    if (s->fails) return ctsc_error_set(e, CTSC_FAILED, "no hook today"), CTSC_FAILED;
+    return ctsc_tensor_new(CTSC_FLOAT32, ctsc_tensor_ndim(grad), ctsc_tensor_sizes(grad), out, e);
+}
+
+static void test_hooks(void **state) {
+    (void)state;
+    world w = begin();
+    seen s = {0}, leaf = {0};
+    ctsc_hook *h = NULL;
+    assert_int_equal(ctsc_value_add_hook(w.x, 0, hook, &s, seen_free, NULL, w.e), CTSC_FAILED);
+    assert_int_equal(s.freed, 1);
+    assert_int_equal(ctsc_value_set_requires_grad(w.x, true, w.e), CTSC_OK);
+    ctsc_scope_set_gradients(w.s, true);
+    ctsc_value *y = ctsc_mul(w.s, w.x, w.x), *sum = ctsc_sum(w.s, y);
+    assert_int_equal(ctsc_value_add_hook(y, CTSC_HOOK_AFTER, hook, &s, NULL, NULL, w.e),
+                     CTSC_FAILED);
+    assert_int_equal(ctsc_value_add_hook(y, 0, hook, &s, seen_free, &h, w.e), CTSC_OK);
+    assert_int_equal(ctsc_value_add_hook(w.x, CTSC_HOOK_AFTER, hook, &leaf, NULL, NULL, w.e),
+                     CTSC_OK);
+    assert_int_equal(ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, w.e), CTSC_OK);
+    assert_int_equal(s.calls, 1);
+    assert_float_equal(s.first, 1, 0);
+    assert_int_equal(leaf.calls, 1);
+    ctsc_value *g = ctsc_value_grad(w.x);
+    assert_float_equal(at(g, 3), 0, 0); /* the hook gave zeros */
+    ctsc_value_free(g);
+    ctsc_hook_remove(h);
+    ctsc_hook_free(h);
+    assert_int_equal(ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, w.e), CTSC_OK);
+    assert_int_equal(s.calls, 1);
+    s.fails = true;
+    assert_int_equal(ctsc_value_add_hook(y, 0, hook, &s, seen_free, NULL, w.e), CTSC_OK);
+    assert_int_equal(s.freed, 2); /* the removed one has gone */
+    assert_int_equal(ctsc_backward(sum, NULL, 0, w.e), CTSC_FAILED);
+    assert_non_null(strstr(ctsc_error_message(w.e), "no hook today"));
+    ctsc_scope_clear(w.s);
+    assert_int_equal(s.freed, 3);
+    end(&w);
+}
+
 int main(void) {
     /* first: it sets the allocator */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_off),
-        cmocka_unit_test(test_module),    cmocka_unit_test(test_weights_change),
-        cmocka_unit_test(test_modes),     cmocka_unit_test(test_state),
-        cmocka_unit_test(test_operators), cmocka_unit_test(test_history),
-        cmocka_unit_test(test_set_data),  cmocka_unit_test(test_random_of_a_scope)};
+        cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_off),
+        cmocka_unit_test(test_module),        cmocka_unit_test(test_weights_change),
+        cmocka_unit_test(test_modes),         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_operators),     cmocka_unit_test(test_history),
+        cmocka_unit_test(test_set_data),      cmocka_unit_test(test_random_of_a_scope),
+        cmocka_unit_test(test_own_gradients), cmocka_unit_test(test_hooks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,7 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
                     .ops = &ops,
                     .seed = compile_seed,
                     .rng = o->rng,
+                    .globals = o->globals ? &o->globals->v : NULL,
                     .skip_init = state != NULL || o->skip_init,
                     .max_steps = o->max_steps,
                     .max_bytes = o->max_bytes};

@@ -68,7 +68,7 @@ typedef enum grad_kind {
     /* a view whose base has been written since it was made: as_strided of the base */
     GRAD_VIEW,
     GRAD_MISSING, /* the operator has no derivative: an error where it is needed */
-    GRAD_PAIR,    /* a whole call, whose gradients are a program (grad_pair.h) */
+    GRAD_CALL,    /* a whole call: `call` knows its gradients */
 } grad_kind;
 
 /* What the numbers of a view are to those of its base. */
@@ -78,13 +78,29 @@ typedef enum grad_parts {
     PARTS_OF_VIEW, /* the other way: view_as_complex */
 } grad_parts;
 
-/* The gradients of a whole call (GRAD_PAIR). */
+/* The gradients of a whole call (GRAD_CALL): of a program's that is a program (grad_pair.h), of
+ * what a user of the library computed (runtime/api/api_gradient.c). */
 typedef struct grad_call {
     /* grads: per output of n, some NULL; out: per input, new references */
     ctsc_status (*backward)(op_ctx *cx, grad_node *n, tensor *const *grads, bool create_graph,
                             tensor **out);
     void (*free)(struct grad_call *c);
+    const char *name; /* of the node */
+    bool zeros;       /* of outputs without a gradient; else NULL */
 } grad_call;
+
+/* A function that sees gradients on their way: of a leaf, or of an output of a node. Counted: by
+ * the list it is in, and by who may remove it. */
+typedef struct grad_hook {
+    atomic_int refs;
+    atomic_bool removed;
+    bool after; /* of a leaf: once its gradient has been added to the others; it gets the leaf */
+    int output; /* of the node */
+    struct grad_hook *next;
+    /* *out: what takes the gradient's place; NULL: nothing does */
+    ctsc_status (*run)(struct grad_hook *h, op_ctx *cx, tensor *g, bool create_graph, tensor **out);
+    void (*free)(struct grad_hook *h);
+} grad_hook;
 
 struct grad_node {
     atomic_int refs;
@@ -100,7 +116,8 @@ struct grad_node {
     int *args; /* per input: the argument of o it is (or is in) */
     grad_saved *saved;
     grad_node *inner; /* GRAD_COPY_SLICES */
-    grad_call *call;  /* GRAD_PAIR */
+    grad_call *call;  /* GRAD_CALL */
+    grad_hook *hooks; /* of its outputs, in the order in which they came */
     /* GRAD_COPY_SLICES, GRAD_VIEW: of the view within its base: ndim, offset, sizes, strides;
      * the base's strides */
     int64_t *geometry;
@@ -119,6 +136,7 @@ typedef struct autograd_meta {
     tensor *grad;
     bool retains_grad; /* not of leaves, which always do */
     struct autograd_meta *next_retained;
+    grad_hook *hooks;      /* of leaves */
     bool of_many;          /* a view by an operator that returns several: not to be written */
     bool without_grad;     /* a view made while gradients were off */
     bool untracked;        /* x.data: writes to it are not counted */
@@ -150,6 +168,18 @@ ctsc_status autograd_retain_grad(diag *d, tensor *t);
  * that retains it. */
 ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g,
                                 bool create_graph);
+
+/* ---- hooks (grad_hook.c) --------------------------------------------------------------------- */
+
+/* h is t's, or its node's as long as t is what that made. Fails for tensors that require no
+ * gradient, and (h->after) for others than leaves. */
+ctsc_status autograd_add_hook(diag *d, tensor *t, grad_hook *h);
+/* Runs those of the list for an output, before the gradient goes on (*g is replaced) or after. */
+ctsc_status grad_hooks_run(op_ctx *cx, grad_hook *hooks, int output, bool after, bool create_graph,
+                           tensor **g);
+grad_hook *grad_hook_ref(grad_hook *h);
+void grad_hook_unref(grad_hook *h); /* h may be NULL */
+void grad_hooks_free(grad_hook *hooks);
 
 /* ---- nodes (grad_node.c) --------------------------------------------------------------------- */
 
@@ -196,6 +226,7 @@ typedef struct backward_request {
     int ninputs;         /* 0: gradients are accumulated in all leaves */
     tensor **inputs;     /* gradients with respect to these */
     bool retain_graph, create_graph, allow_unused;
+    bool inner; /* a part of a pass: hooks of leaves and inputs are that one's */
 } backward_request;
 
 /* grads: ninputs of them, each a new reference or NULL. */

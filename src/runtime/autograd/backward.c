@@ -467,9 +467,20 @@ static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, te
 /* ---- whole calls ----------------------------------------------------------------------------- */
 
 static ctsc_status backward_call(backward *b, grad_node *n, tensor *const *grads, tensor **out) {
-    ctsc_status s = n->call->backward(b->cx, n, grads, b->r->create_graph, out);
+    tensor **all = mem_zalloc((size_t)n->noutputs * sizeof *all + 1);
+    ctsc_status s = all ? CTSC_OK : diag_no_memory(b->cx->diag);
+    for (int i = 0; i < n->noutputs && s == CTSC_OK; i++) {
+        if (grads[i]) all[i] = tensor_ref(grads[i]);
+        else if (n->call->zeros) s = backward_zeros(b, &n->outputs[i], &all[i]);
+    }
+    if (s == CTSC_OK) s = n->call->backward(b->cx, n, all, b->r->create_graph, out);
+    for (int i = 0; i < n->noutputs && all; i++) tensor_unref(all[i]);
+    mem_free(all);
     for (int i = 0; i < n->ninputs; i++) {
-        if (s == CTSC_OK && backward_edge_is_needed(b, &n->edges[i])) continue;
+        if (s == CTSC_OK && backward_edge_is_needed(b, &n->edges[i])) {
+            if (out[i]) s = backward_fit(b, n, i, &n->inputs[i], &out[i]);
+            continue;
+        }
         tensor_unref(out[i]);
         out[i] = NULL;
     }
@@ -496,7 +507,7 @@ static ctsc_status backward_node(backward *b, grad_node *n, tensor *const *grads
     if (n->kind == GRAD_MISSING || n->freed) return backward_refuse(b, n);
     if (n->kind == GRAD_VIEW) return backward_of_view(b, n, grads[0], &out[0]);
     if (n->kind == GRAD_COPY_SLICES) return backward_copy_slices(b, n, grads[0], out);
-    if (n->kind == GRAD_PAIR) return backward_call(b, n, grads, out);
+    if (n->kind == GRAD_CALL) return backward_call(b, n, grads, out);
     return backward_rule(b, n, grads, out);
 }
 
@@ -580,9 +591,20 @@ static ctsc_status backward_capture(backward *b, const visit *v) {
     return CTSC_OK;
 }
 
+/* Its outputs' gradients are complete. */
+static ctsc_status backward_hooks(const backward *b, const visit *v) {
+    bool asked = v->needed;
+    for (size_t i = 0; i < b->inputs.len && !asked; i++) asked = b->inputs.data[i].fn == v->n;
+    for (int k = 0; asked && !b->r->inner && k < v->n->noutputs; k++)
+        if (v->grads[k])
+            TRY(grad_hooks_run(b->cx, v->n->hooks, k, false, b->r->create_graph, &v->grads[k]));
+    return CTSC_OK;
+}
+
 static ctsc_status backward_walk(backward *b) {
     for (size_t i = b->visits.len; i-- > 0;) {
         visit *v = &b->visits.data[i];
+        if (v->n->hooks) TRY(backward_hooks(b, v));
         TRY(backward_capture(b, v));
         if (v->needed) TRY(backward_run(b, i));
         for (int k = 0; k < v->n->noutputs; k++) {
@@ -597,13 +619,18 @@ static ctsc_status backward_walk(backward *b) {
 static ctsc_status backward_leaves(backward *b) {
     for (size_t i = 0; i < b->leaves.len; i++) {
         leaf_grad *l = &b->leaves.data[i];
+        grad_hook *hooks = l->leaf->autograd && !b->r->inner ? l->leaf->autograd->hooks : NULL;
+        bool create = b->r->create_graph;
+        if (hooks && l->grad) TRY(grad_hooks_run(b->cx, hooks, 0, false, create, &l->grad));
         if (!b->r->ninputs) {
             tensor *g = l->grad;
             l->grad = NULL;
             autograd_meta *m = autograd_meta_of(b->cx->diag, l->leaf);
             ctsc_status s = !m  ? b->cx->diag->status
-                            : g ? autograd_accumulate(b->cx, m, l->leaf, g, b->r->create_graph)
+                            : g ? autograd_accumulate(b->cx, m, l->leaf, g, create)
                                 : CTSC_OK;
+            if (s == CTSC_OK && hooks && g)
+                s = grad_hooks_run(b->cx, hooks, 0, true, create, &l->leaf);
             tensor_unref(g);
             TRY(s);
         }

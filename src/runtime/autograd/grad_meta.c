@@ -51,6 +51,7 @@ ctsc_status autograd_retain_grad(diag *d, tensor *t) {
 
 static void autograd_meta_free(autograd_meta *m) {
     autograd_forget_retained(m);
+    grad_hooks_free(m->hooks);
     grad_edge_unref(&m->made_by);
     tensor_unref(m->grad);
     tensor_unref(m->base);

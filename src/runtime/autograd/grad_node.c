@@ -107,6 +107,7 @@ static void grad_node_free(grad_node *n) {
     for (int i = 0; i < n->nsaved; i++) grad_saved_clear(&n->saved[i]);
     grad_node_unref(n->inner);
     if (n->call) n->call->free(n->call);
+    grad_hooks_free(n->hooks);
     mem_free(n->more_outputs);
     mem_free(n->geometry);
     mem_free(n);
@@ -227,9 +228,12 @@ void grad_node_release_saved(grad_node *n) {
 
 /* PyTorch's: the operator's name in camel case, and which of its formulas. */
 void grad_node_name(const grad_node *n, char *out, size_t size) {
-    static const char *const kinds[] = {[GRAD_COPY_SLICES] = "CopySlices",
-                                        [GRAD_VIEW] = "AsStridedBackward0",
-                                        [GRAD_PAIR] = "CapturedBackward"};
+    static const char *const kinds[] = {
+        [GRAD_COPY_SLICES] = "CopySlices", [GRAD_VIEW] = "AsStridedBackward0"};
+    if (n->kind == GRAD_CALL) {
+        snprintf(out, size, "%s", n->call->name);
+        return;
+    }
     if (n->kind == GRAD_COPY_SLICES || n->kind == GRAD_VIEW || !n->o) {
         snprintf(out, size, "%s", n->o || n->kind != GRAD_RULE ? kinds[n->kind] : "Backward");
         return;

@@ -182,7 +182,8 @@ static void pair_capture_backward(pair_plan *p, capture *c, op_ctx *cx) {
                           .ninputs = (int)n,
                           .inputs = p->leaves.data,
                           .retain_graph = true,
-                          .allow_unused = true};
+                          .allow_unused = true,
+                          .inner = true};
     capture *outer = capture_current;
     capture_current = c;
     ok = ok && autograd_backward(&inner, &r, found) == CTSC_OK;
@@ -406,7 +407,8 @@ static pair_call *pair_call_new(grad_pair *p, function *f, int n, const value *a
                                 const runtime *rt) {
     pair_call *c = mem_zalloc(sizeof *c);
     if (!c) return NULL;
-    c->node = (grad_call){pair_backward, pair_call_free};
+    c->node = (grad_call){
+        .backward = pair_backward, .free = pair_call_free, .name = "CapturedBackward"};
     c->pair = pair_ref(p);
     c->f = f;
     unit_ref(f->unit);
@@ -487,7 +489,7 @@ static bool pair_attach_result(void *ctx, tensor **at) {
 /* The results' history. */
 static ctsc_status pair_attach_node(grad_pair *p, pair_call *call, const value *params, diag *d,
                                     const tuple *made, value *result) {
-    grad_node *n = grad_node_new(GRAD_PAIR, NULL, NULL, p->nleaves, p->noutputs,
+    grad_node *n = grad_node_new(GRAD_CALL, NULL, NULL, p->nleaves, p->noutputs,
                                  p->nparams + p->nsaved);
     if (!n) {
         pair_call_free(&call->node);
@@ -645,7 +647,8 @@ static ctsc_status pair_differentiate(op_ctx *cx, grad_node *n, value *result, t
                           .inputs = leaves,
                           .retain_graph = true,
                           .create_graph = true,
-                          .allow_unused = true};
+                          .allow_unused = true,
+                          .inner = true};
     if (s == CTSC_OK && roots.at != p->nslots)
         s = diag_fail(cx->diag, CTSC_INTERNAL, "a repeated call has other results");
     if (s == CTSC_OK && roots.n) s = autograd_backward(cx, &r, out);

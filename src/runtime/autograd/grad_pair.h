@@ -9,7 +9,7 @@
  * Method. After the call has been captured (grad_capture.h) its own backward pass runs, with
  * gradients for all results, and is captured into the same graph. That graph is cut in two behind
  * the call: what the second part reads of the first is saved. A later call runs the first program;
- * its results are the outputs of one node (GRAD_PAIR), which runs the second one when their
+ * its results are the outputs of one node (GRAD_CALL), which runs the second one when their
  * gradients come.
  * Under create_graph the node does not run the program, whose steps have no history: it repeats the
  * call as taped code, with the same random numbers and without its writes, and differentiates that.

@@ -274,7 +274,9 @@ typedef struct py_host {
     ctsc_status (*freeze)(void *ctx, diag *d, object *o, bool fold, value *frozen);
     /* Does a trace compute what the program did when it ran again? */
     ctsc_status (*check_trace)(void *ctx, diag *d, const struct py_trace_check *c);
-    int rng;        /* as ctsc_compile_options.rng */
+    int rng; /* as ctsc_compile_options.rng */
+    /* a dict: what the program's own module has before it runs; NULL: nothing */
+    const value *globals;
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
 

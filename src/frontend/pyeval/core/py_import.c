@@ -225,10 +225,24 @@ static py_object *import_forget(py *p, py_object *mod) {
     return NULL;
 }
 
+/* What the host gives the program. */
+static bool import_given(py *p, py_object *mod) {
+    const dict *d = p->host.globals && p->host.globals->tag == V_DICT ? p->host.globals->u.dict
+                                                                      : NULL;
+    for (size_t i = 0; d && i < d->used; i++) {
+        const dict_entry *e = &d->entries[i];
+        if (e->key.tag != V_STR) continue;
+        py_object *key = p->library->from_value(p, value_ref(e->key)),
+                  *v = key ? p->library->from_value(p, value_ref(e->val)) : NULL;
+        if (!v || !py_dict_set_key(p, mod->u.mod.globals, key, v)) return false;
+    }
+    return true;
+}
+
 py_object *py_run_module(py *p, const char *name, source *src) {
     if (!py_hold_source(p, source_ref(src))) return NULL;
     py_object *mod = p->program = import_begin(p, name);
-    if (!mod || !import_run(p, mod, src)) return NULL;
+    if (!mod || !import_given(p, mod) || !import_run(p, mod, src)) return NULL;
     mod->u.mod.ready = true;
     return mod;
 }

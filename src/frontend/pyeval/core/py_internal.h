@@ -179,6 +179,7 @@ typedef struct py_library {
                                 py_object **kwargs);
     bool (*warn)(py *p, source_range r, const char *text); /* aten::warn; false with the error */
     py_object *(*tensor_take)(py *p, tensor *t);
+    py_object *(*from_value)(py *p, value v_take);    /* of the runtime */
     py_object *(*size_take)(py *p, py_object *tuple); /* makes it a torch.Size; NULL stays NULL */
     /* A tensor's attribute or bound method, and assignment to one (t.data = ..., t.requires_grad =
      * ...). NULL without an error: none. */

@@ -51,6 +51,7 @@ const py_library py_torch_library = {
     .call_operator = py_call_operator,
     .warn = py_torch_warn,
     .tensor_take = py_tensor_take,
+    .from_value = py_from_value,
     .size_take = py_size_take,
     .tensor_attribute = py_tensor_attribute,
     .tensor_setattr = py_tensor_setattr,

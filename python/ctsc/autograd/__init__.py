@@ -7,7 +7,7 @@ is the thread's.
 import functools
 import inspect
 
-from . import _C
+from .. import _C
 
 Tensor = _C.Tensor
 _RETAIN, _CREATE, _UNUSED = 1, 2, 4
@@ -282,3 +282,13 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
                             raise RuntimeError("Jacobian mismatch for output %d with respect to input %d,\nnumerical:%r\nanalytical:%r" % (k, i, number, got))
                         return False
     return True
+
+
+def __getattr__(name):
+    """What function.py has: it is imported when it is asked for."""
+    if name not in ("Function", "function"):
+        raise AttributeError("module 'ctsc.autograd' has no attribute '%s'" % name)
+    import importlib
+    function = importlib.import_module(".function", __name__)
+    globals()["Function"] = function.Function
+    return globals()[name]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_instance.py - an instance of ctsc.nn.Module as source that builds one like it.
+
+The compiler evaluates Python of its own, so the instance is told to it as statements: an object of the class, without its constructor; the parameters, buffers
+and parts that it has, whoever put them there; attributes that have a literal. Copies of its tensors are globals of that source.
+"""
+import enum
+import types
+
+from . import _C
+
+Tensor = _C.Tensor
+_OWN = ("training", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "_is_full_backward_hook")
+
+
+class Builder:
+    """Statements; what they need of the program (script.py's _Program) is added to it."""
+
+    def __init__(self, program, literal, binding):
+        self.program, self.literal, self.binding = program, literal, binding
+        self.lines, self.head, self.names, self.tensors = [], [], {}, []
+
+    def text(self, root):
+        name = self._module(root, "")
+        body = "\n    ".join(self.lines + ["return " + name])
+        return "\n".join(self.head + ["def _ctsc_build():", "    " + body])
+
+    def globals(self):
+        return {"_ctsc_tensors": [t.detach().cpu().clone() for t in self.tensors]}
+
+    def _once(self, obj, prefix):
+        """(name, whether it is new)"""
+        if id(obj) in self.names:
+            return self.names[id(obj)][0], False
+        name = "_ctsc_%s%d" % (prefix, len(self.names))
+        self.names[id(obj)] = name, obj
+        return name, True
+
+    def _class(self, cls):
+        if cls.__module__.startswith("ctsc."):
+            name, new = self._once(cls, "c")
+            if new:
+                self.head.append("from torch%s import %s as %s" % (cls.__module__[len("ctsc"):], cls.__qualname__, name))
+            return name
+        self.program.add(cls, instances=True)
+        return cls.__name__
+
+    def _module(self, m, path):
+        name, new = self._once(m, "m")
+        if not new:
+            return name
+        fields = m.__dict__
+        if "_modules" not in fields:
+            raise TypeError("ctsc.script: %s has no parts: its constructor has not called super().__init__()" % type(m).__name__)
+        self.lines += ["%s = object.__new__(%s)" % (name, self._class(type(m))), "torch.nn.Module.__init__(%s)" % name, "%s.training = %r" % (name, bool(m.training))]
+        for key, p in fields["_parameters"].items():
+            self.lines.append("%s.register_parameter(%r, %s)" % (name, key, self._tensor(p, True)))
+        for key, b in fields["_buffers"].items():
+            self.lines.append("%s.register_buffer(%r, %s, %r)" % (name, key, self._tensor(b, False), key not in fields["_non_persistent_buffers_set"]))
+        for key, part in fields["_modules"].items():
+            inner = "None" if part is None else self._module(part, path + "." + key if path else key)
+            self.lines.append("%s.add_module(%r, %s)" % (name, key, inner))
+        for key, v in fields.items():
+            if key in _OWN or key.endswith("_hooks") or not key.isidentifier():
+                continue
+            if isinstance(v, _C.ScriptModule):
+                raise TypeError("ctsc.script: '%s' is a ScriptModule, which cannot be a part of a module that is compiled" % (path + "." + key if path else key))
+            text = self._value(v)
+            if text is not None: # what is used of the others, the compiler tells
+                self.lines.append("object.__setattr__(%s, %r, %s)" % (name, key, text))
+        return name
+
+    def _tensor(self, t, parameter):
+        if t is None:
+            return "None"
+        name, new = self._once(t, "t")
+        if new:
+            made = "_ctsc_tensors[%d]" % len(self.tensors)
+            self.tensors.append(t)
+            self.lines.append("%s = %s" % (name, "torch.nn.Parameter(%s, %r)" % (made, bool(t.requires_grad)) if parameter else made))
+        return name
+
+    def _value(self, v):
+        if isinstance(v, Tensor):
+            return self._tensor(v, type(v).__name__ == "Parameter")
+        if type(v) in (list, tuple) and v and all(isinstance(x, Tensor) for x in v):
+            items = ", ".join(self._value(x) for x in v)
+            return "[%s]" % items if isinstance(v, list) else "(%s,)" % items
+        if type(v).__module__ == "ctsc.jit" and type(v).__name__ == "Attribute":
+            return self._value(v.value)
+        if isinstance(v, tuple) and type(v).__name__ == "Size":
+            v = tuple(int(n) for n in v)
+        if isinstance(v, enum.Enum) and not type(v).__module__.startswith("ctsc"):
+            self.program.add(type(v))
+            return "%s.%s" % (type(v).__name__, v.name)
+        if isinstance(v, (types.FunctionType, _C.Operator)) or isinstance(v, type):
+            return self._function(v)
+        return self.literal(v)
+
+    def _function(self, v):
+        """A function or a class that an attribute refers to."""
+        name, new = self._once(v, "f")
+        try:
+            if not new:
+                return name
+            if self.program._is_ours(v):
+                self.program.add(v, name)
+                return name
+            text = self.binding(name, v)
+        except (OSError, RuntimeError, TypeError): # it may never be called
+            text = None
+        if text is None:
+            del self.names[id(v)]
+            return None
+        self.head.append(text)
+        return name
+

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_gradient.c - the part of ctsc.h about gradients that are the user's own: functions that the
+ * library records with their gradients, and hooks.
+ *
+ * A function that was recorded is a node like any other (GRAD_CALL): its inputs' edges, the shapes
+ * of its results, and what it saved, which the node keeps as it does for operators: with versions,
+ * results without their node, until the pass that needs them last.
+ * Tests: tests/unit/test_grad_api.c, tests/python/test_py_hooks.py
+ */
+#include "runtime/api/api.h"
+#include "runtime/autograd/autograd.h"
+#include "runtime/autograd/grad_capture.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct own_call {
+    grad_call node; /* what the node sees */
+    ctsc_gradient g;
+    char name[];
+} own_call;
+
+struct ctsc_hook {
+    grad_hook h; /* what the lists see */
+    ctsc_hook_fn fn;
+    void *ctx;
+    void (*free)(void *ctx);
+};
+
+enum { OWN_MAX = 4096 }; /* inputs, outputs and saved tensors of a function */
+
+/* What the user's function said, as the failure of the pass. */
+static ctsc_status own_fail(op_ctx *cx, ctsc_status s, const char *name, ctsc_error *said) {
+    const char *text = diag_message(&said->d);
+    diag_fail(cx->diag, s, "%s: %s", name, *text ? text : ctsc_status_text(s));
+    diag_clear(&said->d);
+    return s;
+}
+
+/* A tensor from the user in a result's place; NULL: it was none, with a failure. */
+static tensor *own_tensor(op_ctx *cx, const char *name, ctsc_value *v, ctsc_status *s) {
+    tensor *t = v && v->v.tag == V_TENSOR ? tensor_ref(v->v.u.tensor) : NULL;
+    if (v && !t && *s == CTSC_OK)
+        *s = diag_fail(cx->diag, CTSC_USAGE, "%s gave a gradient that is no tensor", name);
+    ctsc_value_free(v);
+    return t;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static void own_call_free(grad_call *node) {
+    own_call *c = (own_call *)node;
+    if (c->g.free) c->g.free(c->g.ctx);
+    mem_free(c);
+}
+
+static ctsc_status own_backward(op_ctx *cx, grad_node *n, tensor *const *grads, bool create_graph,
+                                tensor **out) {
+    own_call *c = (own_call *)n->call;
+    size_t ngrads = (size_t)n->noutputs, nsaved = (size_t)n->nsaved, nout = (size_t)n->ninputs;
+    size_t given = ngrads + nsaved;
+    struct ctsc_value *room = mem_zalloc((given + 1) * sizeof *room);
+    ctsc_value **handles = mem_zalloc((given + nout + 1) * sizeof *handles);
+    ctsc_error said = {{0}};
+    ctsc_status s = room && handles ? CTSC_OK : diag_no_memory(cx->diag);
+    for (size_t i = 0; i < ngrads && s == CTSC_OK; i++) {
+        if (!grads[i]) continue;
+        room[i].v = (value){.tag = V_TENSOR, .u.tensor = tensor_ref(grads[i])};
+        handles[i] = &room[i];
+    }
+    for (size_t i = 0; i < nsaved && s == CTSC_OK; i++) {
+        s = grad_unsave(cx->diag, n, &n->saved[i], create_graph, &room[ngrads + i].v);
+        handles[ngrads + i] = &room[ngrads + i];
+    }
+    ctsc_value **made = handles ? handles + given : NULL;
+    ctsc_gradient_call call = {.size = sizeof call,
+                               .ngrads = ngrads,
+                               .grads = handles,
+                               .nsaved = nsaved,
+                               .saved = handles ? handles + ngrads : NULL,
+                               .ninputs = nout,
+                               .create_graph = create_graph};
+    if (s == CTSC_OK && (s = c->g.fn(c->g.ctx, &call, made, &said)) != CTSC_OK)
+        own_fail(cx, s, c->name, &said);
+    for (size_t i = 0; i < nout && made; i++) out[i] = own_tensor(cx, c->name, made[i], &s);
+    for (size_t i = 0; i < given && room; i++) value_unref(room[i].v);
+    mem_free(room);
+    mem_free(handles);
+    return s;
+}
+
+static own_call *own_call_new(const ctsc_gradient *g) {
+    const char *name = g->name ? g->name : "Backward";
+    size_t n = strlen(name) + 1;
+    own_call *c = mem_zalloc(sizeof *c + n);
+    if (!c) return NULL;
+    memcpy(c->name, name, n);
+    c->g = *g;
+    c->node = (grad_call){.backward = own_backward,
+                          .free = own_call_free,
+                          .name = c->name,
+                          .zeros = !(g->flags & CTSC_GRADIENT_MISSING)};
+    return c;
+}
+
+static ctsc_status own_check(diag *d, const char *what, size_t n, ctsc_value *const *values) {
+    if (n > OWN_MAX) return diag_fail(d, CTSC_USAGE, "too many tensors");
+    if (n) TRY(api_given(d, values, what));
+    for (size_t i = 0; i < n; i++) {
+        TRY(api_given(d, values[i], what));
+        if (values[i]->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "%s is no tensor", what);
+    }
+    return CTSC_OK;
+}
+
+/* Which of n tensors t is; -1: none. */
+static int own_index(size_t n, ctsc_value *const *values, const tensor *t) {
+    for (size_t i = 0; i < n; i++)
+        if (values[i]->v.u.tensor == t) return (int)i;
+    return -1;
+}
+
+/* An input that is an output was written: no leaf, no view of another tensor. */
+static ctsc_status own_check_written(diag *d, const ctsc_gradient *g, size_t n,
+                                     ctsc_value *const *inputs) {
+    for (size_t i = 0; i < g->noutputs; i++) {
+        const tensor *t = g->outputs[i]->v.u.tensor;
+        if (own_index(n, inputs, t) < 0) continue;
+        TRY(autograd_check_write(d, t, true));
+        if (t->autograd && t->autograd->base)
+            return diag_fail(d, CTSC_UNSUPPORTED,
+                             "%s writes a view, whose base then has no history",
+                             g->name ? g->name : "a function");
+    }
+    return CTSC_OK;
+}
+
+/* Does output i get the node? */
+static bool own_is_output(const ctsc_gradient *g, size_t i) {
+    dtype t = (dtype)g->outputs[i]->v.u.tensor->dtype;
+    return (dtype_is_float(t) || dtype_is_complex(t)) &&
+           (!g->differentiable || g->differentiable[i]);
+}
+
+static ctsc_status own_save(diag *d, grad_node *n, const ctsc_gradient *g) {
+    for (size_t i = 0; i < g->nsaved; i++) {
+        tensor *t = g->saved[i]->v.u.tensor, *elements;
+        int output = own_index(g->noutputs, g->outputs, t);
+        if (output < 0) {
+            TRY(grad_save(d, &n->saved[i], g->saved[i]->v));
+            continue;
+        }
+        TRY(tensor_alias(d, t, &elements));
+        elements->requires_grad = false;
+        n->saved[i] = (grad_saved){.v = value_tensor_take(elements),
+                                   .is_tensor = true,
+                                   .of_result = own_is_output(g, (size_t)output),
+                                   .output = output,
+                                   .version = t->storage->version};
+    }
+    n->has_saved = g->nsaved > 0;
+    return CTSC_OK;
+}
+
+/* The node, with its edges; nobody's output yet. */
+static ctsc_status own_node(diag *d, const ctsc_gradient *g, size_t ninputs,
+                            ctsc_value *const *inputs, grad_node *n) {
+    grad_edge e;
+    for (size_t i = 0; i < ninputs; i++) {
+        tensor *t = inputs[i]->v.u.tensor;
+        n->args[i] = (int)i;
+        if (!grad_shape_set(&n->inputs[i], t)) return diag_no_memory(d);
+        if (!autograd_requires_grad(t)) continue;
+        TRY(autograd_edge(d, t, &e));
+        n->edges[i] = grad_edge_ref(e);
+    }
+    for (size_t i = 0; i < g->noutputs; i++)
+        if (!grad_shape_set(&n->outputs[i], g->outputs[i]->v.u.tensor)) return diag_no_memory(d);
+    TRY(own_save(d, n, g));
+    grad_node_renew(n);
+    return CTSC_OK;
+}
+
+static ctsc_status own_attach(diag *d, const ctsc_gradient *g, grad_node *n) {
+    for (size_t i = 0; i < g->noutputs; i++) {
+        tensor *t = g->outputs[i]->v.u.tensor;
+        if (!own_is_output(g, i)) continue;
+        t->requires_grad = false;
+        TRY(autograd_set_history(d, t, grad_node_ref(n), (int)i));
+    }
+    return CTSC_OK;
+}
+
+ctsc_status ctsc_record(const ctsc_gradient *given, size_t ninputs, ctsc_value *const *inputs,
+                        ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_gradient g = {0};
+    ctsc_status s = api_given(d, given, "the gradient");
+    if (s != CTSC_OK) return api_leave(e, &own, s);
+    memcpy(&g, given, given->size < sizeof g ? given->size : sizeof g);
+    own_call *c = own_call_new(&g);
+    if (!c && g.free) g.free(g.ctx);
+    if (!c) return api_leave(e, &own, diag_no_memory(d));
+    s = g.fn ? CTSC_OK : diag_fail(d, CTSC_USAGE, "a gradient needs a function");
+    if (s == CTSC_OK) s = own_check(d, "an input", ninputs, inputs);
+    if (s == CTSC_OK) s = own_check(d, "an output", g.noutputs, g.outputs);
+    if (s == CTSC_OK) s = own_check(d, "a saved tensor", g.nsaved, g.saved);
+    if (s == CTSC_OK) s = own_check_written(d, &g, ninputs, inputs);
+    if (s == CTSC_OK && capture_current)
+        capture_fail(capture_current, "a function of the user's was recorded");
+    grad_node *n = s == CTSC_OK ? grad_node_new(GRAD_CALL, NULL, NULL, (int)ninputs,
+                                                (int)g.noutputs, (int)g.nsaved)
+                                : NULL;
+    if (s == CTSC_OK && !n) s = diag_no_memory(d);
+    if (n) n->call = &c->node;
+    else own_call_free(&c->node);
+    if (s == CTSC_OK) s = own_node(d, &g, ninputs, inputs, n);
+    if (s == CTSC_OK) s = own_attach(d, &g, n);
+    grad_node_unref(n);
+    return api_leave(e, &own, s);
+}
+
+/* ---- hooks ----------------------------------------------------------------------------------- */
+
+static void hook_free(grad_hook *h) {
+    ctsc_hook *own = (ctsc_hook *)h;
+    if (own->free) own->free(own->ctx);
+    mem_free(own);
+}
+
+static ctsc_status hook_run(grad_hook *h, op_ctx *cx, tensor *g, bool create_graph, tensor **out) {
+    ctsc_hook *own = (ctsc_hook *)h;
+    struct ctsc_value given = {.v = {.tag = V_TENSOR, .u.tensor = g}};
+    ctsc_value *made = NULL;
+    ctsc_error said = {{0}};
+    ctsc_status s = own->fn(own->ctx, &given, create_graph ? CTSC_CREATE_GRAPH : 0, &made, &said);
+    if (s != CTSC_OK) return own_fail(cx, s, "a hook failed", &said);
+    *out = own_tensor(cx, "a hook", made, &s);
+    return s;
+}
+
+ctsc_status ctsc_value_add_hook(ctsc_value *t, unsigned flags, ctsc_hook_fn fn, void *ctx,
+                                void (*free_ctx)(void *), ctsc_hook **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_hook *h = mem_zalloc(sizeof *h);
+    if (!h) {
+        if (free_ctx) free_ctx(ctx);
+        return api_leave(e, &own, diag_no_memory(d));
+    }
+    *h = (ctsc_hook){.h = {.run = hook_run, .free = hook_free, .after = flags & CTSC_HOOK_AFTER},
+                     .fn = fn,
+                     .ctx = ctx,
+                     .free = free_ctx};
+    atomic_init(&h->h.refs, 1);
+    ctsc_status s = fn ? own_check(d, "the value", 1, &t)
+                       : diag_fail(d, CTSC_USAGE, "a hook needs a function");
+    if (s == CTSC_OK) s = autograd_add_hook(d, t->v.u.tensor, &h->h);
+    if (s == CTSC_OK && out) *out = h;
+    else grad_hook_unref(&h->h);
+    return api_leave(e, &own, s);
+}
+
+void ctsc_hook_remove(ctsc_hook *h) {
+    if (h) atomic_store(&h->h.removed, true);
+}
+
+void ctsc_hook_free(ctsc_hook *h) { grad_hook_unref(h ? &h->h : NULL); }
