@@ -325,6 +325,11 @@ void pair_unref(grad_pair *p) {
     mem_free(p);
 }
 
+void pair_graphs(const grad_pair *p, const graph **forward, const graph **backward) {
+    *forward = p->forward->graph;
+    *backward = p->backward->graph;
+}
+
 static bool pair_copy_ints(int **out, size_t n, const int *from) {
     *out = mem_alloc((n + 1) * sizeof **out);
     if (*out && n) memcpy(*out, from, n * sizeof **out);
