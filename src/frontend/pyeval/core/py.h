@@ -32,6 +32,7 @@
  *   py_torch.c      the module `torch` and those below       py_ops.c          operators on objects
  *   py_tensor.c     tensors: attributes, methods, operators  py_tensor_data.c  tensors of nested sequences
  *   py_tensor_index.c  t[...]                                py_jit.c          torch.jit
+ *   py_gradients.c  what is recorded; optimisers
  *   py_script.c     modules of archives: torch.jit.load     py_trace.c        the recording of operators, for traces
  *   prelude.c       the embedded Python files: torch.nn, torch.functional, ...
  *
@@ -127,6 +128,8 @@ typedef struct py_function {
     py_object **defaults; /* parallel to def->params; NULL: none */
     py_object *cls;       /* class it was defined in, for super(); NULL: free */
     py_script_mode mode;
+    /* @torch.no_grad() and its kin: of its calls at module level */
+    enum { PY_GRADIENTS_KEPT, PY_GRADIENTS_OFF, PY_GRADIENTS_ON } gradients;
     bool is_script_if_tracing;
     /* @torch.jit._overload signatures seen before this definition. A function that ends its own
      * list is itself such a signature (py_is_overload): `def` copies the list of the one that has
@@ -243,6 +246,31 @@ typedef struct py_trace_check {
     uint64_t seed;
 } py_trace_check;
 
+/* What module-level code that trains needs of its surroundings (torch/py_gradients.c). */
+struct optimizer;
+typedef struct py_training {
+    /* Operators are recorded from now on. */
+    void (*begin)(op_ctx *cx);
+    /* Calls one; results: as of op_fn. */
+    ctsc_status (*call)(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
+                        value *results);
+    ctsc_status (*set_grad)(diag *d, tensor *t, tensor *grad); /* NULL: none */
+    ctsc_status (*random_state)(op_ctx *cx, diag *d, tensor **out);
+    ctsc_status (*set_random_state)(op_ctx *cx, diag *d, value state);
+    ctsc_status (*optimizer_new)(diag *d, const char *name, struct optimizer **out);
+    void (*optimizer_free)(void *o);
+    ctsc_status (*optimizer_add_group)(diag *d, struct optimizer *o, const list *params, size_t n,
+                                       const char *const *names, const double *numbers);
+    ctsc_status (*optimizer_set)(diag *d, struct optimizer *o, size_t group, const char *name,
+                                 double v);
+    ctsc_status (*optimizer_step)(diag *d, struct optimizer *o,
+                                  ctsc_status (*closure)(void *ctx, diag *d, double *loss),
+                                  void *ctx, double *loss);
+    void (*optimizer_zero_grad)(struct optimizer *o);
+    ctsc_status (*optimizer_state)(diag *d, const struct optimizer *o, value *out);
+    ctsc_status (*optimizer_load_state)(diag *d, struct optimizer *o, value state);
+} py_training;
+
 /* What the evaluator asks of its surroundings. */
 typedef struct py_host {
     void *ctx;
@@ -274,6 +302,7 @@ typedef struct py_host {
     ctsc_status (*freeze)(void *ctx, diag *d, object *o, bool fold, value *frozen);
     /* Does a trace compute what the program did when it ran again? */
     ctsc_status (*check_trace)(void *ctx, diag *d, const struct py_trace_check *c);
+    const py_training *training; /* NULL: there are no gradients */
     int rng;        /* as ctsc_compile_options.rng */
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
@@ -300,6 +329,7 @@ struct py {
     uint64_t steps;
     size_t held_bytes;  /* of the values in `held` */
     int no_grad;        /* inside torch.no_grad() */
+    bool records;       /* what is called is recorded, for gradients */
     strmap strings;     /* name -> its string object */
     py_object *raised;  /* the exception object of the failure in diag, if there is one */
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */

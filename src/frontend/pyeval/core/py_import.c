@@ -227,6 +227,7 @@ static py_object *import_forget(py *p, py_object *mod) {
 
 py_object *py_run_module(py *p, const char *name, source *src) {
     if (!py_hold_source(p, source_ref(src))) return NULL;
+    p->library->source_read(p, src);
     py_object *mod = p->program = import_begin(p, name);
     if (!mod || !import_run(p, mod, src)) return NULL;
     mod->u.mod.ready = true;
@@ -277,6 +278,7 @@ static bool import_file(py *p, py_object *mod, bool beside, bool *found) {
     mod->u.mod.foreign = !beside;
     const char *slash = strrchr(src->name, '/');
     mod->u.mod.is_package = !strcmp(slash ? slash + 1 : src->name, "__init__.py");
+    p->library->source_read(p, src);
     return py_hold_source(p, src) && import_run(p, mod, src);
 }
 

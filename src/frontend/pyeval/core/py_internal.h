@@ -177,6 +177,9 @@ typedef struct py_library {
     py_object *(*call_operator)(py *p, source_range r, const char *op_name, int nargs,
                                 py_object **args, int nkw, const char *const *names,
                                 py_object **kwargs);
+    /* A file of the program is about to run. */
+    void (*source_read)(py *p, const source *src);
+    void (*set_gradients)(py *p, bool on); /* as torch.set_grad_enabled */
     bool (*warn)(py *p, source_range r, const char *text); /* aten::warn; false with the error */
     py_object *(*tensor_take)(py *p, tensor *t);
     py_object *(*size_take)(py *p, py_object *tuple); /* makes it a torch.Size; NULL stays NULL */

@@ -137,6 +137,10 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch.autograd", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch.autograd", "inference_mode", "torch.autograd.grad_mode"},
     {"torch.autograd", "Function", "torch.autograd.function"},
+    {"torch.autograd", "grad", "torch.autograd._engine"},
+    {"torch.autograd", "backward", "torch.autograd._engine"},
+    {"torch._C", "Optimizer", "torch.optim._native"},
+    {"torch._C", "Tensor", "torch"},
 };
 
 static bool torch_listed(const char *const *list, size_t n, const char *name) {
@@ -582,8 +586,6 @@ static const py_row torch_rows[] = {
     {"torch.set_float32_matmul_precision", torch_none},
     {"torch.get_num_threads", torch_one},
     {"torch.from_numpy", torch_from_numpy},
-    {"torch.get_rng_state", torch_unavailable},
-    {"torch.set_rng_state", torch_unavailable},
     {"torch.seed", torch_unavailable},
     {"torch.compile", torch_compile},
     {"torch.set_default_device", torch_none},
@@ -612,8 +614,6 @@ static const py_row torch_rows[] = {
     {"torch.backends.openmp.is_available", torch_false},
     {"torch.backends.mps.is_available", torch_false},
     {"torch.autograd.Variable", torch_identity},
-    {"torch.autograd.grad", torch_unavailable},
-    {"torch.autograd.backward", torch_unavailable},
     {"torch.utils.checkpoint.checkpoint", torch_call_first},
     {"torch.onnx.is_in_onnx_export", torch_false},
     {"torch.distributed.is_available", torch_false},
@@ -721,8 +721,6 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
 
 /* Modules that may be imported, but not used. */
 static const char *const torch_absent[] = {"torch.hub",
-                                           "torch.optim",
-                                           "torch.optim.lr_scheduler",
                                            "torch.quantization",
                                            "torch.ao",
                                            "torch.ao.quantization",
@@ -824,7 +822,8 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
     if (!known) return false;
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
     return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) &&
-           py_add_rows(p, mod, torch_rows) && py_add_rows(p, mod, py_script_rows);
+           py_add_rows(p, mod, torch_rows) && py_add_rows(p, mod, py_script_rows) &&
+           py_add_rows(p, mod, py_gradients_rows);
 }
 
 /* ---- members on demand ----------------------------------------------------------------------- */
