@@ -12,6 +12,48 @@
 
 static void training_begin(op_ctx *cx) { cx->rt->taped = cx->rt->grad_enabled = true; }
 
+/* A call that the program differentiates itself. */
+typedef struct training_call {
+    grad_call node; /* what the node sees */
+    void *ctx;
+    ctsc_status (*gradients)(void *ctx, diag *d, tensor *const *grads, bool create_graph,
+                             tensor **out);
+    void (*release)(void *ctx);
+} training_call;
+
+static ctsc_status training_backward(op_ctx *cx, grad_node *n, tensor *const *grads,
+                                     bool create_graph, tensor **out) {
+    const training_call *c = (const training_call *)n->call;
+    runtime *rt = cx->rt;
+    bool taped = rt->taped, enabled = rt->grad_enabled;
+    rt->taped = true; /* it may record anew what it differentiates */
+    ctsc_status s = c->gradients(c->ctx, cx->diag, grads, create_graph, out);
+    rt->taped = taped;
+    rt->grad_enabled = enabled;
+    return s;
+}
+
+static void training_release(grad_call *call) {
+    training_call *c = (training_call *)call;
+    c->release(c->ctx);
+    mem_free(c);
+}
+
+static ctsc_status training_record(diag *d, int ninputs, tensor *const *inputs, int noutputs,
+                                   tensor *const *outputs, void *ctx,
+                                   ctsc_status (*gradients)(void *ctx, diag *d,
+                                                            tensor *const *grads,
+                                                            bool create_graph, tensor **out),
+                                   void (*release)(void *ctx)) {
+    training_call *c = mem_alloc(sizeof *c);
+    if (!c) {
+        release(ctx);
+        return diag_no_memory(d);
+    }
+    *c = (training_call){{training_backward, training_release}, ctx, gradients, release};
+    return grad_call_record(d, &c->node, ninputs, inputs, noutputs, outputs);
+}
+
 static ctsc_status training_random_state(op_ctx *cx, diag *d, tensor **out) {
     return train_random_state(d, &cx->rt->rng, out);
 }
@@ -36,6 +78,7 @@ const py_training api_training = {
     .begin = training_begin,
     .call = tape_call,
     .set_grad = autograd_assign_grad,
+    .record = training_record,
     .random_state = training_random_state,
     .set_random_state = training_set_random_state,
     .optimizer_new = optimizer_new,

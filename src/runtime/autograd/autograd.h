@@ -174,6 +174,10 @@ void grad_saved_clear(grad_saved *s);
 /* What was saved, for use: a reference. Fails where it has been written since. taped: with its
  * place in the graph, else without. */
 ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out);
+/* outputs come of inputs by a call whose gradients `call` (taken, also on failure) gives: one node
+ * made them. Each output is a tensor of its own. */
+ctsc_status grad_call_record(diag *d, grad_call *call_take, int ninputs, tensor *const *inputs,
+                             int noutputs, tensor *const *outputs);
 /* There are n outputs: room for their shapes. */
 bool grad_node_set_outputs(grad_node *n, int noutputs);
 /* "ExpBackward0" */

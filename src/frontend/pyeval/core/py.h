@@ -248,6 +248,7 @@ typedef struct py_trace_check {
 
 /* What module-level code that trains needs of its surroundings (torch/py_gradients.c). */
 struct optimizer;
+struct py_alive;
 typedef struct py_training {
     /* Operators are recorded from now on. */
     void (*begin)(op_ctx *cx);
@@ -255,6 +256,14 @@ typedef struct py_training {
     ctsc_status (*call)(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
                         value *results);
     ctsc_status (*set_grad)(diag *d, tensor *t, tensor *grad); /* NULL: none */
+    /* The outputs come of the inputs by a call whose gradients `gradients` gives: grads, one per
+     * output, some NULL; out: one per input, new references or NULL. ctx: taken, also on failure;
+     * given to `release` when nothing can be differentiated any more. */
+    ctsc_status (*record)(diag *d, int ninputs, tensor *const *inputs, int noutputs,
+                          tensor *const *outputs, void *ctx,
+                          ctsc_status (*gradients)(void *ctx, diag *d, tensor *const *grads,
+                                                   bool create_graph, tensor **out),
+                          void (*release)(void *ctx));
     ctsc_status (*random_state)(op_ctx *cx, diag *d, tensor **out);
     ctsc_status (*set_random_state)(op_ctx *cx, diag *d, value state);
     ctsc_status (*optimizer_new)(diag *d, const char *name, struct optimizer **out);
@@ -330,6 +339,8 @@ struct py {
     size_t held_bytes;  /* of the values in `held` */
     int no_grad;        /* inside torch.no_grad() */
     bool records;       /* what is called is recorded, for gradients */
+    /* what graphs that may outlive the evaluator know of it (torch/py_gradients.c); NULL: none do */
+    struct py_alive *alive;
     strmap strings;     /* name -> its string object */
     py_object *raised;  /* the exception object of the failure in diag, if there is one */
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */

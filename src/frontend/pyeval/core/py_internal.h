@@ -179,6 +179,7 @@ typedef struct py_library {
                                 py_object **kwargs);
     /* A file of the program is about to run. */
     void (*source_read)(py *p, const source *src);
+    void (*ended)(py *p); /* by py_free */
     void (*set_gradients)(py *p, bool on); /* as torch.set_grad_enabled */
     bool (*warn)(py *p, source_range r, const char *text); /* aten::warn; false with the error */
     py_object *(*tensor_take)(py *p, tensor *t);

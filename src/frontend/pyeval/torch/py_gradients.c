@@ -87,6 +87,107 @@ static py_object *gradients_decorate(PY_ARGS) {
     return a[0];
 }
 
+/* ---- functions with a backward of their own --------------------------------------------------- */
+
+/* Nodes of the graph may outlive the evaluator; their objects do not. */
+typedef struct py_alive { int refs; py *p; } py_alive;
+
+typedef struct gradients_call {
+    py_alive *alive;
+    py_object *fn; /* list of gradients -> list of gradients */
+    int ninputs, noutputs;
+} gradients_call;
+
+static void gradients_unref_alive(py_alive *a) {
+    if (a && --a->refs == 0) mem_free(a);
+}
+
+void py_gradients_end(py *p) {
+    if (p->alive) p->alive->p = NULL;
+    gradients_unref_alive(p->alive);
+    p->alive = NULL;
+}
+
+static void gradients_release(void *ctx) {
+    gradients_call *c = ctx;
+    gradients_unref_alive(c->alive);
+    mem_free(c);
+}
+
+static py_object *gradients_as_list(py *p, int n, tensor *const *grads) {
+    py_object *l = py_list(p, 0, NULL);
+    for (int i = 0; l && i < n; i++) {
+        py_object *g = grads[i] ? py_tensor_take(p, tensor_ref(grads[i])) : p->none;
+        if (!g || !py_append(p, l, g)) return NULL;
+    }
+    return l;
+}
+
+static ctsc_status gradients_of_call(void *ctx, diag *d, tensor *const *grads, bool create_graph,
+                                     tensor **out) {
+    const gradients_call *c = ctx;
+    py *p = c->alive->p;
+    source_range nowhere = {0};
+    if (!p)
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "the gradients of a torch.autograd.Function are known only while the "
+                         "module-level code runs that has called it");
+    bool before = !p->no_grad;
+    py_object *given = gradients_as_list(p, c->noutputs, grads);
+    py_set_gradients(p, create_graph);
+    py_object *l = given ? py_call(p, nowhere, c->fn, 1, &given, 0, NULL, NULL) : NULL;
+    py_set_gradients(p, before);
+    bool ok = l && l->kind == PY_LIST && l->u.seq.items.len == (size_t)c->ninputs;
+    for (int i = 0; ok && i < c->ninputs; i++) {
+        const py_object *g = l->u.seq.items.data[i];
+        if (py_is_tensor(g)) out[i] = tensor_ref(g->u.v.u.tensor);
+    }
+    if (l && !ok) py_fail(p, nowhere, "RuntimeError", "a function returned wrong gradients");
+    if (p->diag->status != CTSC_OK && p->diag != d) /* the pass has a diagnostic of its own */
+        return diag_fail(d, p->diag->status, "%s", diag_message(p->diag));
+    return p->diag->status;
+}
+
+/* The tensors of a list, borrowed, in the arena. */
+static tensor **gradients_tensors(py *p, source_range r, const py_object *l, int *n) {
+    bool ok = l->kind == PY_LIST;
+    *n = ok ? (int)l->u.seq.items.len : 0;
+    tensor **ts = arena_array(p->a, tensor *, *n + 1);
+    for (int i = 0; ts && ok && i < *n; i++) {
+        ok = py_is_tensor(l->u.seq.items.data[i]);
+        ts[i] = l->u.seq.items.data[i]->u.v.u.tensor;
+    }
+    if (!ok) return py_fail(p, r, "TypeError", "expected a list of Tensors"), NULL;
+    if (!ts) diag_no_memory(p->diag);
+    return ts;
+}
+
+/* _record_call(fn, inputs, outputs): outputs come of inputs, and fn gives the gradients. */
+static py_object *gradients_record(PY_ARGS) {
+    py_object *a[3];
+    int nin, nout;
+    (void)self;
+    if (!py_bind(p, r, "_record_call", "fn inputs outputs", PY_GIVEN, a)) return NULL;
+    tensor **in = gradients_tensors(p, r, a[1], &nin);
+    tensor **out = in ? gradients_tensors(p, r, a[2], &nout) : NULL;
+    if (!out) return NULL;
+    if (!p->alive && (p->alive = mem_alloc(sizeof *p->alive))) *p->alive = (py_alive){1, p};
+    gradients_call *c = p->alive ? mem_alloc(sizeof *c) : NULL;
+    if (!c) return diag_no_memory(p->diag), NULL;
+    *c = (gradients_call){p->alive, a[0], nin, nout};
+    c->alive->refs++;
+    return p->host.training->record(p->diag, nin, in, nout, out, c, gradients_of_call,
+                                    gradients_release) == CTSC_OK
+               ? p->none
+               : py_kernel_failed(p, r);
+}
+
+static py_object *gradients_records(PY_ARGS) {
+    (void)self;
+    if (!py_bind(p, r, "_records", "", PY_GIVEN, NULL)) return NULL;
+    return py_bool(p, p->records && !p->no_grad && !py_tracing(p));
+}
+
 /* ---- random numbers -------------------------------------------------------------------------- */
 
 static py_object *gradients_rng_state(PY_ARGS) {
@@ -254,13 +355,61 @@ static py_object *gradients_state(PY_ARGS) {
                                                                         : py_kernel_failed(p, r);
 }
 
+static bool gradients_plain(py *p, source_range r, const py_object *o, int depth, value *out);
+
+static bool gradients_plain_dict(py *p, source_range r, const py_dict *from, int depth, dict *to) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < from->entries.len; i++) {
+        value k, v;
+        if (!from->entries.data[i].key) continue;
+        if (!gradients_plain(p, r, from->entries.data[i].key, depth + 1, &k)) return false;
+        if (!gradients_plain(p, r, from->entries.data[i].val, depth + 1, &v)) {
+            value_unref(k);
+            return false;
+        }
+        ok = dict_set_take(to, k, v);
+    }
+    if (!ok) diag_no_memory(p->diag);
+    return ok;
+}
+
+static bool gradients_plain_list(py *p, source_range r, const py_object *o, int depth, list *to) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < o->u.seq.items.len; i++) {
+        value v;
+        if (!gradients_plain(p, r, o->u.seq.items.data[i], depth + 1, &v)) return false;
+        ok = list_append_take(to, v);
+    }
+    if (!ok) diag_no_memory(p->diag);
+    return ok;
+}
+
+/* Dicts, lists and tuples (as lists) of whatever; other things than values are None. */
+static bool gradients_plain(py *p, source_range r, const py_object *o, int depth, value *out) {
+    enum { DEEPEST = 64 };
+    if (depth > DEEPEST) return py_fail(p, r, "ValueError", "a state_dict is too deep"), false;
+    bool is_list = o->kind == PY_LIST || o->kind == PY_TUPLE;
+    if (o->kind != PY_DICT && !is_list)
+        return *out = o->kind == PY_VALUE ? value_ref(o->u.v) : value_none(), true;
+    dict *d = is_list ? NULL : dict_new(TYPE_ANY, TYPE_ANY);
+    list *l = is_list ? list_new(type_list_kind(TYPE_ANY), TYPE_ANY, o->u.seq.items.len) : NULL;
+    if (!d && !l) return diag_no_memory(p->diag), false;
+    *out = d ? value_dict_take(d) : value_list_take(l);
+    if (d ? gradients_plain_dict(p, r, o->u.dict, depth, d)
+          : gradients_plain_list(p, r, o, depth, l))
+        return true;
+    value_unref(*out);
+    return false;
+}
+
+/* _optimizer_load_state(o, state) */
 static py_object *gradients_load_state(PY_ARGS) {
     py_object *a[2];
     value v;
     (void)self;
     if (!py_bind(p, r, "_optimizer_load_state", "o state", PY_GIVEN, a)) return NULL;
     struct optimizer *o = gradients_optimizer_of(p, r, a[0]);
-    if (!o || !py_to_value(p, r, a[1], type_dict(TYPE_STR, TYPE_ANY), &v)) return NULL;
+    if (!o || !gradients_plain(p, r, a[1], 0, &v)) return NULL;
     ctsc_status s = p->host.training->optimizer_load_state(p->diag, o, v);
     value_unref(v);
     return gradients_done(p, r, s);
@@ -273,6 +422,8 @@ const py_row py_gradients_rows[] = {
     {"torch.random.set_rng_state", gradients_set_rng_state},
     {"torch._C._backward", gradients_backward},
     {"torch._C._decorate_gradients", gradients_decorate},
+    {"torch._C._record_call", gradients_record},
+    {"torch._C._records", gradients_records},
     {"torch._C._optimizer", gradients_new},
     {"torch._C._optimizer_add_group", gradients_add_group},
     {"torch._C._optimizer_set", gradients_set},

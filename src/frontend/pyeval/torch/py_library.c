@@ -50,6 +50,7 @@ const py_library py_torch_library = {
     .is_overload = py_is_overload,
     .call_operator = py_call_operator,
     .source_read = py_gradients_look,
+    .ended = py_gradients_end,
     .set_gradients = py_set_gradients,
     .warn = py_torch_warn,
     .tensor_take = py_tensor_take,

@@ -538,11 +538,6 @@ static py_object *torch_identity(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
     return nargs ? args[0] : p->none;
 }
-static py_object *torch_call_first(PY_ARGS) {
-    (void)self;
-    if (!nargs) return py_fail(p, r, "TypeError", "a function to call is missing");
-    return py_call(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
-}
 /* torch.compile(f), @torch.compile, @torch.compile(mode=...): nothing to do. */
 static py_object *torch_compile(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
@@ -614,7 +609,6 @@ static const py_row torch_rows[] = {
     {"torch.backends.openmp.is_available", torch_false},
     {"torch.backends.mps.is_available", torch_false},
     {"torch.autograd.Variable", torch_identity},
-    {"torch.utils.checkpoint.checkpoint", torch_call_first},
     {"torch.onnx.is_in_onnx_export", torch_false},
     {"torch.distributed.is_available", torch_false},
     {"torch.distributed.is_initialized", torch_false},
@@ -709,7 +703,6 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
     {"torch.backends.quantized", NULL},
     {"torch.autograd", NULL},
     {"torch.utils", NULL},
-    {"torch.utils.checkpoint", NULL},
     {"torch.version", NULL},
     {"torch.random", NULL},
     {"torch.types", NULL},

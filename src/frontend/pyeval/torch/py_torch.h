@@ -31,6 +31,7 @@ bool py_tensor_set_grad(py *p, source_range r, py_object *t, const py_object *gr
 extern const py_row py_gradients_rows[];
 /* Members of py_library. */
 void py_gradients_look(py *p, const source *src);
+void py_gradients_end(py *p);
 void py_set_gradients(py *p, bool on);
 
 /* py_tensor_data.c: nested sequences of numbers <-> tensors */
