@@ -42,8 +42,8 @@ static void training_release(grad_call *call) {
 static ctsc_status training_record(diag *d, int ninputs, tensor *const *inputs, int noutputs,
                                    tensor *const *outputs, void *ctx,
                                    ctsc_status (*gradients)(void *ctx, diag *d,
-                                                            tensor *const *grads,
-                                                            bool create_graph, tensor **out),
+                                                            tensor *const *grads, bool create_graph,
+                                                            tensor **out),
                                    void (*release)(void *ctx)) {
     training_call *c = mem_alloc(sizeof *c);
     if (!c) {

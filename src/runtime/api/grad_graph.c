@@ -100,8 +100,7 @@ static ir_value *shown_tensor(shown *s, const value *args, tensor *t) {
         v = shown_attribute(s, self, args[0].u.object, t, 0);
         if (v) value_set_name(v, node_str(v->def, "name"));
     }
-    if (!v)
-        v = graph_constant_take(s->g, value_tensor_take(tensor_ref(t)), shown_type(t));
+    if (!v) v = graph_constant_take(s->g, value_tensor_take(tensor_ref(t)), shown_type(t));
     if (v && !arena_failed(&s->g->arena)) ptrmap_put(&s->values, t, v);
     return v;
 }
@@ -168,8 +167,8 @@ static void shown_returns(graph *inner) {
 static bool shown_params(shown *s, int n, const value *args) {
     for (int i = 0; i < n && !arena_failed(&s->g->arena); i++) {
         const argument *a = &s->f->schema->args[i];
-        ir_value *v = block_add_param(s->g->root, args[i].tag == V_OBJECT ? args[i].u.object->cls
-                                                                          : a->type);
+        ir_value *v = block_add_param(s->g->root,
+                                      args[i].tag == V_OBJECT ? args[i].u.object->cls : a->type);
         value_set_name(v, s->f->graph->root->params.data[i]->name);
     }
     for (int i = 0; i < n && !arena_failed(&s->g->arena); i++)
@@ -189,8 +188,7 @@ static ir_value **shown_inputs(shown *s, const program_view *v, const value *arg
     ir_value **in = arena_alloc(&s->g->arena, (n + 1) * sizeof *in);
     bool ok = in != NULL;
     for (size_t i = 0; ok && i < n; i++) {
-        tensor *t = i < (size_t)v->ntensors ? v->tensors[i]
-                                            : v->externals[i - (size_t)v->ntensors];
+        tensor *t = i < (size_t)v->ntensors ? v->tensors[i] : v->externals[i - (size_t)v->ntensors];
         ok = (in[i] = shown_tensor(s, args, t)) != NULL;
     }
     return ok && !arena_failed(&s->g->arena) ? in : NULL;

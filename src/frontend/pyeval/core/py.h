@@ -11,7 +11,8 @@
  *
  * Method. A tree walker over the parser's AST. Everything is an arena object without reference
  * counts: a compilation is short, bounded by a step limit and by the arena's size; tensors and
- * other counted values are noted in `held` and released when the evaluator goes. Python
+ * other counted values are noted in `held` and released when the evaluator goes; those of loops
+ * that train, before (py_sweep.c). Python
  * exceptions are a failed diag whose `exception` is the class name ("builtins.ValueError");
  * try/except looks at it.
  *
@@ -73,6 +74,7 @@ typedef struct py_env {
     bool is_comprehension; /* of a comprehension's own variables */
     const char *qualname;  /* of the function or class; NULL or "<module>": none */
     py_object *result;     /* of the return statement that ended the function */
+    struct py_env *caller; /* while it runs: what ran before */
     py_object *yields;     /* PY_LIST: what a generator has yielded so far; NULL: no generator */
     /* of a generator that is a context manager: what runs where it yields; NULL: it is none */
     struct py_with_body *body;
@@ -312,9 +314,13 @@ typedef struct py_host {
     /* Does a trace compute what the program did when it ran again? */
     ctsc_status (*check_trace)(void *ctx, diag *d, const struct py_trace_check *c);
     const py_training *training; /* NULL: there are no gradients */
-    int rng;        /* as ctsc_compile_options.rng */
+    int rng;                     /* as ctsc_compile_options.rng */
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
+
+/* An object with a counted value, which is its own; bytes: what held_bytes counts of it. */
+typedef struct py_held { py_object *o; size_t bytes; } py_held;
+typedef struct py_root { py_object *o; struct py_root *next, **at; } py_root;
 
 struct py {
     arena *a; /* the unit's: function bodies compiled later still point into it */
@@ -326,7 +332,9 @@ struct py {
     py_object *sys_modules; /* PY_DICT, sys.modules: what programs see of them, and may replace */
     py_object *program;     /* the module of the program's own file */
     int catching;           /* try statements around that would catch an ImportError */
-    VEC(value) held;        /* counted values of PY_VALUE objects */
+    VEC(py_held) held;      /* the objects with counted values */
+    uint64_t made_bytes;    /* of all tensors so far */
+    py_root *roots;         /* objects that others than objects refer to */
     /* where sources read are kept alive (the unit's list); NULL: in own_sources */
     VEC(source *) * sources;
     VEC(source *) own_sources;
@@ -336,17 +344,19 @@ struct py {
     int depth;           /* nesting of calls and expressions: PY_MAX_DEPTH */
     /* statements and calls so far, and what takes as long as so many: PY_MAX_STEPS */
     uint64_t steps;
-    size_t held_bytes;  /* of the values in `held` */
-    int no_grad;        /* inside torch.no_grad() */
-    bool records;       /* what is called is recorded, for gradients */
-    /* what graphs that may outlive the evaluator know of it (torch/py_gradients.c); NULL: none do */
+    size_t held_bytes; /* of the values in `held` */
+    int no_grad;       /* inside torch.no_grad() */
+    bool records;      /* what is called is recorded, for gradients */
+    /* what graphs that may outlive the evaluator know of it
+     * (torch/py_gradients.c); NULL: none do */
     struct py_alive *alive;
     strmap strings;     /* name -> its string object */
     py_object *raised;  /* the exception object of the failure in diag, if there is one */
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */
     struct py_with_body *body; /* for the generator that is called next; NULL: none */
     const char *where;         /* qualified name of the function that runs, for error frames */
-    py_env *env; /* of the function, class body or module that runs: for super(), locals() */
+    py_env *env;   /* of the function, class body or module that runs: for super(), locals() */
+    py_env *frame; /* of the latest that began and runs; its callers lead to all that run */
     /* what torch.jit.trace was given -> (its inputs, those by name or None, is it to be
      * checked?), for the entry */
     ptrmap traced;

@@ -67,7 +67,7 @@ bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host,
 
 void py_free(py *p) {
     if (p->library) p->library->ended(p);
-    for (size_t i = 0; i < p->held.len; i++) value_unref(p->held.data[i]);
+    for (size_t i = 0; i < p->held.len; i++) value_unref(p->held.data[i].o->u.v);
     vec_free(&p->held);
     for (size_t i = 0; i < p->maps.len; i++) strmap_free(p->maps.data[i]);
     vec_free(&p->maps);

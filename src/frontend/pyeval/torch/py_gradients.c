@@ -54,8 +54,8 @@ bool py_tensor_set_grad(py *p, source_range r, py_object *t, const py_object *gr
                        "assigned grad expected to be a Tensor or None but got grad of %s",
                        py_type_name(grad)),
                false;
-    return p->host.training->set_grad(p->diag, t->u.v.u.tensor,
-                                      none ? NULL : grad->u.v.u.tensor) == CTSC_OK ||
+    return p->host.training->set_grad(p->diag, t->u.v.u.tensor, none ? NULL : grad->u.v.u.tensor) ==
+               CTSC_OK ||
            py_kernel_failed(p, r);
 }
 
@@ -79,22 +79,21 @@ static py_object *gradients_decorate(PY_ARGS) {
     py_object *a[2], *o;
     bool on;
     (void)self;
-    if (!py_bind(p, r, "_decorate_gradients", "f mode", PY_GIVEN, a) ||
-        !py_truth(p, r, a[1], &on))
+    if (!py_bind(p, r, "_decorate_gradients", "f mode", PY_GIVEN, a) || !py_truth(p, r, a[1], &on))
         return NULL;
     o = a[0]->kind == PY_METHOD ? a[0]->u.method.fn : a[0];
     if (o->kind == PY_FUNCTION) o->u.fn->gradients = on ? PY_GRADIENTS_ON : PY_GRADIENTS_OFF;
     return a[0];
 }
 
-/* ---- functions with a backward of their own --------------------------------------------------- */
+/* ---- functions with a backward of their own -------------------------------------------------- */
 
 /* Nodes of the graph may outlive the evaluator; their objects do not. */
 typedef struct py_alive { int refs; py *p; } py_alive;
 
 typedef struct gradients_call {
     py_alive *alive;
-    py_object *fn; /* list of gradients -> list of gradients */
+    py_root fn; /* list of gradients -> list of gradients */
     int ninputs, noutputs;
 } gradients_call;
 
@@ -110,6 +109,10 @@ void py_gradients_end(py *p) {
 
 static void gradients_release(void *ctx) {
     gradients_call *c = ctx;
+    if (c->alive->p) { /* the others' list goes with the evaluator */
+        *c->fn.at = c->fn.next;
+        if (c->fn.next) c->fn.next->at = c->fn.at;
+    }
     gradients_unref_alive(c->alive);
     mem_free(c);
 }
@@ -135,7 +138,7 @@ static ctsc_status gradients_of_call(void *ctx, diag *d, tensor *const *grads, b
     bool before = !p->no_grad;
     py_object *given = gradients_as_list(p, c->noutputs, grads);
     py_set_gradients(p, create_graph);
-    py_object *l = given ? py_call(p, nowhere, c->fn, 1, &given, 0, NULL, NULL) : NULL;
+    py_object *l = given ? py_call(p, nowhere, c->fn.o, 1, &given, 0, NULL, NULL) : NULL;
     py_set_gradients(p, before);
     bool ok = l && l->kind == PY_LIST && l->u.seq.items.len == (size_t)c->ninputs;
     for (int i = 0; ok && i < c->ninputs; i++) {
@@ -174,7 +177,9 @@ static py_object *gradients_record(PY_ARGS) {
     if (!p->alive && (p->alive = mem_alloc(sizeof *p->alive))) *p->alive = (py_alive){1, p};
     gradients_call *c = p->alive ? mem_alloc(sizeof *c) : NULL;
     if (!c) return diag_no_memory(p->diag), NULL;
-    *c = (gradients_call){p->alive, a[0], nin, nout};
+    *c = (gradients_call){p->alive, {a[0], p->roots, &p->roots}, nin, nout};
+    if (p->roots) p->roots->at = &c->fn.next;
+    p->roots = &c->fn;
     c->alive->refs++;
     return p->host.training->record(p->diag, nin, in, nout, out, c, gradients_of_call,
                                     gradients_release) == CTSC_OK
@@ -297,8 +302,8 @@ static py_object *gradients_set(PY_ARGS) {
     struct optimizer *o = gradients_optimizer_of(p, r, a[0]);
     const char *name = py_as_text(a[2]);
     if (!o || !name || !py_as_int(p, r, a[1], &group) || !py_as_float(p, r, a[3], &v)) return NULL;
-    return gradients_done(
-        p, r, p->host.training->optimizer_set(p->diag, o, (size_t)group, name, v));
+    return gradients_done(p, r,
+                          p->host.training->optimizer_set(p->diag, o, (size_t)group, name, v));
 }
 
 typedef struct gradients_closure {

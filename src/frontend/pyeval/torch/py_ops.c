@@ -721,10 +721,9 @@ static py_object *ops_run(ops_call *c, const op *o) {
     cx.nargs = s->nargs;
     ops_limits own;
     ops_limits_begin(c->p, &own);
-    ctsc_status st = c->p->records
-                         ? c->p->host.training->call(&cx, o, s->nargs, c->full, s->nreturns,
-                                                     results)
-                         : op_function(o, s->nargs, c->full)(&cx, c->full, results);
+    ctsc_status st = c->p->records ? c->p->host.training->call(&cx, o, s->nargs, c->full,
+                                                               s->nreturns, results)
+                                   : op_function(o, s->nargs, c->full)(&cx, c->full, results);
     ops_limits_end(c->p, &own);
     if (st == CTSC_OK) return ops_results(c, o, results, records ? in : NULL);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);

@@ -378,21 +378,35 @@ static py_object *tensor_share(PY_ARGS) {
 }
 
 static const py_row tensor_methods[] = {
-    {"torch.Tensor.size", tensor_size},         {"torch.Tensor.stride", tensor_stride},
-    {"torch.Tensor.tolist", tensor_tolist},     {"torch.Tensor.numel", tensor_numel},
-    {"torch.Tensor.nelement", tensor_numel},    {"torch.Tensor.dim", tensor_dim},
-    {"torch.Tensor.ndimension", tensor_dim},    {"torch.Tensor.element_size", tensor_element_size},
-    {"torch.Tensor.__len__", tensor_len},       {"torch.Tensor.float", tensor_float},
-    {"torch.Tensor.double", tensor_double},     {"torch.Tensor.half", tensor_half},
-    {"torch.Tensor.bfloat16", tensor_bfloat16}, {"torch.Tensor.long", tensor_long},
-    {"torch.Tensor.int", tensor_int},           {"torch.Tensor.short", tensor_short},
-    {"torch.Tensor.char", tensor_char},         {"torch.Tensor.byte", tensor_byte},
-    {"torch.Tensor.bool", tensor_bool},         {"torch.Tensor.cfloat", tensor_cfloat},
-    {"torch.Tensor.cdouble", tensor_cdouble},   {"torch.Tensor.type", tensor_type},
-    {"torch.Tensor.cpu", tensor_cpu},           {"torch.Tensor.new_tensor", tensor_new_tensor},
-    {"torch.Tensor.numpy", tensor_numpy},       {"torch.Tensor.cuda", tensor_cuda},
+    {"torch.Tensor.size", tensor_size},
+    {"torch.Tensor.stride", tensor_stride},
+    {"torch.Tensor.tolist", tensor_tolist},
+    {"torch.Tensor.numel", tensor_numel},
+    {"torch.Tensor.nelement", tensor_numel},
+    {"torch.Tensor.dim", tensor_dim},
+    {"torch.Tensor.ndimension", tensor_dim},
+    {"torch.Tensor.element_size", tensor_element_size},
+    {"torch.Tensor.__len__", tensor_len},
+    {"torch.Tensor.float", tensor_float},
+    {"torch.Tensor.double", tensor_double},
+    {"torch.Tensor.half", tensor_half},
+    {"torch.Tensor.bfloat16", tensor_bfloat16},
+    {"torch.Tensor.long", tensor_long},
+    {"torch.Tensor.int", tensor_int},
+    {"torch.Tensor.short", tensor_short},
+    {"torch.Tensor.char", tensor_char},
+    {"torch.Tensor.byte", tensor_byte},
+    {"torch.Tensor.bool", tensor_bool},
+    {"torch.Tensor.cfloat", tensor_cfloat},
+    {"torch.Tensor.cdouble", tensor_cdouble},
+    {"torch.Tensor.type", tensor_type},
+    {"torch.Tensor.cpu", tensor_cpu},
+    {"torch.Tensor.new_tensor", tensor_new_tensor},
+    {"torch.Tensor.numpy", tensor_numpy},
+    {"torch.Tensor.cuda", tensor_cuda},
     {"torch.Tensor.register_hook", tensor_hook},
-    {"torch.Tensor.data_ptr", tensor_data_ptr}, {"torch.Tensor.share_memory_", tensor_share},
+    {"torch.Tensor.data_ptr", tensor_data_ptr},
+    {"torch.Tensor.share_memory_", tensor_share},
     {"torch.Tensor.pin_memory", tensor_share},
 };
 
@@ -471,7 +485,8 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
     if (!strcmp(name, "requires_grad")) {
         if (!py_truth(p, r, v, &flag)) return false;
         py_object *args[] = {o, v};
-        if (p->records) return py_call_operator(p, r, "aten::requires_grad_", 2, args, 0, NULL, NULL);
+        if (p->records)
+            return py_call_operator(p, r, "aten::requires_grad_", 2, args, 0, NULL, NULL);
         o->u.v.u.tensor->requires_grad = flag;
         return true;
     }
