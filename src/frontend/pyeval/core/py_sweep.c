@@ -17,7 +17,7 @@ enum { SWEEP_COUNT = 4096, SWEEP_BYTES = 64 << 20 };
 
 typedef struct sweep {
     py *p;
-    ptrmap seen;          /* objects, environments, dicts, tensors */
+    ptrmap seen;           /* objects, environments, dicts, tensors */
     VEC(py_object *) todo; /* marked; what they refer to is not */
     bool failed;
 } sweep;
@@ -168,9 +168,7 @@ static void sweep_release(sweep *s, size_t from) {
     p->held.len = kept;
 }
 
-py_round py_round_begin(const py *p) {
-    return (py_round){p->held.len, p->held.len, p->made_bytes};
-}
+py_round py_round_begin(const py *p) { return (py_round){p->held.len, p->held.len, p->made_bytes}; }
 
 void py_round_end(py *p, py_round *r) {
     bool may = p->records && !p->recorder && !p->host.skip_init;

@@ -508,7 +508,9 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
     t->requires_grad = o->u.v.u.tensor->requires_grad;
     py_object *fresh = py_tensor_take(p, t);
     if (!fresh) return false;
+    value before = o->u.v; /* each object has the reference that it holds */
     o->u.v = fresh->u.v;
+    fresh->u.v = before;
     return true;
 }
 
