@@ -74,6 +74,20 @@ static py_object *gradients_backward(PY_ARGS) {
     return py_run_op(p, r, "aten::backward", 4, in, &none) ? p->none : NULL;
 }
 
+/* In compiled functions these names are operators; here they are Python. */
+static py_object *gradients_engine(PY_ARGS, const char *name) {
+    py_object *mod = py_import(p, r, "torch.autograd._engine"),
+              *fn = mod ? py_getattr(p, r, mod, name) : NULL;
+    (void)self;
+    return fn ? py_call(p, r, fn, PY_GIVEN) : NULL;
+}
+static py_object *gradients_grad_function(PY_ARGS) {
+    return gradients_engine(p, r, self, PY_GIVEN, "grad");
+}
+static py_object *gradients_backward_function(PY_ARGS) {
+    return gradients_engine(p, r, self, PY_GIVEN, "backward");
+}
+
 /* _decorate_gradients(f, mode): calls of f run with gradients enabled (True) or not. */
 static py_object *gradients_decorate(PY_ARGS) {
     py_object *a[2], *o;
@@ -425,6 +439,8 @@ const py_row py_gradients_rows[] = {
     {"torch.set_rng_state", gradients_set_rng_state},
     {"torch.random.get_rng_state", gradients_rng_state},
     {"torch.random.set_rng_state", gradients_set_rng_state},
+    {"torch.autograd.grad", gradients_grad_function},
+    {"torch.autograd.backward", gradients_backward_function},
     {"torch._C._backward", gradients_backward},
     {"torch._C._decorate_gradients", gradients_decorate},
     {"torch._C._record_call", gradients_record},

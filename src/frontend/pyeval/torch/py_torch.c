@@ -137,8 +137,6 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch.autograd", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch.autograd", "inference_mode", "torch.autograd.grad_mode"},
     {"torch.autograd", "Function", "torch.autograd.function"},
-    {"torch.autograd", "grad", "torch.autograd._engine"},
-    {"torch.autograd", "backward", "torch.autograd._engine"},
     {"torch._C", "Optimizer", "torch.optim._native"},
     {"torch._C", "Tensor", "torch"},
 };
