@@ -491,6 +491,15 @@ CTSC_API ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, s
                                      ctsc_value *const *args, const ctsc_run_options *o,
                                      ctsc_value **out, ctsc_error *e);
 
+/* Calls a method for the sake of the programs that calls like this one become (of the same sizes,
+ * and of a module in the same mode), and puts back what it has done to the module's tensors and
+ * attributes (not to lists and dicts in them). Nothing is printed, and no random numbers of others
+ * are drawn. Afterwards, at level 3, such calls do the same to the last bit whether they are the
+ * first or a later one: a training that goes on does not differ from one that was not interrupted.
+ * Nobody else may use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_rehearse(ctsc_module *m, const char *method, size_t nargs,
+                                          ctsc_value *const *args, bool gradients, ctsc_error *e);
+
 /* The graph of a method as PyTorch prints it. */
 enum {
     CTSC_GRAPH_INLINED = 1,

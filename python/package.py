@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""package.py GENERATED FOLDER - the package's files beside the extension: its Python, the stubs, and ctsc.nn, which is the prelude's torch.nn run by Python.
+"""package.py GENERATED FOLDER - the package's files beside the extension: its Python, the stubs, and ctsc.nn and ctsc.optim, which are the prelude's, run by Python.
 
-The prelude (src/frontend/prelude/torch/nn) is plain Python on tensors. Its `torch` becomes `ctsc`, nothing else changes.
+The prelude (src/frontend/prelude/torch) is plain Python on tensors. Its `torch` becomes `ctsc`, nothing else changes.
 """
 import os
 import re
@@ -10,16 +10,17 @@ import shutil
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NN = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch", "nn")
+TORCH = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch")
+SHARED = ("nn", "optim")
 # What Python needs beside.
 MORE = {
-    "__init__.py": "\n\nfrom .. import _nn_support\n",
-    os.path.join("utils", "__init__.py"): """
+    os.path.join("nn", "__init__.py"): "\n\nfrom .. import _nn_support\n",
+    os.path.join("nn", "utils", "__init__.py"): """
 
 for _name in ('clip_grad_norm_', 'clip_grad_value_'):
     _places[_name] = 'ctsc.nn.utils.clip_grad'
 """,
-    os.path.join("modules", "module.py"): """
+    os.path.join("nn", "modules", "module.py"): """
 
 def _zero_grad(self, set_to_none=True):
     for p in self.parameters():
@@ -94,13 +95,14 @@ def main():
             if name.endswith((".py", "py.typed")):
                 shutil.copyfile(os.path.join(folder, name), os.path.join(to, name))
     put(os.path.join(out, "__init__.pyi"), stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")))
-    for folder, _, files in os.walk(NN):
-        for name in files:
-            own = os.path.join(HERE, "ctsc", "nn", os.path.relpath(folder, NN), name)
-            if name.endswith(".py") and not os.path.exists(own):
-                with open(os.path.join(folder, name), encoding="utf-8") as f:
-                    put(os.path.join(out, "nn", os.path.relpath(folder, NN), name), as_ctsc(f.read()) + MORE.get(os.path.relpath(f.name, NN), ""))
-    with open(os.path.join(os.path.dirname(NN), "_jit_internal.py"), encoding="utf-8") as f:
+    for shared in SHARED:
+        for folder, _, files in os.walk(os.path.join(TORCH, shared)):
+            for name in files:
+                path = os.path.relpath(os.path.join(folder, name), TORCH)
+                if name.endswith(".py") and not os.path.exists(os.path.join(HERE, "ctsc", path)):
+                    with open(os.path.join(folder, name), encoding="utf-8") as f:
+                        put(os.path.join(out, path), as_ctsc(f.read()) + MORE.get(path, ""))
+    with open(os.path.join(TORCH, "_jit_internal.py"), encoding="utf-8") as f:
         put(os.path.join(out, "_jit_internal.py"), as_ctsc(f.read()))
 
 

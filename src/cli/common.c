@@ -201,7 +201,8 @@ static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
     {"input", OPT_INPUT, "SPEC", 0,
      "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
-     "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument",
+     "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument; "
+     "behind a tensor ':grad': it requires a gradient",
      0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
     {"device", OPT_DEVICE, "NAME", 0,

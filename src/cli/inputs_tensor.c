@@ -8,6 +8,7 @@
  *     int64[1,16]:0..50257      uniform in [0, 50257)
  *     float32[2,3]:0.5          all elements alike; zeros, ones
  *     int64[4]:arange           0, 1, 2, ...
+ *     float32[2,3]:rand:grad    requires a gradient
  *
  * The same text gives the same numbers on every run.
  * Tests: tests/cli/inputs.test
@@ -214,6 +215,19 @@ static ctsc_status tensor_parse_sizes(const char *spec, const char **p, int64_t 
     return CTSC_OK;
 }
 
+/* What stands behind the ']'; *grad: the tensor requires a gradient. */
+static ctsc_status tensor_parse_rest(const char *spec, const char *p, ctsc_dtype dt,
+                                     tensor_fill *fill, bool *grad) {
+    static const char suffix[] = ":grad";
+    char text[128];
+    size_t n = strlen(p), k = sizeof suffix - 1;
+    *grad = n >= k && !strcmp(p + n - k, suffix);
+    if (*grad) n -= k;
+    if (n >= sizeof text) return cli_complain(CTSC_USAGE, "--input %s: too long", spec);
+    snprintf(text, sizeof text, "%.*s", (int)n, p);
+    return n ? tensor_parse_fill(spec, text + 1, dt, fill) : CTSC_OK;
+}
+
 ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value **out) {
     const char *p = strchr(spec, '[');
     const struct tensor_dtype *d = p ? tensor_find_dtype(spec, (size_t)(p - spec)) : NULL;
@@ -224,13 +238,15 @@ ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value **out) {
     tensor_fill fill = {FILL_RAND};
     p++;
     ctsc_status s = tensor_parse_sizes(spec, &p, sizes, &n);
-    if (s == CTSC_OK && *p) s = tensor_parse_fill(spec, p + 1, d->filled, &fill);
+    bool grad = false;
+    if (s == CTSC_OK) s = tensor_parse_rest(spec, p, d->filled, &fill, &grad);
     if (s != CTSC_OK) return s;
     ctsc_value *t = NULL;
     ctsc_error *e = ctsc_error_new();
     s = ctsc_tensor_new(d->parts == 2 ? d->dtype : d->filled, n, sizes, &t, e);
     if (s == CTSC_OK) tensor_fill_with(t, d, fill);
     if (s == CTSC_OK && d->parts == 1 && d->filled != d->dtype) s = tensor_convert(&t, d->dtype, e);
+    if (s == CTSC_OK && grad) s = ctsc_value_set_requires_grad(t, true, e);
     if (s == CTSC_OK) *out = t;
     else cli_report(e), ctsc_value_free(t);
     ctsc_error_free(e);

@@ -6,7 +6,8 @@
  * and "optimizer" are PyTorch's state dicts, "random" is the form of torch.get_rng_state,
  * "scheduler" and the numbers beside them say where the loop was. A run that goes on from one
  * computes what it would have, to the last bit: the order of rows follows from seed and epoch,
- * everything else is in the checkpoint.
+ * everything else is in the checkpoint, and calls are compiled before the first step, since a
+ * program rounds otherwise than the operators that it was made of.
  */
 #include "cli/cli_train.h"
 
@@ -433,6 +434,28 @@ static int loop_read(trainer *t, const char *const *files, size_t n, bool traini
     return code;
 }
 
+/* Before the first step: calls with batches like these become programs now, so that a step is the
+ * same to the last bit wherever a run began. The last batch may be smaller. */
+static int loop_rehearse(trainer *t, ctsc_loader *data, bool gradients) {
+    int64_t n = ctsc_loader_batches(data), at[] = {0, n - 1};
+    ctsc_status s = CTSC_OK;
+    for (int i = 0; i < (n > 1 ? 2 : 1) && s == CTSC_OK; i++) {
+        ctsc_value *batch = NULL, *items[64];
+        s = ctsc_loader_begin(data, 0, at[i], t->e);
+        if (s == CTSC_OK) s = ctsc_loader_next(data, &batch, t->e);
+        if (s != CTSC_OK) break;
+        size_t len = ctsc_value_len(batch);
+        for (size_t k = 0; k < len; k++) items[k] = ctsc_item(t->s, batch, k);
+        s = ctsc_scope_status(t->s) == CTSC_OK
+                ? ctsc_module_rehearse(t->m, t->op ? "forward" : t->o->loss, t->op ? len - 1 : len,
+                                       items, gradients, t->e)
+                : loop_scope_error(t, t->e);
+        ctsc_scope_clear(t->s);
+        ctsc_value_free(batch);
+    }
+    return s == CTSC_OK ? 0 : cli_report(t->e);
+}
+
 static void loop_describe(trainer *t) {
     const train_options *o = t->o;
     int n = snprintf(t->options, sizeof t->options,
@@ -453,18 +476,21 @@ static int loop_begin(trainer *t) {
     if (code) return code;
     ctsc_scope_seed(t->s, o->model.compile.seed);
     ctsc_scope_set_gradients(t->s, true);
-    /* Level 1: a step is the same to the last bit wherever a run began; at level 2 the third one of
-     * a kind is a captured program, rounded otherwise. */
-    bool ok = ctsc_module_set_opt(t->m, 1, t->e) == CTSC_OK &&
+    bool ok = ctsc_module_set_opt(t->m, 3, t->e) == CTSC_OK &&
               ctsc_module_set_gradients(t->m, true, t->e) == CTSC_OK &&
               ctsc_module_parameters(t->m, &t->params, t->e) == CTSC_OK &&
               ctsc_optimizer_new(o->optimizer, t->params, o->set.n, o->set.list, &t->opt, t->e) ==
                   CTSC_OK &&
               loop_make_schedule(t) == CTSC_OK;
     if (!ok) return cli_report(t->e);
-    ctsc_module_train(t->m);
     loop_describe(t);
     if (o->resume) code = loop_resume(t);
+    if (!code && t->valid) {
+        ctsc_module_eval(t->m);
+        code = loop_rehearse(t, t->valid, false);
+    }
+    ctsc_module_train(t->m);
+    if (!code) code = loop_rehearse(t, t->data, true);
     if (!code) code = train_log_open(&t->log, o);
     t->log.rows_all = (o->epochs - t->epoch) * ctsc_loader_batches(t->data) * o->batch -
                       t->batch * o->batch;
@@ -475,6 +501,7 @@ int train_run(const train_options *o, ctsc_module *m, ctsc_error *e) {
     trainer t = {.o = o, .m = m, .e = e, .s = ctsc_scope_new(), .best = INFINITY};
     struct sigaction act = {.sa_handler = loop_stop}, before_int, before_term;
     if (!t.s) return cli_complain(CTSC_LIMIT, "out of memory");
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     sigaction(SIGINT, &act, &before_int);
     sigaction(SIGTERM, &act, &before_term);
     int code = loop_begin(&t);

@@ -131,7 +131,7 @@ static bool fold_block(graph *g, block *b);
 static void fold_take_branch(node *n, block *taken) {
     while (taken->first) node_move_before(taken->first, n);
     for (size_t i = 0; i < n->outputs.len; i++)
-        value_replace_uses(n->outputs.data[i], taken->returns.data[i]);
+        value_replace_known(n->outputs.data[i], taken->returns.data[i]);
     node_remove(n);
 }
 

@@ -17,14 +17,15 @@ enum {
     OPT_NO_LOCATIONS,
     OPT_PTX,
     OPT_SASS,
-    OPT_ARCH
+    OPT_ARCH,
+    OPT_GRADIENTS
 };
 
 typedef struct graph_for_args {
     cli_model model;
     cli_call call;
     unsigned flags;
-    bool svg;
+    bool svg, gradients;
 } graph_for_args;
 
 static const struct argp_option graph_for_options[] = {
@@ -33,6 +34,10 @@ static const struct argp_option graph_for_options[] = {
      "cuda as CUDA C++",
      0},
     {"asm", OPT_ASM, 0, 0, "also print the kernels in assembly language", 0},
+    {"gradients", OPT_GRADIENTS, 0, 0,
+     "as the method runs where the caller takes gradients: of parameters, as the model has them, "
+     "and of arguments like 'float32[2,3]:rand:grad'; behind the graph that of the backward pass",
+     0},
     {"ptx", OPT_PTX, 0, 0, "also print the kernels for a GPU as PTX (needs NVRTC, no GPU)", 0},
     {"sass", OPT_SASS, 0, 0,
      "also print the kernels in the GPU's own code (needs NVRTC and nvdisasm or cuobjdump, no GPU)",
@@ -70,6 +75,8 @@ static void graph_for_check(graph_for_args *a, struct argp_state *state) {
         argp_error(state, "--ptx and --sass want --device cuda");
     if (a->flags & CTSC_GRAPH_DOT && a->flags & (CPU | GPU))
         argp_error(state, "--kernels, --asm, --ptx and --sass do not go with --dot and --svg");
+    if (a->gradients && a->flags & (CPU | GPU))
+        argp_error(state, "--kernels, --asm, --ptx and --sass do not go with --gradients");
 }
 
 static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
@@ -80,6 +87,7 @@ static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
     case OPT_PTX: a->flags |= CTSC_GRAPH_PTX; break;
     case OPT_SASS: a->flags |= CTSC_GRAPH_SASS; break;
     case OPT_ARCH: graph_for_set_arch(state, arg); break;
+    case OPT_GRADIENTS: a->gradients = true; break;
     case OPT_SVG: a->svg = true; /* fallthrough */
     case OPT_DOT: a->flags |= CTSC_GRAPH_DOT; break;
     case OPT_NO_LOCATIONS: a->flags &= ~(unsigned)CTSC_GRAPH_LOCATIONS; break;
@@ -118,6 +126,8 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     /* kernels can be without a GPU */
     bool shown = a->flags & (CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS);
     if (!code && !shown) code = cli_place(a->call.device, m, &a->call.inputs, e);
+    if (!code && a->gradients && ctsc_module_set_gradients(m, true, e) != CTSC_OK)
+        code = cli_report(e);
     const cli_inputs *in = &a->call.inputs;
     if (!code && ctsc_module_graph_for(m, a->call.method, in->nvalues, in->values, a->flags, &text,
                                        e) != CTSC_OK)

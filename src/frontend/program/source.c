@@ -228,6 +228,28 @@ static bool source_class_needs_arguments(const py_object *cls) {
            source_needs_arguments(init->u.fn->def, true);
 }
 
+/* The module that a file has trained: the one it gives to torch.jit.script, else the only one that
+ * it has built. NULL without an error: it has none. */
+static py_object *source_trained(program *g, const char *name) {
+    const py_dict *d = g->main->u.mod.globals;
+    py_object *found = NULL;
+    int n = 0;
+    for (int scripted = 1; scripted >= 0 && !n; scripted--)
+        for (size_t i = 0; i < d->entries.len; i++) {
+            py_object *o = d->entries.data[i].key ? d->entries.data[i].val : NULL;
+            if (!o || o == found || source_offers(g, o) != OFFER_INSTANCE) continue;
+            if (o->u.inst.scripted < scripted) continue;
+            found = o;
+            n++;
+        }
+    if (n > 1)
+        return source_no_entry(
+            g, name, NULL,
+            "several modules could be what was trained; give one to torch.jit.script, or name it "
+            "with --entry NAME");
+    return found;
+}
+
 /* Classes come before functions, which are mostly what they are made of. A module that the file has
  * built itself stands for its class where that takes arguments, or where there are several. */
 static py_object *source_entry(program *g, const source_options *o, const char *name) {
@@ -243,6 +265,7 @@ static py_object *source_entry(program *g, const source_options *o, const char *
         traced = v;
     }
     if (traced) return traced;
+    if (g->py.records && ((e = source_trained(g, name)) || g->py.diag->status != CTSC_OK)) return e;
     e = py_dict_get(globals, "forward");
     if (e && e->kind == PY_FUNCTION) return e;
     e = py_dict_get(globals, "Main");

@@ -257,6 +257,11 @@ void value_replace_uses(ir_value *old, ir_value *with) {
     old->uses.len = 0;
 }
 
+void value_replace_known(ir_value *old, ir_value *with) {
+    if (with->type == TYPE_TENSOR && old->type->kind == T_TENSOR) with->type = old->type;
+    value_replace_uses(old, with);
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 node *node_new(graph *g, node_kind kind, int ninputs, ir_value *const *inputs, int noutputs) {

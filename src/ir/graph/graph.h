@@ -239,6 +239,8 @@ bool ir_value_constant(const ir_value *v, value *out);
 /* ---- changing -------------------------------------------------------------------------------- */
 
 void value_replace_uses(ir_value *old, ir_value *with);
+/* The same where both are one tensor: what is known of old is known of `with`. */
+void value_replace_known(ir_value *old, ir_value *with);
 /* unlinks; its outputs have no uses left; its inputs lose theirs; nested blocks go with it */
 void node_remove(node *n);
 void node_move_before(node *n, node *at);

@@ -204,7 +204,7 @@ ir_value *rule_if_same(peephole *p, node *n) {
     if (!peephole_same_blocks(t, f)) return NULL;
     while (t->first) node_move_before(t->first, n);
     for (size_t i = 0; i < n->outputs.len; i++)
-        value_replace_uses(n->outputs.data[i], t->returns.data[i]);
+        value_replace_known(n->outputs.data[i], t->returns.data[i]);
     node_remove(n);
     p->changed = p->gone = true;
     return NULL;

@@ -10,6 +10,7 @@
  * Tests: tests/ir/peephole/lists.ir, tests/ir/peephole/lists-kept.ir
  */
 #include "passes/peephole/peephole.h"
+#include "tensor/promote.h"
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
@@ -50,6 +51,23 @@ ir_value *rule_dtype_question(peephole *p, node *n) {
     return peephole_constant(n,
                              value_bool(node_is_op(n, SYM_IS_COMPLEX) ? dtype_is_complex((dtype)dt)
                                                                       : dtype_is_float((dtype)dt)));
+}
+
+ir_value *rule_result_type(peephole *p, node *n) {
+    promotion met = PROMOTION_INIT;
+    int dts[2];
+    (void)p;
+    if (n->inputs.len != 2) return NULL;
+    for (int i = 0; i < 2; i++) {
+        const ir_value *x = n->inputs.data[i];
+        if ((dts[i] = peephole_is_tensor(x) ? fact_dtype(x) : -1) < 0) return NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        int rank = dts[0] == dts[1] ? 1 : fact_rank(n->inputs.data[i]);
+        if (rank < 0) return NULL;
+        promotion_add(&met, (dtype)dts[i], rank ? OPERAND_TENSOR : OPERAND_ZERO_DIM);
+    }
+    return peephole_constant(n, value_int(promotion_result(&met)));
 }
 
 ir_value *rule_device(peephole *p, node *n) {

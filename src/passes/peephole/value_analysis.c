@@ -77,10 +77,35 @@ static const tensor_info *fact_info(const ir_value *v) {
     return v->type->kind == T_TENSOR ? v->type->tensor : NULL;
 }
 
+static int fact_dtype_at(const ir_value *v, int depth);
+
+/* The floating dtype in which all tensors that a pointwise operator takes agree, besides bools
+ * and numbers: the result's. */
+static int fact_dtype_met(const node *n, int depth) {
+    int met = -1;
+    for (size_t i = 0; i < n->inputs.len; i++) {
+        const ir_value *x = n->inputs.data[i];
+        type_kind k = x->type->kind;
+        const char *name = n->op->schema->args[i].name;
+        if (!strcmp(name, "condition")) continue;
+        bool dtype_given = !strcmp(name, "dtype") && k != T_NONE;
+        if (k != T_TENSOR &&
+            (dtype_given || (k != T_INT && k != T_FLOAT && k != T_BOOL && k != T_NONE)))
+            return -1;
+        int dt = k == T_TENSOR ? fact_dtype_at(x, depth) : DT_BOOL;
+        if (dt == DT_BOOL) continue;
+        if (dt < 0 || !dtype_is_float((dtype)dt) || (met >= 0 && met != dt)) return -1;
+        met = dt;
+    }
+    return met;
+}
+
 static int fact_dtype_at(const ir_value *v, int depth) {
     const tensor_info *t = fact_info(v);
     if (t && t->dtype >= 0) return t->dtype;
     op_traits known = depth ? fact_traits(v) : 0;
+    if ((known & FLOATS_KEPT) && OP_FUSIBLE(known) == FUSIBLE_POINTWISE)
+        return fact_dtype_met(v->def, depth - 1);
     if (!(known & (DTYPE_SAME | FLOATS_SAME))) return -1;
     int dt = fact_dtype_at(v->def->inputs.data[0], depth - 1);
     return dt >= 0 && (known & FLOATS_SAME) && !dtype_is_float((dtype)dt) ? -1 : dt;

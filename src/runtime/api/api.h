@@ -70,4 +70,7 @@ ctsc_status api_run_in_scope(const ctsc_module *m, struct function *f, struct ru
                              size_t nargs, ctsc_value *const *args, diag *d, value *result);
 void api_free_arguments(const struct function *f, value *full); /* full may be NULL */
 
+/* What module-level code that trains asks for. */
+extern const struct py_training api_training;
+
 #endif

@@ -214,6 +214,7 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
     host.print = compile_print;
     host.call_method = compile_call_method;
     host.check_trace = compile_check_trace;
+    host.training = &api_training;
     if (h->folder) {
         host.read_module = compile_read_module;
         host.package = h->package;

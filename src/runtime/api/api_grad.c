@@ -94,24 +94,11 @@ ctsc_value *ctsc_value_grad(const ctsc_value *t) {
     return m && m->grad ? api_wrap_take(value_tensor_take(tensor_ref(m->grad))) : NULL;
 }
 
-static ctsc_status grad_assign(diag *d, tensor *t, tensor *g) {
-    if (g && !tensor_same_shape(t, g))
-        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different size");
-    if (g && (g->dtype != t->dtype || g->storage->device != t->storage->device))
-        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different type");
-    autograd_meta *m = g || t->autograd ? autograd_meta_of(d, t) : NULL;
-    if (!m) return g ? CTSC_LIMIT : CTSC_OK;
-    tensor *before = m->grad;
-    m->grad = g ? tensor_ref(g) : NULL;
-    tensor_unref(before);
-    return CTSC_OK;
-}
-
 ctsc_status ctsc_value_set_grad(ctsc_value *t, const ctsc_value *grad, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = grad_tensor(d, t, "the value");
     if (s == CTSC_OK && grad) s = grad_tensor(d, grad, "the gradient");
-    if (s == CTSC_OK) s = grad_assign(d, t->v.u.tensor, grad ? grad->v.u.tensor : NULL);
+    if (s == CTSC_OK) s = autograd_assign_grad(d, t->v.u.tensor, grad ? grad->v.u.tensor : NULL);
     return api_leave(e, &own, s);
 }
 

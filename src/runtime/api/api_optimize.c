@@ -8,13 +8,16 @@
  * inside fusion groups included, and the arguments of each group when it was first reached. The
  * noted types are written into the graph and it is printed; for kernels, each group is lowered
  * for the arguments it had. PyTorch shows what its profiler saw in earlier runs; here the one
- * run is what one sees.
+ * run is what one sees. Where gradients are taken there is a program for calls of this kind, and
+ * that is shown (grad_graph.c).
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
 #include "codegen/cache/cache.h"
 #include "ctsc_compiler.h"
 #include "ir/graph/graph_dot.h"
 #include "runtime/api/api.h"
+#include "runtime/api/grad_graph.h"
+#include "runtime/autograd/autograd.h"
 #include "runtime/exec/executor.h"
 #include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/observe/seen.h"
@@ -126,11 +129,36 @@ static ctsc_status graph_for_print(const group_records *groups, const graph *g, 
     return s;
 }
 
+/* Of a call whose gradients are taken, by the function itself or by who calls it: what such calls
+ * run. *out stays NULL where there is no such program. */
+static ctsc_status graph_for_gradients(const ctsc_module *m, function *f, const value *args,
+                                       unsigned flags, strbuf *text, diag *d, graph **out) {
+    bool asks = false;
+    graph *backward = NULL;
+    TRY(autograd_wanted(f, d, &asks));
+    if (!asks && !m->m->gradients) return CTSC_OK;
+    runtime *rt = mem_alloc(sizeof *rt);
+    if (!rt) return diag_no_memory(d);
+    runtime_init(rt);
+    rt->opt = m->m->opt;
+    rt->root = m->whole ? NULL : m->m->root.u.object;
+    rt->taped = rt->grad_enabled = m->m->gradients;
+    ctsc_status s = grad_graph_for(f, rt, f->schema->nargs, args, d, out, &backward);
+    mem_free(rt);
+    if (s == CTSC_OK && *out) s = graph_for_print(NULL, *out, flags, false, text, d);
+    if (s == CTSC_OK && backward && !(flags & CTSC_GRAPH_DOT)) {
+        sb_puts(text, "\n; gradients of prim::DifferentiableGraph_0\n");
+        s = graph_for_print(NULL, backward, flags, false, text, d);
+    }
+    graph_free(backward);
+    return s;
+}
+
 static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t nargs,
                              ctsc_value *const *args, unsigned flags, strbuf *text, diag *d) {
     group_records groups = {0};
     function *f = NULL;
-    graph *g = NULL;
+    graph *g = NULL, *program = NULL;
     value *full = NULL;
     ctsc_status s = api_method(m, d, method, &f);
     if (s == CTSC_OK && !api_all_given(nargs, args))
@@ -138,10 +166,14 @@ static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t na
     if (s == CTSC_OK) s = api_graph_for_level(m, f, d, &g);
     bool run = s == CTSC_OK && (nargs || !api_needs_arguments(f));
     if (run) s = api_arguments(m, f, nargs, args, d, &full);
-    if (s == CTSC_OK && run) s = seen_run(f, g, f->schema->nargs, full, &groups, d);
+    if (s == CTSC_OK && run) s = graph_for_gradients(m, f, full, flags, text, d, &program);
+    if (s != CTSC_OK || program) goto out;
+    if (run) s = seen_run(f, g, f->schema->nargs, full, &groups, d);
     if (s == CTSC_OK) s = graph_for_print(&groups, g, flags, run, text, d);
+out:
     if (full) api_free_arguments(f, full);
     group_records_free(&groups);
+    graph_free(program);
     graph_free(g);
     return s;
 }

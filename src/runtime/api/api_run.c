@@ -6,6 +6,7 @@
  */
 #include "runtime/api/api_scope.h"
 #include "runtime/observe/profile.h"
+#include "runtime/program/module_keep.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -130,4 +131,28 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     if (h) *out = h;
     else s = diag_no_memory(d);
     return api_leave(e, &own, s);
+}
+
+static void rehearse_drop(void *ctx, const char *text, size_t len) {
+    (void)ctx, (void)text, (void)len;
+}
+static void rehearse_drop_warning(void *ctx, const char *text) { (void)ctx, (void)text; }
+
+ctsc_status ctsc_module_rehearse(ctsc_module *m, const char *method, size_t nargs,
+                                 ctsc_value *const *args, bool gradients, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own), lost = {0};
+    ctsc_run_options o = {.size = sizeof o,
+                          .print = rehearse_drop,
+                          .warn = rehearse_drop_warning,
+                          .no_gradients = !gradients};
+    module_kept kept;
+    ctsc_value *result = NULL;
+    ctsc_status s = api_given(d, m, "the module");
+    if (s == CTSC_OK) s = module_keep(m->m, d, &kept);
+    if (s != CTSC_OK) return api_leave(e, &own, s);
+    s = ctsc_module_run(m, method, nargs, args, &o, &result, e);
+    ctsc_value_free(result);
+    ctsc_status back = module_put_back(&kept, s == CTSC_OK ? d : &lost); /* its error stays */
+    diag_clear(&lost);
+    return api_leave(e, &own, s == CTSC_OK ? back : s);
 }

@@ -162,6 +162,8 @@ ctsc_status autograd_set_view(diag *d, tensor *v, tensor *of, bool of_many, bool
 ctsc_status autograd_check_write(diag *d, const tensor *t, bool grad_enabled);
 bool autograd_is_leaf(const tensor *t);
 void autograd_detach_in_place(tensor *t);
+/* g becomes t's gradient; NULL: none. */
+ctsc_status autograd_assign_grad(diag *d, tensor *t, tensor *g);
 /* t keeps its gradient, though it is no leaf. */
 ctsc_status autograd_retain_grad(diag *d, tensor *t);
 /* m->grad += g, or = g if there is none: the gradient of leaf t, or (NULL) of a tensor
@@ -202,6 +204,10 @@ void grad_saved_clear(grad_saved *s);
 /* What was saved, for use: a reference. Fails where it has been written since. taped: with its
  * place in the graph, else without. */
 ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out);
+/* outputs come of inputs by a call whose gradients `call` (taken, also on failure) gives: one node
+ * made them. Each output is a tensor of its own. */
+ctsc_status grad_call_record(diag *d, grad_call *call_take, int ninputs, tensor *const *inputs,
+                             int noutputs, tensor *const *outputs);
 /* There are n outputs: room for their shapes. */
 bool grad_node_set_outputs(grad_node *n, int noutputs);
 /* "ExpBackward0" */

@@ -35,6 +35,19 @@ static void autograd_forget_retained(autograd_meta *m) {
     m->retains_grad = false;
 }
 
+ctsc_status autograd_assign_grad(diag *d, tensor *t, tensor *g) {
+    if (g && !tensor_same_shape(t, g))
+        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different size");
+    if (g && (g->dtype != t->dtype || g->storage->device != t->storage->device))
+        return diag_fail(d, CTSC_FAILED, "assigned grad has data of a different type");
+    autograd_meta *m = g || t->autograd ? autograd_meta_of(d, t) : NULL;
+    if (!m) return g ? CTSC_LIMIT : CTSC_OK;
+    tensor *before = m->grad;
+    m->grad = g ? tensor_ref(g) : NULL;
+    tensor_unref(before);
+    return CTSC_OK;
+}
+
 ctsc_status autograd_retain_grad(diag *d, tensor *t) {
     grad_edge e;
     if (!autograd_requires_grad(t))

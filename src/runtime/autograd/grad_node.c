@@ -224,6 +224,36 @@ void grad_node_release_saved(grad_node *n) {
     }
 }
 
+/* ---- whole calls ----------------------------------------------------------------------------- */
+
+static ctsc_status node_fill_call(diag *d, grad_node *n, tensor *const *inputs,
+                                  tensor *const *outputs) {
+    for (int i = 0; i < n->ninputs; i++) {
+        grad_edge e;
+        TRY(autograd_edge(d, inputs[i], &e));
+        n->edges[i] = grad_edge_ref(e);
+        if (!grad_shape_set(&n->inputs[i], inputs[i])) return diag_no_memory(d);
+    }
+    for (int i = 0; i < n->noutputs; i++)
+        if (!grad_shape_set(&n->outputs[i], outputs[i])) return diag_no_memory(d);
+    for (int i = 0; i < n->noutputs; i++)
+        TRY(autograd_set_history(d, outputs[i], grad_node_ref(n), i));
+    return CTSC_OK;
+}
+
+ctsc_status grad_call_record(diag *d, grad_call *call, int ninputs, tensor *const *inputs,
+                             int noutputs, tensor *const *outputs) {
+    grad_node *n = grad_node_new(GRAD_PAIR, NULL, NULL, ninputs, noutputs, 0);
+    if (!n) {
+        call->free(call);
+        return diag_no_memory(d);
+    }
+    n->call = call;
+    ctsc_status s = node_fill_call(d, n, inputs, outputs);
+    grad_node_unref(n);
+    return s;
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* PyTorch's: the operator's name in camel case, and which of its formulas. */

@@ -27,8 +27,8 @@ struct grad_pair {
 typedef struct pair_call {
     grad_call node; /* what the node sees */
     grad_pair *pair;
-    function *f; /* whose unit is held */
-    int nargs;
+    function *f;    /* whose unit is held */
+    int nargs, opt; /* the level that it was made at */
     value *args;
     uint64_t module;
     generator *rng; /* before the call; NULL: it draws nothing */
@@ -326,6 +326,11 @@ void pair_unref(grad_pair *p) {
     mem_free(p);
 }
 
+void pair_graphs(const grad_pair *p, const graph **forward, const graph **backward) {
+    *forward = p->forward->graph;
+    *backward = p->backward->graph;
+}
+
 static bool pair_copy_ints(int **out, size_t n, const int *from) {
     *out = mem_alloc((n + 1) * sizeof **out);
     if (*out && n) memcpy(*out, from, n * sizeof **out);
@@ -410,6 +415,7 @@ static pair_call *pair_call_new(grad_pair *p, function *f, int n, const value *a
     c->node = (grad_call){
         .backward = pair_backward, .free = pair_call_free, .name = "CapturedBackward"};
     c->pair = pair_ref(p);
+    c->opt = rt->opt;
     c->f = f;
     unit_ref(f->unit);
     c->args = mem_alloc(((size_t)n + 1) * sizeof *c->args);
@@ -561,11 +567,14 @@ static ctsc_status pair_run_backward(op_ctx *cx, grad_node *n, tensor *const *gr
     if (!args) return diag_no_memory(cx->diag);
     runtime *rt = cx->rt;
     bool taped = rt->taped, enabled = rt->grad_enabled;
+    int opt = rt->opt;
     rt->taped = rt->grad_enabled = false;
+    rt->opt = pair_call_of(n)->opt;
     ctsc_status s = pair_arguments(cx, p, n, grads, args);
     if (s == CTSC_OK) s = interp_call_code(rt, p->backward, nargs, args, cx->diag, &made);
     rt->taped = taped;
     rt->grad_enabled = enabled;
+    rt->opt = opt;
     for (int i = 0; s == CTSC_OK && i < p->nleaves; i++) {
         value v = made.u.tuple->items[i];
         if (v.tag == V_TENSOR) out[i] = tensor_ref(v.u.tensor);

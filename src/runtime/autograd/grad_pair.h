@@ -56,6 +56,8 @@ void pair_end(pair_plan *p);
 grad_pair *pair_new(const pair_plan *p, graph *g, const char *name, int nparams, diag *d);
 grad_pair *pair_ref(grad_pair *p);
 void pair_unref(grad_pair *p); /* p may be NULL */
+/* The two programs' graphs, which are p's. */
+void pair_graphs(const grad_pair *p, const graph **forward, const graph **backward);
 /* Runs the call: params are its arguments' tensors and the externals. f, n, args: how it was
  * called. */
 ctsc_status pair_run(grad_pair *p, runtime *rt, function *f, int n, const value *args,

@@ -289,6 +289,29 @@ static program *program_find(programs *all, const signature *s, uint64_t module)
     return p;
 }
 
+static uint64_t program_mode(const runtime *rt, uint64_t module) {
+    return program_mix(module, (uint64_t)rt->grad_requested << 1 | rt->grad_enabled);
+}
+
+bool program_seen(const runtime *rt, const function *f, int n, const value *args,
+                  program_view *out) {
+    signature s;
+    uint64_t module = 0;
+    int level = FUNCTION_TAPED + executor_level(rt->opt);
+    const code *c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
+    programs *all = c ? (programs *)__atomic_load_n(&c->programs, __ATOMIC_ACQUIRE) : NULL;
+    if (!all || all->refused || !signature_of_host(&s, n, args) || !program_state(n, args, &module))
+        return false;
+    const program *p = program_find(all, &s, program_mode(rt, module));
+    if (!p || atomic_load_explicit(&p->state, memory_order_acquire) != PROGRAM_READY) return false;
+    *out = (program_view){
+        .ntensors = s.ntensors, .nexternals = p->externals.len, .externals = p->externals.data};
+    memcpy(out->tensors, s.tensors, (size_t)s.ntensors * sizeof *s.tensors);
+    if (p->pair) pair_graphs(p->pair, &out->forward, &out->backward);
+    else out->forward = p->code->graph;
+    return true;
+}
+
 static bool program_may(const runtime *rt) {
     return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->record &&
            !capture_current;
@@ -306,8 +329,7 @@ ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, 
     programs *all = c ? programs_of(c) : NULL;
     bool fits = all && !all->refused && signature_of_host(&s, n, args) &&
                 program_state(n, args, &module) && program_sees_history(&s);
-    module = program_mix(module, (uint64_t)rt->grad_requested << 1 | rt->grad_enabled);
-    program *p = fits ? program_find(all, &s, module) : NULL;
+    program *p = fits ? program_find(all, &s, program_mode(rt, module)) : NULL;
     int state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : PROGRAM_REFUSED;
     if (state == PROGRAM_READY) {
         ctsc_status st = program_run(p, rt, f, &s, n, args, d, out);

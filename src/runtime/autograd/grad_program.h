@@ -18,6 +18,7 @@
 #ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
 #define CTSC_RUNTIME_AUTOGRAD_GRAD_PROGRAM_H
 
+#include "runtime/context/signature.h"
 #include "runtime/interp/interp.h"
 
 enum { PROGRAM_MAX = 16 };
@@ -27,6 +28,20 @@ ctsc_status program_compile(const char *name, graph *g, diag *d, struct code **o
 /* The state of the module that is the first of a call's arguments, if one is; false: it has
  * something that could change without being seen. */
 bool program_state(int n, const value *args, uint64_t *out);
+
+/* What a call like this one runs by now. Everything is borrowed: from the function's code, and from
+ * args. */
+typedef struct program_view {
+    const graph *forward;  /* NULL: it runs as taped code */
+    const graph *backward; /* of its gradients; NULL: its results have no history */
+    int ntensors;          /* the first parameters of both: the arguments' tensors, */
+    tensor *tensors[SIGNATURE_TENSORS];
+    size_t nexternals; /* and what the call finds elsewhere */
+    tensor *const *externals;
+} program_view;
+/* As of a call with these arguments; false: calls like this one are no program. */
+bool program_seen(const runtime *rt, const function *f, int n, const value *args,
+                  program_view *out);
 
 /* Calls f with n arguments (all of them, of the right types), which are taken, also on failure.
  * rt->taped is set. */

@@ -11,7 +11,8 @@
  *
  * Method. A tree walker over the parser's AST. Everything is an arena object without reference
  * counts: a compilation is short, bounded by a step limit and by the arena's size; tensors and
- * other counted values are noted in `held` and released when the evaluator goes. Python
+ * other counted values are noted in `held` and released when the evaluator goes; those of loops
+ * that train, before (py_sweep.c). Python
  * exceptions are a failed diag whose `exception` is the class name ("builtins.ValueError");
  * try/except looks at it.
  *
@@ -32,6 +33,7 @@
  *   py_torch.c      the module `torch` and those below       py_ops.c          operators on objects
  *   py_tensor.c     tensors: attributes, methods, operators  py_tensor_data.c  tensors of nested sequences
  *   py_tensor_index.c  t[...]                                py_jit.c          torch.jit
+ *   py_gradients.c  what is recorded; optimisers
  *   py_script.c     modules of archives: torch.jit.load     py_trace.c        the recording of operators, for traces
  *   prelude.c       the embedded Python files: torch.nn, torch.functional, ...
  *
@@ -72,6 +74,7 @@ typedef struct py_env {
     bool is_comprehension; /* of a comprehension's own variables */
     const char *qualname;  /* of the function or class; NULL or "<module>": none */
     py_object *result;     /* of the return statement that ended the function */
+    struct py_env *caller; /* while it runs: what ran before */
     py_object *yields;     /* PY_LIST: what a generator has yielded so far; NULL: no generator */
     /* of a generator that is a context manager: what runs where it yields; NULL: it is none */
     struct py_with_body *body;
@@ -127,6 +130,8 @@ typedef struct py_function {
     py_object **defaults; /* parallel to def->params; NULL: none */
     py_object *cls;       /* class it was defined in, for super(); NULL: free */
     py_script_mode mode;
+    /* @torch.no_grad() and its kin: of its calls at module level */
+    enum { PY_GRADIENTS_KEPT, PY_GRADIENTS_OFF, PY_GRADIENTS_ON } gradients;
     bool is_script_if_tracing;
     /* @torch.jit._overload signatures seen before this definition. A function that ends its own
      * list is itself such a signature (py_is_overload): `def` copies the list of the one that has
@@ -243,6 +248,40 @@ typedef struct py_trace_check {
     uint64_t seed;
 } py_trace_check;
 
+/* What module-level code that trains needs of its surroundings (torch/py_gradients.c). */
+struct optimizer;
+struct py_alive;
+typedef struct py_training {
+    /* Operators are recorded from now on. */
+    void (*begin)(op_ctx *cx);
+    /* Calls one; results: as of op_fn. */
+    ctsc_status (*call)(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
+                        value *results);
+    ctsc_status (*set_grad)(diag *d, tensor *t, tensor *grad); /* NULL: none */
+    /* The outputs come of the inputs by a call whose gradients `gradients` gives: grads, one per
+     * output, some NULL; out: one per input, new references or NULL. ctx: taken, also on failure;
+     * given to `release` when nothing can be differentiated any more. */
+    ctsc_status (*record)(diag *d, int ninputs, tensor *const *inputs, int noutputs,
+                          tensor *const *outputs, void *ctx,
+                          ctsc_status (*gradients)(void *ctx, diag *d, tensor *const *grads,
+                                                   bool create_graph, tensor **out),
+                          void (*release)(void *ctx));
+    ctsc_status (*random_state)(op_ctx *cx, diag *d, tensor **out);
+    ctsc_status (*set_random_state)(op_ctx *cx, diag *d, value state);
+    ctsc_status (*optimizer_new)(diag *d, const char *name, struct optimizer **out);
+    void (*optimizer_free)(void *o);
+    ctsc_status (*optimizer_add_group)(diag *d, struct optimizer *o, const list *params, size_t n,
+                                       const char *const *names, const double *numbers);
+    ctsc_status (*optimizer_set)(diag *d, struct optimizer *o, size_t group, const char *name,
+                                 double v);
+    ctsc_status (*optimizer_step)(diag *d, struct optimizer *o,
+                                  ctsc_status (*closure)(void *ctx, diag *d, double *loss),
+                                  void *ctx, double *loss);
+    void (*optimizer_zero_grad)(struct optimizer *o);
+    ctsc_status (*optimizer_state)(diag *d, const struct optimizer *o, value *out);
+    ctsc_status (*optimizer_load_state)(diag *d, struct optimizer *o, value state);
+} py_training;
+
 /* What the evaluator asks of its surroundings. */
 typedef struct py_host {
     void *ctx;
@@ -274,11 +313,16 @@ typedef struct py_host {
     ctsc_status (*freeze)(void *ctx, diag *d, object *o, bool fold, value *frozen);
     /* Does a trace compute what the program did when it ran again? */
     ctsc_status (*check_trace)(void *ctx, diag *d, const struct py_trace_check *c);
-    int rng; /* as ctsc_compile_options.rng */
+    const py_training *training; /* NULL: there are no gradients */
+    int rng;                     /* as ctsc_compile_options.rng */
     /* a dict: what the program's own module has before it runs; NULL: nothing */
     const value *globals;
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
+
+/* An object with a counted value, which is its own; bytes: what held_bytes counts of it. */
+typedef struct py_held { py_object *o; size_t bytes; } py_held;
+typedef struct py_root { py_object *o; struct py_root *next, **at; } py_root;
 
 struct py {
     arena *a; /* the unit's: function bodies compiled later still point into it */
@@ -290,7 +334,9 @@ struct py {
     py_object *sys_modules; /* PY_DICT, sys.modules: what programs see of them, and may replace */
     py_object *program;     /* the module of the program's own file */
     int catching;           /* try statements around that would catch an ImportError */
-    VEC(value) held;        /* counted values of PY_VALUE objects */
+    VEC(py_held) held;      /* the objects with counted values */
+    uint64_t made_bytes;    /* of all tensors so far */
+    py_root *roots;         /* objects that others than objects refer to */
     /* where sources read are kept alive (the unit's list); NULL: in own_sources */
     VEC(source *) * sources;
     VEC(source *) own_sources;
@@ -300,14 +346,19 @@ struct py {
     int depth;           /* nesting of calls and expressions: PY_MAX_DEPTH */
     /* statements and calls so far, and what takes as long as so many: PY_MAX_STEPS */
     uint64_t steps;
-    size_t held_bytes;  /* of the values in `held` */
-    int no_grad;        /* inside torch.no_grad() */
+    size_t held_bytes; /* of the values in `held` */
+    int no_grad;       /* inside torch.no_grad() */
+    bool records;      /* what is called is recorded, for gradients */
+    /* what graphs that may outlive the evaluator know of it
+     * (torch/py_gradients.c); NULL: none do */
+    struct py_alive *alive;
     strmap strings;     /* name -> its string object */
     py_object *raised;  /* the exception object of the failure in diag, if there is one */
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */
     struct py_with_body *body; /* for the generator that is called next; NULL: none */
     const char *where;         /* qualified name of the function that runs, for error frames */
-    py_env *env; /* of the function, class body or module that runs: for super(), locals() */
+    py_env *env;   /* of the function, class body or module that runs: for super(), locals() */
+    py_env *frame; /* of the latest that began and runs; its callers lead to all that run */
     /* what torch.jit.trace was given -> (its inputs, those by name or None, is it to be
      * checked?), for the entry */
     ptrmap traced;

@@ -200,7 +200,10 @@ static py_object *call_function(py *p, source_range r, py_object *fn, int nargs,
         if (!py_dict_set(p, env->vars, f->def->params.data[i].name, b.slots[i])) return NULL;
     const char *caller = p->where;
     p->where = f->qualname;
+    bool before = !p->no_grad, changes = f->gradients != PY_GRADIENTS_KEPT;
+    if (changes) p->library->set_gradients(p, f->gradients == PY_GRADIENTS_ON);
     py_object *result = call_body(p, f, env);
+    if (changes) p->library->set_gradients(p, before);
     p->where = caller;
     if (!result) diag_frame(p->diag, r, caller ? caller : "<module>");
     return result;

@@ -66,7 +66,8 @@ bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host,
 }
 
 void py_free(py *p) {
-    for (size_t i = 0; i < p->held.len; i++) value_unref(p->held.data[i]);
+    if (p->library) p->library->ended(p);
+    for (size_t i = 0; i < p->held.len; i++) value_unref(p->held.data[i].o->u.v);
     vec_free(&p->held);
     for (size_t i = 0; i < p->maps.len; i++) strmap_free(p->maps.data[i]);
     vec_free(&p->maps);
@@ -241,6 +242,7 @@ static bool import_given(py *p, py_object *mod) {
 
 py_object *py_run_module(py *p, const char *name, source *src) {
     if (!py_hold_source(p, source_ref(src))) return NULL;
+    p->library->source_read(p, src);
     py_object *mod = p->program = import_begin(p, name);
     if (!mod || !import_given(p, mod) || !import_run(p, mod, src)) return NULL;
     mod->u.mod.ready = true;
@@ -291,6 +293,7 @@ static bool import_file(py *p, py_object *mod, bool beside, bool *found) {
     mod->u.mod.foreign = !beside;
     const char *slash = strrchr(src->name, '/');
     mod->u.mod.is_package = !strcmp(slash ? slash + 1 : src->name, "__init__.py");
+    p->library->source_read(p, src);
     return py_hold_source(p, src) && import_run(p, mod, src);
 }
 

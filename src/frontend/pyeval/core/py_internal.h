@@ -42,6 +42,11 @@ py_object *py_annotation_object(py *p, py_env *env, const expr *x);
  * packages around it. */
 const char *py_absolute_name(py *p, const char *here, bool is_package, const char *module);
 /* `yield v` in a context manager that is a generator: runs the body of the with statement. */
+/* A loop (py_sweep.c). from: how many entries p->held had when it began; looked, made: when unused
+ * tensors were last looked for, how many it had, and the bytes made. */
+typedef struct py_round { size_t from, looked; uint64_t made; } py_round;
+py_round py_round_begin(const py *p);
+void py_round_end(py *p, py_round *r);
 py_object *py_with_yield(py *p, source_range r, struct py_with_body *b, py_object *v);
 /* of an instance, without its class's hooks */
 py_object *py_find_plain(py *p, source_range r, py_object *o, const char *name);
@@ -177,6 +182,10 @@ typedef struct py_library {
     py_object *(*call_operator)(py *p, source_range r, const char *op_name, int nargs,
                                 py_object **args, int nkw, const char *const *names,
                                 py_object **kwargs);
+    /* A file of the program is about to run. */
+    void (*source_read)(py *p, const source *src);
+    void (*ended)(py *p);                                  /* by py_free */
+    void (*set_gradients)(py *p, bool on);                 /* as torch.set_grad_enabled */
     bool (*warn)(py *p, source_range r, const char *text); /* aten::warn; false with the error */
     py_object *(*tensor_take)(py *p, tensor *t);
     py_object *(*from_value)(py *p, value v_take);    /* of the runtime */

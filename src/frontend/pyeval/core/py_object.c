@@ -106,18 +106,20 @@ static size_t object_bytes(value v) {
 }
 
 py_object *py_value_take(py *p, value v) {
+    py_object *o = py_new(p, PY_VALUE);
     if (value_is_counted(v)) {
         size_t bytes = object_bytes(v);
         p->held_bytes += bytes;
         p->diag->max_tensor = p->held_bytes < p->host.max_bytes ? p->host.max_bytes - p->held_bytes
                                                                 : 1;
-        if (!py_work(p, (source_range){0}, bytes / PY_STEP_BYTES) || !vec_push(&p->held, v)) {
+        if (!py_work(p, (source_range){0}, bytes / PY_STEP_BYTES) ||
+            !vec_push(&p->held, ((py_held){o, bytes}))) {
             value_unref(v);
             diag_no_memory(p->diag);
             return NULL;
         }
+        if (v.tag == V_TENSOR) p->made_bytes += v.u.tensor->storage->nbytes;
     }
-    py_object *o = py_new(p, PY_VALUE);
     o->u.v = v;
     return o;
 }

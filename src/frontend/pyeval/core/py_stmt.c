@@ -283,6 +283,7 @@ static flow stmt_if(py *p, py_env *env, const stmt *s) {
 }
 
 static flow stmt_while(py *p, py_env *env, const stmt *s) {
+    py_round round = py_round_begin(p);
     for (;;) {
         py_object *c = py_step(p, s->range) ? py_eval(p, env, s->value) : NULL;
         bool truth;
@@ -291,15 +292,18 @@ static flow stmt_while(py *p, py_env *env, const stmt *s) {
         flow f = stmt_block(p, env, &s->body);
         if (f == FLOW_BREAK) return FLOW_NEXT;
         if (f == FLOW_RETURN || f == FLOW_ERROR) return f;
+        py_round_end(p, &round);
     }
 }
 
 /* One iteration of a for; FLOW_CONTINUE never comes out. */
-static flow stmt_for_body(py *p, py_env *env, const stmt *s, py_object *item) {
+static flow stmt_for_body(py *p, py_env *env, const stmt *s, py_object *item, py_round *round) {
     if (!item || !py_step(p, s->range) || !py_assign(p, env, s->targets.data[0], item))
         return FLOW_ERROR;
     flow f = stmt_block(p, env, &s->body);
-    return f == FLOW_CONTINUE ? FLOW_NEXT : f;
+    if (f == FLOW_CONTINUE) f = FLOW_NEXT;
+    if (f == FLOW_NEXT) py_round_end(p, round);
+    return f;
 }
 
 static flow stmt_for(py *p, py_env *env, const stmt *s) {
@@ -308,18 +312,22 @@ static flow stmt_for(py *p, py_env *env, const stmt *s) {
     flow f = FLOW_NEXT;
     if (over->kind == PY_RANGE) {
         int64_t n = py_range_len(over), at = over->u.range.start;
+        py_round round = py_round_begin(p);
         for (int64_t i = 0; i < n && f == FLOW_NEXT; i++) {
-            f = stmt_for_body(p, env, s, py_int(p, at));
+            f = stmt_for_body(p, env, s, py_int(p, at), &round);
             if (i + 1 < n) at += over->u.range.step;
         }
     } else if (over->kind == PY_LIST) { /* the body may change it */
+        py_round round = py_round_begin(p);
         for (size_t i = 0; i < over->u.seq.items.len && f == FLOW_NEXT; i++)
-            f = stmt_for_body(p, env, s, over->u.seq.items.data[i]);
+            f = stmt_for_body(p, env, s, over->u.seq.items.data[i], &round);
     } else {
         py_object **items;
         int n;
         if (!py_iterate(p, s->value->range, over, &items, &n)) return FLOW_ERROR;
-        for (int i = 0; i < n && f == FLOW_NEXT; i++) f = stmt_for_body(p, env, s, items[i]);
+        py_round round = py_round_begin(p);
+        for (int i = 0; i < n && f == FLOW_NEXT; i++)
+            f = stmt_for_body(p, env, s, items[i], &round);
     }
     if (f == FLOW_BREAK) return FLOW_NEXT;
     return f == FLOW_NEXT ? stmt_block(p, env, &s->orelse) : f;
@@ -578,9 +586,12 @@ static flow stmt_block(py *p, py_env *env, const stmt_list *body) {
 }
 
 bool py_exec(py *p, py_env *env, const stmt_list *body) {
-    py_env *outer = p->env;
-    p->env = env;
+    py_env *outer = p->env, *caller = p->frame, *before = env->caller;
+    p->env = p->frame = env;
+    env->caller = caller == env ? before : caller;
     flow f = stmt_block(p, env, body);
+    env->caller = before;
     p->env = outer;
+    p->frame = caller;
     return f != FLOW_ERROR;
 }

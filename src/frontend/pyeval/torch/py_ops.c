@@ -721,7 +721,9 @@ static py_object *ops_run(ops_call *c, const op *o) {
     cx.nargs = s->nargs;
     ops_limits own;
     ops_limits_begin(c->p, &own);
-    ctsc_status st = op_function(o, o->schema->nargs, c->full)(&cx, c->full, results);
+    ctsc_status st = c->p->records ? c->p->host.training->call(&cx, o, s->nargs, c->full,
+                                                               s->nreturns, results)
+                                   : op_function(o, s->nargs, c->full)(&cx, c->full, results);
     ops_limits_end(c->p, &own);
     if (st == CTSC_OK) return ops_results(c, o, results, records ? in : NULL);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);
@@ -782,9 +784,9 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!n) return py_fail(p, r, "AttributeError", "there is no operator %s", op_name);
     const char *base = strstr(op_name, "::");
     bool grad;
-    if (!strcmp(op_name, "aten::set_grad_enabled") &&
-        nargs == 1) /* behind no_grad; noted, nothing depends on it */
-        return py_truth(p, r, args[0], &grad) ? (p->no_grad = !grad, p->none) : NULL;
+    if (!strcmp(op_name, "aten::set_grad_enabled") && nargs == 1) /* behind no_grad */
+        return py_truth(p, r, args[0], &grad) ? (py_set_gradients(p, grad), p->none) : NULL;
+    if (!strcmp(op_name, "aten::is_grad_enabled")) return py_bool(p, !p->no_grad);
     if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base &&
         ops_skips(p, args[0]->u.v.u.tensor, base + 2))
         return p->diag->status == CTSC_OK ? args[0] : NULL;

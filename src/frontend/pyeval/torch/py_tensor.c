@@ -151,7 +151,7 @@ static py_object *tensor_get_device(py *p, source_range r, py_object *o) {
 }
 
 static py_object *tensor_get_requires_grad(py *p, source_range r, py_object *o) {
-    (void)r;
+    if (p->records) return py_tensor_asked(p, r, o, "prim::requires_grad");
     return py_bool(p, o->u.v.u.tensor->requires_grad);
 }
 
@@ -163,9 +163,18 @@ static py_object *tensor_get_ndim(py *p, source_range r, py_object *o) {
 static py_object *tensor_get_data(py *p, source_range r, py_object *o) {
     tensor *t;
     if (py_tracing(p)) return py_call_operator(p, r, "aten::detach", 1, &o, 0, NULL, NULL);
+    if (p->records) return py_tensor_asked(p, r, o, "aten::data");
     if (tensor_alias(p->diag, o->u.v.u.tensor, &t) != CTSC_OK) return NULL;
     t->requires_grad = false;
     return py_tensor_take(p, t);
+}
+
+static py_object *tensor_get_grad(py *p, source_range r, py_object *o) {
+    return p->records ? py_tensor_asked(p, r, o, "prim::grad") : p->none;
+}
+
+static py_object *tensor_get_is_leaf(py *p, source_range r, py_object *o) {
+    return p->records ? py_tensor_asked(p, r, o, "aten::is_leaf") : p->true_;
 }
 
 static py_object *tensor_get_none(py *p, source_range r, py_object *o) {
@@ -185,8 +194,8 @@ static const struct {
     {"shape", tensor_get_shape},        {"dtype", tensor_get_dtype},
     {"device", tensor_get_device},      {"layout", tensor_get_layout},
     {"data", tensor_get_data},          {"requires_grad", tensor_get_requires_grad},
-    {"ndim", tensor_get_ndim},          {"grad", tensor_get_none},
-    {"grad_fn", tensor_get_none},       {"is_leaf", tensor_get_true},
+    {"ndim", tensor_get_ndim},          {"grad", tensor_get_grad},
+    {"grad_fn", tensor_get_none},       {"is_leaf", tensor_get_is_leaf},
     {"is_cpu", tensor_get_true},        {"is_cuda", tensor_get_false},
     {"is_sparse", tensor_get_false},    {"is_sparse_csr", tensor_get_false},
     {"is_quantized", tensor_get_false}, {"is_mkldnn", tensor_get_false},
@@ -356,9 +365,6 @@ static py_object *tensor_numpy(PY_ARGS) {
     py_object *mod = py_import(p, r, "numpy"), *cls = mod ? py_getattr(p, r, mod, "ndarray") : NULL;
     return cls ? py_call(p, r, cls, 1, &self, 0, NULL, NULL) : NULL;
 }
-static py_object *tensor_backward(PY_ARGS) {
-    return PY_UNUSED_PARAMS, tensor_refuse(p, r, "backward");
-}
 static py_object *tensor_hook(PY_ARGS) {
     return PY_UNUSED_PARAMS, tensor_refuse(p, r, "register_hook");
 }
@@ -372,35 +378,52 @@ static py_object *tensor_share(PY_ARGS) {
 }
 
 static const py_row tensor_methods[] = {
-    {"torch.Tensor.size", tensor_size},         {"torch.Tensor.stride", tensor_stride},
-    {"torch.Tensor.tolist", tensor_tolist},     {"torch.Tensor.numel", tensor_numel},
-    {"torch.Tensor.nelement", tensor_numel},    {"torch.Tensor.dim", tensor_dim},
-    {"torch.Tensor.ndimension", tensor_dim},    {"torch.Tensor.element_size", tensor_element_size},
-    {"torch.Tensor.__len__", tensor_len},       {"torch.Tensor.float", tensor_float},
-    {"torch.Tensor.double", tensor_double},     {"torch.Tensor.half", tensor_half},
-    {"torch.Tensor.bfloat16", tensor_bfloat16}, {"torch.Tensor.long", tensor_long},
-    {"torch.Tensor.int", tensor_int},           {"torch.Tensor.short", tensor_short},
-    {"torch.Tensor.char", tensor_char},         {"torch.Tensor.byte", tensor_byte},
-    {"torch.Tensor.bool", tensor_bool},         {"torch.Tensor.cfloat", tensor_cfloat},
-    {"torch.Tensor.cdouble", tensor_cdouble},   {"torch.Tensor.type", tensor_type},
-    {"torch.Tensor.cpu", tensor_cpu},           {"torch.Tensor.new_tensor", tensor_new_tensor},
-    {"torch.Tensor.numpy", tensor_numpy},       {"torch.Tensor.cuda", tensor_cuda},
-    {"torch.Tensor.backward", tensor_backward}, {"torch.Tensor.register_hook", tensor_hook},
-    {"torch.Tensor.data_ptr", tensor_data_ptr}, {"torch.Tensor.share_memory_", tensor_share},
+    {"torch.Tensor.size", tensor_size},
+    {"torch.Tensor.stride", tensor_stride},
+    {"torch.Tensor.tolist", tensor_tolist},
+    {"torch.Tensor.numel", tensor_numel},
+    {"torch.Tensor.nelement", tensor_numel},
+    {"torch.Tensor.dim", tensor_dim},
+    {"torch.Tensor.ndimension", tensor_dim},
+    {"torch.Tensor.element_size", tensor_element_size},
+    {"torch.Tensor.__len__", tensor_len},
+    {"torch.Tensor.float", tensor_float},
+    {"torch.Tensor.double", tensor_double},
+    {"torch.Tensor.half", tensor_half},
+    {"torch.Tensor.bfloat16", tensor_bfloat16},
+    {"torch.Tensor.long", tensor_long},
+    {"torch.Tensor.int", tensor_int},
+    {"torch.Tensor.short", tensor_short},
+    {"torch.Tensor.char", tensor_char},
+    {"torch.Tensor.byte", tensor_byte},
+    {"torch.Tensor.bool", tensor_bool},
+    {"torch.Tensor.cfloat", tensor_cfloat},
+    {"torch.Tensor.cdouble", tensor_cdouble},
+    {"torch.Tensor.type", tensor_type},
+    {"torch.Tensor.cpu", tensor_cpu},
+    {"torch.Tensor.new_tensor", tensor_new_tensor},
+    {"torch.Tensor.numpy", tensor_numpy},
+    {"torch.Tensor.cuda", tensor_cuda},
+    {"torch.Tensor.register_hook", tensor_hook},
+    {"torch.Tensor.data_ptr", tensor_data_ptr},
+    {"torch.Tensor.share_memory_", tensor_share},
     {"torch.Tensor.pin_memory", tensor_share},
 };
 
-/* Methods that PyTorch writes in Python, in torch/functional.py. */
-static const char *const tensor_functional[] = {"unique", "unique_consecutive", "stft", "lu",
-                                                "norm"};
+/* Methods that PyTorch writes in Python, and where they are here. */
+static const struct { const char *name, *module; } tensor_functional[] = {
+    {"unique", "torch.functional"}, {"unique_consecutive", "torch.functional"},
+    {"stft", "torch.functional"},   {"lu", "torch.functional"},
+    {"norm", "torch.functional"},   {"backward", "torch.autograd._engine"},
+};
 
 static py_object *tensor_function(py *p, source_range r, const char *name) {
     for (size_t i = 0; i < sizeof tensor_methods / sizeof *tensor_methods; i++)
         if (!strcmp(tensor_methods[i].name + strlen("torch.Tensor."), name))
             return py_builtin(p, tensor_methods[i].name, tensor_methods[i].fn);
     for (size_t i = 0; i < sizeof tensor_functional / sizeof *tensor_functional; i++)
-        if (!strcmp(tensor_functional[i], name)) {
-            py_object *mod = py_import(p, r, "torch.functional");
+        if (!strcmp(tensor_functional[i].name, name)) {
+            py_object *mod = py_import(p, r, tensor_functional[i].module);
             return mod ? py_getattr(p, r, mod, name) : NULL;
         }
     int n;
@@ -461,10 +484,13 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
         return py_fail(p, r, "AttributeError", "attribute '%s' is not writable", name), false;
     if (!strcmp(name, "requires_grad")) {
         if (!py_truth(p, r, v, &flag)) return false;
+        py_object *args[] = {o, v};
+        if (p->records)
+            return py_call_operator(p, r, "aten::requires_grad_", 2, args, 0, NULL, NULL);
         o->u.v.u.tensor->requires_grad = flag;
         return true;
     }
-    if (!strcmp(name, "grad")) return true; /* there are no gradients here */
+    if (!strcmp(name, "grad")) return py_tensor_set_grad(p, r, o, v);
     if (strcmp(name, "data"))
         return py_unsupported(p, r, "setting the attribute '%s' of a tensor is not supported",
                               name),
@@ -473,12 +499,18 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
         return py_fail(p, r, "TypeError", "Variable data has to be a tensor, but got %s",
                        py_type_name(v)),
                false;
+    if (p->records) { /* optimisers hold the tensor that it is */
+        value args[] = {o->u.v, v->u.v}, none = value_none();
+        return py_run_op(p, r, "aten::set_data", 2, args, &none);
+    }
     tensor *t;
     if (tensor_alias(p->diag, v->u.v.u.tensor, &t) != CTSC_OK) return false;
     t->requires_grad = o->u.v.u.tensor->requires_grad;
     py_object *fresh = py_tensor_take(p, t);
     if (!fresh) return false;
+    value before = o->u.v; /* each object has the reference that it holds */
     o->u.v = fresh->u.v;
+    fresh->u.v = before;
     return true;
 }
 

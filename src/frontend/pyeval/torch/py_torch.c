@@ -137,6 +137,8 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch.autograd", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch.autograd", "inference_mode", "torch.autograd.grad_mode"},
     {"torch.autograd", "Function", "torch.autograd.function"},
+    {"torch._C", "Optimizer", "torch.optim._native"},
+    {"torch._C", "Tensor", "torch"},
 };
 
 static bool torch_listed(const char *const *list, size_t n, const char *name) {
@@ -534,11 +536,6 @@ static py_object *torch_identity(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
     return nargs ? args[0] : p->none;
 }
-static py_object *torch_call_first(PY_ARGS) {
-    (void)self;
-    if (!nargs) return py_fail(p, r, "TypeError", "a function to call is missing");
-    return py_call(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
-}
 /* torch.compile(f), @torch.compile, @torch.compile(mode=...): nothing to do. */
 static py_object *torch_compile(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
@@ -582,8 +579,6 @@ static const py_row torch_rows[] = {
     {"torch.set_float32_matmul_precision", torch_none},
     {"torch.get_num_threads", torch_one},
     {"torch.from_numpy", torch_from_numpy},
-    {"torch.get_rng_state", torch_unavailable},
-    {"torch.set_rng_state", torch_unavailable},
     {"torch.seed", torch_unavailable},
     {"torch.compile", torch_compile},
     {"torch.set_default_device", torch_none},
@@ -612,9 +607,6 @@ static const py_row torch_rows[] = {
     {"torch.backends.openmp.is_available", torch_false},
     {"torch.backends.mps.is_available", torch_false},
     {"torch.autograd.Variable", torch_identity},
-    {"torch.autograd.grad", torch_unavailable},
-    {"torch.autograd.backward", torch_unavailable},
-    {"torch.utils.checkpoint.checkpoint", torch_call_first},
     {"torch.onnx.is_in_onnx_export", torch_false},
     {"torch.distributed.is_available", torch_false},
     {"torch.distributed.is_initialized", torch_false},
@@ -709,7 +701,6 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
     {"torch.backends.quantized", NULL},
     {"torch.autograd", NULL},
     {"torch.utils", NULL},
-    {"torch.utils.checkpoint", NULL},
     {"torch.version", NULL},
     {"torch.random", NULL},
     {"torch.types", NULL},
@@ -721,8 +712,6 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
 
 /* Modules that may be imported, but not used. */
 static const char *const torch_absent[] = {"torch.hub",
-                                           "torch.optim",
-                                           "torch.optim.lr_scheduler",
                                            "torch.quantization",
                                            "torch.ao",
                                            "torch.ao.quantization",
@@ -824,7 +813,8 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
     if (!known) return false;
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
     return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) &&
-           py_add_rows(p, mod, torch_rows) && py_add_rows(p, mod, py_script_rows);
+           py_add_rows(p, mod, torch_rows) && py_add_rows(p, mod, py_script_rows) &&
+           py_add_rows(p, mod, py_gradients_rows);
 }
 
 /* ---- members on demand ----------------------------------------------------------------------- */

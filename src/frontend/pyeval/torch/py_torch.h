@@ -24,6 +24,16 @@ py_object *py_cast(py *p, source_range r, py_object *t, int64_t dt); /* t.to(dt)
 value py_tensor_item(const tensor *t, diag *d);
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v); /* torch.float32 */
 
+/* py_gradients.c */
+/* What operator `key` answers about t. */
+py_object *py_tensor_asked(py *p, source_range r, const py_object *t, const char *key);
+bool py_tensor_set_grad(py *p, source_range r, py_object *t, const py_object *grad);
+extern const py_row py_gradients_rows[];
+/* Members of py_library. */
+void py_gradients_look(py *p, const source *src);
+void py_gradients_end(py *p);
+void py_set_gradients(py *p, bool on);
+
 /* py_tensor_data.c: nested sequences of numbers <-> tensors */
 /* The tensor of a numpy.ndarray (prelude/numpy); NULL: o is none. */
 py_object *py_array_tensor(const py_object *o);

@@ -7,9 +7,19 @@ import torch
 
 class _DecoratorContextManager:
     def __new__(cls, *args):  # @torch.no_grad is @torch.no_grad()
-        return args[0] if len(args) > 0 and callable(args[0]) else object.__new__(cls)
+        self = object.__new__(cls)
+        if len(args) > 0 and callable(args[0]):
+            self.__init__()
+            return self(args[0])
+        return self
 
     def __call__(self, func):
+        if isinstance(self, set_grad_enabled):  # only the function's calls are meant
+            torch._VF.set_grad_enabled(self.prev)
+            mode = self.mode
+        else:
+            mode = isinstance(self, enable_grad) or (isinstance(self, inference_mode) and not self.mode)
+        torch._C._decorate_gradients(func, mode)
         return func
 
 

@@ -361,7 +361,13 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none: bool = False) -> None:
-        pass
+        for p in self.parameters():
+            if p.grad is not None:
+                if set_to_none:
+                    p.grad = None
+                else:
+                    p.grad = p.grad.detach()
+                    p.grad.zero_()
 
     def compile(self, *args, **kwargs) -> None:
         pass

@@ -10,6 +10,7 @@ _places = {
     'parameters_to_vector': 'torch.nn.utils.convert_parameters',
     'vector_to_parameters': 'torch.nn.utils.convert_parameters',
     'skip_init': 'torch.nn.utils.init',
+    'clip_grad_norm_': 'torch.nn.utils.clip_grad', 'clip_grad_value_': 'torch.nn.utils.clip_grad',
 }
 
 

@@ -39,7 +39,7 @@ class Optimizer:
                 raise ValueError("can't optimize a non-leaf Tensor")
             if id(p) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
-            if p._program is not None: # its weights change from now on
+            if getattr(p, '_program', None) is not None: # its weights change from now on
                 p._program._record(True)
         group = dict(param_group, params=params)
         for name, default in self.defaults.items():
