@@ -50,7 +50,8 @@ static ctsc_status training_record(diag *d, int ninputs, tensor *const *inputs, 
         release(ctx);
         return diag_no_memory(d);
     }
-    *c = (training_call){{training_backward, training_release}, ctx, gradients, release};
+    *c = (training_call){
+        {training_backward, training_release, "Backward", false}, ctx, gradients, release};
     return grad_call_record(d, &c->node, ninputs, inputs, noutputs, outputs);
 }
 

@@ -243,7 +243,7 @@ static ctsc_status node_fill_call(diag *d, grad_node *n, tensor *const *inputs,
 
 ctsc_status grad_call_record(diag *d, grad_call *call, int ninputs, tensor *const *inputs,
                              int noutputs, tensor *const *outputs) {
-    grad_node *n = grad_node_new(GRAD_PAIR, NULL, NULL, ninputs, noutputs, 0);
+    grad_node *n = grad_node_new(GRAD_CALL, NULL, NULL, ninputs, noutputs, 0);
     if (!n) {
         call->free(call);
         return diag_no_memory(d);
