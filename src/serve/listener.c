@@ -78,7 +78,8 @@ static int listener_accept(listener *l) {
 
 static int listener_accept_all(listener *l) {
     int why;
-    while (!(why = listener_accept(l))) {}
+    while (!(why = listener_accept(l))) {
+    }
     return why;
 }
 

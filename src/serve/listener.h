@@ -23,7 +23,8 @@ typedef struct listener {
 bool listener_open(listener *l, const serve_options *o, char *why, size_t size);
 /* False: no thread. */
 bool listener_start(listener *l);
-/* Takes over what the kernel has accepted by now, and listens no more; after listener_open, once. */
+/* Takes over what the kernel has accepted by now, and listens no more; after
+ * listener_open, once. */
 void listener_stop(listener *l);
 
 #endif
