@@ -65,7 +65,8 @@ typedef struct evaluation {
     diag *d;
     uint64_t steps;
     rng noise;
-    bool noisy; /* results are off by some units in the last place */
+    bool noisy;   /* results are off by some units in the last place */
+    bool cancels; /* ... and may become 0 where larger numbers were subtracted */
     /* What runs a prim::FusionGroup; NULL: there are none. */
     ctsc_status (*on_group)(void *ctx, struct evaluation *e, const node *n);
     void *ctx;

@@ -278,7 +278,7 @@ static double noise_number(evaluation *e, dtype dt, double x, double about, doub
     int few = 0, digits = noise_digits(dt, &few), exponent = 0;
     if (about > 0 && isfinite(x)) {
         double by = fmax(fabs(x), about) * ldexp(noise_units(e, many), -digits);
-        bool to_zero = fabs(x) < fabs(by) && rng_range(&e->noise, 0, 3) == 0; /* nothing is left */
+        bool to_zero = e->cancels && fabs(x) < fabs(by) && rng_range(&e->noise, 0, 3) == 0;
         return to_zero ? 0 : x + by;
     }
     if (x == 0 || !isfinite(x)) return x;
@@ -301,8 +301,9 @@ static void noise_elements(evaluation *e, dtype unit, char *at, const tensor *t,
 }
 
 static void noise_tensor(evaluation *e, dtype unit, tensor *t, double about, double many) {
-    if (dtype_is_float((dtype)t->dtype) && t->numel)
-        noise_elements(e, unit, tensor_data(t), t, 0, about, many);
+    if (!dtype_is_float((dtype)t->dtype) || !t->numel) return;
+    e->cancels = rng_range(&e->noise, 0, 1); /* or a sum would never be other than 0 everywhere */
+    noise_elements(e, unit, tensor_data(t), t, 0, about, many);
 }
 
 /* The type that a summing operator adds in, where it is asked for. */

@@ -86,7 +86,7 @@ static void record_value(recorder *r, value v) {
 /* ---- sharing --------------------------------------------------------------------------------- */
 
 /* elements looked at; larger ones count as sharing if their storage is the same */
-enum { SHARED_MAX = 512 };
+enum { SHARED_MAX = 4096 };
 
 static int64_t shared_offset(const tensor *t, int64_t index) {
     int64_t at = t->offset;

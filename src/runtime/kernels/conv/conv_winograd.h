@@ -16,9 +16,10 @@ enum { CONV_WINOGRAD_OUT = 4, CONV_WINOGRAD_IN = 6, CONV_WINOGRAD_PRODUCTS = 36 
 bool conv_winograd_fits(const conv_shape *s);
 /* Fills p->weights (form CONV_WINOGRAD) from w, [out_channels][in_channels][3][3]. */
 void conv_winograd_pack(const conv_packed *p, const float *w);
-/* As conv_rows. */
+/* As conv_rows. finite: all sums are; else some results are wrong, as what is not finite goes
+ * through all of a tile. */
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                          const float *bias, const conv_tail *tail, float *out);
+                          const float *bias, const conv_tail *tail, float *out, bool *finite);
 
 /* Where the results of a tile go, and what is done to them on the way. */
 typedef struct winograd_result {
@@ -38,8 +39,8 @@ typedef struct winograd_kernels {
     /* pixel: the tile's 6 x 6 input pixels, n channels of each. Product p's elements go to to + p *
      * apart, n of them rounded up to whole vectors (zeros). */
     void (*input)(const float *const *pixel, int64_t n, float *to, int64_t apart);
-    /* The way back: products at from + p * apart, n channels. */
-    void (*output)(const float *from, int64_t apart, int64_t n, const winograd_result *r);
+    /* The way back: products at from + p * apart, n channels. False: some sums are not finite. */
+    bool (*output)(const float *from, int64_t apart, int64_t n, const winograd_result *r);
 } winograd_kernels;
 
 #if defined(__x86_64__)

@@ -62,8 +62,10 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_line)(const V 
     o[3] = ADD(m[5 * step], FMA(root_quarter, d1, MUL(root_two, d2)));
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
-    const float *from, int64_t apart, int64_t c, int64_t n, const winograd_result *r) {
+/* odd: 0 as long as all results are finite. Of a tile's four in a line the first has all products
+ * but the last, the last all but the first. */
+static inline __attribute__((always_inline)) TARGET V NAME(out_vector)(
+    const float *from, int64_t apart, int64_t c, int64_t n, const winograd_result *r, V odd) {
     V t[6][4], m[6], o[4], bias = ZERO();
     for (int y = 0; y < 6; y++) {
         for (int x = 0; x < 6; x++) m[x] = VLOAD(from + (6 * y + x) * apart + c);
@@ -72,6 +74,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
     if (r->bias) bias = n < LANES ? VLOAD_PART(r->bias + c, n) : VLOAD(r->bias + c);
     for (int x = 0; x < r->columns; x++) {
         NAME(out_line)(&t[0][x], o, 4);
+        if (x % 3 == 0) odd = FMA(o[3], ZERO(), FMA(o[0], ZERO(), odd));
         for (int y = 0; y < r->rows; y++) {
             int64_t at = y * r->row + x * r->column + c;
             V v = ADD(o[y], bias);
@@ -82,13 +85,19 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
             else VSTORE(r->out + at, v);
         }
     }
+    return odd;
 }
 
-static TARGET void NAME(output)(const float *from, int64_t apart, int64_t n,
+static TARGET bool NAME(output)(const float *from, int64_t apart, int64_t n,
                                 const winograd_result *r) {
+    V odd = ZERO();
+    float lanes[LANES], sum = 0;
     int64_t c = 0;
-    for (; c + LANES <= n; c += LANES) NAME(out_vector)(from, apart, c, LANES, r);
-    if (c < n) NAME(out_vector)(from, apart, c, n - c, r);
+    for (; c + LANES <= n; c += LANES) odd = NAME(out_vector)(from, apart, c, LANES, r, odd);
+    if (c < n) odd = NAME(out_vector)(from, apart, c, n - c, r, odd);
+    VSTORE(lanes, odd);
+    for (int i = 0; i < LANES; i++) sum += lanes[i];
+    return sum == 0;
 }
 
 KERNELS = {KERNELS_HEAD, LANES, NAME(input), NAME(output)};
