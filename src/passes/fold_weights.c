@@ -33,20 +33,20 @@
 
 /*    operator                 groups  transposed                spatial dimensions */
 static const struct {
-    const char *op;
+    op_symbol op;
     int groups;
     bool transposed;
     int spatial;
 } weights_layers[] = {
     /* clang-format off */
-    {"aten::linear",           -1,     false,                    0},
-    {"aten::conv1d",           6,      false,                    1},
-    {"aten::conv2d",           6,      false,                    2},
-    {"aten::conv3d",           6,      false,                    3},
-    {"aten::conv_transpose1d", 6,      true,                     1},
-    {"aten::conv_transpose2d", 6,      true,                     2},
-    {"aten::conv_transpose3d", 6,      true,                     3},
-    {"aten::_convolution",     8,      false /* argument 6 */,   -1 /* the weight's */},
+    {SYM_LINEAR,           -1,     false,                    0},
+    {SYM_CONV1D,           6,      false,                    1},
+    {SYM_CONV2D,           6,      false,                    2},
+    {SYM_CONV3D,           6,      false,                    3},
+    {SYM_CONV_TRANSPOSE1D, 6,      true,                     1},
+    {SYM_CONV_TRANSPOSE2D, 6,      true,                     2},
+    {SYM_CONV_TRANSPOSE3D, 6,      true,                     3},
+    {SYM__CONVOLUTION,     8,      false /* argument 6 */,   -1 /* the weight's */},
     /* clang-format on */
 };
 
@@ -81,7 +81,7 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
     size_t row = 0, rows = sizeof weights_layers / sizeof *weights_layers;
     node *n = y->def;
     if (!n || n->kind != N_OP || !n->op) return false;
-    while (row < rows && strcmp(weights_layers[row].op, n->op_name)) row++;
+    while (row < rows && !node_is_op(n, weights_layers[row].op)) row++;
     if (row == rows || n->inputs.len < 3) return false;
     *l = (weights_layer){n, NULL, NULL, weights_layers[row].transposed, weights_layers[row].spatial,
                          1, 0};
@@ -103,7 +103,7 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
 
 /* Is `by`, in the same block, the only one that reads y's elements? */
 static bool weights_only_reader(const ir_value *y, const node *by) {
-    static const char *const shape[] = {"aten::dim", "aten::size", "aten::numel"};
+    static const op_symbol shape[] = {SYM_DIM, SYM_SIZE, SYM_NUMEL};
     if (y->def->owner != by->owner) return false;
     int times = 0;
     for (size_t i = 0; i < y->uses.len; i++) {
@@ -208,8 +208,7 @@ static bool weights_operand(const weights_layer *l, const ir_value *v, bool *bat
 
 static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
                                weights_affine *a) {
-    bool mul = node_is_op(n, "aten::mul"), div = node_is_op(n, "aten::div"),
-         sub = node_is_op(n, "aten::sub");
+    bool mul = node_is_op(n, SYM_MUL), div = node_is_op(n, SYM_DIV), sub = node_is_op(n, SYM_SUB);
     int64_t alpha = 1;
     if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1))
         return false;
@@ -238,11 +237,11 @@ static bool weights_is_asked(const ir_value *v, int rank, const block *b) {
     int64_t is;
     for (size_t i = 0; i < v->uses.len; i++) {
         const node *dim = v->uses.data[i].user;
-        if (!dim || !node_is_op(dim, "aten::dim")) continue;
+        if (!dim || !node_is_op(dim, SYM_DIM)) continue;
         const ir_value *d = dim->outputs.data[0];
         for (size_t k = 0; k < d->uses.len; k++) {
             const node *ne = d->uses.data[k].user;
-            if (!ne || !node_is_op(ne, "aten::ne") || !fact_int(ne->inputs.data[1], &is) ||
+            if (!ne || !node_is_op(ne, SYM_NE) || !fact_int(ne->inputs.data[1], &is) ||
                 is != rank || ne->outputs.data[0]->uses.len != 1)
                 continue;
             const node *stops = ne->outputs.data[0]->uses.data[0].user;
@@ -271,8 +270,7 @@ static bool weights_keeps_rank(const node *n) {
 /* Has v `rank` dims whenever it has one of rank and rank - 1, as the images of a convolution do? */
 static bool weights_is_batched(const weights_pass *p, const ir_value *v, int rank, const block *b,
                                int *steps) {
-    static const char *const joined[] = {"aten::add", "aten::add_", "aten::sub", "aten::mul",
-                                         "aten::div"};
+    static const op_symbol joined[] = {SYM_ADD, SYM_SUB, SYM_MUL, SYM_DIV};
     for (; (*steps)-- > 0;) {
         int known = fact_rank(v);
         const node *n = v->def;
@@ -283,7 +281,7 @@ static bool weights_is_batched(const weights_pass *p, const ir_value *v, int ran
         for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
             join |= node_is_op(n, joined[i]);
         if (join && weights_is_batched(p, n->inputs.data[1], rank, b, steps)) return true;
-        if (node_is_op(n, "aten::cat")) {
+        if (node_is_op(n, SYM_CAT)) {
             const node *list = fact_fixed_list(n->inputs.data[0]);
             if (!list || !list->inputs.len) return false;
             v = list->inputs.data[0];
@@ -304,9 +302,9 @@ static bool weights_batched(weights_pass *p, const weights_layer *l) {
     if (known >= 0) return known == rank;
     if (!weights_is_asked(y, rank, l->n->owner) &&
         !weights_is_batched(p, x, rank, l->n->owner, &steps)) {
-        ir_value *d = rewrite_op(l->n, "aten::dim", 1, &x);
+        ir_value *d = rewrite_op(l->n, op_find("aten::dim"), 1, &x);
         ir_value *differs[2] = {d, rewrite_int(l->n, rank)};
-        ir_value *c = rewrite_op(l->n, "aten::ne.int", 2, differs);
+        ir_value *c = rewrite_op(l->n, op_find("aten::ne.int"), 2, differs);
         ir_value *said[2] = {rewrite_str(l->n, why), rewrite_str(l->n, "builtins.RuntimeError")};
         node *stops = node_new(l->n->g, N_IF, 1, &c, 0);
         block *b = node_add_block(stops);
@@ -459,14 +457,14 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
 }
 
 static bool weights_node(weights_pass *p, node *n) {
-    bool norm = node_is_op(n, "aten::batch_norm");
+    bool norm = node_is_op(n, SYM_BATCH_NORM);
     if (n->kind != N_OP || !n->op || n->outputs.len != 1 ||
         n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2)
         return false;
     if (!norm &&
         ((strcmp(n->op->schema->overload, "Tensor") && strcmp(n->op->schema->overload, "Scalar")) ||
-         !(node_is_op(n, "aten::mul") || node_is_op(n, "aten::add") || node_is_op(n, "aten::sub") ||
-           node_is_op(n, "aten::div"))))
+         !(node_is_op(n, SYM_MUL) || node_is_op(n, SYM_ADD) || node_is_op(n, SYM_SUB) ||
+           node_is_op(n, SYM_DIV))))
         return false;
     for (int i = 0; i < (norm ? 1 : 2); i++) {
         ir_value *y = n->inputs.data[i];
