@@ -101,9 +101,9 @@ CTSC_API bool ctsc_compatible(const char *version, int abi);
 CTSC_API void ctsc_set_threads(int n);
 
 /* Convolutions with 3x3 kernels may be done by Winograd's minimal filtering: two to three times as
- * fast; results have up to three times the rounding error, a number that is not finite spoils its
- * neighbours as well, and weights take four times the memory. true is the default; false: sums are
- * made directly. Process-wide, for calls that begin afterwards. */
+ * fast; results have up to three times the rounding error, and weights take four times the memory.
+ * Where a number is not finite, sums are made directly. true is the default; false: always.
+ * Process-wide, for calls that begin afterwards. */
 CTSC_API void ctsc_set_winograd(bool on);
 /* Constant weights of convolutions, linear and recurrent layers are kept in the form their kernels
  * read, made when they are first used: beside the archive's, whose pages are given back where the

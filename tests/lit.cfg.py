@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # lit's settings for tests/ir and tests/cli: RUN lines in a shell, %ctsc the command under test.
 import os
+import sys
 
-import lit.formats
 import lit.TestRunner
+
+sys.path.insert(0, os.path.dirname(__file__))
+from lit_again import Again  # noqa: E402
 
 builtin = lit.TestRunner.getDefaultSubstitutions
 
@@ -20,7 +23,7 @@ def substitutions(*args, **named):
 lit.TestRunner.getDefaultSubstitutions = substitutions
 
 config.name = "ctsc"
-config.test_format = lit.formats.ShTest(True)
+config.test_format = Again(True)
 config.suffixes = [".ir", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(os.path.dirname(os.environ["CTSC"]), "lit")

@@ -4,12 +4,13 @@
 
     python3 tests/mutate.py [--count 60] [--seed 1] [--only group_rows.c] [--work DIR] [--again FILE]
 
-A mutant is one small change of one line of src/codegen/lower/group*.c or lazy*.c: an operator replaced, a condition turned round or left out, a
+A mutant is one small change of one line of src/codegen/lower (group*.c, lazy*.c, loops): an operator replaced, a condition turned round or left out, a
 relation of the plan forgotten. It is built in a copy of the checkout, and met by the unit tests of groups and by short runs of the differential
 fuzzer. A mutant that nothing notices has survived: it is printed, for somebody to say whether it changes anything at all (a threshold that
 chooses between two right schedules does not). --again tries only those that an earlier run, whose output is in FILE, has printed.
 """
 import argparse
+import glob
 import os
 import random
 import re
@@ -19,6 +20,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
+LOWERING = os.path.join(ROOT, "src", "codegen", "lower")
 
 # Patterns and what takes their place, on a line of code.
 SWAPS = [
@@ -40,12 +42,17 @@ DROPS = [
 TASTE = re.compile(r"cost|COST|FEW|TINY|ALONE|AHEAD|LITTLE|SHARED|grain|GRAIN|schedule =|MAX_|LIMIT|snprintf|arena_|assert|^\s*(/?\*|#|//)|enum|static const|\bfor \(int")
 
 
+def files():
+    """The files of the lowering, as LOWERING has them."""
+    found = glob.glob(os.path.join(LOWERING, "**", "*.c"), recursive=True)
+    return sorted(os.path.relpath(path, LOWERING) for path in found if re.match(r"(group|lazy)\w*\.c$", os.path.basename(path)))
+
+
 def candidates(only):
-    folder = LOWERING
-    for name in sorted(os.listdir(folder)):
-        if not re.match(r"(group|lazy)\w*\.c$", name) or (only and name != only):
+    for name in files():
+        if only and os.path.basename(name) != only:
             continue
-        with open(os.path.join(folder, name)) as f:
+        with open(os.path.join(LOWERING, name)) as f:
             lines = f.read().split("\n")
         for number, line in enumerate(lines):
             if TASTE.search(line) or not line.startswith(" "):
@@ -61,7 +68,7 @@ def again(path):
     """The survivors that an earlier run printed, wherever their lines are now."""
     with open(path) as f:
         text = f.read()
-    for name, was, changed in re.findall(r"^(\w+\.c):\d+ SURVIVED\n  - (.*)\n  \+ (.*)$", text, re.M):
+    for name, was, changed in re.findall(r"^([\w/]+\.c):\d+ SURVIVED\n  - (.*)\n  \+ (.*)$", text, re.M):
         with open(os.path.join(LOWERING, name)) as f:
             for number, line in enumerate(f.read().split("\n")):
                 if line.strip() == was:

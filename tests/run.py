@@ -91,7 +91,20 @@ def environment(args):
     return env
 
 
+# What LeakSanitizer says when it crashes itself, as it may when it looks at the threads of a process that ends. That tells nothing of the program.
+LSAN_CRASHED = "LeakSanitizer has encountered a fatal error"
+LSAN_TRIES = 3
+
+
 def run(cmd, env, timeout=1200):
+    for _ in range(LSAN_TRIES):
+        done = run_once(cmd, env, timeout)
+        if LSAN_CRASHED not in done[1] + done[2]:
+            break
+    return done
+
+
+def run_once(cmd, env, timeout):
     try:
         p = subprocess.run(cmd, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=timeout)

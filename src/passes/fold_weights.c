@@ -12,16 +12,23 @@
  *
  * Computed in float64 and rounded once. Results differ from the two steps by rounding, which is why
  * this is a pass of its own, for frozen modules. The first result may have no reader but the second
- * step, apart from questions about its shape. As in PyTorch, a convolution's input is taken to have
- * a batch dimension; a linear layer's rank has to be known for a batch norm.
+ * step, apart from questions about its shape. A linear layer's rank has to be known for a batch
+ * norm. A convolution's input may lack the batch dim: then a batch norm behind it takes rows for
+ * channels, and a factor of more dims adds one. Where that is not known it is asked:
+ *
+ *     %d = aten::dim(%x);  %u = aten::ne(%d, 4);  prim::If(%u) {prim::RaiseException(...)} {}
+ *
+ * once for all that has its dims from %x. torch.jit.freeze does not ask (pass_ctx.batched).
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
 #include "passes/fold_weights.h"
 
+#include "base/map.h"
 #include "base/pages.h"
 #include "base/vector.h"
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
+#include "passes/rewrite.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,8 +60,18 @@ typedef struct weights_layer {
     int64_t groups, channels; /* output channels */
 } weights_layer;
 
-/* What happens to output channel c: y * scale[c] + shift[c]. */
-typedef struct weights_affine { double *scale, *shift; int64_t n; } weights_affine;
+/* What happens to output channel c: y * scale[c] + shift[c]. batched: if the result has a batch
+ * dim. */
+typedef struct weights_affine {
+    double *scale, *shift;
+    int64_t n;
+    bool batched;
+} weights_affine;
+
+typedef struct weights_pass {
+    pass_ctx *cx;
+    ptrmap batched; /* values that have a batch dim, to the blocks where that is known */
+} weights_pass;
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
@@ -105,7 +122,7 @@ static bool weights_only_reader(const ir_value *y, const node *by) {
 /* ---- the second step ------------------------------------------------------------------------- */
 
 static bool weights_affine_new(weights_affine *a, int64_t n) {
-    a->n = n;
+    *a = (weights_affine){.n = n};
     a->scale = mem_alloc((size_t)n * 2 * sizeof(double));
     if (!a->scale) return false;
     a->shift = a->scale + n;
@@ -165,6 +182,7 @@ static bool weights_batch_norm(const weights_layer *l, const node *n, weights_af
         a->shift[i] -= m[i] * a->scale[i];
     }
     mem_free(m);
+    a->batched = l->spatial > 0;
     return ok;
 }
 
@@ -178,11 +196,13 @@ static bool weights_broadcasts(const weights_layer *l, const tensor *t) {
     return channel >= 0 && t->numel == l->channels && t->sizes[channel] == l->channels;
 }
 
-static bool weights_operand(const weights_layer *l, const ir_value *v, double *out) {
+static bool weights_operand(const weights_layer *l, const ir_value *v, bool *batched, double *out) {
     value c;
     if (!ir_value_constant(v, &c)) return false;
-    if (c.tag == V_TENSOR)
+    if (c.tag == V_TENSOR) {
+        *batched = l->spatial && c.u.tensor->ndim == l->spatial + 2;
         return weights_broadcasts(l, c.u.tensor) && weights_read(l, v, false, 0, out);
+    }
     if (c.tag != V_INT && c.tag != V_FLOAT) return false;
     for (int64_t i = 0; i < l->channels; i++) out[i] = c.tag == V_INT ? (double)c.u.i : c.u.f;
     return true;
@@ -195,11 +215,107 @@ static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
     if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1))
         return false;
     if (other == 0 && (div || sub)) return false;
-    if (!weights_operand(l, n->inputs.data[other], mul || div ? a->scale : a->shift)) return false;
+    if (!weights_operand(l, n->inputs.data[other], &a->batched, mul || div ? a->scale : a->shift))
+        return false;
     for (int64_t i = 0; i < a->n; i++) {
         if (div) a->scale[i] = 1 / a->scale[i];
         if (sub) a->shift[i] = -a->shift[i];
     }
+    return true;
+}
+
+/* ---- batch dims ------------------------------------------------------------------------------ */
+
+enum { WEIGHTS_STEPS = 64 }; /* values looked at to find one that is known */
+
+static bool weights_raises(const block *b) {
+    const node *n = b->first;
+    while (n && n->kind != N_RAISE) n = n->next;
+    return n != NULL;
+}
+
+/* Does the program itself end in this block if v has another number of dims? */
+static bool weights_is_asked(const ir_value *v, int rank, const block *b) {
+    int64_t is;
+    for (size_t i = 0; i < v->uses.len; i++) {
+        const node *dim = v->uses.data[i].user;
+        if (!dim || !node_is_op(dim, SYM_DIM)) continue;
+        const ir_value *d = dim->outputs.data[0];
+        for (size_t k = 0; k < d->uses.len; k++) {
+            const node *ne = d->uses.data[k].user;
+            if (!ne || !node_is_op(ne, SYM_NE) || !fact_int(ne->inputs.data[1], &is) ||
+                is != rank || ne->outputs.data[0]->uses.len != 1)
+                continue;
+            const node *stops = ne->outputs.data[0]->uses.data[0].user;
+            if (stops && stops->kind == N_IF && stops->owner == b &&
+                weights_raises(stops->blocks.data[0]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Is that known of v in b? */
+static bool weights_knows(const weights_pass *p, const ir_value *v, const block *b) {
+    const block *where = ptrmap_get(&p->batched, v);
+    while (where && b && b != where) b = b->parent ? b->parent->owner : NULL;
+    return where && b;
+}
+
+/* Has the result as many dims as the first argument? Also what is written in place. */
+static bool weights_keeps_rank(const node *n) {
+    size_t len = strlen(n->op_name);
+    bool in_place = n->op->schema->has_alias_write && len && n->op_name[len - 1] == '_';
+    return OP_RANK(n->op->traits) == RANK_SAME || (in_place && !(n->op->traits & RESHAPES));
+}
+
+/* Has v `rank` dims whenever it has one of rank and rank - 1, as the images of a convolution do? */
+static bool weights_is_batched(const weights_pass *p, const ir_value *v, int rank, const block *b,
+                               int *steps) {
+    static const op_symbol joined[] = {SYM_ADD, SYM_SUB, SYM_MUL, SYM_DIV};
+    for (; (*steps)-- > 0;) {
+        int known = fact_rank(v);
+        const node *n = v->def;
+        if (known >= 0) return known == rank;
+        if (weights_knows(p, v, b) || weights_is_asked(v, rank, b)) return true;
+        if (!n || n->kind != N_OP || !n->op || !n->inputs.len) return false;
+        bool join = false;
+        for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
+            join |= node_is_op(n, joined[i]);
+        if (join && weights_is_batched(p, n->inputs.data[1], rank, b, steps)) return true;
+        if (node_is_op(n, SYM_CAT)) {
+            const node *list = fact_fixed_list(n->inputs.data[0]);
+            if (!list || !list->inputs.len) return false;
+            v = list->inputs.data[0];
+        } else if (join || weights_keeps_rank(n)) v = n->inputs.data[0];
+        else return false;
+    }
+    return false;
+}
+
+/* Has the layer's input a batch dim? Asks, where that is not known. False: it has none. */
+static bool weights_batched(weights_pass *p, const weights_layer *l) {
+    static const char why[] =
+        "a convolution's input has no batch dim where this level of optimisation needs one: what "
+        "follows is a part of its weights (levels 0 and 1 do it as it is written)";
+    ir_value *x = l->n->inputs.data[0], *y = l->n->outputs.data[0];
+    int rank = l->spatial + 2, known = fact_rank(x), steps = WEIGHTS_STEPS;
+    if (p->cx->batched) return true;
+    if (known >= 0) return known == rank;
+    if (!weights_is_asked(y, rank, l->n->owner) &&
+        !weights_is_batched(p, x, rank, l->n->owner, &steps)) {
+        ir_value *d = rewrite_op(l->n, op_find("aten::dim"), 1, &x);
+        ir_value *differs[2] = {d, rewrite_int(l->n, rank)};
+        ir_value *c = rewrite_op(l->n, op_find("aten::ne.int"), 2, differs);
+        ir_value *said[2] = {rewrite_str(l->n, why), rewrite_str(l->n, "builtins.RuntimeError")};
+        node *stops = node_new(l->n->g, N_IF, 1, &c, 0);
+        block *b = node_add_block(stops);
+        block_append(b, node_new(l->n->g, N_RAISE, 2, said, 0));
+        node_add_block(stops);
+        node_insert_before(stops, l->n);
+        ptrmap_put(&p->batched, x, l->n->owner);
+    }
+    ptrmap_put(&p->batched, y, l->n->owner); /* without memory it is asked again */
     return true;
 }
 
@@ -380,7 +496,7 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
     return true;
 }
 
-static bool weights_node(pass_ctx *cx, node *n) {
+static bool weights_node(weights_pass *p, node *n) {
     bool norm = node_is_op(n, SYM_BATCH_NORM);
     if (n->kind != N_OP || !n->op || n->outputs.len != 1 ||
         n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2)
@@ -397,22 +513,27 @@ static bool weights_node(pass_ctx *cx, node *n) {
         if (!weights_find_layer(y, &l) || !weights_only_reader(y, n)) continue;
         bool ok = weights_affine_new(&a, l.channels) &&
                   (norm ? weights_batch_norm(&l, n, &a) : weights_arithmetic(&l, n, 1 - i, &a)) &&
-                  weights_fold(cx, &l, n, &a);
+                  (!a.batched || weights_batched(p, &l)) && weights_fold(p->cx, &l, n, &a);
         mem_free(a.scale);
         if (ok) return true;
     }
     return false;
 }
 
-static bool weights_block(pass_ctx *cx, block *b) {
+static bool weights_block(weights_pass *p, block *b) {
     bool changed = false;
-    for (node *n = b->first, *next; n && cx->diag->status == CTSC_OK && !arena_failed(&b->g->arena);
-         n = next) {
+    for (node *n = b->first, *next;
+         n && p->cx->diag->status == CTSC_OK && !arena_failed(&b->g->arena); n = next) {
         next = n->next;
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= weights_block(cx, n->blocks.data[i]);
-        changed |= weights_node(cx, n);
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= weights_block(p, n->blocks.data[i]);
+        changed |= weights_node(p, n);
     }
     return changed;
 }
 
-bool pass_fold_weights(pass_ctx *cx, graph *g) { return weights_block(cx, g->root); }
+bool pass_fold_weights(pass_ctx *cx, graph *g) {
+    weights_pass p = {.cx = cx};
+    bool changed = weights_block(&p, g->root);
+    ptrmap_free(&p.batched);
+    return changed;
+}

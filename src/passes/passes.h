@@ -31,6 +31,7 @@ typedef struct pass_ctx {
     /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
     object *self;
     bool unpacked; /* constant weights stay as they are (ctsc_set_packing) */
+    bool batched;  /* images are taken to have a batch dim, as torch.jit.freeze does */
     /* the pass that reduces precision; NULL: none (ctsc_module_set_precision) */
     const char *reduce;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */

@@ -16,13 +16,13 @@
  */
 #include "serve/http.h"
 
+#include "serve/listener.h"
+
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,7 +34,8 @@ enum {
     HTTP_SLOWEST_READER = 16 << 10, /* bytes a second */
     /* bytes of a buffer that a connection keeps for its next request */
     HTTP_KEEP = 64 << 10,
-    HTTP_GONE_NS = 100000000 /* before that nobody looks whether the client is gone */
+    HTTP_GONE_NS = 100000000, /* before that nobody looks whether the client is gone */
+    HTTP_SLACK = 64           /* libmicrohttpd takes what http_room_for let in, however it counts */
 };
 
 /* A connection, and the one request that it has at a time: its memory serves all of them. */
@@ -61,7 +62,10 @@ struct http {
     server *s;
     access_log *log;
     struct MHD_Daemon *daemon;
-    int listener, port;
+    listener listener;
+    /* threads that hand an answered connection back to libmicrohttpd, which may be done with it
+     * before they are done with libmicrohttpd */
+    atomic_int resuming;
     pthread_mutex_t lock; /* of the list */
     http_connection *connections;
 };
@@ -97,8 +101,6 @@ static void http_opened(http *h, struct MHD_Connection *mc, void **context) {
     const union MHD_ConnectionInfo *address = MHD_get_connection_info(
         mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     *context = c;
-    counter_add(&h->s->stats.connections, 1);
-    counter_add(&h->s->stats.connections_total, 1);
     if (!c) return;
     c->h = h;
     c->c = mc;
@@ -227,8 +229,11 @@ static void http_defer(exchange *x) { MHD_suspend_connection(((http_connection *
 
 static void http_done(exchange *x) {
     http_connection *r = (http_connection *)x;
+    http *h = r->h;
+    atomic_fetch_add(&h->resuming, 1);
     atomic_store_explicit(&r->answered, true, memory_order_release);
     MHD_resume_connection(r->c); /* r may be gone behind this */
+    atomic_fetch_sub(&h->resuming, 1);
 }
 
 /* "Content-Length" as far as it is a number. */
@@ -371,32 +376,19 @@ static void http_completed(void *cls, struct MHD_Connection *c, void **request,
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
-static int http_listen(const serve_options *o, int *port, char *why, size_t size) {
-    char service[16];
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *all = NULL;
-    int fd = -1, on = 1;
-    snprintf(service, sizeof service, "%d", o->port);
-    int code = getaddrinfo(o->host, service, &hints, &all);
-    if (code) {
-        snprintf(why, size, "cannot listen on '%s': %s", o->host, gai_strerror(code));
-        return -1;
-    }
-    for (struct addrinfo *a = all; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0) continue;
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 1024) == 0) break;
-        snprintf(why, size, "cannot listen on %s port %d: %s", o->host, o->port, strerror(errno));
-        close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(all);
-    struct sockaddr_storage at;
-    socklen_t len = sizeof at;
-    if (fd >= 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0)
-        *port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
-                                               : ((struct sockaddr_in *)&at)->sin_port);
-    return fd;
+/* Counted before libmicrohttpd's thread has seen it, so that draining waits for it. */
+static void http_take(void *ctx, int fd, const struct sockaddr *from, socklen_t len) {
+    http *h = ctx;
+    counter_add(&h->s->stats.connections, 1);
+    counter_add(&h->s->stats.connections_total, 1);
+    /* closes fd if it cannot take it */
+    if (MHD_add_connection(h->daemon, fd, from, len) != MHD_YES)
+        atomic_fetch_sub(&h->s->stats.connections, 1);
+}
+
+static bool http_room_for(void *ctx) {
+    const server *s = ((http *)ctx)->s;
+    return counter_get(&s->stats.connections) < s->o->max_connections;
 }
 
 http *http_start(server *s, access_log *log, char *why, size_t size) {
@@ -404,31 +396,32 @@ http *http_start(server *s, access_log *log, char *why, size_t size) {
     http *h = calloc(1, sizeof *h);
     snprintf(why, size, "out of memory");
     if (!h) return NULL;
-    *h = (http){.s = s, .log = log};
+    *h = (http){
+        .s = s, .log = log, .listener = {.take = http_take, .room = http_room_for, .ctx = h}};
     pthread_mutex_init(&h->lock, NULL);
-    h->listener = http_listen(o, &h->port, why, size);
-    if (h->listener < 0) goto fail;
+    if (!listener_open(&h->listener, o, why, size)) goto fail;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
-                     MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
+                     MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_NO_LISTEN_SOCKET;
     h->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, http_handle, h, MHD_OPTION_LISTEN_SOCKET, h->listener,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->http_threads, MHD_OPTION_CONNECTION_LIMIT,
-        o->max_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->max_connections_per_ip,
+        flags, 0, NULL, NULL, http_handle, h, MHD_OPTION_THREAD_POOL_SIZE,
+        (unsigned)o->http_threads, MHD_OPTION_CONNECTION_LIMIT, o->max_connections + HTTP_SLACK,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->max_connections_per_ip,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->max_header, MHD_OPTION_CONNECTION_TIMEOUT,
         o->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, http_completed, h,
         MHD_OPTION_NOTIFY_CONNECTION, http_notify_connection, h, MHD_OPTION_END);
-    if (h->daemon) return h;
+    if (h->daemon && listener_start(&h->listener)) return h;
     snprintf(
         why, size,
         "the HTTP library could not be started (more connections than open files are allowed?)");
-    close(h->listener);
+    listener_stop(&h->listener);
+    if (h->daemon) MHD_stop_daemon(h->daemon);
 fail:
     pthread_mutex_destroy(&h->lock);
     free(h);
     return NULL;
 }
 
-int http_port(const http *h) { return h->port; }
+int http_port(const http *h) { return h->listener.port; }
 
 long http_in_flight(const http *h) { return (long)counter_get(&h->s->stats.in_flight); }
 
@@ -436,26 +429,11 @@ long http_receiving(const http *h) { return (long)counter_get(&h->s->stats.recei
 
 long http_connections(const http *h) { return (long)counter_get(&h->s->stats.connections); }
 
-/* Connections that the kernel has accepted already are taken over, so that none
- * of them is reset. */
-void http_quiesce(http *h) {
-    MHD_quiesce_daemon(h->daemon);
-    for (;;) {
-        struct sockaddr_storage from;
-        socklen_t len = sizeof from;
-        int fd = accept4(h->listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-        if (fd < 0) break;
-        /* closes fd if it cannot */
-        MHD_add_connection(h->daemon, fd, (struct sockaddr *)&from, len);
-    }
-    close(h->listener);
-    h->listener = -1;
-}
+void http_quiesce(http *h) { listener_stop(&h->listener); }
 
 void http_stop(http *h) {
+    while (atomic_load(&h->resuming)) sched_yield();
     MHD_stop_daemon(h->daemon);
-    if (h->listener >= 0) close(h->listener);
     pthread_mutex_destroy(&h->lock);
     free(h);
 }

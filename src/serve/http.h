@@ -21,6 +21,7 @@ void http_quiesce(http *h);
 long http_in_flight(const http *h);
 long http_receiving(const http *h);
 long http_connections(const http *h);
-void http_stop(http *h); /* closes all connections; no request may be in flight */
+/* Closes all connections; behind http_quiesce, and no request may be in flight. */
+void http_stop(http *h);
 
 #endif

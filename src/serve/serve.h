@@ -4,7 +4,7 @@
  * this folder reads.
  *
  * The parts, from outside to inside:
- *   options.c     the command line                 http.c        libmicrohttpd: connections, bodies, limits, draining
+ *   options.c     the command line                 listener.c, http.c   new connections; libmicrohttpd: bodies, limits, draining
  *   server.c      start, signals, housekeeping     protocol.c    a request to a response, without sockets
  *   decode.c, encode.c   tensors of the protocol   repository.c  which models there are, loading, reloading
  *   scheduler.c, batch.c queues, workers, batches  model.c, config.c   one loaded model and its config.json

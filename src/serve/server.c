@@ -3,8 +3,9 @@
  * server.c - starts the server, keeps it going, and ends it without losing a request.
  *
  * Threads. The main thread waits for signals and, fifty times a second, looks for what has
- * waited too long. A second one looks at the folder and loads models. libmicrohttpd has its own,
- * every model its own.
+ * waited too long. A second one looks at the folder and loads models, a third takes connections.
+ * libmicrohttpd has its own, every model its own. OpenBLAS's were there before and do not block
+ * signals: what comes while the main thread does not wait for it is theirs, so it has a handler.
  * Draining. After SIGTERM the server is not ready any more, takes no new connections, and closes
  * each connection behind its next answer. It ends when no request is left and idle connections have
  * stayed idle for a moment; a request that is only half there has three seconds to become whole. A
@@ -83,10 +84,17 @@ static void watcher_stop(watcher *w) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static atomic_bool server_asked; /* a signal came to another thread than the main one */
+
+static void server_on_signal(int signal) {
+    (void)signal;
+    atomic_store(&server_asked, true);
+}
+
 /* Waits a tick; true if one of the signals came. */
 static bool server_signal(const sigset_t *set) {
     struct timespec tick = {.tv_nsec = TICK_MS * 1000000};
-    return sigtimedwait(set, NULL, &tick) > 0;
+    return sigtimedwait(set, NULL, &tick) > 0 || atomic_exchange(&server_asked, false);
 }
 
 static void server_tend(server *s, http *h, access_log *log, unsigned tick) {
@@ -188,6 +196,8 @@ ctsc_status serve_run(const serve_options *options) {
     serve_options o = *options;
     server *s = calloc(1, sizeof *s);
     sigset_t set, old;
+    struct sigaction act = {.sa_handler = server_on_signal, .sa_flags = SA_RESTART};
+    struct sigaction old_term, old_int;
     if (!s) return CTSC_LIMIT;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     server_share_arenas(cores);
@@ -205,6 +215,8 @@ ctsc_status serve_run(const serve_options *options) {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set, &old);
+    sigaction(SIGTERM, &act, &old_term);
+    sigaction(SIGINT, &act, &old_int);
     signal(SIGPIPE, SIG_IGN);
     ctsc_set_threads(o.threads);
     ctsc_status st = CTSC_LIMIT;
@@ -213,6 +225,8 @@ ctsc_status serve_run(const serve_options *options) {
         st = server_with(s, &set);
         repository_free(&s->repository);
     }
+    sigaction(SIGTERM, &old_term, NULL);
+    sigaction(SIGINT, &old_int, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     free(s->token);
     free(s);

@@ -65,7 +65,9 @@ typedef struct evaluation {
     diag *d;
     uint64_t steps;
     rng noise;
-    bool noisy; /* results are off by some units in the last place */
+    bool noisy;   /* results are off by some units in the last place */
+    bool coarse;  /* ... those of layers in the last place of a bfloat16 */
+    bool cancels; /* ... and may become 0 where larger numbers were subtracted */
     /* What runs a prim::FusionGroup; NULL: there are none. */
     ctsc_status (*on_group)(void *ctx, struct evaluation *e, const node *n);
     void *ctx;
@@ -119,6 +121,6 @@ void outcome_explain(const outcome *want, const outcome *got, strbuf *out);
 /* Is got what rounding may make of want? Runs the graph up to `runs` times with noise and looks
  * whether results scatter that far. */
 bool outcome_within_noise(const graph *g, size_t nargs, const value *args, const outcome *want,
-                          const outcome *got, int runs, uint64_t seed);
+                          const outcome *got, int runs, bool coarse, uint64_t seed);
 
 #endif

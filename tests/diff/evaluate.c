@@ -246,6 +246,9 @@ static const char *const noise_tiles[] = {
     "_convolution",     "convolution",      "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", NULL};
 
+/* Layers that may compute with less precision than they were written with. */
+static const char *const noise_layers[] = {"linear", "mm", "addmm", "matmul", NULL};
+
 enum { NOISE_CENTER = 1 << 16 }; /* as if so many terms had been added, */
 
 static bool noise_listed(const char *const *list, const op *o) {
@@ -278,7 +281,7 @@ static double noise_number(evaluation *e, dtype dt, double x, double about, doub
     int few = 0, digits = noise_digits(dt, &few), exponent = 0;
     if (about > 0 && isfinite(x)) {
         double by = fmax(fabs(x), about) * ldexp(noise_units(e, many), -digits);
-        bool to_zero = fabs(x) < fabs(by) && rng_range(&e->noise, 0, 3) == 0; /* nothing is left */
+        bool to_zero = e->cancels && fabs(x) < fabs(by) && rng_range(&e->noise, 0, 3) == 0;
         return to_zero ? 0 : x + by;
     }
     if (x == 0 || !isfinite(x)) return x;
@@ -301,8 +304,9 @@ static void noise_elements(evaluation *e, dtype unit, char *at, const tensor *t,
 }
 
 static void noise_tensor(evaluation *e, dtype unit, tensor *t, double about, double many) {
-    if (dtype_is_float((dtype)t->dtype) && t->numel)
-        noise_elements(e, unit, tensor_data(t), t, 0, about, many);
+    if (!dtype_is_float((dtype)t->dtype) || !t->numel) return;
+    e->cancels = rng_range(&e->noise, 0, 1); /* or a sum would never be other than 0 everywhere */
+    noise_elements(e, unit, tensor_data(t), t, 0, about, many);
 }
 
 /* The type that a summing operator adds in, where it is asked for. */
@@ -339,9 +343,14 @@ static double noise_largest(const char *at, const tensor *t, int dim) {
     return largest;
 }
 
+/* Is the operator a layer of reduced precision? */
+static bool noise_is_coarse(const evaluation *e, const op *o) {
+    return e->coarse && (noise_listed(noise_tiles, o) || noise_listed(noise_layers, o));
+}
+
 /* Copies of a summing operator's operands, with noise. */
 static void noise_operands(evaluation *e, const op *o, int n, value *args) {
-    bool tiles = noise_listed(noise_tiles, o);
+    bool coarse = noise_is_coarse(e, o), tiles = coarse || noise_listed(noise_tiles, o);
     for (int i = 0; i < n; i++) {
         const argument *a = i < o->schema->nargs ? &o->schema->args[i] : NULL;
         bool written = a && ((a->alias && a->alias->write) || !strncmp(a->name, "running_", 8));
@@ -350,8 +359,8 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
             tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
             value_ref(args[i]);
         } else {
-            noise_tensor(e, noise_sum_dtype(o, n, args, (dtype)copy->dtype), copy,
-                         tiles ? noise_largest(tensor_data(copy), copy, 0) : 0,
+            noise_tensor(e, coarse ? DT_BFLOAT16 : noise_sum_dtype(o, n, args, (dtype)copy->dtype),
+                         copy, tiles ? noise_largest(tensor_data(copy), copy, 0) : 0,
                          (double)copy->numel);
             args[i] = value_tensor_take(copy);
         }
@@ -375,6 +384,7 @@ static double noise_center(int n, const value *args) {
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
     double about = noise_listed(noise_cancels, o) || noise_listed(noise_centers, o);
     double many = noise_listed(noise_centers, o) ? noise_center(n, args) : 1;
+    bool coarse = noise_is_coarse(e, o);
     for (int i = 0; i < o->schema->nreturns; i++) {
         value *r = &results[i];
         if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, 0, 1);
@@ -386,8 +396,10 @@ static void noise_results(evaluation *e, const op *o, int n, const value *args, 
         if (shared || !dtype_is_float((dtype)t->dtype) || !t->numel) continue;
         if (noise_listed(noise_picks, o)) noise_signs(e, tensor_data(t), t, 0);
         else
-            noise_tensor(e, (dtype)t->dtype, t,
-                         noise_listed(noise_tiles, o) ? noise_largest(tensor_data(t), t, 0) : about,
+            noise_tensor(e, coarse ? DT_BFLOAT16 : (dtype)t->dtype, t,
+                         coarse || noise_listed(noise_tiles, o)
+                             ? noise_largest(tensor_data(t), t, 0)
+                             : about,
                          many);
     }
 }

@@ -407,8 +407,8 @@ static ir_value *image_variance(gen *G, int64_t n) {
     return v;
 }
 
-/* Behind a convolution without a batch dim a batch norm takes rows for channels; fold-weights takes
- * convolutions to have a batch dim, as PyTorch's freezing does. */
+/* Behind a convolution without a batch dim a batch norm takes rows for channels, which the levels
+ * that fold it into the weights refuse (passes/fold_weights.c). */
 static bool image_lacks_batch(const ir_value *x, const tensor *t) {
     value w;
     bool conv = x->def && x->def->op && strstr(x->def->op->key, "conv") &&

@@ -86,7 +86,7 @@ static void record_value(recorder *r, value v) {
 /* ---- sharing --------------------------------------------------------------------------------- */
 
 /* elements looked at; larger ones count as sharing if their storage is the same */
-enum { SHARED_MAX = 512 };
+enum { SHARED_MAX = 4096 };
 
 static int64_t shared_offset(const tensor *t, int64_t index) {
     int64_t at = t->offset;
@@ -261,13 +261,15 @@ static bool scatter_admits_all(const scatter *s, const outcome *want, const outc
     return true;
 }
 
-static void noise_run(const graph *g, size_t nargs, const value *args, uint64_t seed, outcome *o) {
+static void noise_run(const graph *g, size_t nargs, const value *args, bool coarse, uint64_t seed,
+                      outcome *o) {
     diag d = {.max_tensor = 1 << 24};
     evaluation e;
     value *own = mem_alloc(sizeof(value) * (nargs + 1)),
           *results = mem_alloc(sizeof(value) * (g->root->returns.len + 1));
     evaluation_init(&e, &d);
     e.noisy = true;
+    e.coarse = coarse;
     e.noise.state = seed;
     copy_values(nargs, args, own);
     ctsc_status s = evaluate_graph(&e, g, own);
@@ -282,7 +284,7 @@ static void noise_run(const graph *g, size_t nargs, const value *args, uint64_t 
 }
 
 bool outcome_within_noise(const graph *g, size_t nargs, const value *args, const outcome *want,
-                          const outcome *got, int runs, uint64_t seed) {
+                          const outcome *got, int runs, bool coarse, uint64_t seed) {
     bool same_form = outcome_same_form(want, got), admitted = false;
     outcome o = {0};
     scatter *s = mem_alloc(sizeof(scatter) * (want->bits.len + 1));
@@ -291,7 +293,7 @@ bool outcome_within_noise(const graph *g, size_t nargs, const value *args, const
         scatter_add(&s[i], want->kinds.data[i], want->bits.data[i]);
     }
     for (int k = 0; k < runs && !admitted; k++) {
-        noise_run(g, nargs, args, seed + (uint64_t)k * 0x9e3779b97f4a7c15u, &o);
+        noise_run(g, nargs, args, coarse, seed + (uint64_t)k * 0x9e3779b97f4a7c15u, &o);
         if (!same_form) {
             admitted = o.status == got->status &&
                        (o.status != CTSC_OK || outcome_same_form(&o, got));

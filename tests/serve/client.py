@@ -8,6 +8,7 @@ Python's standard library only. Each function named test_* is one test; tests/ru
 "ok NAME" and "FAIL NAME: why" that this prints. The models that the tests need are compiled by ctsc from the text below.
 """
 import argparse
+import ctypes
 import http.client
 import json
 import os
@@ -719,6 +720,35 @@ def own_impatient_stop(ctsc, folder, scratch):
     code, text = s.stop()
     t.join()
     assert code == 0 and out and out[0] >= 500 and time.time() - start < 5, (code, out, text)
+
+
+def own_signal_elsewhere(ctsc, folder, scratch):
+    """SIGTERM is the server's, too, where a thread of some library is chosen to have it (OpenBLAS's start before main and block no signal)."""
+    s = Server(ctsc, folder, "--explicit")
+    tasks = "/proc/%d/task" % s.process.pid
+    with_blas = []
+    for task in sorted(os.listdir(tasks), key=int):
+        with open(os.path.join(tasks, task, "status")) as f:
+            blocked = int(re.search(r"^SigBlk:\s*(\w+)", f.read(), re.M).group(1), 16)
+        if int(task) != s.process.pid and not blocked >> (signal.SIGTERM - 1) & 1:
+            with_blas.append(int(task))
+    tgkill = ctypes.CDLL(None).tgkill
+    for task in with_blas[:1]:  # none on one core
+        assert tgkill(s.process.pid, task, signal.SIGTERM) == 0
+    code, text = s.stop()
+    assert code == 0 and "draining" in text, "exit %d\n%s" % (code, text)
+
+
+def own_ends(ctsc, folder, scratch):
+    """SIGTERM while a connection has just been opened, or closed."""
+    for i in range(10):
+        s = Server(ctsc, folder, "--explicit", "--poll", "0")
+        if i % 2:
+            s.ask("GET", "/v2/health/live")
+        else:
+            socket.create_connection(("127.0.0.1", s.port)).close()
+        code, text = s.stop()
+        assert code == 0, "exit %d\n%s" % (code, text)
 
 
 def make_models(ctsc, scratch, names):

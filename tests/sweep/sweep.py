@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs as people write them, at level 0 and level 3, with one thread and two: no difference.
 
-    python3 tests/sweep/sweep.py --sweep build/sweep [--lines 20000] [--programs 20000] [--seed 1] [--jobs 1] [--keep FOLDER]
+    python3 tests/sweep/sweep.py --sweep build/sweep [--lines 20000] [--programs 20000] [--grads 2000] [--seed 1] [--jobs 1] [--keep FOLDER]
 
 Half are one line, reduce, scan, softmax or norm of an operator of a view; half are programs of views, writes in place, small loops, branches and several
-results. Sources are made here, some hundred methods of one module at a time; tests/sweep/sweep_main.c compiles each module once and compares.
+results. Some of either kind take gradients, and are called until these are captured. Sources are made here, some hundred methods of one module at a time; tests/sweep/sweep_main.c compiles each module once and compares.
 Where the graph fuzzer (tests/diff) draws graphs, this goes through the front end as well, whose graphs have other patterns.
 
 --print SEED shows the module of a seed, --keep leaves those where something differed.
@@ -14,6 +14,7 @@ import argparse
 import concurrent.futures
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -254,24 +255,46 @@ class Program:
         return self.lines
 
 
+# ---- gradients ----------------------------------------------------------------------------------------------------
+
+
+def gradient(r):
+    """A program that takes the gradient of what it makes of x, y and z."""
+    made = []
+    if r.random() < 0.5:
+        while not made or re.search(r"\.(max|min|cummax)\([^()]+\)$|aminmax|std_mean", made[0]):  # several results
+            made = one_line(r)
+        made = [made[0].replace("return ", "w = ")]
+        names = ["w"]
+    else:
+        p = Program(r)
+        lines = [line for line in p.make() if "clone(), y.clone()" not in line]
+        names = lines.pop()[len("return "):].split(", ")
+        made = lines
+    start = ["x1, y1, z1 = x.clone().requires_grad_(True), y.clone().requires_grad_(True), z.clone().requires_grad_(True)", "x, y, z = x1 * 1, y1 * 1, z1 * 1"]
+    total = " + ".join("(%s.to(torch.float32) * %d).sum()" % (name, k + 1) for k, name in enumerate(names)) + " + x.sum() * 0"
+    return start + made + ["total = " + total, "return [%s], torch.autograd.grad([total], [x1, y1, z1], allow_unused=True)" % ", ".join(names)]
+
+
 # ---- modules -----------------------------------------------------------------------------------------------------
 
 
-def module(seed, lines, programs):
+def module(seed, lines, programs, grads):
     r = random.Random(seed)
     text = ["import torch", "import torch.nn.functional as F", "", "class M(torch.nn.Module):", "    def forward(self, x):", "        return x", ""]
-    for i in range(lines + programs):
-        body = one_line(r) if i < lines else Program(r).make()
-        text += ["    @torch.jit.export", "    def %s%d(self, x, y, z, n: int, m: int):" % ("l" if i < lines else "p", i)] + ["        " + line for line in body] + [""]
+    kinds = [("l", one_line)] * lines + [("p", lambda r: Program(r).make())] * programs + [("g", gradient)] * grads
+    for i, (kind, make) in enumerate(kinds):
+        body = make(r)
+        text += ["    @torch.jit.export", "    def %s%d(self, x, y, z, n: int, m: int):" % (kind, i)] + ["        " + line for line in body] + [""]
     return "\n".join(text)
 
 
 def run(args, job):
-    seed, lines, programs = job
+    seed, *counts = job
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(args.keep or folder, "sweep_%d.py" % seed)
         with open(path, "w", encoding="utf-8") as f:
-            f.write(module(seed, lines, programs))
+            f.write(module(seed, *counts))
         p = subprocess.run([args.sweep, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         out = p.stdout.decode("utf-8", "replace")
         if args.keep and p.returncode == 0:
@@ -285,13 +308,15 @@ def main():
     ap.add_argument("--sweep", default="build/sweep")
     ap.add_argument("--lines", type=int, default=20000)
     ap.add_argument("--programs", type=int, default=20000)
+    ap.add_argument("--grads", type=int, default=2000)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--jobs", type=int, default=1)
     ap.add_argument("--keep")
     ap.add_argument("--print", type=int, dest="show")
     args = ap.parse_args()
-    count = max(1, -(-(args.lines + args.programs) // METHODS))
-    sizes = [((i + 1) * args.lines // count - i * args.lines // count, (i + 1) * args.programs // count - i * args.programs // count) for i in range(count)]
+    wanted = (args.lines, args.programs, args.grads)
+    count = max(1, -(-sum(wanted) // METHODS))
+    sizes = [tuple((i + 1) * n // count - i * n // count for n in wanted) for i in range(count)]
     if args.show is not None:
         print(module(args.show, *sizes[(args.show - args.seed) % count]))
         return 0

@@ -130,7 +130,7 @@ static ctsc_value *tensor_of(ctsc_dtype dt, int64_t n, float first) {
 }
 
 static ctsc_value *dict_of(size_t n, const char *const *names, ctsc_value *const *items) {
-    ctsc_value *keys[8];
+    ctsc_value *keys[8] = {0};
     for (size_t i = 0; i < n; i++) keys[i] = ctsc_string_new(names[i], strlen(names[i]));
     ctsc_value *d = ctsc_dict_new(n, keys, items);
     for (size_t i = 0; i < n; i++) ctsc_value_free(keys[i]);

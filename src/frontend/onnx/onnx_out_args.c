@@ -84,7 +84,7 @@ bool out_arg_ints(out_call *c, int i, int want, int *n, int64_t *ints) {
         ints[0] = x.u.i;
     } else if (x.tag == V_LIST && x.u.list->kind == LIST_INT && x.u.list->len <= TENSOR_MAX_DIMS) {
         *n = (int)x.u.list->len;
-        memcpy(ints, x.u.list->u.ints, sizeof *ints * (size_t)*n);
+        if (*n) memcpy(ints, x.u.list->u.ints, sizeof *ints * (size_t)*n);
     } else {
         return out_refuse(c->o, "argument %d is no list of integers", i);
     }

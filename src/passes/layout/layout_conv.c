@@ -271,7 +271,7 @@ bool layout_batch_norm(layout *l, node *n) {
     bool training;
     value eps;
     layout_vector vectors[4] = {{0}};
-    ir_value *const *in = n->inputs.data, *scale, *shift;
+    ir_value *const *in = n->inputs.data, *scale = NULL, *shift = NULL;
     const layout_twin *t = layout_find(l, in[0], true);
     if (!t || !fact_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) ||
         eps.tag != V_FLOAT)

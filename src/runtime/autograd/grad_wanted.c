@@ -96,7 +96,7 @@ ctsc_status autograd_wanted(function *f, diag *d, bool *out) {
         ctsc_status s = wanted_find(f, d);
         if (f->unit) pthread_mutex_unlock(&f->unit->lock);
         TRY(s);
-        known = f->takes_gradients;
+        known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
     }
     *out = known == FUNCTION_TAKES_GRADIENTS;
     return CTSC_OK;

@@ -53,7 +53,7 @@ typedef struct runtime {
     /* watches a call that is recorded (cuda/record.h); NULL: none is */
     struct record *record;
     /* left of what the call may wait for kernels of its loops (fused.h) */
-    uint32_t patience_us;
+    _Atomic uint32_t patience_us; /* what is forked reads it when it begins */
     /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
     int opt;
 } runtime;

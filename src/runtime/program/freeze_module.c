@@ -223,7 +223,7 @@ ctsc_status module_freeze(diag *d, module *m, bool fold) {
     if (s == CTSC_OK) s = function_ensure_compiled(f, d);
     if (s != CTSC_OK) return s;
     pthread_mutex_lock(&m->unit->lock);
-    pass_ctx cx = {.diag = d, .self = m->root.u.object};
+    pass_ctx cx = {.diag = d, .self = m->root.u.object, .batched = true};
     if (!(r.g = graph_clone(f->graph))) s = diag_no_memory(d);
     if (s == CTSC_OK) s = pipeline_freeze(&cx, r.g, fold);
     if (s == CTSC_OK) s = refreeze_module(&r, f);

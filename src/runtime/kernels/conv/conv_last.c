@@ -24,6 +24,18 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
     return true;
 }
 
+/* The direct way where Winograd's meets a number that is not finite. *w: NULL: there is no memory
+ * for its weights. */
+static ctsc_status last_winograd(diag *d, const conv_shape *s, const tensor *weight, const float *x,
+                                 const float *bias, const conv_tail *tail, float *out,
+                                 const conv_packed **w) {
+    bool finite = true;
+    TRY(conv_winograd(d, s, *w, x, bias, tail, out, &finite));
+    if (finite) return CTSC_OK;
+    *w = conv_packed_of(s, weight, CONV_ROWS);
+    return *w ? conv_rows(d, s, *w, x, NULL, bias, tail, out) : CTSC_OK;
+}
+
 /* Which of the kernels; CONV_FORMS: none of them. */
 static conv_form last_form(const conv_shape *s, bool bf16) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
@@ -64,8 +76,10 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     if (form == CONV_DEPTHWISE)
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
     else if (form == CONV_BF16) TRY(conv_bf16(d, s, w, x, b, &tail, tensor_data(t)));
-    else if (conv_winograd_products(form)) TRY(conv_winograd(d, s, w, x, b, &tail, tensor_data(t)));
+    else if (conv_winograd_products(form))
+        TRY(last_winograd(d, s, weight, x, b, &tail, tensor_data(t), &w));
     else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
+    if (!w) return CTSC_OK;
     if (e) e->done = with;
     *done = true;
     return CTSC_OK;

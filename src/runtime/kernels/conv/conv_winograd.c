@@ -12,8 +12,9 @@
  * networks, 2015, with the points 0, +-1, +-2, which lose three times as much), and 0, +-1 and
  * infinity: the largest error against float64 is at most four times that of a direct sum, twice as
  * a rule. Weights are transformed in double and rounded once. As sums go through all of a tile, a
- * pixel that is not finite spoils the tile's results. Where a kernel is dilated, the pixels of a
- * tile are as far apart as its taps: every residue of places has tiles of its own.
+ * pixel that is not finite spoils the tile's results; that is noticed, and the convolution is done
+ * the direct way. Where a kernel is dilated, the pixels of a tile are as far apart as its taps:
+ * every residue of places has tiles of its own.
  *
  *     batches of tiles (threads share them)    whose transformed input stays in the second cache
  *       some panels of output channels         whose products stay there beside it
@@ -179,6 +180,7 @@ typedef struct winograd_job {
     /* whose products are in memory at a time; that one item does; items per batch */
     int64_t panels, group, shares;
     slots slots;
+    atomic_bool odd; /* some sums are not finite */
 } winograd_job;
 
 /* Scratch: products of the input, [products][batch][channels]; those of the output,
@@ -272,7 +274,7 @@ static void winograd_input(const winograd_job *j, int64_t tile, const winograd_s
     j->transforms.input(pixel, s->in_channels, at->input + n * j->channels, j->batch * j->channels);
 }
 
-static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
+static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
                             const winograd_scratch *at, int64_t n, int64_t ld) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
@@ -287,7 +289,8 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
                          .bias = j->bias ? j->bias + channel : NULL,
                          .other = j->tail->other ? j->tail->other + first : NULL};
     r.clamp = conv_tail_bounds(j->tail->activation, &r.low, &r.high);
-    j->transforms.output(at->output + n * ld, j->batch * ld, channels, &r);
+    if (!j->transforms.output(at->output + n * ld, j->batch * ld, channels, &r))
+        atomic_store_explicit(&j->odd, true, memory_order_relaxed);
     if (r.clamp || j->tail->activation == DENSE_PLAIN) return;
     for (int y = 0; y < r.rows; y++)
         for (int x = 0; x < r.columns; x++)
@@ -341,7 +344,7 @@ static void winograd_products(const winograd_job *j, int64_t tiles, int64_t pane
         }
 }
 
-static void winograd_item(const winograd_job *j, int64_t item, float *memory) {
+static void winograd_item(winograd_job *j, int64_t item, float *memory) {
     int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->group,
             nr = j->w->micro->nr;
     int64_t tiles = conv_min(j->batch, j->tiles - tile),
@@ -363,12 +366,13 @@ static void winograd_items(void *ctx, int64_t begin, int64_t end) {
     winograd_job *j = ctx;
     int slot;
     float *memory = slots_take(&j->slots, &slot);
-    for (int64_t i = begin; i < end; i++) winograd_item(j, i, memory);
+    for (int64_t i = begin; i < end && !atomic_load_explicit(&j->odd, memory_order_relaxed); i++)
+        winograd_item(j, i, memory);
     slots_give(&j->slots, slot);
 }
 
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                          const float *bias, const conv_tail *tail, float *out) {
+                          const float *bias, const conv_tail *tail, float *out, bool *finite) {
     const winograd_kernels *kernels = winograd_kernels_best();
     winograd_job j = {.s = s,
                       .w = w,
@@ -385,5 +389,6 @@ ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, co
         return diag_no_memory(d);
     bool whole = pool_for_limited(items, 1, winograd_items, &j);
     slots_end(&j.slots);
+    *finite = !j.odd;
     return whole ? CTSC_OK : limits_fail(d);
 }

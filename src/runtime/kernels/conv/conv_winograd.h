@@ -17,9 +17,10 @@ conv_form conv_winograd_best(const conv_shape *s);
 int conv_winograd_products(conv_form form);
 /* Fills p->weights (its form one of the two) from w, [out_channels][in_channels][3][3]. */
 void conv_winograd_pack(const conv_packed *p, const float *w);
-/* As conv_rows. */
+/* As conv_rows. finite: all sums are; else some results are wrong, as what is not finite goes
+ * through all of a tile. */
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                          const float *bias, const conv_tail *tail, float *out);
+                          const float *bias, const conv_tail *tail, float *out, bool *finite);
 
 /* Where the results of a tile go, and what is done to them on the way. */
 typedef struct winograd_result {
@@ -35,7 +36,7 @@ typedef struct winograd_result {
  * n of them rounded up to whole vectors (zeros). */
 typedef void winograd_input_fn(const float *const *pixel, int64_t n, float *to, int64_t apart);
 /* The way back: products at from + p * apart, n channels. */
-typedef void winograd_output_fn(const float *from, int64_t apart, int64_t n,
+typedef bool winograd_output_fn(const float *from, int64_t apart, int64_t n,
                                 const winograd_result *r);
 typedef struct winograd_transforms {
     winograd_input_fn *input;

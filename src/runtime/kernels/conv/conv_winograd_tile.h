@@ -74,8 +74,13 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_line_2)(const 
     o[0] = ADD(m[0], ADD(m1, m2)), o[1] = ADD(m[3 * step], SUB(m1, m2));
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
-    const float *from, int64_t apart, int in, int64_t c, int64_t n, const winograd_result *r) {
+/* odd: 0 as long as all results are finite. Of those in a line the first has all products but the
+ * last, the last all but the first. */
+static inline __attribute__((always_inline)) TARGET V NAME(out_vector)(const float *from,
+                                                                       int64_t apart, int in,
+                                                                       int64_t c, int64_t n,
+                                                                       const winograd_result *r,
+                                                                       V odd) {
     const int out = in - 2;
     V t[6 * 4], m[6], o[4], bias = ZERO();
     for (int y = 0; y < in; y++) {
@@ -87,6 +92,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
     for (int x = 0; x < r->columns; x++) {
         if (in == 6) NAME(out_line_4)(t + x, o, out);
         else NAME(out_line_2)(t + x, o, out);
+        if (x == 0 || x == out - 1) odd = FMA(o[out - 1], ZERO(), FMA(o[0], ZERO(), odd));
         for (int y = 0; y < r->rows; y++) {
             int64_t at = y * r->row + x * r->column + c;
             V v = ADD(o[y], bias);
@@ -97,6 +103,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
             else VSTORE(r->out + at, v);
         }
     }
+    return odd;
 }
 
 static inline __attribute__((always_inline)) TARGET void NAME(input)(const float *const *pixel,
@@ -107,13 +114,18 @@ static inline __attribute__((always_inline)) TARGET void NAME(input)(const float
     if (c < n) NAME(in_vector)(pixel, in, c, n - c, to, apart);
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(output)(const float *from,
+static inline __attribute__((always_inline)) TARGET bool NAME(output)(const float *from,
                                                                       int64_t apart, int in,
                                                                       int64_t n,
                                                                       const winograd_result *r) {
+    V odd = ZERO();
+    float lanes[LANES], sum = 0;
     int64_t c = 0;
-    for (; c + LANES <= n; c += LANES) NAME(out_vector)(from, apart, in, c, LANES, r);
-    if (c < n) NAME(out_vector)(from, apart, in, c, n - c, r);
+    for (; c + LANES <= n; c += LANES) odd = NAME(out_vector)(from, apart, in, c, LANES, r, odd);
+    if (c < n) odd = NAME(out_vector)(from, apart, in, c, n - c, r, odd);
+    VSTORE(lanes, odd);
+    for (int i = 0; i < LANES; i++) sum += lanes[i];
+    return sum == 0;
 }
 
 static TARGET void NAME(input_4)(const float *const *pixel, int64_t n, float *to, int64_t apart) {
@@ -122,13 +134,13 @@ static TARGET void NAME(input_4)(const float *const *pixel, int64_t n, float *to
 static TARGET void NAME(input_2)(const float *const *pixel, int64_t n, float *to, int64_t apart) {
     NAME(input)(pixel, 4, n, to, apart);
 }
-static TARGET void NAME(output_4)(const float *from, int64_t apart, int64_t n,
+static TARGET bool NAME(output_4)(const float *from, int64_t apart, int64_t n,
                                   const winograd_result *r) {
-    NAME(output)(from, apart, 6, n, r);
+    return NAME(output)(from, apart, 6, n, r);
 }
-static TARGET void NAME(output_2)(const float *from, int64_t apart, int64_t n,
+static TARGET bool NAME(output_2)(const float *from, int64_t apart, int64_t n,
                                   const winograd_result *r) {
-    NAME(output)(from, apart, 4, n, r);
+    return NAME(output)(from, apart, 4, n, r);
 }
 
 KERNELS = {KERNELS_HEAD, LANES, {NAME(input_4), NAME(output_4)}, {NAME(input_2), NAME(output_2)}};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * listener.c - the socket that listens, and the thread that accepts.
+ *
+ * libmicrohttpd could do this, but not stop doing it: when several of its threads watch the socket,
+ * MHD_quiesce_daemon (as of 1.0.1) takes it out of each one's epoll set while that thread, if it is
+ * awake, does the same; whoever comes second ends the process.
+ * Tests: tests/serve/client.py
+ */
+#include "serve/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    LISTENER_QUEUE = 1024,
+    LISTENER_WAIT_MS = 20 /* for room, or for what accept lacks: descriptors, memory */
+};
+
+static int listener_bind(const serve_options *o, char *why, size_t size) {
+    char service[16];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *all = NULL;
+    int fd = -1, on = 1;
+    snprintf(service, sizeof service, "%d", o->port);
+    int code = getaddrinfo(o->host, service, &hints, &all);
+    if (code) {
+        snprintf(why, size, "cannot listen on '%s': %s", o->host, gai_strerror(code));
+        return -1;
+    }
+    for (struct addrinfo *a = all; a && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0) continue;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, LISTENER_QUEUE) == 0) break;
+        snprintf(why, size, "cannot listen on %s port %d: %s", o->host, o->port, strerror(errno));
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(all);
+    return fd;
+}
+
+static int listener_port(int fd) {
+    struct sockaddr_storage at;
+    socklen_t len = sizeof at;
+    if (getsockname(fd, (struct sockaddr *)&at, &len) != 0) return 0;
+    return ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+                                          : ((struct sockaddr_in *)&at)->sin_port);
+}
+
+bool listener_open(listener *l, const serve_options *o, char *why, size_t size) {
+    l->fd = listener_bind(o, why, size);
+    if (l->fd < 0) return false;
+    l->port = listener_port(l->fd);
+    l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (l->wake >= 0) return true;
+    snprintf(why, size, "cannot listen: %s", strerror(errno));
+    close(l->fd);
+    return false;
+}
+
+/* 0: one was accepted; EAGAIN: there is none; else what the next one has to wait for. */
+static int listener_accept(listener *l) {
+    struct sockaddr_storage from;
+    socklen_t len = sizeof from;
+    if (!l->room(l->ctx)) return EBUSY;
+    int fd = accept4(l->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return errno == EINTR || errno == ECONNABORTED ? 0 : errno;
+    l->take(l->ctx, fd, (struct sockaddr *)&from, len);
+    return 0;
+}
+
+static int listener_accept_all(listener *l) {
+    int why;
+    while (!(why = listener_accept(l))) {
+    }
+    return why;
+}
+
+static void *listener_thread(void *arg) {
+    listener *l = arg;
+    struct pollfd of[] = {{.fd = l->wake, .events = POLLIN}, {.fd = l->fd, .events = POLLIN}};
+    while (!of[0].revents) {
+        bool none = listener_accept_all(l) == EAGAIN;
+        /* connections that cannot be accepted would not let it wait */
+        poll(of, none ? 2 : 1, none ? -1 : LISTENER_WAIT_MS);
+    }
+    return NULL;
+}
+
+bool listener_start(listener *l) {
+    return l->running = pthread_create(&l->thread, NULL, listener_thread, l) == 0;
+}
+
+void listener_stop(listener *l) {
+    if (l->running) {
+        eventfd_write(l->wake, 1);
+        pthread_join(l->thread, NULL);
+        listener_accept_all(l);
+    }
+    close(l->wake);
+    close(l->fd);
+}
