@@ -721,8 +721,6 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
 
 /* Modules that may be imported, but not used. */
 static const char *const torch_absent[] = {"torch.hub",
-                                           "torch.optim",
-                                           "torch.optim.lr_scheduler",
                                            "torch.quantization",
                                            "torch.ao",
                                            "torch.ao.quantization",
