@@ -17,6 +17,7 @@
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make bench-memory   what these take in memory, into docs/bench-memory.md (NETS=, PEERS=)
 #   make bench-quantised  networks quantised by PyTorch against ONNX Runtime's int8 (QUANTISED="--only resnet18", PEERS=)
 #   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
@@ -146,9 +147,10 @@ ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
 COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
-    $(addprefix cuda/,context.c library.c notes.c staging.c) \
-    $(addprefix runtime/,api/% archive/% interp/bytecode% interp/fork.c observe/% ops/% program/% save/% train/%) \
-    $(addprefix runtime/cuda/,blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c lines.c one_op.c record.c \
+    $(addprefix cuda/,capture.c context.c library.c program.c staging.c) \
+    $(addprefix runtime/,api/% archive/% autograd/grad_capture.c autograd/grad_rules.c autograd/grad_wanted.c interp/bytecode% interp/fork.c observe/% \
+        ops/% program/% safetensors/% save/% train/%) \
+    $(addprefix runtime/cuda/,along_dim.c blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c one_op.c record.c \
         resample.c sampling.c through_host.c) \
     $(addprefix runtime/kernels/,engine/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
@@ -171,16 +173,16 @@ $(BUILD)/%.o: %.c Makefile
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
 CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
     src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
-EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema)
+EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema tests/unit/test_embed)
 EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite.o) tests/unit/test_embed)
 EMBED_CUDA := $(BUILD)/src/codegen/cuda/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
 $(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
 $(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/op/,schemas.txt.gz schemas_2.txt.gz)
 $(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
 $(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
-$(BUILD)/embedded/%.gz: %
+$(BUILD)/embedded/%.gz: % scripts/embed
 	@mkdir -p $(@D)
-	$(Q)gzip -9nc $< > $@
+	$(Q)scripts/embed $< | gzip -9nc > $@
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
@@ -202,7 +204,7 @@ EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libctsc.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
-	    -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
+	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
 
 ifneq ($(JIT),)
 jit: $(JIT)
@@ -467,6 +469,12 @@ bench-nets: deps-build
 	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
 	    --folder $(BUILD)/nets $(NETS)
 
+# What they take in memory, into docs/bench-memory.md: make bench-memory [NETS="--only resnet18"].
+bench-memory: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
+	@python3 bench/nets/nets_memory.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	    --folder $(BUILD)/nets --threads 1 $(NETS)
+
 # Networks quantised by PyTorch, against the same networks quantised by ONNX Runtime: make bench-quantised [QUANTISED="--only resnet18 --rounds 5"].
 bench-quantised: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -589,6 +597,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

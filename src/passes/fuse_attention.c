@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_attention.c - attention that is written out becomes one operator.
+ * fuse_attention.c - unfused attention becomes one operator.
  *
  *     %s = aten::matmul(%q, %t)                  t: the keys, transposed
  *     %s = aten::div(%s, %scale)                 or mul; may be missing
@@ -29,7 +29,7 @@ typedef struct attention_match {
     node *steps[ATTENTION_STEPS]; /* from the last but one to the first */
     int count;
     bool batches, divide;
-    ir_value *q, *turned, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
+    ir_value *q, *transposed, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
 } attention_match;
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -49,30 +49,30 @@ static bool attention_is_number(const ir_value *v) {
 
 static bool attention_softmax(const node *n) {
     int64_t dim;
-    return rewrite_is(n, "aten::softmax.int") && fact_int(n->inputs.data[1], &dim) &&
+    return node_is_overload(n, SYM_SOFTMAX_INT) && fact_int(n->inputs.data[1], &dim) &&
            fact_is_none(n->inputs.data[2]) &&
            (dim == -1 || dim + 1 == fact_rank(n->inputs.data[0]));
 }
 
 static bool attention_idle_dropout(const node *n) {
     bool train;
-    return rewrite_is(n, "aten::dropout") && fact_bool(n->inputs.data[2], &train) && !train;
+    return node_is_overload(n, SYM_DROPOUT) && fact_bool(n->inputs.data[2], &train) && !train;
 }
 
-/* The first product, of q and the turned keys. */
+/* The first product, of q and the transposed keys. */
 static bool attention_first(attention_match *m, const node *n) {
     ir_value *const *in = n->inputs.data;
     int at = 0;
-    if (m->batches && !m->bias && !m->scale && rewrite_is(n, "aten::baddbmm") &&
+    if (m->batches && !m->bias && !m->scale && node_is_overload(n, SYM_BADDBMM) &&
         fact_number_is(in[3], 1)) {
         m->bias = in[0];
         m->scale = in[4];
         at = 1;
-    } else if (!rewrite_is(n, m->batches ? "aten::bmm" : "aten::matmul")) {
+    } else if (!node_is_overload(n, m->batches ? SYM_BMM : SYM_MATMUL)) {
         return false;
     }
     m->q = in[at];
-    m->turned = in[at + 1];
+    m->transposed = in[at + 1];
     return true;
 }
 
@@ -80,10 +80,10 @@ static bool attention_first(attention_match *m, const node *n) {
 static bool attention_scores(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_step(m, at, v);
     if (!n) return false;
-    bool scales = (node_is_op(n, "aten::mul") || node_is_op(n, "aten::div")) &&
-                  n->inputs.len == 2 && attention_is_number(n->inputs.data[1]);
+    bool scales = (node_is_op(n, SYM_MUL) || node_is_op(n, SYM_DIV)) && n->inputs.len == 2 &&
+                  attention_is_number(n->inputs.data[1]);
     if (!scales) return attention_first(m, n);
-    m->divide = node_is_op(n, "aten::div");
+    m->divide = node_is_op(n, SYM_DIV);
     m->scale = n->inputs.data[1];
     node *product = attention_step(m, n, n->inputs.data[0]);
     return product && attention_first(m, product);
@@ -91,7 +91,7 @@ static bool attention_scores(attention_match *m, const node *at, const ir_value 
 
 static bool attention_biased(attention_match *m, const node *at, const ir_value *v) {
     node *n = rewrite_only_for(at, v);
-    if (!n || !rewrite_is(n, "aten::add.Tensor") || !fact_number_is(n->inputs.data[2], 1))
+    if (!n || !node_is_overload(n, SYM_ADD_TENSOR) || !fact_number_is(n->inputs.data[2], 1))
         return attention_scores(m, at, v);
     if (!attention_step(m, at, v)) return false;
     attention_match before = *m;
@@ -106,7 +106,7 @@ static bool attention_biased(attention_match *m, const node *at, const ir_value 
 static bool attention_masked(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_step(m, at, v);
     if (!n) return false;
-    if (rewrite_is(n, "aten::masked_fill.Scalar")) {
+    if (node_is_overload(n, SYM_MASKED_FILL_SCALAR)) {
         m->hidden = n->inputs.data[1];
         m->fill = n->inputs.data[2];
         return attention_biased(m, n, n->inputs.data[0]);
@@ -116,8 +116,8 @@ static bool attention_masked(attention_match *m, const node *at, const ir_value 
 }
 
 static bool attention_match_node(node *n, attention_match *m) {
-    bool batches = rewrite_is(n, "aten::bmm");
-    if (!batches && !rewrite_is(n, "aten::matmul")) return false;
+    bool batches = node_is_overload(n, SYM_BMM);
+    if (!batches && !node_is_overload(n, SYM_MATMUL)) return false;
     *m = (attention_match){.batches = batches, .v = n->inputs.data[1]};
     node *step = attention_step(m, n, n->inputs.data[0]);
     if (step && attention_idle_dropout(step)) step = attention_step(m, step, step->inputs.data[0]);
@@ -131,7 +131,7 @@ static bool attention_rewrite(const alias_db *db, node *n, const attention_match
     for (int i = 0; i < m->count; at = m->steps[i++])
         if (!rewrite_move_down(db, m->steps[i], at)) return false;
     ir_value *args[] = {m->q,
-                        m->turned,
+                        m->transposed,
                         m->v,
                         m->bias ? m->bias : rewrite_none(n),
                         m->hidden ? m->hidden : rewrite_none(n),
@@ -139,7 +139,7 @@ static bool attention_rewrite(const alias_db *db, node *n, const attention_match
                         m->scale ? m->scale : rewrite_int(n, 1),
                         rewrite_bool(n, m->divide),
                         rewrite_bool(n, m->batches)};
-    ir_value *y = rewrite_op(n, "ctsc::attention", sizeof args / sizeof *args, args);
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_ATTENTION), sizeof args / sizeof *args, args);
     if (!y) return false;
     rewrite_result(n, y);
     for (int i = 0; i < m->count; i++) node_remove(m->steps[i]);

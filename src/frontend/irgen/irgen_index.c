@@ -309,9 +309,9 @@ static bool index_stores(const node *n, const char *name) {
 
 /* i + 1, i - 1, i * n */
 static bool index_sum(const emitter *e, const node *n, int depth, int64_t *out) {
-    bool add = node_is_op(n, "aten::add"), sub = node_is_op(n, "aten::sub");
+    bool add = node_is_op(n, SYM_ADD), sub = node_is_op(n, SYM_SUB);
     int64_t a, b;
-    if ((!add && !sub && !node_is_op(n, "aten::mul")) || n->inputs.len != 2 ||
+    if ((!add && !sub && !node_is_op(n, SYM_MUL)) || n->inputs.len != 2 ||
         !irgen_known_int(e, n->inputs.data[0], depth + 1, &a) ||
         !irgen_known_int(e, n->inputs.data[1], depth + 1, &b))
         return false;
