@@ -230,6 +230,12 @@ static ctsc_status function_failed(function *f, diag *d, diag *why) {
     return s;
 }
 
+void function_refuse(function *f, const diag *why) {
+    diag copy = {0};
+    unit_copy_diag(&copy, why);
+    function_failed(f, NULL, &copy);
+}
+
 /* What the stack holds of compilations that began one inside the other; each may
  * need as much again. */
 enum { COMPILE_MAX_STACK = 2 << 20 };

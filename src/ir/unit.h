@@ -112,6 +112,8 @@ function *unit_add_function(unit *u, const char *qualified, type *cls);
 ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, function **fn);
 /* Makes sure f->graph exists. Reports recursion as PyTorch does. */
 ctsc_status function_ensure_compiled(function *f, diag *d);
+/* f could not be declared: whoever needs it is told why. */
+void function_refuse(function *f, const diag *why);
 /* Do objects of cls say themselves what is saved of them: __getstate__(self) -> T and
  * __setstate__(self, T) -> None? */
 bool class_has_own_state(const type *cls);

@@ -59,6 +59,27 @@ for wrong in (lambda: list.append(5, 1), lambda: str.upper(5), lambda: dict.item
 # expect: descriptor 'index' requires a 'tuple' object but received 'int'
 
 
+class Pair(tuple):
+    def __new__(cls, a, b):
+        return super().__new__(cls, (a, b))
+
+    @property
+    def first(self):
+        return self[0]
+
+
+class Odd(tuple):
+    pass
+
+
+pair = Pair(1, 2)
+a, b = pair
+print(pair, pair.first, len(pair), a + b, pair == (1, 2), (1, 2) == pair, isinstance(pair, tuple))
+print(pair + (3,), list(pair), Odd([1, 2])[1], tuple(pair), sorted([Pair(2, 1), pair])[0] == pair, 2 in pair)
+# expect: (1, 2) 1 2 3 True True True
+# expect: (1, 2, 3) [1, 2] 2 (1, 2) True True
+
+
 def forward() -> int:
     return 1
 

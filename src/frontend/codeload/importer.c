@@ -96,6 +96,25 @@ static ctsc_status importer_load_file(unit *u, diag *d, importer *im, const char
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+static ctsc_status importer_parameter(unit *u, diag *d, const param *p, type *self, argument *a) {
+    ctsc_status s = CTSC_OK;
+    if (p->star || p->star_star)
+        return diag_fail_at(d, CTSC_FAILED, p->range,
+                            "Compiled functions can't take variable number of arguments or use "
+                            "keyword-only arguments with defaults");
+    if (self && !p->annotation) a->type = self;
+    else if (p->annotation) s = annotation_type(u, d, p->annotation, &a->type);
+    if (s != CTSC_OK || !p->default_value) return s;
+    TRY(importer_literal(u, d, p->default_value, a->type, &a->default_value));
+    a->has_default = true;
+    /* A Tensor's None is PyTorch's undefined tensor. */
+    bool none = a->type->kind == T_TENSOR && a->default_value.tag == V_NONE;
+    if (!none && !type_admits_value(a->type, a->default_value))
+        return diag_fail_at(d, CTSC_BAD_FILE, p->default_value->range,
+                            "the default of '%s' is not of its type", a->name);
+    return CTSC_OK;
+}
+
 ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, const char *qualified,
                                       type *cls, function **out) {
     function *f = unit_add_function(u, qualified, cls);
@@ -116,34 +135,18 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
     if (arena_failed(&u->arena)) return diag_no_memory(d);
     for (int i = 0; i < n; i++) {
         const param *p = &def->params.data[i];
-        argument *a = &sc->args[i];
-        a->name = p->name;
-        a->kwarg_only = p->kwarg_only;
-        a->type = TYPE_TENSOR;
-        if (p->star || p->star_star)
-            return diag_fail_at(d, CTSC_FAILED, p->range,
-                                "Compiled functions can't take variable number of arguments or use "
-                                "keyword-only arguments with defaults");
-        ctsc_status s = CTSC_OK;
-        if (i == 0 && cls && !p->annotation) a->type = cls;
-        else if (p->annotation) s = annotation_type(u, d, p->annotation, &a->type);
-        if (s == CTSC_OK && p->default_value) {
-            s = importer_literal(u, d, p->default_value, a->type, &a->default_value);
-            a->has_default = s == CTSC_OK;
-            /* A Tensor's None is PyTorch's undefined tensor. */
-            bool none = a->type->kind == T_TENSOR && a->default_value.tag == V_NONE;
-            if (s == CTSC_OK && !none && !type_admits_value(a->type, a->default_value))
-                return diag_fail_at(d, CTSC_BAD_FILE, p->default_value->range,
-                                    "the default of '%s' is not of its type", a->name);
-        }
-        if (s != CTSC_OK) return s;
+        sc->args[i] = (argument){.name = p->name, .kwarg_only = p->kwarg_only, .type = TYPE_TENSOR};
     }
-    f->return_declared = def->returns != NULL;
-    if (def->returns) {
-        TRY(annotation_type(u, d, def->returns, &sc->returns[0].type));
+    ctsc_status s = CTSC_OK;
+    for (int i = 0; s == CTSC_OK && i < n; i++)
+        s = importer_parameter(u, d, &def->params.data[i], i ? NULL : cls, &sc->args[i]);
+    if (s == CTSC_OK && def->returns) {
+        s = annotation_type(u, d, def->returns, &sc->returns[0].type);
+        f->return_declared = s == CTSC_OK;
     }
-    if (out) *out = f;
-    return CTSC_OK;
+    if (s != CTSC_OK) function_refuse(f, d); /* the unit knows it by its name already */
+    else if (out) *out = f;
+    return s;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

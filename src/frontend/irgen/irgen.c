@@ -120,12 +120,24 @@ static bool irgen_store(emitter *e, source_range r, const char *name, ir_value *
     return irgen_put_variable(e, name, (variable){.type = t, .slot = slot, .where = r});
 }
 
+/* Beyond PyTorch: x = None ... if c: x = tensor. Behind the If x is an Optional; what a loop
+ * carries on has one type, and stays None. */
+static bool irgen_none_so_far(const emitter *e, const variable *v) {
+    if (!e->lenient || v->type->kind != T_NONE) return false;
+    for (const frame *f = e->env; f && f->names == e->env->names; f = f->next) {
+        if (strmap_get(&f->vars, v->slot) == v) return true;
+        if (f->blk->parent && f->blk->parent->kind == N_LOOP) return false;
+    }
+    return false;
+}
+
 bool irgen_set_value(emitter *e, source_range r, const char *name, ir_value *v) {
     block *home = v->def ? v->def->owner : v->owner;
     if (!value_has_name(v) && irgen_meaningful_name(name) && home == e->env->blk)
         value_set_name(v, name);
     const variable *outer = irgen_find_outer(e, name);
-    if (outer && outer->type && !type_is_subtype(v->type, outer->type)) {
+    if (outer && outer->type && !type_is_subtype(v->type, outer->type) &&
+        !irgen_none_so_far(e, outer)) {
         type *is = v->type;
         v = match_convert(e, r, outer->type, v, true);
         if (!v) return false;

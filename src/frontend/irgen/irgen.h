@@ -192,6 +192,8 @@ typedef struct scope_ops {
     int (*static_truth)(emitter *e, const expr *x); /* 0, 1; -1: not known */
     /* range(...) as a sequence to unroll; NULL: not known */
     sugar *(*static_range)(emitter *e, const expr *x);
+    /* self.name as an int */
+    bool (*static_int)(emitter *e, const char *name, int64_t *out);
     /* x is not None, for exists(x) that says so; NULL: another call */
     const expr *(*predicate)(emitter *e, const expr *call);
     /* Notes, for the error just recorded, that the program gives the attribute a value of another
@@ -360,7 +362,7 @@ ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, 
 typedef VEC(ir_value *) value_vector;
 /* The constant that an int is: its own, or the one that a variable was last assigned in a straight
  * line before the Load v; sums of such. depth: 0 */
-bool irgen_known_int(const ir_value *v, int depth, int64_t *out);
+bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *out);
 bool irgen_has_starred(const expr_list *xs, size_t first);
 /* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there
  * are so many as only a run will tell, and they are one list, the only value. */

@@ -419,6 +419,16 @@ static ir_value *expr_arm(emitter *e, block *b, const expr *x, const refinement 
     return v;
 }
 
+/* An int beside a float is one. */
+static ir_value *expr_arm_float(emitter *e, block *b, source_range r, ir_value *v) {
+    block *ib = e->g->insert_block;
+    node *in = e->g->insert_before;
+    graph_set_insert(e->g, b, NULL);
+    v = match_convert(e, r, TYPE_FLOAT, v, true);
+    graph_set_insert(e->g, ib, in);
+    return v;
+}
+
 static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
     condition c;
     if (!irgen_condition_parts(e, x->b, &c)) return NULL;
@@ -435,6 +445,11 @@ static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
     ir_value *t = expr_arm(e, bt, x->a, c.when_true, hint);
     ir_value *f = t ? expr_arm(e, bf, x->c, c.when_false, hint) : NULL;
     if (!f) return NULL;
+    if (e->lenient && t->type->kind != f->type->kind) { /* 0.1 if self.training else 0 */
+        if (f->type->kind == T_FLOAT) t = expr_arm_float(e, bt, x->range, t);
+        else if (t->type->kind == T_FLOAT) f = expr_arm_float(e, bf, x->range, f);
+        if (!t || !f) return NULL;
+    }
     type *u = type_unify(t->type, f->type, false);
     if (!u && hint && type_is_subtype(t->type, hint) && type_is_subtype(f->type, hint)) u = hint;
     if (!u) {

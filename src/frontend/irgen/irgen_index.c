@@ -307,23 +307,33 @@ static bool index_stores(const node *n, const char *name) {
     return false;
 }
 
-/* i + 1, i - 1 */
-static bool index_sum(const node *n, int depth, int64_t *out) {
+/* i + 1, i - 1, i * n */
+static bool index_sum(const emitter *e, const node *n, int depth, int64_t *out) {
     bool add = node_is_op(n, SYM_ADD), sub = node_is_op(n, SYM_SUB);
     int64_t a, b;
-    if ((!add && !sub) || n->inputs.len != 2 ||
-        !irgen_known_int(n->inputs.data[0], depth + 1, &a) ||
-        !irgen_known_int(n->inputs.data[1], depth + 1, &b))
+    if ((!add && !sub && !node_is_op(n, SYM_MUL)) || n->inputs.len != 2 ||
+        !irgen_known_int(e, n->inputs.data[0], depth + 1, &a) ||
+        !irgen_known_int(e, n->inputs.data[1], depth + 1, &b))
         return false;
-    return add ? !__builtin_add_overflow(a, b, out) : !__builtin_sub_overflow(a, b, out);
+    return add   ? !__builtin_add_overflow(a, b, out)
+           : sub ? !__builtin_sub_overflow(a, b, out)
+                 : !__builtin_mul_overflow(a, b, out);
+}
+
+/* self.n that no method assigns */
+static bool index_attribute(const emitter *e, const node *n, int64_t *out) {
+    const ir_value *self = n->inputs.data[0];
+    return e->lenient && e->scope && self->owner == e->g->root && !self->def &&
+           e->scope->ops->static_int((emitter *)e, node_str(n, "name"), out);
 }
 
 /* The constant that a variable was last assigned in a straight line before the Load v: an unrolled
  * loop's counter, and sums of it. */
-bool irgen_known_int(const ir_value *v, int depth, int64_t *out) {
+bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *out) {
     if (index_constant(v, out)) return true;
     if (!v->def || depth > PARSE_MAX_DEPTH) return false;
-    if (v->def->kind == N_OP) return index_sum(v->def, depth, out);
+    if (v->def->kind == N_OP) return index_sum(e, v->def, depth, out);
+    if (v->def->kind == N_GET_ATTR) return index_attribute(e, v->def, out);
     if (v->def->kind != N_LOAD) return false;
     const char *name = node_str(v->def, "name");
     for (const node *at = v->def; at;
@@ -331,7 +341,7 @@ bool irgen_known_int(const ir_value *v, int depth, int64_t *out) {
                                                                                 : NULL)
         for (const node *n = at->prev; n; n = n->prev) {
             if (!index_stores(n, name)) continue;
-            return n->kind == N_STORE && irgen_known_int(n->inputs.data[0], depth + 1, out);
+            return n->kind == N_STORE && irgen_known_int(e, n->inputs.data[0], depth + 1, out);
         }
     return false;
 }
@@ -357,7 +367,7 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     }
     if (m.keyed) return index_module_key(e, r, base, &m, index);
     int64_t i, n = (int64_t)m.nkeys;
-    if (!(e->lenient ? irgen_known_int(index, 0, &i) : index_constant(index, &i))) {
+    if (!(e->lenient ? irgen_known_int(e, index, 0, &i) : index_constant(index, &i))) {
         irgen_fail(
             e, r,
             "Expected integer literal for index. ModuleList/Sequential indexing is only supported "

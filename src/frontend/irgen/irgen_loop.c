@@ -450,12 +450,19 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
 
 static bool loop_indexes(const stmt_list *body, const char *name, int depth);
 
+/* i, i + 1, i * self.width + k */
+static bool loop_mentions(const expr *x, const char *name, int depth) {
+    if (!x || depth > PARSE_MAX_DEPTH) return false;
+    if (x->kind == E_NAME) return !strcmp(x->name, name);
+    return x->kind == E_BINARY &&
+           (loop_mentions(x->a, name, depth + 1) || loop_mentions(x->b, name, depth + 1));
+}
+
 /* Is something subscripted by that name in it? (self.layers[i], which has to be known
  * while compiling) */
 static bool loop_indexes_expr(const expr *x, const char *name, int depth) {
     if (!x || depth > PARSE_MAX_DEPTH) return false;
-    if (x->kind == E_SUBSCRIPT && x->items.len == 1 && x->items.data[0]->kind == E_NAME &&
-        !strcmp(x->items.data[0]->name, name))
+    if (x->kind == E_SUBSCRIPT && x->items.len == 1 && loop_mentions(x->items.data[0], name, 0))
         return true;
     if (loop_indexes_expr(x->a, name, depth + 1) || loop_indexes_expr(x->b, name, depth + 1) ||
         loop_indexes_expr(x->c, name, depth + 1))

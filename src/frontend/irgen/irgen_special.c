@@ -234,7 +234,7 @@ static sugar *special_range(emitter *e, const expr *x) {
         int64_t known;
         if (!special_int(e, x->range, i, &a[i])) return NULL;
         /* n = len(self.layers) */
-        if (e->lenient && irgen_known_int(a[i].value, 0, &known))
+        if (e->lenient && irgen_known_int(e, a[i].value, 0, &known))
             a[i].value = graph_constant_int(e->g, known);
     }
     sugar *s = sugar_new(e, SUGAR_RANGE);

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# _derived - what a program's classes derive from where they name dict, list or property: the same methods on a container of its own.
-# (The evaluator's dicts and lists have no class that could be another one.)
+# _derived - what a program's classes derive from where they name dict, list, tuple or property: the same methods on a container of its own.
+# (The evaluator's dicts, lists and tuples have no class that could be another one.)
 
 
 def _of(self):
-    return self._plain() if isinstance(self, (Dict, List)) else self
+    return self._plain() if isinstance(self, (Dict, List, Tuple)) else self
 
 
 class Dict:
@@ -187,6 +187,55 @@ class List:
 
     def copy(self):
         return list(self._plain())
+
+
+class Tuple:
+    def __new__(cls, items=()):
+        self = object.__new__(cls)
+        object.__setattr__(self, '_items', tuple(items))
+        return self
+
+    def _plain(self):
+        return self.__dict__['_items']
+
+    def __getitem__(self, index):
+        return _of(self)[index]
+
+    def __contains__(self, item):
+        return item in _of(self)
+
+    def __iter__(self):
+        return iter(_of(self))
+
+    def __len__(self):
+        return len(_of(self))
+
+    def __eq__(self, other):
+        return _of(self) == _of(other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __lt__(self, other):
+        return _of(self) < _of(other)
+
+    def __hash__(self):
+        return hash(_of(self))
+
+    def __add__(self, other):
+        return self._plain() + _of(other)
+
+    def __mul__(self, n):
+        return self._plain() * n
+
+    def __repr__(self):
+        return repr(_of(self))
+
+    def index(self, item):
+        return self._plain().index(item)
+
+    def count(self, item):
+        return self._plain().count(item)
 
 
 class Mapping:

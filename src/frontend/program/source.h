@@ -179,6 +179,7 @@ ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out
 int source_static_truth(emitter *e, const expr *x);
 const expr *source_predicate(emitter *e, const expr *call);
 sugar *source_static_range(emitter *e, const expr *x);
+bool source_static_int(emitter *e, const char *name, int64_t *out);
 bool source_has_member(const emitter *e, const char *name);
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was,
                           const type *is);

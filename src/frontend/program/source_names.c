@@ -549,6 +549,7 @@ const scope_ops source_scope_ops = {
     .annotation = source_annotation,
     .static_truth = source_static_truth,
     .static_range = source_static_range,
+    .static_int = source_static_int,
     .predicate = source_predicate,
     .hint_assigned = source_hint_assigned,
     .has_member = source_has_member,

@@ -244,6 +244,23 @@ static bool static_same_range(program *g, py_object *a, py_object *b) {
            !memcmp(&a->u.range, &b->u.range, sizeof a->u.range);
 }
 
+static bool static_same_int(program *g, py_object *a, py_object *b) {
+    (void)g;
+    return a->kind == PY_VALUE && b->kind == PY_VALUE && a->u.v.tag == V_INT &&
+           b->u.v.tag == V_INT && a->u.v.u.i == b->u.v.u.i;
+}
+
+bool source_static_int(emitter *e, const char *name, int64_t *out) {
+    const func_def *def = e->fn ? e->fn->def : NULL;
+    if (!def || !def->params.len || !e->scope->module) return false;
+    expr self = {.kind = E_NAME, .name = def->params.data[0].name},
+         x = {.kind = E_ATTR, .name = name, .a = &self};
+    py_object *o = static_agreed(e, &x, static_same_int);
+    if (!o || o->kind != PY_VALUE || o->u.v.tag != V_INT) return false;
+    *out = o->u.v.u.i;
+    return true;
+}
+
 int source_static_truth(emitter *e, const expr *x) {
     py_object *o = static_agreed(e, x, static_same_truth);
     bool truth;

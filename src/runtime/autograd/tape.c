@@ -354,8 +354,10 @@ static ctsc_status tape_finish(const tape *t, tape_record *r) {
     return CTSC_OK;
 }
 
-/* Handles that the operator made do not require a gradient because what they view does. */
+/* Handles that the operator made do not require a gradient because what they view does; what comes
+ * out of a dict is none of these. */
 static void tape_reset_results(const tape *t) {
+    if (t->nargs && t->args[0].tag == V_DICT) return;
     for (int i = 0; i < t->returns; i++)
         for (int k = 0, n = tape_tensors(&t->results[i]); k < n; k++) {
             tensor *x = tape_tensor(&t->results[i], k);

@@ -130,9 +130,9 @@ static py_object *attribute_of_named_tuple(py *p, py_object *o, const char *name
  * (prelude/derived.py). */
 static py_object *attribute_of_container(py *p, source_range r, const py_object *o,
                                          const char *name) {
-    static const char *const names[] = {"__init__",    "__getitem__",  "__setitem__",
-                                        "__delitem__", "__contains__", "__iter__",
-                                        "__len__",     "__eq__",       "__repr__"};
+    static const char *const names[] = {"__new__",     "__init__",     "__getitem__", "__setitem__",
+                                        "__delitem__", "__contains__", "__iter__",    "__len__",
+                                        "__eq__",      "__repr__"};
     const char *stand_in = py_derived_name(o);
     if (!stand_in || name[0] != '_') return NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

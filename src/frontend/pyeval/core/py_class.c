@@ -240,7 +240,9 @@ const char *py_derived_name(const py_object *cls) {
     static const struct {
         const char *base, *stand_in;
     } table[] = {
-        {"dict", "Dict"}, {"OrderedDict", "Dict"}, {"list", "List"}, {"property", "Property"}};
+        {"dict", "Dict"},   {"OrderedDict", "Dict"},  {"list", "List"},
+        {"tuple", "Tuple"}, {"property", "Property"},
+    };
     if (cls->kind != PY_CLASS || cls->u.cls->kind != PYC_BUILTIN) return NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(cls->u.cls->name, table[i].base)) return table[i].stand_in;
@@ -270,7 +272,7 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
                 py_type_name(base));
         return false;
     }
-    /* dict and list are no classes that others can be made of: what stands in for
+    /* dict, list and tuple are no classes that others can be made of: what stands in for
      * them comes first */
     const char *derived = py_derived_name(base);
     if (derived && !class_add_stand_in(p, r, c, derived)) return false;
@@ -408,7 +410,10 @@ static bool construct_init(PY_ARGS, py_object *o) {
         }
         return done != NULL;
     }
-    if (nargs + nkw == 0) return true;
+    /* object.__init__ takes what a __new__ of the class's own has taken */
+    if (nargs + nkw == 0 ||
+        py_class_find(self, "__new__") != py_dict_get(p->object_class->u.cls->attrs, "__new__"))
+        return true;
     py_fail(p, r, "TypeError", "%s() takes no arguments", self->u.cls->name);
     return false;
 }

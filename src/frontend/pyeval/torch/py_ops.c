@@ -456,9 +456,8 @@ static bool ops_argument(ops_call *c, const schema *s, int i, int *used, uint64_
         c->of[i] = c->kwargs[k];
         return ops_fits(f, arg->type, arg, c->kwargs[k], &c->full[i]);
     }
-    if (!arg->has_default && arg->type->kind != T_OPTIONAL) return false;
-    if (!arg->has_default && !arg->kwarg_only) return false;
-    c->full[i] = arg->has_default ? value_ref(arg->default_value) : value_none();
+    if (!arg->has_default) return false; /* `names`, too, which would take None */
+    c->full[i] = value_ref(arg->default_value);
     return true;
 }
 
