@@ -26,13 +26,13 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
 
 /* The direct way where Winograd's meets a number that is not finite. *w: NULL: there is no memory
  * for its weights. */
-static ctsc_status last_winograd(diag *d, const conv_shape *s, const tensor *weight, const float *x,
-                                 const float *bias, const conv_tail *tail, float *out,
-                                 const conv_packed **w) {
+static ctsc_status last_winograd(diag *d, const conv_shape *s, const tensor *weight,
+                                 const tensor *factors, const float *x, const float *bias,
+                                 const conv_tail *tail, float *out, const conv_packed **w) {
     bool finite = true;
     TRY(conv_winograd(d, s, *w, x, bias, tail, out, &finite));
     if (finite) return CTSC_OK;
-    *w = conv_packed_of(s, weight, CONV_ROWS);
+    *w = conv_packed_of(s, weight, factors, CONV_ROWS);
     return *w ? conv_rows(d, s, *w, x, NULL, bias, tail, out) : CTSC_OK;
 }
 
@@ -77,7 +77,7 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
     else if (form == CONV_BF16) TRY(conv_bf16(d, s, w, x, b, &tail, tensor_data(t)));
     else if (conv_winograd_products(form))
-        TRY(last_winograd(d, s, weight, x, b, &tail, tensor_data(t), &w));
+        TRY(last_winograd(d, s, weight, factors, x, b, &tail, tensor_data(t), &w));
     else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
     if (!w) return CTSC_OK;
     if (e) e->done = with;
