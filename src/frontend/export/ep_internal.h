@@ -29,6 +29,7 @@ typedef struct ep_tree {
     const char **fields; /* of a named tuple */
     value *keys;         /* of a dict: held by the program */
     int leaf;            /* of a leaf: its number */
+    bool argument;       /* lists of items that differ are tuples */
     type *type;          /* once ep_tree_type has been there */
 } ep_tree;
 
