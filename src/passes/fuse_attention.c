@@ -282,8 +282,7 @@ static node *attention_last(attention_match *m, node *n) {
     attention_operand weights, v;
     m->batches = rewrite_is(n, "aten::bmm");
     m->v = n->inputs.data[1];
-    if (m->batches || rewrite_is(n, "aten::matmul"))
-        return attention_step(m, n, n->inputs.data[0]);
+    if (m->batches || rewrite_is(n, "aten::matmul")) return attention_step(m, n, n->inputs.data[0]);
     if (!rewrite_is(n, "aten::view") || !attention_product(m, n, &weights, &v)) return NULL;
     m->v = v.expand->outputs.data[0];
     return attention_add(m, weights.expand)
@@ -296,9 +295,10 @@ static bool attention_match_node(node *n, attention_match *m) {
     node *step = attention_last(m, n);
     if (step && attention_idle_dropout(step)) step = attention_step(m, step, step->inputs.data[0]);
     if (!step) return false;
-    const ir_value *scores = attention_softmax(step)               ? step->inputs.data[0]
-                             : rewrite_is(step, "aten::where.self") ? attention_safe_softmax(m, step)
-                                                                    : NULL;
+    const ir_value *scores = attention_softmax(step) ? step->inputs.data[0]
+                             : rewrite_is(step, "aten::where.self")
+                                 ? attention_safe_softmax(m, step)
+                                 : NULL;
     return scores && attention_masked(m, m->steps[m->count - 1], scores);
 }
 
@@ -315,7 +315,8 @@ static ir_value *attention_scale(node *at, attention_match *m) {
 }
 
 static ir_value *attention_expand(node *at, ir_value *x, ir_value *sizes) {
-    return sizes ? rewrite_op(at, "aten::expand", 3, (ir_value *[]){x, sizes, rewrite_bool(at, false)})
+    return sizes ? rewrite_op(at, "aten::expand", 3,
+                              (ir_value *[]){x, sizes, rewrite_bool(at, false)})
                  : x;
 }
 

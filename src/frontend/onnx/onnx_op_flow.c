@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_op_flow.c - If and Loop, whose bodies are graphs that see the names around them; functions of
- * the model's own, which see their inputs alone and stand in the place of their calls.
+ * onnx_op_flow.c - If and Loop, whose bodies are graphs that see the names around them; functions
+ * of the model's own, which see their inputs alone and stand in the place of their calls.
  *
  *     If(cond) {then, else}             prim::If(Bool(cond)); a branch that is known stands alone
  *     Loop(M, cond, v...) {body}        prim::Loop(M, Bool(cond), v..., lists...): what the body gives besides the carried
@@ -88,7 +88,8 @@ bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f) {
     p->call = call.outer;
     p->nesting--;
     for (int i = 0; ok && i < n->nout; i++)
-        ok = !*n->proto->output[i] || flow_alias(p, onnx_name(&sc, p, f->output[i]), n->sc, n->proto->output[i]);
+        ok = !*n->proto->output[i] ||
+             flow_alias(p, onnx_name(&sc, p, f->output[i]), n->sc, n->proto->output[i]);
     strmap_free(&sc.names);
     return ok;
 }
