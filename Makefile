@@ -146,9 +146,10 @@ ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
 COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
-    $(addprefix cuda/,context.c library.c notes.c staging.c) \
-    $(addprefix runtime/,api/% archive/% interp/bytecode% interp/fork.c observe/% ops/% program/% save/% train/%) \
-    $(addprefix runtime/cuda/,blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c lines.c one_op.c record.c \
+    $(addprefix cuda/,capture.c context.c library.c program.c staging.c) \
+    $(addprefix runtime/,api/% archive/% autograd/grad_capture.c autograd/grad_rules.c autograd/grad_wanted.c interp/bytecode% interp/fork.c observe/% \
+        ops/% program/% safetensors/% save/% train/%) \
+    $(addprefix runtime/cuda/,along_dim.c blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c one_op.c record.c \
         resample.c sampling.c through_host.c) \
     $(addprefix runtime/kernels/,engine/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
@@ -171,16 +172,16 @@ $(BUILD)/%.o: %.c Makefile
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
 CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
     src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
-EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema)
+EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema tests/unit/test_embed)
 EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite.o) tests/unit/test_embed)
 EMBED_CUDA := $(BUILD)/src/codegen/cuda/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
 $(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
 $(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/op/,schemas.txt.gz schemas_2.txt.gz)
 $(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
 $(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
-$(BUILD)/embedded/%.gz: %
+$(BUILD)/embedded/%.gz: % scripts/embed
 	@mkdir -p $(@D)
-	$(Q)gzip -9nc $< > $@
+	$(Q)scripts/embed $< | gzip -9nc > $@
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
@@ -202,7 +203,7 @@ EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libctsc.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
-	    -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
+	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
 
 ifneq ($(JIT),)
 jit: $(JIT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.c - taking notes of a call (capture.h).
+ * capture.c - captures a call's commands (capture.h).
  *
  * Made-up memory lies at addresses whose upper bits are neither all 0 nor all 1, where no memory
  * can be. Slots follow one another and no address is used twice, so a pointer's slot is found by
@@ -21,7 +21,7 @@ static const uintptr_t notes_start[2] = {(uintptr_t)0x1d << 56, (uintptr_t)0x2b 
 _Thread_local cuda_capture *cuda_noting;
 
 ctsc_status cuda_capture_begin(cuda *c, diag *d, int which, cuda_capture **out) {
-    if (cuda_noting) return diag_fail(d, CTSC_USAGE, "this thread takes notes already");
+    if (cuda_noting) return diag_fail(d, CTSC_USAGE, "this thread captures a call already");
     cuda_capture *n = mem_zalloc(sizeof *n);
     if (!n) return diag_no_memory(d);
     n->device = c;
@@ -48,7 +48,7 @@ ctsc_status cuda_capture_end(cuda_capture *n, diag *d) {
 
 void cuda_capture_free(cuda_capture *n) {
     if (!n) return;
-    vec_free(&n->notes);
+    vec_free(&n->commands);
     vec_free(&n->slots);
     vec_free(&n->bytes);
     vec_free(&n->contents);
@@ -61,7 +61,8 @@ static ctsc_status notes_slot_new(cuda_capture *n, diag *d, size_t remainder, si
                                   void **out) {
     size_t room = (remainder + nbytes + NOTES_ALIGN - 1) / NOTES_ALIGN * NOTES_ALIGN;
     if (nbytes > (size_t)1 << 46) return diag_fail(d, CTSC_LIMIT, "CUDA out of memory");
-    if (!vec_push(&n->slots, ((note_slot){n->next + remainder, nbytes, n->notes.len, SIZE_MAX}))) {
+    if (!vec_push(&n->slots,
+                  ((note_slot){n->next + remainder, nbytes, n->commands.len, SIZE_MAX}))) {
         n->no_memory = true;
         return diag_no_memory(d);
     }
@@ -115,7 +116,7 @@ ctsc_status cuda_capture_add(cuda *c, diag *d, note x, const void *params, size_
     TRY(notes_check_device(c, d));
     x.params = (n->bytes.len + 7) & ~(size_t)7;
     x.nbytes = nbytes;
-    if (!vec_reserve(&n->bytes, x.params + nbytes) || !vec_push(&n->notes, x)) {
+    if (!vec_reserve(&n->bytes, x.params + nbytes) || !vec_push(&n->commands, x)) {
         n->no_memory = true;
         return diag_no_memory(d);
     }
@@ -154,6 +155,6 @@ ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
 bool cuda_capture_release(const void *p) {
     cuda_capture *n = cuda_noting;
     note_slot *s = notes_find(n, (uintptr_t)p);
-    if (s) s->died = n->notes.len;
+    if (s) s->freed = n->commands.len;
     return s != NULL;
 }

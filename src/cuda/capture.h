@@ -17,7 +17,7 @@
  * Memory that the call finds or makes is a *slot*: first its inputs, in the order in which they
  * were introduced, then what it allocates.
  *
- * Ownership: notes belong to the thread that makes them.
+ * Ownership: commands belong to the thread that makes them.
  * Tests: tests/unit/test_cuda_replay.c
  */
 #ifndef CTSC_CUDA_CAPTURE_H
@@ -28,7 +28,7 @@
 typedef struct cuda_capture cuda_capture;
 
 /* which: 0 or 1, the first or the second time. Fails with CTSC_USAGE if the thread
- * takes notes already. */
+ * captures a call already. */
 ctsc_status cuda_capture_begin(cuda *c, diag *d, int which, cuda_capture **out);
 /* Memory of the call's arguments, as a made-up address that leaves the remainder of `like` by 512:
  * kernels are chosen by alignment. Before the call. */
@@ -38,7 +38,7 @@ ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_
 ctsc_status cuda_capture_end(cuda_capture *n, diag *d);
 void cuda_capture_free(cuda_capture *n);
 
-/* While the calling thread takes notes: says that `what` cannot be noted, and spoils them. Else
+/* While the calling thread captures: says that `what` cannot be noted, and spoils them. Else
  * CTSC_OK. For those who keep what they make of the device's memory for later calls, too: they
  * would keep what does not exist. */
 ctsc_status cuda_capture_refuse(diag *d, const char *what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_internal.h - notes as replay.c reads them, and how the other files of this
+/* capture_internal.h - commands as replay.c reads them, and how the other files of this
  * folder write them. */
 #ifndef CTSC_CUDA_CAPTURE_INTERNAL_H
 #define CTSC_CUDA_CAPTURE_INTERNAL_H
@@ -28,15 +28,15 @@ typedef struct note {
 typedef struct note_slot {
     uintptr_t base;
     size_t nbytes;
-    /* the notes [born, died) may use it; died is SIZE_MAX while it is allocated */
-    size_t born, died;
+    /* the commands [born, freed) may use it; freed is SIZE_MAX while it is allocated */
+    size_t born, freed;
 } note_slot;
 
 struct cuda_capture {
     cuda *device;
     uintptr_t next; /* address of the next slot */
     size_t gap;     /* between slots */
-    VEC(note) notes;
+    VEC(note) commands;
     VEC(note_slot) slots;
     VEC(char) bytes;    /* parameters */
     VEC(char) contents; /* what was written from the host */
@@ -45,10 +45,10 @@ struct cuda_capture {
     char refused[128]; /* what was asked for and cannot be noted */
 };
 
-/* The notes that the calling thread takes, or NULL. */
+/* The commands that the calling thread takes, or NULL. */
 extern _Thread_local cuda_capture *cuda_noting;
 
-/* What cuda_launch and the like do while there are notes. x: but for its parameters. */
+/* What cuda_launch and the like do while it captures. x: but for its parameters. */
 ctsc_status cuda_capture_add(cuda *c, diag *d, note x, const void *params, size_t nbytes);
 ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out);
 ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes);

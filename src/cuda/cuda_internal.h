@@ -46,7 +46,7 @@ bool memory_give_back(cuda *c, void *p);
 
 /* ---- staging.c: pinned host memory that bytes go through ------------------------------------- */
 
-enum { STAGING_PIECE = 1 << 20, STAGING_PIECES = 16 };
+enum { STAGING_CHUNK = 1 << 20, STAGING_CHUNKS = 16 };
 
 typedef struct staging_block {
     void *host;
@@ -55,10 +55,10 @@ typedef struct staging_block {
 } staging_block;
 
 typedef struct staging {
-    staging_block ring[STAGING_PIECES]; /* for writing; host is NULL until first needed */
+    staging_block ring[STAGING_CHUNKS]; /* for writing; host is NULL until first needed */
     /* its `done` is to be waited for before it is filled again */
-    bool under_way[STAGING_PIECES];
-    int piece;              /* being filled */
+    bool under_way[STAGING_CHUNKS];
+    int chunk;              /* being filled */
     size_t filled;          /* bytes of it */
     staging_block *reading; /* free blocks for reading */
 } staging;

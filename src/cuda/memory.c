@@ -22,7 +22,7 @@
  * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a
  * kernel does beside its tensors.
  *
- * A thread that takes notes of a call (capture.h) gets addresses that are made up.
+ * A thread that captures a call (capture.h) gets addresses that are made up.
  *
  * Invariants: no two neighbours are free. live has exactly the blocks that are handed out.
  * stats.reserved is the sum of the segments.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.c - makes a replay of two notes of a call, and plays it (replay.h).
+ * replay.c - makes a replay of two captures of a call, and plays it (replay.h).
  *
- * Making. The notes are compared word by word. A word that differs has to point into the same
+ * Making. The commands are compared word by word. A word that differs has to point into the same
  * slot at the same distance in both; it becomes a *patch*: this word is that slot's address and
  * so much more. The slots that the call has for itself get places in one block: two share bytes
  * if no note uses both.
  *
- * Playing. Patches of slots that lie elsewhere than at the last play are applied, then the notes
- * are done in order. Runs of REPLAY_RUN notes and more are CUDA graphs, captured from the stream at
- * the first play. Launches in a graph whose addresses moved are given new parameters before
+ * Playing. Patches of slots that lie elsewhere than at the last play are applied, then the commands
+ * are done in order. Runs of REPLAY_RUN commands and more are CUDA graphs, captured from the stream
+ * at the first play. Launches in a graph whose addresses moved are given new parameters before
  * (cuGraphExecKernelNodeSetParams); nothing else in a graph could be, so copies and calls of other
  * libraries that touch inputs or results stay outside, between graphs. In the steady state, when
  * memory that was freed comes back for the next result, nothing is updated. A shorter run is
@@ -20,7 +20,7 @@
  * copied to fixed places and results from there. Here the driver sees a capture only of what has
  * been noted, under one lock, from begin to end.
  *
- * Where a graph cannot be made, the notes are launched one by one: results are the same.
+ * Where a graph cannot be made, the commands are launched one by one: results are the same.
  * Ownership: a replay owns its parameters, its graphs, what it has from the host, and its block,
  * which replays_shrink may take away between plays.
  * Tests: tests/unit/test_cuda_replay.c
@@ -108,7 +108,7 @@ static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_capture *a,
     if (slot < 0 || cuda_capture_slot(b, y, &in_y) != slot || in_x != in_y)
         return replay_differs(d);
     /* freed memory: an error of ours */
-    if (a->slots.data[slot].born > step || a->slots.data[slot].died <= step)
+    if (a->slots.data[slot].born > step || a->slots.data[slot].freed <= step)
         return replay_differs(d);
     return vec_push(&r->patches, ((replay_patch){(uint32_t)slot, step, at, in_x}))
                ? CTSC_OK
@@ -117,15 +117,15 @@ static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_capture *a,
 
 static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a,
                                   const cuda_capture *b) {
-    if (a->notes.len != b->notes.len || a->slots.len != b->slots.len || a->ninputs != b->ninputs ||
-        a->notes.len > UINT32_MAX)
+    if (a->commands.len != b->commands.len || a->slots.len != b->slots.len ||
+        a->ninputs != b->ninputs || a->commands.len > UINT32_MAX)
         return replay_differs(d);
     if (a->contents.len != b->contents.len ||
         (a->contents.len && memcmp(a->contents.data, b->contents.data, a->contents.len) != 0))
         return replay_differs(d);
-    for (size_t i = 0; i < a->notes.len; i++) {
-        const note *x = &a->notes.data[i];
-        if (!replay_same_kind(x, &b->notes.data[i])) return replay_differs(d);
+    for (size_t i = 0; i < a->commands.len; i++) {
+        const note *x = &a->commands.data[i];
+        if (!replay_same_kind(x, &b->commands.data[i])) return replay_differs(d);
         size_t words = x->nbytes / sizeof(void *), rest = words * sizeof(void *);
         if (memcmp(a->bytes.data + x->params + rest, b->bytes.data + x->params + rest,
                    x->nbytes - rest) != 0)
@@ -154,7 +154,7 @@ static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_capture *n, in
         replay_slot s = {.owner = i < (size_t)n->ninputs ? REPLAY_INPUT : REPLAY_OWN, .index = i};
         for (int k = 0; k < nkept; k++)
             if ((size_t)kept[k] == i) s.owner = REPLAY_RESULT, s.index = (size_t)k;
-        if (s.owner == REPLAY_OWN && n->slots.data[i].died == SIZE_MAX)
+        if (s.owner == REPLAY_OWN && n->slots.data[i].freed == SIZE_MAX)
             return diag_fail(d, CTSC_UNSUPPORTED,
                              "a call cannot be recorded: memory that it took outlives it");
         if (!vec_push(&r->slots, s)) return diag_no_memory(d);
@@ -177,7 +177,7 @@ static size_t replay_place(const cuda_replay *r, const cuda_capture *n, size_t i
         for (size_t k = (size_t)n->ninputs; k < i; k++) {
             size_t begin = r->slots.data[k].index, end = begin + n->slots.data[k].nbytes;
             if (r->slots.data[k].owner != REPLAY_OWN ||
-                n->slots.data[k].died <= n->slots.data[i].born || end <= at || begin >= at + bytes)
+                n->slots.data[k].freed <= n->slots.data[i].born || end <= at || begin >= at + bytes)
                 continue;
             at = (end + REPLAY_ALIGN - 1) / REPLAY_ALIGN * REPLAY_ALIGN;
             moved = true;

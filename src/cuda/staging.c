@@ -3,9 +3,9 @@
  * staging.c - copies between the host and the device, through pinned memory, and within the device.
  *
  * The device reads and writes pinned host memory by itself; from any other memory the driver copies
- * while the caller waits. So what is written goes into a ring of pinned pieces first. A piece is
+ * while the caller waits. So what is written goes into a ring of pinned chunks first. A chunk is
  * filled by one write after the other; when it is full, an event is recorded behind its copies, and
- * the piece is filled again only after that. What is read comes through two blocks in turn: one is
+ * the chunk is filled again only after that. What is read comes through two blocks in turn: one is
  * copied out of while the device fills the other.
  *
  * Ownership: pinned memory is kept for the life of the process.
@@ -22,7 +22,7 @@ static CUresult staging_make(cuda *c, staging_block *b) {
     void *host = NULL;
     if (b->host) return CUDA_SUCCESS;
     CUresult r = c->driver->cuEventCreate(&b->done, CU_EVENT_DISABLE_TIMING);
-    if (r == CUDA_SUCCESS) r = c->driver->cuMemHostAlloc(&host, STAGING_PIECE, 0);
+    if (r == CUDA_SUCCESS) r = c->driver->cuMemHostAlloc(&host, STAGING_CHUNK, 0);
     if (r == CUDA_SUCCESS) b->host = host;
     return r;
 }
@@ -33,20 +33,20 @@ static CUresult staging_make(cuda *c, staging_block *b) {
 static CUresult staging_room(cuda *c, char **at, size_t *room) {
     staging *s = &c->staging;
     CUresult r = CUDA_SUCCESS;
-    if (s->filled == STAGING_PIECE) {
-        r = c->driver->cuEventRecord(s->ring[s->piece].done, c->stream);
+    if (s->filled == STAGING_CHUNK) {
+        r = c->driver->cuEventRecord(s->ring[s->chunk].done, c->stream);
         if (r != CUDA_SUCCESS) return r;
-        s->under_way[s->piece] = true;
-        s->piece = (s->piece + 1) % STAGING_PIECES;
+        s->under_way[s->chunk] = true;
+        s->chunk = (s->chunk + 1) % STAGING_CHUNKS;
         s->filled = 0;
     }
-    staging_block *b = &s->ring[s->piece];
-    if (s->under_way[s->piece]) r = c->driver->cuEventSynchronize(b->done);
+    staging_block *b = &s->ring[s->chunk];
+    if (s->under_way[s->chunk]) r = c->driver->cuEventSynchronize(b->done);
     if (r == CUDA_SUCCESS) r = staging_make(c, b);
     if (r != CUDA_SUCCESS) return r;
-    s->under_way[s->piece] = false;
+    s->under_way[s->chunk] = false;
     *at = (char *)b->host + s->filled;
-    *room = STAGING_PIECE - s->filled;
+    *room = STAGING_CHUNK - s->filled;
     return CUDA_SUCCESS;
 }
 
@@ -105,7 +105,7 @@ static void staging_give_back(cuda *c, staging_block *b) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Asks for a piece: it is in *slot when the block's event has happened. */
+/* Asks for a chunk: it is in *slot when the block's event has happened. */
 static ctsc_status staging_ask(cuda *c, diag *d, staging_block **slot, CUdeviceptr from,
                                size_t nbytes) {
     ctsc_status st = cuda_capture_refuse(d, "reading from the device");
@@ -125,11 +125,11 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
     staging_block *slots[2] = {NULL, NULL};
     char *to = host;
     CUdeviceptr from = staging_address(device);
-    /* bytes: asked for so far; of the last piece that is not copied out yet */
+    /* bytes: asked for so far; of the last chunk that is not copied out yet */
     size_t asked = 0, pending = 0;
     ctsc_status st = CTSC_OK;
     for (unsigned i = 0; st == CTSC_OK && (asked < nbytes || pending); i++) {
-        size_t n = nbytes - asked < STAGING_PIECE ? nbytes - asked : STAGING_PIECE;
+        size_t n = nbytes - asked < STAGING_CHUNK ? nbytes - asked : STAGING_CHUNK;
         if (n) st = staging_ask(c, d, &slots[i & 1], from + asked, n);
         if (st == CTSC_OK && pending) {
             staging_block *b = slots[~i & 1];

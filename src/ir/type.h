@@ -148,6 +148,8 @@ void type_table_free(type_table *t);
 
 /* Relations. Optional, Union, Any, number, AnyList..., interfaces; why: not reported */
 bool type_is_subtype(const type *sub, const type *super);
+/* May it be the type of a dict's keys? */
+bool type_is_dict_key(const type *t);
 static inline bool type_equal(const type *a, const type *b) { return a == b; }
 static inline type *type_elem(const type *t) { return t->elems[0]; }
 static inline bool type_is_optional(const type *t) { return t->kind == T_OPTIONAL; }

@@ -90,6 +90,22 @@ static bool type_same_shape_subtype(const type *sub, const type *super) {
     }
 }
 
+bool type_is_dict_key(const type *t) {
+    switch (t->kind) {
+    case T_INT:
+    case T_FLOAT:
+    case T_BOOL:
+    case T_STR:
+    case T_COMPLEX:
+    case T_TENSOR:
+    case T_DEVICE:
+    case T_ANY:
+    case T_NUMBER:
+    case T_ENUM: return true;
+    default: return false;
+    }
+}
+
 bool type_is_subtype(const type *sub, const type *super) {
     if (sub == super || super->kind == T_ANY) return true;
     if (sub->kind == T_UNION) {

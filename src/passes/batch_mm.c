@@ -32,12 +32,12 @@
 enum { BATCH_MAX_ELEMENTS = 256 * 256, BATCH_MAX_PRODUCTS = 64, BATCH_DEPTH = 12 };
 
 /*    operator          x  weight  bias  dimension of the weight that is the result's last */
-static const struct batch_row { const char *key; int x, weight, bias, dim; } batch_rows[] = {
+static const struct batch_row { op_symbol key; int x, weight, bias, dim; } batch_rows[] = {
     /* clang-format off */
-    {"aten::linear",    0, 1,      2,    0},
-    {"aten::mm",        0, 1,      -1,   1},
-    {"aten::matmul",    0, 1,      -1,   1},
-    {"aten::addmm",     1, 2,      0,    1},
+    {SYM_LINEAR,    0, 1,      2,    0},
+    {SYM_MM,        0, 1,      -1,   1},
+    {SYM_MATMUL,    0, 1,      -1,   1},
+    {SYM_ADDMM,     1, 2,      0,    1},
     /* clang-format on */
 };
 
@@ -60,7 +60,7 @@ typedef struct batcher {
 static const struct batch_row *batch_row_of(const node *n) {
     if (n->kind != N_OP || !n->op || n->outputs.len != 1) return NULL;
     for (size_t i = 0; i < sizeof batch_rows / sizeof *batch_rows; i++)
-        if (!strcmp(n->op->key, batch_rows[i].key)) return &batch_rows[i];
+        if (n->op->symbol == batch_rows[i].key) return &batch_rows[i];
     return NULL;
 }
 
@@ -83,7 +83,7 @@ static bool batch_candidate(const batcher *b, const struct batch_row *r, const n
         alias_ever_written(b->alias, n->inputs.data[r->weight]))
         return false;
     if (r->bias < 0) return true;
-    if (!bias) return !strcmp(r->key, "aten::linear") && fact_is_none(n->inputs.data[r->bias]);
+    if (!bias) return r->key == SYM_LINEAR && fact_is_none(n->inputs.data[r->bias]);
     if (bias->ndim != 1 || bias->numel != w->sizes[r->dim] || bias->dtype != w->dtype ||
         alias_ever_written(b->alias, n->inputs.data[r->bias]))
         return false;
@@ -100,43 +100,47 @@ static bool batch_alike(const struct batch_row *r, const node *a, const node *n)
 
 /* ---- who reads the results ------------------------------------------------------------------- */
 
-static bool batch_among(const char *name, const char *const *names, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
-}
-
 /* Products compute the same from any layout; questions about shape and dtype do not look at it. */
 static bool batch_reader(const node *n) {
-    static const char *const names[] = {"aten::mm",     "aten::matmul",
-                                        "aten::linear", "aten::addmm",
-                                        "aten::bmm",    "aten::baddbmm",
-                                        "aten::mv",     "aten::size",
-                                        "aten::dim",    "aten::numel",
-                                        "aten::len",    "prim::dtype",
-                                        "prim::device", "aten::is_floating_point"};
-    return batch_among(n->op_name, names, sizeof names / sizeof *names) &&
-           !n->op->schema->has_alias_write;
+    switch (n->op->name_symbol) {
+    case SYM_MM:
+    case SYM_MATMUL:
+    case SYM_LINEAR:
+    case SYM_ADDMM:
+    case SYM_BMM:
+    case SYM_BADDBMM:
+    case SYM_MV:
+    case SYM_SIZE:
+    case SYM_DIM:
+    case SYM_NUMEL:
+    case SYM_LEN:
+    case SYM_PRIM_DTYPE:
+    case SYM_PRIM_DEVICE:
+    case SYM_IS_FLOATING_POINT: return !n->op->schema->has_alias_write;
+    default: return false;
+    }
 }
 
 /* Index maps that exist for any layout; aten::view is made to (batch_relax). */
 static bool batch_view(const node *n) {
-    static const char *const keys[] = {"aten::transpose.int",
-                                       "aten::t",
-                                       "aten::permute",
-                                       "aten::unsqueeze",
-                                       "aten::select.int",
-                                       "aten::slice.Tensor",
-                                       "aten::narrow",
-                                       "aten::chunk",
-                                       "aten::split.Tensor",
-                                       "aten::split_with_sizes",
-                                       "aten::unbind.int",
-                                       "aten::reshape",
-                                       "aten::flatten.using_ints",
-                                       "aten::expand",
-                                       "aten::view"};
-    return batch_among(n->op->key, keys, sizeof keys / sizeof *keys);
+    switch (n->op->symbol) {
+    case SYM_TRANSPOSE_INT:
+    case SYM_T:
+    case SYM_PERMUTE:
+    case SYM_UNSQUEEZE:
+    case SYM_SELECT_INT:
+    case SYM_SLICE_TENSOR:
+    case SYM_NARROW:
+    case SYM_CHUNK:
+    case SYM_SPLIT_TENSOR:
+    case SYM_SPLIT_WITH_SIZES:
+    case SYM_UNBIND_INT:
+    case SYM_RESHAPE:
+    case SYM_FLATTEN_USING_INTS:
+    case SYM_EXPAND:
+    case SYM_VIEW: return true;
+    default: return false;
+    }
 }
 
 static bool batch_any_layout(const ir_value *v, int depth);
@@ -252,8 +256,7 @@ static void batch_relax(ir_value *v, const op *reshape, int depth) {
         node *n = v->uses.data[i].user;
         bool list = n->kind == N_LIST_UNPACK;
         if (!list && (n->kind != N_OP || !batch_view(n))) continue;
-        if (!list && !strcmp(n->op->key, "aten::view"))
-            n->op = reshape, n->op_name = reshape->schema->name;
+        if (!list && n->op->symbol == SYM_VIEW) n->op = reshape, n->op_name = reshape->schema->name;
         for (size_t k = 0; k < n->outputs.len; k++) {
             ir_value *out = n->outputs.data[k];
             if (out->type->kind == T_TENSOR) out->type = TYPE_TENSOR; /* its strides are others */
@@ -305,7 +308,7 @@ static ir_value *batch_product(batcher *b, diag *d, const batch *bt) {
 }
 
 static bool batch_do(batcher *b, diag *d, const batch *bt) {
-    const op *slice = op_find("aten::slice.Tensor"), *reshape = op_find("aten::reshape");
+    const op *slice = op_of(SYM_SLICE_TENSOR), *reshape = op_of(SYM_RESHAPE);
     graph *g = b->g;
     if (!slice || !reshape || bt->first->inputs.len > 8) return false;
     graph_set_insert(g, bt->first->owner, bt->first);

@@ -140,9 +140,9 @@ static bool cse_new_contents(const node *n, size_t i) {
 }
 
 static bool cse_tells_apart(const node *n) {
-    if (node_is_op(n, "aten::__is__") || node_is_op(n, "aten::__isnot__"))
+    if (node_is_op(n, SYM___IS__) || node_is_op(n, SYM___ISNOT__))
         return n->inputs.data[0]->type->kind != T_NONE && n->inputs.data[1]->type->kind != T_NONE;
-    if (node_is_op(n, "prim::id") || node_is_op(n, "aten::hash"))
+    if (node_is_op(n, SYM_PRIM_ID) || node_is_op(n, SYM_HASH))
         return alias_type_mutable(n->inputs.data[0]->type);
     for (size_t i = 0; i < n->inputs.len; i++) {
         const type *t = n->inputs.data[i]->type;

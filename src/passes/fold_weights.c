@@ -26,20 +26,20 @@
 
 /*    operator                 groups  transposed                spatial dimensions */
 static const struct {
-    const char *op;
+    op_symbol op;
     int groups;
     bool transposed;
     int spatial;
 } weights_layers[] = {
     /* clang-format off */
-    {"aten::linear",           -1,     false,                    0},
-    {"aten::conv1d",           6,      false,                    1},
-    {"aten::conv2d",           6,      false,                    2},
-    {"aten::conv3d",           6,      false,                    3},
-    {"aten::conv_transpose1d", 6,      true,                     1},
-    {"aten::conv_transpose2d", 6,      true,                     2},
-    {"aten::conv_transpose3d", 6,      true,                     3},
-    {"aten::_convolution",     8,      false /* argument 6 */,   -1 /* the weight's */},
+    {SYM_LINEAR,           -1,     false,                    0},
+    {SYM_CONV1D,           6,      false,                    1},
+    {SYM_CONV2D,           6,      false,                    2},
+    {SYM_CONV3D,           6,      false,                    3},
+    {SYM_CONV_TRANSPOSE1D, 6,      true,                     1},
+    {SYM_CONV_TRANSPOSE2D, 6,      true,                     2},
+    {SYM_CONV_TRANSPOSE3D, 6,      true,                     3},
+    {SYM__CONVOLUTION,     8,      false /* argument 6 */,   -1 /* the weight's */},
     /* clang-format on */
 };
 
@@ -64,7 +64,7 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
     size_t row = 0, rows = sizeof weights_layers / sizeof *weights_layers;
     node *n = y->def;
     if (!n || n->kind != N_OP || !n->op) return false;
-    while (row < rows && strcmp(weights_layers[row].op, n->op_name)) row++;
+    while (row < rows && !node_is_op(n, weights_layers[row].op)) row++;
     if (row == rows || n->inputs.len < 3) return false;
     *l = (weights_layer){n, NULL, NULL, weights_layers[row].transposed, weights_layers[row].spatial,
                          1, 0};
@@ -86,7 +86,7 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
 
 /* Is `by`, in the same block, the only one that reads y's elements? */
 static bool weights_only_reader(const ir_value *y, const node *by) {
-    static const char *const shape[] = {"aten::dim", "aten::size", "aten::numel"};
+    static const op_symbol shape[] = {SYM_DIM, SYM_SIZE, SYM_NUMEL};
     if (y->def->owner != by->owner) return false;
     int times = 0;
     for (size_t i = 0; i < y->uses.len; i++) {
@@ -188,8 +188,7 @@ static bool weights_operand(const weights_layer *l, const ir_value *v, double *o
 
 static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
                                weights_affine *a) {
-    bool mul = node_is_op(n, "aten::mul"), div = node_is_op(n, "aten::div"),
-         sub = node_is_op(n, "aten::sub");
+    bool mul = node_is_op(n, SYM_MUL), div = node_is_op(n, SYM_DIV), sub = node_is_op(n, SYM_SUB);
     int64_t alpha = 1;
     if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1))
         return false;
@@ -342,14 +341,14 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
 }
 
 static bool weights_node(pass_ctx *cx, node *n) {
-    bool norm = node_is_op(n, "aten::batch_norm");
+    bool norm = node_is_op(n, SYM_BATCH_NORM);
     if (n->kind != N_OP || !n->op || n->outputs.len != 1 ||
         n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2)
         return false;
     if (!norm &&
         ((strcmp(n->op->schema->overload, "Tensor") && strcmp(n->op->schema->overload, "Scalar")) ||
-         !(node_is_op(n, "aten::mul") || node_is_op(n, "aten::add") || node_is_op(n, "aten::sub") ||
-           node_is_op(n, "aten::div"))))
+         !(node_is_op(n, SYM_MUL) || node_is_op(n, SYM_ADD) || node_is_op(n, SYM_SUB) ||
+           node_is_op(n, SYM_DIV))))
         return false;
     for (int i = 0; i < (norm ? 1 : 2); i++) {
         ir_value *y = n->inputs.data[i];

@@ -16,9 +16,7 @@
  * double at each level. */
 enum { FORK_MAX_BODIES = 256 };
 
-static bool fork_is_wait(const node *n) {
-    return n->kind == N_OP && !strcmp(n->op_name, "aten::wait");
-}
+static bool fork_is_wait(const node *n) { return n->kind == N_OP && node_is_op(n, SYM_WAIT); }
 
 /* Random operators of the library are effects as well, but for those that only look random, so that
  * no pass folds them; a program's own may draw from anywhere. */
@@ -86,17 +84,21 @@ static bool fork_takes_future(const node *n) {
 }
 
 /* Operators that put futures into containers and take them out, without a look at them. */
-static const char *const fork_movers[] = {"aten::append",
-                                          "aten::insert",
-                                          "aten::extend",
-                                          "aten::pop",
-                                          "aten::__getitem__",
-                                          "aten::_set_item",
-                                          "aten::slice",
-                                          "aten::len",
-                                          "aten::__is__",
-                                          "aten::__isnot__",
-                                          NULL};
+static bool fork_is_mover(const node *n) {
+    switch (node_symbol(n)) {
+    case SYM_APPEND:
+    case SYM_INSERT:
+    case SYM_EXTEND:
+    case SYM_POP:
+    case SYM___GETITEM__:
+    case SYM__SET_ITEM:
+    case SYM_SLICE:
+    case SYM_LEN:
+    case SYM___IS__:
+    case SYM___ISNOT__: return true;
+    default: return false;
+    }
+}
 
 static bool fork_only_moves(const node *n) {
     switch (n->kind) {
@@ -108,12 +110,9 @@ static bool fork_only_moves(const node *n) {
     case N_TUPLE_INDEX:
     case N_TUPLE_SLICE:
     case N_UNCHECKED_CAST: return true;
-    case N_OP: break;
+    case N_OP: return fork_is_mover(n);
     default: return false;
     }
-    for (const char *const *name = fork_movers; *name; name++)
-        if (!strcmp(n->op_name, *name)) return true;
-    return false;
 }
 
 bool fork_ends_before(const alias_db *db, const node *n, bool runs_apart) {

@@ -7,7 +7,7 @@
  *                                                    %y : Tensor = aten::mul(%x, %x) ...
  *
  * Method. Each block is walked from its end. A fusible node starts a group, and its producers are
- * drawn in one by one: each is moved down to the group's front if the alias database allows it, so
+ * absorbed one by one: each is moved down to the group's front if the alias database allows it, so
  * that the members stay neighbours. What the rest of the graph still reads becomes an output.
  * Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied
  * into the group. A group that saves nothing (a single cheap operator, only views) is not formed.
@@ -25,8 +25,6 @@
 #include "ir/op/fusible.h"
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
-
-#include <string.h>
 
 enum {
     FUSE_MAX_VALUES = 64,
@@ -121,8 +119,8 @@ static unsigned fuse_dims(const node *n) {
     enum { ALL = 1 << 16 };
     value k;
     unsigned dims = 0, bit = 1;
-    if (fusible_node(n) == FUSIBLE_ROWS && strcmp(n->op->key, "aten::softmax.int") &&
-        strcmp(n->op->key, "aten::log_softmax.int"))
+    if (fusible_node(n) == FUSIBLE_ROWS && n->op->symbol != SYM_SOFTMAX_INT &&
+        n->op->symbol != SYM_LOG_SOFTMAX_INT)
         return 0;
     int at = schema_find_arg(n->op->schema, "dim");
     if (at < 0) return ALL;
@@ -144,13 +142,26 @@ static bool fuse_rule_fits(const fuse_group *g, const node *n, fusible_kind kind
     return g->rule == FUSE_SAME_DIMS && dims && dims == fuse_dims(g->reduction);
 }
 
+/* Does n bring elements into another order that are then repeated along new dims? Each place would
+ * look for its element again. */
+static bool fuse_is_repeated_copy(const node *n) {
+    if (n->kind != N_OP || OP_WORK(n->op->traits) != WORK_MOVE || n->inputs.len == 0) return false;
+    const node *from = n->inputs.data[0]->def;
+    if (!from || !(node_is_op(from, "aten::permute") || node_is_op(from, "aten::transpose")))
+        return false;
+    const ir_value *v = n->outputs.data[0];
+    for (size_t i = 0; i < v->uses.len; i++)
+        if (!node_is_op(v->uses.data[i].user, "aten::unsqueeze")) return false;
+    return true;
+}
+
 /* May n be computed where the group stands, and its results go where they are read? */
 static bool fuse_may_join(const fuse_group *g, const node *n, fusible_kind kind) {
     if (kind == FUSIBLE_NONE || g->nodes >= FUSE_MAX_NODES || !fuse_inputs_fit(n)) return false;
     if (!fuse_rule_fits(g, n, kind)) return false;
     if (alias_writes(g->db, n) || node_has_visible_effects(n) || node_is_random(n)) return false;
     bool is_list = n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_LIST;
-    if (kind == FUSIBLE_VIEW) return is_list || !fuse_leaves(g, n);
+    if (kind == FUSIBLE_VIEW) return is_list || (!fuse_leaves(g, n) && !fuse_is_repeated_copy(n));
     return !fuse_leaves(g, n) || node_makes_fresh(n);
 }
 
@@ -311,11 +322,9 @@ static bool fuse_block(const alias_db *db, graph *g, block *b, fuse_rule rule) {
  *     %p, %q = prim::ListUnpack(%b)
  *     %z = aten::mse_loss(%p, %q, %r)       ->       %z = aten::mse_loss(%x, %y, %r) */
 static bool fuse_is_loss(const node *n) {
-    static const char *const keys[] = {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss",
-                                       "aten::huber_loss"};
-    for (size_t i = 0; n->kind == N_OP && n->op && i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(n->op->key, keys[i])) return n->inputs.len >= 2;
-    return false;
+    return (node_is_overload(n, SYM_MSE_LOSS) || node_is_overload(n, SYM_L1_LOSS) ||
+            node_is_overload(n, SYM_SMOOTH_L1_LOSS) || node_is_overload(n, SYM_HUBER_LOSS)) &&
+           n->inputs.len >= 2;
 }
 
 static bool fuse_see_through_broadcast(node *n) {
@@ -331,7 +340,7 @@ static bool fuse_see_through_broadcast(node *n) {
     if (list->uses.len != 1 || !broadcast || broadcast->kind != N_OP || !broadcast->op ||
         broadcast->owner != n->owner)
         return false;
-    if (strcmp(broadcast->op->key, "aten::broadcast_tensors")) return false;
+    if (broadcast->op->symbol != SYM_BROADCAST_TENSORS) return false;
     ir_value *given = broadcast->inputs.data[0];
     node *made = given->def;
     if (given->uses.len != 1 || !made || made->kind != N_LIST_CONSTRUCT || made->inputs.len != 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_attention.c - attention that is written out becomes one operator.
+ * fuse_attention.c - unfused attention becomes one operator.
  *
  *     %s = aten::matmul(%q, %t)                  t: the keys, transposed
  *     %s = aten::div(%s, %scale)                 or mul; may be missing
@@ -43,9 +43,9 @@ typedef struct attention_match {
     node *steps[ATTENTION_STEPS]; /* from the last but one to the first */
     int count;
     bool batches, divide;
-    double factor;                                           /* of q and of the turned keys */
-    ir_value *q, *turned, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
-    ir_value *q_sizes, *turned_sizes; /* what they are expanded to; may be NULL */
+    double factor;                                           /* of q and of the transposed keys */
+    ir_value *q, *transposed, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
+    ir_value *q_sizes, *transposed_sizes; /* what they are expanded to; may be NULL */
     const ir_value *scores; /* of a softmax that is 0 where all of a row are -inf; else NULL */
 } attention_match;
 
@@ -67,9 +67,9 @@ static node *attention_step(attention_match *m, const node *at, const ir_value *
 
 /* The same, if it is that operator. */
 static node *attention_step_is(attention_match *m, const node *at, const ir_value *v,
-                               const char *key) {
+                               op_symbol key) {
     node *n = attention_made(m, at, v);
-    return n && rewrite_is(n, key) ? attention_add(m, n) : NULL;
+    return n && node_is_overload(n, key) ? attention_add(m, n) : NULL;
 }
 
 static bool attention_is_number(const ir_value *v) {
@@ -115,9 +115,9 @@ typedef struct attention_operand {
 
 static bool attention_viewed(attention_match *m, const node *at, const ir_value *v,
                              attention_operand *o) {
-    node *flat = attention_step_is(m, at, v, "aten::view");
+    node *flat = attention_step_is(m, at, v, SYM_VIEW);
     o->expand = flat ? rewrite_only_for(flat, flat->inputs.data[0]) : NULL;
-    if (!o->expand || !rewrite_is(o->expand, "aten::expand") ||
+    if (!o->expand || !node_is_overload(o->expand, SYM_EXPAND) ||
         !attention_ints(o->expand->inputs.data[1], &o->sizes) ||
         !attention_ints(flat->inputs.data[1], &o->flat))
         return false;
@@ -130,7 +130,7 @@ static bool attention_viewed(attention_match *m, const node *at, const ir_value 
 static bool attention_product(attention_match *m, const node *y, attention_operand *x,
                               attention_operand *z) {
     attention_list sizes;
-    node *product = attention_step_is(m, y, y->inputs.data[0], "aten::bmm");
+    node *product = attention_step_is(m, y, y->inputs.data[0], SYM_BMM);
     if (!product || !attention_ints(y->inputs.data[1], &sizes) ||
         !attention_viewed(m, product, product->inputs.data[0], x) ||
         !attention_viewed(m, product, product->inputs.data[1], z))
@@ -155,9 +155,9 @@ static bool attention_number(const ir_value *v, double *x) {
 
 static bool attention_softmax(const node *n) {
     bool half_to_float = true;
-    if (rewrite_is(n, "aten::_softmax")) {
+    if (node_is_overload(n, SYM__SOFTMAX)) {
         if (!fact_bool(n->inputs.data[2], &half_to_float) || half_to_float) return false;
-    } else if (!rewrite_is(n, "aten::softmax.int") || !fact_is_none(n->inputs.data[2])) {
+    } else if (!node_is_overload(n, SYM_SOFTMAX_INT) || !fact_is_none(n->inputs.data[2])) {
         return false;
     }
     return attention_is_last_dim(n->inputs.data[1], n->inputs.data[0]);
@@ -168,10 +168,10 @@ static bool attention_hides_all(attention_match *m, const node *at, const ir_val
                                 const ir_value *scores) {
     bool keep;
     double low;
-    node *no = attention_step_is(m, at, v, "aten::logical_not"),
-         *any = no ? attention_step_is(m, no, no->inputs.data[0], "aten::any.dim") : NULL,
-         *yes = any ? attention_step_is(m, any, any->inputs.data[0], "aten::logical_not") : NULL,
-         *low_one = yes ? attention_step_is(m, yes, yes->inputs.data[0], "aten::eq.Scalar") : NULL;
+    node *no = attention_step_is(m, at, v, SYM_LOGICAL_NOT),
+         *any = no ? attention_step_is(m, no, no->inputs.data[0], SYM_ANY_DIM) : NULL,
+         *yes = any ? attention_step_is(m, any, any->inputs.data[0], SYM_LOGICAL_NOT) : NULL,
+         *low_one = yes ? attention_step_is(m, yes, yes->inputs.data[0], SYM_EQ_SCALAR) : NULL;
     return low_one && low_one->inputs.data[0] == scores &&
            attention_number(low_one->inputs.data[1], &low) && low == (double)-INFINITY &&
            fact_bool(any->inputs.data[2], &keep) && keep &&
@@ -182,7 +182,7 @@ static bool attention_hides_all(attention_match *m, const node *at, const ir_val
  * NULL. */
 static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
     ir_value *const *in = where->inputs.data;
-    node *zero = attention_step_is(m, where, in[1], "aten::full_like"),
+    node *zero = attention_step_is(m, where, in[1], SYM_FULL_LIKE),
          *softmax = zero && zero->inputs.data[0] == in[2] ? rewrite_read_by(where, in[2], 2) : NULL;
     if (!softmax || !attention_add(m, softmax) || !attention_softmax(softmax) ||
         !fact_number_is(zero->inputs.data[1], 0) || !fact_is_none(zero->inputs.data[2]) ||
@@ -193,7 +193,7 @@ static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
 
 static bool attention_idle_dropout(const node *n) {
     bool train;
-    return rewrite_is(n, "aten::dropout") && fact_bool(n->inputs.data[2], &train) && !train;
+    return node_is_overload(n, SYM_DROPOUT) && fact_bool(n->inputs.data[2], &train) && !train;
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ static bool attention_idle_dropout(const node *n) {
 static ir_value *attention_unscaled(attention_match *m, const node *at, ir_value *x) {
     double by;
     node *n = rewrite_only_for(at, x);
-    if (!n || !rewrite_is(n, "aten::mul.Scalar") || !attention_number(n->inputs.data[1], &by) ||
+    if (!n || !node_is_overload(n, SYM_MUL_SCALAR) || !attention_number(n->inputs.data[1], &by) ||
         !attention_add(m, n))
         return x;
     m->factor *= by;
@@ -218,25 +218,25 @@ static bool attention_expanded(attention_match *m, const attention_operand *o, i
     return true;
 }
 
-/* The first product, of q and the turned keys. */
+/* The first product, of q and the transposed keys. */
 static bool attention_first(attention_match *m, const node *n) {
     ir_value *const *in = n->inputs.data;
-    attention_operand q, turned;
+    attention_operand q, transposed;
     int at = 0;
-    if (rewrite_is(n, "aten::view"))
-        return !m->batches && attention_product(m, n, &q, &turned) &&
+    if (node_is_overload(n, SYM_VIEW))
+        return !m->batches && attention_product(m, n, &q, &transposed) &&
                attention_expanded(m, &q, &m->q, &m->q_sizes) &&
-               attention_expanded(m, &turned, &m->turned, &m->turned_sizes);
-    if (m->batches && !m->bias && !m->scale && rewrite_is(n, "aten::baddbmm") &&
+               attention_expanded(m, &transposed, &m->transposed, &m->transposed_sizes);
+    if (m->batches && !m->bias && !m->scale && node_is_overload(n, SYM_BADDBMM) &&
         fact_number_is(in[3], 1)) {
         m->bias = in[0];
         m->scale = in[4];
         at = 1;
-    } else if (!rewrite_is(n, m->batches ? "aten::bmm" : "aten::matmul")) {
+    } else if (!node_is_overload(n, m->batches ? SYM_BMM : SYM_MATMUL)) {
         return false;
     }
     m->q = in[at];
-    m->turned = in[at + 1];
+    m->transposed = in[at + 1];
     return true;
 }
 
@@ -244,10 +244,10 @@ static bool attention_first(attention_match *m, const node *n) {
 static bool attention_scores(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_step(m, at, v);
     if (!n) return false;
-    bool scales = (node_is_op(n, "aten::mul") || node_is_op(n, "aten::div")) &&
+    bool scales = (node_is_op(n, SYM_MUL) || node_is_op(n, SYM_DIV)) &&
                   n->inputs.len == 2 && attention_is_number(n->inputs.data[1]);
     if (!scales) return attention_first(m, n);
-    m->divide = node_is_op(n, "aten::div");
+    m->divide = node_is_op(n, SYM_DIV);
     m->scale = n->inputs.data[1];
     node *product = attention_step(m, n, n->inputs.data[0]);
     return product && attention_first(m, product);
@@ -255,7 +255,7 @@ static bool attention_scores(attention_match *m, const node *at, const ir_value 
 
 static bool attention_biased(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_made(m, at, v);
-    if (!n || !rewrite_is(n, "aten::add.Tensor") || !fact_number_is(n->inputs.data[2], 1))
+    if (!n || !node_is_overload(n, SYM_ADD_TENSOR) || !fact_number_is(n->inputs.data[2], 1))
         return attention_scores(m, at, v);
     if (!attention_step(m, at, v)) return false;
     attention_match before = *m;
@@ -269,7 +269,7 @@ static bool attention_biased(attention_match *m, const node *at, const ir_value 
 
 static bool attention_masked(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_made(m, at, v);
-    if (!n || !rewrite_is(n, "aten::masked_fill.Scalar")) return attention_biased(m, at, v);
+    if (!n || !node_is_overload(n, SYM_MASKED_FILL_SCALAR)) return attention_biased(m, at, v);
     m->hidden = n->inputs.data[1];
     m->fill = n->inputs.data[2];
     return attention_add(m, n) && attention_biased(m, n, n->inputs.data[0]);
@@ -280,10 +280,10 @@ static bool attention_masked(attention_match *m, const node *at, const ir_value 
 /* The last product, weights v; the step that made the weights. */
 static node *attention_last(attention_match *m, node *n) {
     attention_operand weights, v;
-    m->batches = rewrite_is(n, "aten::bmm");
+    m->batches = node_is_overload(n, SYM_BMM);
     m->v = n->inputs.data[1];
-    if (m->batches || rewrite_is(n, "aten::matmul")) return attention_step(m, n, n->inputs.data[0]);
-    if (!rewrite_is(n, "aten::view") || !attention_product(m, n, &weights, &v)) return NULL;
+    if (m->batches || node_is_overload(n, SYM_MATMUL)) return attention_step(m, n, n->inputs.data[0]);
+    if (!node_is_overload(n, SYM_VIEW) || !attention_product(m, n, &weights, &v)) return NULL;
     m->v = v.expand->outputs.data[0];
     return attention_add(m, weights.expand)
                ? attention_step(m, weights.expand, weights.expand->inputs.data[0])
@@ -296,7 +296,7 @@ static bool attention_match_node(node *n, attention_match *m) {
     if (step && attention_idle_dropout(step)) step = attention_step(m, step, step->inputs.data[0]);
     if (!step) return false;
     const ir_value *scores = attention_softmax(step) ? step->inputs.data[0]
-                             : rewrite_is(step, "aten::where.self")
+                             : node_is_overload(step, SYM_WHERE_SELF)
                                  ? attention_safe_softmax(m, step)
                                  : NULL;
     return scores && attention_masked(m, m->steps[m->count - 1], scores);
@@ -315,7 +315,7 @@ static ir_value *attention_scale(node *at, attention_match *m) {
 }
 
 static ir_value *attention_expand(node *at, ir_value *x, ir_value *sizes) {
-    return sizes ? rewrite_op(at, "aten::expand", 3,
+    return sizes ? rewrite_op(at, op_of(SYM_EXPAND), 3,
                               (ir_value *[]){x, sizes, rewrite_bool(at, false)})
                  : x;
 }
@@ -327,7 +327,7 @@ static bool attention_rewrite(const alias_db *db, node *n, attention_match *m) {
     ir_value *scale = attention_scale(n, m);
     if (!scale) return false;
     ir_value *args[] = {attention_expand(n, m->q, m->q_sizes),
-                        attention_expand(n, m->turned, m->turned_sizes),
+                        attention_expand(n, m->transposed, m->transposed_sizes),
                         m->v,
                         m->bias ? m->bias : rewrite_none(n),
                         m->hidden ? m->hidden : rewrite_none(n),
@@ -337,7 +337,7 @@ static bool attention_rewrite(const alias_db *db, node *n, attention_match *m) {
                         rewrite_bool(n, m->batches),
                         rewrite_bool(n, m->scores != NULL)};
     ir_value *y = args[0] && args[1]
-                      ? rewrite_op(n, "ctsc::attention", sizeof args / sizeof *args, args)
+                      ? rewrite_op(n, op_of(SYM_CTSC_ATTENTION), sizeof args / sizeof *args, args)
                       : NULL;
     if (!y) return false;
     rewrite_result(n, y);

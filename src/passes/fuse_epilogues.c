@@ -37,30 +37,31 @@
 /* ---- patterns -------------------------------------------------------------------------------- */
 
 /* Is n that overload, or on the host its in-place form? */
-static bool epilogue_is(const node *n, const char *name, bool host) {
-    size_t len = strlen(name);
-    if (n->kind != N_OP || !n->op || strncmp(n->op->key, name, len)) return false;
-    return !n->op->key[len] || (host && !strcmp(n->op->key + len, "_"));
+static bool epilogue_is(const node *n, op_symbol s, op_symbol in_place, bool host) {
+    return node_is_overload(n, s) || (host && node_is_overload(n, in_place));
 }
 
 /* Activations on the host that take nothing but a tensor. */
-static const struct { const char *op, *name; } epilogue_host_rows[] = {
-    {"aten::relu6", "relu6"},         {"aten::hardsigmoid", "hardsigmoid"},
-    {"aten::hardswish", "hardswish"}, {"aten::sigmoid", "sigmoid"},
-    {"aten::silu", "silu"},
+static const struct { op_symbol op, in_place; const char *name; } epilogue_host_rows[] = {
+    {SYM_RELU6, SYM_RELU6_, "relu6"},
+    {SYM_HARDSIGMOID, SYM_HARDSIGMOID_, "hardsigmoid"},
+    {SYM_HARDSWISH, SYM_HARDSWISH_, "hardswish"},
+    {SYM_SIGMOID, SYM_SIGMOID_, "sigmoid"},
+    {SYM_SILU, SYM_SILU_, "silu"},
 };
 
 /* The name of n's activation in epilogues; NULL: it has none. */
 static const char *epilogue_activation(const node *n, bool host) {
     value how;
-    if (epilogue_is(n, "aten::relu", host)) return "relu";
+    if (epilogue_is(n, SYM_RELU, SYM_RELU_, host)) return "relu";
     for (size_t i = 0; host && i < sizeof epilogue_host_rows / sizeof *epilogue_host_rows; i++)
-        if (epilogue_is(n, epilogue_host_rows[i].op, host)) return epilogue_host_rows[i].name;
-    if (host && epilogue_is(n, "aten::hardtanh", host))
+        if (epilogue_is(n, epilogue_host_rows[i].op, epilogue_host_rows[i].in_place, host))
+            return epilogue_host_rows[i].name;
+    if (host && epilogue_is(n, SYM_HARDTANH, SYM_HARDTANH_, host))
         return fact_number_is(n->inputs.data[1], 0) && fact_number_is(n->inputs.data[2], 6)
                    ? "relu6"
                    : NULL;
-    if (!epilogue_is(n, "aten::gelu", host) || !ir_value_constant(n->inputs.data[1], &how) ||
+    if (!epilogue_is(n, SYM_GELU, SYM_GELU_, host) || !ir_value_constant(n->inputs.data[1], &how) ||
         how.tag != V_STR)
         return NULL;
     return !strcmp(how.u.str->bytes, "none")   ? "gelu"
@@ -69,7 +70,8 @@ static const char *epilogue_activation(const node *n, bool host) {
 }
 
 static bool epilogue_is_sum(const node *n, bool host) {
-    return (rewrite_is(n, "aten::add.Tensor") || (host && rewrite_is(n, "aten::add_.Tensor"))) &&
+    return (node_is_overload(n, SYM_ADD_TENSOR) ||
+            (host && node_is_overload(n, SYM_ADD__TENSOR))) &&
            fact_number_is(n->inputs.data[2], 1);
 }
 
@@ -87,20 +89,21 @@ enum { LAST_OTHER = 10, LAST_ACTIVATION = 11, LAST_WRITTEN = 12, LAST_ARGS = 13 
 /* One that has no epilogue yet. */
 static bool epilogue_is_last(const node *n) {
     value name;
-    return rewrite_is(n, "ctsc::conv_channels_last") && fact_is_none(n->inputs.data[LAST_OTHER]) &&
+    return node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) &&
+           fact_is_none(n->inputs.data[LAST_OTHER]) &&
            ir_value_constant(n->inputs.data[LAST_ACTIVATION], &name) && name.tag == V_STR &&
            !strcmp(name.u.str->bytes, "none");
 }
 
 static epilogue_product epilogue_product_of(const node *n, bool host) {
     if (host) return epilogue_is_last(n) ? PRODUCT_LAST : PRODUCT_NONE;
-    if (rewrite_is(n, "aten::linear")) return PRODUCT_LINEAR;
-    if (rewrite_is(n, "aten::mm")) return PRODUCT_MM;
-    if (rewrite_is(n, "aten::addmm") && fact_number_is(n->inputs.data[3], 1) &&
+    if (node_is_overload(n, SYM_LINEAR)) return PRODUCT_LINEAR;
+    if (node_is_overload(n, SYM_MM)) return PRODUCT_MM;
+    if (node_is_overload(n, SYM_ADDMM) && fact_number_is(n->inputs.data[3], 1) &&
         fact_number_is(n->inputs.data[4], 1))
         return PRODUCT_ADDMM;
-    return rewrite_is(n, "aten::conv1d") || rewrite_is(n, "aten::conv2d") ||
-                   rewrite_is(n, "aten::conv3d")
+    return node_is_overload(n, SYM_CONV1D) || node_is_overload(n, SYM_CONV2D) ||
+                   node_is_overload(n, SYM_CONV3D)
                ? PRODUCT_CONV
                : PRODUCT_NONE;
 }
@@ -153,7 +156,7 @@ static ir_value *epilogue_conv(node *n, const epilogue_match *m, ir_value *other
     for (int i = 0; i < 7; i++) args[i] = m->product->inputs.data[i];
     args[7] = other;
     args[8] = rewrite_str(n, m->activation);
-    return rewrite_op(n, "ctsc::conv_epilogue", 9, args);
+    return rewrite_op(n, op_of(SYM_CTSC_CONV_EPILOGUE), 9, args);
 }
 
 static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other) {
@@ -162,7 +165,7 @@ static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other
     args[LAST_OTHER] = other;
     args[LAST_ACTIVATION] = rewrite_str(n, m->activation);
     args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
-    ir_value *y = rewrite_op(n, "ctsc::conv_channels_last", LAST_ARGS, args);
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST), LAST_ARGS, args);
     if (!y) return NULL;
     /* what fails as a rule is the convolution: its place, not the last step's */
     y->def->range = m->product->range;
@@ -176,12 +179,12 @@ static ir_value *epilogue_linear(node *n, const epilogue_match *m, ir_value *oth
     ir_value *const *in = m->product->inputs.data;
     epilogue_product kind = epilogue_product_of(m->product, m->host);
     int x = kind == PRODUCT_ADDMM;
-    ir_value *weight = kind == PRODUCT_LINEAR ? in[1] : rewrite_op(n, "aten::t", 1, &in[x + 1]);
+    ir_value *weight = kind == PRODUCT_LINEAR ? in[1] : rewrite_op(n, op_of(SYM_T), 1, &in[x + 1]);
     ir_value *bias = kind == PRODUCT_LINEAR  ? in[2]
                      : kind == PRODUCT_ADDMM ? in[0]
                                              : rewrite_none(n);
     ir_value *args[] = {in[x], weight, bias, other, rewrite_str(n, m->activation)};
-    return rewrite_op(n, "ctsc::linear_epilogue", 5, args);
+    return rewrite_op(n, op_of(SYM_CTSC_LINEAR_EPILOGUE), 5, args);
 }
 
 static bool epilogue_rewrite(const alias_db *db, node *n, const epilogue_match *m) {
@@ -212,15 +215,15 @@ static bool epilogue_rule_host(const alias_db *db, node *n) {
 
 static bool epilogue_is_any_last(const node *n) {
     return n && n->kind == N_OP && n->op &&
-           (rewrite_is(n, "ctsc::conv_channels_last") ||
-            rewrite_is(n, "ctsc::conv_channels_last.scaled"));
+           (node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) ||
+            node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST_SCALED));
 }
 
 /* Results of convolutions, and the product read by the one convolution n. */
 static bool prologue_rule_host(const alias_db *db, node *n) {
-    if (!rewrite_is(n, "ctsc::conv_channels_last")) return false;
+    if (!node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST)) return false;
     node *product = rewrite_only_for(n, n->inputs.data[0]);
-    if (!product || !rewrite_is(product, "aten::mul.Tensor")) return false;
+    if (!product || !node_is_overload(product, SYM_MUL_TENSOR)) return false;
     for (int i = 0; i < 2; i++)
         if (!epilogue_is_any_last(product->inputs.data[i]->def)) return false;
     if (!rewrite_move_down(db, product, n)) return false;
@@ -228,7 +231,7 @@ static bool prologue_rule_host(const alias_db *db, node *n) {
     for (int i = 0; i < LAST_ARGS; i++) args[i] = n->inputs.data[i];
     args[0] = product->inputs.data[0];
     args[LAST_ARGS] = product->inputs.data[1];
-    ir_value *y = rewrite_op(n, "ctsc::conv_channels_last.scaled", LAST_ARGS + 1, args);
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST_SCALED), LAST_ARGS + 1, args);
     if (!y) return false;
     rewrite_result(n, y);
     node_remove(product);

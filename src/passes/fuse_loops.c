@@ -16,16 +16,16 @@
  * Only elements. Operators on whole tensors are as fast called one by one, and use all processors;
  * so tensors in the body must be small as far as can be told: selected by an index, made of such,
  * or known to have one element. What is not known is decided by the runtime, which finds no plan
- * for rows carried from round to round, say.
+ * for rows carried from iteration to iteration, say.
  *
  * Questions about sizes, and what is computed from them in front of the loop, are asked again
  * inside the group: the code generator then sees which indices are in range by themselves.
  *
- * Invariants. Tensors that every round passes on are no results: their uses are given the tensor
- * that went in. Other tensors that leave are new, or, if no round was made, those that went in, or
- * ones from outside that a round passed on: so nobody may write to any of these afterwards, unless
- * nobody else has the one that went in. A caller that gets such a tensor as a result gets a copy
- * where the interpreter would have given a view.
+ * Invariants. Tensors that every iteration passes on are no results: their uses are given the
+ * tensor that went in. Other tensors that leave are new, or, if no iteration was made, those that
+ * went in, or ones from outside that a iteration passed on: so nobody may write to any of these
+ * afterwards, unless nobody else has the one that went in. A caller that gets such a tensor as a
+ * result gets a copy where the interpreter would have given a view.
  * Tests: tests/ir/fuse-loops/
  */
 #include "ir/graph/alias.h"
@@ -70,7 +70,7 @@ static bool loops_makes_one(const node *n) {
     switch (loop_op_class(n, NULL)) {
     case LOOP_NEW:
     case LOOP_DOT: return true;
-    case LOOP_REDUCE: return n->inputs.len < 3 || !node_is_op(n, "aten::sum");
+    case LOOP_REDUCE: return n->inputs.len < 3 || !node_is_op(n, SYM_SUM);
     case LOOP_FILL_NEW: break;
     default: return false;
     }
@@ -130,7 +130,7 @@ static bool loops_small_node(const loops_state *s, const ir_value *v, const node
     }
 }
 
-/* Is v a part of a tensor that one round looks at, or a single element? */
+/* Is v a part of a tensor that one iteration looks at, or a single element? */
 static bool loops_small(const loops_state *s, const ir_value *v, int depth) {
     if (depth > LOOPS_MAX_DEPTH || ++*s->questions > LOOPS_MAX_QUESTIONS) return false;
     v = loop_object(v);
@@ -176,7 +176,7 @@ static bool loops_takes_input(const loops_state *s, const ir_value *v) {
 
 static bool loops_takes_block(loops_state *s, const block *b);
 
-/* Tensors go from round to round as they are, or as single elements. */
+/* Tensors go from iteration to iteration as they are, or as single elements. */
 static bool loops_takes_carried(const loops_state *s, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++) {
         const ir_value *out = n->outputs.data[i], *init = n->inputs.data[i + 2];
@@ -254,7 +254,7 @@ static bool loops_shares_outside(const loops_state *s, const node *n, const ir_v
 }
 
 /* A new tensor that leaves the loop may be the one that went in, or one from outside that a
- * round passed on. */
+ * iteration passed on. */
 static bool loops_results_free(const loops_state *s, const node *loop) {
     for (size_t i = 0; i < loop->outputs.len; i++) {
         const ir_value *out = loop->outputs.data[i], *init = loop->inputs.data[i + 2];

@@ -36,7 +36,7 @@ typedef struct joiner {
 /* ---- what is added --------------------------------------------------------------------------- */
 
 static bool join_is_add(const node *n) {
-    return rewrite_is(n, "aten::add.Tensor") && fact_number_is(n->inputs.data[2], 1);
+    return node_is_overload(n, SYM_ADD_TENSOR) && fact_number_is(n->inputs.data[2], 1);
 }
 
 /* The same dtype, a float, and the same sizes, all of them known. */
@@ -53,7 +53,7 @@ static bool join_same(const ir_value *a, const ir_value *b) {
 /* v = mm(a, b) of matrices whose sizes are known; read once. */
 static bool join_is_product(const joiner *j, const ir_value *v) {
     const node *n = v->def;
-    if (!n || n->owner != j->root->owner || v->uses.len != 1 || !rewrite_is(n, "aten::mm"))
+    if (!n || n->owner != j->root->owner || v->uses.len != 1 || !node_is_overload(n, SYM_MM))
         return false;
     for (int i = 0; i < 2; i++)
         if (fact_size(n->inputs.data[i], 0) < 0 || fact_size(n->inputs.data[i], 1) < 0 ||
@@ -67,13 +67,13 @@ static node *join_row_sum(const joiner *j, const ir_value *v) {
     node *n = v->def;
     int64_t dims[FACT_MAX_INTS];
     int ndims;
-    if (n && rewrite_is(n, "aten::reshape") && v->uses.len == 1 && fact_rank(v) == 1 &&
+    if (n && node_is_overload(n, SYM_RESHAPE) && v->uses.len == 1 && fact_rank(v) == 1 &&
         n->owner == j->root->owner) {
         v = n->inputs.data[0];
         n = v->def;
     }
     if (!n || n->owner != j->root->owner || v->uses.len != 1 ||
-        !rewrite_is(n, "aten::sum.dim_IntList") || !fact_ints(n->inputs.data[1], dims, &ndims) ||
+        !node_is_overload(n, SYM_SUM_DIM_INTLIST) || !fact_ints(n->inputs.data[1], dims, &ndims) ||
         ndims != 1 || dims[0] != 0 || !fact_is_none(n->inputs.data[3]) ||
         fact_rank(n->inputs.data[0]) != 2 || fact_size(n->inputs.data[0], 0) < 0 ||
         fact_dtype(n->inputs.data[0]) != fact_dtype(v))
@@ -127,8 +127,8 @@ static ir_value *join_transposed(const ir_value *v) {
     const node *n = v->def;
     int64_t a, b;
     if (!n || n->kind != N_OP || !n->op || fact_rank(n->inputs.data[0]) != 2) return NULL;
-    if (rewrite_is(n, "aten::t")) return n->inputs.data[0];
-    if (!rewrite_is(n, "aten::transpose.int") || !fact_int(n->inputs.data[1], &a) ||
+    if (node_is_overload(n, SYM_T)) return n->inputs.data[0];
+    if (!node_is_overload(n, SYM_TRANSPOSE_INT) || !fact_int(n->inputs.data[1], &a) ||
         !fact_int(n->inputs.data[2], &b))
         return NULL;
     return (a & 1) != (b & 1) ? n->inputs.data[0] : NULL;
@@ -140,29 +140,29 @@ static ir_value *join_cat(node *at, const join_values *parts, int64_t dim) {
     list->range = at->range;
     node_insert_before(list, at);
     ir_value *args[] = {list->outputs.data[0], rewrite_int(at, dim)};
-    return rewrite_op(at, "aten::cat", 2, args);
+    return rewrite_op(at, op_of(SYM_CAT), 2, args);
 }
 
 /* An operand of all products as one. */
 static ir_value *join_operand(joiner *j, int which) {
     join_values parts = {0};
-    bool turned = which == 0, ok = true;
-    for (size_t i = 0; turned && i < j->products.len; i++)
-        turned = join_transposed(j->products.data[i]->def->inputs.data[0]) != NULL;
+    bool transposed = which == 0, ok = true;
+    for (size_t i = 0; transposed && i < j->products.len; i++)
+        transposed = join_transposed(j->products.data[i]->def->inputs.data[0]) != NULL;
     for (size_t i = 0; ok && i < j->products.len; i++) {
         ir_value *v = j->products.data[i]->def->inputs.data[which];
-        ok = vec_push(&parts, turned ? join_transposed(v) : v);
+        ok = vec_push(&parts, transposed ? join_transposed(v) : v);
     }
-    ir_value *out = ok ? join_cat(j->root, &parts, which == 0 && !turned) : NULL;
+    ir_value *out = ok ? join_cat(j->root, &parts, which == 0 && !transposed) : NULL;
     vec_free(&parts);
-    if (!out || !turned) return out;
+    if (!out || !transposed) return out;
     ir_value *args[] = {out, rewrite_int(j->root, 0), rewrite_int(j->root, 1)};
-    return rewrite_op(j->root, "aten::transpose.int", 3, args);
+    return rewrite_op(j->root, op_of(SYM_TRANSPOSE_INT), 3, args);
 }
 
 static ir_value *join_products(joiner *j) {
     ir_value *args[] = {join_operand(j, 0), join_operand(j, 1)};
-    return args[0] && args[1] ? rewrite_op(j->root, "aten::mm", 2, args) : NULL;
+    return args[0] && args[1] ? rewrite_op(j->root, op_of(SYM_MM), 2, args) : NULL;
 }
 
 static ir_value *join_rows(joiner *j) {
@@ -175,10 +175,10 @@ static ir_value *join_rows(joiner *j) {
     if (!all) return NULL;
     const node *sum = join_row_sum(j, j->rows.data[0]), *last = j->rows.data[0]->def;
     ir_value *args[] = {all, sum->inputs.data[1], sum->inputs.data[2], sum->inputs.data[3]};
-    ir_value *out = rewrite_op(j->root, "aten::sum.dim_IntList", 4, args);
+    ir_value *out = rewrite_op(j->root, op_of(SYM_SUM_DIM_INTLIST), 4, args);
     if (!out || last == sum) return out;
     ir_value *shaped[] = {out, last->inputs.data[1]};
-    return rewrite_op(j->root, "aten::reshape", 2, shaped);
+    return rewrite_op(j->root, op_of(SYM_RESHAPE), 2, shaped);
 }
 
 /* What they read is the same at the tree's end. */
@@ -194,7 +194,7 @@ static bool join_may_wait(const joiner *j, const join_values *v, bool rows) {
 /* The first summand, then the next ones. */
 static ir_value *join_add(joiner *j, ir_value *sum, ir_value *v) {
     ir_value *args[] = {sum, v, j->root->inputs.data[2]};
-    ir_value *out = sum ? rewrite_op(j->root, "aten::add.Tensor", 3, args) : v;
+    ir_value *out = sum ? rewrite_op(j->root, op_of(SYM_ADD_TENSOR), 3, args) : v;
     if (sum && out) out->type = j->root->outputs.data[0]->type;
     return out;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * licm.c - moves what is the same in every round of a loop in front of it.
+ * licm.c - moves what is the same in every iteration of a loop in front of it.
  *
  *      = prim::Loop(%n, %true)                         %w : Tensor = aten::t(%weight)
  *       block0(%i : int):                               = prim::Loop(%n, %true)
@@ -9,12 +9,13 @@
  *
  * Method. Inner loops first, so that a node can climb through several. A node of the body itself
  * (not of an If in it) moves if
- * - its inputs come from outside the loop, and no round writes what it reads of them;
+ * - its inputs come from outside the loop, and no iteration writes what it reads of them;
  * - it has no effects, writes nothing and is not random;
  * - what it makes is immutable, or a new object that is never written and does not leave the graph:
- *   rounds may then share one;
- * - it cannot fail; or the loop surely runs its first round and nothing in front of the node can be
- *   seen outside: an operator that fails on the first round then fails before it just the same.
+ *   iterations may then share one;
+ * - it cannot fail; or the loop surely runs its first iteration and nothing in front of the
+ *   node can be seen outside: an operator that fails on the first iteration then fails before
+ *   it just the same.
  * Tests: tests/ir/licm/
  */
 #include "ir/graph/alias.h"

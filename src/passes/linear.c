@@ -15,8 +15,6 @@
 #include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
-#include <string.h>
-
 /* w of a transposed matrix; NULL: it is not one. matrix: the operator that reads it
  * takes matrices only. */
 static ir_value *linear_transposed(const ir_value *v, bool matrix) {
@@ -25,8 +23,8 @@ static ir_value *linear_transposed(const ir_value *v, bool matrix) {
     if (!n || n->kind != N_OP || !n->op) return NULL;
     ir_value *w = n->inputs.data[0];
     if (!matrix && fact_rank(w) != 2) return NULL;
-    if (node_is_op(n, "aten::t") || node_is_op(n, "aten::numpy_T")) return w;
-    if (!node_is_op(n, "aten::transpose") || !fact_int(n->inputs.data[1], &a) ||
+    if (node_is_op(n, SYM_T) || node_is_op(n, SYM_NUMPY_T)) return w;
+    if (!node_is_op(n, SYM_TRANSPOSE) || !fact_int(n->inputs.data[1], &a) ||
         !fact_int(n->inputs.data[2], &b))
         return NULL;
     if (a < 0) a += 2;
@@ -37,7 +35,8 @@ static ir_value *linear_transposed(const ir_value *v, bool matrix) {
 static bool linear_is_one(const ir_value *v) { return fact_number_is(v, 1); }
 
 static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
-    ir_value *args[] = {x, w, b ? b : rewrite_none(n)}, *y = rewrite_op(n, "aten::linear", 3, args);
+    ir_value *args[] = {x, w, b ? b : rewrite_none(n)},
+             *y = rewrite_op(n, op_of(SYM_LINEAR), 3, args);
     if (y) rewrite_result(n, y);
     return y != NULL;
 }
@@ -55,7 +54,7 @@ static bool linear_add(node *n) {
         const ir_value *y = n->inputs.data[i];
         const node *l = y->def;
         ir_value *b = n->inputs.data[1 - i];
-        if (!l || !node_is_op(l, "aten::linear") || l->inputs.len != 3 ||
+        if (!l || !node_is_op(l, SYM_LINEAR) || l->inputs.len != 3 ||
             !fact_is_none(l->inputs.data[2]) || y->uses.len != 1 || l->owner != n->owner ||
             !linear_bias_fits(b, l->inputs.data[1]))
             continue;
@@ -68,10 +67,9 @@ static bool linear_add(node *n) {
 
 static bool linear_node(node *n) {
     if (n->kind != N_OP || !n->op || !n->op->schema->nreturns || n->outputs.len != 1) return false;
-    if (node_is_op(n, "aten::add")) return linear_add(n);
-    bool addmm = node_is_op(n, "aten::addmm"), mm = node_is_op(n, "aten::mm");
-    if (!(addmm || mm || node_is_op(n, "aten::matmul")) || n->op->schema->has_alias_write)
-        return false;
+    if (node_is_op(n, SYM_ADD)) return linear_add(n);
+    bool addmm = node_is_op(n, SYM_ADDMM), mm = node_is_op(n, SYM_MM);
+    if (!(addmm || mm || node_is_op(n, SYM_MATMUL)) || n->op->schema->has_alias_write) return false;
     size_t first = addmm ? 1 : 0;
     ir_value *w = linear_transposed(n->inputs.data[first + 1], addmm || mm);
     if (!w) return false;

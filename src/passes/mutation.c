@@ -210,11 +210,10 @@ static ir_value *mutation_copy(graph *g, node *m) {
 }
 
 static ir_value *mutation_tensor(graph *g, node *m) {
-    if (node_is_op(m, "aten::zero_"))
-        return mutation_fill(g, m, mutation_constant(m, value_int(0)));
-    if (node_is_op(m, "aten::fill_") && mutation_real_number(m->inputs.data[1]->type))
+    if (node_is_op(m, SYM_ZERO_)) return mutation_fill(g, m, mutation_constant(m, value_int(0)));
+    if (node_is_op(m, SYM_FILL_) && mutation_real_number(m->inputs.data[1]->type))
         return mutation_fill(g, m, m->inputs.data[1]);
-    if (node_is_op(m, "aten::copy_")) return mutation_copy(g, m);
+    if (node_is_op(m, SYM_COPY_)) return mutation_copy(g, m);
     return mutation_twin(g, m);
 }
 
@@ -233,8 +232,8 @@ static ir_value *mutation_list(graph *g, node *m) {
     node *made = m->inputs.data[0]->def;
     size_t n = made->inputs.len;
     if (made->kind != N_LIST_CONSTRUCT || n >= MUTATION_MAX_LIST) return NULL;
-    bool append = node_is_op(m, "aten::append"), insert = node_is_op(m, "aten::insert"),
-         set = node_is_op(m, "aten::_set_item");
+    bool append = node_is_op(m, SYM_APPEND), insert = node_is_op(m, SYM_INSERT),
+         set = node_is_op(m, SYM__SET_ITEM);
     if (!append && !insert && !set) return NULL;
     int at = append ? (int)n : mutation_index(m->inputs.data[1], n, insert);
     ir_value *el = m->inputs.data[append ? 1 : 2];

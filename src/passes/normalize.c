@@ -34,10 +34,10 @@ static const char *normalize_name(const char *text, size_t len) {
 static const char *normalize_identity(const node *n) {
     bool bools = n->inputs.len == 2 && n->inputs.data[0]->type->kind == T_BOOL &&
                  n->inputs.data[1]->type->kind == T_BOOL;
-    return !bools                             ? NULL
-           : node_is_op(n, "aten::__is__")    ? "eq"
-           : node_is_op(n, "aten::__isnot__") ? "ne"
-                                              : NULL;
+    return !bools                         ? NULL
+           : node_is_op(n, SYM___IS__)    ? "eq"
+           : node_is_op(n, SYM___ISNOT__) ? "ne"
+                                          : NULL;
 }
 
 static bool normalize_node(node *n) {

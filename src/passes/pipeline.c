@@ -61,7 +61,8 @@ ctsc_status pipeline_prepare(pass_ctx *cx, graph *g) {
  * level that fuses. */
 ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
     return pass_run_list(
-        cx, g, level < 2 ? "[" FREEZE "]" : "[" FREEZE ",fuse-linear,fold-weights]", NULL);
+        cx, g, level < 2 ? "[" FREEZE "]" : "[" FREEZE ",fuse-linear,fold-weights],fold-tensors",
+        NULL);
 }
 
 /* Loops over elements become kernels before small ones would be unrolled. `products`: what becomes

@@ -13,11 +13,8 @@
  */
 #include "passes/passes.h"
 
-#include <string.h>
-
 static bool place_is_move(const op *o) {
-    return !strcmp(o->schema->name, "aten::to") || !strcmp(o->schema->name, "aten::_to_copy") ||
-           !strcmp(o->schema->name, "prim::to");
+    return o->name_symbol == SYM_TO || o->name_symbol == SYM__TO_COPY;
 }
 
 static bool place_takes_tensor(const schema *s) {

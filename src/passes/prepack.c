@@ -17,8 +17,6 @@
 
 #include "tensor/device.h"
 
-#include <string.h>
-
 enum { PREPACK_LEAST = 1024 }; /* elements */
 
 /* The constant v with a storage of its own, in front of `at`; NULL: there is no memory. */
@@ -36,14 +34,14 @@ static bool prepack_is_large(const tensor *w) {
 }
 
 static bool prepack_fits(const node *n, tensor **weight) {
-    return rewrite_is(n, "aten::linear") && fact_tensor(n->inputs.data[1], weight) &&
+    return node_is_overload(n, SYM_LINEAR) && fact_tensor(n->inputs.data[1], weight) &&
            prepack_is_large(*weight);
 }
 
 static bool prepack_linear_rule(node *n) {
     tensor *weight;
     ir_value *w = prepack_fits(n, &weight) ? prepack_own(n, n->inputs.data[1], weight) : NULL;
-    ir_value *y = w ? rewrite_op(n, "ctsc::linear_prepacked", 3,
+    ir_value *y = w ? rewrite_op(n, op_of(SYM_CTSC_LINEAR_PREPACKED), 3,
                                  (ir_value *[]){n->inputs.data[0], w, n->inputs.data[2]})
                     : NULL;
     if (!y) return false;
@@ -53,16 +51,18 @@ static bool prepack_linear_rule(node *n) {
 
 /* Where a recurrent layer has the list of its parameters; -1: n is none. */
 static int prepack_parameters(const node *n) {
-    static const char *const layers[] = {"aten::lstm", "aten::gru", "aten::rnn_tanh",
-                                         "aten::rnn_relu"};
     if (n->kind != N_OP || !n->op) return -1;
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
-        size_t length = strlen(layers[i]);
-        if (strncmp(n->op->key, layers[i], length)) continue;
-        if (!strcmp(n->op->key + length, ".input")) return 2;
-        if (!strcmp(n->op->key + length, ".data")) return 3;
+    switch (n->op->symbol) {
+    case SYM_LSTM_INPUT:
+    case SYM_GRU_INPUT:
+    case SYM_RNN_TANH_INPUT:
+    case SYM_RNN_RELU_INPUT: return 2;
+    case SYM_LSTM_DATA:
+    case SYM_GRU_DATA:
+    case SYM_RNN_TANH_DATA:
+    case SYM_RNN_RELU_DATA: return 3;
+    default: return -1;
     }
-    return -1;
 }
 
 /* An equal constant may take a constant's place in any list, whoever else has the list. */
@@ -84,17 +84,17 @@ static bool prepack_recurrent_rule(node *n) {
 
 /* Attention has linear layers inside, whose weights are these arguments. */
 static const struct {
-    const char *key;
+    op_symbol key;
     int weights[4]; /* -1 behind the last */
 } prepack_attention[] = {
-    {"aten::_native_multi_head_attention", {5, 7, -1, -1}},
-    {"aten::_transformer_encoder_layer_fwd", {3, 5, 14, 16}},
+    {SYM__NATIVE_MULTI_HEAD_ATTENTION, {5, 7, -1, -1}},
+    {SYM__TRANSFORMER_ENCODER_LAYER_FWD, {3, 5, 14, 16}},
 };
 
 static bool prepack_attention_rule(node *n) {
     bool changed = false;
     for (size_t i = 0; i < sizeof prepack_attention / sizeof *prepack_attention; i++) {
-        if (!rewrite_is(n, prepack_attention[i].key)) continue;
+        if (!node_is_overload(n, prepack_attention[i].key)) continue;
         for (int k = 0; k < 4 && prepack_attention[i].weights[k] >= 0; k++) {
             int at = prepack_attention[i].weights[k];
             tensor *t;

@@ -13,9 +13,9 @@
  */
 #include "passes/rewrite.h"
 
-static bool reduce_node(node *n, const char *from, const char *to) {
-    if (!rewrite_is(n, from)) return false;
-    ir_value *y = rewrite_op(n, to, (int)n->inputs.len, n->inputs.data);
+static bool reduce_node(node *n, op_symbol from, op_symbol to) {
+    if (!node_is_overload(n, from)) return false;
+    ir_value *y = rewrite_op(n, op_of(to), (int)n->inputs.len, n->inputs.data);
     if (!y) return false;
     rewrite_result(n, y);
     return true;
@@ -23,13 +23,13 @@ static bool reduce_node(node *n, const char *from, const char *to) {
 
 static bool reduce_bf16_rule(const alias_db *db, node *n) {
     (void)db;
-    return reduce_node(n, "ctsc::linear_prepacked", "ctsc::linear_bf16") ||
-           reduce_node(n, "ctsc::conv_channels_last", "ctsc::conv_channels_last_bf16");
+    return reduce_node(n, SYM_CTSC_LINEAR_PREPACKED, SYM_CTSC_LINEAR_BF16) ||
+           reduce_node(n, SYM_CTSC_CONV_CHANNELS_LAST, SYM_CTSC_CONV_CHANNELS_LAST_BF16);
 }
 
 static bool reduce_int8w_rule(const alias_db *db, node *n) {
     (void)db;
-    return reduce_node(n, "ctsc::linear_prepacked", "ctsc::linear_int8w");
+    return reduce_node(n, SYM_CTSC_LINEAR_PREPACKED, SYM_CTSC_LINEAR_INT8W);
 }
 
 bool pass_reduce_bf16(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, reduce_bf16_rule); }

@@ -23,8 +23,6 @@
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
 
-#include <string.h>
-
 enum { REORDER_MAX_NODES = 20000, REORDER_MAX_DISTANCE = 512 };
 
 typedef struct reorder {
@@ -37,15 +35,8 @@ typedef struct reorder {
 
 /* ---- which operators cannot fail ------------------------------------------------------------- */
 
-static bool reorder_among(const char *key, const char *const *keys) {
-    for (; *keys; keys++)
-        if (!strcmp(key, *keys)) return true;
-    return false;
-}
-
 /* On every tensor; on every tensor of floats; with sizes that are constant and not negative. */
 static bool reorder_total(const node *n) {
-    static const char *const made[] = {"aten::zeros", "aten::ones", NULL};
     int64_t sizes[FACT_MAX_INTS], numel = 1;
     int count;
     if (n->kind != N_OP || !n->op || !n->op->fn || n->outputs.len != 1 ||
@@ -56,7 +47,7 @@ static bool reorder_total(const node *n) {
         value v;
         if (!ir_value_constant(n->inputs.data[i], &v) || v.tag != V_NONE) return false;
     }
-    if (reorder_among(n->op->key, made)) {
+    if (node_is_overload(n, SYM_ZEROS) || node_is_overload(n, SYM_ONES)) {
         if (!fact_ints(n->inputs.data[0], sizes, &count)) return false;
         for (int i = 0; i < count; i++)
             if (sizes[i] < 0 || sizes[i] > INT32_MAX ||

@@ -30,10 +30,6 @@ bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule) {
     return changed;
 }
 
-bool rewrite_is(const node *n, const char *key) {
-    return n->kind == N_OP && n->op && !strcmp(n->op->key, key);
-}
-
 node *rewrite_read_by(const node *n, const ir_value *v, size_t uses) {
     node *def = v->def;
     return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == uses &&
@@ -67,8 +63,7 @@ ir_value *rewrite_int(node *at, int64_t i) {
     return graph_constant_before_take(at, value_int(i), TYPE_INT);
 }
 
-ir_value *rewrite_op(node *at, const char *key, int ninputs, ir_value *const *inputs) {
-    const op *o = op_find(key);
+ir_value *rewrite_op(node *at, const op *o, int ninputs, ir_value *const *inputs) {
     if (!o) return NULL;
     node *n = node_new_op(at->g, o, ninputs, inputs);
     n->range = at->range;

@@ -14,8 +14,6 @@ typedef bool (*rewrite_rule)(const alias_db *db, node *n);
  * its end; what a rule has moved in front of n comes next, so that no operator is passed over. */
 bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule);
 
-/* Is n that overload? */
-bool rewrite_is(const node *n, const char *key);
 /* The operator that made v, if it stands in n's block, has no other result, and n alone reads v. */
 node *rewrite_only_for(const node *n, const ir_value *v);
 /* The same where so many uses are all that v has. */
@@ -31,7 +29,7 @@ ir_value *rewrite_bool(node *at, bool b);
 ir_value *rewrite_int(node *at, int64_t i);
 /* The result of an operator in front of `at`, with at's place in the source; NULL: there is
  * no such operator. */
-ir_value *rewrite_op(node *at, const char *key, int ninputs, ir_value *const *inputs);
+ir_value *rewrite_op(node *at, const op *o, int ninputs, ir_value *const *inputs);
 /* `with` takes the type, the name and the uses of n's one result; n goes. */
 void rewrite_result(node *n, ir_value *with);
 

@@ -17,27 +17,21 @@
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
 
-#include <string.h>
-
-static const struct { const char *tensor, *scalar; } scalar_operators[] = {
-    {"aten::add.Tensor", "aten::add.Scalar"},
-    {"aten::sub.Tensor", "aten::sub.Scalar"},
-    {"aten::mul.Tensor", "aten::mul.Scalar"},
-    {"aten::div.Tensor", "aten::div.Scalar"},
-    {"aten::subtract.Tensor", "aten::subtract.Scalar"},
-    {"aten::multiply.Tensor", "aten::multiply.Scalar"},
-    {"aten::divide.Tensor", "aten::divide.Scalar"},
-    {"aten::true_divide.Tensor", "aten::true_divide.Scalar"},
+static const struct { op_symbol tensor, scalar; } scalar_operators[] = {
+    {SYM_ADD_TENSOR, SYM_ADD_SCALAR},           {SYM_SUB_TENSOR, SYM_SUB_SCALAR},
+    {SYM_MUL_TENSOR, SYM_MUL_SCALAR},           {SYM_DIV_TENSOR, SYM_DIV_SCALAR},
+    {SYM_SUBTRACT_TENSOR, SYM_SUBTRACT_SCALAR}, {SYM_MULTIPLY_TENSOR, SYM_MULTIPLY_SCALAR},
+    {SYM_DIVIDE_TENSOR, SYM_DIVIDE_SCALAR},     {SYM_TRUE_DIVIDE_TENSOR, SYM_TRUE_DIVIDE_SCALAR},
 };
 
 /* What n is with a number as its second operand: NULL if that is no constant number. */
 static const op *scalar_replacement(const node *n, tensor **constant) {
     if (n->kind != N_OP || !n->op || n->inputs.len < 2) return NULL;
     for (size_t i = 0; i < sizeof scalar_operators / sizeof *scalar_operators; i++) {
-        if (strcmp(n->op->key, scalar_operators[i].tensor)) continue;
+        if (n->op->symbol != scalar_operators[i].tensor) continue;
         if (!fact_tensor(n->inputs.data[1], constant) || (*constant)->ndim > 0) return NULL;
         dtype dt = (dtype)(*constant)->dtype;
-        return dtype_is_float(dt) || dtype_is_int(dt) ? op_find(scalar_operators[i].scalar) : NULL;
+        return dtype_is_float(dt) || dtype_is_int(dt) ? op_of(scalar_operators[i].scalar) : NULL;
     }
     return NULL;
 }

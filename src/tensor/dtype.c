@@ -26,6 +26,28 @@ const dtype_info dtype_table[DT_COUNT] = {
 DTYPE_TABLE(DTYPE_CHECK)
 #undef DTYPE_CHECK
 
+const char *dtype_cpp_name(dtype d) {
+    static const char *const names[DT_COUNT] = {
+        [DT_UINT8] = "unsigned char",
+        [DT_INT8] = "signed char",
+        [DT_INT16] = "short int",
+        [DT_INT32] = "int",
+        [DT_INT64] = "long int",
+        [DT_FLOAT16] = "c10::Half",
+        [DT_FLOAT32] = "float",
+        [DT_FLOAT64] = "double",
+        [DT_COMPLEX32] = "c10::complex<c10::Half>",
+        [DT_COMPLEX64] = "c10::complex<float>",
+        [DT_COMPLEX128] = "c10::complex<double>",
+        [DT_BOOL] = "bool",
+        [DT_QINT8] = "c10::qint8",
+        [DT_QUINT8] = "c10::quint8",
+        [DT_QINT32] = "c10::qint32",
+        [DT_BFLOAT16] = "c10::BFloat16",
+    };
+    return names[d];
+}
+
 /* ---- promotion ------------------------------------------------------------------------------- */
 
 dtype dtype_promote(dtype a, dtype b) {

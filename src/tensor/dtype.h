@@ -53,6 +53,8 @@ typedef struct dtype_info {
 } dtype_info;
 
 extern const dtype_info dtype_table[DT_COUNT];
+/* What some messages of PyTorch call it: "c10::Half". */
+const char *dtype_cpp_name(dtype d);
 
 static inline size_t dtype_size(dtype d) { return dtype_table[d].size; }
 static inline bool dtype_valid(int64_t d) { return d >= 0 && d < DT_COUNT; }

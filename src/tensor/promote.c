@@ -59,7 +59,7 @@ bool dtype_fits(dtype dt, double x) {
     return x <= largest && x >= -largest - (dt != DT_UINT8);
 }
 
-const char *dtype_cpp_name(dtype dt) {
+const char *dtype_ctype_name(dtype dt) {
     static const char *const names[DT_COUNT] = {
         [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
         [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",

@@ -39,6 +39,6 @@ bool dtype_fits(dtype dt, double x);
 /* The largest number of an int type of less than 64 bits, or of a float type of less; else 0. */
 double dtype_largest(dtype dt);
 /* The C++ type, as PyTorch's messages name it: "uint8_t", "at::Half". */
-const char *dtype_cpp_name(dtype dt);
+const char *dtype_ctype_name(dtype dt);
 
 #endif

@@ -5,6 +5,8 @@
  * The last block of rows or columns is moved back over some that are done. With fewer columns than
  * 8, whole vectors are stored all the same: what is too much is overwritten by the next row, but
  * for the last rows, which are moved element by element. With fewer rows, whole vectors are loaded.
+ * Few columns (the planes of a picture) are woven: each vector of the result is picked from those
+ * of all columns.
  * Tests: tests/unit/test_turn.c
  */
 #include "tensor/turn.h"
@@ -103,11 +105,54 @@ static TURN_TARGET void turn_narrow(float *dst, const float *src, int64_t step, 
     turn_single(dst, src, step, rows, cols, i, 0);
 }
 
+/* Up to WEAVE_MOST columns: element e of `cols` vectors' results is row e / cols of
+ * column e % cols.
+ * */
+enum { WEAVE_MOST = 4 };
+static inline __attribute__((always_inline)) TURN_TARGET void turn_weave(float *dst,
+                                                                         const float *src,
+                                                                         int64_t step, int64_t rows,
+                                                                         const int cols) {
+    int32_t from[8 * WEAVE_MOST], of[8 * WEAVE_MOST];
+    __m256i pick[WEAVE_MOST], mask[WEAVE_MOST][WEAVE_MOST];
+    for (int e = 0; e < 8 * cols; e++) from[e] = e / cols, of[e] = e % cols;
+    for (int v = 0; v < cols; v++) {
+        __m256i column = _mm256_loadu_si256((const __m256i *)(const void *)(of + 8 * v));
+        pick[v] = _mm256_loadu_si256((const __m256i *)(const void *)(from + 8 * v));
+        for (int c = 1; c < cols; c++)
+            mask[v][c] = _mm256_cmpeq_epi32(column, _mm256_set1_epi32(c));
+    }
+    int64_t i = 0;
+    for (; i + 8 <= rows; i += 8, dst += 8 * cols) {
+        __m256 line[WEAVE_MOST];
+#pragma GCC unroll 4
+        for (int c = 0; c < cols; c++) line[c] = _mm256_loadu_ps(src + i + c * step);
+#pragma GCC unroll 4
+        for (int v = 0; v < cols; v++) {
+            __m256 out = _mm256_permutevar8x32_ps(line[0], pick[v]);
+#pragma GCC unroll 4
+            for (int c = 1; c < cols; c++)
+                out = _mm256_blendv_ps(out, _mm256_permutevar8x32_ps(line[c], pick[v]),
+                                       _mm256_castsi256_ps(mask[v][c]));
+            _mm256_storeu_ps(dst + 8 * v, out);
+        }
+    }
+    turn_single(dst - i * cols, src, step, rows, cols, i, 0);
+}
+
+static TURN_TARGET void turn_few(float *dst, const float *src, int64_t step, int64_t rows,
+                                 int64_t cols) {
+    if (cols == 2) turn_weave(dst, src, step, rows, 2);
+    else if (cols == 3) turn_weave(dst, src, step, rows, 3);
+    else if (cols == 4) turn_weave(dst, src, step, rows, 4);
+    else turn_narrow(dst, src, step, rows, cols);
+}
+
 /* The elements are moved as floats, which changes none. */
 void turn_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t rows, int64_t cols) {
     float *to = (float *)(void *)dst;
     const float *from = (const float *)(const void *)src;
-    if (cols < 8) turn_narrow(to, from, step, rows, cols);
+    if (cols < 8) turn_few(to, from, step, rows, cols);
     else
         for (int64_t i = 0; i < rows; i += TURN_ROWS) {
             int64_t n = rows - i < TURN_ROWS ? rows - i : TURN_ROWS;

@@ -305,7 +305,8 @@ static double exact_result(const conv_shape *s, const float *image, const float 
     double sum = 0;
     for (int64_t c = 0; c < s->in_channels; c++)
         for (int64_t k = 0; k < 9; k++) {
-            int64_t py = y - s->pad[1] + k / 3, px = x - s->pad[2] + k % 3;
+            int64_t py = y - s->pad[1] + k / 3 * s->dilation[1],
+                    px = x - s->pad[2] + k % 3 * s->dilation[2];
             if (py < 0 || px < 0 || py >= s->in[1] || px >= s->in[2]) continue;
             sum += (double)image[(py * s->in[2] + px) * s->in_channels + c] * w[c * 9 + k];
         }
@@ -316,12 +317,12 @@ typedef struct worst { double winograd, direct; } worst;
 
 /* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
  * He's initialisation: what networks have. */
-static worst worst_errors(conv_shape s) {
+static worst worst_errors(conv_shape s, conv_form form) {
     s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] =
-        s.dilation[1] = s.dilation[2] = s.groups = 1;
+        s.groups = 1;
     s.kernel[1] = s.kernel[2] = 3;
     s.kernel_size = 9;
-    for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2;
+    for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2 * s.dilation[i];
     s.in_size = s.in[1] * s.in[2], s.out_size = s.out[1] * s.out[2];
     int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels},
             ws[4] = {s.out_channels, s.in_channels, 3, 3},
@@ -331,8 +332,7 @@ static worst worst_errors(conv_shape s) {
     for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
     [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
-    const conv_packed *p[2] = {conv_packed_of(&s, own, CONV_WINOGRAD),
-                               conv_packed_of(&s, own, CONV_ROWS)};
+    const conv_packed *p[2] = {conv_packed_of(&s, own, form), conv_packed_of(&s, own, CONV_ROWS)};
     conv_tail tail = {0};
     for (int i = 0; i < 2; i++) {
         assert_non_null(p[i]);
@@ -363,36 +363,45 @@ static void test_winograd_error(void **state) {
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     static const int64_t layers[][3] = {{64, 64, 56},   {128, 128, 28}, {256, 256, 14},
                                         {64, 64, 112},  {64, 128, 40},  {128, 256, 28},
-                                        {512, 512, 14}, {24, 40, 30}};
+                                        {512, 512, 14}, {512, 512, 7},  {24, 40, 30}};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const int64_t *l = layers[i];
-        worst e = worst_errors((conv_shape){.batch = 1,
-                                            .in_channels = l[0],
-                                            .out_channels = l[1],
-                                            .in = {1, l[2], l[2]},
-                                            .pad = {0, 1, 1}});
-        if (e.winograd > 4 * e.direct)
-            fail_msg("%lld to %lld channels: %g, direct %g", (long long)l[0], (long long)l[1],
-                     e.winograd, e.direct);
+        for (conv_form form = CONV_WINOGRAD_4; form <= CONV_WINOGRAD_2; form++) {
+            worst e = worst_errors((conv_shape){.batch = 1,
+                                                .in_channels = l[0],
+                                                .out_channels = l[1],
+                                                .in = {1, l[2], l[2]},
+                                                .pad = {0, 1, 1},
+                                                .dilation = {1, 1, 1}},
+                                   form);
+            if (e.winograd > 4 * e.direct)
+                fail_msg("%lld to %lld channels, %d products: %g, direct %g", (long long)l[0],
+                         (long long)l[1], conv_winograd_products(form), e.winograd, e.direct);
+        }
     }
 }
 
-/* Every size of an image, batch, channels and padding: edges of tiles, of batches
- * and of vectors. */
+/* Every size of an image, batch, channels, padding and dilation: edges of tiles, of residues, of
+ * batches and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
-    for (int i = 0; i < 250; i++) {
+    for (int i = 0; i < 500; i++) {
         conv_shape s = {.batch = 1 + random_below(3),
                         .in_channels = 1 + random_below(70),
                         .out_channels = 1 + random_below(150)};
-        for (int k = 1; k < 3; k++) s.pad[k] = random_below(3), s.in[k] = 3 + random_below(20);
-        worst e = worst_errors(s);
+        for (int k = 1; k < 3; k++)
+            s.pad[k] = random_below(3), s.dilation[k] = random_below(2) ? 1 : 1 + random_below(5),
+            s.in[k] = 2 * s.dilation[k] + 1 + random_below(20);
+        conv_form form = i % 2 ? CONV_WINOGRAD_2 : CONV_WINOGRAD_4;
+        worst e = worst_errors(s, form);
         if (e.winograd > 2e-5)
-            fail_msg("[%lld, %lld, %lld, %lld] to %lld channels: %g", (long long)s.batch,
-                     (long long)s.in[1], (long long)s.in[2], (long long)s.in_channels,
-                     (long long)s.out_channels, e.winograd);
+            fail_msg("[%lld, %lld, %lld, %lld] to %lld channels, dilated by %lld and %lld, %d "
+                     "products: %g",
+                     (long long)s.batch, (long long)s.in[1], (long long)s.in[2],
+                     (long long)s.in_channels, (long long)s.out_channels, (long long)s.dilation[1],
+                     (long long)s.dilation[2], conv_winograd_products(form), e.winograd);
     }
     tensor_set_allocator(NULL);
 }

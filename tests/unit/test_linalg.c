@@ -225,6 +225,17 @@ static const opcase factors[] = {
      "f32[2,2,2]{1 0 0 1 1 0 0 1}"},
     {"aten::linalg_matrix_power", "f32[2,3]{-1 -2 2 -2 -1 2} 2",
      "!linalg.matrix_power: A must be batches of square matrices, but they are 2 by 3 matrices"},
+    {"aten::_compute_linear_combination",
+     "f32[3,2,2]{0 1 2 3 4 5 6 7 8 9 10 11} f32[2,3]{1 0 2 0 1 -1}",
+     "f32[2,2,2]{16 19 22 25 -4 -4 -4 -4}"},
+    {"aten::_compute_linear_combination", "i64[3]{0 1 2} i64[2,3]{1 0 2 0 1 -1}", "i64[2]{4 -1}"},
+    {"aten::_compute_linear_combination.out",
+     "f32[3,2,2]{0 1 2 3 4 5 6 7 8 9 10 11} f32[2,3]{1 0 2 0 1 -1} f32[2,2,2]{1 1 1 1 1 1 1 1}",
+     "f32[2,2,2]{17 20 23 26 -3 -3 -3 -3}"},
+    {"aten::_compute_linear_combination", "f32[3,2]{0 1 2 3 4 5} f32[2,2]{1 0 2 0}",
+     "!_compute_linear_combination: expected a tensor with elements, and a matrix of its dtype "
+     "with "
+     "as many columns as it has rows"},
     {"aten::matrix_exp", "f64[3,3]{0 0.5 0.25 0.75 0.25 -0.25 0.25 0.25 1}",
      "f64[3,3]{1.26058 0.654052 0.351959 0.856417 1.46295 -0.351959 0.601282 0.601282 2.71828}"},
     {"aten::matrix_exp", "f64[3,3]{0 6 3 9 3 -3 3 3 12}",

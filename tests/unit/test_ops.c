@@ -3,6 +3,7 @@
  * test_ops.c - the operator registry: looking up, registering, calling; and that every row of
  * ops.def names an operator of schemas.txt.
  */
+#include "ir/graph/graph.h"
 #include "ir/op/op_family.h"
 #include "runtime/ops/registry.h"
 
@@ -228,6 +229,28 @@ static void test_derived_from(void **state) {
     assert_null(op_row_file("aten::hardswish_"));
 }
 
+/* Sorted, so that they are found; and none that is neither a name, nor a key, nor
+ * a kind of node. */
+static void test_symbols(void **state) {
+    (void)state;
+    for (int i = SYM_NONE + 1; i < SYM_COUNT; i++) {
+        const char *text = op_symbol_text((op_symbol)i);
+        int n;
+        if (op_symbol_of(text) != (op_symbol)i) fail_msg("%s is not in its place", text);
+        const op *o = op_of((op_symbol)i), *const *all = op_overloads(text, &n);
+        bool kind = false;
+#define IS_KIND(k, kind_text, pure) kind |= !strcmp(kind_text, text);
+        NODE_KINDS(IS_KIND)
+#undef IS_KIND
+            if (!o && !n && !kind) fail_msg("%s is no operator", text);
+        if (o && o->symbol != (op_symbol)i) fail_msg("%s has another symbol", text);
+        if (n && all[0]->name_symbol != (op_symbol)i) fail_msg("%s has another symbol", text);
+    }
+    assert_int_equal(op_symbol_of("aten::no_such_operator"), SYM_NONE);
+    assert_int_equal(op_symbol_of(""), SYM_NONE);
+    assert_null(op_of(SYM_NONE));
+}
+
 static void test_dtypes(void **state) {
     (void)state;
     const uint32_t ints = 1u << CTSC_UINT8 | 1u << CTSC_INT8 | 1u << CTSC_INT16 | 1u << CTSC_INT32 |
@@ -248,6 +271,7 @@ int main(void) {
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_register),
         cmocka_unit_test(test_purity),       cmocka_unit_test(test_families),
         cmocka_unit_test(test_derived_from), cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

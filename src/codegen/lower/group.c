@@ -5,7 +5,7 @@
  * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c,
  * group_columns.c) then makes loops around them. Which arguments the plan holds for is noted on the
  * way: every question about a size ("are these equal?", "is it 1?") is answered from the arguments
- * at hand, and the answer becomes a relation of the plan. Sizes nobody asked about stay free.
+ * at hand, and the answer becomes a guard of the plan. Sizes nobody asked about stay free.
  *
  * Everything is done twice, see group_internal.h. The second reading knows which sizes are one.
  *
@@ -87,7 +87,7 @@ static bool group_equal(void *ctx, nest_expr *x, nest_expr *y) {
     else plan_relate(s->p, s->a, SLOTS_EQUAL, a, b, 0);
     return true;
 }
-bool group_pin(group_state *s, nest_expr *x, int64_t *out) {
+bool group_specialise(group_state *s, nest_expr *x, int64_t *out) {
     if (lazy_is_const(x, out)) return true;
     int a = group_slot_of(s, x);
     if (a < 0) return false;
@@ -95,12 +95,14 @@ bool group_pin(group_state *s, nest_expr *x, int64_t *out) {
     plan_relate(s->p, s->a, SLOT_IS, a, 0, *out);
     return true;
 }
-static bool group_pins(void *ctx, nest_expr *x, int64_t *out) { return group_pin(ctx, x, out); }
+static bool group_specialises(void *ctx, nest_expr *x, int64_t *out) {
+    return group_specialise(ctx, x, out);
+}
 static bool group_equals_one(void *ctx, nest_expr *x) {
     group_state *s = ctx;
     int64_t k;
     int a = group_slot_of(s, x);
-    return a >= 0 && group_now(s, a) == 1 && group_pin(ctx, x, &k);
+    return a >= 0 && group_now(s, a) == 1 && group_specialise(ctx, x, &k);
 }
 static bool group_positive(void *ctx, nest_expr *x) {
     group_state *s = ctx;
@@ -190,8 +192,8 @@ static bool group_read_argument(group_state *s, int i, lazy_arg *out) {
         else out->t = lazy_number(&s->l, x);
         return true;
     case V_BOOL:
-        s->p->arguments.data[i].pinned = true;
-        s->p->arguments.data[i].pin = s->args[i].u.b;
+        s->p->arguments.data[i].specialised = true;
+        s->p->arguments.data[i].known = s->args[i].u.b;
         out->constant = s->args[i];
         return true;
     case V_FLOAT:
@@ -289,7 +291,7 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
                   .equal = group_equal,
                   .is_one = group_equals_one,
                   .positive = group_positive,
-                  .pin = group_pins,
+                  .specialise = group_specialises,
                   .peek = group_peek,
                   .elsewhere = s->target == GROUP_CUDA,
                   .divides_by_zero = s->target == GROUP_CUDA,
@@ -331,7 +333,7 @@ static int group_place(const group_plan *p, int slot) {
                                  : -1;
 }
 
-/* What the plan's relations say about sizes and int arguments: which are equal, which are known. */
+/* What the plan's guards say about sizes and int arguments: which are equal, which are known. */
 static group_name *group_find_names(arena *a, const group_plan *p) {
     int n = (int)p->arguments.len * GROUP_DIMS, *parent = arena_array(a, int, n + 1);
     group_name *names = arena_array(a, group_name, n + 1);
@@ -441,14 +443,15 @@ static bool group_pin_reduced(group_state *s) {
     int64_t k;
     for (int i = 0; i < s->nreductions; i++)
         for (int d = 0; d < s->reductions[i]->src->ndim; d++)
-            if (s->reductions[i]->mask[d] && !group_pin(s, s->reductions[i]->src->sizes[d], &k))
+            if (s->reductions[i]->mask[d] &&
+                !group_specialise(s, s->reductions[i]->src->sizes[d], &k))
                 return false;
     return true;
 }
 
 bool group_ask_constant(group_state *s, nest_expr *e) {
     int64_t k;
-    if (s->generic || e->op != NEST_INPUT || !group_pin(s, e, &k)) return false;
+    if (s->generic || e->op != NEST_INPUT || !group_specialise(s, e, &k)) return false;
     return s->again = true;
 }
 

@@ -58,13 +58,13 @@ typedef struct group_argument {
     value_tag tag; /* V_TENSOR, V_INT, V_FLOAT, V_BOOL, V_NONE */
     dtype dt;      /* of a tensor */
     int ndim;
-    /* a tensor must be contiguous; else any strides do, but those that `relations` fix */
+    /* a tensor must be contiguous; else any strides do, but those that `guards` fix */
     bool contiguous;
     /* the kernel writes to it: it must be writable and share no storage with another
      * tensor argument */
     bool written;
-    bool pinned; /* its value is part of the plan (an int used as a dim, a bool): `pin` */
-    int64_t pin;
+    bool specialised; /* its value is part of the plan (an int used as a dim, a bool): `known` */
+    int64_t known;
 } group_argument;
 
 /* a == b; a == k; a > 0; |a| < 2^30 */

@@ -282,19 +282,11 @@ static void blocks_result(blocks_state *c, int stage, nest_expr *first) {
 
 static void blocks_outputs(blocks_state *c, nest_expr *first) {
     group_stages *f = &c->f;
-    group_state *s = f->s;
-    nest *n = s->l.n;
-    nest_expr *values[GROUP_MAX_OUTPUTS];
+    nest *n = f->s->l.n;
     blocks_find_block(c, first);
     blocks_read_results(c, f->last);
     int loops = blocks_open(c);
-    group_stages_use(f, f->last);
-    for (int i = 0; i < s->noutputs; i++)
-        if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
-    for (int i = 0; i < s->noutputs; i++)
-        if (f->full[i])
-            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index),
-                       values[i]);
+    group_stages_results(f);
     for (int k = 0; k < loops; k++) nest_end(n);
     blocks_forget(c);
 }

@@ -214,7 +214,7 @@ static void tile_full(tile_state *c) {
     group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
-    nest_expr *values[GROUP_MAX_OUTPUTS], *columns = nest_int(n, c->columns);
+    nest_expr *columns = nest_int(n, c->columns);
     if (!tile_has_full(c)) return;
     nest_expr *k = nest_for(n, "k", lazy_zero(&s->l), nest_int(n, c->columns * c->lanes),
                             NEST_VECTOR);
@@ -222,13 +222,7 @@ static void tile_full(tile_state *c) {
               *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
     tile_open_column(c, j, f->last);
     tile_open_elements(c, lane);
-    group_stages_use(f, f->last);
-    for (int i = 0; i < s->noutputs; i++)
-        if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
-    for (int i = 0; i < s->noutputs; i++)
-        if (f->full[i])
-            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index),
-                       values[i]);
+    group_stages_results(f);
     nest_end(n);
     tile_close_column(c);
     nest_end(n);

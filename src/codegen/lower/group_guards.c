@@ -41,7 +41,7 @@ static inline bool plan_argument_fits(const group_argument *g, const value *v) {
         if (t->dtype != g->dt || t->ndim != g->ndim) return false;
         return !g->contiguous || tensor_is_contiguous(t);
     }
-    return !g->pinned || (g->tag == V_BOOL ? v->u.b : v->u.i) == g->pin;
+    return !g->specialised || (g->tag == V_BOOL ? v->u.b : v->u.i) == g->known;
 }
 
 /* Nobody else may see what the kernel writes while it runs, and it must be writable. */

@@ -14,7 +14,7 @@
  *     group_columns_cuda.c  the same on a GPU
  *
  * A graph is read twice. The first reading finds out which sizes have to be equal and which have to
- * be 1 (the plan's relations); in the second, equal sizes are one expression and known ones are
+ * be 1 (the plan's guards); in the second, equal sizes are one expression and known ones are
  * constants, so that addresses can be compared by looking at them.
  */
 #ifndef CTSC_CODEGEN_LOWER_GROUP_INTERNAL_H
@@ -75,7 +75,7 @@ typedef struct group_state {
     bool generic; /* sizes become constants only where operators need it */
     group_target target;
     nest_expr *domain; /* elements that the parallel loop goes through in all, at least */
-    /* a schedule has pinned a size, and wants another reading that knows it */
+    /* a schedule has specialised on a size, and wants another reading that knows it */
     bool again;
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
@@ -98,7 +98,7 @@ nest_expr *group_mul(group_state *s, nest_expr *x, nest_expr *y);
 nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes);
 /* What the size e is for the arguments at hand; it is to be that for all others. False: it
  * cannot be known. */
-LAZY_ASKED bool group_pin(group_state *s, nest_expr *e, int64_t *out);
+LAZY_ASKED bool group_specialise(group_state *s, nest_expr *e, int64_t *out);
 
 /* ---- reductions (group_reduce.c) ------------------------------------------------------------- */
 
@@ -205,6 +205,8 @@ void group_stages_store(group_stages *f, bool local);
 /* At the start of an element in `stage`: what earlier stages have materialised is read, what is new
  * is made and materialised. */
 void group_stages_use(group_stages *f, int stage);
+/* The last stage of an element: the outputs that have it. */
+void group_stages_results(group_stages *f);
 void group_stages_forget(group_stages *f); /* at the end of a loop */
 /* One vector loop over elements [begin, end) of a row, counted as if all reduced dims were one.
  * Gives how many loops that is: none if no dim is reduced. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_plan.c - plans: building their slots and relations, and keeping them. group_guards.c asks
+ * group_plan.c - plans: building their slots and guards, and keeping them. group_guards.c asks
  * whether arguments fit.
  *
  * Tests: tests/unit/test_group.c

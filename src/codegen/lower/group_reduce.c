@@ -30,7 +30,7 @@ static nest_expr *reduced_unrolled(group_state *s, group_reduction *r, nest_expr
     int next = 0;
     for (int d = 0; d < src->ndim; d++) {
         sizes[d] = 1;
-        if (r->mask[d] && !group_pin(s, src->sizes[d], &sizes[d])) s->l.failed = true;
+        if (r->mask[d] && !group_specialise(s, src->sizes[d], &sizes[d])) s->l.failed = true;
         if (!r->mask[d] || r->keepdim) at[d] = index[next++];
         count *= sizes[d];
     }

@@ -61,8 +61,7 @@ lazy_tensor *reduced_norm(group_state *s, const char *name, const node *n, const
         !dtype_is_float(o->x->dt))
         return NULL;
     /* refused: narrower */
-    if (!strcmp(n->op_name, "aten::linalg_vector_norm") && dtype_promote(o->x->dt, dt) != dt)
-        return NULL;
+    if (node_is_op(n, SYM_LINALG_VECTOR_NORM) && dtype_promote(o->x->dt, dt) != dt) return NULL;
     return reduced_norm_of(s, o, p, dt);
 }
 

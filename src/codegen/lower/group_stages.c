@@ -434,6 +434,19 @@ void group_stages_use(group_stages *f, int stage) {
     }
 }
 
+void group_stages_results(group_stages *f) {
+    group_state *s = f->s;
+    nest *n = s->l.n;
+    nest_expr *values[GROUP_MAX_OUTPUTS];
+    group_stages_use(f, f->last);
+    for (int i = 0; i < s->noutputs; i++)
+        if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
+    for (int i = 0; i < s->noutputs; i++)
+        if (f->full[i])
+            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index),
+                       values[i]);
+}
+
 void group_stages_forget(group_stages *f) {
     for (int i = 0; i < f->nmaterialised; i++)
         group_bind_kept(f->s, f->materialised[i].kept, NULL, NULL);

@@ -17,7 +17,7 @@ enum {
     /* [ops] work worth a thread, in quarter cycles: some microseconds, ten times what
      * handing over costs */
     GROUP_GRAIN_COST = 64 * 1024,
-    /* [kernels] elements of a reduction that may be written out in place, */
+    /* [kernels] elements of a reduction that may be unrolled in place, */
     GROUP_UNROLL_LIMIT = 32,
     GROUP_UNROLL_TINY = 4, /* [kernels] and those that are wherever they lie */
 };
@@ -52,7 +52,7 @@ enum {
     /* [models] so many times smaller than S are outputs of other shapes, which one thread makes */
     STAGES_BESIDE = 4,
     STAGES_LITTLE = 4096, /* [models] or all of it is no more elements than this */
-    /* [ops] of elements up to which the place of an extreme is better left to the operator */
+    /* [ops] of elements up to which the argmin or argmax is better left to the operator */
     STAGES_SEEK_COST = 1,
 };
 
@@ -106,9 +106,9 @@ enum {
 
 /* Loops of the program (loops/group_loop*.c). */
 enum {
-    /* [models] up to so many elements are written out, not looped over: their number is
+    /* [models] up to so many elements are unrolled, not looped over: their number is
      * part of the plan */
-    LOOP_WRITE_OUT = 4,
+    LOOP_UNROLL = 4,
     LOOP_LANES = 4,  /* [exact] sums side by side, */
     LOOP_SHORT = 32, /* [exact] of at least so many elements */
     /* [kernels] iterations of an innermost loop between two looks at whether the call is to end */

@@ -280,7 +280,7 @@ bool lazy_arg_expr(lazy *l, const lazy_arg *a, nest_expr **out) {
 bool lazy_arg_int(lazy *l, const lazy_arg *a, int64_t *out) {
     nest_expr *x;
     if (!lazy_arg_expr(l, a, &x)) return false;
-    return lazy_is_const(x, out) || (l->pin && l->pin(l->ctx, x, out));
+    return lazy_is_const(x, out) || (l->specialise && l->specialise(l->ctx, x, out));
 }
 
 bool lazy_arg_float(const lazy_arg *a, double *out) {
@@ -332,7 +332,8 @@ bool lazy_arg_ints(lazy *l, const lazy_arg *a, int max, int *n, int64_t *out) {
     if (max > LAZY_MAX_DIMS * 2) max = LAZY_MAX_DIMS * 2;
     if (!lazy_arg_exprs(l, a, max, n, list)) return false;
     for (int i = 0; i < *n; i++)
-        if (!lazy_is_const(list[i], &out[i]) && !(l->pin && l->pin(l->ctx, list[i], &out[i])))
+        if (!lazy_is_const(list[i], &out[i]) &&
+            !(l->specialise && l->specialise(l->ctx, list[i], &out[i])))
             return false;
     return true;
 }

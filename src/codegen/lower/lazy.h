@@ -44,7 +44,7 @@ typedef struct lazy {
     bool (*is_one)(void *ctx, nest_expr *x);
     bool (*positive)(void *ctx, nest_expr *x); /* Is x > 0? */
     /* The number x, which becomes a constant of the code. */
-    bool (*pin)(void *ctx, nest_expr *x, int64_t *out);
+    bool (*specialise)(void *ctx, nest_expr *x, int64_t *out);
     /* What x is, without a condition: to choose what to ask. */
     bool (*peek)(void *ctx, const nest_expr *x, int64_t *out);
     /* The element of a buffer at an address, if it is not to be loaded from there; NULL: it is. */

@@ -29,7 +29,7 @@ const lazy_tensor *lazy_arg_tensor(lazy *l, const lazy_arg *a);
 static inline bool lazy_arg_is_none(const lazy_arg *a) {
     return !a->t && !a->items && a->constant.tag == V_NONE;
 }
-/* A constant int or bool, or a number that becomes one (lazy->pin). */
+/* A constant int or bool, or a number that becomes one (lazy->specialise). */
 LAZY_ASKED bool lazy_arg_int(lazy *l, const lazy_arg *a, int64_t *out);
 /* A constant number as a double. */
 LAZY_ASKED bool lazy_arg_float(const lazy_arg *a, double *out);

@@ -104,7 +104,8 @@ static nest_expr *view_position(lazy *l, nest_expr *x, nest_expr *size) {
         if (lazy_is_positive(l, lazy_size(l, NEST_ADD, from_end, one))) return from_end;
         return lazy_size(l, NEST_MAX, from_end, lazy_zero(l));
     }
-    if (l->pin && l->pin(l->ctx, x, &i)) return view_position(l, nest_int(l->n, i), size);
+    if (l->specialise && l->specialise(l->ctx, x, &i))
+        return view_position(l, nest_int(l->n, i), size);
     if (l->positive) return NULL;
     nest_expr *zero = lazy_zero(l);
     nest_expr *wrapped = nest_select(l->n, nest_binary(l->n, NEST_LT, x, zero),
@@ -295,7 +296,7 @@ static lazy_tensor *view_select(lazy *l, const char *name, const lazy_tensor *t,
     nest_expr *size = t->sizes[dim];
     bool known = lazy_is_const(index, &at);
     if (!known && !lazy_is_positive(l, lazy_size(l, NEST_ADD, index, lazy_one(l)))) {
-        if (!l->pin || !l->pin(l->ctx, index, &at)) return NULL;
+        if (!l->specialise || !l->specialise(l->ctx, index, &at)) return NULL;
         index = nest_int(l->n, at);
         known = true;
     }

@@ -90,18 +90,7 @@ static ctsc_status annotation_constructed(unit *u, diag *d, const expr *x, const
     else if (!strcmp(name, "RRef") && n == 1) *out = type_rref(args[0]);
     else if (!strcmp(name, "Final") && n == 1) *out = args[0];
     else if ((!strcmp(name, "Dict") || !strcmp(name, "dict")) && n == 2) {
-        switch (args[0]->kind) {
-        case T_INT:
-        case T_FLOAT:
-        case T_BOOL:
-        case T_STR:
-        case T_COMPLEX:
-        case T_TENSOR:
-        case T_DEVICE:
-        case T_ANY:
-        case T_NUMBER:
-        case T_ENUM: break;
-        default: {
+        if (!type_is_dict_key(args[0])) {
             strbuf sb = STRBUF_INIT;
             type_print(args[0], &sb);
             ctsc_status s = diag_fail_at(
@@ -111,7 +100,6 @@ static ctsc_status annotation_constructed(unit *u, diag *d, const expr *x, const
                 sb_str(&sb));
             sb_free(&sb);
             return s;
-        }
         }
         *out = type_dict(args[0], args[1]);
     } else {

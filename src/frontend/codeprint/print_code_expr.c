@@ -328,21 +328,21 @@ static void code_put_op_name(code_printer *p, code_text *t, const char *name) {
 }
 
 /* The first file version whose readers give these operators the meaning they have now. */
-static const struct { const char *key; int version; } code_versions[] = {
-    {"aten::div.Tensor", 4},   {"aten::div.Tensor_mode", 4},
-    {"aten::div.Scalar", 4},   {"aten::div.Scalar_mode", 4},
-    {"aten::div.out", 4},      {"aten::div.out_mode", 4},
-    {"aten::div_.Tensor", 4},  {"aten::div_.Tensor_mode", 4},
-    {"aten::div_.Scalar", 4},  {"aten::div_.Scalar_mode", 4},
-    {"aten::full", 5},         {"aten::full.names", 5},
-    {"aten::full.out", 5},     {"aten::linspace", 8},
-    {"aten::linspace.out", 8}, {"aten::logspace", 9},
-    {"aten::logspace.out", 9}, {"aten::gelu", 10},
-    {"aten::gelu.out", 10}};
+static const struct { op_symbol key; int version; } code_versions[] = {
+    {SYM_DIV_TENSOR, 4},   {SYM_DIV_TENSOR_MODE, 4},
+    {SYM_DIV_SCALAR, 4},   {SYM_DIV_SCALAR_MODE, 4},
+    {SYM_DIV_OUT, 4},      {SYM_DIV_OUT_MODE, 4},
+    {SYM_DIV__TENSOR, 4},  {SYM_DIV__TENSOR_MODE, 4},
+    {SYM_DIV__SCALAR, 4},  {SYM_DIV__SCALAR_MODE, 4},
+    {SYM_FULL, 5},         {SYM_FULL_NAMES, 5},
+    {SYM_FULL_OUT, 5},     {SYM_LINSPACE, 8},
+    {SYM_LINSPACE_OUT, 8}, {SYM_LOGSPACE, 9},
+    {SYM_LOGSPACE_OUT, 9}, {SYM_GELU, 10},
+    {SYM_GELU_OUT, 10}};
 
 static void code_note_version(code_printer *p, const op *o) {
     for (size_t i = 0; i < sizeof code_versions / sizeof *code_versions; i++)
-        if (code_versions[i].version > p->prog->version && !strcmp(code_versions[i].key, o->key))
+        if (code_versions[i].version > p->prog->version && code_versions[i].key == o->symbol)
             p->prog->version = code_versions[i].version;
 }
 
@@ -588,39 +588,39 @@ static void form_unwrap_optional(code_printer *p, code_text *t, const node *n, c
 /*    kind             operator (of N_OP)          form                  its text */
 static const struct {
     node_kind kind;
-    const char *op;
+    op_symbol op;
     code_form *put;
     const char *text;
 } code_forms[] = {
     /* clang-format off */
-    {N_OP,             "aten::ScalarImplicit",     form_typed,           "annotate"},
-    {N_OP,             "aten::FloatImplicit",      form_typed,           "annotate"},
-    {N_OP,             "aten::IntImplicit",        form_typed,           "annotate"},
-    {N_OP,             "aten::ComplexImplicit",    form_typed,           "annotate"},
-    {N_OP,             "aten::Int",                form_function,        "int"},
-    {N_OP,             "aten::Float",              form_function,        "float"},
-    {N_OP,             "aten::Bool",               form_function,        "bool"},
-    {N_OP,             "aten::str",                form_function,        "str"},
-    {N_OP,             "aten::sorted",             form_function,        "sorted"},
-    {N_OP,             "aten::__getitem__",        form_index,           ""},
-    {N_OP,             "aten::_unwrap_optional",   form_unwrap_optional, "torch._unwrap_optional("},
-    {N_OP,             "prim::unchecked_unwrap_optional", form_typed,    "unchecked_cast"},
-    {N_OP,             "prim::EnumName",           form_attribute,       ").name"},
-    {N_OP,             "prim::EnumValue",          form_attribute,       ").value"},
-    {N_PRINT,          NULL,                       form_function,        "print"},
-    {N_UNCHECKED_CAST, NULL,                       form_typed,           "unchecked_cast"},
-    {N_UNINITIALIZED,  NULL,                       form_uninitialized,   "uninitialized("},
-    {N_TUPLE_CONSTRUCT, NULL,                      form_tuple,           ""},
-    {N_TUPLE_INDEX,    NULL,                       form_tuple_index,     ""},
-    {N_TUPLE_SLICE,    NULL,                       form_tuple_slice,     ""},
-    {N_LIST_CONSTRUCT, NULL,                       form_list,            ""},
-    {N_DICT_CONSTRUCT, NULL,                       form_dict,            ""},
-    {N_CREATE_OBJECT,  NULL,                       form_create_object,   ".__new__("},
-    {N_GET_ATTR,       NULL,                       form_get_attr,        ""},
-    {N_CALL_FUNCTION,  NULL,                       form_call_function,   ""},
-    {N_CALL_METHOD,    NULL,                       form_call_method,     ""},
-    {N_ISINSTANCE,     NULL,                       form_isinstance,      "isinstance"},
-    {N_TOLIST,         NULL,                       form_tolist,          ".tolist())"},
+    {N_OP,             SYM_SCALARIMPLICIT,     form_typed,           "annotate"},
+    {N_OP,             SYM_FLOATIMPLICIT,      form_typed,           "annotate"},
+    {N_OP,             SYM_INTIMPLICIT,        form_typed,           "annotate"},
+    {N_OP,             SYM_COMPLEXIMPLICIT,    form_typed,           "annotate"},
+    {N_OP,             SYM_INT,                form_function,        "int"},
+    {N_OP,             SYM_FLOAT,              form_function,        "float"},
+    {N_OP,             SYM_BOOL,               form_function,        "bool"},
+    {N_OP,             SYM_STR,                form_function,        "str"},
+    {N_OP,             SYM_SORTED,             form_function,        "sorted"},
+    {N_OP,             SYM___GETITEM__,        form_index,           ""},
+    {N_OP,             SYM__UNWRAP_OPTIONAL,   form_unwrap_optional, "torch._unwrap_optional("},
+    {N_OP,             SYM_PRIM_UNCHECKED_UNWRAP_OPTIONAL, form_typed,    "unchecked_cast"},
+    {N_OP,             SYM_PRIM_ENUMNAME,           form_attribute,       ").name"},
+    {N_OP,             SYM_PRIM_ENUMVALUE,          form_attribute,       ").value"},
+    {N_PRINT,          SYM_NONE,                       form_function,        "print"},
+    {N_UNCHECKED_CAST, SYM_NONE,                       form_typed,           "unchecked_cast"},
+    {N_UNINITIALIZED,  SYM_NONE,                       form_uninitialized,   "uninitialized("},
+    {N_TUPLE_CONSTRUCT, SYM_NONE,                      form_tuple,           ""},
+    {N_TUPLE_INDEX,    SYM_NONE,                       form_tuple_index,     ""},
+    {N_TUPLE_SLICE,    SYM_NONE,                       form_tuple_slice,     ""},
+    {N_LIST_CONSTRUCT, SYM_NONE,                       form_list,            ""},
+    {N_DICT_CONSTRUCT, SYM_NONE,                       form_dict,            ""},
+    {N_CREATE_OBJECT,  SYM_NONE,                       form_create_object,   ".__new__("},
+    {N_GET_ATTR,       SYM_NONE,                       form_get_attr,        ""},
+    {N_CALL_FUNCTION,  SYM_NONE,                       form_call_function,   ""},
+    {N_CALL_METHOD,    SYM_NONE,                       form_call_method,     ""},
+    {N_ISINSTANCE,     SYM_NONE,                       form_isinstance,      "isinstance"},
+    {N_TOLIST,         SYM_NONE,                       form_tolist,          ".tolist())"},
     /* clang-format on */
 };
 

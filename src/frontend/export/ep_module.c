@@ -62,10 +62,43 @@ bool ep_modules_begin(ep_modules *p) {
     const char *name = strmap_get(&p->types, "");
     p->root.path = "";
     p->root.cls = module_class(p, name ? name : p->class_name);
-    return p->root.cls != NULL;
+    if (!p->root.cls) return false;
+    if (!(p->g = graph_new())) return modules_no_memory(p);
+    p->self = block_add_param(p->g->root, p->root.cls);
+    value_set_name(p->self, "self");
+    p->anchor = graph_insert(p->g, node_new(p->g, N_CONSTANT, 0, NULL, 1));
+    p->anchor->outputs.data[0]->type = TYPE_NONE;
+    return !arena_failed(&p->g->arena) || modules_no_memory(p);
+}
+
+function *ep_modules_forward(ep_modules *p, const char *const *names) {
+    unit *u = p->unit;
+    type *cls = p->root.cls;
+    const block *root = p->g->root;
+    const char *name = arena_printf(&u->arena, "%s.forward", class_name(cls));
+    schema *sc = arena_new(&u->arena, schema);
+    sc->nargs = (int)root->params.len;
+    sc->nreturns = 1;
+    sc->overload = "";
+    sc->args = arena_array(&u->arena, argument, sc->nargs);
+    sc->returns = arena_array(&u->arena, argument, 1);
+    function *f = name && sc->args && sc->returns ? unit_add_function(u, name, cls) : NULL;
+    if (!f) return NULL;
+    sc->name = f->name;
+    for (int i = 0; i < sc->nargs; i++)
+        sc->args[i] = (argument){.name = i ? names[i - 1] : "self",
+                                 .type = root->params.data[i]->type};
+    sc->returns[0] = (argument){.name = "", .type = root->returns.data[0]->type};
+    f->schema = sc;
+    f->return_declared = true;
+    f->graph = p->g;
+    f->state = FUNCTION_READY;
+    p->g = NULL;
+    return avec_push(&u->arena, &cls->cls->methods, f) && !arena_failed(&u->arena) ? f : NULL;
 }
 
 void ep_modules_end(ep_modules *p) {
+    graph_free(p->g);
     for (size_t k = 0; k <= p->all.len; k++) {
         ep_module *m = k < p->all.len ? p->all.data[k] : &p->root;
         for (size_t i = 0; i < m->slots.len; i++) value_unref(m->slots.data[i]);

@@ -29,8 +29,8 @@ typedef struct ep_state {
     ir_value *ir;     /* NULL: not read so far */
 } ep_state;
 
-/* All of them. The caller sets the first group before ep_modules_begin, and `self` and `anchor`
- * before attributes are read. */
+/* All of them, and the graph of `forward`. The caller sets the first group before
+ * ep_modules_begin. */
 typedef struct ep_modules {
     unit *unit;
     arena *scratch;         /* of what ends with the import */
@@ -38,15 +38,18 @@ typedef struct ep_modules {
     strmap types;           /* path -> "torch.nn.modules.linear.Linear" */
     diag *d;
     const char *record; /* for messages */
-    graph *g;
+    graph *g;           /* owned, until it is a method's */
     ir_value *self;
     node *anchor; /* attributes are read before it */
     ep_module root;
     VEC(ep_module *) all; /* but for the root */
 } ep_modules;
 
-/* The class of the root. */
+/* The class of the root, and the graph with its parameter `self`. */
 bool ep_modules_begin(ep_modules *p);
+/* The graph as the root's method, which takes it: `names` are those of the parameters behind self.
+ * NULL: no memory. */
+function *ep_modules_forward(ep_modules *p, const char *const *names);
 /* An attribute of that dotted name. Takes v. NULL, with a failure: the name cannot be one, or
  * there is one already. */
 ep_state *ep_modules_add(ep_modules *p, const char *name, ep_role role, value v);

@@ -415,42 +415,17 @@ static void signature_defaults(schema *sc) {
 
 static bool signature_method(signature *s) {
     ep_program *p = s->p;
-    unit *u = p->unit;
-    graph *g = p->g;
-    const char *name = arena_printf(&u->arena, "%s.forward", class_name(p->modules.root.cls));
-    schema *sc = arena_new(&u->arena, schema);
-    sc->nargs = (int)g->root->params.len;
-    sc->nreturns = 1;
-    sc->overload = "";
-    sc->args = arena_array(&u->arena, argument, sc->nargs);
-    sc->returns = arena_array(&u->arena, argument, 1);
-    function *f = name && sc->args && sc->returns ? unit_add_function(u, name, p->modules.root.cls)
-                                                  : NULL;
-    if (!f) return ep_no_memory(p);
-    sc->name = f->name;
-    for (int i = 0; i < sc->nargs; i++)
-        sc->args[i] = (argument){.name = i ? s->names.data[i - 1] : "self",
-                                 .type = g->root->params.data[i]->type};
-    sc->returns[0] = (argument){.name = "", .type = g->root->returns.data[0]->type};
-    signature_defaults(sc);
-    f->schema = sc;
-    f->return_declared = true;
-    f->graph = g;
-    f->state = FUNCTION_READY;
+    function *f = ep_modules_forward(&p->modules, s->names.data);
     p->g = NULL;
-    return (avec_push(&u->arena, &p->modules.root.cls->cls->methods, f) &&
-            !arena_failed(&u->arena)) ||
-           ep_no_memory(p);
+    if (!f) return ep_no_memory(p);
+    signature_defaults(f->schema);
+    return true;
 }
 
 static bool signature_begin(ep_program *p, const json_t *graph) {
     ep_note_modules(p, graph, 0);
-    if (!(p->g = graph_new()) || !(p->modules.g = p->g, ep_modules_begin(&p->modules)))
-        return ep_no_memory(p);
-    p->modules.self = block_add_param(p->g->root, p->modules.root.cls);
-    value_set_name(p->modules.self, "self");
-    p->modules.anchor = graph_insert(p->g, node_new(p->g, N_CONSTANT, 0, NULL, 1));
-    p->modules.anchor->outputs.data[0]->type = TYPE_NONE;
+    if (!ep_modules_begin(&p->modules)) return ep_no_memory(p);
+    p->g = p->modules.g;
     return !ep_failed(p) || ep_no_memory(p);
 }
 
@@ -483,7 +458,6 @@ ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, si
               ep_import_program(&p) && (o = ep_modules_object(&p.modules, &p.modules.root));
     if (!ok && d->status == CTSC_OK) diag_no_memory(d);
     if (ok) *root = value_object_take(o);
-    graph_free(p.g);
     ep_modules_end(&p.modules);
     for (size_t i = 0; i < p.held.len; i++) value_unref(p.held.data[i]);
     vec_free(&p.held);

@@ -325,9 +325,9 @@ static bool irgen_has_no_place(const node *n) {
     case N_CONTAINER_INDEX: return true;
     case N_CONSTANT: return n->outputs.len && n->outputs.data[0]->type->kind == T_NONE;
     case N_OP:
-        return node_is_op(n, "prim::dtype") || node_is_op(n, "prim::device") ||
-               node_is_op(n, "prim::type") || node_is_op(n, "prim::EnumName") ||
-               node_is_op(n, "prim::EnumValue");
+        return node_is_op(n, SYM_PRIM_DTYPE) || node_is_op(n, SYM_PRIM_DEVICE) ||
+               node_is_op(n, SYM_PRIM_TYPE) || node_is_op(n, SYM_PRIM_ENUMNAME) ||
+               node_is_op(n, SYM_PRIM_ENUMVALUE);
     default: return false;
     }
 }

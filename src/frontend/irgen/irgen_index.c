@@ -309,7 +309,7 @@ static bool index_stores(const node *n, const char *name) {
 
 /* i + 1, i - 1 */
 static bool index_sum(const node *n, int depth, int64_t *out) {
-    bool add = node_is_op(n, "aten::add"), sub = node_is_op(n, "aten::sub");
+    bool add = node_is_op(n, SYM_ADD), sub = node_is_op(n, SYM_SUB);
     int64_t a, b;
     if ((!add && !sub) || n->inputs.len != 2 ||
         !irgen_known_int(n->inputs.data[0], depth + 1, &a) ||

@@ -23,10 +23,10 @@ static expr *map_name(emitter *e, source_range r, const char *name) {
     return x;
 }
 
-/* What one round does: `body`, with `targets` assigned. */
-typedef struct map_round { expr *body; expr_list targets; } map_round;
+/* What one iteration does: `body`, with `targets` assigned. */
+typedef struct map_body { expr *body; expr_list targets; } map_body;
 
-static bool map_lambda(emitter *e, const expr *f, size_t n, map_round *out) {
+static bool map_lambda(emitter *e, const expr *f, size_t n, map_body *out) {
     for (size_t i = 0; i < f->params.len; i++) {
         const param *p = &f->params.data[i];
         if (p->star || p->star_star || p->default_value || f->params.len != n)
@@ -42,7 +42,7 @@ static bool map_lambda(emitter *e, const expr *f, size_t n, map_round *out) {
 }
 
 /* f(a, b) for other callables */
-static bool map_called(emitter *e, const expr *f, size_t n, map_round *out) {
+static bool map_called(emitter *e, const expr *f, size_t n, map_body *out) {
     out->body = map_expr(e, E_CALL, f->range);
     out->body->a = (expr *)f;
     for (size_t i = 0; i < n; i++) {
@@ -65,8 +65,8 @@ static bool map_static(emitter *e, const expr *x, sugar **iterables, size_t n, i
     return true;
 }
 
-static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round,
-                           sugar *const *iterables, int sets) {
+static sugar *map_unrolled(emitter *e, const expr *x, const map_body *each, sugar *const *iterables,
+                           int sets) {
     sugar *out = irgen_new_sequence(e, sets);
     for (int k = 0; out && k < sets; k++) {
         emitter *top = e;
@@ -74,10 +74,10 @@ static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round,
         frame *f = irgen_push_frame(e, e->env->blk);
         f->names = ++top->comprehensions;
         bool ok = true;
-        for (size_t i = 0; ok && i < round->targets.len; i++)
-            ok = irgen_set_sugar(e, x->range, round->targets.data[i]->name, iterables[i]->items[k],
+        for (size_t i = 0; ok && i < each->targets.len; i++)
+            ok = irgen_set_sugar(e, x->range, each->targets.data[i]->name, iterables[i]->items[k],
                                  NULL);
-        sugar *one = ok ? irgen_sugar(e, round->body, NULL) : NULL;
+        sugar *one = ok ? irgen_sugar(e, each->body, NULL) : NULL;
         irgen_pop_frame(e);
         if (!one) return NULL;
         out->items[out->nitems++] = one;
@@ -86,7 +86,7 @@ static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round,
 }
 
 /* A list comprehension over what the sugars stand for. */
-static sugar *map_looped(emitter *e, const expr *x, map_round *round, sugar **iterables, size_t n,
+static sugar *map_looped(emitter *e, const expr *x, map_body *each, sugar **iterables, size_t n,
                          expr *condition) {
     expr *c = map_expr(e, E_LIST_COMP, x->range);
     sugar *over = iterables[0];
@@ -97,27 +97,27 @@ static sugar *map_looped(emitter *e, const expr *x, map_round *round, sugar **it
     }
     const char *name = arena_printf(e->scratch, "$_mapped%d", e->comprehensions);
     if (!irgen_set_sugar(e, x->range, name, over, NULL)) return NULL;
-    c->a = round->body;
+    c->a = each->body;
     c->b = map_name(e, x->range, name);
-    c->target = round->targets.data[0];
+    c->target = each->targets.data[0];
     if (n > 1) {
         c->target = map_expr(e, E_TUPLE, x->range);
-        c->target->items = round->targets;
+        c->target->items = each->targets;
     }
     if (condition) avec_push(e->scratch, &c->items, condition);
     if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
     return sugar_of_value(e, irgen_comprehension(e, c, NULL));
 }
 
-/* The round that calls of f are; false: an error. */
-static bool map_round_of(emitter *e, const expr *f, size_t n, map_round *out) {
+/* The body that calls of f are; false: an error. */
+static bool map_body_of(emitter *e, const expr *f, size_t n, map_body *out) {
     return (f->kind == E_LAMBDA ? map_lambda(e, f, n, out) : map_called(e, f, n, out)) &&
            (!irgen_failed(e) || (diag_no_memory(e->diag), false));
 }
 
 sugar *irgen_map(emitter *e, const expr *x, bool filters) {
     size_t n = x->items.len ? x->items.len - 1 : 0;
-    map_round round = {0};
+    map_body each = {0};
     int sets = 0;
     if (x->kwargs.len || n == 0 || (filters && n > 1) || irgen_has_starred(&x->items, 0))
         return irgen_fail(e, x->range,
@@ -130,13 +130,13 @@ sugar *irgen_map(emitter *e, const expr *x, bool filters) {
     for (size_t i = 0; i < n; i++)
         if (!(iterables[i] = irgen_sugar(e, x->items.data[i + 1], NULL))) return NULL;
     bool itself = filters && f->kind == E_NONE;
-    if (itself) avec_push(e->scratch, &round.targets, map_name(e, f->range, "$_map0"));
-    else if (!map_round_of(e, f, n, &round)) return NULL;
+    if (itself) avec_push(e->scratch, &each.targets, map_name(e, f->range, "$_map0"));
+    else if (!map_body_of(e, f, n, &each)) return NULL;
     if (filters) {
-        expr *condition = itself ? round.targets.data[0] : round.body;
-        round.body = round.targets.data[0];
-        return map_looped(e, x, &round, iterables, n, condition);
+        expr *condition = itself ? each.targets.data[0] : each.body;
+        each.body = each.targets.data[0];
+        return map_looped(e, x, &each, iterables, n, condition);
     }
-    if (map_static(e, x, iterables, n, &sets)) return map_unrolled(e, x, &round, iterables, sets);
-    return irgen_failed(e) ? NULL : map_looped(e, x, &round, iterables, n, NULL);
+    if (map_static(e, x, iterables, n, &sets)) return map_unrolled(e, x, &each, iterables, sets);
+    return irgen_failed(e) ? NULL : map_looped(e, x, &each, iterables, n, NULL);
 }

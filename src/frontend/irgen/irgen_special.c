@@ -553,7 +553,7 @@ static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     return v && start ? irgen_binary_values(e, r, O_ADD, a[1].value, v) : v;
 }
 
-/* sorted(list, reverse=True) has no operator: a sorted copy is turned by aten::sort. */
+/* sorted(list, reverse=True) has no operator: a sorted copy is reversed by aten::sort. */
 static ir_value *special_sorted(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;

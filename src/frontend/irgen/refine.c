@@ -387,7 +387,7 @@ static bool refine_value(emitter *e, const expr *x, condition *out) {
     value c;
     out->value = v;
     if (ir_value_constant(v, &c) && c.tag == V_BOOL) out->known = c.u.b;
-    else if (v->def && node_is_op(v->def, "aten::is_scripting")) out->known = 1;
+    else if (v->def && node_is_op(v->def, SYM_IS_SCRIPTING)) out->known = 1;
     return true;
 }
 

@@ -246,41 +246,15 @@ static bool model_outputs(onnx_scope *sc, onnx_program *p) {
 /* ---- the method ------------------------------------------------------------------------------ */
 
 static bool model_begin(onnx_program *p) {
-    if (!(p->g = graph_new())) return onnx_no_memory(p);
-    p->modules.g = p->g;
     if (!ep_modules_begin(&p->modules)) return onnx_no_memory(p);
-    p->modules.self = block_add_param(p->g->root, p->modules.root.cls);
-    value_set_name(p->modules.self, "self");
-    p->modules.anchor = graph_insert(p->g, node_new(p->g, N_CONSTANT, 0, NULL, 1));
-    p->modules.anchor->outputs.data[0]->type = TYPE_NONE;
+    p->g = p->modules.g;
     return !onnx_failed(p) || onnx_no_memory(p);
 }
 
 static bool model_method(onnx_program *p) {
-    unit *u = p->unit;
-    graph *g = p->g;
-    type *cls = p->modules.root.cls;
-    const char *name = arena_printf(&u->arena, "%s.forward", class_name(cls));
-    schema *sc = arena_new(&u->arena, schema);
-    sc->nargs = (int)g->root->params.len;
-    sc->nreturns = 1;
-    sc->overload = "";
-    sc->args = arena_array(&u->arena, argument, sc->nargs);
-    sc->returns = arena_array(&u->arena, argument, 1);
-    function *f = name && sc->args && sc->returns ? unit_add_function(u, name, cls) : NULL;
-    if (!f) return onnx_no_memory(p);
-    sc->name = f->name;
-    for (int i = 0; i < sc->nargs; i++)
-        sc->args[i] = (argument){.name = i ? p->params.data[i - 1] : "self",
-                                 .type = g->root->params.data[i]->type};
-    sc->returns[0] = (argument){.name = "", .type = g->root->returns.data[0]->type};
-    f->schema = sc;
-    f->return_declared = true;
-    f->graph = g;
-    f->state = FUNCTION_READY;
+    function *f = ep_modules_forward(&p->modules, p->params.data);
     p->g = NULL;
-    return (avec_push(&u->arena, &cls->cls->methods, f) && !arena_failed(&u->arena)) ||
-           onnx_no_memory(p);
+    return f || onnx_no_memory(p);
 }
 
 static bool model_import(onnx_program *p) {
@@ -311,7 +285,6 @@ ctsc_status onnx_import(diag *d, unit *u, const char *record, const void *data, 
               (o = ep_modules_object(&p.modules, &p.modules.root));
     if (!ok && d->status == CTSC_OK) diag_no_memory(d);
     if (ok) *root = value_object_take(o);
-    graph_free(p.g);
     ep_modules_end(&p.modules);
     for (size_t i = 0; i < p.held.len; i++) tensor_unref(p.held.data[i]);
     vec_free(&p.held);

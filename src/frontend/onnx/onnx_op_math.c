@@ -55,8 +55,8 @@ static ir_value *binary_number(onnx_program *p, const onnx_value *v, double f) {
 static ir_value *binary_silu(onnx_node *n) {
     for (int i = 0; i < 2; i++) {
         onnx_value *x = n->in[i], *s = n->in[1 - i];
-        if (x->ir && s->ir && s->ir->def && s->ir->def->op && s->scope == n->sc &&
-            !strcmp(s->ir->def->op->key, "aten::sigmoid") && s->ir->def->inputs.data[0] == x->ir &&
+        if (x->ir && s->ir && s->ir->def && s->scope == n->sc &&
+            node_is_overload(s->ir->def, SYM_SIGMOID) && s->ir->def->inputs.data[0] == x->ir &&
             (uintptr_t)strmap_get(&n->p->uses, s->name) == 1)
             return ONNX_EMIT(n->p, "aten::silu", x->ir);
     }

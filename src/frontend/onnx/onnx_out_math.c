@@ -330,15 +330,15 @@ bool out_op_linear(out_call *c, const char *text) {
         return out_done(c, y);
     }
     if (out_t(c, 1)->ndim != 2) return out_refuse(o, "a weight of other than 2 dims");
-    tensor *turned = NULL;
+    tensor *transposed = NULL;
     if (constant && ptrmap_get(&o->attribute_names, out_t(c, 1))) {
         /* stored as it is read; once, for all uses */
-        char *key = arena_printf(&o->scratch, "turned %s", w);
+        char *key = arena_printf(&o->scratch, "transposed %s", w);
         const char *known = key ? strmap_get(&o->constants, key) : NULL;
         if (!known) {
-            if (tensor_transpose(o->d, out_t(c, 1), 0, 1, &turned) != CTSC_OK) return false;
-            known = out_tensor(o, turned);
-            tensor_unref(turned);
+            if (tensor_transpose(o->d, out_t(c, 1), 0, 1, &transposed) != CTSC_OK) return false;
+            known = out_tensor(o, transposed);
+            tensor_unref(transposed);
             if (!known || !key || !strmap_put(&o->constants, key, (void *)(uintptr_t)known))
                 return out_no_memory(o);
         }

@@ -109,8 +109,9 @@ bool out_op_pool(out_call *c, const char *text) {
 }
 
 /* [out, in]: row i has the mean of the window of output i */
-static const char *adaptive_matrix(onnx_out *o, dtype dt, int64_t in, int64_t out, bool turned) {
-    int64_t sizes[] = {turned ? in : out, turned ? out : in};
+static const char *adaptive_matrix(onnx_out *o, dtype dt, int64_t in, int64_t out,
+                                   bool transposed) {
+    int64_t sizes[] = {transposed ? in : out, transposed ? out : in};
     tensor *t = NULL;
     if (tensor_zeros(o->d, dt, 2, sizes, &t) != CTSC_OK) return NULL;
     for (int64_t i = 0; i < out; i++) {
@@ -118,7 +119,7 @@ static const char *adaptive_matrix(onnx_out *o, dtype dt, int64_t in, int64_t ou
         for (int64_t k = from; k < to; k++)
             dtype_store_float(dt,
                               (char *)tensor_data(t) +
-                                  (size_t)(turned ? k * out + i : i * in + k) * dtype_size(dt),
+                                  (size_t)(transposed ? k * out + i : i * in + k) * dtype_size(dt),
                               1.0 / (double)(to - from));
     }
     const char *name = out_tensor(o, t);

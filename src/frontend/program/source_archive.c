@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_archive.c - what archives lend to a program (torch.jit.load, py_script.c): their classes
- * and objects, copied into its unit.
+ * source_archive.c - what archives provide for a program (torch.jit.load, py_script.c): their
+ * classes and objects, copied into its unit.
  *
  * The module of an archive has the class that its archive gave it, with graphs instead of source,
  * so the emitter treats it as any class of the unit. Its object is made anew from the Python

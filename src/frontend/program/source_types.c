@@ -62,29 +62,13 @@ static const struct types_row *types_row_of(const char *name) {
     return NULL;
 }
 
-static bool types_dict_key(const type *t) {
-    switch (t->kind) {
-    case T_INT:
-    case T_FLOAT:
-    case T_BOOL:
-    case T_STR:
-    case T_COMPLEX:
-    case T_TENSOR:
-    case T_DEVICE:
-    case T_ANY:
-    case T_NUMBER:
-    case T_ENUM: return true;
-    default: return false;
-    }
-}
-
 #define TYPES_DICT_KEYS                                                                            \
     "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "   \
     "keys "                                                                                        \
     "are supported"
 
 static type *types_dict(program *g, source_range r, type *key, type *val) {
-    if (types_dict_key(key)) return type_dict(key, val);
+    if (type_is_dict_key(key)) return type_dict(key, val);
     strbuf sb = STRBUF_INIT;
     type_print_python(key, &sb);
     source_fail(g, r, TYPES_DICT_KEYS, sb_str(&sb));
@@ -459,7 +443,7 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
         val = vals;
     }
     if (!key) return sb_puts(why, "Dictionary inputs must have entries"), NULL;
-    if (!types_dict_key(key)) {
+    if (!type_is_dict_key(key)) {
         strbuf sb = STRBUF_INIT;
         type_print_python(key, &sb);
         sb_printf(why, TYPES_DICT_KEYS, sb_str(&sb));

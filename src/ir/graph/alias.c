@@ -251,7 +251,7 @@ static bool alias_written(const alias_db *db, const ir_value *v, int lo, int hi,
 }
 
 static bool alias_node_unknown(const node *n) {
-    return n->kind == N_OP ? !n->op || !strcmp(n->op_name, "aten::wait")
+    return n->kind == N_OP ? !n->op || node_is_op(n, SYM_WAIT)
                            : n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD ||
                                  n->kind == N_FORK || n->kind == N_ENTER || n->kind == N_EXIT ||
                                  (n->kind >= N_LOAD && n->kind <= N_CLOSURE);

@@ -75,9 +75,9 @@ bool alias_writes_world(const alias_db *db, const node *n);
 bool alias_ever_written(const alias_db *db, const ir_value *v);
 /* a write that may change sizes, strides or length */
 bool alias_ever_reshaped(const alias_db *db, const ir_value *v);
-/* n's own count only in a later round of a loop */
+/* n's own count only in a later iteration of a loop */
 bool alias_written_after(const alias_db *db, const ir_value *v, const node *n);
-/* Between the end of a and the start of b, a dominating b. All rounds of loops that hold b
+/* Between the end of a and the start of b, a dominating b. All iterations of loops that hold b
  * but not a count. */
 bool alias_written_between(const alias_db *db, const ir_value *v, const node *a, const node *b);
 /* Would b compute what its equal a computed? No input, as far as b reads it, is

@@ -255,7 +255,7 @@ static void build_unknown(alias_db *db, const node *n) {
 /* aten::set_ and others that give their first argument the storage of another; in-place operators
  * whose schema forgets to say that they return it. */
 static bool build_shares_arguments(const node *n) {
-    return !strcmp(n->op_name, "aten::set_") || !strcmp(n->op_name, "aten::set_data");
+    return node_is_op(n, SYM_SET_) || node_is_op(n, SYM_SET_DATA);
 }
 
 static bool build_returns_first(const node *n) {
@@ -300,7 +300,7 @@ static void build_op(alias_db *db, const node *n) {
     }
     for (size_t i = 0; i < n->outputs.len; i++) build_op_result(&c, (int)i);
     /* the forked function may end only now */
-    if (!strcmp(n->op_name, "aten::wait")) build_write(db, n, ALIAS_WORLD);
+    if (node_is_op(n, SYM_WAIT)) build_write(db, n, ALIAS_WORLD);
 }
 
 /* ---- other nodes ----------------------------------------------------------------------------- */

@@ -197,7 +197,7 @@ node_result node_makes(const node *n) {
     if (effects_traits(n) & MAKES_VIEW)
         return n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR ? RESULT_VIEW
                                                                                  : RESULT_NEW;
-    bool element = node_is_op(n, "aten::__getitem__") || node_is_op(n, "aten::select");
+    bool element = node_is_op(n, SYM___GETITEM__) || node_is_op(n, SYM_SELECT);
     return element && n->inputs.data[0]->type->kind != T_TENSOR ? RESULT_SAME : RESULT_NEW;
 }
 

@@ -282,8 +282,13 @@ int64_t node_int(const node *n, const char *name);
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-const char *node_kind_text(const node *n);        /* "aten::add", "prim::If" */
-bool node_is_op(const node *n, const char *name); /* name like "aten::add" */
+const char *node_kind_text(const node *n); /* "aten::add", "prim::If" */
+/* What node_kind_text says, where C code knows it by that name; else SYM_NONE. */
+op_symbol node_symbol(const node *n);
+static inline bool node_is_op(const node *n, op_symbol name) { return node_symbol(n) == name; }
+static inline bool node_is_overload(const node *n, op_symbol key) {
+    return n->kind == N_OP && n->op && n->op->symbol == key;
+}
 /* itself or anything nested; writes to arguments count */
 bool node_has_side_effects(const node *n);
 bool node_dominates(const node *a, const node *b); /* a's outputs are visible at b */

@@ -163,7 +163,16 @@ const char *node_kind_text(const node *n) {
     return n->kind == N_OP ? n->op_name : node_texts[n->kind];
 }
 
-bool node_is_op(const node *n, const char *name) { return !strcmp(node_kind_text(n), name); }
+op_symbol node_symbol(const node *n) {
+    switch (n->kind) {
+    case N_OP: return n->op ? n->op->name_symbol : SYM_NONE;
+    case N_IF: return SYM_PRIM_IF;
+    case N_LIST_UNPACK: return SYM_PRIM_LISTUNPACK;
+    case N_TUPLE_SLICE: return SYM_PRIM_TUPLESLICE;
+    case N_UNCHECKED_CAST: return SYM_PRIM_UNCHECKED_CAST;
+    default: return SYM_NONE;
+    }
+}
 
 static bool op_has_effects(const op *o) {
     if (!o) return true;

@@ -294,7 +294,7 @@ static const char *json_hide(const node *n) {
     case N_ISINSTANCE: break;
     default: return NULL;
     }
-    if (node_is_op(n, "prim::NumToTensor")) return "number";
+    if (node_is_op(n, SYM_PRIM_NUMTOTENSOR)) return "number";
     if (!n->outputs.len || n->blocks.len || node_has_side_effects(n)) return NULL;
     for (size_t i = 0; i < n->outputs.len; i++)
         if (!json_is_number(n->outputs.data[i]->type)) return NULL;

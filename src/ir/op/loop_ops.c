@@ -15,7 +15,7 @@
 typedef enum loop_operands { LOOP_NUMBERS, LOOP_ANY } loop_operands;
 
 static const struct {
-    const char *name;
+    op_symbol name;
     loop_operands operands;
     loop_class cls;
     const char *text;
@@ -66,11 +66,12 @@ loop_class loop_op_class(const node *n, const char **text) {
     bool numbers = loop_all_numbers(n);
     for (size_t i = 0; i < sizeof loop_rows / sizeof *loop_rows; i++) {
         bool by_key = loop_rows[i].operands == LOOP_ANY;
-        if ((!by_key && !numbers) || strcmp(loop_rows[i].name, by_key ? n->op->key : n->op_name))
+        if ((!by_key && !numbers) ||
+            loop_rows[i].name != (by_key ? n->op->symbol : n->op->name_symbol))
             continue;
         /* pow.int_to_int has a row of its own; log has bases, which the row of one
          * operand does not mean */
-        if (!by_key && !strcmp(n->op->key, "aten::pow.int_to_int")) continue;
+        if (!by_key && n->op->symbol == SYM_POW_INT_TO_INT) continue;
         if (loop_rows[i].cls == LOOP_REAL1 && n->inputs.len != 1) return LOOP_NONE;
         *text = loop_rows[i].text;
         return loop_rows[i].cls;
@@ -90,7 +91,7 @@ bool loop_op_writes(const node *n) {
 enum { LOOP_MAX_CHAIN = 64, LOOP_MAX_STEPS = 2000 };
 
 /* Parameters of loops that are taken as objects of their own while it is found out what a
- * round makes of them. */
+ * iteration makes of them. */
 typedef struct loop_assumed {
     const ir_value *param;
     const struct loop_assumed *outer;
@@ -99,7 +100,7 @@ typedef struct loop_assumed {
 
 static const ir_value *loop_find(const ir_value *v, const loop_assumed *assumed, int depth);
 
-/* Carried value k of a loop: what goes in, if every round passes it on; else `otherwise`. */
+/* Carried value k of a loop: what goes in, if every iteration passes it on; else `otherwise`. */
 static const ir_value *loop_find_carried(const node *loop, int k, const ir_value *otherwise,
                                          const loop_assumed *assumed, int depth) {
     const block *body = loop->blocks.data[0];

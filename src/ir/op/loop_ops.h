@@ -40,7 +40,7 @@ loop_class loop_op_class(const node *n, const char **text);
 const op *loop_functional(const op *o);
 /* Is t the type of a Python number (int, float, bool, Scalar)? */
 bool loop_is_number(const type *t);
-/* The object that v is, looked for through in-place operators, branches and rounds that pass
+/* The object that v is, looked for through in-place operators, branches and iterations that pass
  * it on unchanged:
  *     %s = prim::Loop(%n, %true, %t)
  *       block0(%i, %u):

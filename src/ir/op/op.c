@@ -201,6 +201,8 @@ static op *op_make(arena *a, diag *d, const char *text, size_t len) {
     if (schema_parse(d, a, text, len, &s) != CTSC_OK) return NULL;
     o->schema = s;
     o->key = op_make_key(a, s);
+    o->name_symbol = op_symbol_of(s->name);
+    o->symbol = s->overload[0] ? op_symbol_of(o->key) : o->name_symbol;
     if (!arena_failed(a)) return o;
     diag_no_memory(d);
     schema_free_values(s);
@@ -348,6 +350,8 @@ const op *op_find(const char *key) {
         if (!strcmp(s->ops[i]->schema->overload, overload)) return s->ops[i];
     return NULL;
 }
+
+const op *op_of(op_symbol key) { return op_find(op_symbol_text(key)); }
 
 const op *op_of_row(const char *key) {
     char plain[OP_KEY_LENGTH];

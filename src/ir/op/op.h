@@ -25,6 +25,7 @@
 
 #include "ir/op/op_traits.h"
 #include "ir/op/schema.h"
+#include "ir/op/symbol.h"
 #include "tensor/device.h"
 
 #include <stdatomic.h>
@@ -49,8 +50,9 @@ typedef ctsc_status (*op_fn)(op_ctx *cx, const value *args, value *results);
 
 typedef struct op {
     const schema *schema;
-    const char *key; /* "aten::add.Tensor" */
-    op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
+    const char *key;               /* "aten::add.Tensor" */
+    op_symbol symbol, name_symbol; /* of key and of schema->name */
+    op_fn fn;                      /* NULL: known but not implemented (unless OP_SPECIAL) */
     /* what runs instead where a tensor argument is quantised (op_function); NULL: such
      * arguments are refused */
     op_fn quantised;
@@ -79,6 +81,7 @@ bool op_space_known(const char *space);
 void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
+const op *op_of(op_symbol key);
 /* The overload of a row of op_bindings: its key may be followed by LOWERED's name. */
 const op *op_of_row(const char *key);
 /* Adds or replaces an overload. */

@@ -2,9 +2,8 @@
 /*
  * op_family.c - finds an operator's family by the rules of op_family.def.
  *
- * Method. Where the tables of src/ir/ops put an operator is known from the name of the file
- * that the compiler sees there (__FILE__). Asked for documents only, so rules are tried one
- * after the other.
+ * Method. Where the tables of src/ir/ops put an operator is known from its row's number. Asked for
+ * documents only, so rules are tried one after the other.
  * Tests: tests/unit/test_ops.c, tests/cli/ops.test
  */
 #include "ir/op/op_family.h"
@@ -12,16 +11,32 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Of the rows of op_host.builtin, one after the other. */
-static const char *const family_files[] = {
-#define OP(key, fn, traits) __FILE__,
-#define COMPOSITE(key, traits) __FILE__,
-#define OP_SPECIAL_ROW(key, traits) __FILE__,
+/* Of the rows of op_host.builtin, one after the other: each file's enumerator comes behind those of
+ * all rows and files before. */
+#define FAMILY_JOIN(a, b) a##b
+#define FAMILY_ROW(n) FAMILY_JOIN(FAMILY_ROW_, n),
+enum {
+#define OP_FILE(name) FAMILY_BEGIN_##name,
+#define OP(key, fn, traits) FAMILY_ROW(__COUNTER__)
+#define COMPOSITE(key, traits) FAMILY_ROW(__COUNTER__)
+#define OP_SPECIAL_ROW(key, traits) FAMILY_ROW(__COUNTER__)
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 };
+static const struct { const char *name; int begin; } family_files[] = {
+#define OP_FILE(name) {#name ".def", FAMILY_BEGIN_##name},
+#define OP(key, fn, traits)
+#define COMPOSITE(key, traits)
+#define OP_SPECIAL_ROW(key, traits)
+#include "ir/op/ops.def"
+#undef OP
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
+};
+enum { FAMILY_FILES = sizeof family_files / sizeof *family_files };
+
 enum { FAMILY_DEPTH = 4, FAMILY_PATTERN = 64 };
 
 typedef enum family_where { FAMILY_SCHEMA, FAMILY_NAME, FAMILY_FILE } family_where;
@@ -47,14 +62,14 @@ enum { FAMILY_COUNT = sizeof family_names / sizeof *family_names };
 const char *op_family_name(int i) { return i >= 0 && i < FAMILY_COUNT ? family_names[i] : NULL; }
 
 const char *op_row_file(const char *key) {
-    const char *const *file = family_files;
+    int row = 0, file = 0;
     size_t n = strlen(key);
-    for (const char *k = op_host_installed->builtin.keys; *k; k = op_next_key(k), file++)
-        if (!strncmp(k, key, n) && strchr("\1", k[n])) {
-            const char *slash = strrchr(*file, '/');
-            return slash ? slash + 1 : *file;
-        }
-    return NULL;
+    const char *k = op_host_installed->builtin.keys;
+    for (; *k; k = op_next_key(k), row++)
+        if (!strncmp(k, key, n) && strchr("\1", k[n])) break;
+    if (!*k) return NULL;
+    while (file + 1 < FAMILY_FILES && family_files[file + 1].begin - (file + 1) <= row) file++;
+    return family_files[file].name;
 }
 
 /* ---- what the rules look at ------------------------------------------------------------------ */

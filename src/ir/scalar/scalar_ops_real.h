@@ -152,7 +152,7 @@ SCALAR_FN REAL OP_NAME(log_sigmoid)(REAL x) {
 }
 SCALAR_FN REAL OP_NAME(silu)(REAL x) { return x / (C(1.0) + OP_NAME(exp_short)(-x)); }
 SCALAR_FN REAL OP_NAME(gelu)(REAL x) {
-    return x * C(0.5) * (C(1.0) + OP_NAME(erf)(x * C(0.70710678118654752440)));
+    return x * C(0.5) * (C(1.0) + OP_NAME(erf_short)(x * C(0.70710678118654752440)));
 }
 SCALAR_FN REAL OP_NAME(gelu_tanh)(REAL x) {
     /* (1 + tanh(u)) / 2 = 1 / (1 + 2^(-2u / log 2)); -2 sqrt(2/pi) / log 2, and that times 0.044715 */

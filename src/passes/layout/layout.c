@@ -12,8 +12,8 @@
  * *twin* of %x: an ordinary tensor whose last n + 1 dims are [spatial..., channels] where %x has
  * [channels, spatial...], n of them spatial. Ranks are not known as a rule, since a graph is
  * compiled once for all shapes and conv2d takes images without a batch dim too; that the last n + 1
- * dims are turned is true for every rank above n. Dims that count from the front and whose place
- * depends on the rank are turned when the program runs (ctsc::channels_last_dim).
+ * dims are permuted is true for every rank above n. Dims that count from the front and whose place
+ * depends on the rank are permuted when the program runs (ctsc::channels_last_dim).
  *
  * Method. One walk in program order. A node with a rule (layout_rules.def) of which an argument has
  * a twin, and each convolution that gains enough, gets a counterpart in front of it that works on
@@ -34,8 +34,6 @@
 #include "passes/layout/layout.h"
 
 #include "ir/op/fusible.h"
-
-#include <string.h>
 
 enum {
     LAYOUT_CHANGED = 1,
@@ -81,9 +79,8 @@ static ir_value *layout_made_node(layout *l, node *n) {
     return n->outputs.len ? n->outputs.data[0] : NULL;
 }
 
-ir_value *layout_op(layout *l, const char *key, int n, ir_value *const *args) {
-    const op *o = op_find(key);
-    ir_value *y = o && o->fn ? rewrite_op(l->at, key, n, args) : NULL;
+ir_value *layout_op(layout *l, const op *o, int n, ir_value *const *args) {
+    ir_value *y = o && o->fn ? rewrite_op(l->at, o, n, args) : NULL;
     return y ? layout_made_node(l, y->def) : NULL;
 }
 
@@ -162,7 +159,7 @@ layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels)
                         .channels = channels};
     int region = l->region;
     l->region = layout_region_new(l);
-    ir_value *last = layout_op(l, "ctsc::to_channels_last", 2,
+    ir_value *last = layout_op(l, op_of(SYM_CTSC_TO_CHANNELS_LAST), 2,
                                (ir_value *[]){v, layout_int(l, spatial)});
     t = last ? layout_give(l, v, last, &like) : NULL;
     if (t && !l->failed) l->regions.data[l->region].cost = (double)channels * LAYOUT_PRICE;
@@ -192,7 +189,7 @@ ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end
     if (known && dim < 0) return layout_int(l, layout_turned(dim, t->spatial));
     if (known && t->least == t->most)
         return layout_int(l, dim < t->most ? layout_turned(dim - t->most, t->spatial) : dim);
-    return layout_op(l, "ctsc::channels_last_dim", 3,
+    return layout_op(l, op_of(SYM_CTSC_CHANNELS_LAST_DIM), 3,
                      (ir_value *[]){t->last, v, layout_int(l, t->spatial)});
 }
 
@@ -300,18 +297,18 @@ static bool layout_shares_outside(const node *n) {
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static const struct layout_row { const char *key; layout_rule *rule; } layout_rows[] = {
+static const struct layout_row { op_symbol key; layout_rule *rule; } layout_rows[] = {
 #define LAYOUT(key, rule) {key, rule},
 #include "passes/layout/layout_rules.def"
 #undef LAYOUT
 };
 
 static layout_rule *layout_rule_of(const node *n) {
-    const char *key = n->kind == N_OP && n->op   ? n->op->key
-                      : n->kind == N_LIST_UNPACK ? node_kind_text(n)
-                                                 : NULL;
-    for (size_t i = 0; key && i < sizeof layout_rows / sizeof *layout_rows; i++)
-        if (!strcmp(layout_rows[i].key, key)) return layout_rows[i].rule;
+    op_symbol key = n->kind == N_OP && n->op   ? n->op->symbol
+                    : n->kind == N_LIST_UNPACK ? SYM_PRIM_LISTUNPACK
+                                               : SYM_NONE;
+    for (size_t i = 0; key != SYM_NONE && i < sizeof layout_rows / sizeof *layout_rows; i++)
+        if (layout_rows[i].key == key) return layout_rows[i].rule;
     return n->kind == N_OP && n->op ? layout_pointwise : NULL;
 }
 
@@ -435,7 +432,7 @@ static void layout_replace(ir_value *v, ir_value *with) {
 }
 
 static void layout_turn_back(layout *l, ir_value *v, const layout_twin *t) {
-    node *n = node_new_op(l->g, op_find("ctsc::to_channels_first"), 2,
+    node *n = node_new_op(l->g, op_of(SYM_CTSC_TO_CHANNELS_FIRST), 2,
                           (ir_value *[]){t->last, rewrite_int(v->def, t->spatial)});
     n->range = v->def->range;
     n->call = v->def->call;
@@ -471,10 +468,7 @@ static bool layout_finish(layout *l) {
 /* No convolution, no gain. */
 static bool layout_has_convolution(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
-        if (n->kind == N_OP && n->op &&
-            (!strncmp(n->op->key, "aten::conv", 10) ||
-             !strncmp(n->op->key, "aten::_convolution", 18)))
-            return true;
+        if (n->kind == N_OP && n->op && OP_WORK(n->op->traits) == WORK_CONV) return true;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (layout_has_convolution(n->blocks.data[i])) return true;
     }

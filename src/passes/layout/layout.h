@@ -83,7 +83,7 @@ layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_tw
 /* ---- new nodes in front of l->at ------------------------------------------------------------- */
 
 /* The first output; NULL: there is no such operator, or it has no function. */
-ir_value *layout_op(layout *l, const char *key, int n, ir_value *const *args);
+ir_value *layout_op(layout *l, const op *o, int n, ir_value *const *args);
 /* with other inputs */
 node *layout_clone(layout *l, const node *n, int nargs, ir_value *const *args);
 ir_value *layout_list(layout *l, int n, ir_value *const *elements, type *t);

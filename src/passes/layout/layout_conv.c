@@ -17,23 +17,23 @@ enum { CONV_ABSENT = -1, CONV_TRUE = -2 };
 
 /*    operator                          dims  stride padding dilation transposed  output_padding groups      takes batches only */
 static const struct layout_conv_row {
-    const char *key;
+    op_symbol key;
     int spatial, stride, padding, dilation, transposed, output_padding, groups;
     bool batched;
 } layout_convs[] = {
     /* clang-format off */
-    {"aten::conv1d",                    1,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
-    {"aten::conv2d",                    2,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
-    {"aten::conv3d",                    3,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
-    {"aten::conv1d.padding",            1,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
-    {"aten::conv2d.padding",            2,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
-    {"aten::conv3d.padding",            3,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
-    {"aten::conv_transpose1d",          1,    3,     4,      7,       CONV_TRUE,   5,            6,          false},
-    {"aten::conv_transpose2d.input",    2,    3,     4,      7,       CONV_TRUE,   5,            6,          false},
-    {"aten::conv_transpose3d.input",    3,    3,     4,      7,       CONV_TRUE,   5,            6,          false},
-    {"aten::_convolution",              0,    3,     4,      5,       6,           7,            8,          true},
-    {"aten::_convolution.deprecated",   0,    3,     4,      5,       6,           7,            8,          true},
-    {"aten::convolution",               0,    3,     4,      5,       6,           7,            8,          true},
+    {SYM_CONV1D,                    1,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
+    {SYM_CONV2D,                    2,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
+    {SYM_CONV3D,                    3,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
+    {SYM_CONV1D_PADDING,            1,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
+    {SYM_CONV2D_PADDING,            2,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
+    {SYM_CONV3D_PADDING,            3,    3,     4,      5,       CONV_ABSENT, CONV_ABSENT,  6,          false},
+    {SYM_CONV_TRANSPOSE1D,          1,    3,     4,      7,       CONV_TRUE,   5,            6,          false},
+    {SYM_CONV_TRANSPOSE2D_INPUT,    2,    3,     4,      7,       CONV_TRUE,   5,            6,          false},
+    {SYM_CONV_TRANSPOSE3D_INPUT,    3,    3,     4,      7,       CONV_TRUE,   5,            6,          false},
+    {SYM__CONVOLUTION,              0,    3,     4,      5,       6,           7,            8,          true},
+    {SYM__CONVOLUTION_DEPRECATED,   0,    3,     4,      5,       6,           7,            8,          true},
+    {SYM_CONVOLUTION,               0,    3,     4,      5,       6,           7,            8,          true},
     /* clang-format on */
 };
 
@@ -47,7 +47,7 @@ typedef struct layout_convolution {
 
 static bool layout_find_conv(const node *n, layout_convolution *c) {
     size_t i = 0, rows = sizeof layout_convs / sizeof *layout_convs;
-    while (i < rows && strcmp(layout_convs[i].key, n->op->key)) i++;
+    while (i < rows && layout_convs[i].key != n->op->symbol) i++;
     if (i == rows) return false;
     *c = (layout_convolution){.row = &layout_convs[i],
                               .transposed = layout_convs[i].transposed == CONV_TRUE};
@@ -155,7 +155,7 @@ bool layout_conv(layout *l, node *n) {
                         none,
                         plain,
                         written};
-    ir_value *y = layout_op(l, "ctsc::conv_channels_last", 13, args);
+    ir_value *y = layout_op(l, op_of(SYM_CTSC_CONV_CHANNELS_LAST), 13, args);
     if (!y) return false;
     layout_conv_knows(&c, x);
     layout_twin like = *x;
@@ -174,7 +174,7 @@ static ir_value *layout_own_op(layout *l, const node *n, int nargs, ir_value *co
     if (len < 6 || len > 50) return NULL;
     memcpy(key + 6, n->op->key + 6, len - 6);
     strcpy(key + len, "_channels_last");
-    return layout_op(l, key, nargs, args);
+    return layout_op(l, op_find(key), nargs, args);
 }
 
 bool layout_image(layout *l, node *n) {
@@ -201,10 +201,10 @@ bool layout_upsample(layout *l, node *n) {
 
 /* Pairs for the last dims, the last one first: that of channels moves to the front. */
 bool layout_pad(layout *l, node *n) {
-    int64_t pad[FACT_MAX_INTS], turned[FACT_MAX_INTS + 2];
+    int64_t pad[FACT_MAX_INTS], permuted[FACT_MAX_INTS + 2];
     int count;
     value mode;
-    bool named = !strcmp(n->op->key, "aten::pad");
+    bool named = n->op->symbol == SYM_PAD;
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
     if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true)) ||
         !fact_ints(n->inputs.data[1], pad, &count) || count % 2)
@@ -214,13 +214,13 @@ bool layout_pad(layout *l, node *n) {
         return false;
     int at = 2 * t->spatial, last = count > at;
     if (count > at && count < at + 2) return false;
-    turned[0] = last ? pad[at] : 0;
-    turned[1] = last ? pad[at + 1] : 0;
-    for (int i = 0; i < count && i < at; i++) turned[i + 2] = pad[i];
-    for (int i = at + 2; i < count; i++) turned[i] = pad[i];
-    ir_value *args[] = {t->last, layout_ints(l, last ? count : count + 2, turned),
+    permuted[0] = last ? pad[at] : 0;
+    permuted[1] = last ? pad[at + 1] : 0;
+    for (int i = 0; i < count && i < at; i++) permuted[i + 2] = pad[i];
+    for (int i = at + 2; i < count; i++) permuted[i] = pad[i];
+    ir_value *args[] = {t->last, layout_ints(l, last ? count : count + 2, permuted),
                         n->inputs.data[2], named ? n->inputs.data[3] : NULL};
-    return layout_give(l, n->outputs.data[0], layout_op(l, n->op->key, named ? 4 : 3, args), t);
+    return layout_give(l, n->outputs.data[0], layout_op(l, n->op, named ? 4 : 3, args), t);
 }
 
 /* ---- batch norms of constants ---------------------------------------------------------------- */
@@ -286,7 +286,7 @@ bool layout_batch_norm(layout *l, node *n) {
          (t = layout_use(l, in[0], t->spatial, true)) &&
          layout_scale_shift(l, vectors, eps.u.f, &scale, &shift);
     for (int i = 0; i < 4; i++) tensor_unref(vectors[i].t);
-    ir_value *y = ok ? layout_op(l, "ctsc::scale_channels_last", 4,
+    ir_value *y = ok ? layout_op(l, op_of(SYM_CTSC_SCALE_CHANNELS_LAST), 4,
                                  (ir_value *[]){t->last, scale, shift, layout_int(l, t->spatial)})
                      : NULL;
     return y && layout_give(l, n->outputs.data[0], y, t);

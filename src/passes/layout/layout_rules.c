@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layout_rules.c - rules of the pass "layout" for what needs no kernel of its own: the same
- * operator does its work on twins, with dims turned.
+ * operator does its work on twins, with dims permuted.
  * Tests: tests/ir/layout
  */
 #include "passes/layout/layout.h"
@@ -37,16 +37,16 @@ static int layout_spatial(layout *l, const node *n) {
     return 0;
 }
 
-/* A constant that is broadcast, turned; NULL: no memory. */
+/* A constant that is broadcast, permuted; NULL: no memory. */
 static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
     int64_t dims[TENSOR_MAX_DIMS];
-    tensor *seen, *turned;
+    tensor *seen, *permuted;
     for (int i = 0; i < c->ndim; i++) dims[i] = i < c->ndim - 1 - spatial ? i : i + 1;
     dims[c->ndim - 1] = c->ndim - 1 - spatial;
     if (tensor_permute(NULL, c, c->ndim, dims, &seen) != CTSC_OK) return NULL;
-    ctsc_status st = tensor_clone(NULL, seen, &turned);
+    ctsc_status st = tensor_clone(NULL, seen, &permuted);
     tensor_unref(seen);
-    return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(turned)) : NULL;
+    return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(permuted)) : NULL;
 }
 
 /* What stands for v, which is broadcast with images of so many spatial dims. Adds to *all what it
@@ -58,7 +58,7 @@ static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin
     if ((t = layout_find(l, v, true))) t = layout_use(l, v, spatial, true);
     else if (rank == 0) return v;
     else if (rank > 0 && rank <= spatial)
-        return layout_op(l, "aten::unsqueeze", 2, (ir_value *[]){v, layout_int(l, -1)});
+        return layout_op(l, op_of(SYM_UNSQUEEZE), 2, (ir_value *[]){v, layout_int(l, -1)});
     else if (rank > 0 && fact_tensor(v, &c)) {
         if (alias_ever_written(l->db, v)) return NULL;
         if (rank > all->least) all->least = rank;
@@ -172,8 +172,8 @@ bool layout_cat(layout *l, node *n) {
     if (!dim) return false;
     if (from_end && from_end != -1 - spatial) all.channels /= (int64_t)list->inputs.len;
     ir_value *made = layout_list(l, (int)list->inputs.len, elements, n->inputs.data[0]->type);
-    return layout_give(l, n->outputs.data[0],
-                       layout_op(l, n->op->key, 2, (ir_value *[]){made, dim}), &all);
+    return layout_give(l, n->outputs.data[0], layout_op(l, n->op, 2, (ir_value *[]){made, dim}),
+                       &all);
 }
 
 /* A list is there for its elements alone. */
@@ -181,7 +181,7 @@ static bool layout_taken_apart(const ir_value *list) {
     for (size_t i = 0; i < list->uses.len; i++) {
         const node *n = list->uses.data[i].user;
         if (!n || !(n->kind == N_LIST_UNPACK ||
-                    (n->kind == N_OP && n->op && !strcmp(n->op->key, "aten::__getitem__.t"))))
+                    (n->kind == N_OP && n->op && n->op->symbol == SYM___GETITEM___T)))
             return false;
     }
     return true;
@@ -243,7 +243,7 @@ bool layout_size(layout *l, node *n) {
 bool layout_sizes(layout *l, node *n) {
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
     if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
-    l->plain = layout_op(l, "ctsc::channels_last_sizes", 2,
+    l->plain = layout_op(l, op_of(SYM_CTSC_CHANNELS_LAST_SIZES), 2,
                          (ir_value *[]){t->last, layout_int(l, t->spatial)});
     return l->plain != NULL;
 }
@@ -263,8 +263,9 @@ bool layout_ask(layout *l, node *n) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Dims of a reduction, turned. *count: how many there are. *reduced: the spatial dims among them as
- * bits, bit 0 the last one. *channels: is theirs one of them? False: a dim's place is not known. */
+/* Dims of a reduction, permuted. *count: how many there are. *reduced: the spatial dims
+ * among them as bits, bit 0 the last one. *channels: is theirs one of them? False: a dim's
+ * place is not known. */
 static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out,
                         int *count, unsigned *reduced, bool *channels) {
     int64_t dims[FACT_MAX_INTS];
@@ -322,7 +323,7 @@ static ir_value *layout_check_rank(layout *l, ir_value *v, const layout_twin *t,
     int64_t dims[LAYOUT_MAX_SPATIAL + 2];
     if (t ? t->least == rank && t->most == rank : fact_rank(v) == rank) return v;
     for (int i = 0; i < rank; i++) dims[i] = i;
-    return layout_op(l, "aten::permute", 2, (ir_value *[]){v, layout_ints(l, rank, dims)});
+    return layout_op(l, op_of(SYM_PERMUTE), 2, (ir_value *[]){v, layout_ints(l, rank, dims)});
 }
 
 /* Is it (0, 2, ..., n - 1, 1), or with back (0, n - 1, 1, ..., n - 2)? */

@@ -13,15 +13,12 @@
  */
 #include "passes/layout/layout.h"
 
-#include <string.h>
-
 /* The int that v is, seen through tensors of one number, which traces are full of. */
 static const ir_value *shuffle_number(const ir_value *v) {
-    const node *n = v->def,
-               *from = n && n->kind == N_OP && n->op && !strcmp(n->op->key, "aten::Int.Tensor")
-                           ? n->inputs.data[0]->def
-                           : NULL;
-    return from && from->kind == N_OP && from->op && !strcmp(from->op_name, "prim::NumToTensor")
+    const node *n = v->def, *from = n && n->kind == N_OP && n->op && n->op->symbol == SYM_INT_TENSOR
+                                        ? n->inputs.data[0]->def
+                                        : NULL;
+    return from && from->kind == N_OP && from->op && node_is_op(from, SYM_PRIM_NUMTOTENSOR)
                ? from->inputs.data[0]
                : v;
 }
@@ -33,16 +30,16 @@ static bool shuffle_is_size(const ir_value *v, const ir_value *x, int64_t dim) {
     const node *n = v->def;
     if (n && n->kind == N_LIST_UNPACK) {
         const node *sizes = n->inputs.data[0]->def;
-        return v->index == dim && sizes && rewrite_is(sizes, "aten::size") &&
+        return v->index == dim && sizes && node_is_overload(sizes, SYM_SIZE) &&
                sizes->inputs.data[0] == x;
     }
-    return n && rewrite_is(n, "aten::size.int") && n->inputs.data[0] == x &&
+    return n && node_is_overload(n, SYM_SIZE_INT) && n->inputs.data[0] == x &&
            fact_int(n->inputs.data[1], &d) && d == dim;
 }
 
 static bool shuffle_is_view(const node *n, bool *copies) {
-    *copies = rewrite_is(n, "aten::reshape");
-    return *copies || rewrite_is(n, "aten::view");
+    *copies = node_is_overload(n, SYM_RESHAPE);
+    return *copies || node_is_overload(n, SYM_VIEW);
 }
 
 /* The node that made v, for n alone. */
@@ -57,11 +54,11 @@ static bool shuffle_match(const node *n, shuffle *s) {
     int64_t a, b;
     bool copies, first_copies;
     const node *from = shuffle_is_view(n, &copies) ? shuffle_from(n->inputs.data[0]) : NULL;
-    if (from && rewrite_is(from, "aten::contiguous") && fact_number_is(from->inputs.data[1], 0)) {
+    if (from && node_is_overload(from, SYM_CONTIGUOUS) && fact_number_is(from->inputs.data[1], 0)) {
         copies = true;
         from = shuffle_from(from->inputs.data[0]);
     }
-    if (!from || !copies || !rewrite_is(from, "aten::transpose.int") ||
+    if (!from || !copies || !node_is_overload(from, SYM_TRANSPOSE_INT) ||
         !fact_int(from->inputs.data[1], &a) || !fact_int(from->inputs.data[2], &b))
         return false;
     if (!((a == 1 && b == 2) || (a == 2 && b == 1))) return false;
@@ -100,12 +97,12 @@ bool layout_shuffle(layout *l, node *n) {
     sizes[1 + spatial] = grouped[1];
     sizes[2 + spatial] = grouped[2];
     type *ints = type_list(TYPE_INT);
-    ir_value *v = layout_op(l, "aten::reshape", 2,
+    ir_value *v = layout_op(l, op_of(SYM_RESHAPE), 2,
                             (ir_value *[]){t->last, layout_list(l, spatial + 3, sizes, ints)});
-    v = layout_op(l, "aten::transpose.int", 3,
+    v = layout_op(l, op_of(SYM_TRANSPOSE_INT), 3,
                   (ir_value *[]){v, layout_int(l, -2), layout_int(l, -1)});
     sizes[1 + spatial] = s.joined->inputs.data[1];
-    v = layout_op(l, "aten::reshape", 2,
+    v = layout_op(l, op_of(SYM_RESHAPE), 2,
                   (ir_value *[]){v, layout_list(l, spatial + 2, sizes, ints)});
     layout_twin like = *t;
     like.least = like.most = spatial + 2; /* a size of the last dim was asked for */

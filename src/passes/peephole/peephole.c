@@ -34,9 +34,8 @@ static void peephole_insert(peephole *p, node *at, node *n) {
     node_insert_before(n, at);
 }
 
-ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs,
-                          ir_value *const *inputs, type *t) {
-    const op *o = op_find(key);
+ir_value *peephole_new_op(peephole *p, node *at, const op *o, int ninputs, ir_value *const *inputs,
+                          type *t) {
     if (!o || o->schema->nargs != ninputs) return NULL;
     node *n = node_new_op(p->g, o, ninputs, inputs);
     if (t) n->outputs.data[0]->type = t;
@@ -96,7 +95,7 @@ static int peephole_is_none(const ir_value *x) {
 
 ir_value *rule_identity(peephole *p, node *n) {
     (void)p;
-    bool is = node_is_op(n, "aten::__is__");
+    bool is = node_is_op(n, SYM___IS__);
     int a = peephole_is_none(n->inputs.data[0]), b = peephole_is_none(n->inputs.data[1]);
     if (a < 0 || b < 0 || (a == 0 && b == 0)) return NULL;
     return peephole_constant(n, value_bool((a == b) == is));
@@ -127,8 +126,8 @@ ir_value *rule_always_none(peephole *p, node *n) {
  * for granted here. */
 ir_value *rule_conv_rank(peephole *p, node *n) {
     (void)p;
-    static const struct { const char *op; int rank; } convolutions[] = {
-        {"aten::conv1d", 3}, {"aten::conv2d", 4}, {"aten::conv3d", 5}};
+    static const struct { op_symbol op; int rank; } convolutions[] = {
+        {SYM_CONV1D, 3}, {SYM_CONV2D, 4}, {SYM_CONV3D, 5}};
     const node *made = n->inputs.data[0]->def;
     for (size_t i = 0; made && i < sizeof convolutions / sizeof *convolutions; i++)
         if (node_is_op(made, convolutions[i].op))
@@ -215,7 +214,7 @@ ir_value *rule_if_same(peephole *p, node *n) {
 
 enum peephole_when { PEEPHOLE_SHOWN = 1, PEEPHOLE_EXACT = 2, PEEPHOLE_GUESS = 4 };
 
-typedef struct peephole_row { const char *op; peephole_rule *rewrite; int when; } peephole_row;
+typedef struct peephole_row { op_symbol op; peephole_rule *rewrite; int when; } peephole_row;
 
 static const peephole_row peephole_rows[] = {
 #define RULE(op, fn, when) {op, fn, PEEPHOLE_##when},
@@ -223,33 +222,21 @@ static const peephole_row peephole_rows[] = {
 #undef RULE
 };
 
-enum { PEEPHOLE_ROWS = sizeof peephole_rows / sizeof *peephole_rows, PEEPHOLE_SLOTS = 256 };
+enum { PEEPHOLE_ROWS = sizeof peephole_rows / sizeof *peephole_rows };
 
-/* Where an operator's rows begin, hashed by its name; made once a run. row + 1; 0: empty */
-typedef struct peephole_index { uint8_t first[PEEPHOLE_SLOTS]; } peephole_index;
+/* Where an operator's rows begin; made once a run. row + 1; 0: there are none */
+typedef struct peephole_index { uint8_t first[SYM_COUNT]; } peephole_index;
 
-_Static_assert(PEEPHOLE_ROWS < PEEPHOLE_SLOTS / 2, "the index of rules is too full");
-
-static size_t peephole_slot(const peephole_index *x, const char *op) {
-    uint32_t h = 2166136261u; /* FNV-1a */
-    for (const char *c = op; *c; c++) h = (h ^ (unsigned char)*c) * 16777619u;
-    size_t i = h % PEEPHOLE_SLOTS;
-    while (x->first[i] && strcmp(peephole_rows[x->first[i] - 1].op, op))
-        i = (i + 1) % PEEPHOLE_SLOTS;
-    return i;
-}
+_Static_assert(PEEPHOLE_ROWS < UINT8_MAX, "too many rules for the index");
 
 static void peephole_fill(peephole_index *x) {
-    for (int i = 0; i < PEEPHOLE_ROWS; i++) {
-        uint8_t *slot = &x->first[peephole_slot(x, peephole_rows[i].op)];
-        if (!*slot) *slot = (uint8_t)(i + 1);
-    }
+    for (int i = PEEPHOLE_ROWS - 1; i >= 0; i--) x->first[peephole_rows[i].op] = (uint8_t)(i + 1);
 }
 
 /* Tries the rows of one operator on n; true: n is gone. */
-static bool peephole_try(peephole *p, const peephole_index *x, node *n, const char *op, int when) {
-    int first = x->first[peephole_slot(x, op)] - 1;
-    for (int i = first; i >= 0 && i < PEEPHOLE_ROWS && !strcmp(peephole_rows[i].op, op); i++) {
+static bool peephole_try(peephole *p, const peephole_index *x, node *n, op_symbol op, int when) {
+    int first = x->first[op] - 1;
+    for (int i = first; i >= 0 && i < PEEPHOLE_ROWS && peephole_rows[i].op == op; i++) {
         if (!(peephole_rows[i].when & when)) continue;
         ir_value *v = peephole_rows[i].rewrite(p, n);
         if (v) {
@@ -270,7 +257,7 @@ static void peephole_block(peephole *p, const peephole_index *x, block *b, int w
         next = n->next;
         for (size_t i = 0; i < n->blocks.len; i++) peephole_block(p, x, n->blocks.data[i], when);
         if (n->kind == N_OP && !n->op) continue;
-        if (!peephole_try(p, x, n, node_kind_text(n), when)) peephole_try(p, x, n, "", when);
+        if (!peephole_try(p, x, n, node_symbol(n), when)) peephole_try(p, x, n, SYM_NONE, when);
     }
 }
 

@@ -32,8 +32,8 @@ typedef ir_value *peephole_rule(peephole *p, node *n);
 static inline ir_value *peephole_constant(node *at, value v_take) {
     return graph_constant_before_take(at, v_take, NULL);
 }
-ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs,
-                          ir_value *const *inputs, type *t);
+ir_value *peephole_new_op(peephole *p, node *at, const op *o, int ninputs, ir_value *const *inputs,
+                          type *t);
 ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs,
                             ir_value *const *inputs, type *t);
 /* x in the place of n's result, which is a copy of it: x if nobody can tell the

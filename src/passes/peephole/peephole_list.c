@@ -11,8 +11,6 @@
  */
 #include "passes/peephole/peephole.h"
 
-#include <string.h>
-
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 ir_value *rule_dim(peephole *p, node *n) {
@@ -48,10 +46,10 @@ ir_value *rule_dtype_question(peephole *p, node *n) {
     (void)p;
     int dt = peephole_is_tensor(n->inputs.data[0]) ? fact_dtype(n->inputs.data[0]) : -1;
     if (dt < 0) return NULL;
-    if (node_is_op(n, "prim::dtype")) return peephole_constant(n, value_int(dt));
-    return peephole_constant(n, value_bool(node_is_op(n, "aten::is_complex")
-                                               ? dtype_is_complex((dtype)dt)
-                                               : dtype_is_float((dtype)dt)));
+    if (node_is_op(n, SYM_PRIM_DTYPE)) return peephole_constant(n, value_int(dt));
+    return peephole_constant(n,
+                             value_bool(node_is_op(n, SYM_IS_COMPLEX) ? dtype_is_complex((dtype)dt)
+                                                                      : dtype_is_float((dtype)dt)));
 }
 
 ir_value *rule_device(peephole *p, node *n) {
@@ -59,8 +57,8 @@ ir_value *rule_device(peephole *p, node *n) {
     const ir_value *x = n->inputs.data[0];
     int device = peephole_is_tensor(x) && x->type->tensor ? x->type->tensor->device : -1;
     if (device < 0) return NULL;
-    return peephole_constant(n, node_is_op(n, "prim::is_cuda") ? value_bool(device > 0)
-                                                               : value_device(device));
+    return peephole_constant(n, node_is_op(n, SYM_PRIM_IS_CUDA) ? value_bool(device > 0)
+                                                                : value_device(device));
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -68,7 +66,7 @@ ir_value *rule_device(peephole *p, node *n) {
 /* x of a list x.size() that is only read. */
 static ir_value *list_sized(peephole *p, const ir_value *l) {
     const node *n = l->def;
-    if (!n || !node_is_op(n, "aten::size") || n->inputs.len != 1 ||
+    if (!n || !node_is_op(n, SYM_SIZE) || n->inputs.len != 1 ||
         !peephole_is_tensor(n->inputs.data[0]) || !fact_list_kept(l) || peephole_graph_reshapes(p))
         return NULL;
     return n->inputs.data[0];
@@ -80,7 +78,7 @@ ir_value *rule_len(peephole *p, node *n) {
     const node *made = fact_fixed_list(l);
     if (made) return peephole_constant(n, value_int((int64_t)made->inputs.len));
     ir_value *x = list_sized(p, l);
-    return x ? peephole_new_op(p, n, "aten::dim", 1, &x, NULL) : NULL;
+    return x ? peephole_new_op(p, n, op_of(SYM_DIM), 1, &x, NULL) : NULL;
 }
 
 static bool list_is_key(const ir_value *v, value *out) {
@@ -118,7 +116,7 @@ ir_value *rule_getitem(peephole *p, node *n) {
         return i >= 0 && i < len ? made->inputs.data[i] : NULL;
     }
     ir_value *args[] = {list_sized(p, l), n->inputs.data[1]};
-    return args[0] ? peephole_new_op(p, n, "aten::size.int", 2, args, NULL) : NULL;
+    return args[0] ? peephole_new_op(p, n, op_of(SYM_SIZE_INT), 2, args, NULL) : NULL;
 }
 
 ir_value *rule_contains(peephole *p, node *n) {
@@ -204,7 +202,7 @@ ir_value *rule_not(peephole *p, node *n) {
 
 ir_value *rule_and_or(peephole *p, node *n) {
     (void)p;
-    bool b, neutral = node_is_op(n, "aten::__and__");
+    bool b, neutral = node_is_op(n, SYM___AND__);
     if (!list_bools(n)) return NULL;
     if (n->inputs.data[0] == n->inputs.data[1]) return n->inputs.data[0];
     for (int i = 0; i < 2; i++)
@@ -213,7 +211,7 @@ ir_value *rule_and_or(peephole *p, node *n) {
 }
 
 ir_value *rule_equal(peephole *p, node *n) {
-    bool b, equal = node_is_op(n, "aten::eq");
+    bool b, equal = node_is_op(n, SYM_EQ);
     ir_value *x = n->inputs.data[0];
     if (n->inputs.len != 2 || n->outputs.data[0]->type->kind != T_BOOL) return NULL;
     if (x == n->inputs.data[1] &&
@@ -222,7 +220,7 @@ ir_value *rule_equal(peephole *p, node *n) {
     for (int i = 0; i < 2 && list_bools(n); i++)
         if (fact_bool(n->inputs.data[i], &b)) {
             x = n->inputs.data[1 - i];
-            return b == equal ? x : peephole_new_op(p, n, "aten::__not__", 1, &x, NULL);
+            return b == equal ? x : peephole_new_op(p, n, op_of(SYM___NOT__), 1, &x, NULL);
         }
     return NULL;
 }

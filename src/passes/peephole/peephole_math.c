@@ -14,7 +14,6 @@
 #include "passes/peephole/peephole.h"
 
 #include <math.h>
-#include <string.h>
 
 /* tensor x op scalar c has x's dtype. */
 static bool math_keeps_dtype(const ir_value *x, const ir_value *c) {
@@ -67,8 +66,8 @@ ir_value *rule_mul(peephole *p, node *n) {
 /* a = b + k or b - k of ints, with constant k. */
 static bool math_offset(const ir_value *a, ir_value **base, int64_t *k) {
     const node *n = a->def;
-    bool minus = n && node_is_op(n, "aten::sub");
-    if (!n || !(minus || node_is_op(n, "aten::add")) || !math_ints(n) || n->inputs.len != 2)
+    bool minus = n && node_is_op(n, SYM_SUB);
+    if (!n || !(minus || node_is_op(n, SYM_ADD)) || !math_ints(n) || n->inputs.len != 2)
         return false;
     for (int i = 0; i < (minus ? 1 : 2); i++) {
         if (!fact_int(n->inputs.data[1 - i], k)) continue;
@@ -87,7 +86,7 @@ static ir_value *math_offsets(peephole *p, node *n) {
     int64_t sum = (int64_t)((uint64_t)j + (uint64_t)k);
     if (sum == 0) return base;
     ir_value *args[] = {base, peephole_constant(n, value_int(sum))};
-    return peephole_new_op(p, n, "aten::add.int", 2, args, NULL);
+    return peephole_new_op(p, n, op_of(SYM_ADD_INT), 2, args, NULL);
 }
 
 ir_value *rule_add(peephole *p, node *n) {
@@ -135,12 +134,12 @@ ir_value *rule_pow(peephole *p, node *n) {
     if (fact_number_is(c, 1)) return peephole_copy(p, n, x);
     if (!fact_number_is(c, 2)) return NULL;
     ir_value *args[] = {x, x};
-    return peephole_new_op(p, n, "aten::mul.Tensor", 2, args, n->outputs.data[0]->type);
+    return peephole_new_op(p, n, op_of(SYM_MUL_TENSOR), 2, args, n->outputs.data[0]->type);
 }
 
 ir_value *rule_neg(peephole *p, node *n) {
     const node *inner = n->inputs.data[0]->def;
-    if (!inner || !node_is_op(inner, "aten::neg") || inner->op != n->op || n->inputs.len != 1)
+    if (!inner || !node_is_op(inner, SYM_NEG) || inner->op != n->op || n->inputs.len != 1)
         return NULL;
     ir_value *x = inner->inputs.data[0];
     if (!peephole_is_tensor(x))

@@ -11,8 +11,6 @@
  */
 #include "passes/peephole/peephole.h"
 
-#include <string.h>
-
 /* The node before n, if it is of the same operator. */
 static const node *view_inner(const node *n) {
     const node *inner = n->inputs.data[0]->def;
@@ -87,7 +85,7 @@ ir_value *rule_permute(peephole *p, node *n) {
     if (peephole_graph_reshapes(p)) return NULL;
     if (view_is_identity(both, count)) return fact_rank(x) == count ? x : NULL;
     ir_value *args[] = {x, view_int_list(p, n, both, count)};
-    return peephole_new_op(p, n, "aten::permute", 2, args, n->outputs.data[0]->type);
+    return peephole_new_op(p, n, op_of(SYM_PERMUTE), 2, args, n->outputs.data[0]->type);
 }
 
 ir_value *rule_contiguous(peephole *p, node *n) {
@@ -186,22 +184,21 @@ ir_value *rule_view(peephole *p, node *n) {
     if (n->inputs.len != 2 || peephole_overload(n, "dtype")) return NULL;
     if (view_same_sizes(x, n->inputs.data[1], false)) return peephole_view_of(p, n, x);
     const node *inner = x->def;
-    bool reshapes = node_is_op(n, "aten::reshape") && inner && node_is_op(inner, "aten::reshape");
-    if (!inner ||
-        !(reshapes || node_is_op(inner, "aten::view") || node_is_op(inner, "aten::reshape")) ||
+    bool reshapes = node_is_op(n, SYM_RESHAPE) && inner && node_is_op(inner, SYM_RESHAPE);
+    if (!inner || !(reshapes || node_is_op(inner, SYM_VIEW) || node_is_op(inner, SYM_RESHAPE)) ||
         peephole_overload(inner, "dtype") || inner->inputs.len != 2)
         return NULL;
     x = inner->inputs.data[0];
     if (!view_fits(x, inner->inputs.data[1]) || peephole_graph_reshapes(p)) return NULL;
     if (!peephole_is_contiguous(x) && !(reshapes && peephole_copy(p, n, x))) return NULL;
     ir_value *args[] = {x, n->inputs.data[1]};
-    return peephole_new_op(p, n, n->op->key, 2, args, n->outputs.data[0]->type);
+    return peephole_new_op(p, n, n->op, 2, args, n->outputs.data[0]->type);
 }
 
 ir_value *rule_squeeze(peephole *p, node *n) {
     const node *inner = n->inputs.data[0]->def;
     int64_t a, b;
-    if (!peephole_overload(n, "dim") || !inner || !node_is_op(inner, "aten::unsqueeze") ||
+    if (!peephole_overload(n, "dim") || !inner || !node_is_op(inner, SYM_UNSQUEEZE) ||
         !fact_int(n->inputs.data[1], &a) || !fact_int(inner->inputs.data[1], &b) || a != b)
         return NULL;
     ir_value *x = inner->inputs.data[0];

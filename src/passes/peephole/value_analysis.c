@@ -10,8 +10,6 @@
 #include "passes/peephole/value_analysis.h"
 #include "ir/graph/alias.h"
 
-#include <string.h>
-
 enum { FACT_DEPTH = 16 };
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -163,8 +161,7 @@ static bool fact_use_at(const use *u, bool views, int depth) {
         return fact_read_at(n->outputs.data[0], views, depth - 1);
     if (views && n->kind == N_LIST_UNPACK) return fact_outputs_read(n, depth);
     if (n->kind != N_OP || !n->op || fact_writes_argument(n, u->index)) return false;
-    if (n->op->schema->vararg && u->index >= n->op->schema->nargs)
-        return !strcmp(n->op_name, "aten::format");
+    if (n->op->schema->vararg && u->index >= n->op->schema->nargs) return node_is_op(n, SYM_FORMAT);
     if (!fact_shares(n, u->index)) return views || !fact_asks_strides(n);
     return views && fact_outputs_read(n, depth);
 }

@@ -2,8 +2,8 @@
 /*
  * api_compile.c - the part of ctsc.h that compiles Python source into a module.
  *
- * The front end does the work (frontend/program/source.h); this file lends it what lies above:
- * files, operators with a random generator, and weights from elsewhere.
+ * The front end does the work (frontend/program/source.h); this file provides callbacks for what
+ * lies above: files, operators with a random generator, and weights from elsewhere.
  *
  * Ownership: sources belong to the unit, which belongs to the module. The runtime that module-level
  * code runs in lives for the call only.

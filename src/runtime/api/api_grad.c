@@ -129,7 +129,7 @@ static ctsc_status grad_pass(diag *d, const backward_request *r, tensor **grads)
     if (!rt) return diag_no_memory(d);
     runtime_init(rt);
     rt->taped = rt->grad_enabled = true;
-    op_ctx cx = {.diag = d, .rt = rt, .op = op_find("aten::grad")};
+    op_ctx cx = {.diag = d, .rt = rt, .op = op_of(SYM_GRAD)};
     ctsc_status s = autograd_backward(&cx, r, grads);
     mem_free(rt);
     return s;

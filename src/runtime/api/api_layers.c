@@ -11,11 +11,12 @@
  * Method. In a copy of the method's graph calls are inlined, and those of modules marked where they
  * begin and end. The copy is run once with probes (instrument.c); what operators do counts for the
  * modules that are entered and not left. Which module a mark means is seen from the object: a loop
- * over a list of modules was written out by the compiler, or is none. A method called through an
+ * over a list of modules was unrolled by the compiler, or is none. A method called through an
  * interface is marked, but not inlined: what it does is not counted.
  * Tests: tests/cli/inspect.test, tests/unit/test_compile_faults.c
  */
 #include "ctsc_compiler.h"
+#include "passes/passes.h"
 #include "runtime/api/api.h"
 #include "runtime/observe/instrument.h"
 #include "runtime/observe/work.h"
@@ -108,16 +109,6 @@ static void layers_mark(graph *g, const op *o, node *call, node *before, ir_valu
     graph_insert(g, n);
 }
 
-static function *layers_callee(const node *n) {
-    value v;
-    if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &v) &&
-        v.tag == V_FUNCTION)
-        return v.u.function;
-    if (n->kind == N_CALL_METHOD && n->inputs.data[0]->type->kind == T_CLASS)
-        return class_find_method(n->inputs.data[0]->type, node_str(n, "name"));
-    return NULL;
-}
-
 static bool layers_is_module(const node *n) {
     const type *t = n->kind == N_CALL_METHOD ? n->inputs.data[0]->type : NULL;
     return t && ((t->kind == T_CLASS && t->cls->is_module) || t->kind == T_INTERFACE);
@@ -150,7 +141,7 @@ static ctsc_status layers_block(layers *ls, graph *g, block *b, node *from, node
     ctsc_status s = CTSC_OK;
     for (node *n = from, *next; n && n != to && s == CTSC_OK; n = next) {
         next = n->next;
-        function *f = layers_callee(n);
+        function *f = inline_callee(n);
         if (f) {
             s = layers_inline(ls, g, n, f, depth);
             continue;

@@ -7,8 +7,6 @@
 
 #include "passes/peephole/value_analysis.h"
 
-#include <string.h>
-
 enum { CAPTURE_MAX_NODES = 20000, CAPTURE_MAX_DEPTH = 32 };
 
 _Thread_local capture *capture_current;
@@ -174,8 +172,7 @@ static bool capture_has_tensor(int n, const value *v) {
 
 /* Which elements an index takes depends on a mask's elements, and so does how many. */
 static bool capture_indexes_by_mask(const op *o, int n, const value *args) {
-    if (strcmp(o->schema->name, "aten::index") && strcmp(o->schema->name, "aten::_unsafe_index"))
-        return false;
+    if (o->name_symbol != SYM_INDEX && o->name_symbol != SYM__UNSAFE_INDEX) return false;
     for (int i = 1; i < n; i++) {
         if (args[i].tag != V_LIST) continue;
         for (size_t k = 0; k < args[i].u.list->len; k++) {

@@ -219,7 +219,7 @@ static ctsc_status program_record(program *p, runtime *rt, function *f, const si
         capture_return(&c, *out, f->schema->nreturns == 1 ? f->schema->returns[0].type : NULL);
     else capture_fail(&c, "the call failed");
     if (rt->grad_requested && !planned) capture_fail(&c, "out of memory");
-    op_ctx cx = {.diag = d, .rt = rt, .op = op_find("aten::grad")};
+    op_ctx cx = {.diag = d, .rt = rt, .op = op_of(SYM_GRAD)};
     if (planned) pair_extend(&plan, &c, &cx, *out);
     if (c.why)
         log_event(CTSC_LOG_INFO, "calls of %s that take gradients run as taped code: %s", f->name,

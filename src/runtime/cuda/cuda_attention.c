@@ -73,13 +73,13 @@ static ctsc_status attention_in_steps(diag *d, const attention_call *call,
     cuda *c = cuda_of(weights);
     int nb = (int)given->nb;
     const int64_t *batch = call->out->sizes;
-    tensor *turned = NULL, *out = NULL;
+    tensor *transposed = NULL, *out = NULL;
     dense_attention p = *given;
     p.out = tensor_data(weights);
-    ctsc_status st = tensor_transpose(d, call->k, -2, -1, &turned);
+    ctsc_status st = tensor_transpose(d, call->k, -2, -1, &transposed);
     gemm_scale scale = {call->scale, 0, 0};
     if (st == CTSC_OK)
-        st = dense_gemm_batch(d, call->q, turned, nb, batch, scale, gemm_zero, weights, NULL);
+        st = dense_gemm_batch(d, call->q, transposed, nb, batch, scale, gemm_zero, weights, NULL);
     if (st == CTSC_OK)
         st = dense_each(d, c, &cuda_file_attention, dense_defines((dtype)weights->dtype),
                         "attention_softmax", p.heads * p.rows * 32, &p, sizeof p);
@@ -90,7 +90,7 @@ static ctsc_status attention_in_steps(diag *d, const attention_call *call,
     if (st == CTSC_OK)
         st = dense_gemm_batch(d, weights, call->v, nb, batch, gemm_one, gemm_zero, out, NULL);
     if (st == CTSC_OK && !dense) st = tensor_copy(d, call->out, out);
-    tensor_unref(turned);
+    tensor_unref(transposed);
     tensor_unref(out);
     return st;
 }

@@ -39,26 +39,32 @@ static ctsc_status gemm_do(diag *d, cuda *c, dtype dt, const dense_gemm *g) {
                         gemm_tiles(g->m) * gemm_tiles(g->n) * g->batch, GEMM_THREADS, g, sizeof *g);
 }
 
+static dense_gemm gemm_single(int64_t m, int64_t n, int64_t k, gemm_scale alpha, gemm_matrix a,
+                              gemm_matrix b, gemm_scale beta, void *out, int64_t ldc,
+                              const dense_epilogue *e) {
+    return (dense_gemm){.a = a.p,
+                        .b = b.p,
+                        .c = out,
+                        .epilogue = e ? *e : (dense_epilogue){0},
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .a_rs = a.rs,
+                        .a_cs = a.cs,
+                        .b_rs = b.rs,
+                        .b_cs = b.cs,
+                        .ldc = ldc,
+                        .batch = 1,
+                        .alpha = alpha.f,
+                        .beta = beta.f,
+                        .int_alpha = alpha.i,
+                        .int_beta = beta.i};
+}
+
 ctsc_status dense_gemm_run(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int64_t k,
                            gemm_scale alpha, gemm_matrix a, gemm_matrix b, gemm_scale beta,
                            void *out, int64_t ldc, const dense_epilogue *e) {
-    dense_gemm g = {.a = a.p,
-                    .b = b.p,
-                    .c = out,
-                    .epilogue = e ? *e : (dense_epilogue){0},
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .a_rs = a.rs,
-                    .a_cs = a.cs,
-                    .b_rs = b.rs,
-                    .b_cs = b.cs,
-                    .ldc = ldc,
-                    .batch = 1,
-                    .alpha = alpha.f,
-                    .beta = beta.f,
-                    .int_alpha = alpha.i,
-                    .int_beta = beta.i};
+    dense_gemm g = gemm_single(m, n, k, alpha, a, b, beta, out, ldc, e);
     return gemm_do(d, c, dt, &g);
 }
 
@@ -72,23 +78,7 @@ ctsc_status dense_gemm_batch(diag *d, const tensor *a, const tensor *b, int nb,
                              const dense_epilogue *e) {
     gemm_matrix ma = gemm_of(a), mb = gemm_of(b);
     int64_t m = a->sizes[a->ndim - 2], k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
-    dense_gemm g = {.a = ma.p,
-                    .b = mb.p,
-                    .c = tensor_data(out),
-                    .epilogue = e ? *e : (dense_epilogue){0},
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .a_rs = ma.rs,
-                    .a_cs = ma.cs,
-                    .b_rs = mb.rs,
-                    .b_cs = mb.cs,
-                    .ldc = n,
-                    .batch = 1,
-                    .alpha = alpha.f,
-                    .beta = beta.f,
-                    .int_alpha = alpha.i,
-                    .int_beta = beta.i};
+    dense_gemm g = gemm_single(m, n, k, alpha, ma, mb, beta, tensor_data(out), n, e);
     for (int i = 0; i < nb; i++) {
         int64_t size = batch[i], sa = dense_batch_step(a, nb, i), sb = dense_batch_step(b, nb, i);
         g.batch *= size;

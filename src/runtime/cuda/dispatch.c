@@ -83,11 +83,11 @@ static void dispatch_method(const op *o, char *out, size_t size) {
 }
 
 /* What PyTorch runs in the operator's place, and compares the devices for. */
-static const struct { const char *key, *method, *names[3]; } dispatch_stand_ins[] = {
-    {"aten::linear", "wrapper_addmm", {"mat1", "mat2", "self"}},
-    {"aten::matmul", "wrapper_mm", {"self", "mat2"}},
-    {"aten::embedding", "wrapper__index_select", {"self", "index"}},
-    {"aten::layer_norm", "wrapper__native_layer_norm", {"input", NULL, "weight"}},
+static const struct { op_symbol key; const char *method, *names[3]; } dispatch_stand_ins[] = {
+    {SYM_LINEAR, "wrapper_addmm", {"mat1", "mat2", "self"}},
+    {SYM_MATMUL, "wrapper_mm", {"self", "mat2"}},
+    {SYM_EMBEDDING, "wrapper__index_select", {"self", "index"}},
+    {SYM_LAYER_NORM, "wrapper__native_layer_norm", {"input", NULL, "weight"}},
 };
 
 static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a, const tensor *b,
@@ -103,7 +103,7 @@ static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a
                          one, other);
     dispatch_method(cx->op, method, sizeof method);
     for (size_t i = 0; i < sizeof dispatch_stand_ins / sizeof *dispatch_stand_ins; i++) {
-        if (strcmp(dispatch_stand_ins[i].key, cx->op->key)) continue;
+        if (dispatch_stand_ins[i].key != cx->op->symbol) continue;
         snprintf(method, sizeof method, "%s", dispatch_stand_ins[i].method);
         if (argument < 3 && dispatch_stand_ins[i].names[argument])
             name = dispatch_stand_ins[i].names[argument];
@@ -216,9 +216,14 @@ static bool dispatch_is_container(const schema *s) {
 }
 
 static bool dispatch_indexes(const op *o) {
-    const char *name = o->schema->name;
-    return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") ||
-           !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
+    switch (o->name_symbol) {
+    case SYM_INDEX:
+    case SYM_INDEX_PUT:
+    case SYM_INDEX_PUT_:
+    case SYM__INDEX_PUT_IMPL:
+    case SYM__INDEX_PUT_IMPL_: return true;
+    default: return false;
+    }
 }
 
 static const device_route *dispatch_new_row(const op *o) {

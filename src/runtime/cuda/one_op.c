@@ -194,7 +194,7 @@ ctsc_status one_op_run(op_ctx *cx, const value *args, value *results, bool *ran)
 }
 
 ctsc_status one_op_convert(diag *d, const tensor *t, dtype dt, tensor **out) {
-    op_ctx cx = {.diag = d, .op = op_find("aten::to.dtype")};
+    op_ctx cx = {.diag = d, .op = op_of(SYM_TO_DTYPE)};
     /* to.dtype(self, dtype, non_blocking, copy, memory_format) */
     const value args[] = {{.tag = V_TENSOR, .u.tensor = (tensor *)t},
                           value_int(dt),

@@ -17,7 +17,7 @@
 /* One of the two runs. */
 typedef struct record {
     recording *r;
-    cuda_capture *notes;
+    cuda_capture *capture;
     const object *self; /* the module, or NULL */
     ptrmap seen;        /* tensors and attributes that are among the conditions */
     /* storages of the host that the call has made of what is the same each time; references */
@@ -40,7 +40,7 @@ static ctsc_status record_condition_tensor(record *r, diag *d, tensor *t) {
         return ptrmap_get(&r->made, t->storage)
                    ? CTSC_OK
                    : record_refuse(d, "a tensor of the host takes part");
-    if (cuda_capture_has(r->notes, t->storage->data) || ptrmap_get(&r->seen, t)) return CTSC_OK;
+    if (cuda_capture_has(r->capture, t->storage->data) || ptrmap_get(&r->seen, t)) return CTSC_OK;
     TRY(tensor_alias(d, t, &c.was));
     if (!vec_push(&r->r->tensors, c)) {
         tensor_unref(c.was);
@@ -102,9 +102,8 @@ static bool record_draws_nothing(frame *f, const site *s) {
 /* Of operators that write to their argument `at`: does o leave the handle as it is? Others resize
  * it, turn it, give it other memory. */
 static bool record_writes_elements(const op *o, int at) {
-    static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(o->schema->name, names[i])) return true;
+    if (o->name_symbol == SYM_COPY_ || o->name_symbol == SYM_FILL_ || o->name_symbol == SYM_ZERO_)
+        return true;
     bool derived = o->fn == op_host_installed->derived_write ||
                    (o->fn_ctx && (o->traits & OP_INTO));
     return derived && at == 0; /* out= may resize */
@@ -142,7 +141,8 @@ static ctsc_status record_operator(record *r, frame *f, const site *s) {
         TRY(record_condition_value(r, d, v));
         if (written && site_operands(f, s)[i] < 0) return record_refuse(d, o->key);
         if (written && v.tag == V_TENSOR &&
-            !cuda_capture_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o, i))
+            !cuda_capture_has(r->capture, v.u.tensor->storage->data) &&
+            !record_writes_elements(o, i))
             return record_refuse(d, o->key);
     }
     return CTSC_OK;
@@ -194,12 +194,12 @@ ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
 
 /* ---- arguments that do not exist ------------------------------------------------------------- */
 
-/* Views of s's storages at addresses that notes make up. */
+/* Views of s's storages at addresses that captures make up. */
 static ctsc_status record_make_tensors(record *r, diag *d, cuda *c, const signature *s,
                                        storage **storages, tensor **tensors) {
     for (int i = 0; i < s->nstorages; i++) {
         void *at;
-        TRY(cuda_capture_input(r->notes, d, s->storages[i]->data, s->storages[i]->nbytes, &at));
+        TRY(cuda_capture_input(r->capture, d, s->storages[i]->data, s->storages[i]->nbytes, &at));
         TRY(device_take(d, c, at, s->storages[i]->nbytes, &storages[i]));
     }
     for (int i = 0; i < s->ntensors; i++) {
@@ -265,7 +265,7 @@ static ctsc_status record_check_result(const record *r, diag *d) {
     const signature *shape = r->r->result_shape;
     bool known = signature_of(r->r->result_shape, 1, &r->r->result) && r->r->result.tag != V_OBJECT;
     for (int i = 0; i < shape->nstorages && known; i++)
-        known = cuda_capture_has(r->notes, shape->storages[i]->data);
+        known = cuda_capture_has(r->capture, shape->storages[i]->data);
     for (int i = 0; i < shape->ncontainers && known; i++)
         for (int k = 0; k < r->given->ncontainers; k++)
             known &= shape->containers[i] != r->given->containers[k];
@@ -279,10 +279,10 @@ static ctsc_status record_run(record *r, int which, const runtime *rt, function 
     TRY(cuda_of_device(d, s->device, &c));
     if (!(r->r->result_shape = mem_alloc(sizeof *r->r->result_shape))) return diag_no_memory(d);
     r->r->result_shape->nwords = 0;
-    TRY(cuda_capture_begin(c, d, which, &r->notes));
+    TRY(cuda_capture_begin(c, d, which, &r->capture));
     ctsc_status st = record_make_arguments(r, d, c, s, n, args);
     if (st == CTSC_OK) st = record_execute(r, rt, f, d, &r->r->result);
-    ctsc_status ended = cuda_capture_end(r->notes, st == CTSC_OK ? d : NULL);
+    ctsc_status ended = cuda_capture_end(r->capture, st == CTSC_OK ? d : NULL);
     if (st == CTSC_OK) st = ended;
     if (st == CTSC_OK) st = record_check_arguments(r, d);
     return st == CTSC_OK ? record_check_result(r, d) : st;
@@ -296,7 +296,7 @@ static void record_clear(record *r) {
         if (r->made.slots[i].key) storage_unref(r->made.slots[i].value);
     ptrmap_free(&r->made);
     ptrmap_free(&r->seen);
-    cuda_capture_free(r->notes);
+    cuda_capture_free(r->capture);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -307,7 +307,7 @@ static ctsc_status record_output_of(const record *r, diag *d, int i, int *slots,
     const signature *shape = r->r->result_shape;
     const tensor *t = shape->tensors[i];
     size_t at = 0;
-    int slot = cuda_capture_slot(r->notes, t->storage->data, &at);
+    int slot = cuda_capture_slot(r->capture, t->storage->data, &at);
     *out = (record_output){-1, -1, -1};
     for (int k = 0; k < r->given->ntensors; k++)
         if (r->given->tensors[k] == t) out->argument = k;
@@ -346,7 +346,7 @@ static ctsc_status record_build(const record runs[2], diag *d) {
     if (!same)
         return diag_fail(d, CTSC_UNSUPPORTED,
                          "a call cannot be recorded: it does not return the same each time");
-    return cuda_replay_make(d, runs[0].notes, runs[1].notes, (int)n, slots[0], &a->replay);
+    return cuda_replay_make(d, runs[0].capture, runs[1].capture, (int)n, slots[0], &a->replay);
 }
 
 ctsc_status record_call(const runtime *rt, function *f, const signature *s, int n,

@@ -5,11 +5,11 @@
  * A function has up to three codes, made when they are first needed. Level 0 is its graph as
  * written: the reference. Level 1 is a copy of the graph with every call inlined, after the passes
  * that need no knowledge of the arguments. Level 2 has fusion groups besides (fused.h): each group
- * makes kernels for the kinds of arguments that come, so nothing is specialised before it is known,
- * nothing needs a guard outside a group, and a new batch size compiles nothing.
- * Level 3 is level 2 with kernels made by the first call that can use them: which calls are native
- * depends on no clock and on no earlier call. A function whose callees do not all compile, or whose
- * graph the passes cannot handle, runs as at level 0.
+ * makes kernels for the specialisation keys that come, so nothing is specialised before it is
+ * known, nothing needs a guard outside a group, and a new batch size compiles nothing. Level 3 is
+ * level 2 with kernels made by the first call that can use them: which calls are native depends on
+ * no clock and on no earlier call. A function whose callees do not all compile, or whose graph the
+ * passes cannot handle, runs as at level 0.
  * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, tests/run.py (every
  * group at every level), tests/diff
  */

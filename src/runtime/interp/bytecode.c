@@ -17,12 +17,10 @@
 #include "runtime/exec/fused.h"
 #include "runtime/interp/bytecode_internal.h"
 
-#include <string.h>
-
 const opcode_info opcode_table[BC_COUNT] = {
-#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, NULL},
+#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, SYM_NONE},
 #define FAST(name, key, meaning) [BC_##name] = {#name, "rvv", meaning, key},
-#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, NULL},
+#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, SYM_NONE},
 #include "runtime/interp/opcodes.def"
 #undef OPCODE
 #undef FAST
@@ -136,10 +134,10 @@ static int32_t tr_constant(translator *tr, value v) {
 static int32_t tr_input(translator *tr, const node *n, int i) {
     int32_t v = tr_operand(tr, n->inputs.data[i]);
     const node_life *life = n->scratch;
-    return v >= 0 && life->dies[i] ? v | OPERAND_DIES : v;
+    return v >= 0 && life->last_use[i] ? v | OPERAND_LAST_USE : v;
 }
 
-/* R[dst] = operand, moved if it dies. */
+/* R[dst] = operand, moved at its last use. */
 static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
     if (!operand_last_use(operand)) {
         if (dst != SITE_UNUSED && dst != operand) tr_emit(tr, BC_COPY, dst, operand, 0);
@@ -204,21 +202,21 @@ static void tr_unsupported(translator *tr, node *n, const char *name) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* The instruction that does operator `key` on scalars, if there is one. */
-static opcode tr_fast_opcode(const char *key) {
-    for (int i = 0; i < BC_COUNT; i++)
-        if (opcode_table[i].key && strcmp(opcode_table[i].key, key) == 0) return (opcode)i;
+/* The instruction that does o on scalars, if there is one. */
+static opcode tr_fast_opcode(const op *o) {
+    for (int i = 0; i < BC_COUNT && o->symbol != SYM_NONE; i++)
+        if (opcode_table[i].replaces == o->symbol) return (opcode)i;
     return BC_COUNT;
 }
 
-/* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which
- * need no release. */
+/* Operands at their last use would have to be released: those are left to CALL_OP, but for scalars,
+ * which need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
     return tr_is_scalar(n->inputs.data[i]->type) || !operand_last_use(tr_input(tr, n, i));
 }
 
 static int tr_fast(translator *tr, const node *n, const op *o) {
-    opcode fast = tr_fast_opcode(o->key);
+    opcode fast = tr_fast_opcode(o);
     int inputs = (int)n->inputs.len;
     if (fast == BC_COUNT || inputs < 1 || inputs > 2 || n->outputs.len != 1) return -1;
     if (n->outputs.data[0]->uses.len == 0) return -1;
@@ -274,8 +272,8 @@ static bool tr_doubts(const translator *tr, const ir_value *v) {
 /* Operators that are casts may stand in an archive, too (ops.prim). */
 static bool tr_is_cast(const node *n) {
     if (n->inputs.len != 1 || n->outputs.len != 1) return false;
-    return n->kind == N_UNCHECKED_CAST || node_is_op(n, "prim::unchecked_unwrap_optional") ||
-           node_is_op(n, "prim::unchecked_cast");
+    return n->kind == N_UNCHECKED_CAST || node_is_op(n, SYM_PRIM_UNCHECKED_UNWRAP_OPTIONAL) ||
+           node_is_op(n, SYM_PRIM_UNCHECKED_CAST);
 }
 
 static bool tr_is_doubtful(const node *n) {
@@ -321,7 +319,7 @@ static void tr_check(translator *tr, const ir_value *v) {
     tr_emit(tr, BC_CHECK, (int32_t)tr->c->sites.len - 1, 0, 0);
 }
 
-/* Loops that became native code are handed what their first round writes: numbers there
+/* Loops that became native code are handed what their first iteration writes: numbers there
  * are as good as any. */
 static void tr_check_inputs(translator *tr, const node *n) {
     if (!tr->doubtful.used) return;
@@ -343,7 +341,7 @@ static void tr_cast(translator *tr, node *n) {
 
 static void tr_special_op(translator *tr, node *n, const op *o) {
     bool one = n->inputs.len == 1 && n->outputs.len == 1;
-    if (one && strcmp(o->key, "aten::wait") == 0) {
+    if (one && o->symbol == SYM_WAIT) {
         site s = tr_site(tr, n, 0);
         tr_site_emit(tr, BC_WAIT, &s, n);
     } else {
@@ -390,14 +388,14 @@ static void tr_op(translator *tr, node *n) {
 
 static int32_t tr_return_operand(translator *tr, const block *b, int i, const block_life *life) {
     int32_t v = tr_operand(tr, b->returns.data[i]);
-    return v >= 0 && life->dies[i] ? v | OPERAND_DIES : v;
+    return v >= 0 && life->last_use[i] ? v | OPERAND_LAST_USE : v;
 }
 
 /* The registers of values that a block defines and returns are free once the returns are read. */
 static void tr_end_returns(translator *tr, const block *b, const block_life *life) {
     for (size_t i = 0; i < b->returns.len; i++) {
         const ir_value *v = b->returns.data[i];
-        if (!life->dies[i] || !v->def || v->def->owner != b) continue;
+        if (!life->last_use[i] || !v->def || v->def->owner != b) continue;
         int32_t r = tr_operand(tr, v);
         if (r >= 0) tr_register_free(tr, r);
     }
@@ -464,7 +462,7 @@ static void tr_carry(translator *tr, const block *b, const block_life *life, con
         if (from[i] < 0 || r == carried[i] || !role[r]) continue;
         int32_t t = tr_register_new(tr);
         tr_assign(tr, t, role[r] == 2 ? r : from[i]);
-        from[i] = t | OPERAND_DIES;
+        from[i] = t | OPERAND_LAST_USE;
         temps[ntemps++] = t;
     }
     for (int i = 0; i < ncarried; i++) tr_assign(tr, carried[i], from[i]);

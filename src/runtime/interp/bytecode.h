@@ -8,7 +8,7 @@
  * register's number, or ~k for constant k. Whatever needs more than three operands has a site: a
  * record with the operator, the function, types, and a run of operands in code->operands:
  * arguments, then the registers of the results (SITE_UNUSED for one that nobody reads).
- * OPERAND_DIES marks the last use of a register: the instruction takes the value out of it.
+ * OPERAND_LAST_USE marks the last use of a register: the instruction takes the value out of it.
  *
  * Ownership: a code owns its arrays, its sub-codes and groups, and holds references on its
  * constants; types, names, operators and sources are borrowed from the graph and its unit,
@@ -32,7 +32,7 @@ typedef enum opcode {
 
 typedef struct opcode_info {
     const char *name, *form, *meaning;
-    const char *key; /* of FAST: the operator */
+    op_symbol replaces; /* of FAST: the operator */
 } opcode_info;
 
 extern const opcode_info opcode_table[BC_COUNT];
@@ -44,12 +44,12 @@ typedef struct instr {
 } instr;
 
 enum {
-    OPERAND_DIES = 1 << 30,
-    OPERAND_REGISTER = OPERAND_DIES - 1, /* mask of the number */
+    OPERAND_LAST_USE = 1 << 30,
+    OPERAND_REGISTER = OPERAND_LAST_USE - 1, /* mask of the number */
     SITE_UNUSED = -1,
 };
 
-static inline bool operand_last_use(int32_t v) { return v >= 0 && (v & OPERAND_DIES); }
+static inline bool operand_last_use(int32_t v) { return v >= 0 && (v & OPERAND_LAST_USE); }
 
 typedef struct site {
     const op *op;

@@ -10,14 +10,14 @@ typedef VEC(ir_value *) value_list;
 
 /* What ends in a block. */
 typedef struct block_life {
-    bool *dies; /* per return: the value is used nowhere later */
+    bool *last_use; /* per return: the value is used nowhere later */
     /* values of outside that this block never uses, though its sibling does: released first */
     value_list drops;
 } block_life;
 
 /* What ends at a node; its `scratch`. */
 typedef struct node_life {
-    bool *dies;         /* per input: this is the value's last use */
+    bool *last_use;     /* per input: this is the value's last use */
     value_list drops;   /* released behind the node: used last somewhere within it */
     value_list ends;    /* values whose register is free behind the node */
     block_life *blocks; /* per nested block */

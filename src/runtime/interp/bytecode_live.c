@@ -5,8 +5,8 @@
  * Method: for a value of block B, each use is lifted to the node of B that holds it; the last such
  * node ends the value. Used directly there, the value is moved into the node. Used within a
  * prim::If, the question is asked again for each of its blocks, and a block that does not use it
- * releases it at its start; so a large tensor dies in the branch that is done with it. Used within
- * a prim::Loop, it lives until the loop is over.
+ * releases it at its start; so a large tensor is freed in the branch that is done with it. Used
+ * within a prim::Loop, it lives until the loop is over.
  */
 #include "runtime/interp/bytecode_internal.h"
 
@@ -30,7 +30,7 @@ static void live_prepare_block(translator *tr, block *b, block_life *life);
 static void live_prepare_node(translator *tr, node *n) {
     node_life *life = arena_new(&tr->scratch, node_life);
     if (!live_memory(tr)) return;
-    life->dies = arena_alloc(&tr->scratch, n->inputs.len + 1);
+    life->last_use = arena_alloc(&tr->scratch, n->inputs.len + 1);
     life->blocks = arena_array(&tr->scratch, block_life, n->blocks.len + 1);
     if (!live_memory(tr)) return;
     n->scratch = life;
@@ -44,7 +44,7 @@ static void live_prepare_block(translator *tr, block *b, block_life *life) {
         tr->status = diag_fail(tr->d, CTSC_LIMIT, "this function is nested too deeply");
         return;
     }
-    life->dies = arena_alloc(&tr->scratch, b->returns.len + 1);
+    life->last_use = arena_alloc(&tr->scratch, b->returns.len + 1);
     if (!live_memory(tr)) return;
     for (size_t i = 0; i < b->params.len; i++) b->params.data[i]->scratch = NULL;
     int position = 0;
@@ -99,7 +99,7 @@ static last_use live_last(const ir_value *v, const block *b) {
 static void live_place(translator *tr, ir_value *v, block *b, bool owner) {
     last_use last = live_last(v, b);
     if (last.returned) {
-        tr_block_life(tr, b)->dies[last.index] = true;
+        tr_block_life(tr, b)->last_use[last.index] = true;
         return;
     }
     if (!last.at) {
@@ -114,7 +114,7 @@ static void live_place(translator *tr, ir_value *v, block *b, bool owner) {
     } else if (last.nested || last.at->kind == N_IF) {
         (void)avec_push(&tr->scratch, &life->drops, v);
     } else {
-        life->dies[last.index] = true;
+        life->last_use[last.index] = true;
     }
 }
 

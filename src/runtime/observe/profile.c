@@ -35,7 +35,7 @@ typedef struct profile_record {
     /* where it stands, then the calls around it that were inlined */
     profile_shadow **lines, **methods;
     bool calls; /* methods[0] is what it calls */
-    int ncosts; /* of a kernel: flops for the kinds of arguments seen */
+    int ncosts; /* of a kernel: flops for the specialisation keys seen */
     struct { uint64_t kind; int64_t flops; } costs[PROFILE_COSTS];
 } profile_record;
 

@@ -15,7 +15,6 @@
 #include "runtime/program/exported.h"
 
 #include "frontend/export/ep.h"
-#include "passes/passes.h"
 #include "runtime/archive/archive_internal.h"
 
 static const char exported_flat[] = "serialized_exported_program.json";
@@ -278,14 +277,9 @@ ctsc_status exported_load(diag *d, archive *a, module **out) {
     module *m = NULL;
     ctsc_status s = exported_open(d, a, &x, &record);
     if (s == CTSC_OK) s = archive_read(a, d, sb_str(&record), &st);
-    if (s == CTSC_OK && (!(m = mem_zalloc(sizeof *m)) || !(m->unit = unit_new())))
-        s = diag_no_memory(d);
-    if (s == CTSC_OK) {
-        m->unit->simplify = pipeline_simplify;
-        m->version = MODULE_EXPORTED_VERSION;
-        m->opt = MODULE_OPT_DEFAULT;
+    if (s == CTSC_OK && !(m = module_new_imported())) s = diag_no_memory(d);
+    if (s == CTSC_OK)
         s = ep_import(d, m->unit, sb_str(&record), st->data, st->nbytes, &host, &m->root);
-    }
     storage_unref(st);
     sb_free(&record);
     exported_part_free(&x.weights);

@@ -290,6 +290,16 @@ ctsc_status module_load(diag *d, reader r, module **out) {
     return CTSC_OK;
 }
 
+module *module_new_imported(void) {
+    module *m = mem_zalloc(sizeof *m);
+    if (!m) return NULL;
+    if (!(m->unit = unit_new())) return module_free(m), NULL;
+    m->unit->simplify = pipeline_simplify;
+    m->version = MODULE_EXPORTED_VERSION;
+    m->opt = MODULE_OPT_DEFAULT;
+    return m;
+}
+
 void module_free(module *m) {
     if (!m) return;
     workspace_pool_free(&m->workspaces);

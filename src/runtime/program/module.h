@@ -30,6 +30,8 @@ enum {
 };
 
 ctsc_status module_load(diag *d, reader r, module **out);
+/* One that has nothing yet, for a program of another format; NULL: no memory. */
+module *module_new_imported(void);
 void module_free(module *m);
 struct function *module_method(const module *m, const char *name); /* NULL: none */
 /* m's parameters, and with `buffers` its buffers too: a list of them, or, `named`, a dict by dotted

@@ -9,7 +9,6 @@
  */
 #include "runtime/program/onnx_module.h"
 
-#include "passes/passes.h"
 #include "runtime/archive/archive_internal.h"
 #ifdef CTSC_ONNX
 #include "frontend/onnx/onnx.h"
@@ -116,14 +115,9 @@ ctsc_status onnx_module_load(diag *d, reader r, module **out) {
     storage *st = NULL;
     module *m = NULL;
     ctsc_status s = reader_contents(d, r, &st);
-    if (s == CTSC_OK && (!(m = mem_zalloc(sizeof *m)) || !(m->unit = unit_new())))
-        s = diag_no_memory(d);
-    if (s == CTSC_OK) {
-        m->unit->simplify = pipeline_simplify;
-        m->version = MODULE_EXPORTED_VERSION;
-        m->opt = MODULE_OPT_DEFAULT;
+    if (s == CTSC_OK && !(m = module_new_imported())) s = diag_no_memory(d);
+    if (s == CTSC_OK)
         s = onnx_import(d, m->unit, "the ONNX model", st->data, st->nbytes, &host, &m->root);
-    }
     storage_unref(st);
     files_close(&files);
     if (s == CTSC_OK) *out = m;

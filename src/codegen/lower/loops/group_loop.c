@@ -335,7 +335,7 @@ static bool loop_positive(void *ctx, nest_expr *x) {
     return true;
 }
 
-static bool loop_pin(void *ctx, nest_expr *x, int64_t *out) {
+static bool loop_specialise(void *ctx, nest_expr *x, int64_t *out) {
     loop_state *s = ctx;
     int i;
     if (!loop_evaluate(s, x, out) || (i = loop_slot(s, x)) < 0) return false;
@@ -380,7 +380,7 @@ ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_
                   .equal = loop_equal,
                   .is_one = loop_is_one,
                   .positive = loop_positive,
-                  .pin = loop_pin,
+                  .specialise = loop_specialise,
                   .peek = loop_peek,
                   .ctx = s};
     if (!arena_failed(a) && loop_lower(s) && !s->n->overflow) *out = s->p;

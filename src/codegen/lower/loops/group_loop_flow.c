@@ -208,7 +208,7 @@ static bool flow_grows_node(loop_state *s, const ir_value *v, const node *n, con
     if (n->kind == N_IF)
         return flow_grows(s, n->blocks.data[0]->returns.data[v->index], param, bounded, depth) &&
                flow_grows(s, n->blocks.data[1]->returns.data[v->index], param, bounded, depth);
-    if (loop_op_class(n, &text) != LOOP_ARITH || !node_is_op(n, "aten::add")) return false;
+    if (loop_op_class(n, &text) != LOOP_ARITH || !node_is_op(n, SYM_ADD)) return false;
     for (int i = 0; i < 2; i++)
         if (flow_grows(s, n->inputs.data[i], param, bounded, depth) &&
             flow_step(s, n->inputs.data[1 - i], bounded))
@@ -229,16 +229,16 @@ static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, 
 /* The n of a condition `v < n` (or `n > v`) among the terms of c; *equal: it is `v <= n`. */
 static const ir_value *flow_less(loop_state *s, const ir_value *c, const ir_value *v, bool *equal,
                                  int depth) {
-    static const struct { const char *name; int at; bool equal; } rows[] = {
-        {"aten::lt", 0, false},
-        {"aten::le", 0, true},
-        {"aten::gt", 1, false},
-        {"aten::ge", 1, true},
+    static const struct { op_symbol name; int at; bool equal; } rows[] = {
+        {SYM_LT, 0, false},
+        {SYM_LE, 0, true},
+        {SYM_GT, 1, false},
+        {SYM_GE, 1, true},
     };
     const node *n = c->def;
     if (!n || n->inputs.len != 2 || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS)
         return NULL;
-    if (node_is_op(n, "aten::__and__")) {
+    if (node_is_op(n, SYM___AND__)) {
         const ir_value *found = flow_less(s, n->inputs.data[0], v, equal, depth + 1);
         return found ? found : flow_less(s, n->inputs.data[1], v, equal, depth + 1);
     }
@@ -357,7 +357,7 @@ static bool flow_end_round(loop_state *s, flow_loop *f) {
 }
 
 /* 0, 1, ..., trip - 1 */
-static void flow_round_number(loop_state *s, flow_loop *f, nest_expr *i) {
+static void flow_iteration_number(loop_state *s, flow_loop *f, nest_expr *i) {
     const loop_value *trip = loop_input(s, f->n, 0);
     loop_value *x = loop_number(s, i);
     const node *range = f->n->inputs.data[0]->def;
@@ -389,7 +389,7 @@ static void flow_open_counted(loop_state *s, flow_loop *f) {
         end = nest_select(n, nest_binary(n, NEST_GT, nest_binary(n, NEST_SUB, f->trip, w), strip),
                           nest_add(n, w, strip), f->trip);
     }
-    flow_round_number(s, f, nest_for(n, name[0] ? name : "i", begin, end, 0));
+    flow_iteration_number(s, f, nest_for(n, name[0] ? name : "i", begin, end, 0));
     if (!inner) nest_watch(n, GROUP_STOPPED);
 }
 
@@ -409,7 +409,7 @@ static bool flow_open(loop_state *s, flow_loop *f) {
                              : nest_binary(s->n, NEST_AND, f->go,
                                            nest_binary(s->n, NEST_LT, f->iteration, f->trip)));
     nest_watch(s->n, GROUP_STOPPED);
-    if (f->iteration) flow_round_number(s, f, nest_let(s->n, "round", f->iteration));
+    if (f->iteration) flow_iteration_number(s, f, nest_let(s->n, "round", f->iteration));
     return true;
 }
 

@@ -12,7 +12,7 @@
  * rows of the same tensor is done in place only if elements of different indices are surely apart
  * (loop_rows_apart).
  *
- * Rows of up to LOOP_WRITE_OUT elements are written out: their length becomes part of the plan.
+ * Rows of up to LOOP_UNROLL elements are unrolled: their length becomes part of the plan.
  * Sums take the liberty that torch.sum takes with the order.
  * Tests: tests/unit/test_group_loop.c
  */
@@ -209,16 +209,16 @@ static const nest_op walk_combine[] = {[NEST_ACC_SUM] = NEST_ADD,
                                        [NEST_ACC_MIN] = NEST_MIN,
                                        [NEST_ACC_MAX] = NEST_MAX};
 
-/* Small sizes become part of the plan: such loops are written out. */
+/* Small sizes become part of the plan: such loops are unrolled. */
 static void walk_fix_sizes(loop_state *s, tensor_walk *w) {
     int64_t count = 1, size;
     w->count = -1;
     for (int i = 0; i < w->ndim; i++) {
         if (!loop_evaluate(s, w->sizes[i], &size) || loop_slot(s, w->sizes[i]) < 0 ||
-            size > LOOP_WRITE_OUT)
+            size > LOOP_UNROLL)
             return;
         count *= size;
-        if (count > LOOP_WRITE_OUT) return;
+        if (count > LOOP_UNROLL) return;
     }
     for (int i = 0; i < w->ndim; i++) {
         loop_evaluate(s, w->sizes[i], &size);
@@ -416,7 +416,7 @@ static bool tensor_reduce(loop_state *s, const node *n, const char *text) {
 /* The sum of products of two vectors. */
 static bool tensor_dot(loop_state *s, const node *n) {
     const loop_value *x = loop_input(s, n, 0), *y = loop_input(s, n, 1);
-    const op *mul = op_find("aten::mul.Tensor");
+    const op *mul = op_of(SYM_MUL_TENSOR);
     loop_tensor t = {0};
     if (!mul || !x || !y || x->kind != LOOP_TENSOR || y->kind != LOOP_TENSOR) return false;
     const loop_tensor *a = x->tensor, *b = y->tensor;
@@ -518,7 +518,7 @@ static bool number_fits(loop_state *s, const node *n, nest_expr *e, dtype dt) {
         fits = nest_binary(at, NEST_OR, odd, fits);
     }
     const char *message = arena_printf(
-        s->a, "value cannot be converted to type %s without overflow", dtype_cpp_name(dt));
+        s->a, "value cannot be converted to type %s without overflow", dtype_ctype_name(dt));
     int64_t code = loop_fault(s, n, message, 0, NULL);
     if (!code) return false;
     nest_require(at, fits, code, nest_int(at, 0));

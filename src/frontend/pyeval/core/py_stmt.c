@@ -294,7 +294,7 @@ static flow stmt_while(py *p, py_env *env, const stmt *s) {
     }
 }
 
-/* One round of a for; FLOW_CONTINUE never comes out. */
+/* One iteration of a for; FLOW_CONTINUE never comes out. */
 static flow stmt_for_body(py *p, py_env *env, const stmt *s, py_object *item) {
     if (!item || !py_step(p, s->range) || !py_assign(p, env, s->targets.data[0], item))
         return FLOW_ERROR;

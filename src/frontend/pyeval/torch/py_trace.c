@@ -152,14 +152,14 @@ static bool trace_records(const schema *s) {
 
 /* Operators that Python code calls for what they tell of the elements. */
 static bool trace_warn_of_read(py *p, source_range r, const op *o, const value *full) {
-    static const struct { const char *name, *as; } readers[] = {
-        {"aten::item", "Python number"},
-        {"aten::is_nonzero", "Python boolean"},
-        {"aten::equal", "Python boolean"},
-        {"aten::allclose", "Python boolean"},
+    static const struct { op_symbol name; const char *as; } readers[] = {
+        {SYM_ITEM, "Python number"},
+        {SYM_IS_NONZERO, "Python boolean"},
+        {SYM_EQUAL, "Python boolean"},
+        {SYM_ALLCLOSE, "Python boolean"},
     };
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        if (!strcmp(o->schema->name, readers[i].name))
+        if (o->name_symbol == readers[i].name)
             return py_trace_read(p, r, &(py_object){.kind = PY_VALUE, .u.v = full[0]},
                                  readers[i].as);
     return true;

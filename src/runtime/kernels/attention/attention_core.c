@@ -3,7 +3,7 @@
  * attention_core.c - softmax(scale * q k' + mask) v.
  *
  * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
- * if these are wanted), are turned to weights there and multiplied by v, so that the whole matrix
+ * if these are wanted), become weights there and multiplied by v, so that the whole matrix
  * of scores never exists. Threads share heads and blocks of rows. Floats are left to
  * attention_tiles.c, but for a few rows and where weights are wanted.
  * Tests: tests/unit/test_attention.c
@@ -50,13 +50,13 @@ static ctsc_status attention_item(const attention_job *job, diag *d, int64_t ite
                 k = attention_at(c->k, job->k[head], size);
     gemm_matrix v = attention_at(c->v, job->v[head], size),
                 out = attention_at(c->out, job->out[head], size);
-    gemm_matrix turned = {k.p, k.cs, k.rs}, s = {scratch, job->cols, 1};
+    gemm_matrix transposed = {k.p, k.cs, k.rs}, s = {scratch, job->cols, 1};
     if (c->weights)
         s.p = (char *)tensor_data(c->weights) +
               (size_t)((head * job->rows + begin) * job->cols) * size;
     q.p = (const char *)q.p + begin * q.rs * (int64_t)size;
     TRY(gemm_run(d, job->dt, end - begin, job->cols, job->depth, (gemm_scale){c->scale, 0}, q,
-                 turned, gemm_zero, (void *)s.p, job->cols));
+                 transposed, gemm_zero, (void *)s.p, job->cols));
     if (job->dt == DT_FLOAT32) attention_softmax_float(job, head, begin, end, (float *)s.p);
     else attention_softmax_double(job, head, begin, end, (double *)s.p);
     return gemm_run(d, job->dt, end - begin, job->width, job->cols, gemm_one, s, v, gemm_zero,
@@ -76,7 +76,7 @@ static ctsc_status attention_items(const attention_job *job, diag *d, int64_t be
     return st;
 }
 
-static void attention_piece(void *ctx, int64_t begin, int64_t end) {
+static void attention_chunk(void *ctx, int64_t begin, int64_t end) {
     attention_job *job = ctx;
     ctsc_status st = (job->tiles ? attention_tiles_run : attention_items)(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
@@ -114,7 +114,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     double cost = (double)(job.rows < job.step ? job.rows : job.step) * (double)(job.cols + 1) *
                   (double)(job.depth + job.width);
     bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1,
-                                  attention_piece, &job);
+                                  attention_chunk, &job);
     mem_free(offsets);
     if (!whole) return limits_fail(d);
     int failed = atomic_load(&job.failed);

@@ -3,7 +3,7 @@
  * attention_tiles.c - rows of one head of attention on the micro-kernels of matrix
  * products (gemm_micro.h).
  *
- * Method: everything is turned, so that queries lie across the vectors, as many as a tile
+ * Method: everything is transposed, so that queries lie across the vectors, as many as a tile
  * has columns (nr):
  *
  *     S' [keys][nr]  = scale K Q' + mask'    tiles of mr keys
@@ -11,7 +11,7 @@
  *     O' [width][nr] = V' P'                 tiles of mr elements of the result; P' is read as it was made
  *
  * Softmax runs down columns: there are no sums across a vector, and sequences of any length
- * fill the vectors. Columns of O' are divided by those of P' in the end, and turned back. Keys
+ * fill the vectors. Columns of O' are divided by those of P' in the end, and transposed back. Keys
  * and values of a head are packed once for all the queries that an item has. Of a causal head
  * only the keys that somebody sees are looked at. Each element is a sum of its own, in the
  * order of the keys.
@@ -103,7 +103,7 @@ static void tiles_scores(const tiles *t, int64_t begin, int64_t seen, int lanes)
         for (int64_t i = 0; i < lanes && i < j - begin; i++) t->s[j * nr + i] = -INFINITY;
 }
 
-/* t->mask: rows [begin, begin + n) of the mask, turned. NULL: there is none. */
+/* t->mask: rows [begin, begin + n) of the mask, transposed. NULL: there is none. */
 static const float *tiles_mask(const tiles *t, int64_t head, int64_t begin, int64_t n,
                                int64_t seen) {
     const tensor *mask = t->job->call->mask;

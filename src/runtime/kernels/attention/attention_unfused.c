@@ -15,17 +15,17 @@
 #include <math.h>
 
 typedef struct written_attention {
-    tensor *q, *turned, *v, *bias, *hidden; /* turned: k'; bias, hidden: may be NULL */
+    tensor *q, *transposed, *v, *bias, *hidden; /* transposed: k'; bias, hidden: may be NULL */
     value fill, scale;
     /* scores are divided by scale, not multiplied; products are of three dims (bmm); weights of
      * rows whose scores are all -inf are 0 */
     bool divide, batches, safe;
 } written_attention;
 
-/* (query, turned_key, value, bias, hidden, fill, scale, divide, batches, safe) */
+/* (query, transposed_key, value, bias, hidden, fill, scale, divide, batches, safe) */
 static written_attention written_arguments(const value *args) {
     return (written_attention){.q = arg_tensor(&args[0]),
-                               .turned = arg_tensor(&args[1]),
+                               .transposed = arg_tensor(&args[1]),
                                .v = arg_tensor(&args[2]),
                                .bias = arg_tensor_or_null(&args[3]),
                                .hidden = arg_tensor_or_null(&args[4]),
@@ -53,7 +53,7 @@ static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, valu
     const char *product = w->batches ? "aten::bmm" : "aten::matmul";
     bool scaled = w->scale.tag == V_FLOAT ? w->scale.u.f != 1
                                           : w->scale.tag != V_INT || w->scale.u.i != 1;
-    TRY(op_call(cx, product, 2, (value[]){written_tensor(w->q), written_tensor(w->turned)}, x));
+    TRY(op_call(cx, product, 2, (value[]){written_tensor(w->q), written_tensor(w->transposed)}, x));
     if (scaled)
         TRY(written_step(cx, w->divide ? "aten::div.Scalar" : "aten::mul.Scalar", 2,
                          (value[]){value_none(), w->scale}, x));
@@ -72,12 +72,12 @@ static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, valu
 
 /* Arguments that this operator refuses are left to the steps. */
 static bool written_was_operator(const written_attention *w) {
-    const tensor *parts[] = {w->q, w->turned, w->v, w->bias};
+    const tensor *parts[] = {w->q, w->transposed, w->v, w->bias};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i] && (parts[i]->dtype != w->q->dtype || parts[i]->ndim > w->q->ndim ||
                          tensor_device(parts[i]) != tensor_device(w->q)))
             return false;
-    if (w->turned->ndim != w->q->ndim || w->v->ndim != w->q->ndim) return false;
+    if (w->transposed->ndim != w->q->ndim || w->v->ndim != w->q->ndim) return false;
     return w->safe && !w->hidden && w->q->ndim >= 2 && dtype_is_float((dtype)w->q->dtype) &&
            (w->scale.tag == V_FLOAT || w->scale.tag == V_INT);
 }
@@ -85,7 +85,7 @@ static bool written_was_operator(const written_attention *w) {
 static ctsc_status written_as_operator(op_ctx *cx, const written_attention *w, value *x) {
     tensor *k;
     double scale = arg_float(&w->scale);
-    TRY(tensor_transpose(cx->diag, w->turned, -2, -1, &k));
+    TRY(tensor_transpose(cx->diag, w->transposed, -2, -1, &k));
     value args[] = {written_tensor(w->q),
                     written_tensor(k),
                     written_tensor(w->v),
@@ -109,11 +109,11 @@ static bool written_fill_fits(const written_attention *w) {
 
 static bool written_matrices(const written_attention *w) {
     int least = w->batches ? 3 : 2;
-    return w->q->ndim >= least && w->turned->ndim >= least && w->v->ndim >= least &&
-           (!w->batches || (w->q->ndim == 3 && w->turned->ndim == 3 && w->v->ndim == 3));
+    return w->q->ndim >= least && w->transposed->ndim >= least && w->v->ndim >= least &&
+           (!w->batches || (w->q->ndim == 3 && w->transposed->ndim == 3 && w->v->ndim == 3));
 }
 
-/* k: turned back. Of batches no dim broadcasts. */
+/* k: transposed back. Of batches no dim broadcasts. */
 static bool written_shapes_fit(const written_attention *w, const tensor *k) {
     const tensor *q = w->q, *v = w->v;
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -131,7 +131,7 @@ static bool written_fits(const written_attention *w) {
     if (tensor_device(w->q) == DEVICE_HOST || w->safe || !dtype_is_float(dt) ||
         !written_matrices(w))
         return false;
-    if ((dtype)w->turned->dtype != dt || (dtype)w->v->dtype != dt ||
+    if ((dtype)w->transposed->dtype != dt || (dtype)w->v->dtype != dt ||
         (w->scale.tag != V_FLOAT && w->scale.tag != V_INT))
         return false;
     if (w->bias && ((dtype)w->bias->dtype != dt || w->bias->ndim < 2)) return false;
@@ -144,7 +144,7 @@ static ctsc_status written_on_device(op_ctx *cx, const written_attention *w, val
     int64_t sizes[TENSOR_MAX_DIMS];
     int nb;
     tensor *k, *out = NULL;
-    TRY(tensor_transpose(cx->diag, w->turned, -2, -1, &k));
+    TRY(tensor_transpose(cx->diag, w->transposed, -2, -1, &k));
     ctsc_status st = CTSC_OK;
     *done = written_shapes_fit(w, k);
     if (*done) st = attention_sizes(cx->diag, w->q, k, w->v, NULL, &nb, sizes);

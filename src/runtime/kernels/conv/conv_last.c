@@ -30,8 +30,10 @@ static conv_form last_form(const conv_shape *s, bool bf16) {
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
     if (bf16 && conv_bf16_fits(s)) return CONV_BF16;
     if (!u || !u->rows[1] || !conv_rows_fits(s)) return CONV_FORMS;
-    if (!atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s))
-        return CONV_WINOGRAD;
+    conv_form winograd = atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed)
+                             ? CONV_FORMS
+                             : conv_winograd_best(s);
+    if (winograd != CONV_FORMS) return winograd;
     return conv_packed_groups(s) > 1 ? CONV_GROUPS : CONV_ROWS;
 }
 
@@ -62,7 +64,7 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     if (form == CONV_DEPTHWISE)
         TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
     else if (form == CONV_BF16) TRY(conv_bf16(d, s, w, x, b, &tail, tensor_data(t)));
-    else if (form == CONV_WINOGRAD) TRY(conv_winograd(d, s, w, x, b, &tail, tensor_data(t)));
+    else if (conv_winograd_products(form)) TRY(conv_winograd(d, s, w, x, b, &tail, tensor_data(t)));
     else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
     if (e) e->done = with;
     *done = true;

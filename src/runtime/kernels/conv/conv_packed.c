@@ -70,7 +70,7 @@ static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form for
         conv_last_depthwise_pack(s, w, p->weights);
         return;
     }
-    if (form == CONV_WINOGRAD) {
+    if (conv_winograd_products(form)) {
         conv_winograd_pack(p, w);
         return;
     }
@@ -101,7 +101,8 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     p->in = together * in, p->out = together * out;
     p->panels = conv_parts(p->out, p->nr);
     p->depth = in;
-    p->steps = (p->form == CONV_WINOGRAD ? CONV_WINOGRAD_PRODUCTS : p->taps) * p->depth;
+    int products = conv_winograd_products(p->form);
+    p->steps = (products ? products : p->taps) * p->depth;
     return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 

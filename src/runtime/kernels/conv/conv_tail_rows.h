@@ -87,36 +87,25 @@ static inline TARGET V NAME(gelu_tanh)(V x) {
     return DIV(x, ADD(SET1(1.0f), NAME(exp2_short)(u)));
 }
 
-/* erf(x) for |x| < 1; z = x^2 */
-static inline TARGET V NAME(erf_near)(V x, V z) {
-    V q = FMA(z, SET1(7.88912317e-05f), SET1(-0.000802084237f));
-    q = FMA(z, q, SET1(0.00518953546f));
-    q = FMA(z, q, SET1(-0.0268544447f));
-    q = FMA(z, q, SET1(0.112836002f));
-    q = FMA(z, q, SET1(-0.376126271f));
-    return MUL(x, FMA(z, q, SET1(1.12837917f)));
+/* scalar_erf_short_f32 */
+static inline TARGET V NAME(erf_short)(V x) {
+    V c = MIN(SET1(4.1f), MAX(SET1(-4.1f), x)), z = MUL(c, c);
+    V p = FMA(z, SET1(2.05006427e-06f), SET1(0.000284850219f));
+    p = FMA(z, p, SET1(0.00376473367f));
+    p = FMA(z, p, SET1(0.0527459346f));
+    p = FMA(z, p, SET1(0.190387666f));
+    p = FMA(z, p, SET1(1.12837911f));
+    V q = FMA(z, SET1(3.808978e-05f), SET1(0.0011622983f));
+    q = FMA(z, q, SET1(0.0149674499f));
+    q = FMA(z, q, SET1(0.114101075f));
+    q = FMA(z, q, SET1(0.5020594f));
+    q = FMA(z, q, SET1(1.0f));
+    return MIN(SET1(1.0f), MAX(SET1(-1.0f), DIV(MUL(c, p), q)));
 }
 
-/* 1 - erf(a) for a >= 1; z = a^2 */
-static inline TARGET V NAME(erfc_far)(V a, V z) {
-    V t = DIV(SET1(1.0f), FMA(SET1(0.5f), a, SET1(1.0f)));
-    V r = FMA(t, SET1(0.0816469793f), SET1(-0.187568624f));
-    r = FMA(t, r, SET1(0.0286696178f));
-    r = FMA(t, r, SET1(0.102474692f));
-    r = FMA(t, r, SET1(0.159426066f));
-    r = FMA(t, r, SET1(0.252552087f));
-    r = FMA(t, r, SET1(0.281066212f));
-    r = FMA(t, r, SET1(0.282191826f));
-    r = FMA(t, r, SET1(-3.7809895e-06f));
-    return MUL(r, NAME(exp_below)(SUB(SET1(0.0f), z)));
-}
-
-/* x (1 + erf(u)) / 2, where 1 + erf(u) is erfc(-u): below -1 no digit is lost. */
 static inline TARGET V NAME(gelu)(V x) {
-    V u = MUL(x, SET1(0.70710678118654752440f)), a = ABS(u), z = MUL(u, u);
-    V near = ADD(SET1(1.0f), NAME(erf_near)(u, z)), far = NAME(erfc_far)(a, z);
-    far = BELOW(u, SET1(0.0f), far, SUB(SET1(2.0f), far));
-    return MUL(MUL(x, SET1(0.5f)), BELOW(a, SET1(1.0f), near, far));
+    return MUL(MUL(x, SET1(0.5f)),
+               ADD(SET1(1.0f), NAME(erf_short)(MUL(x, SET1(0.70710678118654752440f)))));
 }
 
 static inline __attribute__((always_inline)) TARGET void NAME(rows)(V (*f)(V), float *rows,

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(4x4, 3x3).
+ * conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(4x4, 3x3) and
+ * F(2x2, 3x3).
  *
  * Method. A tile of 4 x 4 results is made of 6 x 6 pixels: both are taken to the values of
  * polynomials at six points in each direction, where convolution is multiplication; 36
- * multiplications per channel and output instead of 144. For each of these 36 products the tiles of
- * a batch are the rows of a matrix product, done by the kernels of conv_rows.c. The points are 0,
- * +-1/sqrt 2, +-sqrt 2 and infinity (A. Lavin, S. Gray: Fast algorithms for convolutional neural
- * networks, 2015, with the points 0, +-1, +-2, which lose three times as much): the largest error
- * against float64 is at most four times that of a direct sum, twice as a rule. Weights are
- * transformed in double and rounded once. As sums go through all of a tile, a pixel that is not
- * finite spoils the tile's results.
+ * multiplications per channel and output instead of 144. A tile of 2 x 2 has 16 instead of 36, and
+ * less than half the weights: better where images are small. For each of these products the tiles
+ * of a batch are the rows of a matrix product, done by the kernels of conv_rows.c. The points are
+ * 0, +-1/sqrt 2, +-sqrt 2 and infinity (A. Lavin, S. Gray: Fast algorithms for convolutional neural
+ * networks, 2015, with the points 0, +-1, +-2, which lose three times as much), and 0, +-1 and
+ * infinity: the largest error against float64 is at most four times that of a direct sum, twice as
+ * a rule. Weights are transformed in double and rounded once. As sums go through all of a tile, a
+ * pixel that is not finite spoils the tile's results. Where a kernel is dilated, the pixels of a
+ * tile are as far apart as its taps: every residue of places has tiles of its own.
  *
  *     batches of tiles (threads share them)    whose transformed input stays in the second cache
  *       some panels of output channels         whose products stay there beside it
@@ -27,15 +30,27 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    OUT = CONV_WINOGRAD_OUT,
-    IN = CONV_WINOGRAD_IN,
-    PRODUCTS = CONV_WINOGRAD_PRODUCTS,
-    TAPS = 9
-};
-enum { DIM_H = 1, DIM_W = 2 };
+enum { TAPS = 9, DIM_H = 1, DIM_W = 2 };
 
-static const winograd_kernels *winograd_best(void) {
+/* Sides of a tile's results and of its pixels, products; vector instructions of the transforms of a
+ * vector, loads and stores counted. */
+typedef struct winograd_form {
+    int out, in, products, input, output;
+} winograd_form;
+static const winograd_form winograd_4 = {4, 6, 36, CONV_WINOGRAD_INPUT_4, CONV_WINOGRAD_OUTPUT_4},
+                           winograd_2 = {2, 4, 16, CONV_WINOGRAD_INPUT_2, CONV_WINOGRAD_OUTPUT_2};
+enum { PRODUCTS_MOST = 36, IN_MOST = 6 };
+
+static const winograd_form *winograd_form_of(conv_form form) {
+    return form == CONV_WINOGRAD_4 ? &winograd_4 : form == CONV_WINOGRAD_2 ? &winograd_2 : NULL;
+}
+
+int conv_winograd_products(conv_form form) {
+    const winograd_form *f = winograd_form_of(form);
+    return f ? f->products : 0;
+}
+
+static const winograd_kernels *winograd_kernels_best(void) {
 #if defined(__x86_64__)
     if (winograd_avx512.usable()) return &winograd_avx512;
     if (winograd_avx2.usable()) return &winograd_avx2;
@@ -43,33 +58,44 @@ static const winograd_kernels *winograd_best(void) {
     return NULL;
 }
 
-static int64_t winograd_tiles(const conv_shape *s) {
-    return s->batch * conv_parts(s->out[DIM_H], OUT) * conv_parts(s->out[DIM_W], OUT);
+/* Tiles along a dim: as many for each residue of places. */
+static int64_t winograd_along(const conv_shape *s, const winograd_form *f, int dim) {
+    return s->dilation[dim] * conv_parts(conv_parts(s->out[dim], s->dilation[dim]), f->out);
+}
+
+static int64_t winograd_tiles(const conv_shape *s, const winograd_form *f) {
+    return s->batch * winograd_along(s, f, DIM_H) * winograd_along(s, f, DIM_W);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-/* Both ways in vector instructions, or in bytes of weights that come from memory
- * where these are more. */
-bool conv_winograd_fits(const conv_shape *s) {
-    const winograd_kernels *k = winograd_best();
+/* In vector instructions, or in bytes of weights that come from memory where these are more: with
+ * `tiles` tiles, from `in` to `out` channels. */
+static double winograd_time(const winograd_form *f, double lanes, double tiles, double in,
+                            double out) {
+    double work = tiles * (f->products * in * out + f->input * in + f->output * out) / lanes,
+           bytes = in * out * f->products * (double)sizeof(float) * CONV_WINOGRAD_BYTE;
+    return work > bytes ? work : bytes;
+}
+
+conv_form conv_winograd_best(const conv_shape *s) {
+    const winograd_kernels *k = winograd_kernels_best();
     if (!k || s->groups != 1 || s->in[0] != 1 || s->kernel[0] != 1 || s->out[0] != 1 ||
         s->pad[0] != 0)
-        return false;
+        return CONV_FORMS;
     for (int i = DIM_H; i <= DIM_W; i++)
-        if (s->kernel[i] != 3 || s->stride[i] != 1 || s->dilation[i] != 1) return false;
-    double pairs = (double)s->in_channels * (double)s->out_channels, lanes = k->lanes,
-           tiles = (double)winograd_tiles(s);
-    double bytes = pairs * PRODUCTS * (double)sizeof(float) * CONV_WINOGRAD_BYTE;
-    double work = tiles *
-                  (PRODUCTS * pairs + CONV_WINOGRAD_INPUT * (double)s->in_channels +
-                   CONV_WINOGRAD_OUTPUT * (double)s->out_channels) /
-                  lanes;
-    double direct = (double)s->batch * (double)s->out_size * TAPS * pairs / lanes,
-           direct_bytes = bytes * TAPS / PRODUCTS;
-    if (bytes > work) work = bytes;
-    if (direct_bytes > direct) direct = direct_bytes;
-    return work < direct * CONV_WINOGRAD_GAIN;
+        if (s->kernel[i] != 3 || s->stride[i] != 1) return CONV_FORMS;
+    double in = (double)s->in_channels, out = (double)s->out_channels, lanes = k->lanes,
+           direct = (double)s->batch * (double)s->out_size * TAPS * in * out / lanes,
+           bytes = in * out * TAPS * (double)sizeof(float) * CONV_WINOGRAD_BYTE,
+           least = (direct > bytes ? direct : bytes) * CONV_WINOGRAD_GAIN;
+    conv_form best = CONV_FORMS;
+    for (conv_form form = CONV_WINOGRAD_4; form <= CONV_WINOGRAD_2; form++) {
+        const winograd_form *f = winograd_form_of(form);
+        double time = winograd_time(f, lanes, (double)winograd_tiles(s, f), in, out);
+        if (time < least) least = time, best = form;
+    }
+    return best;
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
@@ -77,14 +103,19 @@ bool conv_winograd_fits(const conv_shape *s) {
 enum { LANES_MOST = GEMM_MAX_COLS };
 typedef struct winograd_lanes { double v[LANES_MOST]; } winograd_lanes;
 
-/* u = G g: [1, p, p^2] over the product of the point's distances to the others, at six points; the
+/* u = G g: [1, p, p^2] over the product of the point's distances to the others, at `in` points; the
  * one at infinity is the last element. In all lanes. */
 static inline __attribute__((always_inline)) void winograd_weight_line(const winograd_lanes *g,
-                                                                       int step, winograd_lanes *u,
-                                                                       int to) {
+                                                                       int in, int step,
+                                                                       winograd_lanes *u, int to) {
     const double root = 1.41421356237309504880;
     for (int i = 0; i < LANES_MOST; i++) {
         double g0 = g[0].v[i], g1 = g[step].v[i], g2 = g[2 * step].v[i];
+        if (in == 4) {
+            u[0].v[i] = g0, u[3 * to].v[i] = g2;
+            u[to].v[i] = (g0 + g1 + g2) / 2, u[2 * to].v[i] = (g0 - g1 + g2) / 2;
+            continue;
+        }
         double even = g0 + g2 * 0.5, odd = g1 * (root / 2);
         u[0].v[i] = g0;
         u[to].v[i] = (even + odd) / -1.5, u[2 * to].v[i] = (even - odd) / -1.5;
@@ -96,17 +127,28 @@ static inline __attribute__((always_inline)) void winograd_weight_line(const win
 
 /* The weights of n outputs for one input channel, those of an output `from` apart: to `to`, a
  * product's `apart` from the last one's. */
-VECTOR_CLONES static void winograd_weights(const float *w, int64_t from, int64_t n, float *to,
-                                           int64_t apart) {
-    winograd_lanes g[TAPS] = {0}, t[3 * IN], u[IN];
+static inline __attribute__((always_inline)) void winograd_weights(const float *w, int64_t from,
+                                                                   int64_t n, int in, float *to,
+                                                                   int64_t apart) {
+    winograd_lanes g[TAPS] = {0}, t[3 * IN_MOST], u[IN_MOST];
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < TAPS; k++) g[k].v[i] = w[i * from + k];
-    for (int x = 0; x < 3; x++) winograd_weight_line(g + x, 3, t + x, 3); /* t[y][x]: 6 x 3 */
-    for (int y = 0; y < IN; y++) {
-        winograd_weight_line(t + 3 * y, 1, u, 1);
-        for (int x = 0; x < IN; x++)
-            for (int64_t i = 0; i < n; i++) to[(y * IN + x) * apart + i] = (float)u[x].v[i];
+    for (int x = 0; x < 3; x++) winograd_weight_line(g + x, in, 3, t + x, 3); /* t[y][x] */
+    for (int y = 0; y < in; y++) {
+        winograd_weight_line(t + 3 * y, in, 1, u, 1);
+        for (int x = 0; x < in; x++)
+            for (int64_t i = 0; i < n; i++) to[(y * in + x) * apart + i] = (float)u[x].v[i];
     }
+}
+
+VECTOR_CLONES static void winograd_weights_4(const float *w, int64_t from, int64_t n, float *to,
+                                             int64_t apart) {
+    winograd_weights(w, from, n, 6, to, apart);
+}
+
+VECTOR_CLONES static void winograd_weights_2(const float *w, int64_t from, int64_t n, float *to,
+                                             int64_t apart) {
+    winograd_weights(w, from, n, 4, to, apart);
 }
 
 void conv_winograd_pack(const conv_packed *p, const float *w) {
@@ -114,8 +156,9 @@ void conv_winograd_pack(const conv_packed *p, const float *w) {
     for (int64_t panel = 0; panel < p->panels; panel++) {
         int64_t n = conv_min(nr, p->out - panel * nr);
         for (int64_t c = 0; c < p->in; c++)
-            winograd_weights(w + panel * nr * from + c * TAPS, from, n,
-                             p->weights + (panel * p->steps + c) * nr, p->in * nr);
+            (p->form == CONV_WINOGRAD_4 ? winograd_weights_4 : winograd_weights_2)(
+                w + panel * nr * from + c * TAPS, from, n, p->weights + (panel * p->steps + c) * nr,
+                p->in * nr);
     }
 }
 
@@ -124,7 +167,9 @@ void conv_winograd_pack(const conv_packed *p, const float *w) {
 typedef struct winograd_job {
     const conv_shape *s;
     const conv_packed *w;
-    const winograd_kernels *kernels;
+    const winograd_form *form;
+    winograd_transforms transforms;
+    int lanes;
     const float *in, *bias;
     const conv_tail *tail;
     float *out;
@@ -136,13 +181,13 @@ typedef struct winograd_job {
     slots slots;
 } winograd_job;
 
-/* Scratch: products of the input, [36][batch][channels]; those of the output, [36][batch][panels *
- * nr]; zeros for the padding. */
+/* Scratch: products of the input, [products][batch][channels]; those of the output,
+ * [products][batch][panels * nr]; zeros for the padding. */
 typedef struct winograd_scratch { float *input, *output, *zeros; } winograd_scratch;
 
 static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at, float *memory) {
-    int64_t input = PRODUCTS * j->batch * j->channels,
-            output = PRODUCTS * j->batch * j->panels * j->w->micro->nr;
+    int64_t input = j->form->products * j->batch * j->channels,
+            output = j->form->products * j->batch * j->panels * j->w->micro->nr;
     if (at) *at = (winograd_scratch){memory, memory + input, memory + input + output};
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
@@ -154,11 +199,8 @@ static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares
             items = conv_parts(j->tiles, batch) * shares;
     double in = (double)j->s->in_channels,
            out = (double)conv_min(conv_parts(sets, shares) * j->panels * nr, j->s->out_channels);
-    double work = (double)batch *
-                  (PRODUCTS * in * out + CONV_WINOGRAD_INPUT * in + CONV_WINOGRAD_OUTPUT * out) /
-                  j->kernels->lanes;
-    double bytes = in * out * PRODUCTS * (double)sizeof(float) * CONV_WINOGRAD_BYTE;
-    return (double)conv_parts(items, pool_threads()) * (work > bytes ? work : bytes);
+    return (double)conv_parts(items, pool_threads()) *
+           winograd_time(j->form, j->lanes, (double)batch, in, out);
 }
 
 /* Batches as they fit, or smaller ones, and shares of them, as they suit the threads. */
@@ -182,55 +224,70 @@ static void winograd_share(winograd_job *j) {
 /* Tiles of a batch: as many as fit, whole tiles of the micro-kernel if there are enough. */
 static void winograd_cut(winograd_job *j) {
     const conv_shape *s = j->s;
-    int64_t mr = j->w->micro->mr, nr = j->w->micro->nr, lanes = j->kernels->lanes;
-    j->down = conv_parts(s->out[DIM_H], OUT), j->across = conv_parts(s->out[DIM_W], OUT);
-    j->tiles = winograd_tiles(s);
+    int64_t mr = j->w->micro->mr, nr = j->w->micro->nr, lanes = j->lanes;
+    j->down = winograd_along(s, j->form, DIM_H), j->across = winograd_along(s, j->form, DIM_W);
+    j->tiles = winograd_tiles(s, j->form);
     j->channels = conv_parts(s->in_channels, lanes) * lanes;
     /* or all of a tile's rows meet in one place of the first cache */
     if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
     j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
     int64_t fit = CONV_WINOGRAD_SCRATCH /
-                  (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr)) / mr * mr;
+                  (j->form->products * (int64_t)sizeof(float) * (j->channels + j->panels * nr));
     if (fit < mr) fit = mr;
     j->batch = conv_parts(j->tiles, conv_parts(j->tiles, fit));
-    if (j->batch > mr) j->batch = conv_parts(j->batch, mr) * mr;
+    int64_t whole = conv_parts(j->batch, mr) * mr;
+    if (j->batch > mr && whole <= fit) j->batch = whole;
     winograd_share(j);
 }
 
-typedef struct winograd_place { int64_t image, y, x; } winograd_place;
+/* Where the first result of a tile is, and how many of its rows and columns exist: none, where a
+ * residue of places has fewer tiles than others. */
+typedef struct winograd_place { int64_t image, y, x, rows, columns; } winograd_place;
+
+static int64_t winograd_first(const winograd_job *j, int64_t tile, int dim) {
+    int64_t apart = j->s->dilation[dim];
+    return tile / apart * j->form->out * apart + tile % apart;
+}
 
 static winograd_place winograd_place_of(const winograd_job *j, int64_t tile) {
-    int64_t x = tile % j->across, y = tile / j->across % j->down;
-    return (winograd_place){tile / j->across / j->down, y * OUT, x * OUT};
+    const conv_shape *s = j->s;
+    int64_t y = winograd_first(j, tile / j->across % j->down, DIM_H),
+            x = winograd_first(j, tile % j->across, DIM_W), out = j->form->out;
+    return (winograd_place){tile / j->across / j->down, y, x,
+                            conv_min(out, conv_parts(s->out[DIM_H] - y, s->dilation[DIM_H])),
+                            conv_min(out, conv_parts(s->out[DIM_W] - x, s->dilation[DIM_W]))};
 }
 
 static void winograd_input(const winograd_job *j, int64_t tile, const winograd_scratch *at,
                            int64_t n) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
-    const float *image = j->in + p.image * s->in_size * s->in_channels, *pixel[PRODUCTS];
-    for (int i = 0; i < PRODUCTS; i++) {
-        int64_t y = p.y - s->pad[DIM_H] + i / IN, x = p.x - s->pad[DIM_W] + i % IN;
+    const float *image = j->in + p.image * s->in_size * s->in_channels, *pixel[PRODUCTS_MOST];
+    for (int i = 0; i < j->form->products; i++) {
+        int64_t y = p.y - s->pad[DIM_H] + i / j->form->in * s->dilation[DIM_H],
+                x = p.x - s->pad[DIM_W] + i % j->form->in * s->dilation[DIM_W];
         bool inside = y >= 0 && y < s->in[DIM_H] && x >= 0 && x < s->in[DIM_W];
         pixel[i] = inside ? image + (y * s->in[DIM_W] + x) * s->in_channels : at->zeros;
     }
-    j->kernels->input(pixel, s->in_channels, at->input + n * j->channels, j->batch * j->channels);
+    j->transforms.input(pixel, s->in_channels, at->input + n * j->channels, j->batch * j->channels);
 }
 
 static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
                             const winograd_scratch *at, int64_t n, int64_t ld) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
+    if (p.rows <= 0 || p.columns <= 0) return;
     int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * s->out_channels +
                     channel;
-    winograd_result r = {
-        .out = j->out + first, .row = s->out[DIM_W] * s->out_channels, .column = s->out_channels};
-    r.rows = (int)conv_min(OUT, s->out[DIM_H] - p.y),
-    r.columns = (int)conv_min(OUT, s->out[DIM_W] - p.x);
-    r.bias = j->bias ? j->bias + channel : NULL;
-    r.other = j->tail->other ? j->tail->other + first : NULL;
+    winograd_result r = {.out = j->out + first,
+                         .row = s->dilation[DIM_H] * s->out[DIM_W] * s->out_channels,
+                         .column = s->dilation[DIM_W] * s->out_channels,
+                         .rows = (int)p.rows,
+                         .columns = (int)p.columns,
+                         .bias = j->bias ? j->bias + channel : NULL,
+                         .other = j->tail->other ? j->tail->other + first : NULL};
     r.clamp = conv_tail_bounds(j->tail->activation, &r.low, &r.high);
-    j->kernels->output(at->output + n * ld, j->batch * ld, channels, &r);
+    j->transforms.output(at->output + n * ld, j->batch * ld, channels, &r);
     if (r.clamp || j->tail->activation == DENSE_PLAIN) return;
     for (int y = 0; y < r.rows; y++)
         for (int x = 0; x < r.columns; x++)
@@ -261,17 +318,18 @@ static void winograd_product(const winograd_job *j, int64_t tiles, gemm_rows *r,
 }
 
 static const float *winograd_weights_of(const winograd_job *j, int64_t panel, int64_t product) {
-    return j->w->weights + (panel * PRODUCTS + product) * j->s->in_channels * j->w->micro->nr;
+    return j->w->weights +
+           (panel * j->form->products + product) * j->s->in_channels * j->w->micro->nr;
 }
 
 /* All products of `tiles` tiles with panels [panel, last); more: those behind are wanted next. */
 static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t last,
                               bool more, const winograd_scratch *at) {
-    int64_t nr = j->w->micro->nr, n = last - panel, ld = n * nr;
-    for (int64_t p = 0; p < PRODUCTS; p++)
+    int64_t nr = j->w->micro->nr, n = last - panel, ld = n * nr, products = j->form->products;
+    for (int64_t p = 0; p < products; p++)
         for (int64_t i = 0; i < n; i++) {
             const float *next = i + 1 < n          ? winograd_weights_of(j, panel + i + 1, p)
-                                : p + 1 < PRODUCTS ? winograd_weights_of(j, panel, p + 1)
+                                : p + 1 < products ? winograd_weights_of(j, panel, p + 1)
                                 : more             ? winograd_weights_of(j, last, 0)
                                                    : NULL;
             gemm_rows r = {.lda = j->channels,
@@ -311,9 +369,12 @@ static void winograd_items(void *ctx, int64_t begin, int64_t end) {
 
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
                           const float *bias, const conv_tail *tail, float *out) {
+    const winograd_kernels *kernels = winograd_kernels_best();
     winograd_job j = {.s = s,
                       .w = w,
-                      .kernels = winograd_best(),
+                      .form = winograd_form_of(w->form),
+                      .transforms = w->form == CONV_WINOGRAD_4 ? kernels->of_4 : kernels->of_2,
+                      .lanes = kernels->lanes,
                       .in = in,
                       .bias = bias,
                       .tail = tail,

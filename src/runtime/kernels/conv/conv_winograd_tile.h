@@ -15,7 +15,8 @@
 
 /* v = B' d: evaluation at 0, +-1/sqrt 2, +-sqrt 2 and infinity, transposed. The pairs share their
  * even and odd halves. */
-static inline __attribute__((always_inline)) TARGET void NAME(in_line)(const V *d, V *v, int step) {
+static inline __attribute__((always_inline)) TARGET void NAME(in_line_4)(const V *d, V *v,
+                                                                         int step) {
     const V two_half = SET1(2.5f), two = SET1(2), half = SET1(0.5f), root = SET1(ROOT),
             root_half = SET1(ROOT / 2);
     V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step],
@@ -28,30 +29,35 @@ static inline __attribute__((always_inline)) TARGET void NAME(in_line)(const V *
     v[5] = FNMA(two_half, d3, ADD(d1, d5));
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(in_vector)(const float *const *pixel,
-                                                                         int64_t c, int64_t n,
-                                                                         float *to, int64_t apart) {
-    V t[6][6], d[6], v[6];
-    for (int y = 0; y < 6; y++) {
-        for (int x = 0; x < 6; x++)
-            d[x] = n < LANES ? VLOAD_PART(pixel[6 * y + x] + c, n) : VLOAD(pixel[6 * y + x] + c);
-        NAME(in_line)(d, t[y], 1);
-    }
-    for (int x = 0; x < 6; x++) {
-        NAME(in_line)(&t[0][x], v, 6);
-        for (int y = 0; y < 6; y++) VSTORE(to + (6 * y + x) * apart + c, v[y]);
-    }
+/* The same at 0, +-1 and infinity. */
+static inline __attribute__((always_inline)) TARGET void NAME(in_line_2)(const V *d, V *v,
+                                                                         int step) {
+    V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step];
+    v[0] = SUB(d0, d2), v[1] = ADD(d1, d2), v[2] = SUB(d2, d1), v[3] = SUB(d3, d1);
 }
 
-static TARGET void NAME(input)(const float *const *pixel, int64_t n, float *to, int64_t apart) {
-    int64_t c = 0;
-    for (; c + LANES <= n; c += LANES) NAME(in_vector)(pixel, c, LANES, to, apart);
-    if (c < n) NAME(in_vector)(pixel, c, n - c, to, apart);
+/* in: side of a tile of pixels, of products as well. */
+static inline __attribute__((always_inline)) TARGET void NAME(in_vector)(const float *const *pixel,
+                                                                         int in, int64_t c,
+                                                                         int64_t n, float *to,
+                                                                         int64_t apart) {
+    V t[6 * 6], d[6], v[6];
+    for (int y = 0; y < in; y++) {
+        for (int x = 0; x < in; x++)
+            d[x] = n < LANES ? VLOAD_PART(pixel[in * y + x] + c, n) : VLOAD(pixel[in * y + x] + c);
+        if (in == 6) NAME(in_line_4)(d, t + in * y, 1);
+        else NAME(in_line_2)(d, t + in * y, 1);
+    }
+    for (int x = 0; x < in; x++) {
+        if (in == 6) NAME(in_line_4)(t + x, v, in);
+        else NAME(in_line_2)(t + x, v, in);
+        for (int y = 0; y < in; y++) VSTORE(to + (in * y + x) * apart + c, v[y]);
+    }
 }
 
 /* o = A' m */
-static inline __attribute__((always_inline)) TARGET void NAME(out_line)(const V *m, V *o,
-                                                                        int step) {
+static inline __attribute__((always_inline)) TARGET void NAME(out_line_4)(const V *m, V *o,
+                                                                          int step) {
     const V two = SET1(2), half = SET1(0.5f), root = SET1(ROOT), root_half = SET1(ROOT / 2),
             root_quarter = SET1(ROOT / 4), root_two = SET1(2 * ROOT);
     V m1 = m[step], m2 = m[2 * step], m3 = m[3 * step], m4 = m[4 * step];
@@ -62,16 +68,25 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_line)(const V 
     o[3] = ADD(m[5 * step], FMA(root_quarter, d1, MUL(root_two, d2)));
 }
 
+static inline __attribute__((always_inline)) TARGET void NAME(out_line_2)(const V *m, V *o,
+                                                                          int step) {
+    V m1 = m[step], m2 = m[2 * step];
+    o[0] = ADD(m[0], ADD(m1, m2)), o[1] = ADD(m[3 * step], SUB(m1, m2));
+}
+
 static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
-    const float *from, int64_t apart, int64_t c, int64_t n, const winograd_result *r) {
-    V t[6][4], m[6], o[4], bias = ZERO();
-    for (int y = 0; y < 6; y++) {
-        for (int x = 0; x < 6; x++) m[x] = VLOAD(from + (6 * y + x) * apart + c);
-        NAME(out_line)(m, t[y], 1);
+    const float *from, int64_t apart, int in, int64_t c, int64_t n, const winograd_result *r) {
+    const int out = in - 2;
+    V t[6 * 4], m[6], o[4], bias = ZERO();
+    for (int y = 0; y < in; y++) {
+        for (int x = 0; x < in; x++) m[x] = VLOAD(from + (in * y + x) * apart + c);
+        if (in == 6) NAME(out_line_4)(m, t + out * y, 1);
+        else NAME(out_line_2)(m, t + out * y, 1);
     }
     if (r->bias) bias = n < LANES ? VLOAD_PART(r->bias + c, n) : VLOAD(r->bias + c);
     for (int x = 0; x < r->columns; x++) {
-        NAME(out_line)(&t[0][x], o, 4);
+        if (in == 6) NAME(out_line_4)(t + x, o, out);
+        else NAME(out_line_2)(t + x, o, out);
         for (int y = 0; y < r->rows; y++) {
             int64_t at = y * r->row + x * r->column + c;
             V v = ADD(o[y], bias);
@@ -84,14 +99,39 @@ static inline __attribute__((always_inline)) TARGET void NAME(out_vector)(
     }
 }
 
-static TARGET void NAME(output)(const float *from, int64_t apart, int64_t n,
-                                const winograd_result *r) {
+static inline __attribute__((always_inline)) TARGET void NAME(input)(const float *const *pixel,
+                                                                     int in, int64_t n, float *to,
+                                                                     int64_t apart) {
     int64_t c = 0;
-    for (; c + LANES <= n; c += LANES) NAME(out_vector)(from, apart, c, LANES, r);
-    if (c < n) NAME(out_vector)(from, apart, c, n - c, r);
+    for (; c + LANES <= n; c += LANES) NAME(in_vector)(pixel, in, c, LANES, to, apart);
+    if (c < n) NAME(in_vector)(pixel, in, c, n - c, to, apart);
 }
 
-KERNELS = {KERNELS_HEAD, LANES, NAME(input), NAME(output)};
+static inline __attribute__((always_inline)) TARGET void NAME(output)(const float *from,
+                                                                      int64_t apart, int in,
+                                                                      int64_t n,
+                                                                      const winograd_result *r) {
+    int64_t c = 0;
+    for (; c + LANES <= n; c += LANES) NAME(out_vector)(from, apart, in, c, LANES, r);
+    if (c < n) NAME(out_vector)(from, apart, in, c, n - c, r);
+}
+
+static TARGET void NAME(input_4)(const float *const *pixel, int64_t n, float *to, int64_t apart) {
+    NAME(input)(pixel, 6, n, to, apart);
+}
+static TARGET void NAME(input_2)(const float *const *pixel, int64_t n, float *to, int64_t apart) {
+    NAME(input)(pixel, 4, n, to, apart);
+}
+static TARGET void NAME(output_4)(const float *from, int64_t apart, int64_t n,
+                                  const winograd_result *r) {
+    NAME(output)(from, apart, 6, n, r);
+}
+static TARGET void NAME(output_2)(const float *from, int64_t apart, int64_t n,
+                                  const winograd_result *r) {
+    NAME(output)(from, apart, 4, n, r);
+}
+
+KERNELS = {KERNELS_HEAD, LANES, {NAME(input_4), NAME(output_4)}, {NAME(input_2), NAME(output_2)}};
 
 #undef ROOT
 #undef V

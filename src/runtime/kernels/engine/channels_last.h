@@ -21,7 +21,7 @@ ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **
 
 /* The way of an operator with channels last that has no kernel for its arguments: the operator
  * `name`, which has the same arguments and whose result has as many dims, on args[0] with channels
- * first, contiguous, and the result turned back, contiguous. */
+ * first, contiguous, and the result permuted back, contiguous. */
 ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs,
                                    const value *args, value *results);
 

@@ -149,10 +149,10 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, const doub
                                 tensor *t) {
     int64_t n = t->numel;
     if (t->dtype == DT_FLOAT32 && !base) {
-        for (int64_t i = 0; i < n; i += OP_PIECE) {
+        for (int64_t i = 0; i < n; i += OP_CHUNK) {
             TRY(op_go_on(cx, i));
             range_spread_floats((float)start, (float)end, tensor_data(t), n, i,
-                                n - i < OP_PIECE ? n : i + OP_PIECE);
+                                n - i < OP_CHUNK ? n : i + OP_CHUNK);
         }
         return CTSC_OK;
     }

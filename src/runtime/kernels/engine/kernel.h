@@ -47,21 +47,21 @@ ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
 
 /* ---- limits (base/limits.h) ------------------------------------------------------------------ */
 
-/* Before an operator's loop of so many rounds where no tensor's size bounds them. */
-static inline ctsc_status op_charge(op_ctx *cx, int64_t rounds) {
-    return limits_charge((uint64_t)rounds) ? CTSC_OK : limits_fail(cx->diag);
+/* Before an operator's loop of so many iterations where no tensor's size bounds them. */
+static inline ctsc_status op_charge(op_ctx *cx, int64_t iterations) {
+    return limits_charge((uint64_t)iterations) ? CTSC_OK : limits_fail(cx->diag);
 }
 /* In a loop over many elements, where pool_for_limited is not used: whether it may go on, asked
- * every OP_PIECE rounds. */
-enum { OP_PIECE = 1 << 14 };
-static inline ctsc_status op_go_on(op_ctx *cx, int64_t round) {
-    return round % OP_PIECE == 0 && limits_stop() ? limits_fail(cx->diag) : CTSC_OK;
+ * every OP_CHUNK iterations. */
+enum { OP_CHUNK = 1 << 14 };
+static inline ctsc_status op_go_on(op_ctx *cx, int64_t i) {
+    return i % OP_CHUNK == 0 && limits_stop() ? limits_fail(cx->diag) : CTSC_OK;
 }
-/* for (int64_t i = 0; i < n; i++), in pieces of OP_PIECE between which it asks: a failing one
+/* for (int64_t i = 0; i < n; i++), in chunks of OP_CHUNK between which it asks: a failing one
  * leaves the calling function. */
 #define OP_LOOP(cx, i, n, ...)                                                                     \
-    for (int64_t i##_begin = 0; i##_begin < (n); i##_begin += OP_PIECE) {                          \
-        int64_t i##_end = (n) - i##_begin < OP_PIECE ? (n) : i##_begin + OP_PIECE;                 \
+    for (int64_t i##_begin = 0; i##_begin < (n); i##_begin += OP_CHUNK) {                          \
+        int64_t i##_end = (n) - i##_begin < OP_CHUNK ? (n) : i##_begin + OP_CHUNK;                 \
         TRY(op_go_on(cx, i##_begin));                                                              \
         for (int64_t i = i##_begin; i < i##_end; i++) __VA_ARGS__                                  \
     }

@@ -51,7 +51,7 @@ enum {
     GEMM_ROW_STEPS = 4096, /* [gemm] elements of C that stay in the first cache */
     GEMM_DIRECT_K = 32,    /* [gemm] rows of B that are read together as they lie */
     GEMM_GROUP = 8,        /* [gemm] panels that are packed together */
-    /* [gemm] steps of k in a turned tile: long rows, for which a panel of A may come from
+    /* [gemm] steps of k in a transposed tile: long rows, for which a panel of A may come from
      * the second cache, */
     GEMM_TURNED_K = 512,
     /* [gemm] tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
@@ -152,13 +152,15 @@ enum {
     CONV_WINOGRAD_CHANNELS = 64,
     /* [exact] input channels in one sum; sums of more are added up */
     CONV_WINOGRAD_SUM = 96,
-    /* [nets] vector instructions to transform a vector of a tile, */
-    CONV_WINOGRAD_INPUT = 220,
-    /* [nets] the same on the way back, loads and stores counted */
-    CONV_WINOGRAD_OUTPUT = 150,
+    /* [nets] vector instructions to transform a vector of a tile, loads and stores counted, */
+    CONV_WINOGRAD_INPUT_4 = 220,
+    CONV_WINOGRAD_INPUT_2 = 70,
+    /* [nets] and on the way back */
+    CONV_WINOGRAD_OUTPUT_4 = 150,
+    CONV_WINOGRAD_OUTPUT_2 = 50,
 };
 /* [nets] instructions in the time that one byte of weights takes from memory */
-#define CONV_WINOGRAD_BYTE 0.35
+#define CONV_WINOGRAD_BYTE 0.3
 /* [nets] the part of the direct form's time that is worth its memory */
 #define CONV_WINOGRAD_GAIN 0.85
 
@@ -205,8 +207,8 @@ enum {
     ADAPTIVE_ROW = 1024, /* [pool] the same, of adaptive pools */
     /* [exact] pixels in one sum, channels last; sums of more are added up in double */
     POOL_LAST_PIXELS = 64,
-    POOL_LAST_BLOCK = 256, /* [pool] channels of a piece */
-    POOL_LAST_ROWS = 16,   /* [pool] rows of outputs that are pieces enough */
+    POOL_LAST_BLOCK = 256, /* [pool] channels of a chunk */
+    POOL_LAST_ROWS = 16,   /* [pool] rows of outputs that are chunks enough */
 };
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slots.h - scratch memory for the pieces of one parallel call: as many slots as threads can be at
+ * slots.h - scratch memory for the chunks of one parallel call: as many slots as threads can be at
  * it at once, in one block that the caller's thread keeps for its next calls (base/recycle.h). A
- * piece takes a slot when it begins and gives it back when it ends.
+ * chunk takes a slot when it begins and gives it back when it ends.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_SLOTS_H
@@ -19,10 +19,10 @@ typedef struct slots {
 
 enum { SLOTS_MAX = 64, SLOTS_ALIGN = 64 };
 
-/* Of `bytes` each, for a call of `pieces`. False without memory. */
-static inline bool slots_begin(slots *s, size_t bytes, int64_t pieces) {
+/* Of `bytes` each, for a call of `chunks`. False without memory. */
+static inline bool slots_begin(slots *s, size_t bytes, int64_t chunks) {
     int64_t n = pool_threads();
-    if (n > pieces) n = pieces;
+    if (n > chunks) n = chunks;
     if (n > SLOTS_MAX) n = SLOTS_MAX;
     if (n < 1) n = 1;
     s->each = (bytes + SLOTS_ALIGN - 1) / SLOTS_ALIGN * SLOTS_ALIGN;

@@ -70,7 +70,7 @@ __attribute__((always_inline)) static inline void FFT_FN(rows_to_columns)(const 
         for (int64_t i = k; i < k + rows; i++) to[b * stride + i] = from[i * lanes + b];
 }
 
-/* [n1][n2]: transforms of the columns, turned, stored as rows: [n2][n1]. */
+/* [n1][n2]: transforms of the columns, transposed, stored as rows: [n2][n1]. */
 FFT_HOT static void FFT_FN(split_turn)(fft_pair y, const FFT_T *c, const FFT_T *s, int64_t n1,
                                        int64_t row, int64_t lanes, int64_t count, FFT_T *re,
                                        FFT_T *im) {

@@ -4,7 +4,7 @@
  * includes it with FFT_T (the number), FFT_V (a vector of them) and FFT_FN(name) defined.
  *
  * A pass of radix r reads groups x[(p + i m) s + q], i < r, and writes y[(r p + j) s + q]; its
- * result j is turned by root(r m, p j). m: groups; s: vectors in a run (lanes times what earlier
+ * result j is rotated by root(r m, p j). m: groups; s: vectors in a run (lanes times what earlier
  * passes have done). After all passes the numbers are in order (T. G. Stockham, 1966).
  */
 

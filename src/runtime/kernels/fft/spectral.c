@@ -200,23 +200,24 @@ static ctsc_status stft_run(const spectrum *sp, const tensor *x, const tensor *r
     if (dt != DT_FLOAT32 && dt != DT_FLOAT64 && dt != DT_COMPLEX64 && dt != DT_COMPLEX128)
         return diag_fail(d, CTSC_FAILED,
                          "expected scalar type ComplexDouble but found ComplexHalf");
-    tensor *frames = NULL, *bins = NULL, *turned = NULL, *flat = NULL;
+    tensor *frames = NULL, *bins = NULL, *transposed = NULL, *flat = NULL;
     fft_axis axis = {2, sp->n};
     double scale = sp->normalized ? 1 / sqrt((double)sp->n) : 1;
     ctsc_status st = stft_frames(sp, rows, dt, &frames);
     if (st == CTSC_OK)
         st = fft_transform(sp->cx, frames, 1, &axis, dtype_is_complex(dt) ? FFT_C2C : FFT_R2C,
                            !onesided, false, scale, &bins);
-    if (st == CTSC_OK) st = tensor_transpose(d, bins, 1, 2, &turned);
+    if (st == CTSC_OK) st = tensor_transpose(d, bins, 1, 2, &transposed);
     if (st == CTSC_OK)
-        st = x->ndim == 1 ? tensor_select(d, turned, 0, 0, &flat) : tensor_alias(d, turned, &flat);
+        st = x->ndim == 1 ? tensor_select(d, transposed, 0, 0, &flat)
+                          : tensor_alias(d, transposed, &flat);
     if (st == CTSC_OK && !return_complex) {
         value arg = value_tensor_take(flat), view = value_none();
         st = op_call(sp->cx, "aten::view_as_real", 1, &arg, &view);
         tensor_unref(flat);
         flat = st == CTSC_OK ? view.u.tensor : NULL;
     }
-    tensor_unref(turned);
+    tensor_unref(transposed);
     tensor_unref(bins);
     tensor_unref(frames);
     if (st == CTSC_OK) *out = flat;

@@ -471,7 +471,7 @@ static ctsc_status index_values(op_ctx *cx, const tensor *self, const value *arg
             if (v != v || v >= limit || v < -limit)
                 return diag_fail(cx->diag, CTSC_FAILED,
                                  "value cannot be converted to type %s without overflow",
-                                 dtype_cpp_name((dtype)self->dtype));
+                                 dtype_ctype_name((dtype)self->dtype));
         }
         return tensor_to_dtype(cx->diag, values, (dtype)self->dtype, out);
     }

@@ -19,10 +19,10 @@ ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
 }
 
 ctsc_status linalg_columns(diag *d, const tensor *t, tensor **out) {
-    tensor *turned;
-    TRY(tensor_transpose(d, t, -2, -1, &turned));
-    ctsc_status st = tensor_clone(d, turned, out);
-    tensor_unref(turned);
+    tensor *transposed;
+    TRY(tensor_transpose(d, t, -2, -1, &transposed));
+    ctsc_status st = tensor_clone(d, transposed, out);
+    tensor_unref(transposed);
     return st;
 }
 

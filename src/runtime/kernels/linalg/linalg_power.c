@@ -223,6 +223,33 @@ ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &rounded, results) : st;
 }
 
+/* (input, coefficients): the sums of input[k] coefficients[i, k], a term of e^A's series in
+ * PyTorch. The out= overload adds them to what `out` holds. */
+ctsc_status op_compute_linear_combination(op_ctx *cx, const value *args, value *results) {
+    diag *d = cx->diag;
+    tensor *x = arg_tensor(&args[0]), *by = arg_tensor(&args[1]), *into = op_target(cx, args, NULL);
+    tensor *rows = NULL, *product = NULL, *t = NULL;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    if (x->ndim == 0 || x->numel == 0 || by->ndim != 2 || by->sizes[1] != x->sizes[0] ||
+        by->dtype != x->dtype)
+        return diag_fail(d, CTSC_FAILED,
+                         "_compute_linear_combination: expected a tensor with elements, and a "
+                         "matrix of its dtype with as many columns as it has rows");
+    if (!gemm_supports((dtype)x->dtype)) return op_refuse_dtype(cx, "mm", (dtype)x->dtype);
+    for (int i = 0; i < x->ndim; i++) sizes[i] = x->sizes[i];
+    ctsc_status st = tensor_reshape(d, x, 2, (int64_t[]){sizes[0], x->numel / sizes[0]}, &rows);
+    sizes[0] = by->sizes[0];
+    if (st == CTSC_OK) st = matmul_batched(d, by, rows, &product);
+    if (st == CTSC_OK) st = tensor_view(d, product, x->ndim, sizes, &t);
+    tensor_unref(rows);
+    tensor_unref(product);
+    if (st != CTSC_OK || !into) return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
+    value in[] = {args[cx->op->schema->nargs - 1], value_tensor_take(t), value_int(1)};
+    st = op_call(cx, "aten::add_.Tensor", 3, in, results);
+    value_unref(in[1]);
+    return st;
+}
+
 /* ---- vander ---------------------------------------------------------------------------------- */
 
 /* (x, N): powers 0 to N - 1 along a new last dim */

@@ -510,13 +510,13 @@ static ctsc_status pinv_vectors(op_ctx *cx, const tensor *a, bool hermitian, ten
         TRY(linalg_eigh_compute(cx, a, false, s, u));
         return tensor_clone(d, *u, v);
     }
-    tensor *vh, *turned;
+    tensor *vh, *transposed;
     TRY(linalg_svd_compute(cx, a, false, u, s, &vh));
     /* vh is column-major: its transpose has the vectors as rows */
-    ctsc_status st = tensor_transpose(d, vh, -2, -1, &turned);
+    ctsc_status st = tensor_transpose(d, vh, -2, -1, &transposed);
     if (st == CTSC_OK) {
-        st = tensor_clone(d, turned, v);
-        tensor_unref(turned);
+        st = tensor_clone(d, transposed, v);
+        tensor_unref(transposed);
     }
     tensor_unref(vh);
     return st;

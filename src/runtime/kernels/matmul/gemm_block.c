@@ -438,8 +438,7 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
     int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr),
             tiles = (m + u->mr - 1) / u->mr, begin;
     const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
-    /* for 16 steps */
-    int all = (int)(16 * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles);
+    int all = (int)(GEMM_NEAR * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles);
     for (int64_t t = 0; t < tiles; t++, pa += a->stride) {
         int64_t rows = prepacked_tile(m, tiles, t, &begin),
                 asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines)
@@ -450,7 +449,7 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
         if (n < u->nr) u->tile[rows](k, pa, b, u->nr, c, p->ldc, (int)n, p->alpha, beta);
         else
             u->near[rows](k, pa, b, u->nr, c, p->ldc, p->alpha, beta,
-                          next ? next + t * lines * (k / 16 * 64) : b, (int)asked);
+                          next ? next + t * lines * (k / GEMM_NEAR * 64) : b, (int)asked);
     }
 }
 

@@ -30,6 +30,9 @@
 #include <stdint.h>
 
 enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_ROWS = 6 };
+/* Steps of k whose share of the lines that a kernel brings near is asked for at once. More lines
+ * than a core waits for at a time would hold up its loads. */
+enum { GEMM_NEAR = 8 };
 
 /* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does not read C. a: k steps of
  * mr elements, of which the kernel uses as many as it has rows; b: k steps of nr elements, ldb
@@ -37,7 +40,7 @@ enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_R
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
                           int64_t ldc, int cols, double alpha, double beta);
 /* The same for all nr columns. On the way the next lines of memory from `prefetch` on are brought
- * near: so many for 16 steps of k. */
+ * near: so many for GEMM_NEAR steps of k. */
 typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
                           int64_t ldc, double alpha, double beta, const void *prefetch, int lines);
 /* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps
@@ -75,7 +78,7 @@ typedef struct gemm_rows {
     const float *bias;    /* cols elements */
     float low, high;      /* nan stays nan */
     const int32_t *lanes; /* of a groups kernel */
-    int lines;            /* of memory that are brought near for 16 steps, */
+    int lines;            /* of memory that are brought near for GEMM_NEAR steps, */
     int64_t share;        /* bytes of it for a tile */
 } gemm_rows;
 /* Some tiles, one below the other. other: rows as c's, if GEMM_ADD_OTHER; prefetch: where the lines
@@ -87,7 +90,7 @@ typedef void gemm_rows_fn(const gemm_rows *r, int64_t tiles, const float *a, flo
  * Those come from afar where there are more weights than rows. */
 static inline void gemm_rows_prefetch(gemm_rows *r, int64_t steps, int64_t nr, int64_t tiles) {
     int64_t lines = (steps * nr * (int64_t)sizeof(float) + 64 * tiles - 1) / (64 * tiles);
-    r->lines = (int)((lines * 16 + steps - 1) / steps);
+    r->lines = (int)((lines * GEMM_NEAR + steps - 1) / steps);
     r->share = lines * 64;
 }
 

@@ -75,7 +75,6 @@
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                    \
         int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, bool narrow,  \
         T al, T be, const char *prefetch, int lines) {                                             \
-        enum { PART = 16 };                                                                        \
         const int m = cols < LANES ? cols : LANES, n = narrow ? 0 : cols - m;                      \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc);                                          \
@@ -86,9 +85,9 @@
             }                                                                                      \
         }                                                                                          \
         else {                                                                                     \
-            for (; k > 0; k -= PART, prefetch += lines * 64) {                                     \
+            for (; k > 0; k -= GEMM_NEAR, prefetch += lines * 64) {                                \
                 for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);       \
-                for (int steps = k < PART ? (int)k : PART; steps > 0;                              \
+                for (int steps = k < GEMM_NEAR ? (int)k : GEMM_NEAR; steps > 0;                    \
                      steps--, a += MR, b += ldb) {                                                 \
                     b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                          \
                     TILE_ROWS_##rows(TILE_STEP)                                                    \
@@ -272,7 +271,6 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
     static inline __attribute__((always_inline)) TARGET void NAME(rows_tile_##rows)(               \
         const gemm_rows *r, const T *tile, T *c, const T *other, const char *prefetch,             \
         bool half) {                                                                               \
-        enum { PART = 16 };                                                                        \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
         const int lines = r->lines, left = r->cols;                                                \
         V f, b0, b1;                                                                               \
@@ -280,9 +278,9 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
             const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
-            for (int64_t k = r->stretch[s].k; k > 0; k -= PART, prefetch += lines * 64) {          \
+            for (int64_t k = r->stretch[s].k; k > 0; k -= GEMM_NEAR, prefetch += lines * 64) {     \
                 for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);       \
-                for (int steps = k < PART ? (int)k : PART; steps > 0;                              \
+                for (int steps = k < GEMM_NEAR ? (int)k : GEMM_NEAR; steps > 0;                    \
                      steps--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                      \
                     b0 = VLOAD(b);                                                                 \
                     if (half) {                                                                    \

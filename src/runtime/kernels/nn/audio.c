@@ -3,7 +3,7 @@
  * audio.c - torchaudio's operators that archives call: recursive filters, whose samples follow
  * from those before.
  *
- * _lfilter_core_loop: y[t] = x[t] - sum of a[k] y[t - n + 1 + k], where a is turned around and y
+ * _lfilter_core_loop: y[t] = x[t] - sum of a[k] y[t - n + 1 + k], where a is reversed and y
  * has n - 1 samples in front of the first. _overdrive_core_loop: a filter of first order, half of
  * it mixed with the signal. Both write to arguments, and are theirs.
  * Tests: tests/unit/test_nn.c

@@ -43,13 +43,13 @@ static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* A piece is a stretch of SOFTMAX_COLUMNS columns of one outer index. */
+/* A chunk is a stretch of SOFTMAX_COLUMNS columns of one outer index. */
 static void softmax_column_range(void *ctx, int64_t begin, int64_t end) {
     const softmax_job *j = ctx;
     int64_t stretches = (j->inner + SOFTMAX_COLUMNS - 1) / SOFTMAX_COLUMNS;
-    for (int64_t piece = begin; piece < end; piece++) {
-        int64_t column = piece % stretches * SOFTMAX_COLUMNS;
-        int64_t at = piece / stretches * j->dim * j->inner + column;
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        int64_t column = chunk % stretches * SOFTMAX_COLUMNS;
+        int64_t at = chunk / stretches * j->dim * j->inner + column;
         int64_t n = nn_min(SOFTMAX_COLUMNS, j->inner - column);
         if (j->dt == DT_FLOAT64) softmax_columns_f64(j, at, n);
         else softmax_columns_f32(j, at, n);

@@ -13,24 +13,6 @@
 
 #include <string.h>
 
-const char *pw_cpp_name(dtype dt) {
-    static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "unsigned char",
-        [DT_INT8] = "signed char",
-        [DT_INT16] = "short int",
-        [DT_INT32] = "int",
-        [DT_INT64] = "long int",
-        [DT_FLOAT16] = "c10::Half",
-        [DT_FLOAT32] = "float",
-        [DT_FLOAT64] = "double",
-        [DT_BOOL] = "bool",
-        [DT_BFLOAT16] = "c10::BFloat16",
-        [DT_COMPLEX64] = "c10::complex<float>",
-        [DT_COMPLEX128] = "c10::complex<double>",
-    };
-    return names[dt] ? names[dt] : dtype_table[dt].ir_name;
-}
-
 dtype pw_result_dtype(pw_kind kind, dtype dt) {
     return kind == PW_TO_BOOL ? DT_BOOL : kind == PW_TO_PART ? dtype_part(dt) : dt;
 }
@@ -71,7 +53,7 @@ static bool pw_fits(const value *v, dtype dt) {
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
     if (pw_fits(v, dt)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
-                     dtype_cpp_name(dt));
+                     dtype_ctype_name(dt));
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -125,7 +107,7 @@ ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, co
     dtype want = (dtype)a->u.tensor->dtype, got = (dtype)b->u.tensor->dtype;
     if (want == got) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "expected dtype %s for `%s` but got dtype %s",
-                     pw_cpp_name(want), name, pw_cpp_name(got));
+                     dtype_cpp_name(want), name, dtype_cpp_name(got));
 }
 
 #define PW_FIND_ZERO(T)                                                                            \

@@ -92,8 +92,6 @@ ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *operand
 ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, const char *name);
 /* ZeroDivisionError if the divisor (number or integer tensor) holds a zero. */
 ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt);
-/* "float", "long int": the C++ name, which some messages use. */
-const char *pw_cpp_name(dtype dt);
 /* "value cannot be converted to type uint8_t without overflow" unless number v fits into dt. */
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
 /* Sets number k from a Scalar argument. */
@@ -287,6 +285,17 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
     PW_INT_LOOP(KIND, op, K, N, i16, int16_t)                                                      \
     PW_INT_LOOP(KIND, op, K, N, i32, int32_t)                                                      \
     PW_INT_LOOP(KIND, op, K, N, i64, int64_t)
+/* Of operators whose results wrap: bytes with a sign are as good as those without. */
+#define PW_WRAPPING_LOOPS(op, K, N)                                                                \
+    PW_INT_LOOP(CHEAP, op, K, N, u8, uint8_t)                                                      \
+    PW_BYTES_ALIKE(op)                                                                             \
+    PW_INT_LOOP(CHEAP, op, K, N, i16, int16_t)                                                     \
+    PW_INT_LOOP(CHEAP, op, K, N, i32, int32_t)                                                     \
+    PW_INT_LOOP(CHEAP, op, K, N, i64, int64_t)
+#define PW_BYTES_ALIKE(op)                                                                         \
+    static void op##_i8_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {             \
+        op##_u8_loop(ctx, n, p, s);                                                                \
+    }
 /* Vectors are for complex64 alone. */
 #define PW_COMPLEX_LOOPS(KIND, op, K, N)                                                           \
     PW_##KIND##_LOOP(K, op##_c64_loop, complex64, complex64, PW_COMPLEX_NUMS##N(complex64),        \

@@ -22,14 +22,14 @@ static bool binary_is_bool(const value *v) {
 /* ---- add, sub, rsub -------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(add, 2, 0)
-PW_INT_LOOPS(add, 2, 0)
+PW_WRAPPING_LOOPS(add, 2, 0)
 PW_REAL_LOOPS(add_scaled, 2, 1)
-PW_INT_LOOPS(add_scaled, 2, 1)
+PW_WRAPPING_LOOPS(add_scaled, 2, 1)
 PW_CHEAP_LOOP(2, add_bool_loop, uint8_t, uint8_t, , *o = x | y)
 PW_CHEAP_LOOP(2, add_scaled_bool_loop, uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
               *o = x | (y & n0))
 PW_REAL_LOOPS(sub, 2, 0)
-PW_INT_LOOPS(sub, 2, 0)
+PW_WRAPPING_LOOPS(sub, 2, 0)
 PW_COMPLEX_LOOPS(CHEAP, add, 2, 0)
 PW_COMPLEX_LOOPS(CHEAP, add_scaled, 2, 1)
 PW_COMPLEX_LOOPS(CHEAP, sub, 2, 0)
@@ -117,7 +117,7 @@ OPERATOR(add_relu) {
 /* ---- mul, div -------------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(mul, 2, 0)
-PW_INT_LOOPS(mul, 2, 0)
+PW_WRAPPING_LOOPS(mul, 2, 0)
 PW_CHEAP_LOOP(2, mul_bool_loop, uint8_t, uint8_t, , *o = x & y)
 PW_COMPLEX_LOOPS(CHEAP, mul, 2, 0)
 static const pw_op pw_mul = {

@@ -9,15 +9,36 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* Loops for all dtypes of an expression over x and y that is 0 or 1. */
-#define COMPARE_LOOPS(op, K, EXPR)                                                                 \
+/* Loops for all dtypes of an expression over x and y that is 0 or 1; ALIKE: of one for which
+ * bytes with a sign are as good as those without. */
+#define COMPARE_LOOPS_BUT_I8(op, K, EXPR)                                                          \
     PW_CHEAP_LOOP(K, op##_u8_loop, uint8_t, uint8_t, , *o = EXPR)                                  \
-    PW_CHEAP_LOOP(K, op##_i8_loop, uint8_t, int8_t, , *o = EXPR)                                   \
     PW_CHEAP_LOOP(K, op##_i16_loop, uint8_t, int16_t, , *o = EXPR)                                 \
     PW_CHEAP_LOOP(K, op##_i32_loop, uint8_t, int32_t, , *o = EXPR)                                 \
     PW_CHEAP_LOOP(K, op##_i64_loop, uint8_t, int64_t, , *o = EXPR)                                 \
     PW_CHEAP_LOOP(K, op##_f32_loop, uint8_t, float, , *o = EXPR)                                   \
     PW_CHEAP_LOOP(K, op##_f64_loop, uint8_t, double, , *o = EXPR)                                  \
+    PW_HALF_LOOPS(op, K, true)
+#define COMPARE_LOOPS_SIGNED(op, K, EXPR)                                                          \
+    COMPARE_LOOPS_BUT_I8(op, K, EXPR)                                                              \
+    PW_CHEAP_LOOP(K, op##_i8_loop, uint8_t, int8_t, , *o = EXPR)
+#define COMPARE_LOOPS_ALIKE(op, K, EXPR)                                                           \
+    COMPARE_LOOPS_BUT_I8(op, K, EXPR)                                                              \
+    PW_BYTES_ALIKE(op)
+/* x > y is y < x. */
+#define COMPARE_LOOP_MIRRORED(op, of, type)                                                        \
+    static void op##_##type##_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {       \
+        of##_##type##_loop(ctx, n, (char *const[]){p[0], p[2], p[1]},                              \
+                           (const int64_t[]){s[0], s[2], s[1]});                                   \
+    }
+#define COMPARE_LOOPS_MIRRORED(op, K, of)                                                          \
+    COMPARE_LOOP_MIRRORED(op, of, u8)                                                              \
+    COMPARE_LOOP_MIRRORED(op, of, i8)                                                              \
+    COMPARE_LOOP_MIRRORED(op, of, i16)                                                             \
+    COMPARE_LOOP_MIRRORED(op, of, i32)                                                             \
+    COMPARE_LOOP_MIRRORED(op, of, i64)                                                             \
+    COMPARE_LOOP_MIRRORED(op, of, f32)                                                             \
+    COMPARE_LOOP_MIRRORED(op, of, f64)                                                             \
     PW_HALF_LOOPS(op, K, true)
 #define COMPARE_ROW(op) PW_REAL_ROW(op), PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop
 
@@ -28,25 +49,26 @@
 #define COMPARE_NE  x != y
 #define COMPARE_LT  x < y
 #define COMPARE_LE  x <= y
-#define COMPARE_GT  x > y
-#define COMPARE_GE  x >= y
 #define COMPARE_AND (x != 0) & (y != 0)
 #define COMPARE_OR  (x != 0) | (y != 0)
 #define COMPARE_XOR (x != 0) != (y != 0)
 #define COMPARE_NOT x == 0
 /* clang-format on */
 
-/* Columns: operator, name in refusals, expression, whether complex numbers have it. */
+/* Columns: operator, name in refusals, loops, expression or what it mirrors, whether complex
+ * numbers have it. */
+/* clang-format off */
 #define COMPARE_OPERATORS(X)                                                                       \
-    X(eq, "eq_cpu", COMPARE_EQ, PW_COMPLEX_ROW)                                                    \
-    X(ne, "ne_cpu", COMPARE_NE, PW_COMPLEX_ROW)                                                    \
-    X(lt, "lt_cpu", COMPARE_LT, COMPARE_NO_COMPLEX)                                                \
-    X(le, "le_cpu", COMPARE_LE, COMPARE_NO_COMPLEX)                                                \
-    X(gt, "gt_cpu", COMPARE_GT, COMPARE_NO_COMPLEX)                                                \
-    X(ge, "ge_cpu", COMPARE_GE, COMPARE_NO_COMPLEX)                                                \
-    X(logical_and, "logical_and_cpu", COMPARE_AND, PW_COMPLEX_ROW)                                 \
-    X(logical_or, "logical_or_cpu", COMPARE_OR, PW_COMPLEX_ROW)                                    \
-    X(logical_xor, "logical_xor_cpu", COMPARE_XOR, PW_COMPLEX_ROW)
+    X(eq,          "eq_cpu",          ALIKE,    COMPARE_EQ,  PW_COMPLEX_ROW)                       \
+    X(ne,          "ne_cpu",          ALIKE,    COMPARE_NE,  PW_COMPLEX_ROW)                       \
+    X(lt,          "lt_cpu",          SIGNED,   COMPARE_LT,  COMPARE_NO_COMPLEX)                   \
+    X(le,          "le_cpu",          SIGNED,   COMPARE_LE,  COMPARE_NO_COMPLEX)                   \
+    X(gt,          "gt_cpu",          MIRRORED, lt,          COMPARE_NO_COMPLEX)                   \
+    X(ge,          "ge_cpu",          MIRRORED, le,          COMPARE_NO_COMPLEX)                   \
+    X(logical_and, "logical_and_cpu", ALIKE,    COMPARE_AND, PW_COMPLEX_ROW)                       \
+    X(logical_or,  "logical_or_cpu",  ALIKE,    COMPARE_OR,  PW_COMPLEX_ROW)                       \
+    X(logical_xor, "logical_xor_cpu", ALIKE,    COMPARE_XOR, PW_COMPLEX_ROW)
+/* clang-format on */
 #define COMPARE_NO_COMPLEX(op)
 PW_COMPLEX_TEST_LOOPS(eq, 2)
 PW_COMPLEX_TEST_LOOPS(ne, 2)
@@ -54,13 +76,13 @@ PW_COMPLEX_TEST_LOOPS(logical_and, 2)
 PW_COMPLEX_TEST_LOOPS(logical_or, 2)
 PW_COMPLEX_TEST_LOOPS(logical_xor, 2)
 PW_COMPLEX_TEST_LOOPS(logical_not, 1)
-#define COMPARE_DEFINE(op, label, EXPR, COMPLEX_ROW)                                               \
-    COMPARE_LOOPS(op, 2, EXPR)                                                                     \
-    static const pw_op pw_##op = {label, PW_TO_BOOL, {COMPARE_ROW(op), COMPLEX_ROW(op)}};          \
+#define COMPARE_DEFINE(op, label, LOOPS, OF, COMPLEX_ROW)                                          \
+    COMPARE_LOOPS_##LOOPS(op, 2, OF) static const pw_op pw_##op = {                                \
+        label, PW_TO_BOOL, {COMPARE_ROW(op), COMPLEX_ROW(op)}};                                    \
     OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 COMPARE_OPERATORS(COMPARE_DEFINE)
 
-COMPARE_LOOPS(logical_not, 1, COMPARE_NOT)
+COMPARE_LOOPS_ALIKE(logical_not, 1, COMPARE_NOT)
 static const pw_op pw_logical_not = {
     "logical_not_cpu", PW_TO_BOOL, {COMPARE_ROW(logical_not), PW_COMPLEX_ROW(logical_not)}};
 OPERATOR(logical_not) { return pw_run(cx, args, 1, args, &pw_logical_not, NULL, results); }
@@ -68,7 +90,7 @@ OPERATOR(logical_not) { return pw_run(cx, args, 1, args, &pw_logical_not, NULL, 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
 #define COMPARE_BITWISE(op)                                                                        \
-    PW_INT_LOOPS(op, 2, 0)                                                                         \
+    PW_WRAPPING_LOOPS(op, 2, 0)                                                                    \
     static const pw_op pw_##op = {                                                                 \
         #op "_cpu", PW_SAME, {PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop}};                          \
     OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
@@ -76,7 +98,7 @@ COMPARE_BITWISE(bitwise_and)
 COMPARE_BITWISE(bitwise_or)
 COMPARE_BITWISE(bitwise_xor)
 
-PW_INT_LOOPS(bitwise_not, 1, 0)
+PW_WRAPPING_LOOPS(bitwise_not, 1, 0)
 static const pw_op pw_bitwise_not = {
     "bitwise_not_cpu", PW_SAME, {PW_INT_ROW(bitwise_not), [DT_BOOL] = logical_not_u8_loop}};
 OPERATOR(bitwise_not) { return pw_run(cx, args, 1, args, &pw_bitwise_not, NULL, results); }

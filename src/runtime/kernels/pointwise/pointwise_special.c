@@ -9,57 +9,22 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* Columns: function of ir/scalar/scalar_ops.h, name in refusals. */
-#define SPECIAL_UNARY(X)                                                                           \
-    X(lgamma, "lgamma_vml_cpu")                                                                    \
-    X(digamma, "digamma")                                                                          \
-    X(erfcx, "erfcx_cpu")                                                                          \
-    X(i0, "i0_vml_cpu")                                                                            \
-    X(i0e, "i0e_cpu")                                                                              \
-    X(i1, "i1_cpu")                                                                                \
-    X(i1e, "i1e_cpu")                                                                              \
-    X(entr, "entr_cpu")                                                                            \
-    X(ndtr, "erfc_vml_cpu")                                                                        \
-    X(ndtri, "ndtri_cpu")                                                                          \
-    X(log_ndtr, "log_ndtr_cpu")                                                                    \
-    X(bessel_j0, "bessel_j0_cpu")                                                                  \
-    X(bessel_j1, "bessel_j1_cpu")                                                                  \
-    X(bessel_y0, "bessel_y0_cpu")                                                                  \
-    X(bessel_y1, "bessel_y1_cpu")                                                                  \
-    X(bessel_k0, "modified_bessel_k0_cpu")                                                         \
-    X(bessel_k1, "modified_bessel_k1_cpu")                                                         \
-    X(bessel_k0e, "scaled_modified_bessel_k0_cpu")                                                 \
-    X(bessel_k1e, "scaled_modified_bessel_k1_cpu")                                                 \
-    X(spherical_j0, "spherical_bessel_j0_cpu")                                                     \
-    X(airy_ai, "airy_ai_cpu")
-#define SPECIAL_UNARY_DEFINE(op, label)                                                            \
-    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 1, 0)                                                       \
-    static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}};                              \
-    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
-SPECIAL_UNARY(SPECIAL_UNARY_DEFINE)
-
-/* The first operand is x, the second the order; either may be a number. */
-#define SPECIAL_BINARY(X)                                                                          \
-    X(zeta, "zeta_cpu", PW_REAL)                                                                   \
-    X(igamma, "igamma_cpu", PW_SAME)                                                               \
-    X(igammac, "igammac_cpu", PW_SAME)                                                             \
-    X(chebyshev_t, "chebyshev_polynomial_t_cpu", PW_REAL)                                          \
-    X(chebyshev_u, "chebyshev_polynomial_u_cpu", PW_REAL)                                          \
-    X(chebyshev_v, "chebyshev_polynomial_v_cpu", PW_REAL)                                          \
-    X(chebyshev_w, "chebyshev_polynomial_w_cpu", PW_REAL)                                          \
-    X(shifted_t, "shifted_chebyshev_polynomial_t_cpu", PW_REAL)                                    \
-    X(shifted_u, "shifted_chebyshev_polynomial_u_cpu", PW_REAL)                                    \
-    X(shifted_v, "shifted_chebyshev_polynomial_v_cpu", PW_REAL)                                    \
-    X(shifted_w, "shifted_chebyshev_polynomial_w_cpu", PW_REAL)                                    \
-    X(hermite_h, "hermite_polynomial_h_cpu", PW_REAL)                                              \
-    X(hermite_he, "hermite_polynomial_he_cpu", PW_REAL)                                            \
-    X(laguerre_l, "laguerre_polynomial_l_cpu", PW_REAL)                                            \
-    X(legendre_p, "legendre_polynomial_p_cpu", PW_REAL)
-#define SPECIAL_BINARY_DEFINE(op, label, kind)                                                     \
-    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 2, 0)                                                       \
-    static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
-    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
-SPECIAL_BINARY(SPECIAL_BINARY_DEFINE)
+/* The rows SCALAR of ir/ops: the loops over functions of ir/scalar, which take one
+ * element at a time.
+ * Operands may be numbers. */
+#define SPECIAL_FLOATS PW_SAME
+#define SPECIAL_REALS PW_REAL
+#define OP(key, fn, traits)
+#define COMPOSITE(key, traits)
+#define OP_SPECIAL_ROW(key, traits)
+#define SCALAR(key, function, kind, operands, cost, refused)                                       \
+    PW_REAL_LOOPS_OF(PLAIN, PLAIN, function, operands, 0)                                          \
+    static const pw_op pw_##function = {refused, SPECIAL_##kind, {PW_REAL_ROW(function)}};         \
+    OPERATOR(function) { return pw_run(cx, args, operands, args, &pw_##function, NULL, results); }
+#include "ir/op/ops.def"
+#undef OP
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
 
 PW_REAL_LOOPS_OF(PLAIN, PLAIN, polygamma, 1, 1)
 static const pw_op pw_polygamma = {"polygamma", PW_REAL, {PW_REAL_ROW(polygamma)}};

@@ -61,7 +61,7 @@ static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low
     if (target && index == 0 && !tensors && dt != target->dtype)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "result type %s can't be cast to the desired output type %s",
-                         dtype_table[dt].ir_name, pw_cpp_name((dtype)target->dtype));
+                         dtype_table[dt].ir_name, dtype_cpp_name((dtype)target->dtype));
     if (tensors && low->tag == V_TENSOR && high->tag == V_TENSOR)
         return pw_run_as(cx, args, 3, operands, &pw_clamp_tensors, dt, NULL, results);
     if (tensors) {
@@ -114,7 +114,7 @@ OPERATOR(lerp) {
 
 /* addcmul(self, tensor1, tensor2, *, value=1) */
 PW_REAL_LOOPS(addcmul, 3, 1)
-PW_INT_LOOPS(addcmul, 3, 1)
+PW_WRAPPING_LOOPS(addcmul, 3, 1)
 PW_COMPLEX_LOOPS(CHEAP, addcmul, 3, 1)
 static const pw_op pw_addcmul = {
     "addcmul_cpu_out",

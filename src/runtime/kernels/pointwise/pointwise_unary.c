@@ -113,7 +113,7 @@ OPERATOR(abs) {
 }
 
 PW_REAL_LOOPS(neg, 1, 0)
-PW_INT_LOOPS(neg, 1, 0)
+PW_WRAPPING_LOOPS(neg, 1, 0)
 PW_COMPLEX_LOOPS(CHEAP, neg, 1, 0)
 static const pw_op pw_neg = {
     "neg_cpu", PW_SAME, {PW_REAL_ROW(neg), PW_INT_ROW(neg), PW_COMPLEX_ROW(neg)}};
@@ -170,7 +170,7 @@ OPERATOR(positive) {
 }
 
 PW_REAL_LOOPS(square, 1, 0)
-PW_INT_LOOPS(square, 1, 0)
+PW_WRAPPING_LOOPS(square, 1, 0)
 PW_COMPLEX_LOOPS(CHEAP, square, 1, 0)
 static const pw_op pw_square = {
     "pow", PW_SAME, {PW_REAL_ROW(square), PW_INT_ROW(square), PW_COMPLEX_ROW(square)}};
@@ -180,7 +180,7 @@ OPERATOR(square) {
 }
 
 /* Rounding leaves integers alone. */
-PW_INT_LOOPS(positive, 1, 0)
+PW_WRAPPING_LOOPS(positive, 1, 0)
 #define UNARY_ROUNDING(op, label, refusal)                                                         \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
     static const pw_op pw_##op = {                                                                 \

@@ -206,9 +206,9 @@ static ctsc_status random_normal_blocks(op_ctx *cx, generator *g, tensor *t, dou
     char *p = tensor_data(t);
     if (dt == DT_FLOAT32) TRY(random_uniform_floats(cx, g, (float *)(void *)p, n, &unit));
     else OP_LOOP(cx, i, n, dtype_store_float(dt, p + i * size, random_uniform(g, dt));)
-    for (int64_t i = 0; i < n / 16; i += OP_PIECE) {
+    for (int64_t i = 0; i < n / 16; i += OP_CHUNK) {
         TRY(op_go_on(cx, i));
-        random_normal_block(p + i * 16 * size, n / 16 - i < OP_PIECE ? n / 16 - i : OP_PIECE, dt,
+        random_normal_block(p + i * 16 * size, n / 16 - i < OP_CHUNK ? n / 16 - i : OP_CHUNK, dt,
                             mean, std);
     }
     if (n % 16 == 0) return CTSC_OK;

@@ -24,7 +24,7 @@ static bool stats_less(const stats_pair *a, const stats_pair *b) {
     return a->key < b->key || (a->key == b->key && a->at < b->at);
 }
 
-/* Doubles compare like their bits, once those of negative ones are turned round. */
+/* Doubles compare like their bits, once those of negative ones are complemented. */
 static int64_t stats_key_of(double v) {
     int64_t bits;
     if (isnan(v)) return stats_nan;

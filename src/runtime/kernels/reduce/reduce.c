@@ -62,27 +62,11 @@ ctsc_status reduce_check_nonempty(op_ctx *cx, const char *name, const tensor *in
     return CTSC_OK;
 }
 
-static const char *reduce_cpp_name(dtype dt) {
-    static const char *const names[DT_COUNT] = {[DT_UINT8] = "unsigned char",
-                                                [DT_INT8] = "signed char",
-                                                [DT_INT16] = "short int",
-                                                [DT_INT32] = "int",
-                                                [DT_INT64] = "long int",
-                                                [DT_FLOAT16] = "c10::Half",
-                                                [DT_FLOAT32] = "float",
-                                                [DT_FLOAT64] = "double",
-                                                [DT_BOOL] = "bool",
-                                                [DT_BFLOAT16] = "c10::BFloat16",
-                                                [DT_COMPLEX64] = "c10::complex<float>",
-                                                [DT_COMPLEX128] = "c10::complex<double>"};
-    return names[dt] ? names[dt] : dtype_table[dt].ir_name;
-}
-
 static ctsc_status reduce_expect_dtype(op_ctx *cx, dtype want, const tensor *out) {
     if (out->dtype == want) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED,
                      "Expected out tensor to have dtype %s, but got %s instead",
-                     reduce_cpp_name(want), reduce_cpp_name((dtype)out->dtype));
+                     dtype_cpp_name(want), dtype_cpp_name((dtype)out->dtype));
 }
 
 ctsc_status reduce_check_out(op_ctx *cx, const value *args, dtype dt) {

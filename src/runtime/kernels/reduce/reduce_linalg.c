@@ -3,8 +3,8 @@
  * reduce_linalg.c - the linalg norms: linalg_vector_norm, linalg_matrix_norm, linalg_norm,
  * nuclear_norm.
  *
- * Method: 1- and inf-norms of matrices are sums followed by extremes. Singular values come from
- * one-sided Jacobi rotations in double (M. R. Hestenes, Inversion of matrices by
+ * Method: 1- and inf-norms of matrices are sums followed by minima or maxima. Singular values come
+ * from one-sided Jacobi rotations in double (M. R. Hestenes, Inversion of matrices by
  * biorthogonalization and related results, 1958): short, and accurate also for the small ones.
  * Tests: tests/unit/test_reduce.c
  */
@@ -113,12 +113,12 @@ static bool linalg_rotate(double *a, double *b, int64_t n) {
 /* Singular values of k vectors of n >= k values, which are overwritten: largest, smallest, sum. */
 static void linalg_singular(double *vectors, int64_t k, int64_t n, double *most, double *least,
                             double *sum) {
-    bool turned = true;
-    for (int sweep = 0; sweep < SVD_SWEEPS && turned; sweep++) {
-        turned = false;
+    bool rotated = true;
+    for (int sweep = 0; sweep < SVD_SWEEPS && rotated; sweep++) {
+        rotated = false;
         for (int64_t a = 0; a < k; a++)
             for (int64_t b = a + 1; b < k; b++)
-                turned |= linalg_rotate(vectors + a * n, vectors + b * n, n);
+                rotated |= linalg_rotate(vectors + a * n, vectors + b * n, n);
     }
     *most = 0, *least = INFINITY, *sum = 0;
     for (int64_t a = 0; a < k; a++) {
@@ -164,11 +164,11 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
         if (mask[i]) sizes[n++] = in->sizes[i];
     int64_t k = reduce_min_i64(sizes[0], sizes[1]);
     if (sizes[0] > sizes[1]) { /* vectors are the shorter side's */
-        tensor *turned, *dense;
-        ctsc_status st = tensor_transpose(cx->diag, m, -1, -2, &turned);
+        tensor *transposed, *dense;
+        ctsc_status st = tensor_transpose(cx->diag, m, -1, -2, &transposed);
         if (st == CTSC_OK) {
-            st = tensor_contiguous(cx->diag, turned, &dense);
-            tensor_unref(turned);
+            st = tensor_contiguous(cx->diag, transposed, &dense);
+            tensor_unref(transposed);
         }
         tensor_unref(m);
         if (st != CTSC_OK) return st;
@@ -191,8 +191,9 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
     return st;
 }
 
-/* Largest (p > 0) or smallest sum of magnitudes: over dim `sum`, then the extreme over dim `pick`.
- */
+/* Largest (p > 0) or smallest sum of magnitudes: over dim `sum`, then the minimum or maximum
+ * over dim `pick`.
+ * */
 static ctsc_status linalg_by_sums(op_ctx *cx, const tensor *in, int sum, int pick, bool largest,
                                   bool keepdim, dtype dt, tensor **out) {
     bool first[TENSOR_MAX_DIMS] = {false}, second[TENSOR_MAX_DIMS] = {false};

@@ -3,8 +3,8 @@
  * reduce_minmax.c - largest and smallest values, with and without their place: amax, amin, aminmax,
  * max, min, argmax, argmin.
  *
- * Method: a block's extreme is found first, in vectors; only if it beats what was seen before is
- * the block searched for its place. NaN beats everything; of equals the first wins.
+ * Method: a block's minimum or maximum is found first, in vectors; only if it beats what was seen
+ * before is the block searched for its place. NaN beats everything; of equals the first wins.
  * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce/reduce.h"
@@ -14,7 +14,7 @@
 
 enum { MINMAX_BLOCK = 1024 };
 
-/* ---- the extreme of a stretch ---------------------------------------------------------------- */
+/* ---- the minimum or maximum of a stretch ----------------------------------------------------- */
 
 #define T float
 #define NAME minmax_max_f32
@@ -51,14 +51,14 @@ MINMAX_SCALAR(minmax_min_i64, int64_t, <)
 MINMAX_SCALAR(minmax_max_u8, uint8_t, >)
 MINMAX_SCALAR(minmax_min_u8, uint8_t, <)
 
-/* ---- steps: f or i the extreme, at its index ------------------------------------------------- */
+/* ---- steps: f or i the minimum or maximum, at its index -------------------------------------- */
 
 #define MINMAX_VALUE_STEP(name, T, FIELD, EXTREME, OP)                                             \
     REDUCE_STEP(name, T, {                                                                         \
         T best = EXTREME(x, n);                                                                    \
         if (best OP a->FIELD || best != best) a->FIELD = best;                                     \
     })
-/* Once a NaN is the extreme nothing beats it. */
+/* Once a NaN is the minimum or maximum nothing beats it. */
 #define MINMAX_INDEX_STEP(name, T, FIELD, EXTREME, OP)                                             \
     REDUCE_STEP(name, T, {                                                                         \
         for (int64_t b = 0; b < n && a->FIELD == a->FIELD; b += MINMAX_BLOCK) {                    \

@@ -191,7 +191,7 @@ ctsc_status op_std_mean(op_ctx *cx, const value *args, value *results) {
     return var_two(cx, args, &norm_kind_std, "std_mean", results);
 }
 
-/* ---- norms: f the sum (or extreme) of powers; p the order ------------------------------------ */
+/* ---- norms: f the sum (or minimum, maximum) of powers; p the order --------------------------- */
 
 /* |x| of a vector: the sign bit masked off. */
 #define NORM_VEC_ABS32(v, VI) ((__typeof__(v))((VI)(v) & 0x7fffffff))

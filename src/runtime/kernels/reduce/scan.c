@@ -174,29 +174,17 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
 
 /* In place there is one dtype only. */
 static ctsc_status scan_dtype(op_ctx *cx, const value *args, dtype *dt) {
-    static const char *const names[DT_COUNT] = {[DT_UINT8] = "unsigned char",
-                                                [DT_INT8] = "signed char",
-                                                [DT_INT16] = "short int",
-                                                [DT_INT32] = "int",
-                                                [DT_INT64] = "long int",
-                                                [DT_FLOAT16] = "c10::Half",
-                                                [DT_FLOAT32] = "float",
-                                                [DT_FLOAT64] = "double",
-                                                [DT_BOOL] = "bool",
-                                                [DT_BFLOAT16] = "c10::BFloat16",
-                                                [DT_COMPLEX64] = "c10::complex<float>",
-                                                [DT_COMPLEX128] = "c10::complex<double>"};
     dtype self = (dtype)args[0].u.tensor->dtype;
     int index = 1, dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), args[0].u.tensor->ndim, &dim));
     if (!op_target(cx, args, &index) || index > 0)
         return reduce_dtype(cx, args, dtype_is_integral(self) ? DT_INT64 : self, dt);
     TRY(arg_dtype(cx, reduce_arg(cx, args, "dtype"), self, dt));
-    if (*dt != self && names[self] && names[*dt])
+    if (*dt != self)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Bad in-place call: input tensor dtype %s and output tensor dtype %s "
                          "should match",
-                         names[self], names[*dt]);
+                         dtype_cpp_name(self), dtype_cpp_name(*dt));
     return CTSC_OK;
 }
 

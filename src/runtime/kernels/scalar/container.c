@@ -465,7 +465,7 @@ ctsc_status op_list_sum(op_ctx *cx, const value *args, value *results) {
         sum += l->kind == LIST_BOOL ? l->u.bools[i] : (uint64_t)l->u.ints[i];
     return op_return(results, value_int((int64_t)sum));
 }
-static ctsc_status container_extreme(op_ctx *cx, const value *args, value *results, bool max) {
+static ctsc_status container_minmax(op_ctx *cx, const value *args, value *results, bool max) {
     const list *l = container_list(args);
     if (!l->len)
         return diag_fail(cx->diag, CTSC_FAILED, "%s() arg is an empty sequence",
@@ -481,10 +481,10 @@ static ctsc_status container_extreme(op_ctx *cx, const value *args, value *resul
     return op_return(results, best);
 }
 ctsc_status op_list_max_self(op_ctx *cx, const value *args, value *results) {
-    return container_extreme(cx, args, results, true);
+    return container_minmax(cx, args, results, true);
 }
 ctsc_status op_list_min_self(op_ctx *cx, const value *args, value *results) {
-    return container_extreme(cx, args, results, false);
+    return container_minmax(cx, args, results, false);
 }
 /* min(l, r) of two lists: the lexicographically smaller one */
 static ctsc_status container_pick(op_ctx *cx, const value *args, value *results, bool max) {
@@ -508,7 +508,7 @@ ctsc_status op_rangelist(op_ctx *cx, const value *args, value *results) {
     list *l = list_new(LIST_INT, TYPE_INT, n > 0 ? (size_t)n : 0);
     ctsc_status s = CTSC_OK;
     for (int64_t i = 0; l && i < n && s == CTSC_OK; i++) {
-        if (i % OP_PIECE == 0) s = op_charge(cx, OP_PIECE);
+        if (i % OP_CHUNK == 0) s = op_charge(cx, OP_CHUNK);
         list_append_take(l, value_int(i)); /* there is room */
     }
     if (s == CTSC_OK) return container_give_list(cx, results, l);

@@ -61,7 +61,7 @@ ctsc_status op_to_channels_first(op_ctx *cx, const value *args, value *results) 
 
 /* ---- what is asked of images whose channels come last, in the order of those where they do not  */
 
-/* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not
+/* Dim `dim` of the image that self is a permuted one of: where it is in self. One that there is not
  * stays as it is, for the operator that gets it to report. */
 ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) {
     int spatial = 0;
@@ -83,8 +83,8 @@ ctsc_status op_channels_last_sizes(op_ctx *cx, const value *args, value *results
 }
 
 /* One of the two views of t, as a tensor of its own that is contiguous. */
-static ctsc_status channels_turned(op_ctx *cx, channels_view *view, const tensor *t, int spatial,
-                                   tensor **out) {
+static ctsc_status channels_permuted(op_ctx *cx, channels_view *view, const tensor *t, int spatial,
+                                     tensor **out) {
     tensor *seen;
     TRY(view(cx->diag, t, spatial, &seen));
     ctsc_status st = tensor_contiguous(cx->diag, seen, out);
@@ -100,13 +100,13 @@ ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, in
     tensor *first, *t;
     if (nargs > CHANNELS_MAX_ARGS)
         return diag_fail(cx->diag, CTSC_INTERNAL, "%s: %d arguments", name, nargs);
-    TRY(channels_turned(cx, channels_first_view, arg_tensor(&args[0]), spatial, &first));
+    TRY(channels_permuted(cx, channels_first_view, arg_tensor(&args[0]), spatial, &first));
     call[0] = value_tensor_take(first);
     for (int i = 1; i < nargs; i++) call[i] = args[i];
     ctsc_status st = op_call(cx, name, nargs, call, &got);
     tensor_unref(first);
     if (st != CTSC_OK) return st;
-    st = channels_turned(cx, channels_last_view, got.u.tensor, spatial, &t);
+    st = channels_permuted(cx, channels_last_view, got.u.tensor, spatial, &t);
     value_unref(got);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }

@@ -109,13 +109,13 @@ ctsc_status op_rot90(op_ctx *cx, const value *args, value *results) {
     int b = (int)(dims[1] < 0 ? dims[1] + t->ndim : dims[1]);
     flipped[a] = quarter >= 2;
     flipped[b] = quarter == 1 || quarter == 2;
-    tensor *out, *turned;
+    tensor *out, *transposed;
     TRY(rearrange_flip(cx, t, flipped, &out));
     if (quarter % 2) {
-        ctsc_status status = tensor_transpose(cx->diag, out, a, b, &turned);
+        ctsc_status status = tensor_transpose(cx->diag, out, a, b, &transposed);
         tensor_unref(out);
         if (status) return status;
-        out = turned;
+        out = transposed;
     }
     return op_finish(cx, args, out, results);
 }

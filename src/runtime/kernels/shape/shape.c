@@ -180,46 +180,46 @@ ctsc_status op_set_tensor_geometry(op_ctx *cx, const value *args, value *results
     return shape_become(cx, args, view, results);
 }
 
-/* More pieces than this are an attack, not a program. */
+/* More chunks than this are an attack, not a program. */
 enum { SHAPE_MAX_PIECES = 1 << 24 };
 
 /* ---- splitting ------------------------------------------------------------------------------- */
 
 /* A list under construction with the tensor it takes slices of. */
-typedef struct shape_pieces {
+typedef struct shape_chunks {
     op_ctx *cx;
     const tensor *t;
     int dim;
-    bool copy; /* the pieces are clones */
+    bool copy; /* the chunks are clones */
     list *l;
-} shape_pieces;
+} shape_chunks;
 
 /* Are the results of this overload copies (split_copy, unbind_copy)? */
-static bool shape_pieces_copied(const op_ctx *cx) {
+static bool shape_chunks_copied(const op_ctx *cx) {
     return strstr(cx->op->schema->name, "_copy") != NULL;
 }
 
-static ctsc_status shape_pieces_add(shape_pieces *p, tensor *piece) { /* takes piece */
+static ctsc_status shape_chunks_add(shape_chunks *p, tensor *chunk) { /* takes chunk */
     if (p->copy) {
         tensor *copy;
-        ctsc_status status = tensor_clone(p->cx->diag, piece, &copy);
-        tensor_unref(piece);
+        ctsc_status status = tensor_clone(p->cx->diag, chunk, &copy);
+        tensor_unref(chunk);
         if (status) return status;
-        piece = copy;
+        chunk = copy;
     }
-    return move_list_add(p->cx, p->l, piece);
+    return move_list_add(p->cx, p->l, chunk);
 }
 
 /* A view takes about as long as a step. Empty tensors can be cut into any number of them. */
-static ctsc_status shape_pieces_slice(shape_pieces *p, int64_t start, int64_t end) {
-    tensor *piece;
+static ctsc_status shape_chunks_slice(shape_chunks *p, int64_t start, int64_t end) {
+    tensor *chunk;
     TRY(op_charge(p->cx, LIMITS_ITERATIONS));
-    TRY(tensor_slice(p->cx->diag, p->t, p->dim, start, end, 1, &piece));
-    return shape_pieces_add(p, piece);
+    TRY(tensor_slice(p->cx->diag, p->t, p->dim, start, end, 1, &chunk));
+    return shape_chunks_add(p, chunk);
 }
 
 /* Out forms copy into the tensors given; the others return the list. */
-static ctsc_status shape_pieces_finish(shape_pieces *p, ctsc_status status, const value *args,
+static ctsc_status shape_chunks_finish(shape_chunks *p, ctsc_status status, const value *args,
                                        value *results) {
     value made = value_list_take(p->l);
     const schema *s = p->cx->op->schema;
@@ -242,9 +242,9 @@ static ctsc_status shape_pieces_finish(shape_pieces *p, ctsc_status status, cons
     return status;
 }
 
-static ctsc_status shape_pieces_begin(op_ctx *cx, const value *args, int64_t dim, size_t reserve,
-                                      shape_pieces *p) {
-    *p = (shape_pieces){.cx = cx, .t = arg_tensor(&args[0]), .copy = shape_pieces_copied(cx)};
+static ctsc_status shape_chunks_begin(op_ctx *cx, const value *args, int64_t dim, size_t reserve,
+                                      shape_chunks *p) {
+    *p = (shape_chunks){.cx = cx, .t = arg_tensor(&args[0]), .copy = shape_chunks_copied(cx)};
     TRY(op_wrap_dim(cx, p->t, dim, &p->dim));
     if (reserve > SHAPE_MAX_PIECES)
         return diag_fail(cx->diag, CTSC_LIMIT, "cannot split a tensor into %zu pieces", reserve);
@@ -253,7 +253,7 @@ static ctsc_status shape_pieces_begin(op_ctx *cx, const value *args, int64_t dim
 
 static ctsc_status shape_split_evenly(op_ctx *cx, const value *args, int64_t size, int64_t dim,
                                       value *results) {
-    shape_pieces p;
+    shape_chunks p;
     const tensor *t = arg_tensor(&args[0]);
     if (t->ndim == 0)
         return diag_fail(cx->diag, CTSC_FAILED, "split expects at least a 1-dimensional tensor");
@@ -261,7 +261,7 @@ static ctsc_status shape_split_evenly(op_ctx *cx, const value *args, int64_t siz
         return diag_fail(cx->diag, CTSC_FAILED,
                          "split expects split_size be non-negative, but got split_size=%" PRId64,
                          size);
-    TRY(shape_pieces_begin(cx, args, dim, 4, &p));
+    TRY(shape_chunks_begin(cx, args, dim, 4, &p));
     int64_t length = t->sizes[p.dim], start = 0;
     ctsc_status status = CTSC_OK;
     if (size == 0 && length != 0)
@@ -272,10 +272,10 @@ static ctsc_status shape_split_evenly(op_ctx *cx, const value *args, int64_t siz
             length);
     do {
         int64_t end = size < length - start ? start + size : length;
-        if (!status) status = shape_pieces_slice(&p, start, end);
+        if (!status) status = shape_chunks_slice(&p, start, end);
         start = end;
     } while (!status && start < length);
-    return shape_pieces_finish(&p, status, args, results);
+    return shape_chunks_finish(&p, status, args, results);
 }
 
 ctsc_status op_split_tensor(op_ctx *cx, const value *args, value *results) {
@@ -295,12 +295,12 @@ static ctsc_status shape_fail_split_sizes(op_ctx *cx, const char *before, int n,
 }
 
 ctsc_status op_split_with_sizes(op_ctx *cx, const value *args, value *results) {
-    shape_pieces p;
+    shape_chunks p;
     const int64_t *sizes;
     int n = arg_ints(&args[1], &sizes);
     if (arg_tensor(&args[0])->ndim == 0)
         return diag_fail(cx->diag, CTSC_FAILED, "split expects at least a 1-dimensional tensor");
-    TRY(shape_pieces_begin(cx, args, arg_int(&args[2]), (size_t)n, &p));
+    TRY(shape_chunks_begin(cx, args, arg_int(&args[2]), (size_t)n, &p));
     int64_t length = p.t->sizes[p.dim], sum = 0;
     ctsc_status status = CTSC_OK;
     for (int i = 0; !status && i < n; i++) {
@@ -317,10 +317,10 @@ ctsc_status op_split_with_sizes(op_ctx *cx, const value *args, value *results) {
         status = shape_fail_split_sizes(cx, text, n, sizes);
     }
     for (int64_t i = 0, start = 0; !status && i < n; i++) {
-        status = shape_pieces_slice(&p, start, start + sizes[i]);
+        status = shape_chunks_slice(&p, start, start + sizes[i]);
         start += sizes[i];
     }
-    return shape_pieces_finish(&p, status, args, results);
+    return shape_chunks_finish(&p, status, args, results);
 }
 
 ctsc_status op_chunk(op_ctx *cx, const value *args, value *results) {
@@ -336,42 +336,42 @@ ctsc_status op_chunk(op_ctx *cx, const value *args, value *results) {
     int64_t length = t->sizes[dim];
     if (length > 0)
         return shape_split_evenly(cx, args, length / chunks + (length % chunks != 0), dim, results);
-    shape_pieces p;
-    TRY(shape_pieces_begin(cx, args, dim, (size_t)chunks, &p));
+    shape_chunks p;
+    TRY(shape_chunks_begin(cx, args, dim, (size_t)chunks, &p));
     ctsc_status status = CTSC_OK;
-    for (int64_t i = 0; !status && i < chunks; i++) status = shape_pieces_slice(&p, 0, 0);
-    return shape_pieces_finish(&p, status, args, results);
+    for (int64_t i = 0; !status && i < chunks; i++) status = shape_chunks_slice(&p, 0, 0);
+    return shape_chunks_finish(&p, status, args, results);
 }
 
 static ctsc_status shape_split_sections(op_ctx *cx, const value *args, int64_t sections,
                                         int64_t dim, value *results) {
-    shape_pieces p;
+    shape_chunks p;
     if (sections <= 0)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "number of sections must be larger than 0, got %" PRId64, sections);
-    TRY(shape_pieces_begin(cx, args, dim, (size_t)sections, &p));
+    TRY(shape_chunks_begin(cx, args, dim, (size_t)sections, &p));
     int64_t length = p.t->sizes[p.dim], start = 0;
     ctsc_status status = CTSC_OK;
     for (int64_t i = 0; !status && i < sections; i++) {
         int64_t end = start + length / sections + (i < length % sections);
-        status = shape_pieces_slice(&p, start, end);
+        status = shape_chunks_slice(&p, start, end);
         start = end;
     }
-    return shape_pieces_finish(&p, status, args, results);
+    return shape_chunks_finish(&p, status, args, results);
 }
 
 static ctsc_status shape_split_indices(op_ctx *cx, const value *args, int64_t n,
                                        const int64_t *indices, int64_t dim, value *results) {
-    shape_pieces p;
-    TRY(shape_pieces_begin(cx, args, dim, (size_t)n + 1, &p));
+    shape_chunks p;
+    TRY(shape_chunks_begin(cx, args, dim, (size_t)n + 1, &p));
     ctsc_status status = CTSC_OK;
     int64_t start = 0;
     for (int64_t i = 0; !status && i <= n; i++) {
         int64_t end = i < n ? indices[i] : p.t->sizes[p.dim];
-        status = shape_pieces_slice(&p, start, end);
+        status = shape_chunks_slice(&p, start, end);
         start = end;
     }
-    return shape_pieces_finish(&p, status, args, results);
+    return shape_chunks_finish(&p, status, args, results);
 }
 
 static ctsc_status shape_refuse_scalar(op_ctx *cx, const value *args) {
@@ -461,17 +461,17 @@ ctsc_status op_dsplit(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_unbind(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
-    shape_pieces p;
+    shape_chunks p;
     int dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), t->ndim, &dim));
-    TRY(shape_pieces_begin(cx, args, dim, t->ndim ? (size_t)t->sizes[dim] : 0, &p));
+    TRY(shape_chunks_begin(cx, args, dim, t->ndim ? (size_t)t->sizes[dim] : 0, &p));
     ctsc_status status = CTSC_OK;
     for (int64_t i = 0; !status && i < p.t->sizes[p.dim]; i++) {
-        tensor *piece;
-        status = tensor_select(cx->diag, p.t, p.dim, i, &piece);
-        if (!status) status = shape_pieces_add(&p, piece);
+        tensor *chunk;
+        status = tensor_select(cx->diag, p.t, p.dim, i, &chunk);
+        if (!status) status = shape_chunks_add(&p, chunk);
     }
-    return shape_pieces_finish(&p, status, args, results);
+    return shape_chunks_finish(&p, status, args, results);
 }
 
 /* ---- lists of views -------------------------------------------------------------------------- */
