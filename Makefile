@@ -17,6 +17,7 @@
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make bench-memory   what these take in memory, into docs/bench-memory.md (NETS=, PEERS=)
 #   make bench-quantised  networks quantised by PyTorch against ONNX Runtime's int8 (QUANTISED="--only resnet18", PEERS=)
 #   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
@@ -468,6 +469,12 @@ bench-nets: deps-build
 	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
 	    --folder $(BUILD)/nets $(NETS)
 
+# What they take in memory, into docs/bench-memory.md: make bench-memory [NETS="--only resnet18"].
+bench-memory: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
+	@python3 bench/nets/nets_memory.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	    --folder $(BUILD)/nets --threads 1 $(NETS)
+
 # Networks quantised by PyTorch, against the same networks quantised by ONNX Runtime: make bench-quantised [QUANTISED="--only resnet18 --rounds 5"].
 bench-quantised: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -590,6 +597,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -6,9 +6,10 @@
  *     nets_ctsc MODEL.pt ARRAYS.npz THREADS
  *
  * ARRAYS has the arguments (x0, x1, ...) and what PyTorch computed (y0, y1, ...). Prints one JSON
- * object once it is warm, {"version", "error"}: the largest difference relative to the largest
- * value; or {"failed"}. Then each line read is a number of seconds to measure for, which it answers
- * with {"min_ms", "median_ms", "peak_kib"}: of single calls, and of the process so far (VmHWM).
+ * object once it is warm, {"version", "error", "base_kib", "peak_kib"}: the largest difference
+ * relative to the largest value; the process' memory before it knew the network, and at most so
+ * far; or {"failed"}. Then each line read is a number of seconds to measure for, which it answers
+ * with {"min_ms", "median_ms", "peak_kib"}: of single calls, and of the process since it was warm.
  * nets_worker.py is the same in Python, for the peers.
  */
 #include <ctsc.h>
@@ -119,11 +120,13 @@ static bool net_measure(const net *n, double seconds) {
 static bool net_open(net *n, const char *model, const char *arrays) {
     ctsc_value *out = NULL;
     double error = INFINITY;
-    bool ok = ctsc_value_load(arrays, &n->arrays, n->e) == CTSC_OK &&
-              ctsc_module_load(model, &n->m, n->e) == CTSC_OK &&
-              ctsc_module_set_opt(n->m, 2, n->e) == CTSC_OK;
+    long base = 0;
+    bool ok = ctsc_value_load(arrays, &n->arrays, n->e) == CTSC_OK;
     while (ok && n->nargs < MAX_ARGS && (n->args[n->nargs] = net_array(n, 'x', n->nargs)))
         n->nargs++;
+    base = status_kib("VmRSS");
+    ok = ok && ctsc_module_load(model, &n->m, n->e) == CTSC_OK &&
+         ctsc_module_set_opt(n->m, 2, n->e) == CTSC_OK;
     for (int i = 0; i < WARM_CALLS && ok; i++) {
         ctsc_value_free(out);
         out = NULL;
@@ -132,8 +135,9 @@ static bool net_open(net *n, const char *model, const char *arrays) {
     if (ok) error = net_error(n, out);
     ctsc_value_free(out);
     if (ok)
-        printf("{\"version\": \"ctsc %s\", \"error\": %g}\n", ctsc_version(),
-               isfinite(error) ? error : 1e30);
+        printf("{\"version\": \"ctsc %s\", \"error\": %g, \"base_kib\": %ld, \"peak_kib\": %ld}\n",
+               ctsc_version(), isfinite(error) ? error : 1e30, base, peak_kib());
+    peak_reset();
     return ok;
 }
 

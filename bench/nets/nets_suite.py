@@ -47,10 +47,11 @@ class Contender:
     """A process that has a network loaded; it stands still but for its turns."""
 
     def __init__(self, name, command, log):
-        self.name, self.best, self.peak_kib, self.failed = name, None, None, None
+        self.name, self.best, self.failed = name, None, None
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
         first = self.answer()
         self.version, self.error, self.note = first.get("version"), first.get("error"), first.get("note")
+        self.base_kib, self.peak_kib, self.steady_kib = first.get("base_kib"), first.get("peak_kib"), 0
         self.stop()
 
     def answer(self):
@@ -84,7 +85,8 @@ class Contender:
         self.stop()
         if not self.failed:
             self.best = min(got["min_ms"], self.best or math.inf)
-            self.peak_kib = got["peak_kib"]
+            self.steady_kib = got["peak_kib"]
+            self.peak_kib = max(self.peak_kib, self.steady_kib)
 
     def close(self):
         self.process.kill()
@@ -141,6 +143,10 @@ def command(args, name, start, net, threads):
     return start + [base, str(threads)]
 
 
+def has_network(args, name, net):
+    return name in ("ctsc", "pytorch", "pytorch2") or os.path.exists(os.path.join(args.folder, net + ".onnx"))
+
+
 # ---- measuring --------------------------------------------------------------------------------------------
 
 
@@ -166,8 +172,7 @@ def operations(args, net):
 
 
 def measure(args, found, net, threads, log):
-    contenders = [Contender(name, command(args, name, start, net, threads), log) for name, start in found.items()
-                  if name in ("ctsc", "pytorch", "pytorch2") or os.path.exists(os.path.join(args.folder, net + ".onnx"))]
+    contenders = [Contender(name, command(args, name, start, net, threads), log) for name, start in found.items() if has_network(args, name, net)]
     try:
         for i in range(args.rounds):
             for k in range(len(contenders)):
@@ -303,9 +308,10 @@ def markdown(args, rows):
 # ---- all of it --------------------------------------------------------------------------------------------------
 
 
-def arguments():
+def arguments(description=__doc__, page="bench-nets.md"):
+    """page: in docs, where the tables of all networks and contenders go."""
     build = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build")
-    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap = argparse.ArgumentParser(description=description.split("\n")[0])
     ap.add_argument("--ctsc", default=os.path.join(build, "ctsc"))
     ap.add_argument("--worker", default=os.path.join(build, "bench", "nets", "nets_ctsc"), help="what nets_ctsc.c became")
     ap.add_argument("--torch-python", default="/usr/bin/python3", help="a Python with PyTorch 1.13 and torchvision, which also writes the networks")
@@ -319,12 +325,12 @@ def arguments():
     ap.add_argument("--seconds", type=float, default=1.0, help="of each turn")
     ap.add_argument("--tolerance", type=float, default=1e-3, help="of the largest value")
     ap.add_argument("--json", default="", help="all figures, as JSON, to this file")
-    ap.add_argument("--markdown", default="", help="the tables to this file (docs/bench-nets.md, if all networks and contenders are wanted)")
+    ap.add_argument("--markdown", default="", help="the tables to this file (a page in docs, if all networks and contenders are wanted)")
     args = ap.parse_args()
     said = [" --%s %s" % (o, getattr(args, o)) for o in ("only", "contenders", "threads", "rounds", "seconds", "tolerance") if getattr(args, o) != ap.get_default(o)]
     args.said = 'make bench-nets' + (' NETS="%s"' % "".join(said).strip() if said else "")
     if not args.markdown and not args.only and not args.contenders:
-        args.markdown = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "bench-nets.md")
+        args.markdown = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", page)
     args.asked = [c for c in args.contenders.split(",") if c]
     unknown = [c for c in args.asked if c not in CONTENDERS]
     if unknown:
@@ -379,4 +385,5 @@ def write(args, rows):
             f.write(markdown(args, rows))
 
 
-main()
+if __name__ == "__main__":
+    main()

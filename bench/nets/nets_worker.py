@@ -3,11 +3,12 @@
 
     nets_worker.py pytorch|onnxruntime|openvino FOLDER/NETWORK THREADS
 
-Speaks as nets_ctsc.c does: {"version", "error", "note"} or {"failed"} once it is warm; then for each line read, a number of seconds, one
-{"min_ms", "median_ms", "peak_kib"}. Each peer as its makers recommend it for inference on a CPU, in float32: PyTorch the traced archive through
+Speaks as nets_ctsc.c does: {"version", "error", "note", "base_kib", "peak_kib"} or {"failed"} once it is warm; then for each line read, a number of
+seconds, one {"min_ms", "median_ms", "peak_kib"}. Each peer as its makers recommend it for inference on a CPU, in float32: PyTorch the traced archive through
 torch.jit.optimize_for_inference, the others the ONNX file with their default optimisations. What optimize_for_inference of PyTorch 1.13 makes of some
 networks fails, or computes something else: these are frozen alone, as the note says.
 """
+import importlib
 import json
 import os
 import sys
@@ -67,6 +68,7 @@ def open_openvino(inputs, want):
     return "OpenVINO " + openvino.__version__.split("-")[0], lambda: request.infer(feed), results, None
 
 
+MODULES = {"pytorch": "torch"}  # others are called as their contender
 OPEN = {"pytorch": open_pytorch, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
 
 
@@ -78,9 +80,18 @@ def difference(got, want):
     return worst if worst == worst else 1e30
 
 
-def peak_kib():
+def status_kib(name):
     with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM:"))
+        return next(int(line.split()[1]) for line in f if line.startswith(name + ":"))
+
+
+def peak_reset():
+    """From here on VmHWM is the peak since now, where the system can do that."""
+    try:
+        with open("/proc/self/clear_refs", "w") as f:
+            f.write("5")
+    except OSError:
+        pass
 
 
 def measure(run, seconds):
@@ -90,7 +101,7 @@ def measure(run, seconds):
         run()
         times.append((time.perf_counter() - start) * 1e3)
     times.sort()
-    return {"min_ms": times[0], "median_ms": times[len(times) // 2], "peak_kib": peak_kib()}
+    return {"min_ms": times[0], "median_ms": times[len(times) // 2], "peak_kib": status_kib("VmHWM")}
 
 
 def main():
@@ -103,10 +114,13 @@ def main():
     try:
         with numpy.load(BASE + ".npz") as arrays:
             inputs, want = ([arrays[k] for k in sorted(arrays.files, key=lambda k: int(k[1:])) if k[0] == letter] for letter in "xy")
+        importlib.import_module(MODULES.get(KIND, KIND))
+        base = status_kib("VmRSS")
         version, run, results, note = OPEN[KIND](inputs, want)
         for _ in range(WARM_CALLS):
             got = results()
-        say({"version": version, "error": difference(got, want), "note": note})
+        say({"version": version, "error": difference(got, want), "note": note, "base_kib": base, "peak_kib": status_kib("VmHWM")})
+        peak_reset()
         for line in sys.stdin:
             say(measure(run, float(line)))
     except Exception as e:

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Under a sanitizer: sizes come from files and programs, so one that is too large is an error to
  * report, not a bug. These are found by the sanitizers' runtimes; nobody else calls them. */
@@ -79,6 +80,18 @@ mem_budget *mem_budget_use(mem_budget *b) {
 
 bool mem_is_bounded(void) { return mem_thread_budget != NULL; }
 
+bool mem_budget_take(size_t size) {
+    mem_budget *b = mem_thread_budget;
+    if (!b) return true;
+    if (size > PTRDIFF_MAX || (int64_t)size > b->left) return false;
+    b->left -= (int64_t)size;
+    return true;
+}
+
+void mem_budget_give(size_t size) {
+    if (mem_thread_budget) mem_thread_budget->left += (int64_t)size;
+}
+
 /* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an
  * allocation that fails has to be refunded. */
 static bool mem_charge(const void *p, size_t size) {
@@ -137,6 +150,37 @@ void mem_free(void *p) {
     if (!p) return;
     if (mem_thread_budget) mem_charge(p, 0);
     mem_current(mem_current_ctx, p, 0);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+/* Bounds of blocks are seen by a sanitizer if they are malloc's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MEM_PAGES = INT32_MAX };
+#else
+enum { MEM_PAGES = 256 << 10 }; /* from here on; malloc has a similar bound, until it was reached */
+#endif
+
+static bool mem_is_pages(size_t size) {
+    return size >= MEM_PAGES && mem_current == mem_default_hook;
+}
+
+void *mem_alloc_pages(size_t size) {
+    if (!mem_is_pages(size)) return mem_alloc(size);
+    if (!mem_budget_take(size)) return NULL;
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) return p;
+    mem_budget_give(size);
+    return NULL;
+}
+
+void mem_free_pages(void *p, size_t size) {
+    if (!p || !mem_is_pages(size)) {
+        mem_free(p);
+        return;
+    }
+    mem_budget_give(size);
+    (void)munmap(p, size);
 }
 
 char *mem_strdup(const char *s) { return mem_strndup(s, strlen(s)); }

@@ -34,6 +34,12 @@ void *mem_zalloc(size_t size);          /* the same, zeroed */
 void *mem_resize(void *p, size_t size); /* NULL on failure, p still valid then */
 void mem_free(void *p);                 /* p may be NULL */
 
+/* Memory whose size is known when it is freed. Much of it comes from the system directly and goes
+ * back there at once: among small blocks it would leave holes that are as large, which nobody gives
+ * back. Of a replaced allocator it is ordinary memory. */
+void *mem_alloc_pages(size_t size); /* aligned as mem_alloc's; NULL on failure */
+void mem_free_pages(void *p, size_t size);
+
 /* A bound on the memory that one thread may take while it runs a program: what it allocates counts,
  * what it frees is given back, and an allocation that goes over the bound fails. Only the default
  * allocator tells the size of what is freed; with another one nothing counts. */
@@ -41,6 +47,10 @@ typedef struct mem_budget { int64_t left; } mem_budget;
 /* Makes b (or none: NULL) the calling thread's; returns what was it before. */
 mem_budget *mem_budget_use(mem_budget *b);
 bool mem_is_bounded(void); /* the calling thread has one */
+/* Counts memory that was there already; false: that would go over the bound. Back by
+ * mem_budget_give. */
+bool mem_budget_take(size_t size);
+void mem_budget_give(size_t size);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t len);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recycle.h - blocks that a thread frees while it runs a program are kept for its next
- * requests of the size.
+ * recycle.h - memory that a thread frees while it runs a program is kept for its next requests.
  *
  * A program that is called again and again needs the same memory again and again: once its first
  * calls have filled the recycler, calls take nothing from the allocator, and large blocks are
- * spared their page faults. A recycler is used by one thread at a time (recycler_use); without one,
- * and for sizes above RECYCLE_MAX, requests go to mem_alloc and mem_free. Blocks are ordinary ones,
- * rounded up to a size class: one taken from a recycler may be freed without it, on another thread,
- * and the other way round.
+ * spared their page faults. Small blocks wait in lists, by size; large ones of calls that are
+ * repeated lie in one slab (block_plan.h), and else wait in lists as well, up to half of
+ * what lived at a time.
+ *
+ * A recycler is used by one thread at a time (recycler_use); without one, and for sizes above
+ * RECYCLE_MAX, requests go to mem_alloc and mem_free. A block taken from a recycler may be freed
+ * without it, on another thread, and the other way round.
  *
  * Built with a sanitizer every request goes to the allocator, so that use after free is seen.
- * Tests: tests/unit/test_base.c, tests/unit/test_steady.c
+ * Tests: tests/unit/test_block_plan.c, tests/unit/test_steady.c
  */
 #ifndef CTSC_BASE_RECYCLE_H
 #define CTSC_BASE_RECYCLE_H
@@ -30,14 +32,19 @@ typedef struct recycle_watch {
 typedef struct recycler {
     void *blocks[RECYCLE_CLASSES]; /* lists, linked through the blocks' first words */
     size_t bytes;                  /* held in all */
-    size_t limit;                  /* of bytes; 0: RECYCLE_LIMIT */
+    size_t large;                  /* of them in large blocks */
+    size_t live, peak, before;     /* in large ordinary blocks of this call; the last one's peak */
+    struct planner *plan;          /* NULL: calls are not planned */
     recycle_watch *watch;          /* counts along; NULL: nobody does */
 } recycler;
 
 /* Makes r (or none: NULL) the calling thread's; returns what was it before. */
 recycler *recycler_use(recycler *r);
-/* Gives all blocks back to the allocator. */
-void recycler_clear(recycler *r);
+/* A call that may be repeated begins, and is over. */
+void recycler_begin(recycler *r);
+void recycler_end(recycler *r);
+/* Gives everything back to the allocator. */
+void recycler_free(recycler *r);
 
 void *recycle_alloc(size_t size);  /* not initialised; NULL without memory; aligned to 16 bytes */
 void *recycle_zalloc(size_t size); /* zeroed */

@@ -16,6 +16,8 @@
  * a batch dimension; a linear layer's rank has to be known for a batch norm.
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
+#include "passes/fold_weights.h"
+
 #include "base/pages.h"
 #include "base/vector.h"
 #include "passes/passes.h"
@@ -234,26 +236,63 @@ WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restr
 
 enum { WEIGHTS_PAGE = 2 << 20 }; /* a large page */
 
+/* What the block of a folded weight begins with. */
+typedef struct weights_head {
+    size_t all;
+    tensor *from, *factors; /* NULL: it is not said where it comes from */
+} weights_head;
+
 static void weights_release(void *raw, void *data) {
+    weights_head *b = raw;
     (void)data;
-    mem_free(raw);
+    tensor_unref(b->from);
+    tensor_unref(b->factors);
+    mem_free_pages(raw, b->all);
+}
+
+bool folded_weight_origin(const tensor *w, tensor **from, tensor **factors) {
+    const storage *s = w->storage;
+    const weights_head *b = s->release == weights_release ? s->release_ctx : NULL;
+    if (!b || !b->factors || w->offset || w->dtype != DT_FLOAT32 ||
+        !tensor_same_shape(w, b->from) || !tensor_is_contiguous(w))
+        return false;
+    *from = b->from;
+    *factors = b->factors;
+    return true;
+}
+
+/* Rows that are scaled as a whole. */
+static void weights_say_origin(tensor *w, const weights_layer *l, const weights_walk *k) {
+    weights_head *b = w->storage->release_ctx;
+    tensor *factors;
+    if (k->transposed || tensor_device(l->weight) != DEVICE_HOST ||
+        tensor_new(NULL, DT_FLOAT64, 1, &k->rows, &factors) != CTSC_OK)
+        return;
+    memcpy(tensor_data(factors), k->scale, (size_t)k->rows * sizeof(double));
+    b->from = tensor_ref(l->weight);
+    b->factors = factors;
 }
 
 /* A tensor of t's sizes. A large one begins with a large page, and ends with one if it fills half
  * of that: making small pages one by one takes longer than what is written to them. */
 static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
-    size_t bytes = (size_t)t->numel * sizeof(float), tail = bytes % WEIGHTS_PAGE,
-           room = tail < WEIGHTS_PAGE / 2 ? bytes : bytes - tail + WEIGHTS_PAGE;
-    char *raw = bytes < WEIGHTS_PAGE ? NULL : mem_alloc(room + WEIGHTS_PAGE);
-    if (!raw) return tensor_new(d, DT_FLOAT32, t->ndim, t->sizes, out);
-    char *data = raw + (-(uintptr_t)raw & (WEIGHTS_PAGE - 1));
+    size_t bytes = (size_t)t->numel * sizeof(float), tail = bytes % WEIGHTS_PAGE;
+    bool large = bytes >= WEIGHTS_PAGE;
+    size_t room = !large || tail < WEIGHTS_PAGE / 2 ? bytes : bytes - tail + WEIGHTS_PAGE,
+           align = large ? WEIGHTS_PAGE : TENSOR_ALIGNMENT,
+           all = room + sizeof(weights_head) + align;
+    char *raw = mem_alloc_pages(all);
+    if (!raw) return diag_no_memory(d);
+    *(weights_head *)(void *)raw = (weights_head){.all = all};
+    char *data = raw + sizeof(weights_head);
+    data += -(uintptr_t)data & (align - 1);
     int64_t strides[TENSOR_MAX_DIMS], nbytes;
     storage *s = storage_borrow(data, bytes, weights_release, raw);
     if (!s) {
-        mem_free(raw);
+        mem_free_pages(raw, all);
         return diag_no_memory(d);
     }
-    pages_prefer_large(data, room);
+    if (large) pages_prefer_large(data, room);
     ctsc_status st = tensor_layout(d, DT_FLOAT32, t->ndim, t->sizes, strides, &nbytes);
     if (st == CTSC_OK) st = tensor_on_storage(d, s, DT_FLOAT32, t->ndim, t->sizes, strides, 0, out);
     storage_unref(s);
@@ -270,6 +309,7 @@ static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weigh
         for (int64_t r = 0; r < k->rows; r++)
             for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner)
                 weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
+        weights_say_origin(out, l, k);
     } else out = NULL;
     tensor_unref(in);
     return out;

@@ -147,11 +147,10 @@ static bool fuse_rule_fits(const fuse_group *g, const node *n, fusible_kind kind
 static bool fuse_is_repeated_copy(const node *n) {
     if (n->kind != N_OP || OP_WORK(n->op->traits) != WORK_MOVE || n->inputs.len == 0) return false;
     const node *from = n->inputs.data[0]->def;
-    if (!from || !(node_is_op(from, "aten::permute") || node_is_op(from, "aten::transpose")))
-        return false;
+    if (!from || !(node_is_op(from, SYM_PERMUTE) || node_is_op(from, SYM_TRANSPOSE))) return false;
     const ir_value *v = n->outputs.data[0];
     for (size_t i = 0; i < v->uses.len; i++)
-        if (!node_is_op(v->uses.data[i].user, "aten::unsqueeze")) return false;
+        if (!node_is_op(v->uses.data[i].user, SYM_UNSQUEEZE)) return false;
     return true;
 }
 

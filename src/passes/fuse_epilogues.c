@@ -84,12 +84,18 @@ typedef enum epilogue_product {
     PRODUCT_LAST
 } epilogue_product;
 /* of ctsc::conv_channels_last */
-enum { LAST_OTHER = 10, LAST_ACTIVATION = 11, LAST_WRITTEN = 12, LAST_ARGS = 13 };
+enum {
+    LAST_OTHER = 10,
+    LAST_ACTIVATION = 11,
+    LAST_WRITTEN = 12,
+    LAST_FACTORS = 13,
+    LAST_ARGS = 14
+};
 
 /* One that has no epilogue yet. */
 static bool epilogue_is_last(const node *n) {
     value name;
-    return node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) &&
+    return node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) && n->inputs.len == LAST_ARGS &&
            fact_is_none(n->inputs.data[LAST_OTHER]) &&
            ir_value_constant(n->inputs.data[LAST_ACTIVATION], &name) && name.tag == V_STR &&
            !strcmp(name.u.str->bytes, "none");
@@ -165,6 +171,7 @@ static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other
     args[LAST_OTHER] = other;
     args[LAST_ACTIVATION] = rewrite_str(n, m->activation);
     args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
+    args[LAST_FACTORS] = m->product->inputs.data[LAST_FACTORS];
     ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST), LAST_ARGS, args);
     if (!y) return NULL;
     /* what fails as a rule is the convolution: its place, not the last step's */
@@ -221,7 +228,8 @@ static bool epilogue_is_any_last(const node *n) {
 
 /* Results of convolutions, and the product read by the one convolution n. */
 static bool prologue_rule_host(const alias_db *db, node *n) {
-    if (!node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST)) return false;
+    if (!node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) || n->inputs.len != LAST_ARGS)
+        return false;
     node *product = rewrite_only_for(n, n->inputs.data[0]);
     if (!product || !node_is_overload(product, SYM_MUL_TENSOR)) return false;
     for (int i = 0; i < 2; i++)

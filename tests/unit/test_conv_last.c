@@ -176,6 +176,24 @@ static void assert_near(const random_conv *c, const tensor *got, const tensor *w
     }
 }
 
+/* What has to be multiplied by *factors to give w. */
+static tensor *divided(const tensor *w, tensor **factors) {
+    static const double powers[] = {0.5, 1, -2, 4};
+    tensor *raw, *from;
+    assert_int_equal(tensor_clone(NULL, w, &raw), CTSC_OK);
+    assert_int_equal(tensor_new(NULL, DT_FLOAT64, 1, w->sizes, factors), CTSC_OK);
+    int64_t rows = w->sizes[0], n = w->numel / (rows ? rows : 1);
+    for (int64_t r = 0; r < rows; r++) {
+        double by = powers[r % 4];
+        TENSOR_AT(*factors, double)[r] = by;
+        for (int64_t i = r * n; i < (r + 1) * n; i++)
+            TENSOR_AT(raw, float)[i] = (float)(TENSOR_AT(w, float)[i] / by);
+    }
+    assert_int_equal(tensor_constant(NULL, raw, &from), CTSC_OK);
+    tensor_unref(raw);
+    return from;
+}
+
 /* Twice: weights are packed by the first call at the latest. */
 static void check_convolution(random_conv *c) {
     value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial),
@@ -196,8 +214,11 @@ static void check_convolution(random_conv *c) {
                              : NULL;
     str *activation = str_new(c->activation, strlen(c->activation));
     bool exchanged = c->scale && random_below(2);
-    value args[14] = {value_tensor_take(exchanged ? c->scale : in),
-                      value_tensor_take(c->weight),
+    static int checked;
+    tensor *factors = NULL,
+           *weight = checked++ % 3 ? tensor_ref(c->weight) : divided(c->weight, &factors);
+    value args[15] = {value_tensor_take(exchanged ? c->scale : in),
+                      value_tensor_take(weight),
                       c->bias ? value_tensor_take(c->bias) : value_none(),
                       lists[0],
                       lists[1],
@@ -209,13 +230,14 @@ static void check_convolution(random_conv *c) {
                       other ? value_tensor_take(other) : value_none(),
                       value_str_take(activation),
                       value_bool(false),
+                      factors ? value_tensor_take(factors) : value_none(),
                       c->scale ? value_tensor_take(exchanged ? in : c->scale) : value_none()};
     int64_t zeros[3] = {0, 0, 0};
     args[7] = list_of_ints(zeros, c->spatial);
     for (int threads = 1; threads <= 3; threads += 2) {
         pool_set_threads(threads);
-        tensor *got = c->scale ? called("ctsc::conv_channels_last.scaled", 14, args)
-                               : called("ctsc::conv_channels_last", 12, args);
+        tensor *got = c->scale ? called("ctsc::conv_channels_last.scaled", 15, args)
+                               : called("ctsc::conv_channels_last", 14, args);
         assert_near(c, got, want);
         tensor_unref(got);
     }
@@ -224,6 +246,7 @@ static void check_convolution(random_conv *c) {
     value_unref(args[11]);
     for (int i = 0; i < 3; i++) value_unref(lists[i]);
     tensor_unref(want), tensor_unref(in), tensor_unref(other), tensor_unref(c->scale);
+    tensor_unref(weight), tensor_unref(factors);
 }
 
 static void test_random(void **state) {
@@ -332,7 +355,8 @@ static worst worst_errors(conv_shape s, conv_form form) {
     for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
     [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
-    const conv_packed *p[2] = {conv_packed_of(&s, own, form), conv_packed_of(&s, own, CONV_ROWS)};
+    const conv_packed *p[2] = {conv_packed_of(&s, own, NULL, form),
+                               conv_packed_of(&s, own, NULL, CONV_ROWS)};
     conv_tail tail = {0};
     for (int i = 0; i < 2; i++) {
         assert_non_null(p[i]);

@@ -6,6 +6,7 @@
  */
 #include "passes/layout/layout.h"
 
+#include "passes/fold_weights.h"
 #include "tensor/device.h"
 
 #include <math.h>
@@ -99,11 +100,15 @@ static ir_value *layout_conv_padding(layout *l, const node *n, const layout_conv
     return layout_ints(l, c->spatial, pad);
 }
 
-/* The weight by a storage of its own: what kernels pack of it is kept there. */
-static ir_value *layout_conv_weight(layout *l, const layout_convolution *c) {
-    tensor *own;
-    if (tensor_constant(NULL, c->weight, &own) == CTSC_OK)
+/* The weight by a storage of its own: what kernels pack of it is kept there. Of one that a batch
+ * norm was folded into the original, and what it is multiplied by (else *factors is None). */
+static ir_value *layout_conv_weight(layout *l, const layout_convolution *c, ir_value **factors) {
+    tensor *own, *from = c->weight, *by = NULL;
+    if (c->transposed || !folded_weight_origin(c->weight, &from, &by)) from = c->weight, by = NULL;
+    if (tensor_constant(NULL, from, &own) == CTSC_OK) {
+        *factors = layout_constant_take(l, by ? value_tensor_take(tensor_ref(by)) : value_none());
         return layout_constant_take(l, value_tensor_take(own));
+    }
     l->failed = true;
     return NULL;
 }
@@ -130,8 +135,8 @@ bool layout_conv(layout *l, node *n) {
     bool gains = layout_conv_gains(&c);
     layout_twin *x = layout_use(l, n->inputs.data[0], c.spatial, false);
     if (!x && gains) x = layout_bring(l, n->inputs.data[0], c.spatial, c.in);
-    ir_value *padding = x ? layout_conv_padding(l, n, &c) : NULL,
-             *weight = padding ? layout_conv_weight(l, &c) : NULL;
+    ir_value *padding = x ? layout_conv_padding(l, n, &c) : NULL, *factors,
+             *weight = padding ? layout_conv_weight(l, &c, &factors) : NULL;
     if (!weight) return false;
     ir_value *const *in = n->inputs.data;
     ir_value *none = layout_constant_take(l, value_none()),
@@ -142,20 +147,13 @@ bool layout_conv(layout *l, node *n) {
     ir_value *batched = layout_constant_take(l, value_bool(c.row->batched)),
              *plain = rewrite_str(n, "none");
     ir_value *written = layout_constant_take(l, value_bool(false));
-    ir_value *args[] = {x->last,
-                        weight,
-                        in[2],
-                        in[c.row->stride],
-                        padding,
-                        in[c.row->dilation],
-                        transposed,
-                        output_padding,
-                        in[c.row->groups],
-                        batched,
-                        none,
-                        plain,
-                        written};
-    ir_value *y = layout_op(l, op_of(SYM_CTSC_CONV_CHANNELS_LAST), 13, args);
+    ir_value *args[] = {x->last,           weight,         in[2],
+                        in[c.row->stride], padding,        in[c.row->dilation],
+                        transposed,        output_padding, in[c.row->groups],
+                        batched,           none,           plain,
+                        written,           factors};
+    ir_value *y = layout_op(l, op_of(SYM_CTSC_CONV_CHANNELS_LAST), sizeof args / sizeof *args,
+                            args);
     if (!y) return false;
     layout_conv_knows(&c, x);
     layout_twin like = *x;

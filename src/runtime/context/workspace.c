@@ -24,7 +24,7 @@ void stack_chunk_free(stack_chunk *first) {
 static void workspace_free(workspace *w) {
     stack_chunk_free(w->stack);
     if (w->fft) w->fft_free(w->fft);
-    recycler_clear(&w->blocks);
+    recycler_free(&w->blocks);
     mem_free(w);
 }
 
@@ -51,10 +51,12 @@ workspace *workspace_take(workspace_pool *p) {
     w->slot = slot;
     w->home = p;
     w->outer = recycler_use(&w->blocks);
+    recycler_begin(&w->blocks);
     return w;
 }
 
 void workspace_give(workspace_pool *p, workspace *w) {
+    recycler_end(&w->blocks);
     recycler_use(w->outer);
     for (unsigned i = 0; i < WORKSPACE_SPARE; i++) {
         workspace *none = NULL;

@@ -68,6 +68,8 @@ static ctsc_status executor_freeze(function *f, graph *g, int level, const objec
 
 static int executor_device(const function *f) { return f->unit ? f->unit->device : DEVICE_HOST; }
 
+/* What passes left behind, constants that were folded into others among it, stays with the graph
+ * they worked on: a copy is kept. */
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
     if (!f->graph) TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);
@@ -82,8 +84,10 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
     if (s == CTSC_OK) s = pipeline_level(&cx, g, level);
-    if (s == CTSC_OK) *out = g;
-    else graph_free(g);
+    graph *kept = s == CTSC_OK ? graph_clone(g) : NULL;
+    graph_free(g);
+    if (s == CTSC_OK && !kept) s = diag_no_memory(d);
+    if (s == CTSC_OK) *out = kept;
     return s;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/kernels/conv/conv.h"
 
 #include "runtime/kernels/conv/conv_last.h"
+#include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -28,6 +29,7 @@ typedef struct conv_call {
     bool channels_last;
     bool bf16;          /* factors may be rounded to bfloat16, where channels come last */
     const float *scale; /* [batch, channels]: what such an input is multiplied by; NULL: nothing */
+    tensor *factors;    /* what the weight's rows are multiplied by; NULL: nothing */
     epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
 
@@ -346,7 +348,8 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
     if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
     if (st == CTSC_OK)
-        st = conv_last_compute(d, s, in, scale, c->weight, bias, c->epilogue, c->bf16, t, &done);
+        st = conv_last_compute(d, s, in, scale, c->weight, c->factors, bias, c->epilogue, c->bf16,
+                               t, &done);
     if (st == CTSC_OK && done) st = channels_first_view(d, t, spatial, out);
     tensor_unref(seen);
     tensor_unref(in);
@@ -382,12 +385,32 @@ static ctsc_status conv_compute_scaled(diag *d, const conv_call *c, const conv_s
     return st;
 }
 
+/* The general kernels with weights that are to be multiplied first: in every call, since the
+ * kernels that are made for it do that once (conv_packed.h). */
+static ctsc_status conv_compute_factors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                        const int64_t *sizes, tensor **out) {
+    conv_call plain = *c;
+    tensor *whole, *w = NULL;
+    TRY(tensor_contiguous(d, c->weight, &whole));
+    ctsc_status st = tensor_new(d, DT_FLOAT32, whole->ndim, whole->sizes, &w);
+    if (st == CTSC_OK)
+        conv_packed_factors(tensor_data(whole), tensor_data(c->factors), whole->sizes[0],
+                            whole->numel, tensor_data(w));
+    plain.factors = NULL, plain.weight = w;
+    plain.channels_last = false;
+    if (st == CTSC_OK) st = conv_compute_tensors(d, &plain, s, ndim, sizes, out);
+    tensor_unref(whole);
+    tensor_unref(w);
+    return st;
+}
+
 static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
                                         const int64_t *sizes, tensor **out) {
     dtype dt = (dtype)c->input->dtype;
     if (c->channels_last) TRY(conv_compute_last(d, c, s, ndim, sizes, out));
     if (c->channels_last && *out) return CTSC_OK;
     if (c->scale) return conv_compute_scaled(d, c, s, ndim, sizes, out);
+    if (c->factors) return conv_compute_factors(d, c, s, ndim, sizes, out);
     bool there = tensor_cuda(c->input) != NULL; /* kernels of devices widen what they load */
     dtype work = !there && (dt == DT_FLOAT16 || dt == DT_BFLOAT16) ? DT_FLOAT32 : dt;
     tensor *in = NULL, *weight = NULL, *bias = NULL, *t = NULL;
@@ -529,12 +552,25 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
     return epilogue_finish(cx, &e, t, results);
 }
 
+static ctsc_status conv_read_factors(diag *d, tensor *factors, conv_call *c) {
+    const tensor *w = c->weight;
+    if (factors->dtype != DT_FLOAT64 || !tensor_is_contiguous(factors) || w->dtype != DT_FLOAT32 ||
+        w->ndim < 1 || factors->numel != w->sizes[0] || c->transposed ||
+        tensor_device(factors) != DEVICE_HOST || tensor_device(w) != DEVICE_HOST)
+        return diag_fail(d, CTSC_USAGE, "factors of a weight: float64, one for each row");
+    c->factors = factors;
+    return CTSC_OK;
+}
+
 /* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed,
- * output_padding, groups, batched, other, activation, written); the channels of input, other and
- * result come last. batched: refuses input without a batch dim, as _convolution does. written:
- * other was added in place. input stands for the first of them; bf16: factors may be rounded. */
-static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale, bool bf16,
-                                      const value *args, value *results) {
+ * output_padding, groups, batched, other, activation, written, factors); the channels of input,
+ * other and result come last. batched: refuses input without a batch dim, as _convolution does.
+ * written: other was added in place. factors: float64, what rows of the weight are multiplied by
+ * (passes/fold_weights.h). input and factors stand for those among args; bf16: the convolution's
+ * factors may be rounded. */
+static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale,
+                                      const value *factors, bool bf16, const value *args,
+                                      value *results) {
     static const char *const names[2][CONV_DIMS] = {
         {"conv1d", "conv2d", "conv3d"},
         {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
@@ -551,6 +587,7 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
     c.bf16 = bf16;
     c.input = input, c.scale = scale;
     c.epilogue = &e;
+    if (factors->tag == V_TENSOR) TRY(conv_read_factors(cx->diag, arg_tensor(factors), &c));
     int n = c.weight->ndim - 2;
     if (n < 1 || n > CONV_DIMS)
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "convolution over %d dimensions", n);
@@ -570,11 +607,11 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
 }
 
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
-    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, false, args, results);
+    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, &args[13], false, args, results);
 }
 
 ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *results) {
-    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, true, args, results);
+    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, &args[13], true, args, results);
 }
 
 /* Is scale one number for each channel of x' images? */
@@ -592,12 +629,15 @@ static bool conv_is_scale(const tensor *scale, const tensor *x) {
 /* ctsc::conv_channels_last.scaled: the same of input * scale, where one of the two is as a rule the
  * other's scale: what is squeezed out of an image excites it. */
 ctsc_status op_conv_channels_last_scaled(op_ctx *cx, const value *args, value *results) {
-    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[13]);
-    if (conv_is_scale(b, a)) return conv_channels_last(cx, a, tensor_data(b), false, args, results);
-    if (conv_is_scale(a, b)) return conv_channels_last(cx, b, tensor_data(a), false, args, results);
-    value product, both[] = {args[0], args[13]};
+    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[14]);
+    const value *by = &args[13];
+    if (conv_is_scale(b, a))
+        return conv_channels_last(cx, a, tensor_data(b), by, false, args, results);
+    if (conv_is_scale(a, b))
+        return conv_channels_last(cx, b, tensor_data(a), by, false, args, results);
+    value product, both[] = {args[0], args[14]};
     TRY(op_call(cx, "aten::mul.Tensor", 2, both, &product));
-    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, false, args, results);
+    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, by, false, args, results);
     value_unref(product);
     return st;
 }

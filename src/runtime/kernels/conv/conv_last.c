@@ -49,14 +49,14 @@ bool conv_last_takes_scale(const conv_shape *s) {
 }
 
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
-                              const tensor *weight, const tensor *bias, epilogue *e, bool bf16,
-                              tensor *t, bool *done) {
+                              const tensor *weight, const tensor *factors, const tensor *bias,
+                              epilogue *e, bool bf16, tensor *t, bool *done) {
     *done = t->numel == 0;
     bool unpacked = atomic_load_explicit(&kernel_no_packing, memory_order_relaxed);
     if (*done || in->numel == 0 || weight->numel == 0) return CTSC_OK;
     conv_form form = last_form(s, bf16);
     if (unpacked && form != CONV_BF16) return CTSC_OK;
-    const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, form) : NULL;
+    const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, factors, form) : NULL;
     if (!w) return CTSC_OK;
     conv_tail tail;
     bool with = last_tail(e, t, &tail);

@@ -24,12 +24,13 @@ void conv_last_scale(const conv_shape *s, const float *x, const float *scale, fl
 /* Does conv_last_compute take a scale of s' input? */
 bool conv_last_takes_scale(const conv_shape *s);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous;
- * weight as in conv_shape, bias of out_channels contiguous elements or NULL. Does e (may be NULL)
+ * weight as in conv_shape, times factors (conv_packed.h; may be NULL), bias of out_channels
+ * contiguous elements or NULL. Does e (may be NULL)
  * where it can, and says so in e->done. scale: what in is multiplied by first, or NULL; bf16:
  * factors may be rounded (conv_bf16.h), where there is no scale. *done:
  * there was a kernel for it. Fails without memory, and where a limit came between. */
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
-                              const tensor *weight, const tensor *bias, epilogue *e, bool bf16,
-                              tensor *t, bool *done);
+                              const tensor *weight, const tensor *factors, const tensor *bias,
+                              epilogue *e, bool bf16, tensor *t, bool *done);
 
 #endif

@@ -9,6 +9,7 @@
 #include "runtime/kernels/conv/conv_packed.h"
 
 #include "base/pages.h"
+#include "base/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -33,7 +34,7 @@ static void packed_free(void *derived) {
     packed_forms *f = derived;
     for (int i = 0; f && i < CONV_FORMS; i++) {
         conv_packed *p = atomic_load_explicit(&f->form[i], memory_order_relaxed);
-        if (p) mem_free(p->memory);
+        if (p) mem_free_pages(p->memory, p->room);
         mem_free(p);
     }
     mem_free(f);
@@ -65,22 +66,50 @@ static void packed_panel(const conv_packed *p, const float *w, int64_t first, in
     }
 }
 
-static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form form, const float *w) {
-    if (form == CONV_DEPTHWISE) {
-        conv_last_depthwise_pack(s, w, p->weights);
+VECTOR_CLONES static void packed_multiply(const float *restrict w, double by, int64_t n,
+                                          float *restrict to) {
+    for (int64_t i = 0; i < n; i++) to[i] = (float)((double)w[i] * by);
+}
+
+void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n,
+                         float *to) {
+    int64_t row = rows ? n / rows : 0;
+    for (int64_t r = 0; r < rows; r++) packed_multiply(w + r * row, factors[r], row, to + r * row);
+}
+
+/* Outputs [first, first + n) of w, which are a panel. factors: NULL, or what they are multiplied by
+ * first, to `scaled`, so that what was multiplied is still in the caches. */
+static void packed_fill_panel(const conv_packed *p, const float *w, const double *factors,
+                              int64_t first, int64_t n, float *scaled, float *to) {
+    int64_t row = p->depth * p->taps;
+    if (n <= 0) return;
+    w += first * row;
+    if (factors) conv_packed_factors(w, factors + first, n, n * row, scaled);
+    if (factors) w = scaled;
+    if (!conv_winograd_products(p->form)) {
+        packed_panel(p, w, 0, n, to);
         return;
     }
-    if (conv_winograd_products(form)) {
-        conv_winograd_pack(p, w);
-        return;
-    }
+    conv_packed one = *p;
+    one.panels = 1, one.out = n, one.weights = to;
+    conv_winograd_pack(&one, w);
+}
+
+/* False without memory. */
+static bool packed_fill(const conv_packed *p, const conv_shape *s, const float *w,
+                        const double *factors) {
+    size_t bytes = (size_t)(p->nr * p->depth * p->taps) * sizeof(float);
+    float *scaled = factors ? mem_alloc_pages(bytes) : NULL;
+    if (factors && !scaled) return false;
     for (int64_t set = 0; set < p->sets; set++)
         for (int64_t panel = 0; panel < p->panels; panel++) {
             int64_t first = set * p->out + panel * p->nr,
                     end = conv_min((set + 1) * p->out, s->out_channels);
-            packed_panel(p, w, first, end - first,
-                         p->weights + (set * p->panels + panel) * p->steps * p->nr);
+            packed_fill_panel(p, w, factors, first, conv_min(p->nr, end - first), scaled,
+                              p->weights + (set * p->panels + panel) * p->steps * p->nr);
         }
+    mem_free_pages(scaled, bytes);
+    return true;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -106,24 +135,46 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 
-static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form form) {
+/* w times its factors, without gaps. */
+static ctsc_status packed_source(const tensor *w, const tensor *factors, tensor **out) {
+    tensor *whole;
+    TRY(tensor_contiguous(NULL, (tensor *)w, &whole));
+    if (!factors) {
+        *out = whole;
+        return CTSC_OK;
+    }
+    ctsc_status st = tensor_new(NULL, DT_FLOAT32, w->ndim, w->sizes, out);
+    if (st == CTSC_OK)
+        conv_packed_factors(tensor_data(whole), tensor_data(factors), w->sizes[0], w->numel,
+                            tensor_data(*out));
+    tensor_unref(whole);
+    return st;
+}
+
+static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tensor *factors,
+                                conv_form form) {
     conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32), .form = form};
     int64_t n = p.micro ? packed_size(&p, s) : -1;
     size_t bytes;
     tensor *whole;
+    bool filled = false;
     if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) ||
-        tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK)
+        packed_source(w, form == CONV_DEPTHWISE ? factors : NULL, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_alloc(sizeof *made);
-    p.memory = made ? mem_alloc(bytes + PACKED_ALIGN) : NULL;
+    p.memory = made ? mem_alloc_pages(p.room = bytes + PACKED_ALIGN) : NULL;
     if (p.memory) {
         char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
         p.weights = (float *)(void *)at;
         pages_prefer_large(at, bytes);
         if (form != CONV_DEPTHWISE && p.out % p.nr) memset(at, 0, bytes);
-        packed_fill(&p, s, form, tensor_data(whole));
-        *made = p;
-    } else {
+        if (form == CONV_DEPTHWISE) conv_last_depthwise_pack(s, tensor_data(whole), p.weights);
+        filled = form == CONV_DEPTHWISE ||
+                 packed_fill(&p, s, tensor_data(whole), factors ? tensor_data(factors) : NULL);
+    }
+    if (filled) *made = p;
+    else {
+        if (made) mem_free_pages(p.memory, p.room);
         mem_free(made);
         made = NULL;
     }
@@ -131,24 +182,27 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
     return made;
 }
 
-static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w) {
+static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const tensor *factors) {
     gemm_bf16 m;
     size_t bytes;
     tensor *whole;
     if (!conv_bf16_layout(s, &m, &bytes) || bytes > PTRDIFF_MAX - PACKED_ALIGN ||
-        tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK)
+        packed_source(w, factors, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_zalloc(sizeof *made);
-    char *memory = made ? mem_zalloc(bytes + PACKED_ALIGN) : NULL;
+    size_t room = bytes + PACKED_ALIGN;
+    char *memory = made ? mem_alloc_pages(room) : NULL;
+    if (memory) memset(memory, 0, room);
     m.data = (int8_t *)memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1));
     bool packed = memory && conv_bf16_pack(s, &m, tensor_data(whole));
     tensor_unref(whole);
     if (packed) {
         made->memory = memory;
+        made->room = room;
         made->weights = (float *)(void *)m.data;
         return made;
     }
-    mem_free(memory);
+    mem_free_pages(memory, room);
     mem_free(made);
     return NULL;
 }
@@ -176,22 +230,24 @@ static packed_forms *packed_begin(const conv_shape *s, const tensor *w) {
     return NULL;
 }
 
-static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, conv_form form) {
+static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, const tensor *factors,
+                                        conv_form form) {
     packed_forms *f = atomic_load_explicit(&w->storage->derived, memory_order_acquire);
     if (!f) f = packed_begin(s, w);
     if (!f || w->storage->derived_free != packed_free || !packed_is_of(f, s, w)) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return p;
-    p = form == CONV_BF16 ? packed_make_bf16(s, w) : packed_make(s, w, form);
+    p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
     if (p && w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
     return p;
 }
 
-const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form) {
+const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
+                                  conv_form form) {
     if (!w->storage->constant || w->ndim > CONV_DIMS + 2) return NULL;
     pthread_mutex_lock(&packed_lock);
-    const conv_packed *p = packed_locked(s, w, form);
+    const conv_packed *p = packed_locked(s, w, factors, form);
     pthread_mutex_unlock(&packed_lock);
     return p;
 }

@@ -45,12 +45,17 @@ typedef struct conv_packed {
     int32_t lanes[GEMM_MAX_COLS]; /* CONV_GROUPS: where in its set a lane's group begins */
     float *weights;               /* aligned to 64 bytes */
     void *memory;
+    size_t room; /* of it */
 } conv_packed;
 
 /* Groups that CONV_GROUPS puts side by side; less than 2: it is not for these. */
 int64_t conv_packed_groups(const conv_shape *s);
-/* w: as in conv_shape, float32. NULL: it cannot be kept (its storage is no constant's, or something
+/* Each of the rows of w, of n elements together, times its factor: rounded once. */
+void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n, float *to);
+/* w: as in conv_shape, float32; factors: what its rows are multiplied by, a constant that always
+ * comes with w, or NULL. NULL: it cannot be kept (its storage is no constant's, or something
  * else is kept there), or there is no memory. Thread-safe. */
-const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form);
+const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
+                                  conv_form form);
 
 #endif

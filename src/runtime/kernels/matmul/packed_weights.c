@@ -61,7 +61,7 @@ void prepack_drop(const tensor *w) {
 
 static void prepack_free(void *derived) {
     gemm_prepacked *b = derived;
-    mem_free(b->memory);
+    mem_free_pages(b->memory, b->room);
     mem_free(b);
 }
 
@@ -73,20 +73,16 @@ static void *prepack_make(const void *from) {
                         dtype_size((dtype)w->dtype), &bytes))
         return NULL;
     gemm_prepacked *b = mem_alloc(sizeof *b);
-    char *memory = b ? mem_alloc(bytes + PREPACK_ALIGN) : NULL;
+    char *memory = b ? mem_alloc_pages(bytes + PREPACK_ALIGN) : NULL;
     if (!memory) {
         mem_free(b);
         return NULL;
     }
     char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
     pages_prefer_large(panels, bytes);
-    *b = (gemm_prepacked){u,
-                          w->sizes[0],
-                          w->sizes[1],
-                          panels,
-                          memory,
-                          tensor_data(w),
-                          {w->strides[0], w->strides[1]}};
+    *b = (gemm_prepacked){
+        u,      w->sizes[0],           w->sizes[1],    panels,
+        memory, bytes + PREPACK_ALIGN, tensor_data(w), {w->strides[0], w->strides[1]}};
     gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]},
                        panels);
     prepack_drop(w);

@@ -43,6 +43,7 @@ struct rnn_prepacked {
     /* GRU: of the hidden product of the new gate, which the reset gate weighs */
     float *fresh;
     void *memory;
+    size_t room; /* of it */
 };
 
 /* ---- packing --------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static void rnn_pack_biases(const rnn_prepacked *p, const rnn_weights *w) {
 
 static void rnn_prepack_free(void *made) {
     rnn_prepacked *p = made;
-    mem_free(p->memory);
+    mem_free_pages(p->memory, p->room);
     mem_free(p);
 }
 
@@ -97,7 +98,7 @@ static float *rnn_prepack_memory(rnn_prepacked *p, int64_t features) {
     enum { SLACK = 2 * RNN_ALIGN / sizeof(float) };
     size_t width = (size_t)p->input.n, bytes, depth = (size_t)(features + p->hidden + 2);
     if (!size_mul(width, depth, &bytes) || !size_mul(bytes, sizeof(float), &bytes)) return NULL;
-    p->memory = mem_alloc(bytes + 3 * SLACK * sizeof(float));
+    p->memory = mem_alloc_pages(p->room = bytes + 3 * SLACK * sizeof(float));
     if (!p->memory) return NULL;
     float *at = (float *)(void *)((char *)p->memory + (-(uintptr_t)p->memory & (RNN_ALIGN - 1)));
     pages_prefer_large(at, bytes);
