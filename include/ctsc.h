@@ -427,6 +427,10 @@ typedef struct ctsc_onnx_options {
     int opset;          /* version of ONNX's operators, 13 to 21; 0: 17 */
     size_t naxes;
     const ctsc_onnx_axis *axes;
+    /* what follows from the size of an axis, but is taken as the arguments have
+     * it; NULL: dropped */
+    void (*warn)(void *ctx, const char *text);
+    void *ctx;
 } ctsc_onnx_options;
 /* Writes a method as a model of ONNX. The method is run with these arguments, whose dtypes and
  * sizes (but for the axes) are then those of the model, and whose way through branches and loops is

@@ -77,7 +77,9 @@ ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
     if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
     if (cx->device != DEVICE_HOST)
         return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
-    if (cx->unpacked && !cx->reduce) return pass_run_list(cx, g, LEVEL_2("", ""), NULL);
-    ctsc_status s = pass_run_list(cx, g, LEVEL_2("layout,fuse-epilogues-host,", "prepack,"), NULL);
+    if (cx->unpacked && !cx->reduce)
+        return pass_run_list(cx, g, LEVEL_2("fuse-attention-host,", ""), NULL);
+    ctsc_status s = pass_run_list(
+        cx, g, LEVEL_2("fuse-attention-host,layout,fuse-epilogues-host,", "prepack,"), NULL);
     return s == CTSC_OK && cx->reduce ? pass_run_list(cx, g, cx->reduce, NULL) : s;
 }

@@ -30,13 +30,15 @@ bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule) {
     return changed;
 }
 
-node *rewrite_only_for(const node *n, const ir_value *v) {
+node *rewrite_read_by(const node *n, const ir_value *v, size_t uses) {
     node *def = v->def;
-    return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == 1 &&
+    return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == uses &&
                    def->outputs.len == 1
                ? def
                : NULL;
 }
+
+node *rewrite_only_for(const node *n, const ir_value *v) { return rewrite_read_by(n, v, 1); }
 
 bool rewrite_move_down(const alias_db *db, node *n, node *at) {
     if (n->next == at) return true;

@@ -241,6 +241,29 @@ def old_inputs():
     return m, x
 
 
+@case
+def functions():
+    """Functions of the model's own: attributes by reference and by default, an input that is left out, a call within a function, a branch within one."""
+    refer = onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    leaky = h.make_node("LeakyRelu", ["x"], ["y"])
+    leaky.attribute.append(refer)
+    inner = h.make_function("own", "Leaky", ["x"], ["y"], [leaky], [h.make_opsetid("", 17)], attribute_protos=[h.make_attribute("slope", 0.5)])
+    through = h.make_node("Leaky", ["t"], ["u"], domain="own")
+    through.attribute.append(onnx.AttributeProto(name="slope", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
+    yes = h.make_graph([h.make_node("Neg", ["u"], ["a"])], "yes", [], [h.make_tensor_value_info("a", F, None)])
+    no = h.make_graph([h.make_node("Add", ["u", "u"], ["b"])], "no", [], [h.make_tensor_value_info("b", F, None)])
+    outer = h.make_function("own", "Outer", ["x", "low", "high"], ["z", "w"],
+                            [h.make_node("Clip", ["x", "low", "high"], ["t"]), through, h.make_node("Leaky", ["t"], ["w"], domain="own"),
+                             h.make_node("ReduceSum", ["u"], ["s"], keepdims=0), h.make_node("Constant", [], ["zero"], value_float=0.0),
+                             h.make_node("Greater", ["s", "zero"], ["p"]), h.make_node("If", ["p"], ["z"], then_branch=yes, else_branch=no)],
+                            [h.make_opsetid("", 17), h.make_opsetid("own", 1)], ["slope"])
+    m = model([h.make_node("Outer", ["x", "", "one"], ["a", "b"], domain="own", slope=0.25), h.make_node("Outer", ["a", "one"], ["c", ""], domain="own", slope=2.0),
+               h.make_node("Add", ["b", "c"], ["y"])], {"x": (F, [3, 4])}, {"a": F, "y": F}, {"one": np.float32(1)})
+    m.functions.extend([inner, outer])
+    m.opset_import.append(h.make_opsetid("own", 1))
+    return m, [f32(3, 4)]
+
+
 def make(name):
     m, arrays = CASES[name]()
     folder = os.path.join(HERE, "models", name)

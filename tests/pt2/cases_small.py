@@ -297,6 +297,28 @@ class Vmap(nn.Module):
         return torch.vmap(lambda a: a.t() @ a)(x)
 
 
+@case(lambda: (r(2, 5, 4), r(4, 4)))
+class VmapNested(nn.Module):
+    def forward(self, x, y):
+        a = torch.vmap(torch.vmap(lambda u, v: u.dot(v)), in_dims=(1, 0))(x, x.transpose(0, 1))
+        return a, torch.vmap(lambda u, y: (u + 1, y.t() @ y, u.sum()), in_dims=(0, None), out_dims=(0, -1, 0))(x, y)
+
+
+@case(lambda: (r(5, 3, 3),))
+class GenericScan(nn.Module):
+    def forward(self, xs):
+        from torch._higher_order_ops.associative_scan import associative_scan
+        return associative_scan(lambda a, b: a @ b, xs, 0, combine_mode="generic")
+
+
+@case(lambda: (r(2, 4, 5, 8), r(2, 4, 6, 8), r(2, 4, 6, 8), r(2, 1, 5, 6)), lambda: (r(3, 4, 7, 8), r(3, 4, 9, 8), r(3, 4, 9, 8), r(3, 1, 7, 9) - float("inf")),
+      dynamic=({0: BATCH, 2: Dim("l", min=2, max=64)}, {0: BATCH, 2: Dim("s", min=2, max=64)}, {0: BATCH, 2: Dim("s", min=2, max=64)},
+               {0: BATCH, 2: Dim("l", min=2, max=64), 3: Dim("s", min=2, max=64)}))
+class HeadsMask(nn.Module):
+    def forward(self, q, k, v, mask):
+        return F.scaled_dot_product_attention(q, k, v), F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.3), F.scaled_dot_product_attention(q, k, v, attn_mask=mask > 0)
+
+
 @case(lambda: (r(8, 8),))
 class FakeQuantised(nn.Module):
     def forward(self, x):

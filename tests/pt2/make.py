@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/pt2/archives: small programs of cases_small.py as torch.export saves them, with arguments and results.
 
-    PYTHON tests/pt2/make.py        (PyTorch 2.9 or newer; those that are there are of 2.15)
+    PYTHON tests/pt2/make.py [NAME...]        (PyTorch 2.9 or newer; those that are there are of 2.15)
 
 Places lose the folders of the machine that wrote them. Names that end in -flat, -flat5 and -flat1 are the same program in the layouts and schemas of PyTorch
 2.5 to 2.7, 2.3, and 2.1, put together here after their descriptions."""
@@ -21,7 +21,8 @@ import networks  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICKED = ["MutatedBuffer", "MutatedBuffer:decomposed", "MutatedInput:decomposed", "TrainingNorm:decomposed", "Tied", "Trees", "DynamicTwo", "DerivedDim", "Unbacked", "Cond", "CondShape",
-          "While", "Map", "Scan", "AssociativeScan", "Autocast", "NoGrad", "Scalars", "Constants", "FakeQuantised", "EvenDim"]
+          "While", "Map", "Scan", "AssociativeScan", "Autocast", "NoGrad", "Scalars", "Constants", "FakeQuantised", "EvenDim",
+          "VmapNested", "GenericScan", "HeadsMask:decomposed"]
 
 
 def tidy(text):
@@ -135,10 +136,13 @@ def write(folder, name, form):
 
 def main():
     root = os.path.join(HERE, "archives")
-    shutil.rmtree(root, ignore_errors=True)
     for row in PICKED:
         name, _, form = row.partition(":")
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         folder = os.path.join(root, name + ("-decomposed" if form else ""))
+        for old in ["", "-flat", "-flat5", "-flat1"]:
+            shutil.rmtree(folder + old, ignore_errors=True)
         program = write(folder, name, form)
         if row in ("Tied", "MutatedBuffer:decomposed"):
             flat(folder, folder + "-flat", program, None, b"8.8")

@@ -509,10 +509,11 @@ static void test_arguments(void **state) {
     value lv = value_list_take(l);
     expect_args("f(float[] x) -> int", 1, &lv, "[1., 1.]");
     expect_args("f(int[] x) -> int", 1, &lv, "[1, 1]");
+    expect_args("f((int, bool) x) -> int", 1, &lv, "(1, True)");
     expect_args(
-        "f((int, bool) x) -> int", 1, &lv,
-        "f() Expected a value of type 'Tuple[int, bool]' for argument 'x' but instead found type "
-        "'List[Union[int, bool]]'.\nPosition: 0\nDeclaration: f((int, bool) x) -> int");
+        "f((int, bool, int) x) -> int", 1, &lv,
+        "f() Expected a value of type 'Tuple[int, bool, int]' for argument 'x' but instead found "
+        "type 'List[Union[int, bool]]'.\nPosition: 0\nDeclaration: f((int, bool, int) x) -> int");
     value_unref(lv);
     tuple *t = tuple_new(2, NULL);
     t->items[0] = value_int(1);

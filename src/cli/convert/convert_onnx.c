@@ -59,7 +59,8 @@ int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, con
                            .method = call->method,
                            .opset = a->opset,
                            .naxes = a->naxes,
-                           .axes = axes};
+                           .axes = axes,
+                           .warn = cli_warn};
     if (!code &&
         ctsc_module_save_onnx(m, path, call->inputs.nvalues, call->inputs.values, &o, e) != CTSC_OK)
         code = cli_report(e);

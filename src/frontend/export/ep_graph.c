@@ -92,6 +92,8 @@ static bool nodes_import(ep_scope *sc, const json_t *json) {
     ep_place_begin(p, json);
     const char *higher = nodes_behind(n.target, "torch.ops.higher_order.");
     if (higher) return ep_higher_order(&n, higher);
+    const char *batched = nodes_behind(n.target, "torch._functorch.predispatch.");
+    if (batched) return ep_vmap(&n, batched);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (nodes_behind(n.target, numbers[i]))
             return ep_number(&n, i < 2 ? nodes_behind(n.target, numbers[i])
@@ -106,14 +108,16 @@ bool ep_nodes(ep_scope *sc) {
     const json_t *nodes = ep_array(p, sc->graph, "nodes");
     const char *target = p->target;
     size_t index = p->index;
-    for (size_t i = 0; nodes && i < json_array_size(nodes); i++) {
+    bool ok = nodes != NULL;
+    for (size_t i = 0; ok && i < json_array_size(nodes); i++) {
         p->target = NULL;
         p->index = i;
-        if (!nodes_import(sc, json_array_get(nodes, i)) || ep_failed(p)) return ep_no_memory(p);
+        ok = (nodes_import(sc, json_array_get(nodes, i)) && !ep_failed(p)) || ep_no_memory(p);
     }
-    p->target = target;
-    p->index = index;
-    return nodes != NULL;
+    if (ok && sc->vmap) ok = ep_bad(p, "a vmap does not end");
+    while (sc->vmap) ep_vmap_pop(sc);
+    if (ok) p->target = target, p->index = index;
+    return ok;
 }
 
 /* ---- graphs in graphs ------------------------------------------------------------------------ */

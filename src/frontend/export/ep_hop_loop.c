@@ -12,6 +12,15 @@
  *                                                          %ys = aten::stack(%list, 0)
  *
  * associative_scan may combine in any order; here from the left, as scan.
+ *
+ * vmap is no operator of a graph, but a stretch of nodes, in which values have a dim less than they
+ * have outside: a loop over that dim.
+ *
+ *     _vmap_increment_nesting(n, "error")                  prim::Loop(%n, %true)
+ *     a = _add_batch_dim(x, dim, level)                      block0(%i):
+ *     ...                                                      %a = aten::select(%x, dim, %i)
+ *     y = _remove_batch_dim(b, level, n, out)                  ...  aten::append(%list, %b)
+ *     _vmap_decrement_nesting()                            %y = aten::stack(%list, out)
  */
 #include "frontend/export/ep_internal.h"
 
@@ -218,4 +227,136 @@ bool ep_associative_scan(ep_node *n) {
     for (int k = 0; k < nxs; k++)
         if (!(lists[k] = loop_stack(p, lists[k]))) return false;
     return ep_results(n, nxs, lists, 0);
+}
+
+/* ---- vmap ------------------------------------------------------------------------------------ */
+
+/* A result: what its list is stacked to, along that dim, has this name. */
+typedef struct vmap_result { ir_value *list; const json_t *dim, *output; } vmap_result;
+
+/* A stretch that has begun. */
+struct ep_vmap {
+    struct ep_vmap *outer;
+    hop_loop loop;
+    int level; /* 1: the outermost */
+    bool empty;
+    VEC(vmap_result) results;
+};
+
+static bool vmap_begin(ep_node *n) {
+    ep_program *p = n->sc->p;
+    const json_t *size = ep_node_arg(n, 0);
+    argument want = {.name = "size", .type = TYPE_INT};
+    ir_value *trips = size ? ep_argument(n->sc, size, &want) : NULL;
+    struct ep_vmap *v = trips ? arena_new(&p->scratch, struct ep_vmap) : NULL;
+    value known;
+    if (!v) return ep_no_memory(p);
+    *v = (struct ep_vmap){.outer = n->sc->vmap, .level = n->sc->vmap ? n->sc->vmap->level + 1 : 1};
+    if (v->level > EP_MAX_NESTING) return ep_bad(p, "vmaps nest too deeply");
+    v->empty = ir_value_constant(trips, &known) && known.tag == V_INT && known.u.i == 0;
+    if (!loop_begin(&v->loop, n, trips, graph_constant_bool(p->g, true), 0, NULL)) return false;
+    n->sc->vmap = v;
+    return true;
+}
+
+/* Argument i: the number of a stretch that has begun. */
+static struct ep_vmap *vmap_level(ep_node *n, size_t i) {
+    int64_t level = 0;
+    const json_t *arg = ep_node_arg(n, i);
+    if (!arg || !ep_int(n->sc->p, json_object_get(arg, "as_int"), &level)) return NULL;
+    for (struct ep_vmap *v = n->sc->vmap; v; v = v->outer)
+        if (v->level == level) return v;
+    return ep_unsupported(n->sc->p, "vmap around a graph that is given to it is not supported"),
+           NULL;
+}
+
+static ir_value *vmap_value(ep_node *n, size_t i, type *t) {
+    const json_t *arg = ep_node_arg(n, i);
+    argument want = {.name = "value", .type = t};
+    return arg ? ep_argument(n->sc, arg, &want) : NULL;
+}
+
+static bool vmap_add(ep_node *n) {
+    const struct ep_vmap *v = vmap_level(n, 2);
+    ir_value *x = v ? vmap_value(n, 0, TYPE_TENSOR) : NULL,
+             *dim = x ? vmap_value(n, 1, TYPE_INT) : NULL, *in[] = {x, dim, v ? v->loop.i : NULL};
+    ir_value *slice = dim ? ep_emit_key(n->sc->p, "aten::select.int", 3, in) : NULL;
+    return slice && ep_results(n, 1, &slice, 0);
+}
+
+/* Of no iteration there is nothing to stack: as large as the program says. */
+static ir_value *vmap_nothing(ep_node *n, const json_t *output) {
+    ep_program *p = n->sc->p;
+    const char *name = json_string_value(
+        json_object_get(json_object_get(output, "as_tensor"), "name"));
+    const json_t *meta = name ? ep_meta(p, n->sc->graph, name) : NULL,
+                 *sizes = json_object_get(meta, "sizes");
+    int64_t dt, size[EP_MAX_TREE];
+    size_t count = json_array_size(sizes);
+    if (!sizes || count > EP_MAX_TREE || !ep_dtype(p, json_object_get(meta, "dtype"), &dt))
+        return ep_unsupported(p, "vmap over no elements is not supported here"), NULL;
+    list *l = list_new(LIST_INT, TYPE_INT, count);
+    for (size_t i = 0; l && i < count; i++) {
+        const json_t *known = json_object_get(json_array_get(sizes, i), "as_int");
+        if (!json_is_integer(known) || !ep_int(p, known, &size[i]) ||
+            !list_append_take(l, value_int(size[i]))) {
+            value_unref(value_list_take(l));
+            return ep_unsupported(p, "vmap over no elements is not supported here"), NULL;
+        }
+    }
+    ir_value *shape = l ? graph_constant_take(p->g, value_list_take(l), type_list(TYPE_INT)) : NULL,
+             *none = graph_constant_none(p->g),
+             *in[] = {shape, graph_constant_int(p->g, dt), none, none, none};
+    return shape ? ep_emit_key(p, "aten::zeros", 5, in) : (ep_no_memory(p), NULL);
+}
+
+static bool vmap_remove(ep_node *n) {
+    ep_program *p = n->sc->p;
+    struct ep_vmap *v = vmap_level(n, 1);
+    ir_value *y = v ? vmap_value(n, 0, TYPE_TENSOR) : NULL;
+    const json_t *dim = y ? ep_node_arg(n, 3) : NULL;
+    if (!dim) return ep_no_memory(p);
+    if (v != n->sc->vmap) return ep_bad(p, "a result of vmap is taken within another");
+    graph_set_insert(p->g, v->loop.outer, v->loop.loop);
+    vmap_result r = {.list = loop_list(p), .dim = dim, .output = json_array_get(n->outputs, 0)};
+    graph_set_insert(p->g, v->loop.body, NULL);
+    return !ep_failed(p) && loop_append(p, r.list, y) &&
+           (vec_push(&v->results, r) || ep_no_memory(p));
+}
+
+static bool vmap_end(ep_node *n) {
+    ep_program *p = n->sc->p;
+    struct ep_vmap *v = n->sc->vmap;
+    if (!v) return ep_bad(p, "no vmap has begun");
+    if (!loop_end(&v->loop, graph_constant_bool(p->g, true), 0, NULL)) return false;
+    for (size_t i = 0; i < v->results.len; i++) {
+        const vmap_result *r = &v->results.data[i];
+        argument want = {.name = "dim", .type = TYPE_INT};
+        ir_value *dim = ep_argument(n->sc, r->dim, &want), *in[] = {r->list, dim},
+                 *y = !dim       ? NULL
+                      : v->empty ? vmap_nothing(n, r->output)
+                                 : ep_emit_key(p, "aten::stack", 2, in);
+        if (!y || !ep_bind(n->sc, r->output, y)) return false;
+    }
+    ep_vmap_pop(n->sc);
+    return true;
+}
+
+void ep_vmap_pop(ep_scope *sc) {
+    struct ep_vmap *v = sc->vmap;
+    sc->vmap = v->outer;
+    vec_free(&v->results);
+}
+
+bool ep_vmap(ep_node *n, const char *name) {
+    static const struct { const char *name; bool (*fn)(ep_node *n); } rows[] = {
+        {"_vmap_increment_nesting", vmap_begin},
+        {"_add_batch_dim", vmap_add},
+        {"_remove_batch_dim", vmap_remove},
+        {"_vmap_decrement_nesting", vmap_end},
+    };
+    if (!strcmp(name, "lazy_load_decompositions")) return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].name, name)) return rows[i].fn(n);
+    return ep_unsupported(n->sc->p, "calls of this are not supported");
 }

@@ -29,6 +29,7 @@ typedef struct ep_tree {
     const char **fields; /* of a named tuple */
     value *keys;         /* of a dict: held by the program */
     int leaf;            /* of a leaf: its number */
+    bool argument;       /* lists of items that differ are tuples */
     type *type;          /* once ep_tree_type has been there */
 } ep_tree;
 
@@ -79,6 +80,7 @@ typedef struct ep_scope {
     strmap read;  /* names that nodes mention, once `collected` (ep_core.c) */
     bool collected;
     ep_autocast cast;
+    struct ep_vmap *vmap; /* the innermost that has begun and not ended (ep_hop_loop.c) */
 } ep_scope;
 
 /* ---- ep_json.c ------------------------------------------------------------------------------- */
@@ -206,6 +208,8 @@ bool ep_while_loop(ep_node *n);
 bool ep_map(ep_node *n);
 bool ep_scan(ep_node *n);
 bool ep_associative_scan(ep_node *n);
+bool ep_vmap(ep_node *n, const char *name); /* torch._functorch.predispatch.NAME */
+void ep_vmap_pop(ep_scope *sc);
 bool ep_auto_functionalized(ep_node *n);
 bool ep_auto_functionalized_v2(ep_node *n);
 bool ep_with_effects(ep_node *n);

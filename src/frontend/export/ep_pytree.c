@@ -8,7 +8,8 @@
  * Classes. Named tuples, dataclasses and what else registers itself with the names of its fields
  * are named tuples of their class's name as results; as arguments plain tuples, so that any tuple
  * will do. A list or dict has one type for its items: their union where they differ; what is taken
- * out of it is checked.
+ * out of it is checked. Lists of items that differ are tuples as arguments: PyTorch cannot tell
+ * what such a list is, so that an archive of TorchScript could not be called with it.
  */
 #include "frontend/export/ep_internal.h"
 
@@ -190,6 +191,8 @@ type *ep_tree_type(ep_program *p, ep_tree *t, type *const *leaves) {
     if (t->kind == EP_LEAF) return t->type = leaves[t->leaf];
     for (int i = 0; i < t->n; i++)
         if (!(types[i] = ep_tree_type(p, t->items[i], leaves))) return NULL;
+    for (int i = 1; i < t->n && t->argument && t->kind == EP_LIST; i++)
+        if (types[i] != types[0]) t->kind = EP_TUPLE;
     if (t->kind == EP_LIST) t->type = type_list(tree_items_type(t));
     else if (t->kind == EP_DICT)
         t->type = type_dict(t->n && t->keys[0].tag == V_INT ? TYPE_INT : TYPE_STR,

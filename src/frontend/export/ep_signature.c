@@ -78,13 +78,16 @@ static bool signature_find(signature *s) {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+/* Of tied parameters torch 2.5 names one for all inputs. */
 static bool signature_state(signature *s, ep_role role, const char *input, const char *name,
                             bool saved) {
     ep_program *p = s->p;
     value v = value_none();
     if (!input || !name) return false;
-    if (p->host->state(p->host->ctx, p->d, role, name, saved, &v) != CTSC_OK) return false;
-    ep_state *state = ep_modules_add(&p->modules, name, role, v);
+    ep_state *state = strmap_get(&p->by_attribute, name);
+    if (!state && p->host->state(p->host->ctx, p->d, role, name, saved, &v) != CTSC_OK)
+        return false;
+    if (!state) state = ep_modules_add(&p->modules, name, role, v);
     if (!state || strmap_get(&p->states, input))
         return state ? ep_bad(p, "input '%.200s' is there twice", input) : false;
     return (strmap_put(&p->states, input, state) && strmap_put(&p->by_attribute, name, state)) ||
@@ -276,6 +279,7 @@ static type *signature_leaf_type(ep_program *p, const ep_input *in) {
 /* Named tuples and dataclasses are taken as plain tuples: any tuple will do. */
 static void signature_plain(ep_tree *t) {
     t->name = NULL;
+    t->argument = true;
     for (int i = 0; i < t->n; i++) signature_plain(t->items[i]);
 }
 

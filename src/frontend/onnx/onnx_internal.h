@@ -34,7 +34,15 @@ typedef struct onnx_value {
     ir_value **ints; /* NULL: not known as numbers */
     int rank, dt;    /* -1: not known */
     struct onnx_scope *scope;
+    bool absent; /* an input of a function that the call leaves out */
 } onnx_value;
+
+/* A call of a function of the model's own, whose nodes are being imported. */
+typedef struct onnx_call {
+    const Onnx__NodeProto *node;
+    const Onnx__FunctionProto *function;
+    const struct onnx_call *outer; /* the call that node stands in; NULL: none */
+} onnx_call;
 
 typedef struct onnx_program {
     diag *d;
@@ -56,6 +64,7 @@ typedef struct onnx_program {
     VEC(const char *) params;  /* names of the arguments */
     const Onnx__NodeProto *at; /* being imported, for messages; NULL: none */
     size_t index;              /* its number */
+    const onnx_call *call;     /* the function it stands in; NULL: none */
     size_t made;
     int nesting;
 } onnx_program;
@@ -94,6 +103,8 @@ bool onnx_unsupported(onnx_program *p, const char *fmt, ...) __attribute__((form
 bool onnx_no_memory(onnx_program *p);
 bool onnx_failed(const onnx_program *p);
 
+bool onnx_version_is_known(onnx_program *p, int64_t version); /* of ONNX's operator set */
+
 /* ---- onnx_data.c ----------------------------------------------------------------------------- */
 
 /* The tensor of a message, held by the program. Large contents are taken out of the message. */
@@ -102,8 +113,9 @@ bool onnx_hold(onnx_program *p, tensor *t_take);
 
 /* ---- onnx_node.c ----------------------------------------------------------------------------- */
 
-/* All nodes of a graph, its initialisers before them, where the insertion point of p->g is. */
-bool onnx_nodes(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g);
+/* All nodes of a graph or function, its initialisers before them, where the insertion point of p->g
+ * is. */
+bool onnx_nodes(onnx_scope *sc, onnx_program *p, size_t count, Onnx__NodeProto *const *nodes);
 onnx_value *onnx_value_new(onnx_scope *sc, onnx_program *p, const char *name);
 onnx_value *onnx_name(onnx_scope *sc, onnx_program *p, const char *name);
 bool onnx_initializers(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g);
@@ -125,7 +137,7 @@ ir_value *onnx_t(onnx_node *n, int i); /* it as a tensor, needed */
 ir_value *onnx_t_or_none(onnx_node *n, int i);
 bool onnx_wants(const onnx_node *n, int i); /* is output i used? */
 
-/* Attributes. */
+/* Attributes; in functions that which the call gives. */
 const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name);
 int64_t onnx_attr_int(onnx_node *n, const char *name, int64_t otherwise);
 double onnx_attr_float(onnx_node *n, const char *name, double otherwise);
@@ -161,6 +173,14 @@ const onnx_row *onnx_find_row(const char *name, int opset, int *since);
 bool onnx_template(onnx_node *n, const char *text);
 /* Output 0, of the shape that the row says. */
 bool onnx_result(onnx_node *n, ir_value *v);
+
+/* ---- onnx_op_flow.c -------------------------------------------------------------------------- */
+
+/* The function of the model's own that a node calls; NULL: none. */
+const Onnx__FunctionProto *onnx_function(const onnx_program *p, const Onnx__NodeProto *proto);
+/* Its nodes in place of the call. */
+bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f);
+int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports); /* -1: none */
 
 /* ---- onnx_op_*.c: the functions that rows name ----------------------------------------------- */
 

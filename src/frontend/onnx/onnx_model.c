@@ -77,10 +77,12 @@ static void model_list_node(strbuf *sb, const Onnx__NodeProto *n) {
     sb_putc(sb, '\n');
 }
 
-/* In the order in which nodes are imported. Graphs nest no deeper than onnx_wire.c allows. */
-static bool model_note_graph(onnx_program *p, const Onnx__GraphProto *g, strbuf *sb) {
-    for (size_t i = 0; i < g->n_node; i++) {
-        const Onnx__NodeProto *n = g->node[i];
+static bool model_note_graph(onnx_program *p, const Onnx__GraphProto *g, strbuf *sb);
+
+static bool model_note_nodes(onnx_program *p, size_t count, Onnx__NodeProto *const *nodes,
+                             strbuf *sb) {
+    for (size_t i = 0; i < count; i++) {
+        const Onnx__NodeProto *n = nodes[i];
         if (sb->len < UINT32_MAX / 2) {
             if (!ptrmap_put(&p->places, n, (void *)(sb->len + 1))) return onnx_no_memory(p);
             model_list_node(sb, n);
@@ -90,6 +92,12 @@ static bool model_note_graph(onnx_program *p, const Onnx__GraphProto *g, strbuf 
         for (size_t k = 0; k < n->n_attribute; k++)
             if (n->attribute[k]->g && !model_note_graph(p, n->attribute[k]->g, sb)) return false;
     }
+    return true;
+}
+
+/* In the order in which nodes are imported. Graphs nest no deeper than onnx_wire.c allows. */
+static bool model_note_graph(onnx_program *p, const Onnx__GraphProto *g, strbuf *sb) {
+    if (!model_note_nodes(p, g->n_node, g->node, sb)) return false;
     for (size_t i = 0; i < g->n_output; i++)
         if (!model_note_use(p, g->output[i]->name ? g->output[i]->name : "")) return false;
     for (size_t i = 0; i < g->n_value_info; i++)
@@ -102,6 +110,11 @@ static bool model_note_graph(onnx_program *p, const Onnx__GraphProto *g, strbuf 
 static bool model_note(onnx_program *p) {
     strbuf sb = STRBUF_INIT;
     bool ok = model_note_graph(p, p->model->graph, &sb);
+    for (size_t i = 0; ok && i < p->model->n_functions; i++) {
+        const Onnx__FunctionProto *f = p->model->functions[i];
+        ok = model_note_nodes(p, f->n_node, f->node, &sb);
+        for (size_t k = 0; ok && k < f->n_output; k++) ok = model_note_use(p, f->output[k]);
+    }
     if (ok && (sb.failed || !(p->listing = source_new("model.onnx", sb_str(&sb), sb.len))))
         ok = onnx_no_memory(p);
     sb_free(&sb);
@@ -111,20 +124,19 @@ static bool model_note(onnx_program *p) {
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
+bool onnx_version_is_known(onnx_program *p, int64_t version) {
+    return (version >= ONNX_MIN_OPSET && version <= ONNX_MAX_OPSET) ||
+           onnx_unsupported(
+               p, "the model has version %lld of ONNX's operator set; %d to %d are supported",
+               (long long)version, ONNX_MIN_OPSET, ONNX_MAX_OPSET);
+}
+
 static bool model_version(onnx_program *p) {
     const Onnx__ModelProto *m = p->model;
-    int64_t version = -1;
-    for (size_t i = 0; i < m->n_opset_import; i++) {
-        const char *domain = m->opset_import[i]->domain;
-        if (!domain || !*domain || !strcmp(domain, "ai.onnx"))
-            version = m->opset_import[i]->version;
-    }
+    int64_t version = onnx_standard_version(m->n_opset_import, m->opset_import);
     if (!m->graph) return onnx_bad(p, "the model has no graph");
     if (version < 0) return onnx_bad(p, "the model does not say the version of its operators");
-    if (version < ONNX_MIN_OPSET || version > ONNX_MAX_OPSET)
-        return onnx_unsupported(
-            p, "the model has version %lld of ONNX's operator set; %d to %d are supported",
-            (long long)version, ONNX_MIN_OPSET, ONNX_MAX_OPSET);
+    if (!onnx_version_is_known(p, version)) return false;
     p->opset = (int)version;
     return true;
 }
@@ -249,7 +261,7 @@ static bool model_import(onnx_program *p) {
     onnx_scope sc = {0};
     bool ok = model_version(p) && model_begin(p) && model_note(p) &&
               onnx_initializers(&sc, p, p->model->graph) && model_inputs(&sc, p) &&
-              onnx_nodes(&sc, p, p->model->graph);
+              onnx_nodes(&sc, p, p->model->graph->n_node, p->model->graph->node);
     if (ok) p->at = NULL;
     ok = ok && model_outputs(&sc, p) && graph_verify(p->d, p->g) == CTSC_OK &&
          (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK) && model_method(p);

@@ -219,11 +219,26 @@ bool onnx_wants(const onnx_node *n, int i) {
     return *name && strmap_get(&n->p->uses, name);
 }
 
-const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name) {
-    for (size_t i = 0; i < n->proto->n_attribute; i++)
-        if (n->proto->attribute[i]->name && !strcmp(n->proto->attribute[i]->name, name))
-            return n->proto->attribute[i];
+static const Onnx__AttributeProto *attr_find(size_t n, Onnx__AttributeProto *const *all,
+                                             const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (all[i]->name && !strcmp(all[i]->name, name)) return all[i];
     return NULL;
+}
+
+static bool attr_refers(const Onnx__AttributeProto *a) {
+    return a && a->ref_attr_name && *a->ref_attr_name;
+}
+
+const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name) {
+    const Onnx__AttributeProto *a = attr_find(n->proto->n_attribute, n->proto->attribute, name);
+    for (const onnx_call *c = n->p->call; c && attr_refers(a); c = c->outer) {
+        const char *of_call = a->ref_attr_name;
+        a = attr_find(c->node->n_attribute, c->node->attribute, of_call);
+        if (!a)
+            return attr_find(c->function->n_attribute_proto, c->function->attribute_proto, of_call);
+    }
+    return a;
 }
 
 /* type: of old files, which do not say it, 0. */
@@ -231,7 +246,7 @@ static const Onnx__AttributeProto *attr_of_type(onnx_node *n, const char *name, 
     const Onnx__AttributeProto *a = onnx_attr(n, name);
     if (a && a->has_type && a->type != type)
         return onnx_bad(n->p, "attribute '%s' is of another type than it should be", name), NULL;
-    if (a && a->ref_attr_name && *a->ref_attr_name)
+    if (attr_refers(a))
         return onnx_bad(n->p, "attribute '%s' refers to one of a function", name), NULL;
     return a;
 }
@@ -379,14 +394,8 @@ bool onnx_out_ints(onnx_node *n, int i, int count, ir_value *const *ints, int ra
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static bool node_refuse(onnx_program *p, const Onnx__NodeProto *proto, const char *name,
-                        int since) {
+static bool node_refuse(onnx_program *p, const Onnx__NodeProto *proto, int since) {
     const char *domain = proto->domain ? proto->domain : "";
-    for (size_t i = 0; i < p->model->n_functions; i++) {
-        const Onnx__FunctionProto *f = p->model->functions[i];
-        if (f->name && !strcmp(f->name, name) && !strcmp(f->domain ? f->domain : "", domain))
-            return onnx_unsupported(p, "functions of the model's own are not supported");
-    }
     if (*domain && strcmp(domain, "ai.onnx"))
         return onnx_unsupported(p, "operators of domain '%.100s' are not supported", domain);
     if (since)
@@ -402,16 +411,21 @@ static bool node_import(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *
     const char *name = proto->op_type ? proto->op_type : "", *domain = proto->domain;
     int since = 0;
     bool standard = !domain || !*domain || !strcmp(domain, "ai.onnx");
+    const Onnx__FunctionProto *function = onnx_function(p, proto);
     if (proto->n_input > ONNX_MAX_INTS || proto->n_output > ONNX_MAX_INTS)
         return onnx_bad(p, "the node has %zu inputs and %zu outputs", proto->n_input,
                         proto->n_output);
-    if (!(n.row = standard ? onnx_find_row(name, p->opset, &since) : NULL))
-        return node_refuse(p, proto, name, since);
+    if (++p->made > ONNX_MAX_NODES) return onnx_bad(p, "the model is too large");
+    n.row = standard && !function ? onnx_find_row(name, p->opset, &since) : NULL;
+    if (!n.row && !function) return node_refuse(p, proto, since);
     n.nin = (int)proto->n_input;
     n.nout = (int)proto->n_output;
     if (!(n.in = arena_array(&p->scratch, onnx_value *, n.nin + 1))) return onnx_no_memory(p);
-    for (int i = 0; i < n.nin; i++)
+    for (int i = 0; i < n.nin; i++) {
         if (*proto->input[i] && !(n.in[i] = onnx_name(sc, p, proto->input[i]))) return false;
+        if (n.in[i] && n.in[i]->absent) n.in[i] = NULL;
+    }
+    if (function) return onnx_inline(&n, function);
     /* an attribute of another type may have been found on the way */
     if (!(n.row->fn ? n.row->fn(&n, n.row->text) : onnx_template(&n, n.row->text)) ||
         onnx_failed(p))
@@ -422,12 +436,12 @@ static bool node_import(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *
     return true;
 }
 
-bool onnx_nodes(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g) {
+bool onnx_nodes(onnx_scope *sc, onnx_program *p, size_t count, Onnx__NodeProto *const *nodes) {
     const Onnx__NodeProto *outer = p->at;
     size_t index = p->index;
     source_range range = p->g->range;
-    for (size_t i = 0; i < g->n_node; i++) {
-        p->at = g->node[i];
+    for (size_t i = 0; i < count; i++) {
+        p->at = nodes[i];
         p->index = i;
         uintptr_t place = (uintptr_t)ptrmap_get(&p->places, p->at);
         if (place)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_op_flow.c - If and Loop, whose bodies are graphs that see the names around them.
+ * onnx_op_flow.c - If and Loop, whose bodies are graphs that see the names around them; functions
+ * of the model's own, which see their inputs alone and stand in the place of their calls.
  *
  *     If(cond) {then, else}             prim::If(Bool(cond)); a branch that is known stands alone
  *     Loop(M, cond, v...) {body}        prim::Loop(M, Bool(cond), v..., lists...): what the body gives besides the carried
@@ -16,7 +17,7 @@ static const Onnx__GraphProto *flow_graph(onnx_node *n, const char *name) {
 
 static bool flow_body(onnx_node *n, onnx_scope *sc, const Onnx__GraphProto *g) {
     if (++n->p->nesting > ONNX_MAX_GRAPHS) return onnx_bad(n->p, "graphs nest too deeply");
-    bool ok = onnx_initializers(sc, n->p, g) && onnx_nodes(sc, n->p, g);
+    bool ok = onnx_initializers(sc, n->p, g) && onnx_nodes(sc, n->p, g->n_node, g->node);
     n->p->nesting--;
     return ok;
 }
@@ -25,22 +26,82 @@ static onnx_value *flow_output(onnx_node *n, onnx_scope *sc, const Onnx__GraphPr
     return onnx_name(sc, n->p, i < g->n_output && g->output[i]->name ? g->output[i]->name : "");
 }
 
+/* v under another name, in another scope. */
+static bool flow_alias(onnx_program *p, const onnx_value *v, onnx_scope *sc, const char *name) {
+    onnx_value *out = v && *name ? onnx_value_new(sc, p, name) : NULL;
+    if (!out) return v && !*name;
+    *out = *v;
+    out->name = name;
+    out->scope = sc;
+    return true;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static bool function_same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
+
+const Onnx__FunctionProto *onnx_function(const onnx_program *p, const Onnx__NodeProto *proto) {
+    for (size_t i = 0; i < p->model->n_functions; i++) {
+        const Onnx__FunctionProto *f = p->model->functions[i];
+        if (function_same(f->name, proto->op_type) && function_same(f->domain, proto->domain) &&
+            function_same(f->overload, proto->overload))
+            return f;
+    }
+    return NULL;
+}
+
+int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports) {
+    int64_t version = -1;
+    for (size_t i = 0; i < n; i++)
+        if (function_same(imports[i]->domain, "") || function_same(imports[i]->domain, "ai.onnx"))
+            version = imports[i]->version;
+    return version;
+}
+
+/* Inputs of the function, as the call gives them. */
+static bool function_inputs(onnx_node *n, onnx_scope *sc, const Onnx__FunctionProto *f) {
+    static const onnx_value absent = {.rank = -1, .dt = -1, .absent = true};
+    if ((size_t)n->nin > f->n_input || (size_t)n->nout > f->n_output)
+        return onnx_bad(n->p, "the function has %zu inputs and %zu outputs", f->n_input,
+                        f->n_output);
+    for (size_t i = 0; i < f->n_input; i++) {
+        const onnx_value *v = i < (size_t)n->nin && n->in[i] ? n->in[i] : &absent;
+        if (!flow_alias(n->p, v, sc, f->input[i])) return false;
+    }
+    return true;
+}
+
+bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f) {
+    onnx_program *p = n->p;
+    onnx_scope sc = {0};
+    onnx_call call = {.node = n->proto, .function = f, .outer = p->call};
+    int opset = p->opset;
+    int64_t version = onnx_standard_version(f->n_opset_import, f->opset_import);
+    if (p->nesting >= ONNX_MAX_GRAPHS) return onnx_bad(p, "functions nest too deeply");
+    if (version >= 0 && !onnx_version_is_known(p, version)) return false;
+    bool ok = function_inputs(n, &sc, f);
+    p->nesting++;
+    p->call = &call;
+    if (version >= 0) p->opset = (int)version;
+    ok = ok && onnx_nodes(&sc, p, f->n_node, f->node);
+    p->opset = opset;
+    p->call = call.outer;
+    p->nesting--;
+    for (int i = 0; ok && i < n->nout; i++)
+        ok = !*n->proto->output[i] ||
+             flow_alias(p, onnx_name(&sc, p, f->output[i]), n->sc, n->proto->output[i]);
+    strmap_free(&sc.names);
+    return ok;
+}
+
 /* ---- If -------------------------------------------------------------------------------------- */
 
 /* The branch in place of the node. */
 static bool if_inline(onnx_node *n, const Onnx__GraphProto *g) {
     onnx_scope sc = {.outer = n->sc};
     bool ok = flow_body(n, &sc, g);
-    for (int i = 0; ok && i < n->nout; i++) {
-        onnx_value *v = flow_output(n, &sc, g, (size_t)i), *out = NULL;
-        ok = v &&
-             (!*n->proto->output[i] || (out = onnx_value_new(n->sc, n->p, n->proto->output[i])));
-        if (!out) continue;
-        const char *name = out->name;
-        *out = *v;
-        out->name = name;
-        out->scope = n->sc;
-    }
+    for (int i = 0; ok && i < n->nout; i++)
+        ok = flow_alias(n->p, flow_output(n, &sc, g, (size_t)i), n->sc, n->proto->output[i]);
     strmap_free(&sc.names);
     return ok;
 }

@@ -38,6 +38,25 @@ bool out_refuse(onnx_out *o, const char *fmt, ...) {
     return false;
 }
 
+/* Once for each place: the walk comes there as often as a loop runs. */
+static bool out_warn(onnx_out *o, const char *what) {
+    strbuf sb = STRBUF_INIT;
+    source_range r = o->at->range;
+    uint32_t line, column;
+    if (!o->opt->warn || ptrmap_get(&o->warned, o->at)) return true;
+    sb_puts(&sb, "ONNX: ");
+    if (r.src) {
+        source_position(r.src, r.begin, &line, &column);
+        sb_printf(&sb, "%s:%u:%u: ", r.src->name, (unsigned)line, (unsigned)column);
+    }
+    sb_printf(&sb, "%s: %s follows from the size of a dynamic axis, and is taken as in the example",
+              node_kind_text(o->at), what);
+    bool ok = !sb.failed && ptrmap_put(&o->warned, o->at, o);
+    if (ok) o->opt->warn(o->opt->warn_ctx, sb_str(&sb));
+    sb_free(&sb);
+    return ok || out_no_memory(o);
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 out_value *out_new(onnx_out *o) {
@@ -417,8 +436,17 @@ static bool call_walk_into(out_call *c, const op *op) {
     return r != NULL;
 }
 
+/* Is there a number among the arguments that may change, or follows from one? */
+static bool call_is_fixed(int nargs, out_value *const *args) {
+    bool fixed = false;
+    for (int i = 0; i < nargs; i++)
+        fixed = fixed || args[i]->fixed || (args[i]->name && args[i]->v[0].tag != V_TENSOR);
+    return fixed;
+}
+
 /* Are all results numbers, or None, that are the same in all worlds? Those are constants. */
-static bool call_is_settled(const onnx_out *o, const out_call *c, bool tainted) {
+static bool call_is_settled(onnx_out *o, const out_call *c, bool tainted) {
+    bool fixed = call_is_fixed(c->nargs, c->args);
     for (int i = 0; i < c->nres; i++) {
         uint8_t tag = c->res[i]->v[0].tag;
         c->res[i]->tainted = tainted && tag != V_TENSOR;
@@ -426,6 +454,8 @@ static bool call_is_settled(const onnx_out *o, const out_call *c, bool tainted) 
         if (tag == V_LIST && c->res[i]->v[0].u.list->kind == LIST_TENSOR) return false;
         if (tag == V_LIST && c->res[i]->v[0].u.list->kind == LIST_VALUE) return false;
         if (!walk_same(o, c->res[i])) return false;
+        c->res[i]->fixed = fixed;
+        if (fixed && (tag == V_INT || tag == V_FLOAT) && !out_warn(o, "this number")) return false;
     }
     return true;
 }
@@ -517,6 +547,7 @@ static bool walk_op(onnx_out *o, const node *n) {
     } else {
         for (int w = 0; w < o->worlds; w++)
             if (!call_run(o, op, w, nargs, args, nres, res, types)) return false;
+        for (int i = 0; i < nres; i++) res[i]->fixed = call_is_fixed(nargs, args);
     }
     for (int i = 0; i < nres; i++)
         if (!walk_put(o, n->outputs.data[i], c.res[i])) return false;
@@ -666,6 +697,8 @@ static bool walk_if(onnx_out *o, const node *n) {
         return out_refuse(o, cond->tainted ? "a branch depends on elements of tensors"
                                            : "a branch depends on the size of a dynamic axis");
     const block *b = n->blocks.data[yes ? 0 : 1];
+    if (cond->fixed && !flow_raises(n->blocks.data[yes ? 1 : 0]) && !out_warn(o, "this branch"))
+        return false;
     if (!walk_block(o, b)) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
         if (!walk_put(o, n->outputs.data[i], walk_get(o, b->returns.data[i]))) return false;
@@ -837,6 +870,7 @@ static void out_end(onnx_out *o) {
     ptrmap_free(&o->attribute_names);
     ptrmap_free(&o->initializers);
     ptrmap_free(&o->env);
+    ptrmap_free(&o->warned);
     arena_free(&o->scratch);
 }
 

@@ -8,11 +8,11 @@
  * written as nodes, operator by operator (onnx_out_rows.def); what does not is computed, and
  * becomes an initialiser where a node reads it.
  *
- * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments
- * of two sizes. A number that is the same in both is a constant, and one that differs is
- * computed by nodes. A branch that is taken in one world only is refused. (Rules that say of
- * each operator which of its result's sizes follow from which arguments' would be as many
- * again as the operators.)
+ * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments of two
+ * sizes. A number that is the same in both is a constant, and one that differs is computed by
+ * nodes. A branch that is taken in one world only is refused; one that follows from such a size and
+ * is taken in both is warned of. (Rules that say of each operator which of its result's sizes
+ * follow from which arguments' would be as many again as the operators.)
  *
  *     onnx_out.c         the walk: values, containers, control flow, operators, writes in place
  *     onnx_out_model.c   nodes, attributes, initialisers; the model and its bytes
@@ -42,7 +42,9 @@ typedef struct onnx_out_options {
     const char *const *names; /* of the arguments, self first */
     int naxes;
     const onnx_axis *axes;
-    struct runtime *rt; /* for operators that ask for one */
+    struct runtime *rt;                        /* for operators that ask for one */
+    void (*warn)(void *ctx, const char *text); /* NULL: dropped */
+    void *warn_ctx;
     /* takes the bytes of the model, part by part; false: it failed */
     bool (*write)(void *ctx, const void *data, size_t len);
     void *ctx;

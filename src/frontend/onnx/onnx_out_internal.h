@@ -19,6 +19,7 @@ typedef struct out_value {
     const char *name;    /* in the model; NULL: a constant */
     const char *init;    /* of a constant: its initialiser, once a node reads it */
     bool tainted;        /* a number that follows from elements */
+    bool fixed;          /* one that follows from sizes that may change, but was the same in both */
     bool stale;          /* written through another view since: to be read again */
     /* of a container that holds what is no constant: its elements; of a dict its values */
     struct out_value **items;
@@ -41,6 +42,7 @@ typedef struct onnx_out {
     ptrmap initializers;    /* tensor of the module -> name */
     strmap constants;       /* bytes of small constants -> name */
     ptrmap env;             /* ir_value -> out_value */
+    ptrmap warned;          /* nodes that were warned of */
     const node *at;         /* for messages */
     size_t steps, counter;
     int depth;

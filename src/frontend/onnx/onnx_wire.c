@@ -60,11 +60,19 @@ const char *onnx_type_name(int64_t data_type) {
 
 /* ---- how deep graphs are --------------------------------------------------------------------- */
 
-typedef enum wire_kind { WIRE_MODEL, WIRE_GRAPH, WIRE_NODE, WIRE_ATTRIBUTE, WIRE_OTHER } wire_kind;
+typedef enum wire_kind {
+    WIRE_MODEL,
+    WIRE_FUNCTION,
+    WIRE_GRAPH,
+    WIRE_NODE,
+    WIRE_ATTRIBUTE,
+    WIRE_OTHER
+} wire_kind;
 
 static wire_kind wire_inside(wire_kind kind, uint64_t field) {
     switch (kind) {
-    case WIRE_MODEL: return field == 7 ? WIRE_GRAPH : WIRE_OTHER;
+    case WIRE_MODEL: return field == 7 ? WIRE_GRAPH : field == 25 ? WIRE_FUNCTION : WIRE_OTHER;
+    case WIRE_FUNCTION: return field == 7 ? WIRE_NODE : field == 11 ? WIRE_ATTRIBUTE : WIRE_OTHER;
     case WIRE_GRAPH: return field == 1 ? WIRE_NODE : WIRE_OTHER;
     case WIRE_NODE: return field == 5 ? WIRE_ATTRIBUTE : WIRE_OTHER;
     case WIRE_ATTRIBUTE: return field == 6 || field == 11 ? WIRE_GRAPH : WIRE_OTHER;

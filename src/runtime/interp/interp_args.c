@@ -5,8 +5,8 @@
  *
  * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
  * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a
- * list; the elements of containers likewise; a plain tuple to the NamedTuple asked for. A container
- * that fits already is shared, not copied.
+ * list and a list to a tuple; the elements of containers likewise; a plain tuple to the NamedTuple
+ * asked for. A container that fits already is shared, not copied.
  * Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp/interp.h"
@@ -114,15 +114,16 @@ static conversion convert_dict(value in, type *t, value *out) {
 }
 
 static conversion convert_tuple(value in, type *t, value *out) {
-    if (in.tag != V_TUPLE || in.u.tuple->len != (size_t)t->nelems) return UNFIT;
-    const tuple *from = in.u.tuple;
-    tuple *to = tuple_new(from->len, t->field_names ? t : NULL);
+    if ((in.tag != V_TUPLE && in.tag != V_LIST) || sequence_len(in) != (size_t)t->nelems)
+        return UNFIT;
+    tuple *to = tuple_new((size_t)t->nelems, t->field_names ? t : NULL);
     if (!to) return NO_MEMORY;
     conversion c = CONVERTED;
-    for (size_t i = 0; i < from->len && c == CONVERTED; i++) {
-        value v;
-        c = convert(from->items[i], t->elems[i], &v);
+    for (int i = 0; i < t->nelems && c == CONVERTED; i++) {
+        value old = sequence_get(in, (size_t)i), v;
+        c = convert(old, t->elems[i], &v);
         if (c == CONVERTED) to->items[i] = v;
+        value_unref(old);
     }
     if (c == CONVERTED) *out = value_tuple_take(to);
     else value_unref(value_tuple_take(to));

@@ -88,7 +88,7 @@ static ctsc_status second_make(diag *d, const function *f, int nargs, const valu
 
 static ctsc_status save_graph(diag *d, const function *f, const graph *g, int nargs,
                               const value *args, const value *second, int opset, int naxes,
-                              const save_onnx_axis *axes, onnx_file *file) {
+                              const save_onnx_axis *axes, save_onnx_warn warn, onnx_file *file) {
     const char **names = mem_alloc(sizeof *names * (size_t)nargs);
     onnx_axis *own = mem_alloc(sizeof *own * (size_t)(naxes + 1));
     runtime *rt = mem_zalloc(sizeof *rt);
@@ -106,6 +106,8 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
                               .naxes = naxes,
                               .axes = own,
                               .rt = rt,
+                              .warn = warn.warn,
+                              .warn_ctx = warn.ctx,
                               .write = file_write,
                               .ctx = file};
         s = onnx_write(d, g, &o);
@@ -117,7 +119,7 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
 }
 
 ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
-                      const save_onnx_axis *axes, const char *path) {
+                      const save_onnx_axis *axes, save_onnx_warn warn, const char *path) {
     onnx_file file = {0};
     TRY(function_ensure_compiled(f, d));
     int n = f->schema->nargs;
@@ -130,7 +132,7 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int op
     if (s == CTSC_OK) s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = file_open(d, path, &file);
     if (s == CTSC_OK)
-        s = save_graph(d, f, g, n, full, naxes ? second : NULL, opset, naxes, axes, &file);
+        s = save_graph(d, f, g, n, full, naxes ? second : NULL, opset, naxes, axes, warn, &file);
     if (s == CTSC_OK) s = file_commit(d, path, &file);
     file_close(&file);
     for (int i = 0; full && second && i < n; i++) {
@@ -146,7 +148,7 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int op
 #else
 
 ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
-                      const save_onnx_axis *axes, const char *path) {
+                      const save_onnx_axis *axes, save_onnx_warn warn, const char *path) {
     (void)f, (void)nargs, (void)args, (void)opset, (void)naxes, (void)axes, (void)path;
     return diag_fail(d, CTSC_UNSUPPORTED,
                      "this build of ctsc is without models of ONNX (it was made without "

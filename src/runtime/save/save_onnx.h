@@ -11,9 +11,15 @@ typedef struct save_onnx_axis {
     const char *name;
 } save_onnx_axis;
 
+/* Where warnings go; NULL: nowhere. */
+typedef struct save_onnx_warn {
+    void (*warn)(void *ctx, const char *text);
+    void *ctx;
+} save_onnx_warn;
+
 /* Writes method f, whose arguments (self first) are given as examples. The file appears whole or
  * not at all. opset 0: the usual one. */
 ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
-                      const save_onnx_axis *axes, const char *path);
+                      const save_onnx_axis *axes, save_onnx_warn warn, const char *path);
 
 #endif

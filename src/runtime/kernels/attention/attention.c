@@ -128,6 +128,20 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
+/* Heads lie behind rows, as those of PyTorch 2's kernel do: views of programs of torch.export count
+ * on it, and layers put the heads side by side next, which is then no copy. */
+static ctsc_status sdpa_result(diag *d, int device, dtype work, int ndim, int64_t *sizes,
+                               bool heads_last, tensor **out) {
+    if (!heads_last || ndim != 4 || device != DEVICE_HOST)
+        return tensor_new_on(d, device, work, ndim, sizes, out);
+    int64_t lying[] = {sizes[0], sizes[2], sizes[1], sizes[3]};
+    tensor *t;
+    TRY(tensor_new_on(d, device, work, ndim, lying, &t));
+    ctsc_status st = tensor_transpose(d, t, 1, 2, out);
+    tensor_unref(t);
+    return st;
+}
+
 /* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if
  * nobody wants them. */
 static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p,
@@ -156,7 +170,7 @@ static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor 
     int device = tensor_device(q);
     if (st == CTSC_OK && wanted) st = tensor_new_on(d, device, work, nb + 2, sizes, &weights);
     sizes[nb + 1] = v->sizes[v->ndim - 1];
-    if (st == CTSC_OK) st = tensor_new_on(d, device, work, nb + 2, sizes, &out);
+    if (st == CTSC_OK) st = sdpa_result(d, device, work, nb + 2, sizes, safe, &out);
     if (st == CTSC_OK) {
         attention_call call = {.q = q,
                                .k = k,

@@ -5,9 +5,10 @@
  *
  * The pass fuse-attention makes it of these operators. On a device it is one kernel, or the few
  * that attention takes (kernels/attention.h), if dtypes and shapes are what attention usually has.
- * In all other cases the operators are called one after the other, as the program did, with all
- * their conversions, broadcasting and messages.
- * Tests: tests/unit/test_cuda_dense.c
+ * With a softmax that is safe it was scaled_dot_product_attention, and is it again. In all other
+ * cases the operators are called one after the other, as the program did, with all their
+ * conversions, broadcasting and messages.
+ * Tests: tests/unit/test_cuda_dense.c, tests/ir/fuse-attention
  */
 #include "runtime/kernels/attention/attention.h"
 
@@ -16,11 +17,12 @@
 typedef struct written_attention {
     tensor *q, *transposed, *v, *bias, *hidden; /* transposed: k'; bias, hidden: may be NULL */
     value fill, scale;
-    /* scores are divided by scale, not multiplied; products are of three dims (bmm) */
-    bool divide, batches;
+    /* scores are divided by scale, not multiplied; products are of three dims (bmm); weights of
+     * rows whose scores are all -inf are 0 */
+    bool divide, batches, safe;
 } written_attention;
 
-/* (query, transposed_key, value, bias, hidden, fill, scale, divide, batches) */
+/* (query, transposed_key, value, bias, hidden, fill, scale, divide, batches, safe) */
 static written_attention written_arguments(const value *args) {
     return (written_attention){.q = arg_tensor(&args[0]),
                                .transposed = arg_tensor(&args[1]),
@@ -30,7 +32,8 @@ static written_attention written_arguments(const value *args) {
                                .fill = args[5],
                                .scale = args[6],
                                .divide = arg_bool(&args[7]),
-                               .batches = arg_bool(&args[8])};
+                               .batches = arg_bool(&args[8]),
+                               .safe = arg_bool(&args[9])};
 }
 
 /* ---- in steps -------------------------------------------------------------------------------- */
@@ -60,9 +63,40 @@ static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, valu
     if (w->hidden)
         TRY(written_step(cx, "aten::masked_fill.Scalar", 3,
                          (value[]){value_none(), written_tensor(w->hidden), w->fill}, x));
-    TRY(written_step(cx, "aten::softmax.int", 3,
+    TRY(written_step(cx, w->safe ? "aten::_safe_softmax" : "aten::softmax.int", 3,
                      (value[]){value_none(), value_int(-1), value_none()}, x));
     return written_step(cx, product, 2, (value[]){value_none(), written_tensor(w->v)}, x);
+}
+
+/* ---- as scaled_dot_product_attention --------------------------------------------------------- */
+
+/* Arguments that this operator refuses are left to the steps. */
+static bool written_was_operator(const written_attention *w) {
+    const tensor *parts[] = {w->q, w->transposed, w->v, w->bias};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i] && (parts[i]->dtype != w->q->dtype || parts[i]->ndim > w->q->ndim ||
+                         tensor_device(parts[i]) != tensor_device(w->q)))
+            return false;
+    if (w->transposed->ndim != w->q->ndim || w->v->ndim != w->q->ndim) return false;
+    return w->safe && !w->hidden && w->q->ndim >= 2 && dtype_is_float((dtype)w->q->dtype) &&
+           (w->scale.tag == V_FLOAT || w->scale.tag == V_INT);
+}
+
+static ctsc_status written_as_operator(op_ctx *cx, const written_attention *w, value *x) {
+    tensor *k;
+    double scale = arg_float(&w->scale);
+    TRY(tensor_transpose(cx->diag, w->transposed, -2, -1, &k));
+    value args[] = {written_tensor(w->q),
+                    written_tensor(k),
+                    written_tensor(w->v),
+                    w->bias ? written_tensor(w->bias) : value_none(),
+                    value_float(0),
+                    value_bool(false),
+                    value_float(w->divide ? 1 / scale : scale),
+                    value_bool(false)};
+    ctsc_status st = op_call(cx, "aten::scaled_dot_product_attention", 8, args, x);
+    tensor_unref(k);
+    return st;
 }
 
 /* ---- on a device ----------------------------------------------------------------------------- */
@@ -94,7 +128,8 @@ static bool written_shapes_fit(const written_attention *w, const tensor *k) {
 
 static bool written_fits(const written_attention *w) {
     dtype dt = (dtype)w->q->dtype;
-    if (tensor_device(w->q) == DEVICE_HOST || !dtype_is_float(dt) || !written_matrices(w))
+    if (tensor_device(w->q) == DEVICE_HOST || w->safe || !dtype_is_float(dt) ||
+        !written_matrices(w))
         return false;
     if ((dtype)w->transposed->dtype != dt || (dtype)w->v->dtype != dt ||
         (w->scale.tag != V_FLOAT && w->scale.tag != V_INT))
@@ -138,8 +173,10 @@ static ctsc_status written_on_device(op_ctx *cx, const written_attention *w, val
 ctsc_status op_unfused_attention(op_ctx *cx, const value *args, value *results) {
     written_attention w = written_arguments(args);
     value x = value_none();
-    bool done = false;
-    ctsc_status st = written_fits(&w) ? written_on_device(cx, &w, &x, &done) : CTSC_OK;
+    bool done = written_was_operator(&w);
+    ctsc_status st = done               ? written_as_operator(cx, &w, &x)
+                     : written_fits(&w) ? written_on_device(cx, &w, &x, &done)
+                                        : CTSC_OK;
     if (st == CTSC_OK && !done) st = written_in_steps(cx, &w, &x);
     if (st == CTSC_OK) return op_return(results, x);
     value_unref(x);
