@@ -43,7 +43,7 @@ typedef struct attention_match {
     node *steps[ATTENTION_STEPS]; /* from the last but one to the first */
     int count;
     bool batches, divide;
-    double factor;                                           /* of q and of the transposed keys */
+    double factor; /* of q and of the transposed keys */
     ir_value *q, *transposed, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
     ir_value *q_sizes, *transposed_sizes; /* what they are expanded to; may be NULL */
     const ir_value *scores; /* of a softmax that is 0 where all of a row are -inf; else NULL */
@@ -244,8 +244,8 @@ static bool attention_first(attention_match *m, const node *n) {
 static bool attention_scores(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_step(m, at, v);
     if (!n) return false;
-    bool scales = (node_is_op(n, SYM_MUL) || node_is_op(n, SYM_DIV)) &&
-                  n->inputs.len == 2 && attention_is_number(n->inputs.data[1]);
+    bool scales = (node_is_op(n, SYM_MUL) || node_is_op(n, SYM_DIV)) && n->inputs.len == 2 &&
+                  attention_is_number(n->inputs.data[1]);
     if (!scales) return attention_first(m, n);
     m->divide = node_is_op(n, SYM_DIV);
     m->scale = n->inputs.data[1];
@@ -282,7 +282,8 @@ static node *attention_last(attention_match *m, node *n) {
     attention_operand weights, v;
     m->batches = node_is_overload(n, SYM_BMM);
     m->v = n->inputs.data[1];
-    if (m->batches || node_is_overload(n, SYM_MATMUL)) return attention_step(m, n, n->inputs.data[0]);
+    if (m->batches || node_is_overload(n, SYM_MATMUL))
+        return attention_step(m, n, n->inputs.data[0]);
     if (!node_is_overload(n, SYM_VIEW) || !attention_product(m, n, &weights, &v)) return NULL;
     m->v = v.expand->outputs.data[0];
     return attention_add(m, weights.expand)

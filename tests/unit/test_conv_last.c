@@ -451,7 +451,7 @@ static void test_winograd_odd(void **state) {
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[i]), CTSC_OK);
-    const conv_packed *rows = conv_packed_of(&s, own, CONV_ROWS);
+    const conv_packed *rows = conv_packed_of(&s, own, NULL, CONV_ROWS);
     assert_non_null(rows);
 
     for (int64_t at = 0; at < s.in_size; at++) {
@@ -465,14 +465,14 @@ static void test_winograd_odd(void **state) {
         assert_int_equal(
             conv_rows(NULL, &s, rows, tensor_data(x), NULL, NULL, &tail, tensor_data(y[0])),
             CTSC_OK);
-        assert_int_equal(conv_last_compute(NULL, &s, x, NULL, own, NULL, &e, false, y[1], &done),
-                         CTSC_OK);
+        assert_int_equal(
+            conv_last_compute(NULL, &s, x, NULL, own, NULL, NULL, &e, false, y[1], &done), CTSC_OK);
         assert_true(done && e.done);
         assert_memory_equal(tensor_data(y[0]), tensor_data(y[1]),
                             (size_t)y[0]->numel * sizeof(float));
         for (conv_form form = CONV_ROWS; form < CONV_FORMS; form++) {
             if (!conv_winograd_products(form)) continue;
-            const conv_packed *p = conv_packed_of(&s, own, form);
+            const conv_packed *p = conv_packed_of(&s, own, NULL, form);
             assert_non_null(p);
             assert_int_equal(
                 conv_winograd(NULL, &s, p, tensor_data(x), NULL, &tail, tensor_data(y[1]), &finite),
