@@ -281,9 +281,10 @@ static bool attention_masked(attention_match *m, const node *at, const ir_value 
 static node *attention_last(attention_match *m, node *n) {
     attention_operand weights, v;
     m->batches = node_is_overload(n, SYM_BMM);
-    m->v = n->inputs.data[1];
-    if (m->batches || node_is_overload(n, SYM_MATMUL))
+    if (m->batches || node_is_overload(n, SYM_MATMUL)) {
+        m->v = n->inputs.data[1];
         return attention_step(m, n, n->inputs.data[0]);
+    }
     if (!node_is_overload(n, SYM_VIEW) || !attention_product(m, n, &weights, &v)) return NULL;
     m->v = v.expand->outputs.data[0];
     return attention_add(m, weights.expand)

@@ -16,8 +16,8 @@
 /* ---- what is recorded ------------------------------------------------------------------------ */
 
 void py_gradients_look(py *p, const source *src) {
-    static const char *const words[] = {".backward(", "autograd.grad(", "autograd import grad",
-                                        "torch.optim", "import optim"};
+    static const char *const words[] = {".backward(",  "autograd.grad(", "autograd import grad",
+                                        "torch.optim", "import optim",   ", optim"};
     if (p->records || !p->host.training || !p->host.ops) return;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         p->records |= strstr(src->text, words[i]) != NULL;
