@@ -224,16 +224,20 @@ void grad_node_release_saved(grad_node *n) {
     }
 }
 
-/* ---- whole calls ----------------------------------------------------------------------------- */
+/* ---- inputs, and whole calls ----------------------------------------------------------------- */
+
+ctsc_status grad_node_set_input(diag *d, grad_node *n, int i, tensor *t) {
+    grad_edge e;
+    if (!grad_shape_set(&n->inputs[i], t)) return diag_no_memory(d);
+    if (!autograd_requires_grad(t)) return CTSC_OK;
+    TRY(autograd_edge(d, t, &e));
+    n->edges[i] = grad_edge_ref(e);
+    return CTSC_OK;
+}
 
 static ctsc_status node_fill_call(diag *d, grad_node *n, tensor *const *inputs,
                                   tensor *const *outputs) {
-    for (int i = 0; i < n->ninputs; i++) {
-        grad_edge e;
-        TRY(autograd_edge(d, inputs[i], &e));
-        n->edges[i] = grad_edge_ref(e);
-        if (!grad_shape_set(&n->inputs[i], inputs[i])) return diag_no_memory(d);
-    }
+    for (int i = 0; i < n->ninputs; i++) TRY(grad_node_set_input(d, n, i, inputs[i]));
     for (int i = 0; i < n->noutputs; i++)
         if (!grad_shape_set(&n->outputs[i], outputs[i])) return diag_no_memory(d);
     for (int i = 0; i < n->noutputs; i++)
