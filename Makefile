@@ -42,6 +42,7 @@
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-dask      the Python package and dask.distributed from PyPI
+#   make test-jax       the Python package and JAX (CPU) from PyPI; make test-ray: and Ray
 #   make test-array-api the Python package and data-apis' tests of the array API standard
 #   make test-view      the pages of ctsc view in headless Chromium, which is installed for it (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
@@ -422,6 +423,16 @@ test-dask: deps-test
 	@[ -x $(BUILD)/dask/bin/dask ] || { $(VENV_PYTHON) -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/dask/bin/python examples/python/dask_map.py
 
+# The package beside JAX and under Ray, from PyPI, likewise. Ray writes a token into the home folder, for which the environment stands here.
+test-jax: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -e $(BUILD)/jax/.done ] || { $(VENV_PYTHON) -m venv $(BUILD)/jax && $(BUILD)/jax/bin/pip install -q jax numpy && touch $(BUILD)/jax/.done; }
+	PYTHONPATH=$(BUILD)/python $(BUILD)/jax/bin/python tests/interop/python_jax.py
+test-ray: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -x $(BUILD)/ray/bin/ray ] || { $(VENV_PYTHON) -m venv $(BUILD)/ray && $(BUILD)/ray/bin/pip install -q ray numpy; }
+	HOME=$(abspath $(BUILD)/ray) PYTHONPATH=$(abspath $(BUILD)/python) $(BUILD)/ray/bin/python examples/python/ray_map.py
+
 # What Tensor claims of the array API standard, by data-apis' tests: ARRAY_API_TESTS is a checkout of github.com/data-apis/array-api-tests, which is not on PyPI;
 # the environment is made in the build folder. What is left out, and why: tests/python/array_api_skips.txt.
 ARRAY_API_TESTS ?= $(BUILD)/array-api-tests
@@ -597,6 +608,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

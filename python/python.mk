@@ -6,7 +6,7 @@
 #   make wheel     dist/ctsc-*.whl, for CPython 3.9 and later; made manylinux where auditwheel is installed. pip install . does the same without that
 #
 # The extension has the library in it. That of a wheel has OpenBLAS as well, as far as it is called: of its kernels for two dozen processors those for
-# three, of which each processor gets the newest that it can run, and without tables for unwinding, which C and Fortran have no use for. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.
+# three, of which each processor gets the newest that it can run, of these those whose drivers are there, and without tables for unwinding, which C and Fortran have no use for. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 AUDITWHEEL ?= auditwheel
@@ -43,10 +43,14 @@ python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit
 # OpenBLAS as an archive: what the library calls of it, with kernels of processors that are not here being those of the next older one. A library of its own,
 # since its memory per thread is more than a loaded extension may have at once.
 BLAS_ARCHIVE := $(shell $(CC) -print-file-name=libopenblas.a)
+#
+# The tables of kernels name all of them, also those that only drivers call which are not linked (complex TRMM, the 3M products, SYMM, HEMM, complex SYMV and HEMV):
+# a fifth of the whole. These are the null pointer; tests/python/test_py_wheel.py calls what is left, with each set of kernels.
 ifneq ($(and $(filter /%,$(BLAS_ARCHIVE)),$(findstring x86_64,$(shell uname -m))),)
 as = $(foreach core,$1,-Wl,--defsym=gotoblas_$(core)=gotoblas_$2)
 BLAS_CORES := $(call as,ATOM BARCELONA BOBCAT CORE2 DUNNINGTON NANO NEHALEM OPTERON OPTERON_SSE3 PENRYN SANDYBRIDGE BULLDOZER PILEDRIVER STEAMROLLER,PRESCOTT) \
     $(call as,EXCAVATOR ZEN,HASWELL) $(call as,COOPERLAKE,SKYLAKEX)
+BLAS_UNUSED := ([cz](trmm|symv|hemv|hemm)|[cz](ge|he|sy)mm3m|[sdcz]symm)_\w+_(PRESCOTT|HASWELL|SKYLAKEX)
 PY_BLAS := $(PY)/wheel/ctsc/libctsc-blas.so
 $(PY_BLAS): $(BUILD)/libctsc.a python/python.mk
 	@mkdir -p $(@D)
@@ -54,8 +58,9 @@ $(PY_BLAS): $(BUILD)/libctsc.a python/python.mk
 	$(Q)nm -u $(BUILD)/libctsc.a | awk '$$1 == "U" {print $$2}' | grep -xE 'cblas_\w+|openblas_\w+|[sdcz][a-z0-9]{3,}_' | sort -u > $(PY)/blas.txt
 	$(Q){ echo "{ global:"; sed 's/$$/;/' $(PY)/blas.txt; echo "local: *; };"; } > $(PY)/blas.map
 	$(Q)objcopy -R .eh_frame -R .rela.eh_frame $(BLAS_ARCHIVE) $(PY)/openblas.a
+	$(Q)nm --defined-only $(PY)/openblas.a 2>/dev/null | awk '$$2 == "T" {print $$3}' | grep -xE '$(BLAS_UNUSED)' | sort -u | sed 's/.*/-Wl,--defsym=&=0/' > $(PY)/blas.unused
 	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,-z,pack-relative-relocs -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
-	    $(BLAS_CORES) $(PY)/openblas.a -l:libgfortran.a -l:libquadmath.a -lm -pthread
+	    $(BLAS_CORES) @$(PY)/blas.unused $(PY)/openblas.a -l:libgfortran.a -l:libquadmath.a -lm -pthread
 	$(Q)rm $(PY)/openblas.a
 PY_BLAS_LINK := $(PY_BLAS) -Wl,-rpath,'$$ORIGIN'
 else
