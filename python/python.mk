@@ -56,6 +56,7 @@ $(PY_BLAS): $(BUILD)/libctsc.a python/python.mk
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)nm -u $(BUILD)/libctsc.a | awk '$$1 == "U" {print $$2}' | grep -xE 'cblas_\w+|openblas_\w+|[sdcz][a-z0-9]{3,}_' | sort -u > $(PY)/blas.txt
+	$(Q)! grep -E '^(cblas_[cz]|[cz][a-z0-9]+_$$)|symm' $(PY)/blas.txt | grep -vxE 'cblas_[cz]gem[mv]|[cz]getr[fs]_' || { echo "these may need kernels of BLAS_UNUSED" >&2; exit 1; }
 	$(Q){ echo "{ global:"; sed 's/$$/;/' $(PY)/blas.txt; echo "local: *; };"; } > $(PY)/blas.map
 	$(Q)objcopy -R .eh_frame -R .rela.eh_frame $(BLAS_ARCHIVE) $(PY)/openblas.a
 	$(Q)nm --defined-only $(PY)/openblas.a 2>/dev/null | awk '$$2 == "T" {print $$3}' | grep -xE '$(BLAS_UNUSED)' | sort -u | sed 's/.*/-Wl,--defsym=&=0/' > $(PY)/blas.unused
