@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCHEMA = re.compile(r"^aten::(\w+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 # Operators that a script's library has and Python's torch has not, or that Python's own code replaces (python/ctsc).
 HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "values", "items", "len", "get", "format", "list", "dict", "ord", "chr",
-          "hex", "oct", "bin", "list_with_default", "slice", "select", "is_floating_point", "tensor", "as_tensor", "save", "backward", "device",
+          "hex", "oct", "bin", "list_with_default", "slice", "is_floating_point", "tensor", "as_tensor", "save", "backward", "device",
           "find", "rfind", "upper", "lower", "join", "split_with_sizes_copy", "startswith", "endswith", "strip", "lstrip", "rstrip", "replace",
           "partition", "rpartition", "splitlines", "isalpha", "isdigit", "isalnum", "isupper", "islower", "isspace", "isdecimal", "isnumeric",
           "isidentifier", "isprintable", "istitle", "title", "capitalize", "casefold", "center", "zfill", "ljust", "rjust", "expandtabs", "swapcase",

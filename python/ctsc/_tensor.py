@@ -137,6 +137,11 @@ def is_contiguous(self, memory_format=contiguous_format):
     return True
 
 
+@_method("polygamma")
+def polygamma(self, n):
+    return _C._operator("polygamma")(n, self)
+
+
 @_method("is_floating_point")
 def is_floating_point(self):
     return self.dtype.is_floating_point

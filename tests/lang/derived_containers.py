@@ -1,5 +1,5 @@
 """Classes derived from dict and list, and builtin methods taken from their classes."""
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 
 import torch.nn as nn
 
@@ -78,6 +78,15 @@ print(pair, pair.first, len(pair), a + b, pair == (1, 2), (1, 2) == pair, isinst
 print(pair + (3,), list(pair), Odd([1, 2])[1], tuple(pair), sorted([Pair(2, 1), pair])[0] == pair, 2 in pair)
 # expect: (1, 2) 1 2 3 True True True
 # expect: (1, 2, 3) [1, 2] 2 (1, 2) True True
+
+
+class Answer(namedtuple("Answer", ["value", "error"])):
+    def __repr__(self):
+        return "fine" if not self.error else super().__repr__()
+
+
+print(Answer(1, ""), [Answer(1, "")], str(Answer(2, "e")), Answer(1, "") == (1, ""))
+# expect: fine [fine] Answer(value=2, error='e') True
 
 
 def forward() -> int:

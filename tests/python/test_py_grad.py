@@ -291,3 +291,27 @@ def test_threads():
     for t in threads:
         t.join()
     assert out == {k: 20 * 128. * k for k in range(1, 5)}
+
+
+def test_grad_fn_names():
+    """PyTorch's names: which formula of derivatives.yaml, words begin after digits, a number is a tensor to add."""
+    x, y = ctsc.ones(2, 4, requires_grad=True), ctsc.ones(2, 4)
+    names = {"AddBackward0": x + 1, "MulBackward0": x * y, "DivBackward0": x / 2, "RsubBackward1": 1 - x, "PowBackward0": x ** 2, "PowBackward1": x ** y,
+             "PowBackward2": 2 ** x, "MaxBackward0": x.max(1)[0], "MaxBackward1": x.max(), "SumBackward1": x.sum(1), "MeanBackward1": x.mean(1),
+             "MaskedFillBackward0": x.masked_fill(x > 0, 1.), "ClampBackward1": x.clamp(0, 1), "SelectBackward0": x.select(0, 1),
+             "NllLossBackward0": F.nll_loss(x, ctsc.tensor([0, 1])), "MaxPool2DWithIndicesBackward0": F.max_pool2d(x[None], 2),
+             "CloneBackward0": x.t().contiguous(), "ToCopyBackward0": x.double(), "SplitBackward0": x.chunk(2)[0]}
+    assert {k: t.grad_fn.name() for k, t in names.items()} == {k: k for k in names}
+
+
+def test_methods_whose_tensor_is_not_first():
+    x = ctsc.arange(6.).view(2, 3)
+    assert x.select(1, -1).tolist() == [2, 5] and x.select(dim=0, index=1).tolist() == [3, 4, 5]
+    assert ctsc.select(x, 0, 0).tolist() == [0, 1, 2]
+    assert x.polygamma(1).shape == x.shape
+
+
+def test_load_state_dict_says_so():
+    m = nn.Linear(2, 3)
+    assert repr(m.load_state_dict(m.state_dict())) == "<All keys matched successfully>"
+    assert "missing_keys=['bias']" in repr(m.load_state_dict({"weight": m.weight}, strict=False))

@@ -518,6 +518,14 @@ static lazy_tensor *ops_prelu(lazy *l, const ops_rule *r, const op *o, const laz
     }
     return ops_finish(l, r, x[0]->dt, 2, x, NULL, 0);
 }
+/* Is the tensor known to have elements? */
+static bool ops_has_elements(lazy *l, const lazy_tensor *x) {
+    for (int i = 0; i < x->ndim; i++)
+        if (!lazy_is_positive(l, x->sizes[i])) return false;
+    return true;
+}
+/* A weight or bias that is wider than the input gives a result of its own dtype where the input is
+ * empty (norm_batch_empty), and of the input's otherwise. */
 static lazy_tensor *ops_batch_norm(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x[5];
@@ -533,6 +541,7 @@ static lazy_tensor *ops_batch_norm(lazy *l, const ops_rule *r, const op *o, cons
         }
         if (!(x[i] = lazy_arg_tensor(l, &args[i])) || (x[i]->dt != dt && x[i]->dt != wide))
             return NULL;
+        if (x[i]->dt != dt && !ops_has_elements(l, x[0])) return NULL;
         if (!(x[i] = ops_channels(l, x[i], x[0]))) return NULL;
     }
     nest_expr *eps = ops_number(l, &args[7], wide);

@@ -166,14 +166,9 @@ static ctsc_status own_save(diag *d, grad_node *n, const ctsc_gradient *g) {
 /* The node, with its edges; nobody's output yet. */
 static ctsc_status own_node(diag *d, const ctsc_gradient *g, size_t ninputs,
                             ctsc_value *const *inputs, grad_node *n) {
-    grad_edge e;
     for (size_t i = 0; i < ninputs; i++) {
-        tensor *t = inputs[i]->v.u.tensor;
         n->args[i] = (int)i;
-        if (!grad_shape_set(&n->inputs[i], t)) return diag_no_memory(d);
-        if (!autograd_requires_grad(t)) continue;
-        TRY(autograd_edge(d, t, &e));
-        n->edges[i] = grad_edge_ref(e);
+        TRY(grad_node_set_input(d, n, (int)i, inputs[i]->v.u.tensor));
     }
     for (size_t i = 0; i < g->noutputs; i++)
         if (!grad_shape_set(&n->outputs[i], g->outputs[i]->v.u.tensor)) return diag_no_memory(d);

@@ -198,6 +198,8 @@ void grad_edge_unref(grad_edge *e);
 grad_edge grad_edge_ref(grad_edge e);
 /* Keeps t's shape in s; false without memory. */
 bool grad_shape_set(grad_shape *s, const tensor *t);
+/* Input i of n is t: its shape, and the edge to what made it where it needs a gradient. */
+ctsc_status grad_node_set_input(diag *d, grad_node *n, int i, tensor *t);
 /* Saves a value; a tensor with its version and where its gradient goes. */
 ctsc_status grad_save(diag *d, grad_saved *s, value v);
 void grad_saved_clear(grad_saved *s);

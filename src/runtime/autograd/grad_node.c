@@ -224,16 +224,20 @@ void grad_node_release_saved(grad_node *n) {
     }
 }
 
-/* ---- whole calls ----------------------------------------------------------------------------- */
+/* ---- inputs, and whole calls ----------------------------------------------------------------- */
+
+ctsc_status grad_node_set_input(diag *d, grad_node *n, int i, tensor *t) {
+    grad_edge e;
+    if (!grad_shape_set(&n->inputs[i], t)) return diag_no_memory(d);
+    if (!autograd_requires_grad(t)) return CTSC_OK;
+    TRY(autograd_edge(d, t, &e));
+    n->edges[i] = grad_edge_ref(e);
+    return CTSC_OK;
+}
 
 static ctsc_status node_fill_call(diag *d, grad_node *n, tensor *const *inputs,
                                   tensor *const *outputs) {
-    for (int i = 0; i < n->ninputs; i++) {
-        grad_edge e;
-        TRY(autograd_edge(d, inputs[i], &e));
-        n->edges[i] = grad_edge_ref(e);
-        if (!grad_shape_set(&n->inputs[i], inputs[i])) return diag_no_memory(d);
-    }
+    for (int i = 0; i < n->ninputs; i++) TRY(grad_node_set_input(d, n, i, inputs[i]));
     for (int i = 0; i < n->noutputs; i++)
         if (!grad_shape_set(&n->outputs[i], outputs[i])) return diag_no_memory(d);
     for (int i = 0; i < n->noutputs; i++)
@@ -256,7 +260,71 @@ ctsc_status grad_call_record(diag *d, grad_call *call, int ninputs, tensor *cons
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* PyTorch's: the operator's name in camel case, and which of its formulas. */
+/* Which of the formulas of its name an overload has where it is not the first: the order of
+ * PyTorch's derivatives.yaml. Numbers given to add, sub, mul and div are tensors there. */
+static const struct {
+    const char *name, *overload;
+    int which;
+} formulas[] = {
+    {"clamp", "", 1},
+    {"clamp_max", "Tensor", 1},
+    {"clamp_min", "Tensor", 1},
+    {"copysign", "Scalar", 1},
+    {"div", "Scalar_mode", 2},
+    {"div", "Tensor_mode", 2},
+    {"fill", "Tensor", 1},
+    {"fmod", "Tensor", 1},
+    {"index_fill", "int_Tensor", 1},
+    {"lerp", "Tensor", 1},
+    {"masked_fill", "Tensor", 1},
+    {"max", "", 1},
+    {"mean", "dim", 1},
+    {"median", "dim", 1},
+    {"min", "", 1},
+    {"nanmedian", "dim", 1},
+    {"norm", "ScalarOpt_dim", 1},
+    {"norm", "ScalarOpt_dim_dtype", 3},
+    {"norm", "ScalarOpt_dtype", 2},
+    {"normal", "Tensor_Tensor", 2},
+    {"normal", "float_Tensor", 1},
+    {"pow", "Scalar", 2},
+    {"pow", "Tensor_Tensor", 1},
+    {"prod", "dim_int", 1},
+    {"remainder", "Tensor", 1},
+    {"round", "decimals", 1},
+    {"rsub", "Scalar", 1},
+    {"scatter", "value", 1},
+    {"sort", "stable", 1},
+    {"special_xlog1py", "other_scalar", 2},
+    {"special_xlog1py", "self_scalar", 1},
+    {"special_zeta", "other_scalar", 2},
+    {"special_zeta", "self_scalar", 1},
+    {"squeeze", "dim", 1},
+    {"squeeze", "dims", 2},
+    {"sum", "dim_IntList", 1},
+    {"xlogy", "Scalar_Other", 2},
+    {"xlogy", "Scalar_Self", 1},
+};
+
+/* What PyTorch makes of operators that have no formulas there. */
+static const char *const composed_of[][2] = {
+    {"chunk", "split"}, {"contiguous", "clone"}, {"to", "_to_copy"}};
+
+static const char *node_formula_name(const char *name) {
+    for (size_t i = 0; i < sizeof composed_of / sizeof *composed_of; i++)
+        if (!strcmp(composed_of[i][0], name)) return composed_of[i][1];
+    return name;
+}
+
+static int node_formula(const char *name, const char *overload) {
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+        if (!strcmp(formulas[i].name, name) && !strcmp(formulas[i].overload, overload))
+            return formulas[i].which;
+    return 0;
+}
+
+/* PyTorch's: the operator's name without "_forward" in camel case, a digit beginning a word, and
+ * which of its formulas. */
 void grad_node_name(const grad_node *n, char *out, size_t size) {
     static const char *const kinds[] = {
         [GRAD_COPY_SLICES] = "CopySlices", [GRAD_VIEW] = "AsStridedBackward0"};
@@ -268,16 +336,17 @@ void grad_node_name(const grad_node *n, char *out, size_t size) {
         snprintf(out, size, "%s", n->o || n->kind != GRAD_RULE ? kinds[n->kind] : "Backward");
         return;
     }
-    const char *s = strstr((n->rule && n->rule->base ? n->rule->base : n->o)->schema->name, "::");
+    const op *o = n->rule && n->rule->base ? n->rule->base : n->o;
+    const char *colons = strstr(o->schema->name, "::");
+    const char *name = node_formula_name(colons ? colons + 2 : "");
+    const char *end = name + strlen(name), *forward = strstr(name, "_forward");
+    if (forward && !strcmp(forward, "_forward")) end = forward;
     size_t k = 0;
     bool upper = true;
-    for (s = s ? s + 2 : ""; *s && k + 16 < size; s++) {
-        if (*s == '_') {
-            upper = true;
-            continue;
-        }
-        out[k++] = upper && *s >= 'a' && *s <= 'z' ? (char)(*s - 'a' + 'A') : *s;
-        upper = false;
+    for (const char *s = name; s < end && k + 16 < size; s++) {
+        bool letter = *s >= 'a' && *s <= 'z';
+        if (*s != '_') out[k++] = upper && letter ? (char)(*s - 'a' + 'A') : *s;
+        upper = !letter;
     }
-    snprintf(out + k, size - k, "Backward%d", !strcmp(n->o->schema->overload, "Scalar") ? 1 : 0);
+    snprintf(out + k, size - k, "Backward%d", node_formula(name, o->schema->overload));
 }

@@ -441,13 +441,8 @@ static ctsc_status pair_save_made(diag *d, grad_saved *s, tensor *t) {
 
 static ctsc_status pair_fill_node(const grad_pair *p, grad_node *n, const value *params,
                                   const tuple *made, diag *d) {
-    for (int i = 0; i < p->nleaves; i++) {
-        tensor *x = params[p->leaves[i]].u.tensor;
-        grad_edge e;
-        TRY(autograd_edge(d, x, &e));
-        n->edges[i] = grad_edge_ref(e);
-        if (!grad_shape_set(&n->inputs[i], x)) return diag_no_memory(d);
-    }
+    for (int i = 0; i < p->nleaves; i++)
+        TRY(grad_node_set_input(d, n, i, params[p->leaves[i]].u.tensor));
     for (int i = 0; i < p->nparams; i++) TRY(grad_save(d, &n->saved[i], params[i]));
     for (int i = 0; i < p->nsaved; i++)
         TRY(pair_save_made(d, &n->saved[p->nparams + i], made->items[1 + i].u.tensor));

@@ -145,13 +145,8 @@ static ctsc_status tape_set_inputs(const tape *t, grad_node *n) {
     for (int i = 0; i < t->nargs; i++)
         for (int k = 0, m = tape_is_input(t, i) ? tape_tensors(&t->args[i]) : 0; k < m; k++, at++) {
             tensor *x = tape_tensor(&t->args[i], k);
-            grad_edge e;
             n->args[at] = i;
-            if (!x) continue;
-            if (!grad_shape_set(&n->inputs[at], x)) return diag_no_memory(t->cx->diag);
-            if (!autograd_requires_grad(x)) continue;
-            TRY(autograd_edge(t->cx->diag, x, &e));
-            n->edges[at] = grad_edge_ref(e);
+            if (x) TRY(grad_node_set_input(t->cx->diag, n, at, x));
         }
     return CTSC_OK;
 }

@@ -441,6 +441,8 @@ uint64_t py_max_steps(const py *p);
 bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n);
 const char *py_type_name(const py_object *o); /* "int", "Tensor", "Net": for messages */
 bool py_str(py *p, source_range r, py_object *o, bool repr, strbuf *out);
+/* What tuple.__repr__ says, whatever the class of o has for it. */
+bool py_tuple_repr(py *p, source_range r, py_object *o, strbuf *out);
 bool py_equal(py *p, const py_object *a, const py_object *b);
 /* a == b with user-defined __eq__. */
 bool py_equal_objects(py *p, source_range r, py_object *a, py_object *b, bool *out);

@@ -332,7 +332,9 @@ static py_object *object_repr(PY_ARGS) {
     strbuf out = STRBUF_INIT;
     if (self->kind == PY_INSTANCE)
         sb_printf(&out, "<%s object at %p>", self->u.inst.cls->u.cls->name, (void *)self);
-    else if (!py_str(p, r, self, true, &out)) return sb_free(&out), NULL;
+    else if (self->kind == PY_TUPLE ? !py_tuple_repr(p, r, self, &out)
+                                    : !py_str(p, r, self, true, &out))
+        return sb_free(&out), NULL;
     return py_from_buffer(p, &out);
 }
 

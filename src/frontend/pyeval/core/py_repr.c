@@ -213,24 +213,31 @@ static bool format_value(py *p, source_range r, py_object *o, bool repr, strbuf 
     return true;
 }
 
+bool py_tuple_repr(py *p, source_range r, py_object *o, strbuf *out) {
+    if (py_is_size(o)) {
+        sb_puts(out, "torch.Size");
+        return format_items(p, r, o, "([", "])", out);
+    }
+    if (o->u.seq.seq_cls && o->u.seq.seq_cls->u.cls->fields.len)
+        return format_fields(p, r, o, o->u.seq.seq_cls->u.cls, out);
+    return format_items(p, r, o, "(", ")", out);
+}
+
+static bool format_tuple(py *p, source_range r, py_object *o, bool repr, strbuf *out) {
+    const char *name = repr ? "__repr__" : "__str__";
+    py_object *m = o->u.seq.seq_cls ? py_find_special(p, o, name) : NULL;
+    if (!m && !repr && o->u.seq.seq_cls && !py_failed(p))
+        m = py_find_special(p, o, name = "__repr__");
+    if (py_failed(p)) return false;
+    return m ? format_by_method(p, r, m, name, out) : py_tuple_repr(p, r, o, out);
+}
+
 static bool format_any(py *p, source_range r, py_object *o, bool repr, strbuf *out) {
     switch (o->kind) {
     case PY_VALUE: return format_value(p, r, o, repr, out);
     case PY_SYMBOL: sb_puts(out, o->u.name); return true;
     case PY_LIST: return format_items(p, r, o, "[", "]", out);
-    case PY_TUPLE:
-        if (py_is_size(o)) {
-            sb_puts(out, "torch.Size");
-            return format_items(p, r, o, "([", "])", out);
-        }
-        if (o->u.seq.seq_cls) {
-            py_object *m = py_find_special(p, o, repr ? "__repr__" : "__str__");
-            if (m || py_failed(p))
-                return m && format_by_method(p, r, m, repr ? "__repr__" : "__str__", out);
-            if (o->u.seq.seq_cls->u.cls->fields.len)
-                return format_fields(p, r, o, o->u.seq.seq_cls->u.cls, out);
-        }
-        return format_items(p, r, o, "(", ")", out);
+    case PY_TUPLE: return format_tuple(p, r, o, repr, out);
     case PY_SET:
         if (o->u.seq.items.len == 0) return sb_puts(out, "set()"), true;
         return format_items(p, r, o, "{", "}", out);
