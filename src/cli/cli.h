@@ -129,6 +129,16 @@ int cli_distance(const char *a, const char *b);
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path);       /* ends in .py */
 void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
+/* Counts of elements and bytes; INT64_MAX for what an int64_t does not hold, as expanded
+ * tensors may have it. */
+static inline int64_t cli_product(int64_t a, int64_t b) {
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+static inline int64_t cli_sum(int64_t a, int64_t b) {
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 /* "4.9 KiB" and "25,557,032" in text, which is returned. */
 const char *cli_bytes(double n, char *text, size_t size);
 const char *cli_grouped(int64_t n, char *text, size_t size);

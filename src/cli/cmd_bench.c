@@ -201,8 +201,8 @@ static void bench_add_bytes(bench_model *b, const ctsc_value *t) {
         [CTSC_FLOAT32] = 4, [CTSC_FLOAT64] = 8, [CTSC_COMPLEX64] = 8, [CTSC_COMPLEX128] = 16};
     size_t dtype = ctsc_tensor_dtype(t);
     int64_t n = dtype < sizeof sizes ? sizes[dtype] : 0;
-    for (int i = 0; i < ctsc_tensor_ndim(t); i++) n *= ctsc_tensor_sizes(t)[i];
-    b->bytes += n;
+    for (int i = 0; i < ctsc_tensor_ndim(t); i++) n = cli_product(n, ctsc_tensor_sizes(t)[i]);
+    b->bytes = cli_sum(b->bytes, n);
 }
 
 /* On inputs as they were at first. A failure leaves the count out, which is no failure
@@ -220,7 +220,7 @@ static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
     bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);
     ok = ok && ctsc_module_count_work(last->m, all->call.method, inputs.nvalues, inputs.values, &w,
                                       e) == CTSC_OK;
-    b->bytes += w.parameter_bytes;
+    b->bytes = cli_sum(b->bytes, w.parameter_bytes);
     b->flops = w.flops;
     b->counted = ok && !w.uncounted;
     if (!b->counted)

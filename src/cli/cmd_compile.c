@@ -76,8 +76,9 @@ static void compile_count(void *ctx, const ctsc_attribute_info *a) {
     if (!a->is_parameter) return;
     sum->parameters++;
     int64_t n = 1;
-    for (int i = 0; i < ctsc_tensor_ndim(a->value); i++) n *= ctsc_tensor_sizes(a->value)[i];
-    sum->elements += n;
+    for (int i = 0; i < ctsc_tensor_ndim(a->value); i++)
+        n = cli_product(n, ctsc_tensor_sizes(a->value)[i]);
+    sum->elements = cli_sum(sum->elements, n);
 }
 
 /* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) ->

@@ -75,6 +75,11 @@ static bool fold_may(const fold_tensors *f, const node *n) {
            !alias_ever_reshaped(f->alias, out) && !alias_flows_out(f->alias, out);
 }
 
+/* Elements are counted, not bytes: an expanded view may have more bytes than an int64_t counts. */
+static bool fold_is_small(const tensor *t) {
+    return t->numel <= FOLD_BYTES / (int64_t)dtype_size((dtype)t->dtype);
+}
+
 static tensor *fold_compute(const node *n, const value *args) {
     diag d = {0};
     op_ctx cx = {.diag = &d,
@@ -83,9 +88,7 @@ static tensor *fold_compute(const node *n, const value *args) {
                  .out_types = &n->outputs.data[0]->type};
     value result = value_none();
     bool ok = op_function(n->op, cx.nargs, args)(&cx, args, &result) == CTSC_OK &&
-              result.tag == V_TENSOR &&
-              result.u.tensor->numel * (int64_t)dtype_size((dtype)result.u.tensor->dtype) <=
-                  FOLD_BYTES;
+              result.tag == V_TENSOR && fold_is_small(result.u.tensor);
     diag_clear(&d);
     if (ok) return result.u.tensor;
     value_unref(result);

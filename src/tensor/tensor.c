@@ -207,15 +207,15 @@ ctsc_status tensor_view_raw(diag *d, const tensor *t, int ndim, const int64_t *s
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
         return diag_fail(d, CTSC_LIMIT, "tensors have at most %d dimensions, got %d",
                          TENSOR_MAX_DIMS, ndim);
-    /* A view can be larger than its storage (expand), so its count can overflow. */
+    /* A view can be larger than its storage (expand), so its count can overflow. As in tensor_new
+     * no sizes of an empty one do either: kernels multiply some of them. */
     int64_t numel = 1;
     bool overflow = false, empty = false;
     for (int i = 0; i < ndim; i++) {
         empty |= sizes[i] == 0;
-        overflow |= __builtin_mul_overflow(numel, sizes[i], &numel);
+        overflow |= __builtin_mul_overflow(numel, sizes[i] ? sizes[i] : 1, &numel);
     }
-    if (overflow && !empty)
-        return diag_fail(d, CTSC_FAILED, "numel: integer multiplication overflow");
+    if (overflow) return diag_fail(d, CTSC_FAILED, "numel: integer multiplication overflow");
     tensor *v = tensor_new_handle((dtype)t->dtype, ndim);
     if (!v) return diag_no_memory(d);
     v->numel = empty ? 0 : numel;

@@ -356,6 +356,12 @@ static void test_expand(void **state) {
                  "dimension 0");
     assert_fails(&d, tensor_expand(&d, row, SHAPE(INT64_MAX, 3), &v),
                  "numel: integer multiplication overflow");
+    tensor *empty = arange(DT_FLOAT32, SHAPE(1, 1, 0));
+    assert_view(tensor_expand(&d, empty, SHAPE(INT64_MAX, 1, 0), &v), v,
+                "[9223372036854775807, 1, 0] [0, 1, 1] 0");
+    assert_fails(&d, tensor_expand(&d, empty, SHAPE(INT64_MAX, 4, 0), &v),
+                 "numel: integer multiplication overflow");
+    tensor_unref(empty);
     tensor_unref(x);
     tensor_unref(row);
     tensor_unref(line);

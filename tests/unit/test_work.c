@@ -239,10 +239,22 @@ static void work_quantised(void **state) {
     CHECK_ALL(cases);
 }
 
+/* More bytes than an int64_t counts, in a few of memory. */
+static void work_expanded(void **state) {
+    (void)state;
+    static const work_case cases[] = {
+        {"x = ones(1).expand(2305843009213693952)\n"
+         "    return ones(2, dtype=torch.int32).type_as(x)",
+         0},
+    };
+    CHECK_ALL(cases);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_products),     cmocka_unit_test(work_einsum),
         cmocka_unit_test(work_convolutions), cmocka_unit_test(work_attention),
-        cmocka_unit_test(work_recurrent),    cmocka_unit_test(work_quantised)};
+        cmocka_unit_test(work_recurrent),    cmocka_unit_test(work_quantised),
+        cmocka_unit_test(work_expanded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

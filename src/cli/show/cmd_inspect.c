@@ -98,8 +98,8 @@ static void inspect_total(json_t *root, const json_t *attributes, const char *ro
     json_array_foreach((json_t *)attributes, i, a) {
         const json_t *shape = json_object_get(a, "shape");
         if (!shape || strcmp(json_string_value(json_object_get(a, "role")), role)) continue;
-        elements += inspect_elements(shape);
-        size += inspect_bytes(a);
+        elements = cli_sum(elements, inspect_elements(shape));
+        size = cli_sum(size, inspect_bytes(a));
     }
     json_object_set_new(root, count, json_integer(elements));
     json_object_set_new(root, bytes, json_integer(size));

@@ -30,7 +30,7 @@ const char *inspect_dtype(ctsc_dtype dt) {
 int64_t inspect_elements(const json_t *shape) {
     int64_t n = 1;
     for (size_t i = 0; i < json_array_size(shape); i++)
-        n *= json_integer_value(json_array_get(shape, i));
+        n = cli_product(n, json_integer_value(json_array_get(shape, i)));
     return n;
 }
 
@@ -38,7 +38,8 @@ int64_t inspect_bytes(const json_t *tensor) {
     const char *dtype = json_string_value(json_object_get(tensor, "dtype"));
     for (int i = 0; i < LAYERS_DTYPES; i++)
         if (!strcmp(layers_dtypes[i].name, dtype))
-            return inspect_elements(json_object_get(tensor, "shape")) * layers_dtypes[i].bytes;
+            return cli_product(inspect_elements(json_object_get(tensor, "shape")),
+                               layers_dtypes[i].bytes);
     /* the quantised ones have a byte each */
     return inspect_elements(json_object_get(tensor, "shape"));
 }
@@ -82,7 +83,7 @@ static int64_t layers_parameters(const json_t *attributes, const char *name) {
         bool below = !len || (!strncmp(full, name, len) && full[len] == '.');
         if (below && !strcmp(json_string_value(json_object_get(a, "role")), "parameter") &&
             json_object_get(a, "shape"))
-            n += inspect_elements(json_object_get(a, "shape"));
+            n = cli_sum(n, inspect_elements(json_object_get(a, "shape")));
     }
     return n;
 }

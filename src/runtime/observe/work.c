@@ -64,8 +64,11 @@ static bool work_is_view(const op *o) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
+/* An expanded view has more elements than memory. */
 static int64_t work_tensor_bytes(const tensor *t) {
-    return t->numel * (int64_t)dtype_size((dtype)t->dtype);
+    int64_t bytes, all = (int64_t)t->storage->nbytes;
+    bool fits = !__builtin_mul_overflow(t->numel, (int64_t)dtype_size((dtype)t->dtype), &bytes);
+    return fits && bytes < all ? bytes : all;
 }
 
 int64_t work_value_bytes(value v) {
@@ -126,7 +129,7 @@ typedef struct work_counter {
 
 static ctsc_status work_parameter(work_counter *c, const tensor *t) {
     if (ptrmap_get(&c->tensors, t->storage)) return CTSC_OK;
-    c->out->parameter_bytes += t->numel * (int64_t)dtype_size((dtype)t->dtype);
+    c->out->parameter_bytes += work_tensor_bytes(t);
     return ptrmap_put(&c->tensors, t->storage, t->storage) ? CTSC_OK : diag_no_memory(c->d);
 }
 
