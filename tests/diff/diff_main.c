@@ -390,6 +390,7 @@ static int config_list(const options *o, rng *r, bool images, config *list) {
     list[1] = (config){0};
     snprintf(list[1].passes, sizeof list[1].passes, "%s%s", level_one,
              images ? ",layout,fuse-epilogues-host,dce" : "");
+    list[2] = (config){0};
     config_random(r, images, &list[2]);
     if (!images) return 3;
     list[3] = (config){.coarse = true};
