@@ -16,7 +16,7 @@
  *           tiles
  *
  * Groups of few channels share vectors of results (gemm_micro.h, "groups kernel"): the pixels of a
- * set of them are copied, so that each is a vector.
+ * set of them are copied, so that each is a vector, or as many vectors as a group has channels.
  *
  * Sums of more than a block are added up in the result. Kernels of size 1 see all images
  * as one long row.
@@ -45,7 +45,9 @@ typedef struct rows_job {
     /* of the kernel: the first tap that s.kernel has of it, and its size */
     int64_t first[CONV_DIMS], whole[CONV_DIMS];
     bool copied; /* the pixels of a strip are copied, */
-    bool apart;  /* only those rows that its one row of results needs */
+    bool apart;  /* only those rows that its one row of results needs, */
+    bool spread; /* a vector for each step of a groups kernel */
+    bool joined; /* taps that are neighbours in a row are one stretch */
     /* of the input that a strip needs; columns of all its rows */
     int64_t span[CONV_DIMS];
     int64_t pixel, row, plane; /* distances in what the stretches read */
@@ -109,18 +111,25 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
     return (n - 1) * s->stride[dim] + (s->kernel[dim] - 1) * s->dilation[dim] + 1;
 }
 
+/* Elements of a pixel that is copied. */
+static int64_t rows_elements(const rows_job *j) {
+    return j->w->form != CONV_GROUPS ? j->w->in : j->spread ? j->w->depth * j->w->nr : j->w->nr;
+}
+
 /* A strip is some output rows of one plane, or a part of one. */
 static void rows_strips(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t mr = j->w->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] *
-                                                      s->stride[ROWS_W] * j->w->in);
-    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, CONV_ROWS_POSITIONS);
+    int64_t mr = j->w->mr, elements = rows_elements(j),
+            most = CONV_ROWS_PIXELS /
+                   (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * elements),
+            enough = j->w->sets > 1 ? CONV_ROWS_POSITIONS * CONV_ROWS_SETS : CONV_ROWS_POSITIONS;
+    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, enough);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
     j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
-    int64_t rows = CONV_ROWS_POSITIONS / j->columns;
+    int64_t rows = enough / j->columns;
     while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) *
-                               rows_span(s, ROWS_W, j->columns) * j->w->in >
+                               rows_span(s, ROWS_W, j->columns) * elements >
                            CONV_ROWS_PIXELS)
         rows--;
     if (rows < 1 || s->dilation[ROWS_H] > CONV_ROWS_DILATION) rows = 1;
@@ -192,7 +201,7 @@ static void rows_place(rows_job *j) {
     j->span[ROWS_H] = j->apart ? s->kernel[ROWS_H] : rows_span(s, ROWS_H, j->rows);
     j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
     if (!j->copied) return;
-    j->pixel = j->w->form == CONV_GROUPS ? j->w->nr : j->w->in;
+    j->pixel = rows_elements(j);
     if (j->pixel * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0) j->pixel += 16;
     j->row = j->span[ROWS_W] * j->pixel;
     j->plane = j->span[ROWS_H] * j->row;
@@ -206,7 +215,8 @@ static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int
     for (int64_t i = 0, done = 0; i < pieces; i++) {
         int64_t n = (k - done) / (pieces - i);
         if (j->stretch) {
-            j->stretch[j->stretches] = (gemm_stretch){a + done, (step + done) * nr, n};
+            j->stretch[j->stretches] = (gemm_stretch){a + (j->spread ? done * nr : done),
+                                                      (step + done) * nr, n};
             j->tap[j->stretches] = tap;
         }
         j->stretches++;
@@ -217,8 +227,10 @@ static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int
 static void rows_taps(rows_job *j) {
     const conv_shape *s = &j->s;
     int64_t in = j->w->depth;
-    bool joined = j->pixel == in && j->w->form == CONV_ROWS && s->dilation[ROWS_W] == 1 &&
+    bool joined = j->pixel == (j->spread ? in * j->w->nr : in) &&
+                  (j->spread || j->w->form == CONV_ROWS) && s->dilation[ROWS_W] == 1 &&
                   s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
+    j->joined = joined;
     j->stretches = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < s->kernel[ROWS_H]; y++) {
@@ -249,11 +261,11 @@ typedef struct rows_strip {
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     const conv_shape *s = &j->s;
     rows_strip t;
-    int64_t share = item % j->shares, chunk = (item /= j->shares) % j->chunks,
-            strip = (item /= j->chunks) % j->strips;
+    int64_t share = item % j->shares;
+    t.set = (item /= j->shares) % j->w->sets; /* neighbours have the same lines of memory in part */
+    int64_t chunk = (item /= j->w->sets) % j->chunks, strip = (item /= j->chunks) % j->strips;
     t.plane = (item /= j->strips) % s->out[ROWS_D];
-    t.set = (item /= s->out[ROWS_D]) % j->w->sets;
-    t.image = item / j->w->sets;
+    t.image = item / s->out[ROWS_D];
     t.panel = share * j->group, t.panels = conv_min(j->group, j->w->panels - t.panel);
     t.row = strip * j->rows, t.rows = conv_min(j->rows, s->out[ROWS_H] - t.row);
     t.column = chunk * j->columns, t.columns = conv_min(j->columns, s->out[ROWS_W] - t.column);
@@ -275,9 +287,24 @@ VECTOR_CLONES static void rows_scale_pixels(const float *restrict from, int64_t 
         for (int64_t c = 0; c < n; c++) to[i * pixel + c] = from[i * apart + c] * scale[c];
 }
 
+/* Some instructions for each pixel, too far apart for the processor to guess the next ones. */
+static inline __attribute__((always_inline)) void rows_copy_few(const float *from, int64_t apart,
+                                                                int64_t pixels, const int n,
+                                                                int64_t pixel, float *to) {
+    for (int64_t i = 0; i < pixels; i++, from += apart, to += pixel) {
+        __builtin_prefetch(from + GEMM_SPREAD_AHEAD * apart);
+        memcpy(to, from, (size_t)n * sizeof *to);
+    }
+}
+
 static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n,
                              const rows_channels *channels, float *to) {
     int64_t apart = j->s.in_channels, in = channels->n;
+    if (j->spread) {
+        j->w->micro->spread(from, apart, n, (int)in, channels->scale, j->w->lanes, j->w->depth, to,
+                            j->pixel);
+        return;
+    }
     if (channels->scale) {
         rows_scale_pixels(from, apart, n, in, channels->scale, j->pixel, to);
         return;
@@ -286,8 +313,11 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n,
         memcpy(to, from, (size_t)(n * in) * sizeof *to);
         return;
     }
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
+    if (in == 8) rows_copy_few(from, apart, n, 8, j->pixel, to);
+    else if (in == 16) rows_copy_few(from, apart, n, 16, j->pixel, to);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
 }
 
 /* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
@@ -387,9 +417,14 @@ static int64_t rows_length(const rows_strip *t, int64_t i) {
     return i < t->tiles - t->longer ? t->least : t->least + 1;
 }
 
-/* Tiles from the i-th on, which begins at x, that are as long and see something of all taps. */
+/* Tiles from the i-th on that are as long. */
+static int64_t rows_as_long(const rows_strip *t, int64_t i) {
+    return (i < t->tiles - t->longer ? t->tiles - t->longer : t->tiles) - i;
+}
+
+/* Those of them that see something of all taps; the first begins at x. */
 static int64_t rows_alike(const rows_job *j, const rows_strip *t, int64_t y, int64_t i, int64_t x) {
-    int64_t n = rows_length(t, i), end = n == t->least ? t->tiles - t->longer : t->tiles, first = i;
+    int64_t n = rows_length(t, i), end = i + rows_as_long(t, i), first = i;
     if (!t->used) return end - i;
     while (i < end && rows_sees_all(j, t, y, x, n)) i++, x += n;
     return i - first;
@@ -399,8 +434,16 @@ static int64_t rows_alike(const rows_job *j, const rows_strip *t, int64_t y, int
 static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const gemm_rows *r,
                        const float *a, float *c, const float *other, const char *prefetch,
                        bool last) {
+    gemm_rows row;
+    bool same = t->used && j->joined; /* then all of a row see the same taps */
+    if (same && !rows_sees_all(j, t, y, 0, 1)) {
+        row = rows_select(j, t, y, 0, 1, r);
+        r = &row;
+    }
+    if (!r->stretches && r->ends == GEMM_ADD_C) return;
     for (int64_t i = 0, x = 0; i < t->tiles;) {
-        int64_t n = rows_length(t, i), count = rows_alike(j, t, y, i, x), to = x * r->ldc;
+        int64_t n = rows_length(t, i), to = x * r->ldc,
+                count = same ? rows_as_long(t, i) : rows_alike(j, t, y, i, x);
         const float *from = a + x * r->lda, *more = other ? other + to : NULL;
         if (count) {
             j->w->tiles[n](r, count, from, c + to, more, prefetch + i * r->share);
@@ -512,6 +555,7 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
                       const float *scale, const float *bias, const conv_tail *tail, float *out) {
     rows_job j = {
         .s = *s, .w = w, .in = in, .scale = scale, .bias = bias, .tail = tail, .out = out};
+    j.spread = w->form == CONV_GROUPS && w->micro->spread;
     rows_simplify(&j.s, scale != NULL);
     rows_trim(&j);
     j.copied = rows_copied(&j);

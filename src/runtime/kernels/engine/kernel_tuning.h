@@ -125,7 +125,10 @@ enum {
 enum {
     CONV_ROWS_POSITIONS = 224,  /* [nets] results of a strip, */
     CONV_ROWS_PIXELS = 1 << 16, /* [nets] if its input has no more elements than this */
-    CONV_ROWS_TILES = 4,        /* [nets] tiles of positions at least, even so */
+    /* [nets] so many times as many where sets of groups are copied: neighbours copy some
+     * of the same rows */
+    CONV_ROWS_SETS = 4,
+    CONV_ROWS_TILES = 4, /* [nets] tiles of positions at least, even so */
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
     CONV_ROWS_STEPS = 1024,

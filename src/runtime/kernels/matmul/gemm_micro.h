@@ -17,7 +17,10 @@
  *
  * A groups kernel is a rows kernel for convolutions with groups of few channels: its tile is one
  * vector of results wide, which some groups share. b has steps of `lanes` elements, and at a
- * stretch's step k lane l multiplies element lanes[l] + k of a vector of A.
+ * stretch's step k lane l multiplies element lanes[l] + k of a vector of A. Where a micro-kernel
+ * has `spread`, A has a vector for each step instead, which that function makes.
+ *
+ * A narrow kernel is a rows kernel of one vector's width, with more rows.
  *
  * Tests: tests/unit/test_gemm_block.c, tests/unit/test_conv_last.c
  */
@@ -33,6 +36,8 @@ enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_R
 /* Steps of k whose share of the lines that a kernel brings near is asked for at once. More lines
  * than a core waits for at a time would hold up its loads. */
 enum { GEMM_NEAR = 8 };
+/* Pixels of which a few channels are copied: so many ahead are asked for. */
+enum { GEMM_SPREAD_AHEAD = 16 };
 
 /* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does not read C. a: k steps of
  * mr elements, of which the kernel uses as many as it has rows; b: k steps of nr elements, ldb
@@ -94,6 +99,13 @@ static inline void gemm_rows_prefetch(gemm_rows *r, int64_t steps, int64_t nr, i
     r->share = lines * 64;
 }
 
+/* Vectors for a groups kernel from `pixels` pixels apart elements apart, each of n channels (at
+ * most the lanes of a vector): at step k < steps lane l has channel lanes[l] + k times its scale
+ * (NULL: 1), or 0 where there is none. To `to`, `pixel` elements from one pixel to the next. */
+typedef void gemm_spread_fn(const float *from, int64_t apart, int64_t pixels, int n,
+                            const float *scale, const int32_t *lanes, int64_t steps, float *to,
+                            int64_t pixel);
+
 /* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without
  * gaps. An element is the sum of four chains. */
 typedef void gemm_stream_fn(int64_t k, const void *a, const void *b, void *c, int cols,
@@ -103,7 +115,7 @@ typedef struct gemm_micro {
     const char *name;
     dtype dt;
     int mr, nr, dot_rows;
-    int lanes, group_rows; /* of a vector; of a groups kernel */
+    int lanes, group_rows; /* of a vector; of groups and narrow kernels */
     int64_t kc, mc, nc;    /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
     gemm_tile_fn *tile[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr */
@@ -114,6 +126,9 @@ typedef struct gemm_micro {
     gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
     /* by rows, from 1 to group_rows; of floats only */
     gemm_rows_fn *groups[GEMM_MAX_ROWS + 1];
+    /* the same, or NULL where wider ones are as fast */
+    gemm_rows_fn *narrow[GEMM_MAX_ROWS + 1];
+    gemm_spread_fn *spread; /* or NULL */
     gemm_stream_fn *stream;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s,
      * d) of a panel goes to to[d * width + s], rows that are missing in the last panel are zeros.

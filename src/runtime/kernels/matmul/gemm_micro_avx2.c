@@ -4,7 +4,9 @@
  *
  * Tiles of 6 x 16 floats (6 x 8 doubles): 12 accumulators, two vectors of B and a broadcast fill 15
  * of the 16 registers, and 12 chains are more than the 8 to 10 that keep two units of latency 4 or
- * 5 busy. The kernels are in gemm_micro_tile.h.
+ * 5 busy. Tiles of one vector have 12 rows for the same reason. A permutation takes as long as two
+ * multiply-adds here, so that groups' pixels are spread when they are copied, and not once for each
+ * tap. The kernels are in gemm_micro_tile.h.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/matmul/gemm_micro.h"
@@ -55,6 +57,22 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
         to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
 }
 
+static GEMM_AVX2 void gemm_spread_float(const float *from, int64_t apart, int64_t pixels, int n,
+                                        const float *scale, const int32_t *lanes, int64_t steps,
+                                        float *to, int64_t pixel) {
+    const __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)lanes),
+                  there = _mm256_cmpgt_epi32(_mm256_set1_epi32(n),
+                                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    const __m256 by = scale ? _mm256_maskload_ps(scale, there) : _mm256_set1_ps(1);
+    for (int64_t i = 0; i < pixels; i++, from += apart, to += pixel) {
+        __builtin_prefetch(from + GEMM_SPREAD_AHEAD * apart);
+        __m256 v = _mm256_mul_ps(_mm256_maskload_ps(from, there), by);
+        __m256i lane = first;
+        for (int64_t k = 0; k < steps; k++, lane = _mm256_add_epi32(lane, _mm256_set1_epi32(1)))
+            _mm256_storeu_ps(to + k * 8, _mm256_permutevar8x32_ps(v, lane));
+    }
+}
+
 #define T float
 #define V __m256
 #define LANES 8
@@ -74,10 +92,7 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define MAX _mm256_max_ps
 #define MIN _mm256_min_ps
 #define STORE_PART gemm_put_float
-#define INDEX __m256i
-#define INDEX_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define INDEX_NEXT(v) _mm256_add_epi32(v, _mm256_set1_epi32(1))
-#define PERMUTE(v, i) _mm256_permutevar8x32_ps(v, i)
+#define SPREAD gemm_spread_float
 #define MICRO const gemm_micro gemm_micro_avx2_float
 #define MICRO_HEAD "avx2", DT_FLOAT32, 6, 16, 3, 8, 12, 384, 144, 4096, gemm_avx2_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float

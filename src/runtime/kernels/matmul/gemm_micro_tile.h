@@ -12,7 +12,8 @@
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
  *     STORE_PART(p, v, n)               the first n elements; writes no others
  *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
- *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered
+ *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered;
+ *     SPREAD                            or instead the gemm_spread_fn, where permutations are as slow as multiplications
  *     MICRO                             declaration of the gemm_micro that is defined
  *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
  * All of these are undefined afterwards.
@@ -332,14 +333,24 @@ ROWS(14)
     NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
 #endif
 
-/* ---- groups of channels ---------------------------------------------------------------------- */
+/* ---- tiles of one vector --------------------------------------------------------------------- */
 
-#define GROUPS_STEP(i) f = PERMUTE(VLOAD(&ROWS_A(i)), lanes), x##i = FMA(f, b0, x##i);
+#define ONE_STEP_GROUPS(i) f = PERMUTE(VLOAD(&ROWS_A(i)), lanes), x##i = FMA(f, b0, x##i);
+#define ONE_STEP_VECTORS(i) f = VLOAD(&ROWS_A(i)), x##i = FMA(f, b0, x##i);
+#define ONE_STEP_NARROW(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
+#define ONE_BEGIN_GROUPS INDEX lanes = INDEX_LOAD(r->lanes);
+#define ONE_BEGIN_VECTORS
+#define ONE_BEGIN_NARROW
+#define ONE_NEXT_GROUPS lanes = INDEX_NEXT(lanes)
+#define ONE_NEXT_VECTORS a += LANES, a3 += LANES, a6 += LANES, a9 += LANES, a12 += LANES
+#define ONE_NEXT_NARROW a++, a3++, a6++, a9++, a12++
 
-/* A vector of results, some groups side by side: at each step a lane multiplies the next one of its
- * own group's channels. */
-#define GROUPS(rows)                                                                               \
-    static inline __attribute__((always_inline)) TARGET void NAME(groups_tile_##rows)(             \
+/* Of KIND
+ *     GROUPS    some groups of channels side by side: at each step a lane multiplies the next one of its own group's
+ *     VECTORS   the same of pixels that lie spread: a vector for each step
+ *     NARROW    as ROWS, for panels of one vector: the more rows the fewer loads of b, and the more chains */
+#define ONE(KIND, name, rows)                                                                      \
+    static inline __attribute__((always_inline)) TARGET void NAME(name##_tile_##rows)(             \
         const gemm_rows *r, const T *tile, T *c, const T *other) {                                 \
         enum { half = true };                                                                      \
         const int64_t lda = r->lda, ldc = r->ldc;                                                  \
@@ -349,10 +360,10 @@ ROWS(14)
             const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                      \
             const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda,                     \
                     *a12 = a9 + 3 * lda;                                                           \
-            INDEX lanes = INDEX_LOAD(r->lanes);                                                    \
-            for (int64_t k = r->stretch[s].k; k > 0; k--, b += LANES, lanes = INDEX_NEXT(lanes)) { \
+            ONE_BEGIN_##KIND for (int64_t k = r->stretch[s].k; k > 0;                              \
+                                  k--, b += LANES, ONE_NEXT_##KIND) {                              \
                 b0 = VLOAD(b);                                                                     \
-                TILE_ROWS_##rows(GROUPS_STEP)                                                      \
+                TILE_ROWS_##rows(ONE_STEP_##KIND)                                                  \
             }                                                                                      \
         }                                                                                          \
         if (left == LANES) {                                                                       \
@@ -363,35 +374,45 @@ ROWS(14)
             ROWS_ENDS(rows)                                                                        \
         }                                                                                          \
     }                                                                                              \
-    ROWS_TILES(groups_##rows, rows, NAME(groups_tile_##rows)(r, a, c, other))
+    ROWS_TILES(name##_##rows, rows, NAME(name##_tile_##rows)(r, a, c, other))
 
-GROUPS(1)
-GROUPS(2)
-GROUPS(3)
-GROUPS(4)
-GROUPS(5)
-GROUPS(6)
-GROUPS(7)
-GROUPS(8)
-GROUPS(9)
-GROUPS(10)
-GROUPS(11)
-GROUPS(12)
-#define GROUPS_TABLE_12                                                                            \
-    NULL, NAME(groups_1), NAME(groups_2), NAME(groups_3), NAME(groups_4), NAME(groups_5),          \
-        NAME(groups_6), NAME(groups_7), NAME(groups_8), NAME(groups_9), NAME(groups_10),           \
-        NAME(groups_11), NAME(groups_12)
-#if MR == 14
-GROUPS(13)
-GROUPS(14)
-#define GROUPS_TABLE GROUPS_TABLE_12, NAME(groups_13), NAME(groups_14)
+#define ONE_12(KIND, name)                                                                         \
+    ONE(KIND, name, 1)                                                                             \
+    ONE(KIND, name, 2)                                                                             \
+    ONE(KIND, name, 3)                                                                             \
+    ONE(KIND, name, 4)                                                                             \
+    ONE(KIND, name, 5)                                                                             \
+    ONE(KIND, name, 6)                                                                             \
+    ONE(KIND, name, 7)                                                                             \
+    ONE(KIND, name, 8)                                                                             \
+    ONE(KIND, name, 9)                                                                             \
+    ONE(KIND, name, 10)                                                                            \
+    ONE(KIND, name, 11)                                                                            \
+    ONE(KIND, name, 12)
+#define ONE_TABLE_12(name)                                                                         \
+    NULL, NAME(name##_1), NAME(name##_2), NAME(name##_3), NAME(name##_4), NAME(name##_5),          \
+        NAME(name##_6), NAME(name##_7), NAME(name##_8), NAME(name##_9), NAME(name##_10),           \
+        NAME(name##_11), NAME(name##_12)
+
+#ifdef SPREAD
+ONE_12(VECTORS, groups)
+ONE_12(NARROW, narrow)
+#define NARROW_TABLE ONE_TABLE_12(narrow)
+#define GROUPS_TABLE ONE_TABLE_12(groups)
 #else
-#define GROUPS_TABLE GROUPS_TABLE_12
+ONE_12(GROUPS, groups)
+ONE(GROUPS, groups, 13)
+ONE(GROUPS, groups, 14)
+#define SPREAD NULL
+#define NARROW_TABLE NULL
+#define GROUPS_TABLE ONE_TABLE_12(groups), NAME(groups_13), NAME(groups_14)
 #endif
 
 #else
 #define ROWS_TABLE NULL
 #define GROUPS_TABLE NULL
+#define NARROW_TABLE NULL
+#define SPREAD NULL
 #endif
 
 /* ---- dot kernels ----------------------------------------------------------------------------- */
@@ -531,8 +552,8 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE},   NAME(lying),  {DOT_TABLE},
-         NAME(row),  {ROWS_TABLE}, {GROUPS_TABLE}, NAME(stream), MICRO_TAIL};
+MICRO = {MICRO_HEAD,   {TILE_TABLE},   {NEAR_TABLE},   NAME(lying), {DOT_TABLE},  NAME(row),
+         {ROWS_TABLE}, {GROUPS_TABLE}, {NARROW_TABLE}, SPREAD,      NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -555,7 +576,8 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE},   NAME(lying),  {DOT_TABLE},
 #undef STORE_PART
 #undef ROWS_TABLE
 #undef GROUPS_TABLE
-#undef GROUPS_TABLE_12
+#undef NARROW_TABLE
+#undef SPREAD
 #undef INDEX
 #undef INDEX_LOAD
 #undef INDEX_NEXT
