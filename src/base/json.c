@@ -3,6 +3,8 @@
  * Tests: tests/unit/test_base.c, tests/unit/test_view.c */
 #include "base/json.h"
 
+#include "base/json_escape.h"
+
 #include <string.h>
 
 static void json_characters(strbuf *out, const char *text, size_t len) {
