@@ -50,9 +50,9 @@ static double upsample_source(double step, int64_t o, bool align, bool cubic) {
     return !align && !cubic && v < 0 ? 0 : v;
 }
 
-/* plain: two dims, not exact, where PyTorch does not look at the scale of sizes that stay or double.
- * PyTorch 2 does so whatever the memory is like; 1.13 only where channels are last, so that a
- * result depended on strides, and it counted positions in bfloat16 for such data. */
+/* plain: two dims, not exact, where PyTorch does not look at the scale of sizes that stay or
+ * double. PyTorch 2 does so whatever the memory is like; 1.13 only where channels are last, so that
+ * a result depended on strides, and it counted positions in bfloat16 for such data. */
 static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool plain,
                                    double given) {
     int shift = t->out == t->in ? 0 : t->out == 2 * t->in ? 1 : -1;
