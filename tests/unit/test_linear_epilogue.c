@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-static const char *const names[] = {"none",      "relu",    "gelu", "gelu_tanh", "relu6", "hardsigmoid",
-                                    "hardswish", "sigmoid", "silu"};
+static const char *const names[] = {"none",        "relu",      "gelu",    "gelu_tanh", "relu6",
+                                    "hardsigmoid", "hardswish", "sigmoid", "silu"};
 enum { NAMES = sizeof names / sizeof *names };
 
 static uint64_t seed;
@@ -62,8 +62,9 @@ typedef struct layer {
 } layer;
 
 static float at(const tensor *t, int64_t b, int64_t l, int64_t i) {
-    return TENSOR_AT(t, float)[(t->sizes[0] == 1 ? 0 : b) * t->strides[0] + l * t->strides[1] +
-                               i * t->strides[2]];
+    return TENSOR_AT(
+        t,
+        float)[(t->sizes[0] == 1 ? 0 : b) * t->strides[0] + l * t->strides[1] + i * t->strides[2]];
 }
 
 static void check(const layer *it, const tensor *got) {
@@ -84,9 +85,9 @@ static void check(const layer *it, const tensor *got) {
         double want = activation(it->which, sum), have = at(got, s, l, j);
         /* no activation is steeper than 1.2 */
         if (fabs(want - have) > 1e-6 + 4e-7 * size)
-            fail_msg("%s of [%lld, %lld, %lld] x [%lld], other %d: %.9g instead of %.9g", names[it->which],
-                     (long long)it->batch, (long long)it->length, (long long)it->k,
-                     (long long)it->n, it->other, have, want);
+            fail_msg("%s of [%lld, %lld, %lld] x [%lld], other %d: %.9g instead of %.9g",
+                     names[it->which], (long long)it->batch, (long long)it->length,
+                     (long long)it->k, (long long)it->n, it->other, have, want);
     }
 }
 
@@ -136,9 +137,9 @@ static void test_small(void **state) {
 static void test_large(void **state) {
     (void)state;
     seed = 2;
-    static const int64_t shapes[][4] = {{1, 1, 700, 3000},  {1, 2, 700, 1100}, {1, 150, 300, 1024},
-                                        {2, 160, 257, 1100}, {1, 600, 33, 64}, {0, 3, 40, 40},
-                                        {1, 0, 40, 40},      {1, 9, 40, 0},    {1, 300, 700, 300}};
+    static const int64_t shapes[][4] = {{1, 1, 700, 3000},   {1, 2, 700, 1100}, {1, 150, 300, 1024},
+                                        {2, 160, 257, 1100}, {1, 600, 33, 64},  {0, 3, 40, 40},
+                                        {1, 0, 40, 40},      {1, 9, 40, 0},     {1, 300, 700, 300}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int again = 0; again < 6; again++)
             check_layer(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]);
