@@ -14,11 +14,58 @@ TORCH = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch
 SHARED = ("nn", "optim")
 # What Python needs beside.
 MORE = {
+    os.path.join("optim", "__init__.py"): """
+
+def __getattr__(name):
+    if name != 'swa_utils':
+        raise AttributeError("module 'ctsc.optim' has no attribute '%s'" % name)
+    import importlib
+    return importlib.import_module('.swa_utils', __name__)
+""",
     os.path.join("nn", "__init__.py"): "\n\nfrom .. import _nn_support\n",
     os.path.join("nn", "utils", "__init__.py"): """
 
 for _name in ('clip_grad_norm_', 'clip_grad_value_'):
     _places[_name] = 'ctsc.nn.utils.clip_grad'
+""",
+    os.path.join("nn", "functional.py"): """
+
+def _of_dims(unpool, n):
+    def call(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        wide = lambda v: v if v is None or isinstance(v, (tuple, list)) else (v,) * n
+        return unpool(input, indices, wide(kernel_size), wide(stride), wide(padding), output_size)
+    call.__name__ = unpool.__name__
+    return call
+
+
+def _lp_of_dims(pool, n):
+    def call(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        wide = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * n
+        return pool(input, norm_type, wide, stride, ceil_mode)
+    call.__name__ = pool.__name__
+    return call
+
+
+lp_pool2d, lp_pool3d = _lp_of_dims(lp_pool2d, 2), _lp_of_dims(lp_pool3d, 3)
+max_unpool1d, max_unpool2d, max_unpool3d = _of_dims(max_unpool1d, 1), _of_dims(max_unpool2d, 2), _of_dims(max_unpool3d, 3)
+""",
+    # as today's PyTorch prints them
+    os.path.join("nn", "modules", "batchnorm.py"): """
+
+def _extra_repr(self):
+    return '{}, eps={}, momentum={}, affine={}, bias={}, track_running_stats={}'.format(
+        self.num_features, self.eps, self.momentum, self.affine, self.bias is not None, self.track_running_stats)
+
+
+_BatchNorm.extra_repr = _extra_repr
+""",
+    os.path.join("nn", "modules", "normalization.py"): """
+
+def _extra_repr(self):
+    return '{}, eps={}, elementwise_affine={}, bias={}'.format(self.normalized_shape, self.eps, self.elementwise_affine, self.bias is not None)
+
+
+LayerNorm.extra_repr = _extra_repr
 """,
     os.path.join("nn", "modules", "module.py"): """
 
@@ -102,8 +149,9 @@ def main():
                 if name.endswith(".py") and not os.path.exists(os.path.join(HERE, "ctsc", path)):
                     with open(os.path.join(folder, name), encoding="utf-8") as f:
                         put(os.path.join(out, path), as_ctsc(f.read()) + MORE.get(path, ""))
-    with open(os.path.join(TORCH, "_jit_internal.py"), encoding="utf-8") as f:
-        put(os.path.join(out, "_jit_internal.py"), as_ctsc(f.read()))
+    for path in ("_jit_internal.py", os.path.join("utils", "checkpoint.py")):
+        with open(os.path.join(TORCH, path), encoding="utf-8") as f:
+            put(os.path.join(out, path), as_ctsc(f.read()))
 
 
 if __name__ == "__main__":

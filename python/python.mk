@@ -15,7 +15,7 @@ PY_SRC := $(wildcard python/src/*.c)
 PY_OBJ := $(PY_SRC:python/src/%.c=$(PY)/obj/%.o)
 PY_FILES := $(shell find python/ctsc -name '*.py' -o -name '*.pyi' -o -name py.typed)
 PY_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
-PY_NN := $(shell find src/frontend/prelude/torch/nn src/frontend/prelude/torch/optim -name '*.py')
+PY_NN := $(shell find src/frontend/prelude/torch/nn src/frontend/prelude/torch/optim -name '*.py') src/frontend/prelude/torch/utils/checkpoint.py
 # Symbols of the extension: what Python looks for, and the library's for shared libraries with operators.
 PY_LINK = -shared -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,--version-script=$(PY)/python.map
 

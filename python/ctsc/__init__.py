@@ -9,13 +9,14 @@ Names are PyTorch's: ctsc.add, ctsc.Tensor, ctsc.float32, ctsc.nn. docs/python.m
 """
 from . import _C, _hooks, _tensor, autograd
 from ._C import (Error, EnvironmentLacks, FileError, LimitError, ScriptError, ScriptMethod, ScriptModule, ScriptObject, Tensor, UnsupportedError, dtype,
-                 load_library, set_num_threads, set_quantized_engine, wait_for_kernels)
+                 load_library, set_quantized_engine, wait_for_kernels)
 from ._functions import *
 from ._functions import (asarray, as_tensor, tensor)
 from ._hooks import TracerWarning
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from ._module import limits, mapped, profiler
-from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format, strided)
+from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo,
+                     sparse_csc, sparse_csr, strided)
 
 __version__ = _C.__version__
 
@@ -23,12 +24,25 @@ uint8, int8, int16, int32, int64 = _C.uint8, _C.int8, _C.int16, _C.int32, _C.int
 float16, float32, float64, bfloat16 = _C.float16, _C.float32, _C.float64, _C.bfloat16
 complex64, complex128 = _C.complex64, _C.complex128
 short, long, half, double, cfloat, cdouble = int16, int64, float16, float64, complex64, complex128
+legacy_contiguous_format = contiguous_format
 pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.718281828459045, None
 
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve"}
-_MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF")
+         "ops": "_register", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func"}
+_LAZY.update(dict.fromkeys(
+    "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_default_dtype get_default_dtype set_default_tensor_type "
+    "set_default_device get_default_device use_deterministic_algorithms are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled "
+    "set_deterministic_debug_mode get_deterministic_debug_mode set_float32_matmul_precision get_float32_matmul_precision set_flush_denormal set_warn_always "
+    "is_warn_always_enabled set_anomaly_enabled is_anomaly_enabled is_autocast_enabled is_autocast_cpu_enabled get_autocast_dtype get_autocast_cpu_dtype "
+    "get_autocast_gpu_dtype is_autocast_cache_enabled clear_autocast_cache".split(), "_settings"))
+_LAZY.update(dict.fromkeys(
+    "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor BoolTensor SymInt SymFloat SymBool sym_int "
+    "sym_float sym_not sym_max sym_min sym_sqrt sym_sum sym_ite _assert _check _check_value _check_is_size cond while_loop typename is_storage real imag "
+    "to_dlpack unravel_index svd_lowrank pca_lowrank".split(), "_legacy"))
+_MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
+            "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
+            "accelerator", "onnx", "hub", "version", "_dynamo", "library", "return_types", "serialization")
 _BUILTIN_NAMES = {"bool": _C.bool, "int": _C.int32, "float": _C.float32}
 
 

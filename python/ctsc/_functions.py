@@ -11,6 +11,9 @@ _op = _C._operator
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of numbers, nested lists, arrays."""
+    if dtype is None and _C._intercepts() and not hasattr(data, "dtype") and not isinstance(data, Tensor):
+        from ._intercept import default_of
+        dtype = default_of(data)
     t = _C._tensor(data, -1 if dtype is None else dtype._ctsc_value_)
     if device is not None:
         t = t.to(device)
@@ -120,9 +123,18 @@ def set_rng_state(new_state):
     default_generator.set_state(new_state)
 
 
-def load(f, map_location=None):
-    """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote."""
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **unused):
+    """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote. Objects of other classes than PyTorch's tensors and
+    Python's containers (save(net, path)) are read with weights_only=False, by Python's pickle: only of files that can be trusted."""
     from ._module import from_bytes, load as load_module
+    if map_location is not None and not isinstance(map_location, (str, device_type)):
+        map_location = None if callable(map_location) or isinstance(map_location, dict) else device_type(map_location)
+    if weights_only is False or weights_only is None:
+        from ._objects import is_pickled, unpickle
+        if is_pickled(f):
+            if weights_only is None:
+                raise _C.FileError("the file has objects of classes of its own: load(..., weights_only=False) reads it, where it can be trusted")
+            return _moved(unpickle(f), map_location)
     if isinstance(f, (str, os.PathLike)):
         if os.fspath(f).endswith((".npy", ".npz")):
             return _moved(_C._value_load(os.fspath(f)), map_location)
@@ -145,14 +157,18 @@ def _moved(value, device):
     return value if device is None else _C._value_to(value, str(device))
 
 
-def save(obj, f):
-    """As torch.save; a module as torch.jit.save."""
+def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True):
+    """As torch.save; a module as torch.jit.save. What no PyTorch could read (objects of a program's own classes) is pickled by Python."""
     if isinstance(obj, _C.ScriptModule):
         return obj.save(f)
+    from ._objects import pickle_to, plain
+    known = plain(obj)
+    if known is None:
+        return pickle_to(obj, f)
     if isinstance(f, (str, os.PathLike)):
-        return _C._value_save(obj, os.fspath(f))
+        return _C._value_save(known, os.fspath(f))
     from ._module import through_file
-    f.write(through_file(lambda path: _C._value_save(obj, path)))
+    f.write(through_file(lambda path: _C._value_save(known, path)))
 
 
 def full(size, fill_value, *, dtype=None, **options):
@@ -198,6 +214,18 @@ def _variadic(name):
 
 meshgrid = _variadic("meshgrid")
 broadcast_tensors = _variadic("broadcast_tensors")
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Sums over the last dims of a and the first of b, or over lists of dims."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError("tensordot expects dims >= 0, but got dims=%d" % dims)
+        dims = (list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+    dims = [[d] if isinstance(d, int) else list(d) for d in dims]
+    return _op("aten::tensordot")(a, b, dims[0], dims[1], **({} if out is None else {"out": out}))
 
 
 def block_diag(*tensors):
@@ -271,6 +299,11 @@ class finfo:
         self.eps, self.tiny = 2.0 ** -digits, 2.0 ** low
         self.smallest_normal, self.max = self.tiny, (2 - 2.0 ** -digits) * 2.0 ** high
         self.min, self.dtype = -self.max, (type or _C.float32).name
+        self.resolution = {10: 1e-3, 7: 1e-2, 23: 1e-6, 52: 1e-15}[digits]
+
+    def __repr__(self):
+        return "finfo(resolution=%g, min=%.5e, max=%.5e, eps=%.5e, smallest_normal=%.5e, tiny=%.5e, dtype=%s)" % (
+            self.resolution, self.min, self.max, self.eps, self.smallest_normal, self.tiny, self.dtype)
 
 
 class iinfo:
@@ -281,15 +314,22 @@ class iinfo:
         self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
         self.max = 2 ** (self.bits - (1 if type.is_signed else 0)) - 1
 
-
-def is_autocast_enabled(*args):
-    return False
-
-
-is_autocast_cpu_enabled = is_autocast_enabled
+    def __repr__(self):
+        return "iinfo(min=%d, max=%d, dtype=%s)" % (self.min, self.max, self.dtype)
 
 
-def get_default_dtype():
-    return _C.float32
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, requires_grad=False, **options):
+    """Normal numbers: of tensors of means or deviations, or of a size."""
+    given = {k: v for k, v in dict(options, generator=generator, out=out).items() if v is not None}
+    if size is None:
+        t = _op("normal")(mean if isinstance(mean, Tensor) else float(mean), std if isinstance(std, Tensor) else float(std), **given)
+    else:
+        t = _op("normal")(float(mean), float(std), size, **given)
+    return t.requires_grad_() if requires_grad else t
+
+
+def fork_rng(*args, **kwargs):
+    from .random import fork_rng
+    return fork_rng(*args, **kwargs)
 
 

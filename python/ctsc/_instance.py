@@ -52,12 +52,19 @@ class Builder:
         fields = m.__dict__
         if "_modules" not in fields:
             raise TypeError("ctsc.script: %s has no parts: its constructor has not called super().__init__()" % type(m).__name__)
-        self.lines += ["%s = object.__new__(%s)" % (name, self._class(type(m))), "torch.nn.Module.__init__(%s)" % name, "%s.training = %r" % (name, bool(m.training))]
+        cls, computed = type(m), {}
+        if hasattr(cls, "_parametrized_"): # its tensors as they are, and not what computes them
+            cls, computed = cls._parametrized_, {n: getattr(m, n).detach() for n in fields["_modules"]["parametrizations"]}
+        self.lines += ["%s = object.__new__(%s)" % (name, self._class(cls)), "torch.nn.Module.__init__(%s)" % name, "%s.training = %r" % (name, bool(m.training))]
         for key, p in fields["_parameters"].items():
             self.lines.append("%s.register_parameter(%r, %s)" % (name, key, self._tensor(p, True)))
         for key, b in fields["_buffers"].items():
             self.lines.append("%s.register_buffer(%r, %s, %r)" % (name, key, self._tensor(b, False), key not in fields["_non_persistent_buffers_set"]))
+        for key, t in computed.items():
+            self.lines.append("%s.register_buffer(%r, %s, False)" % (name, key, self._tensor(t, False)))
         for key, part in fields["_modules"].items():
+            if computed and key == "parametrizations":
+                continue
             inner = "None" if part is None else self._module(part, path + "." + key if path else key)
             self.lines.append("%s.add_module(%r, %s)" % (name, key, inner))
         for key, v in fields.items():

@@ -63,7 +63,10 @@ def type_(self, dtype=None):
         names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte", "int8": "Char", "int16": "Short",
                  "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
         return "ctsc.%sTensor" % names[self.dtype.name]
-    return self.to(dtype)
+    if isinstance(dtype, str):
+        from ._legacy import dtype_of
+        dtype = dtype_of(dtype)
+    return self.to(getattr(dtype, "_dtype_", dtype))
 
 
 @_method("cpu")
@@ -107,8 +110,8 @@ def _grad_fn(self):
     name = self._grad_fn
     if name is None:
         return None
-    from .autograd import Node
-    return Node(name)
+    from .autograd import node
+    return node(name)
 
 
 @_method("contiguous")
@@ -261,6 +264,87 @@ def __deepcopy__(self, memo):
     t.requires_grad = self.requires_grad
     memo[id(self)] = t
     return t
+
+
+@_method("__copy__")
+def __copy__(self):
+    """The same memory."""
+    if not self.is_leaf:
+        return self.view_as(self)
+    t = self.detach()
+    if type(self) is not Tensor:
+        t = type(self)(t)
+    t.requires_grad = self.requires_grad
+    return t
+
+
+class Storage:
+    """The bytes that a tensor, and what views it, lies on."""
+
+    def __init__(self, t):
+        self._t = t.detach()
+
+    def data_ptr(self):
+        return self._t.data_ptr() - self._t.storage_offset() * self._t.dtype.itemsize
+
+    def _elements(self):
+        t, last = self._t, 0
+        if t.numel():
+            last = 1 + sum((int(n) - 1) * s for n, s in zip(t.shape, t.stride()))
+        return t.storage_offset() + last
+
+    def nbytes(self):
+        return self._elements() * self._t.dtype.itemsize
+
+    size = __len__ = nbytes
+    device, dtype = property(lambda self: self._t.device), _C.uint8
+
+    def is_shared(self):
+        return False
+
+
+@_method("untyped_storage")
+def untyped_storage(self):
+    return Storage(self)
+
+
+@_method("__array_wrap__")
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    """What NumPy's functions make of tensors are tensors."""
+    from ._functions import from_numpy, tensor
+    if not hasattr(array, "__array_interface__") or not getattr(array, "ndim", 0):
+        return tensor(array)
+    return from_numpy(array)
+
+
+@_method("as_subclass")
+def as_subclass(self, cls):
+    return self if cls is Tensor else cls(self)
+
+
+@_method("map_")
+def map_(self, other, f):
+    from ._functions import broadcast_tensors, tensor
+    a, b = broadcast_tensors(self, other)
+    values = [f(x, y) for x, y in zip(a.reshape(-1).tolist(), b.reshape(-1).tolist())]
+    return self.copy_(tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
+@_method("new")
+def new(self, *args):
+    if len(args) == 1 and isinstance(args[0], (list, tuple)) and not hasattr(args[0], "numel"):
+        return self.new_tensor(args[0])
+    return self.new_empty(args if args and not isinstance(args[0], tuple) else args[0] if args else (0,))
+
+
+@_method("is_shared")
+def is_shared(self):
+    return False
+
+
+@_method("share_memory_")
+def share_memory_(self):
+    raise NotImplementedError("share_memory_(): tensors travel to other processes by pickling, and come back through shared memory (ctsc.data.DataLoader)")
 
 
 # ---- Python's protocols

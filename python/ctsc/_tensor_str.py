@@ -108,6 +108,15 @@ def _body(t, indent, edge, f):
     return "[" + ("," + "\n" * (t.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
+def _default_dtypes():
+    """Those that are not told: the default one, and complex numbers of such."""
+    if not _C._intercepts():
+        return _C.float32, _C.complex64
+    from ._intercept import get_default_dtype
+    d = get_default_dtype()
+    return d, _C.complex128 if d is _C.float64 else _C.complex64
+
+
 def tensor_str(t):
     from ._types import device
     prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else "tensor("
@@ -116,7 +125,7 @@ def tensor_str(t):
     here = t if t._device_index < 0 else t.cpu()
     if t._device_index >= 0:
         notes.append("device='%s'" % device("cuda", t._device_index))
-    default = t.dtype in (_C.float32, _C.int64, _C.bool, _C.complex64)
+    default = t.dtype in (_C.int64, _C.bool) or t.dtype in _default_dtypes()
     if t.dtype.name.startswith("q"):
         return "%s..., size=%s, dtype=%s, %s)" % (prefix, tuple(t.shape), t.dtype, "quantized")
     tracing = _C.Trace.is_tracing()
@@ -125,7 +134,7 @@ def tensor_str(t):
     if t.numel() == 0:
         if t.ndim != 1:
             notes.append("size=%s" % (tuple(t.shape),))
-        if t.dtype != _C.float32:
+        if t.dtype is not _default_dtypes()[0]:
             notes.append("dtype=%s" % t.dtype)
         body = "[]"
     else:
@@ -140,7 +149,7 @@ def tensor_str(t):
         body = _body(here, indent, edge, f)
     made_by = given._grad_fn
     if made_by is not None:
-        notes.append("grad_fn=<%s>" % made_by)
+        notes.append("grad_fn=<%s>" % ("ViewBackward0" if made_by == "ReshapeBackward0" else made_by))
     elif given.requires_grad:
         notes.append("requires_grad=True")
     text, last = prefix + body, len(body) - body.rfind("\n") - 1 + (0 if "\n" in body else indent)

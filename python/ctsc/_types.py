@@ -84,6 +84,8 @@ class memory_format(_Named):
 
 
 strided = layout("strided", 0)
+# No tensor has them; programs compare with them.
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = (layout("sparse_" + name, i) for i, name in enumerate(("coo", "csr", "csc", "bsr", "bsc"), 1))
 contiguous_format = memory_format("contiguous_format", 0)
 preserve_format = memory_format("preserve_format", 1)
 channels_last = memory_format("channels_last", 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """jit.py - @ctsc.jit, which traces once per kind of arguments; and torch.jit's names."""
+import builtins
 import sys
 import types
 from typing import Final
@@ -11,7 +12,10 @@ from ._functions import save
 
 
 class Future:
-    pass
+    def wait(self):
+        return self._value
+
+    value = wait
 
 
 class Attribute:
@@ -79,13 +83,55 @@ def trace(func, example_inputs=None, **kwargs):
     return trace(func, example_inputs, **kwargs)
 
 
+def trace_module(mod, inputs, **kwargs):
+    if set(inputs) != {"forward"}:
+        raise NotImplementedError("trace_module: only forward can be traced")
+    return trace(mod, inputs["forward"], **kwargs)
+
+
+def optimize_for_inference(mod, other_methods=None):
+    """Programs are optimised when they are called."""
+    return freeze(mod) if mod.training else mod
+
+
+def fork(func, *args, **kwargs):
+    """Called at once."""
+    made = Future()
+    made._value = func(*args, **kwargs)
+    return made
+
+
+def wait(future):
+    return future._value
+
+
+def isinstance(obj, target_type):
+    return builtins.isinstance(obj, target_type)
+
+
+def set_fusion_strategy(strategy):
+    """What is fused is decided by sizes."""
+    return []
+
+
+def enable_onednn_fusion(enabled):
+    pass
+
+
+def onednn_fusion_enabled():
+    return False
+
+
+Error = _C.ScriptError
+
+
 def freeze(module, fold_weights=False):
     return module.__copy__().eval().freeze(fold_weights)
 
 
 class _Programs(type):
     def __instancecheck__(cls, x):
-        return type.__instancecheck__(cls, x) or (cls.__module__ == __name__ and isinstance(x, _C.ScriptModule))
+        return type.__instancecheck__(cls, x) or (cls.__module__ == __name__ and builtins.isinstance(x, _C.ScriptModule))
 
 
 def _script_module():

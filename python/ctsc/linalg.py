@@ -5,6 +5,8 @@ from . import _C
 
 def __getattr__(name):
     value = None if name.startswith("_") else _C._operator("linalg_" + name)
+    if name == "LinAlgError":
+        value = _C.Error
     if value is None:
         raise AttributeError("module 'ctsc.linalg' has no attribute '%s'" % name)
     globals()[name] = value

@@ -128,6 +128,9 @@ int bind_init_operator(PyObject *m);
 ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const bind_arg *args,
                       bool random);
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
+/* Whether calls are Python's to change, and such a call of one operand (b NULL) or two. */
+bool bind_intercepts(void);
+PyObject *bind_intercepted(const char *key, PyObject *a, PyObject *b);
 ctsc_value *bind_small_int(int64_t i, bool *own);
 
 /* The scope of the process that random operators go through, for one call; NULL: it is busy, or

@@ -12,6 +12,9 @@
  * Python's may call others), which remembers what names and types meant. Random operators go
  * through one scope of the process, so that there is one stream of random numbers, and keep the
  * interpreter's lock.
+ *
+ * What changes the meaning of all operators while it holds (autocast, another default dtype) is
+ * Python's (_intercept.py): calls go to the hook "intercept" then, which makes them by _plain.
  */
 #include "bind.h"
 
@@ -142,6 +145,58 @@ PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args) {
     }
     ctsc_value *v = call_plain(key, n, NULL, args, false, NULL);
     return v ? bind_from_value(v) : NULL;
+}
+
+/* ---- calls that Python changes --------------------------------------------------------------- */
+
+static bool intercepts;            /* somebody wants to see calls */
+static __thread bool within_plain; /* this one is his own */
+
+static PyObject *set_intercept(PyObject *self, PyObject *on) {
+    (void)self;
+    intercepts = PyObject_IsTrue(on) == 1;
+    return bind_ref(Py_None);
+}
+static PyObject *get_intercepts(PyObject *self, PyObject *unused) {
+    (void)self;
+    (void)unused;
+    return PyBool_FromLong(intercepts);
+}
+/* _plain(operator, args, kwargs): the call itself. */
+static PyObject *plain(PyObject *self, PyObject *args) {
+    PyObject *op, *given, *kw;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOO", &op, &given, &kw)) return NULL;
+    PyObject *tuple = PySequence_Tuple(given);
+    if (!tuple) return NULL;
+    bool before = within_plain;
+    within_plain = true;
+    PyObject *o = PyObject_Call(op, tuple, kw);
+    within_plain = before;
+    Py_DECREF(tuple);
+    return o;
+}
+bool bind_intercepts(void) { return intercepts && !within_plain && !bind_tracing(); }
+
+static PyObject *intercepted(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyObject *hook = PyDict_GetItemString(bind.hooks, "intercept");
+    PyObject *given = PyTuple_New(n), *kw = PyDict_New(), *o = NULL;
+    Py_ssize_t nk = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; given && i < n; i++) PyTuple_SetItem(given, i, bind_ref(args[i]));
+    for (Py_ssize_t i = 0; kw && i < nk; i++)
+        PyDict_SetItem(kw, PyTuple_GetItem(names, i), args[n + i]);
+    if (hook && given && kw) o = PyObject_CallFunctionObjArgs(hook, op, given, kw, NULL);
+    Py_XDECREF(given);
+    Py_XDECREF(kw);
+    return o;
+}
+
+static PyObject *operator_new(const char *key, unsigned flags, bool method, const char *results);
+PyObject *bind_intercepted(const char *key, PyObject *a, PyObject *b) {
+    PyObject *op = operator_new(key, 0, false, ""), *const args[2] = {a, b};
+    PyObject *o = op ? intercepted(op, args, b ? 2 : 1, NULL) : NULL;
+    Py_XDECREF(op);
+    return o;
 }
 
 /* ---- calls from Python ----------------------------------------------------------------------- */
@@ -296,6 +351,7 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     call c;
     Py_ssize_t n = BIND_NARGS(nargsf), at = op->method ? 1 : 0,
                nk = names ? PyTuple_Size(names) : 0;
+    if (bind_intercepts()) return intercepted(self, args, n, names);
     c.n = 0;
     c.keywords = c.requires_grad = c.by_dtype = false;
     c.generator = NULL;
@@ -470,6 +526,9 @@ PyMethodDef bind_operator_methods[] = {
     {"_operator_names", operator_names, METH_NOARGS, NULL},
     {"_operator_schemas", operator_schemas, METH_NOARGS, NULL},
     {"_manual_seed", seed, METH_O, NULL},
+    {"_set_intercept", set_intercept, METH_O, NULL},
+    {"_plain", plain, METH_VARARGS, NULL},
+    {"_intercepts", get_intercepts, METH_NOARGS, NULL},
     {0},
 };
 

@@ -350,6 +350,7 @@ static PyObject *get_program(PyObject *self, void *unused) {
 }
 static PyObject *get_operator(PyObject *self, void *key) {
     ctsc_value *v = ((Tensor *)self)->v;
+    if (bind_intercepts()) return bind_intercepted(key, self, NULL);
     return bind_call_object(key, 1, &v);
 }
 /* A handle of its own on the elements, which a trace knows as a detached tensor, and others do not
@@ -390,6 +391,7 @@ static bool operand_value(PyObject *o, PyObject *beside, bind_arg *out) {
 static PyObject *binary(const char *key, PyObject *a, PyObject *b) {
     bind_arg args[2];
     if (!operand(a) || !operand(b)) return bind_ref(Py_NotImplemented);
+    if (bind_intercepts()) return bind_intercepted(key, a, b);
     if (!operand_value(a, b, &args[0])) return NULL;
     if (!operand_value(b, a, &args[1])) return bind_free_args(1, args), NULL;
     ctsc_value *handles[2] = {args[0].v, args[1].v};

@@ -173,16 +173,25 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 class Node:
-    """What made a tensor: its name, as PyTorch has it."""
+    """What made a tensor: its name, as PyTorch has it, is that of its class."""
 
-    def __init__(self, name):
-        self._name = name
+    __slots__ = ()
 
     def name(self):
-        return self._name
+        return type(self).__name__
 
     def __repr__(self):
-        return "<%s>" % self._name
+        return "<%s>" % type(self).__name__
+
+
+_nodes = {}
+
+
+def node(name):
+    name = "ViewBackward0" if name == "ReshapeBackward0" else name # a view where that is possible
+    if name not in _nodes:
+        _nodes[name] = type(name, (Node,), {"__slots__": (), "__module__": __name__})
+    return _nodes[name]()
 
 
 class functional:
@@ -282,6 +291,67 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
                             raise RuntimeError("Jacobian mismatch for output %d with respect to input %d,\nnumerical:%r\nanalytical:%r" % (k, i, number, got))
                         return False
     return True
+
+
+class detect_anomaly:
+    """Backward passes are as they are: what failed is told by the error."""
+
+    def __init__(self, check_nan=True):
+        pass
+
+    def __enter__(self):
+        from .._settings import set_anomaly_enabled
+        set_anomaly_enabled(True)
+        return self
+
+    def __exit__(self, *exception):
+        from .._settings import set_anomaly_enabled
+        set_anomaly_enabled(False)
+
+
+class set_detect_anomaly(detect_anomaly):
+    def __init__(self, mode, check_nan=True):
+        from .._settings import is_anomaly_enabled, set_anomaly_enabled
+        self._before = is_anomaly_enabled()
+        set_anomaly_enabled(mode)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        from .._settings import set_anomaly_enabled
+        set_anomaly_enabled(self._before)
+
+
+def gradgradcheck(func, inputs, grad_outputs=None, **options):
+    """gradcheck of the gradients."""
+    xs = _tuple(inputs)
+    wanted = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
+    if grad_outputs is None:
+        randn = _C._operator("randn_like")
+        given = tuple(randn(o).requires_grad_() for o in _tuple(func(*xs)) if o.requires_grad)
+    else:
+        given = _tuple(grad_outputs)
+
+    def gradients(*all_):
+        inputs, vs = all_[:len(xs)], all_[len(xs):]
+        outs = tuple(o for o in _tuple(func(*inputs)) if o.requires_grad)
+        return tuple(g for g in grad(outs, [x for x in inputs if isinstance(x, Tensor) and x.requires_grad], vs, create_graph=True, allow_unused=True)
+                     if g is not None)
+    return gradcheck(gradients, xs + given, **options)
+
+
+def Variable(data, requires_grad=False, volatile=None):
+    """Tensors are variables."""
+    return data.detach().requires_grad_(requires_grad)
+
+
+import sys
+import types
+
+sys.modules[__name__ + ".functional"] = types.ModuleType(__name__ + ".functional")
+sys.modules[__name__ + ".functional"].__dict__.update({k: getattr(functional, k) for k in ("vjp", "jvp", "jacobian", "hessian")})
+sys.modules[__name__ + ".grad_mode"] = sys.modules[__name__]
 
 
 def __getattr__(name):

@@ -3,5 +3,21 @@
 import sys
 
 from .. import data
+from . import _pytree
 
 sys.modules[__name__ + ".data"] = data
+for _name in ("dataset", "sampler", "worker"):
+    sys.modules["%s.data.%s" % (__name__, _name)] = getattr(data, _name)
+sys.modules[__name__ + ".data.dataloader"] = data.loader
+sys.modules[__name__ + ".data._utils"] = data
+sys.modules[__name__ + ".data._utils.collate"] = data.collate
+data.dataloader = data.loader
+
+
+def __getattr__(name):
+    if name != "checkpoint":
+        raise AttributeError("module 'ctsc.utils' has no attribute '%s'" % name)
+    import importlib
+
+    from .. import _nn_support
+    return importlib.import_module(".checkpoint", __name__)

@@ -94,7 +94,7 @@ class Optimizer:
     def __repr__(self):
         lines = [type(self).__name__ + " ("]
         for i, group in enumerate(self.param_groups):
-            lines += ["Parameter Group %d" % i] + ["    %s: %s" % (k, group[k]) for k in sorted(group) if k != "params"]
+            lines += [""] * (i > 0) + ["Parameter Group %d" % i] + ["    %s: %s" % (k, group[k]) for k in sorted(group) if k != "params"]
         return "\n".join(lines) + "\n)"
 
 
@@ -102,6 +102,7 @@ class NativeOptimizer(Optimizer):
     """An optimiser of the library. param_groups is the users' to change: what changed since is told the library before each step."""
 
     _name, _pairs, _other = "", {}, {}
+    _always, _never = (), () # of the flags that must be off: those that are on, and more of them
 
     def __init__(self, params, defaults):
         self._native, self._told = None, []
@@ -116,7 +117,7 @@ class NativeOptimizer(Optimizer):
                 found += list(zip(self._pairs[key], (float(x) for x in v)))
             elif key in self._other:
                 found += self._other[key](v)
-            elif key not in ("foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay"):
+            elif key not in ("foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay") + self._never:
                 found.append((key, float(v)))
         return found
 
@@ -124,8 +125,8 @@ class NativeOptimizer(Optimizer):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         try:
-            for key in ("capturable", "differentiable", "decoupled_weight_decay"):
-                if group.get(key):
+            for key in ("capturable", "differentiable", "decoupled_weight_decay") + self._never:
+                if group.get(key) and key not in self._always:
                     raise NotImplementedError("%s(%s=True) is not supported" % (type(self).__name__, key))
             settings = self._numbers_of(group)
             if self._native is None:

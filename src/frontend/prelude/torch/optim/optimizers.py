@@ -22,9 +22,9 @@ def _check(defaults):
 class SGD(NativeOptimizer):
     _name = "sgd"
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None, differentiable=False):
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None, differentiable=False, fused=None):
         defaults = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize, foreach=foreach,
-                        differentiable=differentiable)
+                        differentiable=differentiable, fused=fused)
         _check(defaults)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
@@ -35,9 +35,9 @@ class Adagrad(NativeOptimizer):
     _name = "adagrad"
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, maximize=False,
-                 differentiable=False):
+                 differentiable=False, fused=None):
         defaults = dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, foreach=foreach,
-                        maximize=maximize, differentiable=differentiable)
+                        maximize=maximize, differentiable=differentiable, fused=fused)
         _check(defaults)
         super().__init__(params, defaults)
 
@@ -45,8 +45,8 @@ class Adagrad(NativeOptimizer):
 class Adadelta(NativeOptimizer):
     _name = "adadelta"
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, maximize=False, differentiable=False):
-        defaults = dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach, differentiable=differentiable)
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, maximize=False, differentiable=False, capturable=False):
+        defaults = dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach, differentiable=differentiable, capturable=capturable)
         _check(defaults)
         super().__init__(params, defaults)
 
@@ -54,9 +54,9 @@ class Adadelta(NativeOptimizer):
 class RMSprop(NativeOptimizer):
     _name = "rmsprop"
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=False, foreach=None, differentiable=False):
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=False, foreach=None, differentiable=False, capturable=False):
         defaults = dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
-                        differentiable=differentiable)
+                        differentiable=differentiable, capturable=capturable)
         _check(defaults)
         super().__init__(params, defaults)
 
@@ -65,20 +65,20 @@ class Adam(NativeOptimizer):
     _name, _pairs = "adam", _BETAS
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False, capturable=False,
-                 differentiable=False, fused=None):
+                 differentiable=False, fused=None, decoupled_weight_decay=False):
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach, capturable=capturable,
-                        differentiable=differentiable, fused=fused)
+                        differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay)
         _check(defaults)
         super().__init__(params, defaults)
 
 
 class AdamW(NativeOptimizer):
-    _name, _pairs = "adamw", _BETAS
+    _name, _pairs, _always = "adamw", _BETAS, ("decoupled_weight_decay",)
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None, capturable=False,
                  differentiable=False, fused=None):
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-                        differentiable=differentiable, fused=fused)
+                        differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
         _check(defaults)
         super().__init__(params, defaults)
 
@@ -86,26 +86,30 @@ class AdamW(NativeOptimizer):
 class Adamax(NativeOptimizer):
     _name, _pairs = "adamax", _BETAS
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, differentiable=False):
-        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize, differentiable=differentiable)
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, differentiable=False, capturable=False):
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable)
         _check(defaults)
         super().__init__(params, defaults)
 
 
 class NAdam(NativeOptimizer):
-    _name, _pairs = "nadam", _BETAS
+    _name, _pairs, _never = "nadam", _BETAS, ("maximize",)
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, foreach=None, *, differentiable=False):
-        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay, foreach=foreach, differentiable=differentiable)
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, foreach=None, *, maximize=False, capturable=False, differentiable=False,
+                 decoupled_weight_decay=False):
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay, foreach=foreach, maximize=maximize, capturable=capturable,
+                        differentiable=differentiable, decoupled_weight_decay=decoupled_weight_decay)
         _check(defaults)
         super().__init__(params, defaults)
 
 
 class RAdam(NativeOptimizer):
-    _name, _pairs = "radam", _BETAS
+    _name, _pairs, _never = "radam", _BETAS, ("maximize",)
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, differentiable=False):
-        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, differentiable=differentiable)
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, capturable=False, differentiable=False,
+                 decoupled_weight_decay=False):
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize, capturable=capturable,
+                        differentiable=differentiable, decoupled_weight_decay=decoupled_weight_decay)
         _check(defaults)
         super().__init__(params, defaults)
 
@@ -113,8 +117,8 @@ class RAdam(NativeOptimizer):
 class ASGD(NativeOptimizer):
     _name = "asgd"
 
-    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, differentiable=False):
-        defaults = dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize, differentiable=differentiable)
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, differentiable=False, capturable=False):
+        defaults = dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable)
         _check(defaults)
         super().__init__(params, defaults)
 
@@ -122,8 +126,8 @@ class ASGD(NativeOptimizer):
 class Rprop(NativeOptimizer):
     _name, _pairs = "rprop", {"etas": ("eta_minus", "eta_plus"), "step_sizes": ("step_min", "step_max")}
 
-    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, foreach=None, maximize=False, differentiable=False):
-        defaults = dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize, differentiable=differentiable)
+    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, foreach=None, maximize=False, differentiable=False, capturable=False):
+        defaults = dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize, differentiable=differentiable, capturable=capturable)
         _check(defaults)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError("Invalid eta values: %s, %s" % tuple(etas))

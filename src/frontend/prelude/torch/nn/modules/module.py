@@ -285,13 +285,15 @@ class Module:
 
     # ---- walking
 
-    def _members(self, registry, prefix, recurse):
-        owners = self._named_modules(prefix) if recurse else [(prefix, self)]
+    def _members(self, registry, prefix, recurse, once=True):
+        owners = [(prefix, self)]
+        if recurse:
+            owners = self._named_modules(prefix) if once else self.named_modules(None, prefix, False)
         seen = set()
         found = []
         for path, module in owners:
             for name, value in module.__dict__[registry].items():
-                if value is None or id(value) in seen:
+                if value is None or once and id(value) in seen:
                     continue
                 seen.add(id(value))
                 found.append((path + '.' + name if path else name, value))
@@ -312,14 +314,14 @@ class Module:
     def parameters(self, recurse: bool = True):
         return iter([param for _, param in self._members('_parameters', '', recurse)])
 
-    def named_parameters(self, prefix: str = '', recurse: bool = True):
-        return iter(self._members('_parameters', prefix, recurse))
+    def named_parameters(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True):
+        return iter(self._members('_parameters', prefix, recurse, remove_duplicate))
 
     def buffers(self, recurse: bool = True):
         return iter([buf for _, buf in self._members('_buffers', '', recurse)])
 
-    def named_buffers(self, prefix: str = '', recurse: bool = True):
-        return iter(self._members('_buffers', prefix, recurse))
+    def named_buffers(self, prefix: str = '', recurse: bool = True, remove_duplicate: bool = True):
+        return iter(self._members('_buffers', prefix, recurse, remove_duplicate))
 
     def named_children(self):
         seen = set()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_as_torch.py - ctsc under PyTorch's name: `import torch` and its submodules find those of ctsc. python -m ctsc does that."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+
+
+def _module(name):
+    """Also of modules that others put into sys.modules when they are imported."""
+    importlib.import_module(name.rpartition(".")[0] or name)
+    return sys.modules[name] if name in sys.modules else importlib.import_module(name)
+
+
+class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch" and not name.startswith("torch."):
+            return None
+        if name != "torch":
+            try:
+                _module("ctsc" + name[len("torch"):])
+            except ModuleNotFoundError as e:
+                if e.name and e.name.startswith("ctsc"):
+                    raise ModuleNotFoundError("No module named '%s' (ctsc stands for torch, and has no such module)" % name, name=name) from None
+                raise
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        module = _module("ctsc" + spec.name[len("torch"):])
+        self.kept = {k: module.__dict__.get(k) for k in ("__spec__", "__loader__", "__package__", "__path__")}
+        return module
+
+    def exec_module(self, module):
+        for k, v in self.kept.items():
+            if v is None:
+                module.__dict__.pop(k, None)
+            else:
+                module.__dict__[k] = v
+
+
+def install():
+    """What imports torch from now on gets ctsc. Refused where torch has been imported already."""
+    if "torch" in sys.modules and sys.modules["torch"].__name__ != "ctsc":
+        raise RuntimeError("torch has been imported already")
+    if not any(isinstance(f, TorchIsCtsc) for f in sys.meta_path):
+        sys.meta_path.insert(0, TorchIsCtsc())

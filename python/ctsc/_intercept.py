@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_intercept.py - what changes the meaning of all operators while it holds: autocast (the thread's) and another default dtype (the process's).
+
+While one of them holds, the extension gives each call of an operator to intercept() (hook "intercept"), which calls it by _C._plain with other arguments, or again.
+"""
+import threading
+
+from . import _C
+
+Tensor = _C.Tensor
+_state = threading.local()
+_held, _default, _lock = [0], [_C.float32], threading.Lock()
+
+# PyTorch's lists for CPUs (aten/src/ATen/autocast_mode.h).
+_LOWER = frozenset("conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
+                   "conv_transpose2d conv_transpose3d convolution scaled_dot_product_attention _native_multi_head_attention einsum".split())
+_FULL = frozenset("avg_pool3d binary_cross_entropy grid_sampler polar prod quantile nanquantile stft cdist trace view_as_complex cholesky cholesky_inverse "
+                  "cholesky_solve inverse lu_solve orgqr ormqr pinverse max_pool3d max_unpool2d max_unpool3d adaptive_avg_pool3d reflection_pad1d reflection_pad2d "
+                  "replication_pad1d replication_pad2d replication_pad3d mse_loss cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss poisson_nll_loss "
+                  "cross_entropy_loss l1_loss huber_loss margin_ranking_loss soft_margin_loss triplet_margin_loss multi_margin_loss ctc_loss kl_div "
+                  "multilabel_margin_loss binary_cross_entropy_with_logits smooth_l1_loss fft_fft fft_ifft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft fft_irfft "
+                  "fft_rfft2 fft_irfft2 fft_rfftn fft_irfftn fft_hfft fft_ihfft linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky linalg_svdvals "
+                  "linalg_eigvals linalg_eigvalsh linalg_inv linalg_householder_product linalg_tensorinv linalg_tensorsolve fake_quantize_per_tensor_affine "
+                  "geqrf _lu_with_info qr svd triangular_solve fractional_max_pool2d fractional_max_pool3d adaptive_max_pool3d multilabel_margin_loss_forward "
+                  "linalg_qr linalg_cholesky_ex linalg_svd linalg_eig linalg_eigh linalg_lstsq linalg_inv_ex".split())
+_WIDEST = frozenset("stack cat index_copy".split())
+# Factories whose dtype is the default one; full and arange where a number is a float.
+_FACTORIES = frozenset("zeros ones empty rand randn eye linspace logspace hann_window hamming_window blackman_window bartlett_window kaiser_window "
+                       "fft_fftfreq fft_rfftfreq empty_strided".split())
+_BY_NUMBER = frozenset("full arange range scalar_tensor normal".split())
+_AS_GIVEN = frozenset("to _to_copy float type_as view_as_real result_type multinomial bernoulli".split())
+
+
+def autocast_state():
+    return _state
+
+
+def changed(by):
+    with _lock:
+        _held[0] += by
+        _C._set_intercept(_held[0] > 0 or _default[0] is not _C.float32)
+
+
+def get_default_dtype():
+    return _default[0]
+
+
+def set_default_dtype(d):
+    if not isinstance(d, _C.dtype) or not d.is_floating_point or d.is_complex:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default[0] = d
+    changed(0)
+
+
+def default_of(data):
+    """The dtype of a tensor of numbers: None where it is not another than it would be."""
+    if _default[0] is _C.float32:
+        return None
+    found = _C._tensor(data, -1).dtype
+    return {_C.float32: _default[0], _C.complex64: _complex(_default[0])}.get(found) if not _holds_arrays(data) else None
+
+
+def _holds_arrays(data):
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return hasattr(data, "dtype")
+
+
+def _cast(x, dtype, device):
+    if isinstance(x, Tensor):
+        kind = x.dtype
+        if kind.is_floating_point and kind not in (dtype, _C.float64) and x.device.type == device:
+            return x.to(dtype)
+        return x
+    if isinstance(x, (list, tuple)) and x and isinstance(x[0], Tensor):
+        return type(x)(_cast(t, dtype, device) for t in x)
+    return x
+
+
+def _tensors(args):
+    for a in args:
+        if isinstance(a, Tensor):
+            yield a
+        elif isinstance(a, (list, tuple)) and a and isinstance(a[0], Tensor):
+            yield from a
+
+
+def _complex(d):
+    return _C.complex128 if d is _C.float64 else _C.complex64
+
+
+def _float_arguments(args, kwargs):
+    return [a for a in list(args) + list(kwargs.values()) if isinstance(a, (float, complex))]
+
+
+def intercept(op, args, kwargs):
+    name = op.__name__
+    args = list(args)
+    for device in ("cpu", "cuda"):
+        dtype = getattr(_state, device, None)
+        if dtype is not None:
+            if name in _LOWER:
+                args, kwargs = [_cast(a, dtype, device) for a in args], {k: _cast(v, dtype, device) for k, v in kwargs.items()}
+            elif name in _FULL:
+                args = [_cast(a, _C.float32, device) for a in args]
+            elif name in _WIDEST:
+                found = {t.dtype for t in _tensors(args)}
+                if _C.float32 in found and dtype in found:
+                    args = [_cast(a, _C.float32, device) for a in args]
+    default = _default[0]
+    if default is _C.float32:
+        return _C._plain(op, args, kwargs)
+    if kwargs.get("dtype") is None and kwargs.get("out") is None:
+        if name in _FACTORIES or (name in _BY_NUMBER and _float_arguments(args, kwargs) and not any(True for _ in _tensors(args))):
+            numbers = _float_arguments(args, kwargs)
+            kwargs = dict(kwargs, dtype=_complex(default) if any(isinstance(n, complex) for n in numbers) else default)
+            return _C._plain(op, args, kwargs)
+    result = _C._plain(op, args, kwargs)
+    first = result[0] if isinstance(result, tuple) and result and isinstance(result[0], Tensor) else result
+    if (isinstance(first, Tensor) and first.dtype in (_C.float32, _C.complex64) and name not in _AS_GIVEN and not name.endswith("_") and
+            kwargs.get("dtype") is None and kwargs.get("out") is None and not any(isinstance(a, _C.dtype) for a in args)):
+        given = list(_tensors(args)) + list(_tensors(kwargs.values()))
+        if given and not any(t.dtype.is_floating_point or t.dtype.is_complex for t in given):
+            # integers that became numbers with a point
+            wide = lambda x: x.to(default) if isinstance(x, Tensor) and x.dtype is not _C.bool else x
+            if all(t.dtype is _C.bool for t in given):
+                wide = lambda x: x.to(default) if isinstance(x, Tensor) else x
+            return _C._plain(op, [wide(a) for a in args], {k: wide(v) for k, v in kwargs.items()})
+    return result
+
+
+_C.set_hooks({"intercept": intercept})

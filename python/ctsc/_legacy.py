@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_legacy.py - names of torch that programs still use: typed constructors, symbolic numbers, checks, control flow as functions."""
+import math
+
+from . import _C
+from ._functions import Tensor, tensor
+
+_NAMES = {"Float": _C.float32, "Double": _C.float64, "Half": _C.float16, "BFloat16": _C.bfloat16, "Byte": _C.uint8, "Char": _C.int8, "Short": _C.int16,
+          "Int": _C.int32, "Long": _C.int64, "Bool": _C.bool}
+
+
+def dtype_of(name):
+    """Of "torch.FloatTensor"."""
+    kind = name.rpartition(".")[2]
+    if not kind.endswith("Tensor") or kind[:-len("Tensor")] not in _NAMES | {"": None}:
+        raise ValueError("invalid type: '%s'" % name)
+    return _NAMES.get(kind[:-len("Tensor")]) or _default()
+
+
+def _default():
+    from ._intercept import get_default_dtype
+    return get_default_dtype()
+
+
+class _Typed(type):
+    """FloatTensor(2, 3), FloatTensor([1, 2]), isinstance(x, FloatTensor)."""
+
+    def __call__(cls, *args, device=None):
+        if len(args) == 1 and not isinstance(args[0], int):
+            data = args[0]
+            if isinstance(data, Tensor):
+                if data.dtype is not cls._dtype_:
+                    raise TypeError("expected %s (got %s)" % (cls.__name__, data.type()))
+                return data.detach()
+            from ._types import Size
+            if not isinstance(data, Size):
+                return tensor(data, dtype=cls._dtype_, device=device)
+            args = tuple(data)
+        return _C._operator("empty")(list(args) or [0], dtype=cls._dtype_, device=device)
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, Tensor) and x.dtype is cls._dtype_
+
+
+for _name, _dtype in _NAMES.items():
+    globals()[_name + "Tensor"] = _Typed(_name + "Tensor", (), {"_dtype_": _dtype, "dtype": _dtype, "__module__": "ctsc"})
+
+
+# Sizes are numbers.
+class SymInt:
+    pass
+
+
+class SymFloat:
+    pass
+
+
+class SymBool:
+    pass
+
+
+def sym_int(a):
+    return int(a)
+
+
+def sym_float(a):
+    return float(a)
+
+
+def sym_not(a):
+    return not a
+
+
+sym_max, sym_min, sym_sqrt = max, min, math.sqrt
+
+
+def sym_sum(args):
+    return sum(args)
+
+
+def sym_ite(b, t, f):
+    return t if b else f
+
+
+def _assert(condition, message=""):
+    assert condition, message
+
+
+def _check(cond, message=None):
+    if not cond:
+        raise RuntimeError(message() if callable(message) else message or "Expected cond to be True")
+
+
+def _check_value(cond, message=None):
+    if not cond:
+        raise ValueError(message() if callable(message) else message or "Expected cond to be True")
+
+
+def _check_is_size(i, message=None, *, max=None):
+    _check(i >= 0, message)
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    return (true_fn if pred else false_fn)(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    values = tuple(carried_inputs)
+    while cond_fn(*values):
+        values = tuple(body_fn(*values))
+    return values
+
+
+def typename(obj):
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = obj if isinstance(obj, type) else type(obj)
+    return kind.__qualname__ if kind.__module__ in ("builtins", "", None) else "%s.%s" % (kind.__module__, kind.__qualname__)
+
+
+def is_storage(obj):
+    from ._tensor import Storage
+    return isinstance(obj, Storage)
+
+
+def real(input):
+    return input.real
+
+
+def imag(input):
+    return input.imag
+
+
+def to_dlpack(tensor):
+    return tensor.__dlpack__()
+
+
+def unravel_index(indices, shape):
+    """A tuple of the coordinates of flat indices."""
+    shape, rest, found = (shape,) if isinstance(shape, int) else tuple(shape), indices, []
+    if indices.dtype.is_floating_point or indices.dtype is _C.bool:
+        raise ValueError("expected 'indices' to be integer dtype, but got %s" % indices.dtype)
+    for n in reversed(shape):
+        found.append(rest % n)
+        rest = rest // n
+    return tuple(reversed(found))
+
+
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """(U, S, V): the largest q singular values, by Halko's subspace iteration."""
+    A = A if M is None else A - M
+    flip = A.shape[-2] < A.shape[-1]
+    X = A.mH if flip else A
+    Q, _ = _C._operator("linalg_qr")(X @ _C._operator("randn")(tuple(X.shape[:-2]) + (X.shape[-1], q), dtype=X.dtype))
+    for _ in range(niter):
+        Q, _ = _C._operator("linalg_qr")(X.mH @ Q)
+        Q, _ = _C._operator("linalg_qr")(X @ Q)
+    U, S, Vh = _C._operator("linalg_svd")(Q.mH @ X, full_matrices=False)
+    U, V = Q @ U, Vh.mH
+    return (V, S, U) if flip else (U, S, V)
+
+
+def pca_lowrank(A, q=None, center=True, niter=2):
+    q = min(6, *A.shape[-2:]) if q is None else q
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)

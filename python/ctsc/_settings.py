@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_settings.py - functions of torch that set or tell how PyTorch runs: what they ask for is obeyed, holds anyway, or is refused."""
+import os
+
+from . import _C
+from ._intercept import autocast_state, get_default_dtype, set_default_dtype
+
+_threads, _flags = [None], {"deterministic": 0, "warn_only": False, "precision": "highest", "warn_always": False, "anomaly": False}
+
+
+def set_num_threads(n):
+    """How many threads operators and programs may use; 0: as many as there are processors."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError("set_num_threads expects an int, but got %s" % type(n).__name__)
+    if n < 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _C.set_num_threads(n)
+    _threads[0] = n or None
+
+
+def get_num_threads():
+    return _threads[0] or len(os.sched_getaffinity(0))
+
+
+def set_num_interop_threads(n):
+    pass
+
+
+def get_num_interop_threads():
+    return get_num_threads()
+
+
+def set_default_tensor_type(t):
+    dtype = getattr(t, "_dtype_", None)
+    if isinstance(t, str):
+        from ._legacy import dtype_of
+        dtype = dtype_of(t)
+    if dtype is None:
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    set_default_dtype(dtype)
+
+
+def set_default_device(device):
+    from ._types import device as device_type
+    if device is not None and device_type(device).type != "cpu":
+        raise NotImplementedError("the default device is the CPU; give device= where another one is meant")
+
+
+def get_default_device():
+    from ._types import device
+    return device("cpu")
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """All algorithms are deterministic."""
+    _flags["deterministic"], _flags["warn_only"] = (1 if warn_only else 2) if mode else 0, bool(warn_only and mode)
+
+
+def are_deterministic_algorithms_enabled():
+    return _flags["deterministic"] > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return _flags["warn_only"]
+
+
+def set_deterministic_debug_mode(debug_mode):
+    level = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode():
+    return _flags["deterministic"]
+
+
+def set_float32_matmul_precision(precision):
+    """Products of float32 are of full precision, which all settings allow."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError("%s is not one of 'highest', 'high' or 'medium'" % precision)
+    _flags["precision"] = precision
+
+
+def get_float32_matmul_precision():
+    return _flags["precision"]
+
+
+def set_flush_denormal(mode):
+    """Denormal numbers are computed with as they are."""
+    return not mode
+
+
+def set_warn_always(b):
+    _flags["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled():
+    return _flags["warn_always"]
+
+
+def set_anomaly_enabled(enabled, check_nan=True):
+    _flags["anomaly"] = bool(enabled)
+
+
+def is_anomaly_enabled():
+    return _flags["anomaly"]
+
+
+def is_autocast_enabled(device_type="cuda"):
+    return getattr(autocast_state(), device_type, None) is not None
+
+
+def is_autocast_cpu_enabled():
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_dtype(device_type):
+    return getattr(autocast_state(), device_type, None) or (_C.bfloat16 if device_type == "cpu" else _C.float16)
+
+
+def get_autocast_cpu_dtype():
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype():
+    return get_autocast_dtype("cuda")
+
+
+def is_autocast_cache_enabled():
+    return True
+
+
+def clear_autocast_cache():
+    pass

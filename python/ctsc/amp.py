@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""amp.py - torch.amp: autocast, in which products are computed with half the bits and what needs all of them in float32; GradScaler, which float16's gradients need."""
+import functools
+
+from . import _C
+from ._intercept import autocast_state, changed
+
+_CACHE = True
+
+
+class autocast:
+    """A block, or a decorated function. The dtype is bfloat16 on CPUs where none is given, float16 on GPUs."""
+
+    def __init__(self, device_type="cpu", dtype=None, enabled=True, cache_enabled=None):
+        if device_type not in ("cpu", "cuda"):
+            raise RuntimeError("User specified an unsupported autocast device_type '%s'" % device_type)
+        self.device = self.device_type = device_type
+        self.fast_dtype = dtype or (_C.bfloat16 if device_type == "cpu" else _C.float16)
+        if self.fast_dtype not in (_C.bfloat16, _C.float16, _C.float32):
+            raise RuntimeError("autocast computes in bfloat16 or float16, not %s" % self.fast_dtype)
+        self._enabled, self._before = bool(enabled), []
+
+    def __enter__(self):
+        state = autocast_state()
+        self._before.append(getattr(state, self.device, None))
+        setattr(state, self.device, self.fast_dtype if self._enabled else None)
+        changed(+1)
+        return self
+
+    def __exit__(self, *exception):
+        setattr(autocast_state(), self.device, self._before.pop())
+        changed(-1)
+        return False
+
+    def __call__(self, func):
+        @functools.wraps(func)
+        def run(*args, **kwargs):
+            with self:
+                return func(*args, **kwargs)
+        return run
+
+
+def is_autocast_available(device_type):
+    return device_type in ("cpu", "cuda")
+
+
+def custom_fwd(fwd=None, *, device_type="cpu", cast_inputs=None):
+    return fwd if fwd is not None else lambda f: f
+
+
+def custom_bwd(bwd=None, *, device_type="cpu"):
+    return bwd if bwd is not None else lambda f: f
+
+
+class GradScaler:
+    """Scales losses, so that gradients in float16 do not vanish, and leaves out steps whose gradients are not finite."""
+
+    def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        if not isinstance(device, str): # torch.cuda.amp.GradScaler(init_scale, ...)
+            device, init_scale = "cuda", device
+        if enabled and device == "cuda":
+            from . import cuda
+            if not cuda.is_available():
+                import warnings
+                warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+                enabled = False
+        self._enabled, self._scale, self._growth, self._backoff, self._interval = enabled, float(init_scale), growth_factor, backoff_factor, growth_interval
+        self._steps, self._found = 0, {}
+
+    def is_enabled(self):
+        return self._enabled
+
+    def get_scale(self):
+        return self._scale if self._enabled else 1.0
+
+    def scale(self, outputs):
+        if not self._enabled:
+            return outputs
+        return outputs * self._scale if isinstance(outputs, _C.Tensor) else type(outputs)(self.scale(o) for o in outputs)
+
+    def unscale_(self, optimizer):
+        if not self._enabled:
+            return
+        if id(optimizer) in self._found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        finite = True
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                g = p.grad
+                if g is not None:
+                    g.detach().mul_(1.0 / self._scale)
+                    finite = finite and bool(g.isfinite().all())
+        self._found[id(optimizer)] = not finite
+
+    def step(self, optimizer, *args, **kwargs):
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale=None):
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif not self._found:
+            raise RuntimeError("No inf checks were recorded prior to update.")
+        elif any(self._found.values()):
+            self._scale, self._steps = self._scale * self._backoff, 0
+        else:
+            self._steps += 1
+            if self._steps == self._interval:
+                self._scale, self._steps = self._scale * self._growth, 0
+        self._found = {}
+
+    def state_dict(self):
+        return {"scale": self._scale, "growth_factor": self._growth, "backoff_factor": self._backoff, "growth_interval": self._interval,
+                "_growth_tracker": self._steps} if self._enabled else {}
+
+    def load_state_dict(self, state_dict):
+        if self._enabled:
+            self._scale, self._growth, self._backoff = state_dict["scale"], state_dict["growth_factor"], state_dict["backoff_factor"]
+            self._interval, self._steps = state_dict["growth_interval"], state_dict["_growth_tracker"]

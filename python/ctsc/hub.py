@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hub.py - torch.hub: files by their address, kept in a folder. Repositories with code are not loaded."""
+import os
+
+
+def get_dir():
+    home = os.environ.get("TORCH_HOME", os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.join(os.path.expanduser("~"), ".cache")), "torch"))
+    return _dir[0] or os.path.join(os.path.expanduser(home), "hub")
+
+
+_dir = [None]
+
+
+def set_dir(d):
+    _dir[0] = os.path.expanduser(d)
+
+
+def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+    import hashlib
+    import tempfile
+    import urllib.request
+    sha = hashlib.sha256()
+    with urllib.request.urlopen(url) as source, tempfile.NamedTemporaryFile(dir=os.path.dirname(os.path.abspath(dst)), delete=False) as out:
+        try:
+            while chunk := source.read(1 << 20):
+                sha.update(chunk)
+                out.write(chunk)
+            out.close()
+            if hash_prefix is not None and not sha.hexdigest().startswith(hash_prefix):
+                raise RuntimeError('invalid hash value (expected "%s", got "%s")' % (hash_prefix, sha.hexdigest()[:len(hash_prefix)]))
+            os.replace(out.name, dst)
+        finally:
+            if os.path.exists(out.name):
+                os.remove(out.name)
+
+
+def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False):
+    import re
+    from urllib.parse import urlparse
+    folder = model_dir or os.path.join(get_dir(), "checkpoints")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
+    if not os.path.exists(path):
+        found = re.search(r"-([a-f0-9]*)\.", os.path.basename(path)) if check_hash else None
+        download_url_to_file(url, path, found.group(1) if found else None)
+    from ._functions import load
+    return load(path, map_location=map_location)
+
+
+def load(repo_or_dir, model, *args, **kwargs):
+    raise NotImplementedError("hub.load: ctsc loads files (hub.load_state_dict_from_url, load), no repositories")

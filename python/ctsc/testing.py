@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""testing.py - torch.testing: assert_close and assert_allclose."""
+from . import _C
+from ._functions import Tensor, as_tensor, promote_types
+
+_TOLERANCE = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5),
+              "complex128": (1e-7, 1e-7)}
+
+
+def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False, check_device=True, check_dtype=True, check_layout=True,
+                 check_stride=False, msg=None):
+    """Raises an AssertionError unless tensors (numbers, and containers of them) are equal to a tolerance that depends on the dtype."""
+    def fail(text, where):
+        text = text + (("\n\nThe failure occurred for item %s" % where) if where else "")
+        raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+    def compare(a, b, where):
+        if isinstance(a, dict) and isinstance(b, dict):
+            if set(a) != set(b):
+                fail("The keys of the mappings do not match", where)
+            for k in a:
+                compare(a[k], b[k], "%s[%r]" % (where, k))
+        elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+            if len(a) != len(b):
+                fail("The length of the sequences mismatch: %d != %d" % (len(a), len(b)), where)
+            for i, (x, y) in enumerate(zip(a, b)):
+                compare(x, y, "%s[%d]" % (where, i))
+        elif a is None or b is None or isinstance(a, str):
+            if a is not b and a != b:
+                fail("%r != %r" % (a, b), where)
+        else:
+            numbers, kinds = not isinstance(a, Tensor) and not isinstance(b, Tensor), (type(a), type(b))
+            tensors(as_tensor(a), as_tensor(b), where, numbers, kinds)
+
+    def tensors(a, b, where, numbers, kinds):
+        what = "Scalars" if numbers else "Tensor-likes"
+        if a.shape != b.shape:
+            fail("The values for attribute 'shape' do not match: %s != %s." % (a.shape, b.shape), where)
+        if check_dtype and not numbers and a.dtype is not b.dtype:
+            fail("The values for attribute 'dtype' do not match: %s != %s." % (a.dtype, b.dtype), where)
+        dtype = promote_types(a.dtype, b.dtype)
+        r, t = _TOLERANCE.get(dtype.name, (0.0, 0.0))
+        r, t = r if rtol is None else rtol, t if atol is None else atol
+        a, b = a.detach().to(dtype), b.detach().to(dtype)
+        if check_stride and a.stride() != b.stride():
+            fail("The values for attribute 'stride()' do not match: %s != %s." % (a.stride(), b.stride()), where)
+        good = _C._operator("isclose")(a, b, rtol=r, atol=t, equal_nan=equal_nan)
+        if bool(good.all()):
+            return
+        wrong, n = int((~good).sum()), good.numel()
+        wide = _C.complex128 if dtype.is_complex else _C.float64
+        distance = (a.to(wide) - b.to(wide)).abs()
+        at = int(distance.reshape(-1).argmax())
+        relative = (distance / b.to(wide).abs()).reshape(-1)
+        text = "%s are not %s!\n\n" % (what, "close" if r or t else "equal")
+        if numbers or a.ndim == 0:
+            text += "Expected %s but got %s.\nAbsolute difference: %s%s\nRelative difference: %s%s" % (
+                b.item(), a.item(), distance.item(), " (up to %s allowed)" % t if r or t else "", relative.item(), " (up to %s allowed)" % r if r or t else "")
+        else:
+            from ._legacy import unravel_index
+            place = tuple(int(i) for i in unravel_index(as_tensor(at), tuple(a.shape)))
+            place_r = tuple(int(i) for i in unravel_index(relative.argmax(), tuple(a.shape)))
+            text += "Mismatched elements: %d / %d (%.1f%%)\nGreatest absolute difference: %s at index %s%s\nGreatest relative difference: %s at index %s%s" % (
+                wrong, n, 100 * wrong / n, distance.reshape(-1)[at].item(), place, " (up to %s allowed)" % t if r or t else "",
+                relative.max().item(), place_r, " (up to %s allowed)" % r if r or t else "")
+        fail(text, where)
+    compare(actual, expected, "")
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
