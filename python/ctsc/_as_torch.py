@@ -33,7 +33,8 @@ class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         for k, v in self.kept.items():
             if v is None:
-                module.__dict__.pop(k, None)
+                if k != "__path__": # what has modules of its own is a package
+                    module.__dict__.pop(k, None)
             else:
                 module.__dict__[k] = v
 
