@@ -224,6 +224,10 @@
     {"i = argmax(a, 1, True); m = amax(a, [1], True); d = sub.Tensor(a, m); e = add.Tensor(d, i); "
      "return i, d, e",
      "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", "f32[2,40]{1 7 2 9}"},
+    /* what full_like does not read is not kept, nor loaded beyond its end */
+    {"x = all.dim(a, 0); y = logical_and(b, x); f = full_like(y, c); z = mul.Tensor(f, x); return "
+     "z",
+     "i16[17,2,17]{~} b[17]{0 0 1 1 0 0 0 1 0 0 1 1 0 0 0 1 1} -1.25"},
     {"y = pow.Tensor_Scalar(a, b); z = neg(y); return z", "f32[5]{-inf -0.0 4 2 -1} 0.5",
      "f32[3]{-inf -0.0 4} -0.5"},
     {"y = pow.Tensor_Scalar(a, b); z = neg(y); return z", "f16[5]{-inf -0.0 4 2 -1} 2.5",

@@ -248,7 +248,8 @@ static void columns_choose_kept(columns_state *c) {
         int cost = k->t->cost;
         if (k->t->depth >= f->last || !columns_is_result(f, k->t) || group_reduction_of(k->src))
             continue;
-        if (cost >= COLUMNS_KEEP_COST) c->kept[c->nkept++] = (columns_kept){k, NULL};
+        if (cost >= COLUMNS_KEEP_COST && group_stages_needs_ever(f, k))
+            c->kept[c->nkept++] = (columns_kept){k, NULL};
     }
 }
 

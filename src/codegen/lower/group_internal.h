@@ -233,6 +233,9 @@ const group_reduction *group_stages_arg(const group_stages *f, int stage);
 /* Are places of a minimum or maximum (argmin, argmax) wanted among values that come straight from
  * memory? Then a second look at all of it costs more than the operator. */
 bool group_stages_seeks_plainly(const group_stages *f);
+/* Does a reduction or an output read k? What only full_like(k) asks for, its shape, is not even
+ * addressed: dims are joined as those tensors have them that are read. */
+bool group_stages_needs_ever(const group_stages *f, const group_kept *k);
 /* Is v, the minmax r of more elements, to take the place of best? */
 nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v, nest_expr *best);
 

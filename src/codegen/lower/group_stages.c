@@ -308,6 +308,17 @@ static bool stages_needs(const group_stages *f, int stage, const group_kept *k) 
     return needs;
 }
 
+bool group_stages_needs_ever(const group_stages *f, const group_kept *k) {
+    ptrmap seen = {0};
+    bool needs = false;
+    for (int i = 0; i < f->nreductions && !needs; i++)
+        needs = stages_reads(f, f->reductions[i]->src, k, &seen);
+    for (int i = 0; i < f->s->noutputs && !needs; i++)
+        needs = stages_reads(f, f->s->outputs[i], k, &seen);
+    ptrmap_free(&seen);
+    return needs;
+}
+
 int64_t group_bucket(group_state *s, nest_expr *e) {
     int64_t now = group_value_of(s, e, 0), top = 1;
     while (top < now) top *= 2;

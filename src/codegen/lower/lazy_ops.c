@@ -632,8 +632,10 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
     if (!number || (!ops_number_fits(l, fill, dt) && !(dtype_is_float(dt) && fill->t))) return NULL;
     const lazy_tensor *both[2] = {number, x};
     const dtype dtypes[2] = {dt, x->dt};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, dt, dt, 2,
-                          both, dtypes, NULL);
+    lazy_tensor *t = lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 1, true},
+                                    dt, dt, 2, both, dtypes, NULL);
+    if (t) t->ninputs = 1; /* of x only the shape is asked for: no element is read */
+    return t;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
