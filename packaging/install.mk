@@ -21,8 +21,8 @@ VERSION := $(shell sed -n 's/^#define CTSC_VERSION_STRING "\(.*\)"/\1/p' include
 # The number that changes when programs have to be linked again.
 ABI := $(shell sed -n 's/^#define CTSC_ABI_VERSION \([0-9]*\)$$/\1/p' include/ctsc.h)
 SHARED := $(BUILD)/libctsc.so.$(VERSION)
-# Its libraries: the command's but for JSON, HTTP and images.
-SHARED_LIBS := $(ONNX_LIBS) -lzip -lopenblas -ljansson -lz -lm -ldl
+# Its libraries: the command's but for HTTP and images, in the same order.
+SHARED_LIBS := -lopenblas -lc -lm $(ONNX_LIBS) -lzip -ljansson -lz -ldl
 
 # What the header declares is what is exported, under one version name per ABI.
 $(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk

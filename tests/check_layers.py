@@ -38,7 +38,7 @@ ROOMS = {
     "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda", "autograd"], ["program", "save", "train", "safetensors"], ["ops"], ["api"]],
 }
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
-INLINE = {"base/utf8.h"}  # without symbols, and without anything else of ours: for all
+INLINE = {"base/utf8.h", "base/json_escape.h"}  # without symbols, and without anything else of ours: for all
 # What setlocale changes: the library has base/text.h instead. The command and the server are programs of their own.
 LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is(alpha|alnum|space|upper|lower|print|punct|graph)|to(upper|lower)|strn?casecmp)(?=[(),])"
                     r"|(?<!\w)v?snprintf\([^\"]*\"[^\"]*%[-+ #0]*[0-9.*]*l?[gGeEfF]")

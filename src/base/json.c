@@ -3,25 +3,16 @@
  * Tests: tests/unit/test_base.c, tests/unit/test_view.c */
 #include "base/json.h"
 
-#include "base/utf8.h"
+#include "base/json_escape.h"
 
 #include <string.h>
 
 static void json_characters(strbuf *out, const char *text, size_t len) {
-    const unsigned char *p = (const unsigned char *)text;
-    for (size_t i = 0, n; i < len && !out->failed; i += n) {
-        n = utf8_length(p + i, len - i);
-        if (!n) {
-            sb_puts(out, "\\ufffd");
-            n = 1;
-        } else if (p[i] == '"' || p[i] == '\\') {
-            sb_putc(out, '\\');
-            sb_putc(out, text[i]);
-        } else if (p[i] < 0x20 || p[i] == 0x7F || p[i] == '<' || p[i] == '>' || p[i] == '&') {
-            sb_printf(out, "\\u%04x", p[i]);
-        } else {
-            sb_write(out, text + i, n);
-        }
+    char room[JSON_ESCAPE];
+    const char *written;
+    for (size_t i = 0, n; i < len && !out->failed;) {
+        i += json_character(text + i, len - i, true, room, &written, &n);
+        sb_write(out, written, n);
     }
 }
 

@@ -31,6 +31,7 @@ static void decompose_place(node *n, const node *like) {
 }
 
 static void decompose_results(decomposer *x, node *n, ir_value *result) {
+    if (!n->outputs.len) return; /* the body's None */
     if (n->outputs.len == 1) {
         value_replace_known(n->outputs.data[0], result);
         return;

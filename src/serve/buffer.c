@@ -6,7 +6,7 @@
  */
 #include "serve/buffer.h"
 
-#include "base/utf8.h"
+#include "base/json_escape.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,23 +58,13 @@ void buffer_printf(buffer *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-void buffer_json(buffer *b, const char *text, size_t n) {
-    const unsigned char *p = (const unsigned char *)text;
+void buffer_json(buffer *b, const char *text, size_t len) {
+    char room[JSON_ESCAPE];
+    const char *written;
     buffer_putc(b, '"');
-    for (size_t i = 0; i < n && !b->failed;) {
-        size_t len = utf8_length(p + i, n - i);
-        if (!len) {
-            buffer_puts(b, "\\ufffd");
-            len = 1;
-        } else if (p[i] == '"' || p[i] == '\\') {
-            buffer_putc(b, '\\');
-            buffer_putc(b, (char)p[i]);
-        } else if (p[i] < 0x20 || p[i] == 0x7F) {
-            buffer_printf(b, "\\u%04x", p[i]);
-        } else {
-            buffer_put(b, p + i, len);
-        }
-        i += len;
+    for (size_t i = 0, n; i < len && !b->failed;) {
+        i += json_character(text + i, len - i, false, room, &written, &n);
+        buffer_put(b, written, n);
     }
     buffer_putc(b, '"');
 }

@@ -381,6 +381,17 @@ static double noise_center(int n, const value *args) {
     return many;
 }
 
+/* A sum's roundings need not cancel: those of equal terms all go the same way, so that n of them
+ * may be off by n / 8 units. In double, which is added in without blocks; the square, of which
+ * noise_units takes the root. */
+static double noise_terms(const op *o, int n, const value *args, const tensor *result) {
+    double terms = 1;
+    for (int i = 0; i < n; i++)
+        if (args[i].tag == V_TENSOR)
+            terms = fmax(terms, (double)args[i].u.tensor->numel / (double)result->numel);
+    return noise_listed(noise_sums, o) && result->dtype == DT_FLOAT64 ? terms * terms : 1;
+}
+
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
     double about = noise_listed(noise_cancels, o) || noise_listed(noise_centers, o);
     double many = noise_listed(noise_centers, o) ? noise_center(n, args) : 1;
@@ -400,7 +411,7 @@ static void noise_results(evaluation *e, const op *o, int n, const value *args, 
                          coarse || noise_listed(noise_tiles, o)
                              ? noise_largest(tensor_data(t), t, 0)
                              : about,
-                         many);
+                         fmax(many, noise_terms(o, n, args, t)));
     }
 }
 

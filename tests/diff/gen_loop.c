@@ -8,7 +8,10 @@
  *         s += x[i].item()                       i += 1
  *
  * with one or two nested loops, carried floats and ints, branches on scalars, and indices that are
- * not simply the counter.
+ * not simply the counter; tensors that rounds and branches pass on as they are or written to:
+ *
+ *     row = out[i]
+ *     if s < k: row = row.mul_(2)
  */
 #include "gen.h"
 
@@ -184,18 +187,60 @@ static ir_value *element_write(element_loop *L) {
     }
 }
 
-/* if a < b: s = ...  else: ... */
-static bool element_branch(element_loop *L) {
+/* A comparison of numbers at hand. */
+static ir_value *element_question(element_loop *L) {
     gen *G = L->G;
     ir_value *a = gen_pick(G, TYPE_FLOAT, NULL, NULL), *b = gen_pick(G, TYPE_FLOAT, NULL, NULL),
-             *i = gen_pick(G, TYPE_INT, NULL, NULL), *c;
+             *i = gen_pick(G, TYPE_INT, NULL, NULL);
     if (a && b && a != b)
-        c = gen_emit(G, rng_chance(&G->r, 50) ? "aten::lt.float" : "aten::ge.float", true, 2, a, b);
-    else
-        c = i ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::eq.int" : "aten::lt.int", true, 2, i,
-                         gen_int(G, rng_range(&G->r, 0, 3)))
-              : NULL;
-    return c && gen_if(G, c);
+        return gen_emit(G, rng_chance(&G->r, 50) ? "aten::lt.float" : "aten::ge.float", true, 2, a,
+                        b);
+    return i ? gen_emit(G, rng_chance(&G->r, 50) ? "aten::eq.int" : "aten::lt.int", true, 2, i,
+                        gen_int(G, rng_range(&G->r, 0, 3)))
+             : NULL;
+}
+
+/* if a < b: s = ...  else: ... */
+static bool element_branch(element_loop *L) {
+    ir_value *c = element_question(L);
+    return c && gen_if(L->G, c);
+}
+
+/* t itself, or what writing to it in place returns. */
+static ir_value *element_passed(element_loop *L, ir_value *t) {
+    gen *G = L->G;
+    ir_value *v = rng_chance(&G->r, 55)
+                      ? gen_emit(G,
+                                 rng_chance(&G->r, 50) ? "aten::add_.Scalar" : "aten::mul_.Scalar",
+                                 false, 2, t, element_scalar(L))
+                      : NULL;
+    return v ? v : t;
+}
+
+/* A row or an element, and two branches that pass it on: if a < b: row = row.mul_(2) */
+static bool element_pass(element_loop *L) {
+    gen *G = L->G;
+    ir_value *t = element_at(L, L->out ? L->out : L->x, rng_chance(&G->r, 50) ? 1 : 0), *c, *out;
+    if (!t || !L->out || !(c = element_question(L))) return false;
+    bool taken = gen_value(G, c).u.b;
+    block *outer = G->g->insert_block;
+    node *n = graph_insert(G->g, node_new(G->g, N_IF, 1, &c, 0));
+    for (int i = 0; i < 2; i++) {
+        block *b = node_add_block(n);
+        world w = {0};
+        if (taken != (i == 0)) gen_save_scope(G, &w);
+        graph_set_insert(G->g, b, NULL);
+        block_add_return(b, element_passed(L, t));
+        graph_set_insert(G->g, outer, NULL);
+        if (taken != (i == 0)) world_restore(&w);
+        world_free(&w);
+    }
+    out = node_add_output(n, TYPE_TENSOR);
+    evaluation_set_take(&G->e, out,
+                        value_ref(gen_value(G, n->blocks.data[!taken]->returns.data[0])));
+    gen_show(G, out);
+    if (rng_chance(&G->r, 50)) element_passed(L, out);
+    return true;
 }
 
 static bool element_nest(element_loop *L);
@@ -205,7 +250,8 @@ static bool element_statement(element_loop *L) {
     if (what < 30) return element_read(L) != NULL;
     if (what < 60) return element_arithmetic(L) != NULL;
     if (what < 82) return element_write(L) != NULL;
-    if (what < 90) return L->depth < LOOP_DEPTH && element_nest(L);
+    if (what < 89) return L->depth < LOOP_DEPTH && element_nest(L);
+    if (what < 93) return element_pass(L);
     return element_branch(L);
 }
 
@@ -254,8 +300,10 @@ static bool element_build(element_loop *L, ir_value *count) {
     gen_mark m = gen_mark_here(G);
     block *outer = G->g->insert_block;
     world w = {0};
-    ir_value *inputs[2 + LOOP_CARRIED] = {count, gen_bool(G, true)};
-    int k = 2 + element_carried(G, inputs + 2);
+    ir_value *inputs[3 + LOOP_CARRIED] = {count, gen_bool(G, true)};
+    int k = 2 + element_carried(G, inputs + 2), written = -1; /* the input that is L->out */
+    ir_value *out_before = L->out;
+    if (L->out && rng_chance(&G->r, 20)) inputs[written = k++] = L->out;
     gen_save_scope(G, &w);
     node *n = graph_insert(G->g, node_new(G->g, N_LOOP, k, inputs, 0));
     block *b = node_add_block(n);
@@ -267,21 +315,25 @@ static bool element_build(element_loop *L, ir_value *count) {
         node_add_output(n, inputs[i]->type);
     }
     for (size_t i = 0; i < b->params.len; i++) gen_show(G, b->params.data[i]);
+    if (written > 0) L->out = b->params.data[written - 1];
     L->counters[L->depth] = b->params.data[0];
     L->counts[L->depth++] = count;
     G->depth++;
     graph_set_insert(G->g, b, NULL);
     element_statements(L, (int)rng_range(&G->r, 2, 6));
     ir_value *more = element_condition(L, b->params.data[0]);
+    if (written > 0) L->out = element_passed(L, L->out);
     graph_set_insert(G->g, outer, NULL);
     G->depth--;
     L->depth--;
     block_add_return(b, more ? more : inputs[1]);
-    for (size_t i = 1; i < b->params.len; i++)
-        block_add_return(b, element_result(G, b->params.data[i], inside));
+    for (int i = 1; i < (int)b->params.len; i++)
+        block_add_return(b,
+                         i + 1 == written ? L->out : element_result(G, b->params.data[i], inside));
+    L->out = out_before;
     G->scope.len = inside;
     bool go_on = gen_value(G, b->returns.data[0]).u.b;
-    value next[2 + LOOP_CARRIED];
+    value next[3 + LOOP_CARRIED];
     for (size_t i = 1; i < b->params.len; i++)
         next[i] = value_ref(gen_value(G, b->returns.data[i]));
     for (size_t i = 1; i < b->params.len; i++)
@@ -296,7 +348,7 @@ static bool element_build(element_loop *L, ir_value *count) {
     diag_clear(&G->d);
     for (size_t i = 0; ok && i < n->outputs.len; i++) { /* as large as may be multiplied again */
         value v = gen_value(G, n->outputs.data[i]);
-        ok = v.tag == V_INT || (v.u.f < 1e6 && v.u.f > -1e6);
+        ok = v.tag != V_FLOAT || (v.u.f < 1e6 && v.u.f > -1e6);
     }
     if (!ok) world_restore(&w);
     if (!ok && !G->failed) gen_undo(G, m);

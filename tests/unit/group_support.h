@@ -80,7 +80,7 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
     char name[64], key[80];
     size_t len = strcspn(p, "(");
     snprintf(name, sizeof name, "%.*s", (int)len, p);
-    snprintf(key, sizeof key, "aten::%s", name);
+    snprintf(key, sizeof key, "%s%s", strstr(name, "::") ? "" : "aten::", name);
     bool unpack = !strcmp(name, "unpack");
     const op *o = unpack ? NULL : op_find(key);
     if (!o && !unpack) {

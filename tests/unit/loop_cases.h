@@ -12,6 +12,26 @@ typedef struct loop_case { const char *args, *source; } loop_case;
 
 /* clang-format off */
 static const loop_case loop_cases[] = {
+    /* tensors that branches and rounds pass on */
+    {"f[8,5] f[8]",
+     "def forward(x: Tensor, w: Tensor) -> float:\n"
+     "    s = 0.0\n"
+     "    for i in range(x.shape[0]):\n"
+     "        row = x[i]\n"
+     "        if float(w[i]) > 0.5:\n"
+     "            row = row.mul_(2)\n"
+     "        s += float(row[0]) + float(row[1])\n"
+     "    return s\n"},
+    {"f[8,5] f[8]",
+     "def forward(x: Tensor, w: Tensor) -> Tensor:\n"
+     "    for i in range(x.shape[0]):\n"
+     "        row = x[i]\n"
+     "        if float(w[i]) > 0.5:\n"
+     "            row = row.mul_(2)\n"
+     "        else:\n"
+     "            row = row.add_(float(w[i]))\n"
+     "        row[0] = row[1] - row[2]\n"
+     "    return x\n"},
     {"f[1000] f[1000] f[1000]",
      "def forward(x: Tensor, y: Tensor, out: Tensor):\n"
      "    for i in range(x.shape[0]):\n"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/thread_steps.h"
+#include "runtime/kernels/engine/slots.h"
 
 #include <ctype.h>
 #include <locale.h>
@@ -438,6 +439,47 @@ static void test_pool_steps(void **state) {
     pool_set_threads(0);
 }
 
+typedef struct slots_record {
+    slots slots;
+    _Atomic bool shared; /* two threads had one slot */
+    atomic_int covered;
+} slots_record;
+
+static void slots_mark(void *ctx, int64_t begin, int64_t end) {
+    slots_record *r = ctx;
+    int slot;
+    _Atomic int64_t *scratch = slots_take(&r->slots, &slot);
+    atomic_store(scratch, begin);
+    for (int64_t i = begin; i < end; i++) {
+        if (atomic_load(scratch) != begin) atomic_store(&r->shared, true);
+        atomic_fetch_add(&r->covered, 1);
+    }
+    slots_give(&r->slots, slot);
+}
+
+/* Each chunk has a slot of its own, also where there are fewer of them than threads; small ones are
+ * where the caller says. */
+static void test_slots(void **state) {
+    (void)state;
+    static slots_record r;
+    _Alignas(SLOTS_ALIGN) char small[4 * SLOTS_ALIGN];
+    for (int threads = 1; threads <= 4; threads++)
+        for (int room = 0; room < 2; room++) {
+            memset(&r, 0, sizeof r);
+            pool_set_threads(threads);
+            assert_true(slots_begin_in(&r.slots, 8, 5000, small, room ? sizeof small : 0));
+            assert_int_equal(r.slots.memory == small, room);
+            pool_set_threads(4);
+            pool_for(5000, 1, slots_mark, &r);
+            slots_end(&r.slots);
+            assert_int_equal(r.covered, 5000);
+            assert_false(r.shared);
+        }
+    assert_false(slots_begin(&r.slots, SIZE_MAX - 8, 2));
+    assert_false(slots_begin(&r.slots, SIZE_MAX / 2, 4));
+    pool_set_threads(0);
+}
+
 static void *pool_caller(void *arg) {
     static pool_record records[4];
     pool_record *r = &records[(intptr_t)arg];
@@ -491,7 +533,8 @@ int main(void) {
         cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
         cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
         cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_pool_shared),
+        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_pool_shared),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -32,9 +32,8 @@ static void check_body(const op *o) {
     for (const node *n = f->graph->root->first; n; n = n->next)
         if (n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD)
             fail_msg("%s: a call is left", o->key);
-    int returns = f->graph->root->returns.data[0]->type->kind == T_TUPLE
-                      ? f->graph->root->returns.data[0]->type->nelems
-                      : 1;
+    const type *returned = f->graph->root->returns.data[0]->type;
+    int returns = returned->kind == T_TUPLE ? returned->nelems : returned->kind == T_NONE ? 0 : 1;
     if (o->schema->nreturns != returns)
         fail_msg("%s: %d results, not %d", o->key, returns, o->schema->nreturns);
     composites++;

@@ -82,7 +82,7 @@ static void test_cases(void **state) {
 static bool group_fill(const op *o, const char *const *tensors, strbuf *call, strbuf *args,
                        const char *number) {
     int used = 0;
-    sb_printf(call, "y = %s(", o->key + 6);
+    sb_printf(call, "y = %s(", o->key);
     for (int i = 0; i < o->schema->nargs; i++) {
         const argument *a = &o->schema->args[i];
         const type *t = a->type->kind == T_OPTIONAL ? a->type->elems[0] : a->type;

@@ -106,6 +106,13 @@ static void test_blocks(void **state) {
         {"x = neg(a); y, z = min.dim(x, 1, True); return y, z", DT_FLOAT16, PLAIN, 1, 90000, 1,
          5000, 1, 0},
         {"y, z = max.dim(a, 1); return z", DT_FLOAT32, PLAIN, 30, 9000, 3, 12000, 1, 1000},
+        /* a value that is stored while the block of the largest is looked through */
+        {"i = argmax(a, 1, True); m = amax(a, [1], True); d = sub.Tensor(a, m); e = exp(d); p = "
+         "mul.Tensor(e, i); s = sum.dim_IntList(p, [1], True); y = div.Tensor(e, s); return y, i",
+         DT_FLOAT32, PLAIN, 30, 9000, 20, 12000, 1, 0},
+        {"x = mul.Tensor(a, a); m, i = max.dim(x, 1, True); d = sub.Tensor(x, m); e = exp(d); p = "
+         "mul.Tensor(e, i); s = sum.dim_IntList(p, [1], True); y = div.Tensor(e, s); return y",
+         DT_FLOAT32, PLAIN, 2, 90000, 3, 70000, 1, 0},
         {"x = gt.Scalar(a, 0.99); y = any(x); z = all(x); return y, z", DT_FLOAT32, PLAIN, 300, 400,
          4, 7, 1, 0},
         {"y = count_nonzero(a); return y", DT_FLOAT32, PLAIN, 300, 400, 4, 7, 1, 0},

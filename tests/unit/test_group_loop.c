@@ -266,6 +266,23 @@ static void loop_kinds(void **state) {
                "f[30] 30 0.5;i[30] 30 1.0;d[30] 20 0.1;b[30] 30 0.2", true);
 }
 
+/* A constant size that the plan compares with an argument's: of 3 numbers, of 1, of 4. */
+static void loop_constant_sizes(void **state) {
+    (void)state;
+    static const char *const slice = "def forward(x: Tensor, w: Tensor) -> Tensor:\n"
+                                     "    out = torch.zeros(x.shape[0])\n"
+                                     "    for i in range(x.shape[0]):\n"
+                                     "        out[i] = torch.sum(x[i, 1:4] * w)\n"
+                                     "    return out\n";
+    loop_check(slice, "f[5,8] f[3];f[5,9] f[3];f[5,8] f[1];f[5,8] f[4];f[5,3] f[3]", true);
+    static const char *const flipped = "def forward(x: Tensor, w: Tensor) -> Tensor:\n"
+                                       "    out = torch.zeros(x.shape[0])\n"
+                                       "    for i in range(x.shape[0]):\n"
+                                       "        out[i] = torch.sum(w * x[i, 1:4])\n"
+                                       "    return out\n";
+    loop_check(flipped, "f[5,8] f[3];f[5,9] f[3];f[5,8] f[1];f[5,8] f[4];f[5,3] f[3]", true);
+}
+
 static int loop_setup(void **state) {
     (void)state;
     have_compiler = codegen_available(codegen_shared(), NULL);
@@ -277,7 +294,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loop_programs),  cmocka_unit_test(loop_faults),
         cmocka_unit_test(loop_divisions), cmocka_unit_test(loop_sharing),
-        cmocka_unit_test(loop_kinds),
+        cmocka_unit_test(loop_kinds),     cmocka_unit_test(loop_constant_sizes),
     };
     return cmocka_run_group_tests(tests, loop_setup, NULL);
 }

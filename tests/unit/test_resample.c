@@ -491,6 +491,44 @@ static void test_scale_factors(void **state) {
     value_unref(args[2]);
 }
 
+/* A scale that is no ratio of the sizes counts, unless two dims stay or double, however the memory
+ * is laid out; positions are float's: as PyTorch 2 computes it. */
+static void test_scale_beside_sizes(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *image, *want;
+        int n;
+    } rows[] = {
+        {"aten::upsample_nearest2d.vec", "f32[1,1,1,3]{1 2 4}", "f32[1,1,1,6]{1 1 2 2 4 4}", 2},
+        {"aten::upsample_nearest2d.vec", "f32[1,2,1,3]{1 2 4 8 16 32}",
+         "f32[1,2,1,6]{1 1 2 2 4 4 8 8 16 16 32 32}", 2},
+        {"aten::upsample_nearest2d.vec", "bf16[1,2,1,3]{1 2 4 8 16 32}",
+         "bf16[1,2,1,6]{1 1 2 2 4 4 8 8 16 16 32 32}", 2},
+        {"aten::_upsample_nearest_exact2d.vec", "f32[1,1,1,3]{1 2 4}", "f32[1,1,1,6]{1 1 2 2 2 4}",
+         2},
+        {"aten::upsample_nearest1d.vec", "f32[1,1,3]{1 2 4}", "f32[1,1,6]{1 1 1 2 2 4}", 1},
+        {"aten::upsample_nearest3d.vec", "f32[1,1,1,1,3]{1 2 4}", "f32[1,1,1,1,6]{1 1 1 2 2 4}", 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        list *factors = list_new(LIST_FLOAT, TYPE_FLOAT, 3);
+        assert_non_null(factors);
+        for (int d = 1; d < rows[i].n; d++) list_append_take(factors, value_float(1));
+        list_append_take(factors, value_float(2.3));
+        const char *at = rows[i].image;
+        value args[] = {opcase_value(&at), value_none(), value_list_take(factors)},
+              result = value_none();
+        op_ctx cx = {0};
+        strbuf text = STRBUF_INIT;
+        assert_int_equal(op_call(&cx, rows[i].op, 3, args, &result), CTSC_OK);
+        opcase_print(result, &text);
+        assert_string_equal(sb_str(&text), rows[i].want);
+        sb_free(&text);
+        value_unref(result);
+        value_unref(args[0]);
+        value_unref(args[2]);
+    }
+}
+
 /* The result does not depend on the number of threads. */
 static void test_threads(void **state) {
     (void)state;
@@ -550,7 +588,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pooling),       cmocka_unit_test(test_resampling),
         cmocka_unit_test(test_padding),       cmocka_unit_test(test_half),
-        cmocka_unit_test(test_scale_factors), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_scale_factors), cmocka_unit_test(test_scale_beside_sizes),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

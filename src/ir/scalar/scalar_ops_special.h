@@ -129,6 +129,14 @@ SCALAR_FN double scalar_igammac_fraction_f64(double a, double x) {
     }
     return h * scalar_igamma_factor_f64(a, x);
 }
+/* The logarithm of a magnitude, with its sign. */
+SCALAR_FN double scalar_signed_log1p_f64(double x) {
+    return x == 0 ? 0 : copysign(scalar_log1p_f64(fabs(x)), x);
+}
+SCALAR_FN float scalar_signed_log1p_f32(float x) {
+    return x == 0 ? 0 : copysignf(scalar_log1p_f32(fabsf(x)), x);
+}
+
 /* The derivative of a sample x of the gamma distribution by its shape a, with PyTorch's three approximations: Taylor's series for small x, a saddle
  * point expansion for large a (its removable singularity at x = a has a series of its own), and else a fitted rational function of both. */
 SCALAR_FN double scalar_standard_gamma_grad_small_f64(double a, double x) {

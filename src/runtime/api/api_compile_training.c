@@ -52,7 +52,11 @@ static ctsc_status training_record(diag *d, int ninputs, tensor *const *inputs, 
     }
     *c = (training_call){
         {training_backward, training_release, "Backward", false}, ctx, gradients, release};
-    return grad_call_record(d, &c->node, ninputs, inputs, noutputs, outputs);
+    return grad_call_record(d, &(grad_record){.call = &c->node,
+                                              .ninputs = ninputs,
+                                              .noutputs = noutputs,
+                                              .inputs = inputs,
+                                              .outputs = outputs});
 }
 
 static ctsc_status training_random_state(op_ctx *cx, diag *d, tensor **out) {

@@ -143,48 +143,35 @@ static bool own_is_output(const ctsc_gradient *g, size_t i) {
            (!g->differentiable || g->differentiable[i]);
 }
 
-static ctsc_status own_save(diag *d, grad_node *n, const ctsc_gradient *g) {
-    for (size_t i = 0; i < g->nsaved; i++) {
-        tensor *t = g->saved[i]->v.u.tensor, *elements;
-        int output = own_index(g->noutputs, g->outputs, t);
-        if (output < 0) {
-            TRY(grad_save(d, &n->saved[i], g->saved[i]->v));
-            continue;
+static ctsc_status own_record(diag *d, const ctsc_gradient *g, size_t ninputs,
+                              ctsc_value *const *inputs, grad_call *call_take) {
+    size_t n = ninputs + g->noutputs + g->nsaved;
+    tensor **tensors = mem_alloc((n + 1) * sizeof *tensors);
+    bool *history = mem_alloc(g->noutputs + 1);
+    ctsc_status s = CTSC_OK;
+    if (tensors && history) {
+        for (size_t i = 0; i < ninputs; i++) tensors[i] = inputs[i]->v.u.tensor;
+        for (size_t i = 0; i < g->noutputs; i++) {
+            tensors[ninputs + i] = g->outputs[i]->v.u.tensor;
+            history[i] = own_is_output(g, i);
         }
-        TRY(tensor_alias(d, t, &elements));
-        elements->requires_grad = false;
-        n->saved[i] = (grad_saved){.v = value_tensor_take(elements),
-                                   .is_tensor = true,
-                                   .of_result = own_is_output(g, (size_t)output),
-                                   .output = output,
-                                   .version = t->storage->version};
+        for (size_t i = 0; i < g->nsaved; i++)
+            tensors[ninputs + g->noutputs + i] = g->saved[i]->v.u.tensor;
+        s = grad_call_record(d, &(grad_record){.call = call_take,
+                                               .ninputs = (int)ninputs,
+                                               .noutputs = (int)g->noutputs,
+                                               .nsaved = (int)g->nsaved,
+                                               .inputs = tensors,
+                                               .outputs = tensors + ninputs,
+                                               .saved = tensors + ninputs + g->noutputs,
+                                               .has_history = history});
+    } else {
+        call_take->free(call_take);
+        s = diag_no_memory(d);
     }
-    n->has_saved = g->nsaved > 0;
-    return CTSC_OK;
-}
-
-/* The node, with its edges; nobody's output yet. */
-static ctsc_status own_node(diag *d, const ctsc_gradient *g, size_t ninputs,
-                            ctsc_value *const *inputs, grad_node *n) {
-    for (size_t i = 0; i < ninputs; i++) {
-        n->args[i] = (int)i;
-        TRY(grad_node_set_input(d, n, (int)i, inputs[i]->v.u.tensor));
-    }
-    for (size_t i = 0; i < g->noutputs; i++)
-        if (!grad_shape_set(&n->outputs[i], g->outputs[i]->v.u.tensor)) return diag_no_memory(d);
-    TRY(own_save(d, n, g));
-    grad_node_renew(n);
-    return CTSC_OK;
-}
-
-static ctsc_status own_attach(diag *d, const ctsc_gradient *g, grad_node *n) {
-    for (size_t i = 0; i < g->noutputs; i++) {
-        tensor *t = g->outputs[i]->v.u.tensor;
-        if (!own_is_output(g, i)) continue;
-        t->requires_grad = false;
-        TRY(autograd_set_history(d, t, grad_node_ref(n), (int)i));
-    }
-    return CTSC_OK;
+    mem_free(tensors);
+    mem_free(history);
+    return s;
 }
 
 ctsc_status ctsc_record(const ctsc_gradient *given, size_t ninputs, ctsc_value *const *inputs,
@@ -204,15 +191,8 @@ ctsc_status ctsc_record(const ctsc_gradient *given, size_t ninputs, ctsc_value *
     if (s == CTSC_OK) s = own_check_written(d, &g, ninputs, inputs);
     if (s == CTSC_OK && capture_current)
         capture_fail(capture_current, "a function of the user's was recorded");
-    grad_node *n = s == CTSC_OK ? grad_node_new(GRAD_CALL, NULL, NULL, (int)ninputs,
-                                                (int)g.noutputs, (int)g.nsaved)
-                                : NULL;
-    if (s == CTSC_OK && !n) s = diag_no_memory(d);
-    if (n) n->call = &c->node;
+    if (s == CTSC_OK) s = own_record(d, &g, ninputs, inputs, &c->node);
     else own_call_free(&c->node);
-    if (s == CTSC_OK) s = own_node(d, &g, ninputs, inputs, n);
-    if (s == CTSC_OK) s = own_attach(d, &g, n);
-    grad_node_unref(n);
     return api_leave(e, &own, s);
 }
 

@@ -206,10 +206,17 @@ void grad_saved_clear(grad_saved *s);
 /* What was saved, for use: a reference. Fails where it has been written since. taped: with its
  * place in the graph, else without. */
 ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out);
-/* outputs come of inputs by a call whose gradients `call` (taken, also on failure) gives: one node
- * made them. Each output is a tensor of its own. */
-ctsc_status grad_call_record(diag *d, grad_call *call_take, int ninputs, tensor *const *inputs,
-                             int noutputs, tensor *const *outputs);
+/* A whole call: outputs come of inputs, by what `call` gives the gradients of. */
+typedef struct grad_record {
+    grad_call *call; /* taken, also on failure */
+    int ninputs, noutputs, nsaved;
+    tensor *const *inputs;
+    tensor *const *outputs;  /* each a tensor of its own, or an input that was written */
+    tensor *const *saved;    /* what the gradients need; outputs among them */
+    const bool *has_history; /* per output; NULL: all of them */
+} grad_record;
+/* One node made the outputs. */
+ctsc_status grad_call_record(diag *d, const grad_record *r);
 /* There are n outputs: room for their shapes. */
 bool grad_node_set_outputs(grad_node *n, int noutputs);
 /* "ExpBackward0" */

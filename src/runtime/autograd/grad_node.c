@@ -235,25 +235,50 @@ ctsc_status grad_node_set_input(diag *d, grad_node *n, int i, tensor *t) {
     return CTSC_OK;
 }
 
-static ctsc_status node_fill_call(diag *d, grad_node *n, tensor *const *inputs,
-                                  tensor *const *outputs) {
-    for (int i = 0; i < n->ninputs; i++) TRY(grad_node_set_input(d, n, i, inputs[i]));
-    for (int i = 0; i < n->noutputs; i++)
-        if (!grad_shape_set(&n->outputs[i], outputs[i])) return diag_no_memory(d);
-    for (int i = 0; i < n->noutputs; i++)
-        TRY(autograd_set_history(d, outputs[i], grad_node_ref(n), i));
+static bool record_has_history(const grad_record *r, int i) {
+    return !r->has_history || r->has_history[i];
+}
+
+/* Saved outputs are kept without their node, which would hold itself. */
+static ctsc_status record_save(diag *d, grad_node *n, const grad_record *r, int i) {
+    tensor *t = r->saved[i], *elements;
+    int output = 0;
+    while (output < r->noutputs && r->outputs[output] != t) output++;
+    if (output == r->noutputs) return grad_save(d, &n->saved[i], (value){V_TENSOR, {.tensor = t}});
+    TRY(tensor_alias(d, t, &elements));
+    elements->requires_grad = false;
+    n->saved[i] = (grad_saved){.v = value_tensor_take(elements),
+                               .is_tensor = true,
+                               .of_result = record_has_history(r, output),
+                               .output = output,
+                               .version = t->storage->version};
     return CTSC_OK;
 }
 
-ctsc_status grad_call_record(diag *d, grad_call *call, int ninputs, tensor *const *inputs,
-                             int noutputs, tensor *const *outputs) {
-    grad_node *n = grad_node_new(GRAD_CALL, NULL, NULL, ninputs, noutputs, 0);
+static ctsc_status record_fill(diag *d, grad_node *n, const grad_record *r) {
+    for (int i = 0; i < r->ninputs; i++) TRY(grad_node_set_input(d, n, i, r->inputs[i]));
+    for (int i = 0; i < r->noutputs; i++)
+        if (!grad_shape_set(&n->outputs[i], r->outputs[i])) return diag_no_memory(d);
+    for (int i = 0; i < r->nsaved; i++) TRY(record_save(d, n, r, i));
+    n->has_saved = r->nsaved > 0;
+    /* behind the nodes that edges of the inputs may have made */
+    grad_node_renew(n);
+    for (int i = 0; i < r->noutputs; i++) {
+        if (!record_has_history(r, i)) continue;
+        r->outputs[i]->requires_grad = false;
+        TRY(autograd_set_history(d, r->outputs[i], grad_node_ref(n), i));
+    }
+    return CTSC_OK;
+}
+
+ctsc_status grad_call_record(diag *d, const grad_record *r) {
+    grad_node *n = grad_node_new(GRAD_CALL, NULL, NULL, r->ninputs, r->noutputs, r->nsaved);
     if (!n) {
-        call->free(call);
+        r->call->free(r->call);
         return diag_no_memory(d);
     }
-    n->call = call;
-    ctsc_status s = node_fill_call(d, n, inputs, outputs);
+    n->call = r->call;
+    ctsc_status s = record_fill(d, n, r);
     grad_node_unref(n);
     return s;
 }

@@ -336,6 +336,13 @@ def special_ndtri__d_self(grad: Tensor, result: Tensor) -> Tensor:
 def special_log_ndtr__d_self(grad: Tensor, self: Tensor) -> Tensor:
     return grad / torch.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654
 
+def _standard_gamma__d_self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    return grad * torch._standard_gamma_grad(self, result)
+
+def _sample_dirichlet__d_self(grad: Tensor, self: Tensor) -> Tensor:
+    torch.ops.ctsc.fail("derivative for aten::_sample_dirichlet is not implemented")
+    return grad
+
 def lgamma__d_self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * torch.digamma(self)
 

@@ -413,3 +413,207 @@ def to_dense(self: Tensor, dtype: Optional[int], masked_grad: Optional[bool]) ->
 
 def _to_cpu(tensors: List[Tensor]) -> List[Tensor]:
     return torch.slice(tensors, 0, 9223372036854775807, 1)
+
+
+# ---- numbers of distributions ------------------------------------------------------------------------
+
+
+def _sample_dirichlet(self: Tensor, generator: Optional[Generator]) -> Tensor:
+    if self.dtype != 7 and self.dtype != 6:
+        torch.ops.ctsc.fail("\"dirichlet\" not implemented for '{}'".format(torch.ops.ctsc.type_name(self)))
+    shares = torch._standard_gamma(self.to(7), generator)
+    out = (shares / torch.sum(shares, [-1], True)).to(self.dtype)
+    # neither end of (0, 1): the smallest normal number, the one in front of 1
+    if self.dtype == 7:
+        return torch.clamp(out, 2.2250738585072014e-308, 0.9999999999999999)
+    return torch.clamp(out, 1.1754943508222875e-38, 0.9999999403953552)
+
+# ---- lists of tensors, one by one -------------------------------------------------------------------
+
+
+def _foreach_check(n: int, others: List[Tensor]):
+    if n == 0:
+        torch.ops.ctsc.fail("Tensor list must have at least one tensor.")
+    if len(others) != n:
+        torch.ops.ctsc.fail("Tensor lists must have the same number of tensors, got {} and {}".format(n, len(others)))
+
+
+def _foreach_add__Scalar(self: List[Tensor], scalar: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.add(x, scalar) for x in self]
+
+
+def _foreach_add___Scalar(self: List[Tensor], scalar: number):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.add_(x, scalar)
+
+
+def _foreach_add__List(self: List[Tensor], other: List[Tensor], alpha: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    return [torch.add(self[i], other[i], alpha=alpha) for i in range(len(self))]
+
+
+def _foreach_add___List(self: List[Tensor], other: List[Tensor], alpha: number):
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    for i in range(len(self)):
+        torch.add_(self[i], other[i], alpha=alpha)
+
+
+def _foreach_sub__Scalar(self: List[Tensor], scalar: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.sub(x, scalar) for x in self]
+
+
+def _foreach_sub___Scalar(self: List[Tensor], scalar: number):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.sub_(x, scalar)
+
+
+def _foreach_sub__List(self: List[Tensor], other: List[Tensor], alpha: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    return [torch.sub(self[i], other[i], alpha=alpha) for i in range(len(self))]
+
+
+def _foreach_sub___List(self: List[Tensor], other: List[Tensor], alpha: number):
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    for i in range(len(self)):
+        torch.sub_(self[i], other[i], alpha=alpha)
+
+
+def _foreach_mul__Scalar(self: List[Tensor], scalar: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.mul(x, scalar) for x in self]
+
+
+def _foreach_mul___Scalar(self: List[Tensor], scalar: number):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.mul_(x, scalar)
+
+
+def _foreach_mul__List(self: List[Tensor], other: List[Tensor]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    return [torch.mul(self[i], other[i]) for i in range(len(self))]
+
+
+def _foreach_mul___List(self: List[Tensor], other: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    for i in range(len(self)):
+        torch.mul_(self[i], other[i])
+
+
+def _foreach_div__Scalar(self: List[Tensor], scalar: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.div(x, scalar) for x in self]
+
+
+def _foreach_div___Scalar(self: List[Tensor], scalar: number):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.div_(x, scalar)
+
+
+def _foreach_div__List(self: List[Tensor], other: List[Tensor]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    return [torch.div(self[i], other[i]) for i in range(len(self))]
+
+
+def _foreach_div___List(self: List[Tensor], other: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), other)
+    for i in range(len(self)):
+        torch.div_(self[i], other[i])
+
+
+def _foreach_abs(self: List[Tensor]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.abs(x) for x in self]
+
+
+def _foreach_abs_(self: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.abs_(x)
+
+
+def _foreach_exp(self: List[Tensor]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.exp(x) for x in self]
+
+
+def _foreach_exp_(self: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.exp_(x)
+
+
+def _foreach_neg(self: List[Tensor]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.neg(x) for x in self]
+
+
+def _foreach_neg_(self: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.neg_(x)
+
+
+def _foreach_sqrt(self: List[Tensor]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.sqrt(x) for x in self]
+
+
+def _foreach_sqrt_(self: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.sqrt_(x)
+
+
+def _foreach_zero_(self: List[Tensor]):
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    for x in self:
+        torch.zero_(x)
+
+
+def _foreach_norm__Scalar(self: List[Tensor], ord: number, dtype: Optional[int]) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), self)
+    return [torch.linalg_vector_norm(x, ord, dtype=dtype) for x in self]
+
+
+def _foreach_addcdiv__Scalar(self: List[Tensor], tensor1: List[Tensor], tensor2: List[Tensor], value: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), tensor1)
+    __torch__.operators.assorted._foreach_check(len(self), tensor2)
+    return [torch.addcdiv(self[i], tensor1[i], tensor2[i], value=value) for i in range(len(self))]
+
+
+def _foreach_addcdiv___Scalar(self: List[Tensor], tensor1: List[Tensor], tensor2: List[Tensor], value: number):
+    __torch__.operators.assorted._foreach_check(len(self), tensor1)
+    __torch__.operators.assorted._foreach_check(len(self), tensor2)
+    for i in range(len(self)):
+        torch.addcdiv_(self[i], tensor1[i], tensor2[i], value=value)
+
+
+def _foreach_addcmul__Scalar(self: List[Tensor], tensor1: List[Tensor], tensor2: List[Tensor], value: number) -> List[Tensor]:
+    __torch__.operators.assorted._foreach_check(len(self), tensor1)
+    __torch__.operators.assorted._foreach_check(len(self), tensor2)
+    return [torch.addcmul(self[i], tensor1[i], tensor2[i], value=value) for i in range(len(self))]
+
+
+def _foreach_addcmul___Scalar(self: List[Tensor], tensor1: List[Tensor], tensor2: List[Tensor], value: number):
+    __torch__.operators.assorted._foreach_check(len(self), tensor1)
+    __torch__.operators.assorted._foreach_check(len(self), tensor2)
+    for i in range(len(self)):
+        torch.addcmul_(self[i], tensor1[i], tensor2[i], value=value)
+
+
+def _foreach_lerp___Scalar(self: List[Tensor], tensors1: List[Tensor], weight: number):
+    __torch__.operators.assorted._foreach_check(len(self), tensors1)
+    for i in range(len(self)):
+        torch.lerp_(self[i], tensors1[i], weight)
+
+
+def _foreach_copy_(self: List[Tensor], src: List[Tensor], non_blocking: bool):
+    __torch__.operators.assorted._foreach_check(len(self), src)
+    for i in range(len(self)):
+        torch.copy_(self[i], src[i], non_blocking)

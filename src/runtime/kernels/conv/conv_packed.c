@@ -14,6 +14,7 @@
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/matmul/packed_weights.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -217,31 +218,31 @@ static bool packed_is_of(const packed_forms *f, const conv_shape *s, const tenso
     return same;
 }
 
-/* Under packed_lock. */
-static packed_forms *packed_begin(const conv_shape *s, const tensor *w) {
+/* The forms of a weight, none of them made yet. */
+typedef struct packed_key {
+    const conv_shape *s;
+    const tensor *w;
+} packed_key;
+
+static void *packed_begin(const void *from) {
+    const packed_key *k = from;
     packed_forms *f = mem_zalloc(sizeof *f);
     if (!f) return NULL;
-    f->offset = w->offset, f->ndim = w->ndim, f->groups = s->groups;
-    for (int i = 0; i < w->ndim; i++) f->strides[i] = w->strides[i];
-    void *nothing = NULL;
-    if (atomic_compare_exchange_strong(&w->storage->derived, &nothing, f)) {
-        w->storage->derived_free = packed_free;
-        return f;
-    }
-    mem_free(f); /* something else came to be kept there */
-    return NULL;
+    f->offset = k->w->offset, f->ndim = k->w->ndim, f->groups = k->s->groups;
+    for (int i = 0; i < k->w->ndim; i++) f->strides[i] = k->w->strides[i];
+    return f;
 }
 
 static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, const tensor *factors,
                                         conv_form form) {
-    packed_forms *f = atomic_load_explicit(&w->storage->derived, memory_order_acquire);
-    if (!f) f = packed_begin(s, w);
-    if (!f || w->storage->derived_free != packed_free || !packed_is_of(f, s, w)) return NULL;
+    packed_key key = {s, w};
+    packed_forms *f = prepack_derived_now(w->storage, packed_begin, &key, packed_free);
+    if (!f || !packed_is_of(f, s, w)) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return p;
     p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
-    if (p && w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
+    if (p) prepack_drop(w);
     return p;
 }
 

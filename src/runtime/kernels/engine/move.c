@@ -121,8 +121,6 @@ bool move_in_place(const op_ctx *cx) {
     return s->nargs > 0 && s->args[0].alias && s->args[0].alias->write;
 }
 
-bool move_key_is(const op_ctx *cx, const char *key) { return strcmp(cx->op->key, key) == 0; }
-
 ctsc_status move_target(op_ctx *cx, const value *args, tensor **out) {
     tensor *self = arg_tensor(&args[0]);
     if (!move_in_place(cx)) return tensor_clone(cx->diag, self, out);

@@ -58,8 +58,6 @@ ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g,
 
 /* Does the operator being run write its first argument (relu_, not relu)? */
 bool move_in_place(const op_ctx *cx);
-/* Key of the running operator ends so. */
-bool move_key_is(const op_ctx *cx, const char *key);
 /* What an operator that changes some elements of self writes to: self made writable, or a copy. */
 ctsc_status move_target(op_ctx *cx, const value *args, tensor **out);
 /* Hands the target over as the result of the form being run. Takes target. */

@@ -19,6 +19,7 @@
 #undef I
 
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -30,7 +31,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { GEMM_PIECES = 64 }; /* of an own product at most: bits of gemm_own_job.free */
+enum { GEMM_PIECES = SLOTS_MAX }; /* of an own product at most */
 
 static void gemm_setup_once(void) { openblas_set_num_threads(1); }
 
@@ -200,30 +201,21 @@ static ctsc_status gemm_spread(diag *d, gemm_job *g, void (*piece)(void *, int64
 
 /* ---- own products ---------------------------------------------------------------------------- */
 
-/* Cut into rows x columns pieces. Room for packing: as many slots as threads can be at work. */
+/* Cut into rows x columns pieces, which pack into a slot. */
 typedef struct gemm_own_job {
     gemm_plan plan;
     gemm_problem whole;
     int64_t rows, cols; /* of a piece */
     int64_t across;     /* pieces side by side */
     char *packed;       /* all of A, which the pieces share; NULL: each packs what it needs */
-    char *slots;
-    size_t slot_size;
-    _Atomic uint64_t free; /* a bit per slot */
+    slots slots;
 } gemm_own_job;
-
-static int gemm_slot_take(gemm_own_job *job) {
-    uint64_t seen = atomic_load_explicit(&job->free, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&job->free, &seen, seen & (seen - 1),
-                                                  memory_order_acquire, memory_order_relaxed)) {
-    }
-    return __builtin_ctzll(seen);
-}
 
 static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
     gemm_own_job *job = ctx;
     int64_t size = (int64_t)dtype_size(job->plan.micro->dt);
-    int slot = gemm_slot_take(job);
+    int slot;
+    void *scratch = slots_take(&job->slots, &slot);
     for (int64_t piece = begin; piece < end; piece++) {
         int64_t i = piece / job->across * job->rows, j = piece % job->across * job->cols;
         gemm_problem part = job->whole;
@@ -233,9 +225,9 @@ static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
         part.b.p = (const char *)part.b.p + j * part.b.cs * size;
         part.c = (char *)part.c + (i * part.ldc + j) * size;
         if (part.bias) part.bias = (const char *)part.bias + j * size;
-        gemm_block_run(job->plan, &part, job->slots + (size_t)slot * job->slot_size);
+        gemm_block_run(job->plan, &part, scratch);
     }
-    atomic_fetch_or_explicit(&job->free, (uint64_t)1 << slot, memory_order_release);
+    slots_give(&job->slots, slot);
 }
 
 /* What the thread with most to do has to do, in multiplications per step of k, with pieces of this
@@ -293,27 +285,20 @@ static void *gemm_own_share(gemm_own_job *job, int64_t pieces, int64_t *parts, s
 }
 
 static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
-    _Alignas(64) char small[GEMM_SMALL];
-    int threads = pool_threads();
-    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads,
-            parts = 0;
-    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all,
+    _Alignas(SLOTS_ALIGN) char small[GEMM_SMALL];
+    int64_t pieces = gemm_own_cut(job, pool_threads()), parts = 0;
+    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k),
            share_bytes = 0;
     void *share = gemm_own_share(job, pieces, &parts, &share_bytes);
     if (share) {
         job->packed = (char *)share + (-(uintptr_t)share & 63);
         job->whole.rows = job->packed;
-        bytes = 64; /* slots are on the stack: nothing below fails */
+        bytes = 0; /* slots are on the stack: nothing below fails */
     }
-    if (!size_mul(bytes, (size_t)slots, &all)) return diag_no_memory(d);
-    bool fits = all <= sizeof small;
-    job->slot_size = bytes;
-    job->slots = fits ? small : recycle_alloc(all);
-    if (!job->slots) return diag_no_memory(d);
-    atomic_init(&job->free, slots == 64 ? UINT64_MAX : ((uint64_t)1 << slots) - 1);
+    if (!slots_begin_in(&job->slots, bytes, pieces, small, sizeof small)) return diag_no_memory(d);
     bool whole = !share || pool_for_limited(parts, 4, gemm_own_rows, job);
     whole = whole && pool_for_limited(pieces, 1, gemm_own_pieces, job);
-    if (!fits) recycle_free(job->slots, all);
+    slots_end(&job->slots);
     recycle_free(share, share_bytes);
     return whole ? CTSC_OK : limits_fail(d);
 }

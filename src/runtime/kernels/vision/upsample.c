@@ -29,12 +29,9 @@ typedef enum upsample_mode {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* What a value becomes in the type positions are computed in: double, float or bfloat16. Each step
- * rounds. */
+/* What a value becomes in the type positions are computed in: double or float. Each step rounds. */
 static inline double upsample_round(dtype dt, double v) {
-    if (dt == DT_FLOAT64) return v;
-    return dt == DT_BFLOAT16 ? (double)bfloat16_to_float(bfloat16_from_float((float)v))
-                             : (double)(float)v;
+    return dt == DT_FLOAT64 ? v : (double)(float)v;
 }
 
 /* Input steps per output step. given: the scale factor, if one was passed (else <= 0). */
@@ -53,13 +50,14 @@ static double upsample_source(double step, int64_t o, bool align, bool cubic) {
     return !align && !cubic && v < 0 ? 0 : v;
 }
 
-/* shortcut: PyTorch's code for channels-last tensors does not look at the scale for sizes that stay
- * or double. */
-static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool shortcut,
+/* plain: two dims, not exact, where PyTorch does not look at the scale of sizes that stay or
+ * double. PyTorch 2 does so whatever the memory is like; 1.13 only where channels are last, so that
+ * a result depended on strides, and it counted positions in bfloat16 for such data. */
+static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool plain,
                                    double given) {
     int shift = t->out == t->in ? 0 : t->out == 2 * t->in ? 1 : -1;
-    for (int64_t o = 0; shortcut && shift >= 0 && o < t->out; o++) t->at[o] = o >> shift;
-    if (shortcut && shift >= 0) return;
+    for (int64_t o = 0; plain && shift >= 0 && o < t->out; o++) t->at[o] = o >> shift;
+    if (plain && shift >= 0) return;
     double step = upsample_step(dt, t->in, t->out, false, given);
     for (int64_t o = 0; o < t->out; o++) {
         /* PyTorch takes the floor of a float, also for double data. */
@@ -168,7 +166,7 @@ static void upsample_aa_table(upsample_table *t, dtype dt, const upsample_filter
 }
 
 static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_mode mode, dtype dt,
-                                       bool align, bool shortcut, double given) {
+                                       bool align, bool plain, double given) {
     double step = upsample_step(dt, t->in, t->out, align, given);
     double wide = mode < UPSAMPLE_LINEAR_AA
                       ? 0
@@ -192,7 +190,7 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     switch (mode) {
     case UPSAMPLE_NEAREST:
     case UPSAMPLE_NEAREST_EXACT:
-        upsample_nearest_table(t, dt, mode == UPSAMPLE_NEAREST_EXACT, shortcut, given);
+        upsample_nearest_table(t, dt, mode == UPSAMPLE_NEAREST_EXACT, plain, given);
         break;
     case UPSAMPLE_LINEAR: upsample_linear_table(t, dt, align, given); break;
     case UPSAMPLE_CUBIC: upsample_cubic_table(t, dt, align, given); break;
@@ -461,29 +459,15 @@ static ctsc_status upsample_weighted(op_ctx *cx, tensor *input, const upsample_t
     return st;
 }
 
-/* Sizes of 1 have any stride. */
-static bool upsample_is_channels_last(const tensor *x) {
-    int64_t expected = 1;
-    if (x->ndim < 4) return false;
-    for (int k = 0; k < x->ndim; k++) {
-        int dim = k == 0 ? 1 : k == x->ndim - 1 ? 0 : x->ndim - k; /* C, then W, H, D, then N */
-        if (x->sizes[dim] == 1) continue;
-        if (x->strides[dim] != expected) return false;
-        expected *= x->sizes[dim];
-    }
-    return true;
-}
-
 /* Bytes are weighted in whole numbers. */
 static bool upsample_of_bytes(const tensor *input, const upsample_spec *s) {
     return input->dtype == DT_UINT8 && s->dims == 2 && s->mode > UPSAMPLE_NEAREST_EXACT &&
            !tensor_cuda(input);
 }
 
-/* Checks, and the tables of three dims; last: input's memory is as PyTorch's code for channels-last
- * tensors wants it. t is to be freed in any case. */
+/* Checks, and the tables of three dims. t is to be freed in any case. */
 static ctsc_status upsample_tables(op_ctx *cx, const tensor *input, int noutput, upsample_spec *s,
-                                   bool last, upsample_table t[3]) {
+                                   upsample_table t[3]) {
     TRY(upsample_check(cx, input, noutput, s));
     bool nearest = s->mode <= UPSAMPLE_NEAREST_EXACT, bytes = upsample_of_bytes(input, s);
     dtype dt = (dtype)input->dtype;
@@ -492,17 +476,14 @@ static ctsc_status upsample_tables(op_ctx *cx, const tensor *input, int noutput,
         strncat(name, s->name, 20);
         return op_refuse_dtype(cx, name, dt);
     }
-    last = last && nearest;
-    dtype table_dt = last                           ? DT_FLOAT32
-                     : dt == DT_BFLOAT16 && nearest ? DT_BFLOAT16
-                     : dt == DT_FLOAT64 || bytes    ? DT_FLOAT64
-                                                    : DT_FLOAT32;
+    dtype table_dt = dt == DT_FLOAT64 || bytes ? DT_FLOAT64 : DT_FLOAT32;
     for (int i = 0; i < 3; i++) {
         t[i].in = s->in[i], t[i].out = s->out[i];
         /* The dims that are not there stay as they are. */
         bool absent = i < 3 - s->dims;
         TRY(upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt,
-                                s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]));
+                                s->align, s->mode == UPSAMPLE_NEAREST && s->dims == 2,
+                                s->scale[i]));
     }
     return CTSC_OK;
 }
@@ -514,7 +495,7 @@ void upsample_tables_free(upsample_table t[3]) {
 static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample_spec *s,
                                 tensor **out) {
     upsample_table t[3] = {{0}};
-    ctsc_status st = upsample_tables(cx, input, noutput, s, upsample_is_channels_last(input), t);
+    ctsc_status st = upsample_tables(cx, input, noutput, s, t);
     if (st == CTSC_OK && upsample_of_bytes(input, s))
         st = upsample_bytes(cx, input, &t[1], &t[2], out);
     else if (st == CTSC_OK)
@@ -533,9 +514,7 @@ ctsc_status upsample_tables_2d(op_ctx *cx, const tensor *input, bool linear, con
     int noutput = 0;
     if (linear) s.align = arg_bool(&args[2]);
     TRY(upsample_vec_sizes(cx, input, &args[1], &args[linear ? 3 : 2], &s, &noutput));
-    /* contiguous and channels last */
-    bool one = input->ndim == 4 && (input->sizes[1] == 1 || input->sizes[2] * input->sizes[3] == 1);
-    return upsample_tables(cx, input, noutput, &s, one, t);
+    return upsample_tables(cx, input, noutput, &s, t);
 }
 
 /* args: self, output_size, [align_corners,] then one scale per dim, or a list of them. `vec`
