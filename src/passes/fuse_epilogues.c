@@ -11,9 +11,10 @@
  * kernel of its own would read and write everything once more. Activations are relu and gelu of
  * both kinds; either step may be missing. On the CPU a fusion group does as well, except for
  * convolutions whose channels come last (layout.c), which do it while their result is in
- * registers: fuse-epilogues-host is for them, and knows more activations. There the steps may be
- * in-place operators as well. x.add_(y) refuses a y that is larger than x, so the convolution is
- * told of it (`written`).
+ * registers, and linear layers whose large weight is a constant, which will be packed (prepack.c):
+ * fuse-epilogues-host is for them, and knows more activations. There the steps may be in-place
+ * operators as well, but for sums behind linear layers. x.add_(y) refuses a y that is larger than
+ * x, so the convolution is told of it (`written`).
  *
  * On the host a product in front of a convolution whose channels come last becomes a part of it as
  * well, where both factors are results of convolutions: as a rule an image and what was squeezed
@@ -35,6 +36,10 @@
 #include <string.h>
 
 /* ---- patterns -------------------------------------------------------------------------------- */
+
+/* Whose epilogues are looked for: linear layers of the host are left alone where their
+ * precision is going to be reduced. */
+typedef enum epilogue_where { ON_DEVICES, ON_HOST_CONVS, ON_HOST_LINEAR } epilogue_where;
 
 /* Is n that overload, or on the host its in-place form? */
 static bool epilogue_is(const node *n, op_symbol s, op_symbol in_place, bool host) {
@@ -101,8 +106,18 @@ static bool epilogue_is_last(const node *n) {
            !strcmp(name.u.str->bytes, "none");
 }
 
-static epilogue_product epilogue_product_of(const node *n, bool host) {
-    if (host) return epilogue_is_last(n) ? PRODUCT_LAST : PRODUCT_NONE;
+/* A linear layer of floats that prepack.c has a packed weight for. A bias that has to be broadcast
+ * is not added by the product. */
+static bool epilogue_is_packed(const node *n) {
+    tensor *w;
+    const ir_value *const *in = (const ir_value *const *)n->inputs.data;
+    return node_is_overload(n, SYM_LINEAR) && fact_tensor(in[1], &w) && prepack_is_large(w) &&
+           (fact_is_none(in[2]) || fact_rank(in[2]) == 1);
+}
+
+static epilogue_product epilogue_product_of(const node *n, epilogue_where where) {
+    if (where == ON_HOST_CONVS) return epilogue_is_last(n) ? PRODUCT_LAST : PRODUCT_NONE;
+    if (where == ON_HOST_LINEAR) return epilogue_is_packed(n) ? PRODUCT_LINEAR : PRODUCT_NONE;
     if (node_is_overload(n, SYM_LINEAR)) return PRODUCT_LINEAR;
     if (node_is_overload(n, SYM_MM)) return PRODUCT_MM;
     if (node_is_overload(n, SYM_ADDMM) && fact_number_is(n->inputs.data[3], 1) &&
@@ -118,20 +133,21 @@ typedef struct epilogue_match {
     node *product, *sum; /* sum: may be NULL */
     ir_value *other;
     const char *activation;
-    bool host;
+    epilogue_where where;
 } epilogue_match;
 
 /* The product whose result v is; `by` reads it. */
-static node *epilogue_find_product(const node *by, const ir_value *v, bool host) {
+static node *epilogue_find_product(const node *by, const ir_value *v, epilogue_where where) {
     node *n = rewrite_only_for(by, v);
-    return n && epilogue_product_of(n, host) != PRODUCT_NONE ? n : NULL;
+    return n && epilogue_product_of(n, where) != PRODUCT_NONE ? n : NULL;
 }
 
 static bool epilogue_match_sum(node *sum, epilogue_match *m) {
     node *product[2];
     bool written = sum->op->schema->has_alias_write;
     for (int i = 0; i < 2; i++)
-        product[i] = written && i ? NULL : epilogue_find_product(sum, sum->inputs.data[i], m->host);
+        product[i] = written && i ? NULL
+                                  : epilogue_find_product(sum, sum->inputs.data[i], m->where);
     if (!product[0] && !product[1]) return false;
     int i = !product[0] || (product[1] && node_before(product[0], product[1]));
     m->product = product[i];
@@ -142,16 +158,17 @@ static bool epilogue_match_sum(node *sum, epilogue_match *m) {
     return rank != 0 && rank != 1 && !ir_value_constant(m->other, &constant);
 }
 
-static bool epilogue_match_node(node *n, bool host, epilogue_match *m) {
-    *m = (epilogue_match){.activation = epilogue_activation(n, host), .host = host};
+static bool epilogue_match_node(node *n, epilogue_where where, epilogue_match *m) {
+    bool host = where != ON_DEVICES, written = where == ON_HOST_CONVS; /* sums may be add_ */
+    *m = (epilogue_match){.activation = epilogue_activation(n, host), .where = where};
     if (!m->activation) {
         m->activation = "none";
-        return epilogue_is_sum(n, host) && epilogue_match_sum(n, m);
+        return epilogue_is_sum(n, written) && epilogue_match_sum(n, m);
     }
     node *before = rewrite_only_for(n, n->inputs.data[0]);
-    if (before && epilogue_is_sum(before, host) && epilogue_match_sum(before, m)) return true;
+    if (before && epilogue_is_sum(before, written) && epilogue_match_sum(before, m)) return true;
     m->sum = NULL;
-    m->product = epilogue_find_product(n, n->inputs.data[0], host);
+    m->product = epilogue_find_product(n, n->inputs.data[0], where);
     return m->product != NULL;
 }
 
@@ -172,19 +189,13 @@ static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other
     args[LAST_ACTIVATION] = rewrite_str(n, m->activation);
     args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
     args[LAST_FACTORS] = m->product->inputs.data[LAST_FACTORS];
-    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST), LAST_ARGS, args);
-    if (!y) return NULL;
-    /* what fails as a rule is the convolution: its place, not the last step's */
-    y->def->range = m->product->range;
-    y->def->call = m->product->call;
-    y->def->scope = m->product->scope;
-    return y;
+    return rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST), LAST_ARGS, args);
 }
 
 /* x w + b of matrices: w is the transpose of what a linear layer has. */
 static ir_value *epilogue_linear(node *n, const epilogue_match *m, ir_value *other) {
     ir_value *const *in = m->product->inputs.data;
-    epilogue_product kind = epilogue_product_of(m->product, m->host);
+    epilogue_product kind = epilogue_product_of(m->product, m->where);
     int x = kind == PRODUCT_ADDMM;
     ir_value *weight = kind == PRODUCT_LINEAR ? in[1] : rewrite_op(n, op_of(SYM_T), 1, &in[x + 1]);
     ir_value *bias = kind == PRODUCT_LINEAR  ? in[2]
@@ -199,11 +210,17 @@ static bool epilogue_rewrite(const alias_db *db, node *n, const epilogue_match *
     if (own_sum && !rewrite_move_down(db, m->sum, n)) return false;
     if (!rewrite_move_down(db, m->product, m->sum ? m->sum : n)) return false;
     ir_value *other = m->sum ? m->other : rewrite_none(n);
-    epilogue_product kind = epilogue_product_of(m->product, m->host);
+    epilogue_product kind = epilogue_product_of(m->product, m->where);
     ir_value *y = kind == PRODUCT_LAST   ? epilogue_last(n, m, other)
                   : kind == PRODUCT_CONV ? epilogue_conv(n, m, other)
                                          : epilogue_linear(n, m, other);
     if (!y) return false;
+    if (m->where != ON_DEVICES) {
+        /* what fails as a rule is the product: its place, not the last step's */
+        y->def->range = m->product->range;
+        y->def->call = m->product->call;
+        y->def->scope = m->product->scope;
+    }
     rewrite_result(n, y);
     if (own_sum) node_remove(m->sum);
     node_remove(m->product);
@@ -212,12 +229,17 @@ static bool epilogue_rewrite(const alias_db *db, node *n, const epilogue_match *
 
 static bool epilogue_rule(const alias_db *db, node *n) {
     epilogue_match m;
-    return epilogue_match_node(n, false, &m) && epilogue_rewrite(db, n, &m);
+    return epilogue_match_node(n, ON_DEVICES, &m) && epilogue_rewrite(db, n, &m);
 }
 
-static bool epilogue_rule_host(const alias_db *db, node *n) {
+static bool epilogue_rule_convs(const alias_db *db, node *n) {
     epilogue_match m;
-    return epilogue_match_node(n, true, &m) && epilogue_rewrite(db, n, &m);
+    return epilogue_match_node(n, ON_HOST_CONVS, &m) && epilogue_rewrite(db, n, &m);
+}
+
+static bool epilogue_rule_linear(const alias_db *db, node *n) {
+    epilogue_match m;
+    return epilogue_match_node(n, ON_HOST_LINEAR, &m) && epilogue_rewrite(db, n, &m);
 }
 
 static bool epilogue_is_any_last(const node *n) {
@@ -249,6 +271,7 @@ static bool prologue_rule_host(const alias_db *db, node *n) {
 bool pass_fuse_epilogues(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, epilogue_rule); }
 
 bool pass_fuse_epilogues_host(pass_ctx *cx, graph *g) {
-    bool changed = rewrite_each(cx, g, epilogue_rule_host);
-    return rewrite_each(cx, g, prologue_rule_host) || changed;
+    bool changed = rewrite_each(cx, g, epilogue_rule_convs);
+    changed = rewrite_each(cx, g, prologue_rule_host) || changed;
+    return (!cx->reduce && rewrite_each(cx, g, epilogue_rule_linear)) || changed;
 }

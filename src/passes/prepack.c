@@ -6,10 +6,11 @@
  *     %w : Tensor = prim::Constant[value=<Tensor>]()
  *     %y : Tensor = aten::linear(%x, %w, %b)           ->     %y : Tensor = ctsc::linear_prepacked(%x, %w', %b)
  *
- * %w' has the elements of %w by a storage of its own, since what is derived from them is kept
- * there. Parameters of recurrent layers and weights within attention get storages of their own,
- * too, and the operators know by these that they are constants. Small weights stay: there is little
- * to gain. Runs behind the passes that look for linear layers.
+ * or ctsc::linear_epilogue, the same with %w'. %w' has the elements of %w by a storage of its
+ * own, since what is derived from them is kept there. Parameters of recurrent layers and
+ * weights within attention get storages of their own, too, and the operators know by these that
+ * they are constants. Small weights stay: there is little to gain. Runs behind the passes that
+ * look for linear layers.
  * Tests: tests/cli/prepack.test
  */
 #include "passes/peephole/value_analysis.h"
@@ -28,7 +29,7 @@ static ir_value *prepack_own(node *at, const ir_value *v, const tensor *t) {
     return w;
 }
 
-static bool prepack_is_large(const tensor *w) {
+bool prepack_is_large(const tensor *w) {
     return w->dtype == DT_FLOAT32 && w->ndim == 2 && w->numel >= PREPACK_LEAST &&
            tensor_device(w) == DEVICE_HOST;
 }
@@ -47,6 +48,18 @@ static bool prepack_linear_rule(node *n) {
     if (!y) return false;
     rewrite_result(n, y);
     return true;
+}
+
+/* One that has an epilogue already (fuse_epilogues.c). */
+static bool prepack_epilogue_rule(node *n) {
+    tensor *weight;
+    if (!node_is_overload(n, SYM_CTSC_LINEAR_EPILOGUE) ||
+        !fact_tensor(n->inputs.data[1], &weight) || !prepack_is_large(weight) ||
+        weight->storage->constant)
+        return false;
+    ir_value *w = prepack_own(n, n->inputs.data[1], weight);
+    if (w) node_set_input(n, 1, w);
+    return w != NULL;
 }
 
 /* Where a recurrent layer has the list of its parameters; -1: n is none. */
@@ -110,7 +123,8 @@ static bool prepack_attention_rule(node *n) {
 
 static bool prepack_rule(const alias_db *db, node *n) {
     (void)db;
-    return prepack_linear_rule(n) || prepack_recurrent_rule(n) || prepack_attention_rule(n);
+    return prepack_linear_rule(n) || prepack_epilogue_rule(n) || prepack_recurrent_rule(n) ||
+           prepack_attention_rule(n);
 }
 
 bool pass_prepack(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, prepack_rule); }

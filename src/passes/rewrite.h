@@ -22,6 +22,9 @@ node *rewrite_read_by(const node *n, const ir_value *v, size_t uses);
  * between forbids it. */
 bool rewrite_move_down(const alias_db *db, node *n, node *at);
 
+/* Is w a weight that prepack.c has packed for linear layers? */
+bool prepack_is_large(const tensor *w);
+
 /* Constants in front of `at`, without a place of their own. */
 ir_value *rewrite_none(node *at);
 ir_value *rewrite_str(node *at, const char *text);

@@ -38,13 +38,21 @@ ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activatio
                      activation->u.str->bytes);
 }
 
+static bool epilogue_other_fits(const tensor *o, const tensor *result) {
+    return !o || (o->dtype == result->dtype && tensor_same_shape(o, result) &&
+                  tensor_is_contiguous(o) && tensor_device(o) == tensor_device(result));
+}
+
 bool epilogue_fits(const epilogue *e, const tensor *result) {
     if (!e || tensor_device(result) == DEVICE_HOST || e->activation > DENSE_GELU_TANH ||
         !dtype_is_float((dtype)result->dtype))
         return false;
-    const tensor *o = e->other;
-    return !o || (o->dtype == result->dtype && tensor_same_shape(o, result) &&
-                  tensor_is_contiguous(o) && tensor_device(o) == tensor_device(result));
+    return epilogue_other_fits(e->other, result);
+}
+
+bool epilogue_fits_host(const epilogue *e, const tensor *result) {
+    return e && tensor_device(result) == DEVICE_HOST && result->dtype == DT_FLOAT32 &&
+           epilogue_other_fits(e->other, result);
 }
 
 /* *t = op(*t, ...); args[0] is *t. */

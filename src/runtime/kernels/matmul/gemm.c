@@ -225,6 +225,7 @@ static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
         part.b.p = (const char *)part.b.p + j * part.b.cs * size;
         part.c = (char *)part.c + (i * part.ldc + j) * size;
         if (part.bias) part.bias = (const char *)part.bias + j * size;
+        if (part.tail.other) part.tail.other += i * part.ldc + j;
         gemm_block_run(job->plan, &part, scratch);
     }
     slots_give(&job->slots, slot);
@@ -304,7 +305,7 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
 }
 
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
-                               const void *bias, void *c, int64_t ldc) {
+                               const void *bias, const conv_tail *tail, void *c, int64_t ldc) {
     if (m == 0) return CTSC_OK;
     gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k, &a)};
     own.whole = (gemm_problem){.m = m,
@@ -316,6 +317,7 @@ ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm
                                .c = c,
                                .ldc = ldc,
                                .bias = bias};
+    if (tail) own.whole.tail = *tail;
     return gemm_own(d, &own);
 }
 

@@ -422,6 +422,14 @@ static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int6
         memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
 }
 
+/* What becomes of m rows of C, n columns of each, from element (i, j) on: their
+ * sums are complete. */
+static void prepacked_finish(const gemm_problem *p, int64_t i, int64_t m, int64_t j, int64_t n) {
+    if (p->tail.other == NULL && p->tail.activation == DENSE_PLAIN) return;
+    for (int64_t at = i * p->ldc + j; m > 0; m--, at += p->ldc)
+        conv_tail_finish(&p->tail, (float *)p->c + at, at, n);
+}
+
 /* A block of A, packed: m rows from i on, k steps from x on, a tile's `stride` bytes
  * behind the one before. */
 typedef struct prepacked_block {
@@ -511,9 +519,13 @@ static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch
                                                           ((j + u->nr) * p->b.cs + x * u->nr) * size
                                                     : NULL;
                 prepacked_panel(u, p, &a, j, next);
+                if (x + a.k == p->k) prepacked_finish(p, i, a.m, j, block_min(p->n - j, u->nr));
             }
         }
 }
+
+/* Panels of C whose rows get their activation together: enough of a row to have vectors at work. */
+enum { LYING_TAIL = 4 };
 
 /* Rows [begin, begin + m) of A as they lie, steps [x, x + k), with all panels of B. */
 static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begin, int64_t m,
@@ -524,7 +536,18 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
             some = tiles - longer;
     gemm_stretch all = {0, x * u->nr, k};
     gemm_rows r = {.lda = p->a.rs, .stretch = &all, .stretches = 1, .ldc = p->ldc};
-    r.ends = (x ? GEMM_ADD_C : 0) | (bias && x + k == p->k ? GEMM_ADD_BIAS : 0);
+    const bool last = x + k == p->k;
+    const float *other = last && p->tail.other ? p->tail.other + begin * p->ldc : NULL;
+    r.ends = (x ? GEMM_ADD_C : 0) | (bias && last ? GEMM_ADD_BIAS : 0) |
+             (other ? GEMM_ADD_OTHER : 0);
+    /* bounds are applied to the sums while they are in registers, other activations to some panels
+     * of rows at a time */
+    conv_tail rest = {NULL, last ? p->tail.activation : DENSE_PLAIN};
+    if (conv_tail_bounds(rest.activation, &r.low, &r.high)) {
+        if (rest.activation != DENSE_PLAIN) r.ends |= GEMM_CLAMP;
+        rest.activation = DENSE_PLAIN;
+    }
+    int64_t done = 0;
     gemm_rows_prefetch(&r, k, u->nr, tiles);
     for (int64_t j = 0; j < p->n; j += u->nr, c += u->nr) {
         r.b = b + j * p->b.cs;
@@ -532,10 +555,17 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
         r.bias = bias ? bias + j : NULL;
         if (j + u->nr >= p->n) r.lines = 0, r.share = 0;
         const char *next = (const char *)(r.b + (r.lines ? u->nr * p->b.cs + all.b : 0));
-        u->rows[rows](&r, some, a, c, NULL, next);
+        const float *plus = other ? other + j : NULL;
+        u->rows[rows](&r, some, a, c, plus, next);
         if (longer)
-            u->rows[rows + 1](&r, longer, a + some * rows * r.lda, c + some * rows * r.ldc, NULL,
-                              next + some * r.share);
+            u->rows[rows + 1](&r, longer, a + some * rows * r.lda, c + some * rows * r.ldc,
+                              plus ? plus + some * rows * r.ldc : NULL, next + some * r.share);
+        int64_t end = j + r.cols;
+        if (rest.activation == DENSE_PLAIN || (end < p->n && end - done < LYING_TAIL * u->nr))
+            continue;
+        for (int64_t i = 0; i < m; i++)
+            conv_tail_finish(&rest, (float *)p->c + (begin + i) * p->ldc + done, 0, end - done);
+        done = end;
     }
 }
 
@@ -560,6 +590,7 @@ static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scrat
         if (p->bias) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
         u->stream(p->k, a, (const char *)p->b.p + j * p->b.cs * size, c, (int)n, p->alpha,
                   p->bias ? 1 : p->beta);
+        prepacked_finish(p, 0, 1, j, n);
     }
 }
 

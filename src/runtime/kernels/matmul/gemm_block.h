@@ -11,6 +11,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H
 
+#include "runtime/kernels/conv/conv_tail.h"
 #include "runtime/kernels/matmul/gemm.h"
 #include "runtime/kernels/matmul/gemm_micro.h"
 
@@ -50,6 +51,9 @@ typedef struct gemm_problem {
     /* B packed before: a row that is added to each of C's; NULL: none; beta does not matter then.
      * GEMM_LYING: nor does it without, and alpha is 1 */
     const void *bias;
+    /* B packed before, of floats: what becomes of C behind all of this; tail.other lies as c does.
+     * Zeros: nothing */
+    conv_tail tail;
 } gemm_problem;
 
 /* The best micro-kernels for this processor, NULL if it has none. */

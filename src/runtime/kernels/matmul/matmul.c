@@ -444,16 +444,34 @@ static const gemm_prepacked *linear_panels(const tensor *input, const tensor *we
     return prepack_linear(weight);
 }
 
+/* What the product does of e, which is done then. */
+static conv_tail linear_tail(epilogue *e, const tensor *result) {
+    if (!epilogue_fits_host(e, result)) return (conv_tail){NULL, DENSE_PLAIN};
+    e->done = true;
+    return (conv_tail){e->other ? TENSOR_AT(e->other, float) : NULL, e->activation};
+}
+
+typedef struct linear_finish {
+    conv_tail tail;
+    float *rows;
+} linear_finish;
+
+static void linear_finish_range(void *ctx, int64_t begin, int64_t end) {
+    const linear_finish *f = ctx;
+    conv_tail_finish(&f->tail, f->rows + begin, begin, end - begin);
+}
+
 /* input times the panels, with the sizes of the result. */
 static ctsc_status linear_by_panels(diag *d, tensor *input, const gemm_prepacked *panels,
-                                    const tensor *bias, int64_t rows, const int64_t *sizes,
-                                    tensor **out) {
+                                    const tensor *bias, epilogue *e, int64_t rows,
+                                    const int64_t *sizes, tensor **out) {
     tensor *t, *folded;
     TRY(tensor_new(d, DT_FLOAT32, input->ndim, sizes, &t));
     ctsc_status st = matmul_fold(d, input, &folded);
     if (st == CTSC_OK) {
+        conv_tail tail = linear_tail(e, t);
         st = gemm_run_prepacked(d, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL,
-                                tensor_data(t), panels->n);
+                                &tail, tensor_data(t), panels->n);
         tensor_unref(folded);
     }
     if (st == CTSC_OK) *out = t;
@@ -473,8 +491,8 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
     for (int i = 0; i < input->ndim - 1; i++) rows *= sizes[i] = input->sizes[i];
     sizes[input->ndim - 1] = n;
     TRY(linear_check(cx, input, weight, bias, rows));
-    const gemm_prepacked *panels = e ? NULL : linear_panels(input, weight, bias);
-    if (panels) return linear_by_panels(d, input, panels, bias, rows, sizes, out);
+    const gemm_prepacked *panels = linear_panels(input, weight, bias);
+    if (panels) return linear_by_panels(d, input, panels, bias, e, rows, sizes, out);
     tensor *t, *folded = NULL;
     TRY(tensor_new_on(d, tensor_device(input), (dtype)input->dtype, input->ndim, sizes, &t));
     /* On a device the product adds it, where it can. */
@@ -495,6 +513,10 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
             st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right,
                           beta, tensor_data(t), n);
         if (with) e->done = true;
+    }
+    if (st == CTSC_OK && epilogue_fits_host(e, t)) {
+        linear_finish f = {linear_tail(e, t), tensor_data(t)};
+        pool_for(t->numel, LINEAR_GRAIN / (int64_t)sizeof(float), linear_finish_range, &f);
     }
     tensor_unref(folded);
     if (st != CTSC_OK) {
