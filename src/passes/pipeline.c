@@ -72,6 +72,8 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
 #define LEVEL_2(products, weights)                                                                 \
     "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
     ",batch-mm," products "pool-constants,fuse-loops,fuse," weights "dce,reorder"
+/* Convolutions of reduced precision write nowhere else. */
+#define LAST "fuse-attention-host,layout,fuse-epilogues-host,"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
     if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
@@ -79,7 +81,7 @@ ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
         return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
     if (cx->unpacked && !cx->reduce)
         return pass_run_list(cx, g, LEVEL_2("fuse-attention-host,", ""), NULL);
-    ctsc_status s = pass_run_list(
-        cx, g, LEVEL_2("fuse-attention-host,layout,fuse-epilogues-host,", "prepack,"), NULL);
-    return s == CTSC_OK && cx->reduce ? pass_run_list(cx, g, cx->reduce, NULL) : s;
+    if (!cx->reduce) return pass_run_list(cx, g, LEVEL_2(LAST "cat-in-place,", "prepack,"), NULL);
+    ctsc_status s = pass_run_list(cx, g, LEVEL_2(LAST, "prepack,"), NULL);
+    return s == CTSC_OK ? pass_run_list(cx, g, cx->reduce, NULL) : s;
 }

@@ -357,9 +357,15 @@ static void config_random(rng *r, bool images, config *c) {
                                          "decompose",      "reorder",
                                          "batch-mm",       "fuse-linear",
                                          "fuse-loops",     "fuse"};
-    static const char *const of_images[] = {
-        "layout",       "layout", "layout", "fuse-epilogues-host", "fuse-epilogues-host",
-        "fold-weights", "prepack"};
+    static const char *const of_images[] = {"layout",
+                                            "layout",
+                                            "layout",
+                                            "fuse-epilogues-host",
+                                            "fuse-epilogues-host",
+                                            "cat-in-place",
+                                            "cat-in-place",
+                                            "fold-weights",
+                                            "prepack"};
     const int layout = (int)(pass_find("layout") - pass_table);
     c->listed = (int)rng_range(r, 2, CONFIG_LISTED);
     c->level = 0;
@@ -389,7 +395,7 @@ static int config_list(const options *o, rng *r, bool images, config *list) {
     list[0] = (config){.level = -1};
     list[1] = (config){0};
     snprintf(list[1].passes, sizeof list[1].passes, "%s%s", level_one,
-             images ? ",layout,fuse-epilogues-host,dce" : "");
+             images ? ",layout,fuse-epilogues-host,cat-in-place,dce" : "");
     list[2] = (config){0};
     config_random(r, images, &list[2]);
     if (!images) return 3;

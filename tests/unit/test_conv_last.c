@@ -194,6 +194,76 @@ static tensor *divided(const tensor *w, tensor **factors) {
     return from;
 }
 
+static tensor *placed_part(tensor *t, tensor *beside, int64_t width, int64_t at) {
+    value args[4] = {value_tensor_take(t), beside ? value_tensor_take(beside) : value_none(),
+                     value_int(width), value_int(at)};
+    return called("ctsc::place_channels", 4, args);
+}
+
+static tensor *joined(const char *op, int n, tensor **parts, int64_t width) {
+    list *l = list_new(LIST_TENSOR, TYPE_TENSOR, (size_t)n);
+    for (int i = 0; i < n; i++)
+        assert_true(list_append_take(l, value_tensor_take(tensor_ref(parts[i]))));
+    value args[3] = {value_list_take(l), value_int(-1), value_int(width)};
+    tensor *t = called(op, width ? 3 : 2, args);
+    value_unref(args[0]);
+    return t;
+}
+
+static void assert_equal(const tensor *a, const tensor *b) {
+    tensor *x, *y;
+    assert_true(tensor_same_shape(a, b));
+    assert_int_equal(tensor_contiguous(NULL, (tensor *)a, &x), CTSC_OK);
+    assert_int_equal(tensor_contiguous(NULL, (tensor *)b, &y), CTSC_OK);
+    assert_memory_equal(tensor_data(x), tensor_data(y), (size_t)x->numel * sizeof(float));
+    tensor_unref(x), tensor_unref(y);
+}
+
+/* The same between two parts of what they are joined to: they stay as they are, and nothing is
+ * copied. args: those of ctsc::conv_channels_last, want: its result. */
+static void check_placed(const value *args, const tensor *want) {
+    const uint64_t kept = random_state; /* the convolutions are those of the test without this */
+    int64_t sizes[5], out = want->sizes[want->ndim - 1], before = random_below(4),
+                      behind = random_below(20), width = before + out + behind;
+    value more[17];
+    memcpy(sizes, want->sizes, (size_t)want->ndim * sizeof *sizes);
+    tensor *plain[3] = {NULL}, *parts[3] = {NULL};
+    sizes[want->ndim - 1] = before + 1;
+    plain[0] = random_tensor(want->ndim, sizes);
+    plain[1] = tensor_ref((tensor *)want);
+    sizes[want->ndim - 1] = behind + 1;
+    plain[2] = random_tensor(want->ndim, sizes);
+    width += 2;
+    parts[0] = placed_part(plain[0], NULL, width, 0);
+    parts[2] = placed_part(plain[2], parts[0], width, before + 1 + out);
+    memcpy(more, args, 14 * sizeof *more);
+    more[14] = value_tensor_take(parts[0]);
+    more[15] = value_int(width);
+    more[16] = value_int(before + 1);
+    parts[1] = called("ctsc::conv_channels_last.placed", 17, more);
+    for (int i = 0; i < 3; i++) {
+        assert_equal(parts[i], plain[i]);
+        if (want->numel) assert_ptr_equal(parts[i]->storage, parts[0]->storage);
+    }
+    for (int n = 1; n <= 3; n++) {
+        tensor *one = joined("ctsc::cat_placed", n, parts, width),
+               *other = joined("aten::cat", n, plain, 0);
+        assert_equal(one, other);
+        if (want->numel) assert_ptr_equal(one->storage, parts[0]->storage);
+        tensor_unref(one), tensor_unref(other);
+    }
+    /* what is not in its place, or in another block, is copied */
+    tensor *turn = parts[1];
+    parts[1] = plain[1];
+    tensor *one = joined("ctsc::cat_placed", 3, parts, width),
+           *other = joined("aten::cat", 3, plain, 0);
+    assert_equal(one, other);
+    tensor_unref(one), tensor_unref(other);
+    parts[1] = turn;
+    for (int i = 0; i < 3; i++) tensor_unref(parts[i]), tensor_unref(plain[i]);
+    random_state = kept;
+}
+
 /* Twice: weights are packed by the first call at the latest. */
 static void check_convolution(random_conv *c) {
     value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial),
@@ -239,6 +309,7 @@ static void check_convolution(random_conv *c) {
         tensor *got = c->scale ? called("ctsc::conv_channels_last.scaled", 15, args)
                                : called("ctsc::conv_channels_last", 14, args);
         assert_near(c, got, want);
+        if (!c->scale) check_placed(args, got);
         tensor_unref(got);
     }
     pool_set_threads(0);

@@ -12,6 +12,7 @@
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/engine/channels_last.h"
+#include "runtime/kernels/engine/channels_place.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ typedef struct conv_call {
     const float *scale; /* [batch, channels]: what such an input is multiplied by; NULL: nothing */
     tensor *factors;    /* what the weight's rows are multiplied by; NULL: nothing */
     epilogue *epilogue; /* done where it fits; NULL: none */
+    const channels_place *place; /* where the result shall be; NULL: anywhere */
 } conv_call;
 
 /* A conv_call's lists, one value per spatial dim. */
@@ -346,7 +348,10 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
         st = conv_scale(d, c, s, seen, &in);
     }
     if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
-    if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
+    bool placed = c->place && !c->bf16 && !(c->epilogue && c->epilogue->other);
+    if (st == CTSC_OK)
+        st = placed ? channels_place_new(d, c->place, DT_FLOAT32, ndim, last, &t)
+                    : tensor_new(d, DT_FLOAT32, ndim, last, &t);
     if (st == CTSC_OK)
         st = conv_last_compute(d, s, in, scale, c->weight, c->factors, bias, c->epilogue, c->bf16,
                                t, &done);
@@ -568,9 +573,10 @@ static ctsc_status conv_read_factors(diag *d, tensor *factors, conv_call *c) {
  * written: other was added in place. factors: float64, what rows of the weight are multiplied by
  * (passes/fold_weights.h). input and factors stand for those among args; bf16: the convolution's
  * factors may be rounded. */
-static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale,
-                                      const value *factors, bool bf16, const value *args,
-                                      value *results) {
+static ctsc_status conv_channels_last_at(op_ctx *cx, tensor *input, const float *scale,
+                                         const value *factors, bool bf16,
+                                         const channels_place *place, const value *args,
+                                         value *results) {
     static const char *const names[2][CONV_DIMS] = {
         {"conv1d", "conv2d", "conv3d"},
         {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
@@ -587,6 +593,7 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
     c.bf16 = bf16;
     c.input = input, c.scale = scale;
     c.epilogue = &e;
+    c.place = place;
     if (factors->tag == V_TENSOR) TRY(conv_read_factors(cx->diag, arg_tensor(factors), &c));
     int n = c.weight->ndim - 2;
     if (n < 1 || n > CONV_DIMS)
@@ -601,13 +608,34 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
     st = channels_last_view(cx->diag, t, n, &seen);
     tensor_unref(t);
     if (st != CTSC_OK) return st;
-    st = tensor_contiguous(cx->diag, seen, &t);
+    bool finished = e.done || (!e.other && e.activation == DENSE_PLAIN);
+    st = place && finished ? channels_place_put(cx->diag, place, seen, &t)
+                           : tensor_contiguous(cx->diag, seen, &t);
     tensor_unref(seen);
-    return st == CTSC_OK ? epilogue_finish(cx, &e, t, results) : st;
+    if (st != CTSC_OK || (place && finished)) return st ? st : op_return_tensor(results, t);
+    TRY(epilogue_finish(cx, &e, t, results));
+    if (!place) return CTSC_OK;
+    st = channels_place_put(cx->diag, place, results[0].u.tensor, &t);
+    value_unref(results[0]);
+    return st == CTSC_OK ? op_return_tensor(results, t) : st;
+}
+
+static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *scale,
+                                      const value *factors, bool bf16, const value *args,
+                                      value *results) {
+    return conv_channels_last_at(cx, input, scale, factors, bf16, NULL, args, results);
 }
 
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
     return conv_channels_last(cx, arg_tensor(&args[0]), NULL, &args[13], false, args, results);
+}
+
+/* ctsc::conv_channels_last.placed: the same and (beside, width, at), where in a block of channels
+ * the result lies (channels_place.h). */
+ctsc_status op_conv_channels_last_placed(op_ctx *cx, const value *args, value *results) {
+    channels_place p = channels_place_read(&args[14]);
+    return conv_channels_last_at(cx, arg_tensor(&args[0]), NULL, &args[13], false, &p, args,
+                                 results);
 }
 
 ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *results) {

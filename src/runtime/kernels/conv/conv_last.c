@@ -21,6 +21,7 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
         return false;
     if (o) tail->other = tensor_data(o);
     if (e) tail->activation = e->activation;
+    if (!o && !tensor_is_contiguous(t)) tail->pitch = t->strides[t->ndim - 2];
     return true;
 }
 
@@ -64,6 +65,7 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
                               const tensor *weight, const tensor *factors, const tensor *bias,
                               epilogue *e, bool bf16, tensor *t, bool *done) {
     *done = t->numel == 0;
+    if (!tensor_is_contiguous(t) && (bf16 || (e && e->other))) return CTSC_OK;
     bool unpacked = atomic_load_explicit(&kernel_no_packing, memory_order_relaxed);
     if (*done || in->numel == 0 || weight->numel == 0) return CTSC_OK;
     conv_form form = last_form(s, bf16);

@@ -17,7 +17,8 @@ typedef struct depthwise_last_job {
     const float *in, *packed, *bias;
     const conv_tail *tail;
     float *out, low, high;
-    bool bounds; /* the tail is low and high */
+    int64_t pitch; /* of out's pixels */
+    bool bounds;   /* the tail is low and high */
     /* of rows in a plane, of channels; how many, and of what size (the last block: what is left) */
     int64_t bands, band, blocks, block;
 } depthwise_last_job;
@@ -74,16 +75,16 @@ static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_piec
 /* The element of the result that column 0 of row y has for the piece's first channel. */
 static int64_t depthwise_at(const depthwise_last_job *j, const depthwise_piece *p, int64_t y) {
     const conv_shape *s = j->s;
-    return ((p->item * s->out[0] + p->z) * s->out[1] + y) * s->out[2] * s->out_channels + p->first;
+    return ((p->item * s->out[0] + p->z) * s->out[1] + y) * s->out[2] * j->pitch + p->first;
 }
 
 /* The rest of the tail for a row's channels, which are in the cache still. */
 static void depthwise_finish(const depthwise_last_job *j, const depthwise_piece *p, int64_t at) {
     const conv_shape *s = j->s;
-    if (p->channels == s->out_channels)
+    if (p->channels == j->pitch)
         conv_tail_finish(j->tail, j->out + at, at, s->out[2] * s->out_channels);
     else
-        for (int64_t x = 0; x < s->out[2]; x++, at += s->out_channels)
+        for (int64_t x = 0; x < s->out[2]; x++, at += j->pitch)
             conv_tail_finish(j->tail, j->out + at, at, p->channels);
 }
 
@@ -101,7 +102,7 @@ static void depthwise_rows(const depthwise_last_job *j, const depthwise_piece *p
         span.nlines = depthwise_lines(j, p, y, rows, lines);
         span.bias = j->bias ? j->bias + p->first : NULL;
         for (int r = 0; r < rows; r++) span.out[r] = j->out + depthwise_at(j, p, y + r);
-        span.out_step = s->out_channels;
+        span.out_step = j->pitch;
         j->k->span(&span);
         for (int r = 0; !j->bounds && r < rows; r++)
             depthwise_finish(j, p, depthwise_at(j, p, y + r));
@@ -155,7 +156,8 @@ ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const 
                             .tail = tail,
                             .out = out,
                             .low = -INFINITY,
-                            .high = INFINITY};
+                            .high = INFINITY,
+                            .pitch = tail->pitch ? tail->pitch : s->out_channels};
     if (s->batch * s->out_size * s->out_channels == 0) return CTSC_OK;
     j.bounds = !tail->other && conv_tail_bounds(tail->activation, &j.low, &j.high);
     depthwise_cut(&j);

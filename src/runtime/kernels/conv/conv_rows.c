@@ -42,6 +42,7 @@ typedef struct rows_job {
     const conv_tail *tail;
     const float *in, *scale, *bias; /* scale: of each image's channels, or NULL */
     float *out;
+    int64_t pitch; /* of its pixels */
     /* of the kernel: the first tap that s.kernel has of it, and its size */
     int64_t first[CONV_DIMS], whole[CONV_DIMS];
     bool copied; /* the pixels of a strip are copied, */
@@ -478,7 +479,7 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
         int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) *
                           s->out[ROWS_W] +
                       t->column) *
-                         s->out_channels +
+                         j->pitch +
                      channel;
         rows_tiles(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
                    j->tail->other ? j->tail->other + at : NULL, prefetch + y * t->tiles * r.share,
@@ -504,8 +505,7 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
-    gemm_rows r = {
-        .lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels, .lanes = j->w->lanes};
+    gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->pitch, .lanes = j->w->lanes};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
         bool last = next == j->stretches;
@@ -555,6 +555,7 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
                       const float *scale, const float *bias, const conv_tail *tail, float *out) {
     rows_job j = {
         .s = *s, .w = w, .in = in, .scale = scale, .bias = bias, .tail = tail, .out = out};
+    j.pitch = tail->pitch ? tail->pitch : s->out_channels;
     j.spread = w->form == CONV_GROUPS && w->micro->spread;
     rows_simplify(&j.s, scale != NULL);
     rows_trim(&j);

@@ -22,6 +22,9 @@
 typedef struct conv_tail {
     const float *other; /* lies as the result does; NULL: not added */
     enum dense_activation activation;
+    /* elements of the result from one pixel to the next; 0: its channels. Others only without
+     * `other` */
+    int64_t pitch;
 } conv_tail;
 
 /* rows[i] = a(rows[i]) of n contiguous elements. */

@@ -174,6 +174,7 @@ typedef struct winograd_job {
     const float *in, *bias;
     const conv_tail *tail;
     float *out;
+    int64_t pitch;               /* of its pixels */
     int64_t down, across, tiles; /* of an image; of all */
     int64_t batch, batches;      /* tiles of a batch */
     int64_t channels;            /* of an input tile, rounded up to whole vectors */
@@ -279,11 +280,10 @@ static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int6
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
     if (p.rows <= 0 || p.columns <= 0) return;
-    int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * s->out_channels +
-                    channel;
+    int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * j->pitch + channel;
     winograd_result r = {.out = j->out + first,
-                         .row = s->dilation[DIM_H] * s->out[DIM_W] * s->out_channels,
-                         .column = s->dilation[DIM_W] * s->out_channels,
+                         .row = s->dilation[DIM_H] * s->out[DIM_W] * j->pitch,
+                         .column = s->dilation[DIM_W] * j->pitch,
                          .rows = (int)p.rows,
                          .columns = (int)p.columns,
                          .bias = j->bias ? j->bias + channel : NULL,
@@ -382,7 +382,8 @@ ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, co
                       .in = in,
                       .bias = bias,
                       .tail = tail,
-                      .out = out};
+                      .out = out,
+                      .pitch = tail->pitch ? tail->pitch : s->out_channels};
     winograd_cut(&j);
     int64_t items = j.batches * j.shares;
     if (!slots_begin(&j.slots, winograd_scratch_size(&j, NULL, NULL), items))
