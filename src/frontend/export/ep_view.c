@@ -8,17 +8,18 @@
  *
  * PyTorch's results keep the order of their operands' strides: of a transposed %x, %y is transposed
  * too, and %t contiguous. Here results are contiguous, and %t is not. That the view is possible is
- * known (the program ran when it was exported), so it becomes a reshape, which is a view wherever it
- * can be one. That it may be a copy elsewhere nobody sees as long as none of its memory is written:
- * otherwise it stays as it is, and fails instead of being wrong. So does what may share memory with an
- * input or a weight, in programs that write new values of these at their end.
+ * known (the program ran when it was exported), so it becomes a reshape, which is a view wherever
+ * it can be one. That it may be a copy elsewhere nobody sees as long as none of its memory is
+ * written: otherwise it stays as it is, and fails instead of being wrong. So does what may share
+ * memory with an input or a weight, in programs that write new values of these at their end.
  * Tests: tests/pt2 (Strides)
  */
 #include "frontend/export/ep_internal.h"
 
 #include "ir/graph/alias.h"
 
-/* Does v share memory with an argument of the operator that made it, and may so have any strides? */
+/* Does v share memory with an argument of the operator that made it, and may so
+ * have any strides? */
 static bool view_of_something(const ir_value *v) {
     const node *n = v->def;
     if (n && (n->kind == N_LIST_UNPACK || n->kind == N_TUPLE_UNPACK) && n->inputs.len)

@@ -14,9 +14,10 @@ static ir_value *attention_number(onnx_node *n, const char *name) {
 static bool attention_is_plain(onnx_node *n) {
     const onnx_value *mask = onnx_in(n, 3);
     bool causal = onnx_attr_int(n, "is_causal", 0) != 0;
-    return n->nout == 1 && !onnx_in(n, 4) && !onnx_in(n, 5) && !onnx_in(n, 6) && !(causal && mask) &&
-           !mask && !(onnx_attr_float(n, "softcap", 0) > 0) && !onnx_attr(n, "softmax_precision") &&
-           onnx_attr_int(n, "left_window_size", -1) < 0 && onnx_attr_int(n, "right_window_size", -1) < 0;
+    return n->nout == 1 && !onnx_in(n, 4) && !onnx_in(n, 5) && !onnx_in(n, 6) &&
+           !(causal && mask) && !mask && !(onnx_attr_float(n, "softcap", 0) > 0) &&
+           !onnx_attr(n, "softmax_precision") && onnx_attr_int(n, "left_window_size", -1) < 0 &&
+           onnx_attr_int(n, "right_window_size", -1) < 0;
 }
 
 bool onnx_op_attention(onnx_node *n, const char *text) {
@@ -41,13 +42,13 @@ bool onnx_op_attention(onnx_node *n, const char *text) {
     ir_value *past_k = onnx_t_or_none(n, 4), *past_v = past_k ? onnx_t_or_none(n, 5) : NULL,
              *lengths = past_v ? onnx_t_or_none(n, 6) : NULL;
     if (!lengths) return false;
-    ir_value *y = ONNX_EMIT(
-        p, "ctsc::onnx_attention", q, k, v, mask, past_k, past_v, lengths, causal, heads, kv_heads,
-        scale, onnx_float(p, onnx_attr_float(n, "softcap", 0)),
-        precision ? onnx_int(p, precision_dt) : onnx_none(p),
-        onnx_int(p, onnx_attr_int(n, "qk_matmul_output_mode", 0)),
-        onnx_int(p, onnx_attr_int(n, "left_window_size", -1)),
-        onnx_int(p, onnx_attr_int(n, "right_window_size", -1)));
+    ir_value *y = ONNX_EMIT(p, "ctsc::onnx_attention", q, k, v, mask, past_k, past_v, lengths,
+                            causal, heads, kv_heads, scale,
+                            onnx_float(p, onnx_attr_float(n, "softcap", 0)),
+                            precision ? onnx_int(p, precision_dt) : onnx_none(p),
+                            onnx_int(p, onnx_attr_int(n, "qk_matmul_output_mode", 0)),
+                            onnx_int(p, onnx_attr_int(n, "left_window_size", -1)),
+                            onnx_int(p, onnx_attr_int(n, "right_window_size", -1)));
     for (int i = 0; y && i < n->nout && i < 4; i++)
         if (!onnx_out(n, i, y->def->outputs.data[i], i ? 4 : rank, dt)) return false;
     return y != NULL;
@@ -72,7 +73,8 @@ bool onnx_op_nms(onnx_node *n, const char *text) {
 
 bool onnx_op_roi_align(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    ir_value *x = onnx_t(n, 0), *rois = x ? onnx_t(n, 1) : NULL, *batch = rois ? onnx_t(n, 2) : NULL;
+    ir_value *x = onnx_t(n, 0), *rois = x ? onnx_t(n, 1) : NULL,
+             *batch = rois ? onnx_t(n, 2) : NULL;
     const char *how = onnx_attr_text(n, "coordinate_transformation_mode",
                                      p->opset < 16 ? "output_half_pixel" : "half_pixel");
     (void)text;

@@ -15,7 +15,8 @@ static ir_value *quant_conv(onnx_node *n, int w, int x_zero, int w_zero, ir_valu
     onnx_program *p = n->p;
     onnx_value *weight = onnx_need(n, w);
     ir_value *x = weight ? onnx_t(n, 0) : NULL, *k = x ? onnx_t(n, w) : NULL,
-             *xz = k ? onnx_t_or_none(n, x_zero) : NULL, *wz = xz ? onnx_t_or_none(n, w_zero) : NULL;
+             *xz = k ? onnx_t_or_none(n, x_zero) : NULL,
+             *wz = xz ? onnx_t_or_none(n, w_zero) : NULL;
     if (!wz || !bias) return NULL;
     return onnx_conv(n, weight, ONNX_EMIT(p, "ctsc::onnx_centred", x, xz, onnx_bool(p, false)),
                      ONNX_EMIT(p, "ctsc::onnx_centred_weight", k, wz), bias, rank);
@@ -25,8 +26,8 @@ bool onnx_op_conv_integer(onnx_node *n, const char *text) {
     int rank = -1;
     (void)text;
     ir_value *y = quant_conv(n, 1, 2, 3, onnx_none(n->p), &rank);
-    return y && onnx_out(n, 0, ONNX_EMIT(n->p, "aten::to.dtype", y, onnx_int(n->p, DT_INT32)),
-                         rank, DT_INT32);
+    return y && onnx_out(n, 0, ONNX_EMIT(n->p, "aten::to.dtype", y, onnx_int(n->p, DT_INT32)), rank,
+                         DT_INT32);
 }
 
 bool onnx_op_qlinear_conv(onnx_node *n, const char *text) {
@@ -38,13 +39,13 @@ bool onnx_op_qlinear_conv(onnx_node *n, const char *text) {
     ir_value *bias = onnx_t_or_none(n, BIAS);
     if (bias && onnx_in(n, BIAS))
         bias = ONNX_EMIT(p, "aten::to.dtype", bias, onnx_int(p, DT_FLOAT64));
-    ir_value *y = quant_conv(n, W, X_ZERO, W_ZERO, bias, &rank), *xs = y ? onnx_t(n, X_SCALE) : NULL,
-             *ws = xs ? onnx_t(n, W_SCALE) : NULL, *ys = ws ? onnx_t(n, Y_SCALE) : NULL,
-             *yz = ys ? onnx_t(n, Y_ZERO) : NULL,
+    ir_value *y = quant_conv(n, W, X_ZERO, W_ZERO, bias, &rank),
+             *xs = y ? onnx_t(n, X_SCALE) : NULL, *ws = xs ? onnx_t(n, W_SCALE) : NULL,
+             *ys = ws ? onnx_t(n, Y_SCALE) : NULL, *yz = ys ? onnx_t(n, Y_ZERO) : NULL,
              *scale = yz ? ONNX_EMIT(p, "aten::mul.Tensor", xs, ws) : NULL;
-    return scale && onnx_out(n, 0,
-                             ONNX_EMIT(p, "ctsc::onnx_requantise", y, scale, ys, yz, onnx_int(p, 1)),
-                             rank, n->in[Y_ZERO]->dt);
+    return scale &&
+           onnx_out(n, 0, ONNX_EMIT(p, "ctsc::onnx_requantise", y, scale, ys, yz, onnx_int(p, 1)),
+                    rank, n->in[Y_ZERO]->dt);
 }
 
 bool onnx_op_quantize(onnx_node *n, const char *text) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_op_sequence.c - sequences of tensors, which are List[Tensor]; none is ever changed once it is made.
+ * onnx_op_sequence.c - sequences of tensors, which are List[Tensor]; none is ever changed
+ * once it is made.
  */
 #include "frontend/onnx/onnx_internal.h"
 
@@ -51,12 +52,11 @@ bool onnx_op_split_to_sequence(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     ir_value *x = onnx_t(n, 0), *split = x ? onnx_t_or_none(n, 1) : NULL;
     (void)text;
-    return split &&
-           onnx_out(n, 0,
-                    ONNX_EMIT(p, "ctsc::onnx_split_to_sequence", x, split,
-                              onnx_int(p, onnx_attr_int(n, "axis", 0)),
-                              onnx_bool(p, onnx_attr_int(n, "keepdims", 1) != 0)),
-                    -1, -1);
+    return split && onnx_out(n, 0,
+                             ONNX_EMIT(p, "ctsc::onnx_split_to_sequence", x, split,
+                                       onnx_int(p, onnx_attr_int(n, "axis", 0)),
+                                       onnx_bool(p, onnx_attr_int(n, "keepdims", 1) != 0)),
+                             -1, -1);
 }
 
 bool onnx_op_concat_from_sequence(onnx_node *n, const char *text) {
@@ -66,7 +66,7 @@ bool onnx_op_concat_from_sequence(onnx_node *n, const char *text) {
     ir_value *axis = s ? onnx_int(n->p, onnx_attr_int(n, "axis", 0)) : NULL;
     return axis &&
            onnx_out(n, 0,
-                    ONNX_EMIT(n->p, onnx_attr_int(n, "new_axis", 0) ? "aten::stack" : "aten::cat", s,
-                              axis),
+                    ONNX_EMIT(n->p, onnx_attr_int(n, "new_axis", 0) ? "aten::stack" : "aten::cat",
+                              s, axis),
                     -1, -1);
 }
