@@ -352,6 +352,27 @@ def digamma__d_self(grad: Tensor, self: Tensor) -> Tensor:
 def polygamma__d_self(grad: Tensor, n: int, self: Tensor) -> Tensor:
     return grad * torch.polygamma(n + 1, self)
 
+def polygamma___d_self(grad: Tensor, self: Tensor, n: int) -> Tensor:
+    return grad * torch.polygamma(n + 1, self)
+
+def igamma__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'igamma: input' is not implemented.")
+    return None
+
+def igammac__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'igammac: input' is not implemented.")
+    return None
+
+def special_zeta__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'zeta' is not implemented.")
+    return None
+
+def special_zeta__d_other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return grad * torch.neg(self) * torch.special_zeta(self + 1, other)
+
+def special_zeta__self_scalar__d_other(grad: Tensor, self: number, other: Tensor) -> Tensor:
+    return grad * -float(self) * torch.special_zeta(float(self) + 1, other)
+
 def igamma__d_other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return grad * torch.exp((self - 1) * torch.log(other) - other - torch.lgamma(self))
 
@@ -526,6 +547,9 @@ def masked_fill__Tensor__d_self(grad: Tensor, mask: Tensor) -> Tensor:
 
 def masked_fill__Tensor__d_value(grad: Tensor, mask: Tensor) -> Tensor:
     return torch.sum(torch.where(mask, grad, torch.zeros_like(grad)))
+
+def fill__Tensor__d_self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
 
 def fill__Tensor__d_value(grad: Tensor) -> Tensor:
     return torch.sum(grad)
