@@ -98,10 +98,10 @@ def addcdiv__d_tensor2(grad: Tensor, tensor1: Tensor, tensor2: Tensor, value: nu
     return torch.neg(grad) * torch.conj(tensor1 * value / (tensor2 * tensor2))
 
 def lerp__Scalar__d_self(grad: Tensor, weight: number) -> Tensor:
-    return grad * torch.conj(torch.scalar_tensor(1 - weight)) if torch.is_complex(grad) else grad * (1 - weight)
+    return grad * torch.conj(torch.scalar_tensor(1 - weight, dtype=grad.dtype)) if torch.is_complex(grad) else grad * (1 - weight)
 
 def lerp__Scalar__d_end(grad: Tensor, weight: number) -> Tensor:
-    return grad * torch.conj(torch.scalar_tensor(weight)) if torch.is_complex(grad) else grad * weight
+    return grad * torch.conj(torch.scalar_tensor(weight, dtype=grad.dtype)) if torch.is_complex(grad) else grad * weight
 
 def lerp__Tensor__d_self(grad: Tensor, weight: Tensor) -> Tensor:
     return grad * torch.conj(torch.rsub(weight, 1))
