@@ -16,11 +16,6 @@ def bincount__d_weights(grad: Optional[Tensor]) -> Optional[Tensor]:
     return None
 
 
-def _sample_dirichlet__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
-    torch.ops.ctsc.fail("derivative for aten::_sample_dirichlet is not implemented")
-    return None
-
-
 def linalg_ldl_factor__d_self(grad0: Optional[Tensor]) -> Optional[Tensor]:
     torch.ops.ctsc.fail("derivative for aten::linalg_ldl_factor_ex is not implemented")
     return None

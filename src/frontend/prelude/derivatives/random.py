@@ -35,10 +35,6 @@ def poisson__d_self(grad: Tensor) -> Tensor:
     return torch.zeros_like(grad)
 
 
-def _standard_gamma__d_self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    return grad * torch._standard_gamma_grad(self, result)
-
-
 # x.eq_(y) requires a gradient where y does.
 
 
