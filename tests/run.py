@@ -270,7 +270,8 @@ def group_exported(tally, args, env):
 
 
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
-ONNX_READ_ONLY = {"branch", "expand_input", "functions", "reshape_input", "scatter_nd", "slice_input"}
+ONNX_READ_ONLY = {"attention", "branch", "expand_input", "functions", "max_pool_indices", "non_max_suppression", "pad_input", "reshape_input", "resize_scales_input", "roi_align",
+                  "scatter_nd", "scatter_nd_max", "sequences", "slice_input", "unsqueeze_input"}
 
 
 def onnx_model(folder, env, level):

@@ -73,6 +73,7 @@ POOLS = [
     (F + "pixel_shuffle(a, 2)", "1,4,1,2"),
     (F + "pixel_unshuffle(a, 2)", "1,1,2,4"),
     ("torch.channel_shuffle(a, 2)", "1,4,1,2"),
+    (F + "pad(a, [-1, 1, 1, -2], 'circular')", "1,1,4,3"),
 ] + [(F + f"pad(a, {pads}, '{mode}')", sizes) for mode in ("constant", "reflect", "replicate", "circular")
      for pads, sizes in (("[1, 2]", "1,2,3"), ("[1, 0, 2, 1]", "1,1,3,2"), ("[1, 0, 0, 1, 1, 1]", "1,1,2,2,2"))]
 

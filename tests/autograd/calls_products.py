@@ -2,6 +2,10 @@
 """Calls whose derivatives gradcheck.py checks: products, norms, linear algebra, transforms, recurrent networks (see there for the form)."""
 
 PRODUCTS = [
+    ("torch.einsum(a, [0, 1], b, [1, 2], [0, 2])", "2,3 3,2"),
+    ("torch.einsum(a, [0, 1], b, [1, 2], c, [2, 0])", "2,3 3,2 2,2"),
+    ("torch.einsum(a, [0, 0])", "3,3"),
+    ("torch.linalg.matrix_power(a, 0)", "2,2"),
     ("torch.mm(a, b)", "2,3 3,4"),
     ("torch.mm(a, b)", "2,3c 3,4c"),
     ("torch.mm(a, b)", "0,3 3,4"),
@@ -216,6 +220,18 @@ LINALG = [
 ]
 
 TRANSFORMS = [
+    ("torch.segment_reduce(a, 'sum', lengths=torch.tensor([2, 0, 3]))", "5,2"),
+    ("torch.segment_reduce(a, 'mean', lengths=torch.tensor([[1, 3], [2, 2]]), axis=1)", "2,4"),
+    ("torch.segment_reduce(a, 'max', offsets=torch.tensor([0, 2, 5]))", "5,2"),
+    ("torch.segment_reduce(a, 'prod', lengths=torch.tensor([2, 3]), initial=2.0)", "5,2"),
+    ("torch.segment_reduce(a, 'min', lengths=torch.tensor([1, 2]), unsafe=True)", "5"),
+    ("x[0] * x[1] * x[1]", "s 2,3", "x = torch.atleast_2d([a, b])"),
+    ("torch.block_diag(a, b)", "2,2 3,1"),
+    ("torch.special.zeta(3.0, a)", "3+"),
+    ("torch.special.zeta(b + 2, a)", "3+ 3i"),
+    ("x.polygamma_(2)", "3+", "x = a * 2"),
+    ("torch.fill(a, b)", "2,3 s"),
+    ("torch.as_strided_scatter(torch.ones([2, 3], dtype=torch.float64), a, [2, 2], [3, 1], 1)", "2,2"),
     ("torch.fft.fft(a)", "5"),
     ("torch.fft.fft(a, 4, 0, 'ortho')", "3,2c"),
     ("torch.fft.ifft(a, 3)", "2,5"),

@@ -6,7 +6,8 @@
 
 For every operator, dtype and sample of the database a function with the constants written out is scripted (variants fn, method,
 inplace) or recorded (trace), saved, and run by ctsc on the same inputs; --keep DIR leaves the cases there, each in a folder with
-model.pt, inputs.pt, expected.pt and case.json. A case whose result PyTorch itself does not repeat (uninitialised memory, random
+model.pt, inputs.pt, expected.pt and case.json. --gradients: instead, functions that answer with gradients of the operator's results,
+of the first order (variant grad) and the second (gradgrad). A case whose result PyTorch itself does not repeat (uninitialised memory, random
 numbers), that it cannot script, or that is an error is left out. Needs PyTorch and the package expecttest (pip install expecttest),
 which the database imports; exits 77 without them.
 """
@@ -200,29 +201,76 @@ def build(op, sample, call, variant):
     return scripted(call, call.source(variant, name))
 
 
+def differentiable(t):
+    return isinstance(t, torch.Tensor) and (t.dtype.is_floating_point or t.dtype.is_complex)
+
+
+def gradient(op, call, variant):
+    """A function of the call's tensors, and of one for each result, that answers with the call's gradients weighted by those; of the second order: with
+    those of a sum that depends on all gradients of the first."""
+    wanted = [i for i, t in enumerate(call.tensors) if differentiable(t)]
+    if not wanted:
+        raise Unwritable("nothing to differentiate")
+    expression = call.source("fn", function_name(op))
+    given = ["i%d" % i for i in range(len(call.tensors))]
+    head = "".join("    i%d = i%d.detach().requires_grad_()\n" % (i, i) for i in wanted) + "    y = %s\n" % expression
+    result = torch.jit.CompilationUnit("def forward(%s):\n%s    return y\n" % (", ".join(given), head)).forward(*[copied(t) for t in call.tensors])
+    parts = [(None, result)] if isinstance(result, torch.Tensor) else list(enumerate(result))
+    parts = [(k, t) for k, t in parts if differentiable(t) and t.requires_grad]
+    if not parts:
+        text = "def forward(%s):\n%s    return %s\n" % (", ".join(given), head, "y.requires_grad" if isinstance(result, torch.Tensor) else
+                                                        "[%s]" % ", ".join("y[%d].requires_grad" % k for k, t in enumerate(result)))
+        return torch.jit.CompilationUnit(text).forward, text
+    weights = [(torch.randn(t.shape, dtype=t.dtype) if t.numel() else torch.zeros_like(t)).detach() for _, t in parts]
+    ys = ", ".join("y" if k is None else "y[%d]" % k for k, _ in parts)
+    xs = ", ".join("i%d" % i for i in wanted)
+    ws = ["w%d" % k for k in range(len(weights))]
+    text = "def forward(%s):\n%s    w = torch.jit.annotate(List[Optional[Tensor]], [%s])\n" % (", ".join(given + ws), head, ", ".join(ws))
+    text += "    g = torch.autograd.grad([%s], [%s], w, None, %s, True)\n" % (ys, xs, variant == "gradgrad")
+    if variant == "gradgrad":
+        real = ["torch.view_as_real(i%d)" % i if call.tensors[i].dtype.is_complex else "i%d" % i for i in wanted]
+        text += "    s = %s\n    l = s * 0.5\n    for t in g:\n        if t is not None:\n" % " + ".join("%s.sum()" % r for r in real)
+        text += "            if t.is_complex():\n                t = torch.view_as_real(t)\n            l = l + (t * t).sum() * (1.0 + s * 0.125)\n"
+        text += "    g = torch.autograd.grad([l], [%s], None, None, False, True)\n" % xs
+    text += "    return g\n"
+    call.tensors += weights
+    return torch.jit.CompilationUnit(text).forward, text
+
+
 def save_case(folder, name, op, dtype, variant, sample, call):
     """Writes the case; False if PyTorch does not repeat the result, with what it has loaded again either."""
-    module, code = build(op, sample, call, variant)
+    module, code = gradient(op, call, variant) if "grad" in variant else build(op, sample, call, variant)
     file = io.BytesIO()
     torch.jit.save(module, file)
     file.seek(0)
     loaded = torch.jit.load(file)
     given = tuple(copied(t) for t in call.tensors)
     kept = tuple(copied(t) for t in call.tensors)
-    with torch.no_grad():
+    raises, result = None, None
+    with torch.set_grad_enabled("grad" in variant):
         torch.manual_seed(1)
-        again = plain(loaded(*tuple(copied(t) for t in call.tensors)))
-        torch.manual_seed(2)
-        result = plain(module(*given))
-    if not same(again, result) or not dense(result):
+        try:
+            again = plain(loaded(*tuple(copied(t) for t in call.tensors)))
+            torch.manual_seed(2)
+            result = plain(module(*given))
+        except torch.jit.Error as e:
+            raises = re.search(r"derivative for .*not implemented|does not require grad.*", str(e))
+            if "grad" not in variant or not raises:
+                raise
+    if raises:
+        raises = raises.group(0)
+    elif not same(again, result) or not dense(result):
         return False
     os.makedirs(folder)
     module.save(os.path.join(folder, "model.pt"))
     torch.save(kept, os.path.join(folder, "inputs.pt"))
-    torch.save(result, os.path.join(folder, "expected.pt"))
+    if not raises:
+        torch.save(result, os.path.join(folder, "expected.pt"))
     rtol, atol = TOLERANCE.get(first_dtype(result), (0.0, 0.0))
-    case = {"name": name, "group": "ops", "dtype": str(dtype)[6:], "rtol": rtol, "atol": atol, "mutates_inputs": not same(given, kept),
-            "raises": None, "torch": torch.__version__, "code": code}
+    if "grad" in variant and dtype in (torch.float32, torch.complex64):
+        rtol = 1e-4
+    case = {"name": name, "group": "grad" if "grad" in variant else "ops", "dtype": str(dtype)[6:], "rtol": rtol, "atol": atol, "mutates_inputs": not same(given, kept),
+            "raises": raises, "torch": torch.__version__, "code": code}
     with open(os.path.join(folder, "case.json"), "w") as f:
         json.dump(case, f, indent=1)
     return True
@@ -235,7 +283,7 @@ def spread(items, count):
     return [(i, items[i]) for i in sorted({round(k * (len(items) - 1) / max(count - 1, 1)) for k in range(count)})]
 
 
-def make_operator(index, root, dtypes, count, reasons):
+def make_operator(index, root, dtypes, count, reasons, gradients):
     op = op_db[index]
     full = op.name + "__" + (op.variant_test_name + "-" if op.variant_test_name else "")
     made = collections.Counter()
@@ -249,7 +297,7 @@ def make_operator(index, root, dtypes, count, reasons):
             made["no samples: %s" % type(e).__name__] += 1
             continue
         for turn, (k, sample) in enumerate(spread(samples, count)):
-            variants = ("fn", "method", "inplace", "trace") if turn == 0 else (("fn", "trace"), ("fn", "method"), ("trace", "inplace"))[turn % 3]
+            variants = ("grad", "gradgrad") if gradients else ("fn", "method", "inplace", "trace") if turn == 0 else (("fn", "trace"), ("fn", "method"), ("trace", "inplace"))[turn % 3]
             for variant in variants:
                 name = "%s%s__%s__%d" % (full, variant, str(dtype)[6:], k)
                 try:
@@ -268,7 +316,7 @@ def generate(root, args):
     chosen = [i for i, op in enumerate(op_db) if not SKIPPED.search(op.name) and (not args.k or any(fnmatch.fnmatch(op.name, p) for p in args.k))]
     total = collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
-        for f in [pool.submit(make_operator, i, root, dtypes, args.samples, args.verbose) for i in chosen]:
+        for f in [pool.submit(make_operator, i, root, dtypes, args.samples, args.verbose, args.gradients) for i in chosen]:
             name, made = f.result()
             total.update(made)
             if args.verbose or not made["made"]:
@@ -279,15 +327,17 @@ def generate(root, args):
 def run_case(ctsc, folder, extra):
     with open(os.path.join(folder, "case.json")) as f:
         case = json.load(f)
+    expected = [] if case["raises"] else ["--expect", os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol", repr(case["atol"])]
     try:
-        p = subprocess.run([ctsc, "run", *extra, os.path.join(folder, "model.pt"), "--inputs", os.path.join(folder, "inputs.pt"), "--expect",
-                            os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol", repr(case["atol"])],
+        p = subprocess.run([ctsc, "run", *extra, os.path.join(folder, "model.pt"), "--inputs", os.path.join(folder, "inputs.pt"), *expected],
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     except subprocess.TimeoutExpired:
         return case, "timeout"
     if p.returncode < 0:
         return case, "killed by signal %d" % -p.returncode
     lines = p.stderr.decode("utf-8", "replace").strip().splitlines()
+    if case["raises"]:
+        return case, None if p.returncode and case["raises"] in "\n".join(lines) else "no error " + case["raises"]
     return case, None if p.returncode == 0 else "exit %d: %s" % (p.returncode, lines[-1] if lines else "")
 
 
@@ -297,6 +347,7 @@ def main():
     ap.add_argument("-k", action="append", metavar="GLOB", help="only operators of this name; repeatable")
     ap.add_argument("--samples", type=int, default=3, metavar="N", help="samples of each operator and dtype")
     ap.add_argument("--dtypes", default=TENSORS_ONLY)
+    ap.add_argument("--gradients", action="store_true", help="gradients of the operators instead; use floating and complex --dtypes")
     ap.add_argument("--keep", metavar="DIR", help="leave the cases there")
     ap.add_argument("--only-make", action="store_true", help="make the cases, run none")
     ap.add_argument("--opt", action="append", metavar="N", help="optimisation level; repeatable")

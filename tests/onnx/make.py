@@ -39,7 +39,7 @@ def one(op, arrays, constants=None, nout=1, opset=17, types=None, **attrs):
     """A model of one node: its inputs are arrays, then constants."""
     names = ["x%d" % i for i in range(len(arrays))] + list(constants or {})
     outs = ["y%d" % i for i in range(nout)]
-    kinds = {np.dtype(np.float32): F, np.dtype(np.int64): I, np.dtype(np.bool_): B, np.dtype(np.int32): T.INT32, np.dtype(np.uint8): T.UINT8}
+    kinds = {np.dtype(np.float32): F, np.dtype(np.int64): I, np.dtype(np.bool_): B, np.dtype(np.int32): T.INT32, np.dtype(np.uint8): T.UINT8, np.dtype(np.int8): T.INT8}
     inputs = {"x%d" % i: (kinds[a.dtype], list(a.shape)) for i, a in enumerate(arrays)}
     return model([h.make_node(op, names, outs, **attrs)], inputs, dict(zip(outs, types or [F] * nout)), constants, opset), arrays
 
@@ -170,6 +170,37 @@ simple("lstm_reverse", "LSTM", [f32(5, 2, 3)], {"w": f32(1, 16, 3), "r": f32(1, 
 simple("gru", "GRU", [f32(5, 2, 3)], {"w": f32(1, 12, 3), "r": f32(1, 12, 4), "b": f32(1, 24)}, nout=2, hidden_size=4, linear_before_reset=1)
 simple("rnn", "RNN", [f32(5, 2, 3)], {"w": f32(1, 4, 3), "r": f32(1, 4, 4), "b": f32(1, 8)}, nout=2, hidden_size=4)
 simple("quantize", "QuantizeLinear", [f32(3, 4)], {"s": np.float32(0.05), "z": np.uint8(100)}, types=[T.UINT8])
+simple("quantize_int16", "QuantizeLinear", [f32(3, 4)], {"s": np.float32(0.001), "z": np.int16(100)}, types=[T.INT16], opset=21)
+simple("quantize_blocks", "QuantizeLinear", [f32(3, 4)], {"s": np.abs(f32(3, 2)) + np.float32(0.1), "z": RNG.integers(0, 255, (3, 2)).astype(np.uint8)}, axis=1, block_size=2, types=[T.UINT8],
+       opset=21)
+simple("dynamic_quantize", "DynamicQuantizeLinear", [f32(3, 4)], nout=3, types=[T.UINT8, F, T.UINT8])
+U8 = RNG.integers(0, 255, (2, 4, 6, 6)).astype(np.uint8)
+simple("matmul_integer", "MatMulInteger", [U8[0, 0, :3]], {"w": U8[0, 1].astype(np.int8), "a": np.uint8(100), "b": U8[1, 1, 0].astype(np.int8)}, types=[T.INT32])
+simple("conv_integer", "ConvInteger", [U8], {"w": U8[:1, :, :3, :3], "a": np.uint8(100), "b": np.uint8(90)}, pads=[1, 0, 1, 2], types=[T.INT32])
+simple("qlinear_matmul", "QLinearMatMul", [U8[0, 0, :3]], {"as": np.float32(0.02), "az": np.uint8(120), "b": U8[0, 1].astype(np.int8), "bs": np.abs(f32(6)) / 50, "bz": np.zeros(6, np.int8),
+                                                           "ys": np.float32(0.3), "yz": np.uint8(128)}, types=[T.UINT8])
+# weights of seven bits: ONNX Runtime's kernels for AVX2 saturate sums of two products
+simple("qlinear_conv", "QLinearConv", [U8], {"xs": np.float32(0.02), "xz": np.uint8(120), "w": U8[:, :, :3, :3].astype(np.int8) // 2, "ws": np.abs(f32(2)) / 50, "wz": np.zeros(2, np.int8),
+                                             "ys": np.float32(0.5), "yz": np.uint8(128), "b": np.array([50, -90], np.int32)}, strides=[2, 1], pads=[1, 1, 1, 1], types=[T.UINT8])
+simple("non_max_suppression", "NonMaxSuppression", [np.abs(f32(2, 9, 4)), f32(2, 3, 9)], {"n": i64(4), "iou": np.array([0.3], np.float32), "least": np.array([0.1], np.float32)}, types=[I])
+simple("roi_align", "RoiAlign", [f32(2, 3, 8, 8), np.abs(f32(4, 4)) * 3, i64(0, 1, 1, 0)], output_height=3, output_width=2, sampling_ratio=2, spatial_scale=0.5)
+simple("topk_ties", "TopK", [np.array([[1, 3, 1, 3, 2, 3]], np.float32)], {"k": i64(4)}, nout=2, types=[F, I])
+simple("unsqueeze_input", "Unsqueeze", [f32(3, 4), i64(-1, 0)])
+simple("pad_input", "Pad", [f32(2, 3), i64(1, 0, 0, 2)], mode="edge")
+simple("argmax_last", "ArgMax", [np.array([[1, 3, 1, 3, 2]], np.float32)], axis=1, select_last_index=1, types=[I])
+simple("average_pool_dilated", "AveragePool", [f32(1, 2, 9, 8)], kernel_shape=[3, 2], dilations=[2, 2], pads=[1, 1, 0, 1], opset=19)
+simple("lp_pool_pads", "LpPool", [f32(1, 2, 7, 6)], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1], p=3, opset=18)
+simple("max_pool_indices", "MaxPool", [f32(2, 2, 6, 7)], kernel_shape=[2, 2], strides=[2, 2], nout=2, types=[F, I])
+simple("conv_transpose_shape", "ConvTranspose", [f32(1, 4, 5, 5)], {"w": f32(4, 3, 3, 3)}, strides=[2, 2], output_shape=[10, 9])
+simple("layer_norm_parts", "LayerNormalization", [f32(2, 3, 8)], {"s": f32(8), "b": f32(8)}, nout=3)
+simple("scatter_nd_max", "ScatterND", [f32(4, 3), np.array([[1], [3]]), f32(2, 3)], reduction="max", opset=18)
+simple("resize_antialias", "Resize", [f32(1, 2, 9, 8)], {"r": f32(0), "s": np.array([1, 1, 0.5, 0.6], dtype=np.float32)}, mode="linear", antialias=1, opset=18)
+simple("resize_cubic_outside", "Resize", [f32(1, 1, 5, 4)], {"r": f32(0), "s": np.array([1, 1, 0.8, 2], dtype=np.float32)}, mode="cubic", exclude_outside=1, cubic_coeff_a=-0.5)
+simple("resize_axes", "Resize", [f32(1, 2, 5, 4)], {"r": f32(0), "e": f32(0), "s": i64(7, 9)}, mode="linear", axes=[2, 3], opset=18)
+simple("resize_scales_input", "Resize", [f32(1, 2, 3, 4), f32(0), np.array([1, 1, 2, 3], dtype=np.float32)], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+simple("rotary", "RotaryEmbedding", [f32(2, 5, 12), f32(8, 2), f32(8, 2), np.array([[0, 1, 2, 3, 7], [1, 2, 3, 4, 5]])], num_heads=3, opset=23)
+simple("attention", "Attention", [f32(2, 4, 5, 8), f32(2, 2, 7, 8), f32(2, 2, 7, 8)], is_causal=1, opset=23)
+simple("attention_mask", "Attention", [f32(2, 5, 24), f32(2, 7, 24), f32(2, 7, 24), f32(5, 7)], q_num_heads=3, kv_num_heads=3, softcap=2.0, opset=23)
 simple("dequantize", "DequantizeLinear", [RNG.integers(0, 255, (3, 4)).astype(np.uint8)], {"s": f32(4), "z": RNG.integers(0, 255, 4).astype(np.uint8)}, axis=1)
 
 
@@ -198,6 +229,27 @@ def loop():
                         [h.make_tensor_value_info("on", B, []), h.make_tensor_value_info("next", F, [3]), h.make_tensor_value_info("each", F, [3])])
     nodes = [h.make_node("Loop", ["n", "", "x"], ["last", "all"], body=body)]
     return model(nodes, {"x": (F, [3])}, {"last": F, "all": F}, {"n": np.int64(4)}), [f32(3)]
+
+
+@case
+def scan():
+    """The sum of the rows so far, from behind, and each of them."""
+    body = h.make_graph([h.make_node("Add", ["acc", "row"], ["next"]), h.make_node("Mul", ["next", "row"], ["each"])], "body",
+                        [h.make_tensor_value_info("acc", F, [3]), h.make_tensor_value_info("row", F, [3])],
+                        [h.make_tensor_value_info("next", F, [3]), h.make_tensor_value_info("each", F, [3])])
+    nodes = [h.make_node("Scan", ["x0", "x1"], ["last", "all"], body=body, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[1])]
+    return model(nodes, {"x0": (F, [3]), "x1": (F, [3, 5])}, {"last": F, "all": F}), [f32(3), f32(3, 5)]
+
+
+@case
+def sequences():
+    """A sequence that grows in a loop, and one that is taken apart."""
+    body = h.make_graph([h.make_node("SequenceAt", ["parts", "i"], ["part"]), h.make_node("SequenceInsert", ["s", "part", "zero"], ["t"]), h.make_node("Identity", ["go"], ["on"])], "body",
+                        [h.make_tensor_value_info("i", I, []), h.make_tensor_value_info("go", B, []), h.make_tensor_sequence_value_info("s", F, None)],
+                        [h.make_tensor_value_info("on", B, []), h.make_tensor_sequence_value_info("t", F, None)])
+    nodes = [h.make_node("SplitToSequence", ["x", "sizes"], ["parts"], axis=1), h.make_node("SequenceLength", ["parts"], ["n"]), h.make_node("SequenceEmpty", [], ["none"]),
+             h.make_node("Loop", ["n", "", "none"], ["back"], body=body), h.make_node("SequenceErase", ["back", "one"], ["less"]), h.make_node("ConcatFromSequence", ["less"], ["y"], axis=1)]
+    return model(nodes, {"x": (F, [2, 6])}, {"y": F, "n": I}, {"sizes": i64(1, 2, 3), "zero": np.int64(0), "one": np.int64(1)}), [f32(2, 6)]
 
 
 def exported(net, inputs, **options):

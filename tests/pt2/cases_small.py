@@ -343,6 +343,19 @@ class Integers(nn.Module):
         return y << 2, y & 3, y.bitwise_not(), x.long() // 3, torch.bincount(x.flatten().long(), minlength=300)[:5], x.float().sum(dtype=torch.float64), F.one_hot(x.long() % 4, 4)
 
 
+@case(lambda: (r(2, 4, 6), r(2, 1, 6)))
+class Strides(nn.Module):
+    """Results that lie as their operands do, so that what is made of them can be viewed."""
+
+    def forward(self, x, y):
+        a = (x.transpose(1, 2) * y.transpose(1, 2) + 1).transpose(1, 2).view(8, 6)
+        b = x.permute(2, 0, 1).sin().permute(1, 2, 0).view(-1)
+        c = x.transpose(1, 2).clone().transpose(1, 2)
+        d = c.view(4, 12) * 2
+        d.add_(1)
+        return a, b, d, x.transpose(0, 2).to(torch.float64).transpose(0, 2).view(2, 24)
+
+
 @case(lambda: (r(4, 6),), lambda: (r(8, 6),), dynamic=({0: 2 * Dim("h", min=1)},))
 class EvenDim(nn.Module):
     def forward(self, x):

@@ -9,48 +9,19 @@ Places lose the folders of the machine that wrote them. Names that end in -flat,
 import io
 import json
 import os
-import re
 import shutil
 import sys
-import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch  # noqa: E402
+from archive import clean, entries, pack  # noqa: E402
 import cases_small  # noqa: E402
 import networks  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICKED = ["MutatedBuffer", "MutatedBuffer:decomposed", "MutatedInput:decomposed", "TrainingNorm:decomposed", "Tied", "Trees", "DynamicTwo", "DerivedDim", "Unbacked", "Cond", "CondShape",
           "While", "Map", "Scan", "AssociativeScan", "Autocast", "NoGrad", "Scalars", "Constants", "FakeQuantised", "EvenDim",
-          "VmapNested", "GenericScan", "HeadsMask:decomposed"]
-
-
-def tidy(text):
-    text = re.sub(r"/[^\"\\ ]*/tests/pt2/", "tests/pt2/", text)
-    return re.sub(r"/[^\"\\ ]*/site-packages/", "", text)
-
-
-def pack(path, entries):
-    """Stored, and aligned as torch aligns them."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as z:
-        for name, data in entries:
-            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            gap = -(z.fp.tell() + 30 + len(name) + 4) % 64
-            info.extra = b"FB" + gap.to_bytes(2, "little") + b"Z" * gap
-            z.writestr(info, data)
-
-
-def entries(path):
-    with zipfile.ZipFile(path) as z:
-        out = []
-        for name in z.namelist():
-            data = z.read(name)
-            if name.endswith("models/model.json"):
-                data = tidy(data.decode()).encode()
-            if "sample_inputs" in name:
-                data = b""
-            out.append((name, data))
-        return out
+          "VmapNested", "GenericScan", "HeadsMask:decomposed", "Strides:decomposed"]
 
 
 def saved(value):
@@ -121,7 +92,7 @@ def write(folder, name, form):
     os.makedirs(folder)
     path = os.path.join(folder, "model.pt2")
     torch.export.save(program, path)
-    pack(path, entries(path))
+    clean(path)
     for i, (a, k) in enumerate(calls):
         module.load_state_dict(state)
         torch.save(tuple(networks.copied(a)) + tuple(networks.copied(k).values()), os.path.join(folder, "inputs%s.pt" % (i or "")))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks exported by torch.export, run by ctsc and compared with PyTorch.
 
-    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|vision|language] [--keep DIR] [--levels 0,2] [--forms training,decomposed]
+    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|vision|language|families] [--keep DIR] [--levels 0,2] [--forms training,decomposed]
 
 Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm or transformers is left out where these are missing.
 Each network of cases_*.py is exported as it is, and once more after run_decompositions(); both archives run at all levels with each set of arguments,
@@ -23,7 +23,7 @@ os.environ.setdefault("TORCH_LOGS", "-all")
 
 import torch  # noqa: E402
 
-GROUPS = ["small", "vision", "language"]
+GROUPS = ["small", "vision", "language", "families"]
 
 
 def plain(v):

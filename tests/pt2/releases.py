@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Small programs exported by whatever release of PyTorch runs this, 2.2 and later, run by ctsc and compared.
+"""Small programs exported by whatever release of PyTorch runs this, 2.1 and later, run by ctsc and compared.
 
     VENV-OF-TORCH-2.4/bin/python tests/pt2/releases.py --ctsc build/ctsc [--keep DIR]
 
@@ -15,7 +15,14 @@ import warnings
 
 import torch
 from torch import nn
-from torch.export import Dim
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import archive  # noqa: E402
+
+try:
+    from torch.export import Dim
+except ImportError:  # 2.1
+    Dim = None
 
 warnings.simplefilter("ignore")
 
@@ -80,13 +87,14 @@ class Branches(nn.Module):
 
 
 def programs():
-    r, b = torch.randn, Dim("b", max=64)
+    r, b = torch.randn, Dim("b", max=64) if Dim else None
     yield "Mlp", Mlp(), (r(3, 4),), None
     yield "Conv", Conv(), (r(2, 3, 8, 8),), None
     yield "Buffers", Buffers(), (r(3),), None
     yield "Tied", Tied(), (r(2, 5),), None
     yield "Nested", Nested(), ({"a": r(2), "b": r(2)}, (r(2), r(2)), 3), None
-    yield "Dynamic", Dynamic(), (r(4, 3), r(4, 3)), {"x": {0: b}, "y": {0: b}}
+    if Dim:
+        yield "Dynamic", Dynamic(), (r(4, 3), r(4, 3)), {"x": {0: b}, "y": {0: b}}
     yield "Encoder", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (r(2, 5, 8),), None
     if hasattr(torch, "cond"):
         yield "Branches", Branches(), (r(2, 3),), None
@@ -99,12 +107,15 @@ def export(name, module, args, dynamic, folder):
     made = {}
     try:
         with torch.no_grad():
-            program = torch.export.export(module, args, dynamic_shapes=dynamic)
-            forms = {"training": program, "decomposed": program.run_decompositions()}
+            program = torch.export.export(module, args, **({"dynamic_shapes": dynamic} if dynamic else {}))
+            forms = {"training": program}
+            if hasattr(program, "run_decompositions"):
+                forms["decomposed"] = program.run_decompositions()
         for form, p in forms.items():
             module.load_state_dict(state)
             made[form] = os.path.join(folder, form + ".pt2")
             torch.export.save(p, made[form])
+            archive.clean(made[form])
     except Exception as e:
         print("%-10s not exported: %s" % (name, (str(e).strip().splitlines() or [type(e).__name__])[0][:120]))
         return {}

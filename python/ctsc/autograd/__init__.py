@@ -5,12 +5,12 @@ Operators and recorded programs leave a graph behind where gradients are enabled
 is the thread's.
 """
 import functools
-import inspect
 
 from .. import _C
 
 Tensor = _C.Tensor
 _RETAIN, _CREATE, _UNUSED = 1, 2, 4
+_GENERATOR = 0x20 # inspect.CO_GENERATOR; to import inspect takes as long as all of ctsc
 _backward_all = _C._operator("aten::backward.TensorList")
 is_grad_enabled = _C.is_grad_enabled
 
@@ -39,7 +39,7 @@ class _Mode:
         return type(self)()
 
     def __call__(self, f):
-        if inspect.isgeneratorfunction(f):
+        if getattr(getattr(f, "__code__", None), "co_flags", 0) & _GENERATOR:
             return self._generator(f)
 
         @functools.wraps(f)

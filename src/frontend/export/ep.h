@@ -30,6 +30,7 @@
  *     ep_core.c       forms of core ATen as operators that passes know
  *     ep_args.c       arguments as values of the type that is asked for
  *     ep_number.c     arithmetic on sizes and numbers
+ *     ep_view.c       views of what lies otherwise than in PyTorch
  *     ep_hop.c, ep_hop_loop.c, ep_effect.c   higher-order operators: branches and bodies in line; loops; operators that write made functional
  *
  * Invariants: nothing of the text is run; each name has one definition, and is in scope where it is

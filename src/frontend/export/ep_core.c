@@ -19,6 +19,7 @@ static const struct { const char *key, *as, *arguments; } core_rows[] = {
      "input weight bias running_mean running_var = momentum eps ="},
     {"aten::native_layer_norm", "aten::layer_norm", "input normalized_shape weight bias eps ="},
     {"aten::native_group_norm", "aten::group_norm", "input group weight bias eps ="},
+    {"transformers::grouped_mm_fallback", "aten::_grouped_mm", "input weight offs"},
     {"aten::max_pool2d_with_indices", "aten::max_pool2d",
      "self kernel_size stride padding dilation ceil_mode"},
     {"aten::max_pool3d_with_indices", "aten::max_pool3d",

@@ -219,4 +219,9 @@ const json_t *ep_graph_arg(ep_node *n, size_t i);
 /* The values of an argument that is a list of values, or one. */
 bool ep_operands(ep_node *n, size_t i, int *count, ir_value ***out);
 
+/* ---- ep_view.c ------------------------------------------------------------------------------- */
+
+/* Views that PyTorch's strides allow, and ours may not, become reshapes. */
+bool ep_views(ep_program *p);
+
 #endif

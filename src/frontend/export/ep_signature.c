@@ -234,6 +234,13 @@ static bool signature_tree(signature *s) {
                       leaves, p->inputs.len);
     bool shape = s->in->kind == EP_TUPLE && s->in->n == 2 && s->in->items[0]->kind == EP_TUPLE &&
                  (s->in->items[1]->kind == EP_DICT);
+    /* 2.1 left out what there is none of: keyword arguments */
+    if (!shape && s->in->kind == EP_TUPLE && p->major == 1) {
+        flat[0] = s->in;
+        if (!(flat[1] = ep_tree_tuple(p, 0, NULL))) return false;
+        flat[1]->kind = EP_DICT;
+        return (s->in = ep_tree_tuple(p, 2, flat)) != NULL;
+    }
     return shape ||
            ep_bad(
                p,
@@ -433,7 +440,7 @@ bool ep_import_program(ep_program *p) {
     signature s = {.p = p, .sc = {.p = p, .outermost = true}};
     bool ok = signature_find(&s) && signature_begin(p, s.graph) && signature_inputs(&s) &&
               signature_params(&s) && signature_take(&s) && ep_check_inputs(p, &s.sc) &&
-              ep_nodes(&s.sc);
+              ep_nodes(&s.sc) && ep_views(p);
     p->target = NULL;
     if (ok) p->g->range = (source_range){0}, p->call = NULL;
     ok = ok && signature_outputs(&s) && !ep_failed(p);

@@ -15,7 +15,7 @@
 enum {
     /* rows are written from 11 on; what did not change since works, too */
     ONNX_MIN_OPSET = 7,
-    ONNX_MAX_OPSET = 23,
+    ONNX_MAX_OPSET = 28,
     ONNX_MAX_NODES = 4000000, /* of the graph that is made */
     ONNX_MAX_INTS = 4096,     /* elements of tensors that are also known as numbers */
     ONNX_MAX_IO = 4096,       /* inputs, and outputs */
@@ -126,6 +126,9 @@ bool onnx_has_ints(onnx_program *p, onnx_value *v); /* known one by one? then in
 ir_value *onnx_as_ints(onnx_scope *sc, onnx_program *p, onnx_value *v); /* an int[] */
 ir_value *onnx_as_int(onnx_scope *sc, onnx_program *p, onnx_value *v);  /* the only element */
 ir_value *onnx_as_float(onnx_scope *sc, onnx_program *p, onnx_value *v);
+/* Whatever it is: a tensor, or a sequence of these. */
+ir_value *onnx_as_any(onnx_scope *sc, onnx_program *p, onnx_value *v);
+bool onnx_is_sequence(const onnx_value *v);
 /* Its elements, if they are known now; scalars too. */
 bool onnx_known_ints(onnx_program *p, onnx_value *v, int max, int *n, int64_t *out);
 bool onnx_known_number(const onnx_value *v, double *out);
@@ -135,7 +138,8 @@ onnx_value *onnx_in(const onnx_node *n, int i);
 onnx_value *onnx_need(onnx_node *n, int i);
 ir_value *onnx_t(onnx_node *n, int i); /* it as a tensor, needed */
 ir_value *onnx_t_or_none(onnx_node *n, int i);
-bool onnx_wants(const onnx_node *n, int i); /* is output i used? */
+ir_value *onnx_sequence(onnx_node *n, int i); /* it as a List[Tensor], needed */
+bool onnx_wants(const onnx_node *n, int i);   /* is output i used? */
 
 /* Attributes; in functions that which the call gives. */
 const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name);
@@ -181,6 +185,12 @@ const Onnx__FunctionProto *onnx_function(const onnx_program *p, const Onnx__Node
 /* Its nodes in place of the call. */
 bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f);
 int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports); /* -1: none */
+
+/* ---- onnx_op_nn.c ---------------------------------------------------------------------------- */
+
+/* A convolution of x with k, which have the dims of inputs 0 and `weight`; bias may be None. */
+ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_value *k,
+                    ir_value *bias, int *rank);
 
 /* ---- onnx_op_*.c: the functions that rows name ----------------------------------------------- */
 

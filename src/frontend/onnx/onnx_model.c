@@ -179,20 +179,22 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     const char *name = info->name ? info->name : "";
     const Onnx__TypeProto__Tensor *t = info->type ? info->type->tensor_type : NULL;
     int dt = t ? onnx_to_dtype(t->elem_type) : -1;
+    bool sequence = info->type && info->type->sequence_type;
     if (!*name) return onnx_bad(p, "an input has no name");
     if (strmap_get(&sc->names, name)) return true; /* an initialiser */
-    if (!t) return onnx_unsupported(p, "input '%.200s' is no tensor", name);
-    if (dt < 0)
+    if (!t && !sequence) return onnx_unsupported(p, "input '%.200s' is no tensor", name);
+    if (!sequence && dt < 0)
         return onnx_unsupported(p, "input '%.200s' is of type %s", name,
                                 onnx_type_name(t->elem_type) ? onnx_type_name(t->elem_type)
                                                              : "unknown");
-    if (t->shape && t->shape->n_dim > TENSOR_MAX_DIMS)
+    if (t && t->shape && t->shape->n_dim > TENSOR_MAX_DIMS)
         return onnx_bad(p, "input '%.200s' has %zu dims", name, t->shape->n_dim);
     onnx_value *v = onnx_value_new(sc, p, name);
     const char *own = v ? model_argument(p, name) : NULL;
     if (!own || !vec_push(&p->params, own)) return onnx_no_memory(p);
-    v->ir = block_add_param(p->g->root, TYPE_TENSOR);
+    v->ir = block_add_param(p->g->root, sequence ? type_list(TYPE_TENSOR) : TYPE_TENSOR);
     value_set_name(v->ir, own);
+    if (sequence) return true;
     v->rank = t->shape ? (int)t->shape->n_dim : -1;
     v->dt = dt;
     return true;
@@ -211,6 +213,10 @@ static bool model_inputs(onnx_scope *sc, onnx_program *p) {
     for (size_t i = 0, k = 0; i < g->n_input; i++) {
         onnx_value *v = strmap_get(&sc->names, g->input[i]->name);
         if (v->constant) continue;
+        if (onnx_is_sequence(v)) {
+            k++;
+            continue;
+        }
         if (!model_check_input(p, v->ir, p->params.data[k++], g->input[i]->type->tensor_type,
                                v->dt))
             return false;
@@ -229,7 +235,7 @@ static bool model_outputs(onnx_scope *sc, onnx_program *p) {
     for (size_t i = 0; i < g->n_output; i++) {
         const char *name = g->output[i]->name ? g->output[i]->name : "";
         onnx_value *v = onnx_name(sc, p, name);
-        if (!v || !(outs[i] = onnx_as_tensor(sc, p, v))) return false;
+        if (!v || !(outs[i] = onnx_as_any(sc, p, v))) return false;
         types[i] = outs[i]->type;
     }
     ir_value *result = outs[0];

@@ -118,7 +118,15 @@ static void node_name(ir_value *v, const char *name) {
 
 static bool value_is_few(const tensor *t) { return t->numel <= ONNX_MAX_INTS; }
 
+bool onnx_is_sequence(const onnx_value *v) { return v->ir && v->ir->type->kind == T_LIST; }
+
+ir_value *onnx_as_any(onnx_scope *sc, onnx_program *p, onnx_value *v) {
+    return v && onnx_is_sequence(v) ? v->ir : onnx_as_tensor(sc, p, v);
+}
+
 ir_value *onnx_as_tensor(onnx_scope *sc, onnx_program *p, onnx_value *v) {
+    if (v && onnx_is_sequence(v))
+        return onnx_bad(p, "'%.200s' is a sequence, not a tensor", v->name), NULL;
     if (!v || v->ir) return v ? v->ir : NULL;
     if (v->state) return v->ir = ep_modules_read(&p->modules, v->state);
     if (v->constant)
@@ -212,6 +220,13 @@ ir_value *onnx_t(onnx_node *n, int i) {
 ir_value *onnx_t_or_none(onnx_node *n, int i) {
     onnx_value *v = onnx_in(n, i);
     return v ? onnx_as_tensor(n->sc, n->p, v) : onnx_none(n->p);
+}
+
+ir_value *onnx_sequence(onnx_node *n, int i) {
+    onnx_value *v = onnx_need(n, i);
+    if (v && !onnx_is_sequence(v))
+        return onnx_bad(n->p, "'%.200s' is a tensor, not a sequence", v->name), NULL;
+    return v ? v->ir : NULL;
 }
 
 bool onnx_wants(const onnx_node *n, int i) {
@@ -374,7 +389,7 @@ bool onnx_out(onnx_node *n, int i, ir_value *ir, int rank, int dt) {
     v->rank = rank;
     v->dt = dt;
     node_declared(n->p, v);
-    if (!node_fold(n, v)) return false;
+    if (!onnx_is_sequence(v) && !node_fold(n, v)) return false;
     if (v->ir) node_name(v->ir, v->name);
     return true;
 }

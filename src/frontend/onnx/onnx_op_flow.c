@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_op_flow.c - If and Loop, whose bodies are graphs that see the names around them; functions
- * of the model's own, which see their inputs alone and stand in the place of their calls.
+ * onnx_op_flow.c - If, Loop and Scan, whose bodies are graphs that see the names around them;
+ * functions of the model's own, which see their inputs alone and stand in the place of their calls.
  *
  *     If(cond) {then, else}             prim::If(Bool(cond)); a branch that is known stands alone
  *     Loop(M, cond, v...) {body}        prim::Loop(M, Bool(cond), v..., lists...): what the body gives besides the carried
  *                                       values is appended to lists, which are stacked behind the loop
+ *     Scan(v..., x...) {body}           prim::Loop(size of x, true, v..., lists...): the body gets a slice of each x
  */
 #include "frontend/onnx/onnx_internal.h"
 
@@ -24,6 +25,11 @@ static bool flow_body(onnx_node *n, onnx_scope *sc, const Onnx__GraphProto *g) {
 
 static onnx_value *flow_output(onnx_node *n, onnx_scope *sc, const Onnx__GraphProto *g, size_t i) {
     return onnx_name(sc, n->p, i < g->n_output && g->output[i]->name ? g->output[i]->name : "");
+}
+
+/* Of what leaves a block: a tensor, or a sequence. */
+static type *flow_type(const type *t) {
+    return t->kind == T_LIST ? type_list(TYPE_TENSOR) : TYPE_TENSOR;
 }
 
 /* v under another name, in another scope. */
@@ -106,7 +112,7 @@ static bool if_inline(onnx_node *n, const Onnx__GraphProto *g) {
     return ok;
 }
 
-typedef struct if_shape { int rank, dt; } if_shape;
+typedef struct if_shape { int rank, dt; type *type; } if_shape;
 
 static bool if_block(onnx_node *n, node *branch, const Onnx__GraphProto *g, if_shape *shapes) {
     onnx_scope sc = {.outer = n->sc};
@@ -115,8 +121,12 @@ static bool if_block(onnx_node *n, node *branch, const Onnx__GraphProto *g, if_s
     block *b = branch->blocks.data[branch->blocks.len - 1];
     for (int i = 0; ok && i < n->nout; i++) {
         onnx_value *v = flow_output(n, &sc, g, (size_t)i);
-        ir_value *t = v ? onnx_as_tensor(&sc, n->p, v) : NULL;
+        ir_value *t = v ? onnx_as_any(&sc, n->p, v) : NULL;
         if (!(ok = t != NULL)) break;
+        if (first) shapes[i].type = t->type;
+        else if (shapes[i].type->kind != t->type->kind)
+            ok = onnx_bad(n->p, "output %d is a tensor in one branch and a sequence in the other",
+                          i);
         block_add_return(b, t);
         if (first || shapes[i].rank != v->rank) shapes[i].rank = first ? v->rank : -1;
         if (first || shapes[i].dt != v->dt) shapes[i].dt = first ? v->dt : -1;
@@ -143,7 +153,8 @@ bool onnx_op_if(onnx_node *n, const char *text) {
     bool ok = if_block(n, branch, yes, shapes) && if_block(n, branch, no, shapes);
     graph_set_insert(p->g, outer, before);
     for (int i = 0; ok && i < n->nout; i++)
-        ok = onnx_out(n, i, node_add_output(branch, TYPE_TENSOR), shapes[i].rank, shapes[i].dt);
+        ok = onnx_out(n, i, node_add_output(branch, flow_type(shapes[i].type)), shapes[i].rank,
+                      shapes[i].dt);
     return ok;
 }
 
@@ -187,14 +198,16 @@ static bool loop_body(onnx_node *n, node *loop, const Onnx__GraphProto *g, int c
     onnx_scope sc = {.outer = n->sc};
     block *b = node_add_block(loop);
     block_add_param(b, TYPE_INT);
-    for (int i = 0; i < carried; i++) block_add_param(b, TYPE_TENSOR);
+    for (int i = 0; i < carried; i++) block_add_param(b, flow_type(loop->inputs.data[i + 2]->type));
     graph_set_insert(p->g, b, NULL);
     bool ok = loop_inputs(n, &sc, g, b, carried) && flow_body(n, &sc, g);
     ir_value *go = ok ? loop_bool(n, &sc, flow_output(n, &sc, g, 0)) : NULL;
     if (go) block_add_return(b, go);
     for (int i = 0; go && i < carried; i++) {
         onnx_value *v = flow_output(n, &sc, g, (size_t)i + 1);
-        ir_value *t = v ? onnx_as_tensor(&sc, p, v) : NULL;
+        ir_value *t = v ? onnx_as_any(&sc, p, v) : NULL;
+        if (t && flow_type(t->type)->kind != b->params.data[i + 1]->type->kind)
+            t = (onnx_bad(p, "carried value %d changes between tensor and sequence", i), NULL);
         if (!t) go = NULL;
         else block_add_return(b, t);
     }
@@ -221,7 +234,10 @@ bool onnx_op_loop(onnx_node *n, const char *text) {
     if (!in || !list) return onnx_no_memory(p);
     in[0] = n->in[0] ? onnx_as_int(n->sc, p, n->in[0]) : onnx_int(p, INT64_MAX);
     in[1] = in[0] ? loop_bool(n, n->sc, n->in[1]) : NULL;
-    for (int i = 2; in[i - 1] && i < n->nin; i++) in[i] = onnx_t(n, i);
+    for (int i = 2; in[i - 1] && i < n->nin; i++) {
+        onnx_value *v = onnx_need(n, i);
+        in[i] = v ? onnx_as_any(n->sc, p, v) : NULL;
+    }
     for (int i = 0; i < n->nin; i++)
         if (!in[i]) return onnx_no_memory(p);
     for (int i = 0; i < lists; i++)
@@ -232,9 +248,135 @@ bool onnx_op_loop(onnx_node *n, const char *text) {
     bool ok = loop_body(n, loop, g, carried, lists, list);
     graph_set_insert(p->g, outer, before);
     for (int i = 0; ok && i < n->nout; i++) {
-        ir_value *v = i < carried ? node_add_output(loop, TYPE_TENSOR)
+        ir_value *v = i < carried ? node_add_output(loop, flow_type(in[i + 2]->type))
                                   : ONNX_EMIT(p, "aten::stack", list[i - carried], onnx_int(p, 0));
         ok = onnx_out(n, i, v, -1, i < carried ? n->in[i + 2]->dt : -1);
     }
+    return ok;
+}
+
+/* ---- Scan ------------------------------------------------------------------------------------ */
+
+typedef struct scan {
+    const Onnx__GraphProto *g;
+    /* values from round to round; tensors that are taken apart, put together */
+    int carried, scanned, made;
+    const int64_t *in_axes, *out_axes, *in_back, *out_back; /* NULL: all 0 */
+    ir_value **in, **list;
+    ir_value *count;
+} scan;
+
+static const int64_t *scan_ints(onnx_node *n, const char *name, int want, bool *ok) {
+    int count = 0;
+    const int64_t *ints = onnx_attr_ints(n, name, &count);
+    if (ints && count != want) {
+        onnx_bad(n->p, "attribute '%s' has %d elements, not %d", name, count, want);
+        *ok = false;
+    }
+    return ints;
+}
+
+/* Carried values, then slice number `i` (of the block) of each of the others. */
+static bool scan_inputs(onnx_node *n, const scan *s, onnx_scope *sc, block *b) {
+    onnx_program *p = n->p;
+    for (int i = 0; i < s->carried + s->scanned; i++) {
+        onnx_value *v = onnx_value_new(sc, p, s->g->input[i]->name ? s->g->input[i]->name : "");
+        if (!v) return false;
+        v->dt = n->in[i]->dt;
+        if (i < s->carried) {
+            v->ir = b->params.data[i + 1];
+            continue;
+        }
+        int k = i - s->carried;
+        ir_value *at = b->params.data[0];
+        if (s->in_back && s->in_back[k]) {
+            ir_value *last = ONNX_EMIT(p, "aten::sub.int", s->count, onnx_int(p, 1));
+            at = last ? ONNX_EMIT(p, "aten::sub.int", last, at) : NULL;
+        }
+        v->rank = n->in[i]->rank > 0 ? n->in[i]->rank - 1 : -1;
+        v->ir = at ? ONNX_EMIT(p, "aten::select.int", s->in[i + 2],
+                               onnx_int(p, s->in_axes ? s->in_axes[k] : 0), at)
+                   : NULL;
+        if (!v->ir) return false;
+    }
+    return true;
+}
+
+static bool scan_body(onnx_node *n, const scan *s, node *loop) {
+    onnx_program *p = n->p;
+    onnx_scope sc = {.outer = n->sc};
+    block *b = node_add_block(loop);
+    block_add_param(b, TYPE_INT);
+    for (int i = 0; i < s->carried; i++) block_add_param(b, TYPE_TENSOR);
+    graph_set_insert(p->g, b, NULL);
+    bool ok = scan_inputs(n, s, &sc, b) && flow_body(n, &sc, s->g);
+    ir_value *go = ok ? onnx_bool(p, true) : NULL;
+    if (go) block_add_return(b, go);
+    for (int i = 0; go && i < s->carried + s->made; i++) {
+        onnx_value *v = flow_output(n, &sc, s->g, (size_t)i);
+        ir_value *t = v ? onnx_as_tensor(&sc, p, v) : NULL;
+        if (!t) go = NULL;
+        else if (i < s->carried) block_add_return(b, t);
+        else if (!ONNX_EMIT(p, "aten::append.t", s->list[i - s->carried], t)) go = NULL;
+    }
+    strmap_free(&sc.names);
+    return go != NULL;
+}
+
+/* The tensors that the body made, in a row along an axis. */
+static ir_value *scan_stacked(onnx_node *n, const scan *s, int i) {
+    onnx_program *p = n->p;
+    ir_value *axis = onnx_int(p, s->out_axes ? s->out_axes[i] : 0),
+             *y = axis ? ONNX_EMIT(p, "aten::stack", s->list[i], axis) : NULL;
+    if (!y || !s->out_back || !s->out_back[i]) return y;
+    int64_t dim = s->out_axes ? s->out_axes[i] : 0;
+    return ONNX_EMIT(p, "aten::flip", y, onnx_ints(p, 1, &dim));
+}
+
+static bool scan_read(onnx_node *n, scan *s) {
+    bool ok = true;
+    s->g = flow_graph(n, "body");
+    s->scanned = (int)onnx_attr_int(n, "num_scan_inputs", 0);
+    if (!s->g) return false;
+    if (s->scanned < 1 || s->scanned > n->nin)
+        return onnx_bad(n->p, "num_scan_inputs is %d", s->scanned);
+    s->carried = n->nin - s->scanned;
+    s->made = n->nout - s->carried;
+    if (s->made < 0 || s->g->n_input != (size_t)n->nin || s->g->n_output != (size_t)n->nout)
+        return onnx_bad(n->p, "the body's inputs and outputs are not those of the node");
+    s->in_axes = scan_ints(n, "scan_input_axes", s->scanned, &ok);
+    s->in_back = scan_ints(n, "scan_input_directions", s->scanned, &ok);
+    s->out_axes = scan_ints(n, "scan_output_axes", s->made, &ok);
+    s->out_back = scan_ints(n, "scan_output_directions", s->made, &ok);
+    return ok && !onnx_failed(n->p);
+}
+
+bool onnx_op_scan(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    scan s = {0};
+    (void)text;
+    if (!scan_read(n, &s)) return false;
+    s.in = arena_array(&p->scratch, ir_value *, n->nin + 2);
+    s.list = arena_array(&p->scratch, ir_value *, s.made + 1);
+    if (!s.in || !s.list) return onnx_no_memory(p);
+    for (int i = 0; i < n->nin; i++)
+        if (!(s.in[i + 2] = onnx_t(n, i))) return false;
+    s.count = ONNX_EMIT(p, "aten::size.int", s.in[s.carried + 2],
+                        onnx_int(p, s.in_axes ? s.in_axes[0] : 0));
+    s.in[0] = s.count;
+    s.in[1] = onnx_bool(p, true);
+    for (int i = 0; i < s.made; i++)
+        if (!(s.list[i] = onnx_list(p, TYPE_TENSOR, 0, NULL))) return false;
+    if (!s.in[0] || !s.in[1]) return onnx_no_memory(p);
+    node *loop = graph_insert(p->g, node_new(p->g, N_LOOP, s.carried + 2, s.in, 0));
+    block *outer = p->g->insert_block;
+    node *before = p->g->insert_before;
+    bool ok = scan_body(n, &s, loop);
+    graph_set_insert(p->g, outer, before);
+    for (int i = 0; ok && i < n->nout; i++)
+        ok = onnx_out(n, i,
+                      i < s.carried ? node_add_output(loop, TYPE_TENSOR)
+                                    : scan_stacked(n, &s, i - s.carried),
+                      -1, i < s.carried ? n->in[i]->dt : -1);
     return ok;
 }

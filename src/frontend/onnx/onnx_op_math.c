@@ -414,10 +414,11 @@ bool onnx_op_arg(onnx_node *n, const char *text) {
     bool keep = onnx_attr_int(n, "keepdims", 1) != 0;
     ir_value *x = v ? onnx_t(n, 0) : NULL;
     if (!x) return false;
-    if (onnx_attr_int(n, "select_last_index", 0))
-        return onnx_unsupported(n->p, "select_last_index is not supported");
-    ir_value *out = ONNX_EMIT(n->p, text, x, onnx_int(n->p, onnx_attr_int(n, "axis", 0)),
-                              onnx_bool(n->p, keep));
+    ir_value *axis = onnx_int(n->p, onnx_attr_int(n, "axis", 0)), *keeps = onnx_bool(n->p, keep),
+             *out = onnx_attr_int(n, "select_last_index", 0)
+                        ? ONNX_EMIT(n->p, "ctsc::onnx_arg_last", x, axis, keeps,
+                                    onnx_bool(n->p, strstr(text, "argmin") != NULL))
+                        : ONNX_EMIT(n->p, text, x, axis, keeps);
     return onnx_out(n, 0, out, keep || v->rank < 0 ? v->rank : v->rank - 1, DT_INT64);
 }
 
@@ -439,9 +440,10 @@ bool onnx_op_topk(onnx_node *n, const char *text) {
     ir_value *x = k ? onnx_t(n, 0) : NULL, *count = x ? onnx_as_int(n->sc, p, k) : NULL;
     (void)text;
     if (!count) return false;
-    ir_value *v = ONNX_EMIT(p, "aten::topk", x, count, onnx_int(p, onnx_attr_int(n, "axis", -1)),
-                            onnx_bool(p, onnx_attr_int(n, "largest", 1) != 0),
-                            onnx_bool(p, onnx_attr_int(n, "sorted", 1) != 0));
+    /* of equal elements the first, which torch's topk does not promise */
+    ir_value *v = ONNX_EMIT(p, "ctsc::onnx_topk", x, count,
+                            onnx_int(p, onnx_attr_int(n, "axis", -1)),
+                            onnx_bool(p, onnx_attr_int(n, "largest", 1) != 0));
     return v && onnx_result(n, v) &&
            onnx_out(n, 1, v->def->outputs.data[1], n->in[0]->rank, DT_INT64);
 }

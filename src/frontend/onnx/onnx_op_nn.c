@@ -54,7 +54,7 @@ static bool window_read(onnx_node *n, const onnx_value *weight, window *w) {
         if (!kernel && weight->constant && weight->constant->ndim == w->n + 2)
             w->kernel[i] = weight->constant->sizes[i + 2];
         if (w->begin[i] != w->end[i] || w->begin[i] < 0) w->even = false;
-        if (w->same && w->kernel[i] < 0)
+        if (w->same && w->kernel[i] < 0 && strcmp(n->proto->op_type, "ConvTranspose") != 0)
             return onnx_unsupported(n->p, "auto_pad with a kernel of unknown size");
     }
     return true;
@@ -86,22 +86,29 @@ static ir_value *window_input(onnx_node *n, const window *w, ir_value *x, double
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-bool onnx_op_conv(onnx_node *n, const char *text) {
+ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_value *k,
+                    ir_value *bias, int *rank) {
     static const char *const keys[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
     onnx_program *p = n->p;
-    onnx_value *weight = onnx_need(n, 1);
     window w;
     int64_t pads[NN_MAX];
+    if (!x || !k || !bias || !window_read(n, weight, &w)) return NULL;
+    if (!w.n) return onnx_unsupported(p, "convolutions of no dims are not supported"), NULL;
+    *rank = w.n + 2;
+    if (!(x = window_input(n, &w, x, 0, pads))) return NULL;
+    return ONNX_EMIT(p, keys[w.n - 1], x, k, bias, onnx_ints(p, w.n, w.strides),
+                     onnx_ints(p, w.n, pads), onnx_ints(p, w.n, w.dilations),
+                     onnx_int(p, onnx_attr_int(n, "group", 1)));
+}
+
+bool onnx_op_conv(onnx_node *n, const char *text) {
+    onnx_value *weight = onnx_need(n, 1);
+    int rank = -1;
     (void)text;
-    if (!weight || !onnx_need(n, 0) || !window_read(n, weight, &w)) return false;
-    if (!w.n) return onnx_unsupported(p, "convolutions of no dims are not supported");
-    ir_value *x = window_input(n, &w, onnx_t(n, 0), 0, pads), *k = x ? onnx_t(n, 1) : NULL,
-             *bias = k ? onnx_t_or_none(n, 2) : NULL;
-    return bias && onnx_out(n, 0,
-                            ONNX_EMIT(p, keys[w.n - 1], x, k, bias, onnx_ints(p, w.n, w.strides),
-                                      onnx_ints(p, w.n, pads), onnx_ints(p, w.n, w.dilations),
-                                      onnx_int(p, onnx_attr_int(n, "group", 1))),
-                            w.n + 2, n->in[0]->dt);
+    if (!weight || !onnx_need(n, 0)) return false;
+    ir_value *x = onnx_t(n, 0), *k = x ? onnx_t(n, 1) : NULL,
+             *y = k ? onnx_conv(n, weight, x, k, onnx_t_or_none(n, 2), &rank) : NULL;
+    return y && onnx_out(n, 0, y, rank, n->in[0]->dt);
 }
 
 /* What is left of y without so many elements at the sides. */
@@ -113,6 +120,20 @@ static ir_value *transpose_crop(onnx_node *n, const window *w, ir_value *y) {
                           w->end[i] ? onnx_int(p, -w->end[i]) : onnx_int(p, INT64_MAX),
                           onnx_int(p, 1));
     return y;
+}
+
+/* The size of the result is said, or follows from the strides; the pads follow from it. */
+static ir_value *transpose_shaped(onnx_node *n, const window *w, ir_value *x, ir_value *y) {
+    onnx_program *p = n->p;
+    int count = 0;
+    const int64_t *given = onnx_attr_ints(n, "output_shape", &count);
+    if (given && count != w->n) return onnx_bad(p, "output_shape has %d elements", count), NULL;
+    ir_value *shape = given ? onnx_ints(p, count, given)
+                            : ONNX_EMIT(p, "ctsc::onnx_same_shape", x,
+                                        onnx_ints(p, w->n, w->strides));
+    return y && shape ? ONNX_EMIT(p, "ctsc::onnx_transpose_shape", y, shape,
+                                  onnx_bool(p, w->lower || (given && !w->same)))
+                      : NULL;
 }
 
 bool onnx_op_conv_transpose(onnx_node *n, const char *text) {
@@ -127,8 +148,8 @@ bool onnx_op_conv_transpose(onnx_node *n, const char *text) {
         !window_attr(n, "output_padding", w.n, 0, extra))
         return false;
     if (!w.n) return onnx_unsupported(p, "convolutions of no dims are not supported");
-    if (onnx_attr(n, "output_shape") || w.same)
-        return onnx_unsupported(p, "output_shape and auto_pad are not supported");
+    bool shaped = onnx_attr(n, "output_shape") || w.same;
+    for (int i = 0; shaped && i < w.n; i++) w.begin[i] = w.end[i] = 0;
     for (int i = 0; i < w.n; i++)
         if (!w.even && (w.begin[i] < 0 || w.end[i] < 0))
             return onnx_unsupported(p, "negative pads are not supported");
@@ -138,11 +159,46 @@ bool onnx_op_conv_transpose(onnx_node *n, const char *text) {
                             onnx_ints(p, w.n, w.even ? w.begin : none), onnx_ints(p, w.n, extra),
                             onnx_int(p, onnx_attr_int(n, "group", 1)),
                             onnx_ints(p, w.n, w.dilations));
-    if (y && !w.even) y = transpose_crop(n, &w, y);
+    if (shaped) y = transpose_shaped(n, &w, x, y);
+    else if (y && !w.even) y = transpose_crop(n, &w, y);
     return onnx_out(n, 0, y, w.n + 2, n->in[0]->dt);
 }
 
 /* ---- pooling --------------------------------------------------------------------------------- */
+
+/* Both results; indices count in the whole of x. */
+static bool max_pool_indices(onnx_node *n, const window *w, ir_value *in, ir_value *x,
+                             const int64_t *pads) {
+    static const char *const keys[] = {"aten::max_pool1d_with_indices",
+                                       "aten::max_pool2d_with_indices",
+                                       "aten::max_pool3d_with_indices"};
+    onnx_program *p = n->p;
+    if (in != x) return onnx_unsupported(p, "indices with pads of two sizes");
+    ir_value *y = ONNX_EMIT(p, keys[w->n - 1], x, onnx_ints(p, w->n, w->kernel),
+                            onnx_ints(p, w->n, w->strides), onnx_ints(p, w->n, pads),
+                            onnx_ints(p, w->n, w->dilations),
+                            onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0));
+    ir_value *at = y ? ONNX_EMIT(p, "ctsc::onnx_pool_indices", y->def->outputs.data[1], x,
+                                 onnx_bool(p, onnx_attr_int(n, "storage_order", 0) != 0))
+                     : NULL;
+    return at && onnx_result(n, y) && onnx_out(n, 1, at, n->in[0]->rank, DT_INT64);
+}
+
+bool onnx_op_max_unpool(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    window w;
+    int64_t pads[2 * NN_MAX];
+    (void)text;
+    if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
+    for (int i = 0; i < w.n; i++) pads[i] = w.begin[i], pads[w.n + i] = w.end[i];
+    ir_value *x = onnx_t(n, 0), *at = x ? onnx_t(n, 1) : NULL,
+             *shape = at ? onnx_t_or_none(n, 2) : NULL;
+    return shape &&
+           onnx_out(n, 0,
+                    ONNX_EMIT(p, "ctsc::onnx_max_unpool", x, at, shape, onnx_ints(p, w.n, w.kernel),
+                              onnx_ints(p, w.n, w.strides), onnx_ints(p, 2 * w.n, pads)),
+                    w.n + 2, n->in[0]->dt);
+}
 
 bool onnx_op_max_pool(onnx_node *n, const char *text) {
     static const char *const keys[] = {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d"};
@@ -151,18 +207,42 @@ bool onnx_op_max_pool(onnx_node *n, const char *text) {
     int64_t pads[NN_MAX];
     (void)text;
     if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
-    if (onnx_attr_int(n, "storage_order", 0)) return onnx_unsupported(p, "storage_order");
     int dt = n->in[0]->dt;
     if ((w.same || !w.even) && dt >= 0 && !dtype_is_float((dtype)dt))
         return onnx_unsupported(p, "pads of two sizes for integers are not supported");
     bool wide = false; /* torch allows pads up to half the kernel */
     for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] * 2 > w.kernel[i];
     if (wide) w.even = false;
-    ir_value *x = window_input(n, &w, onnx_t(n, 0), -__builtin_inf(), pads);
+    ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, -__builtin_inf(), pads);
+    if (x && onnx_wants(n, 1)) return max_pool_indices(n, &w, in, x, pads);
     return x && onnx_result(n, ONNX_EMIT(p, keys[w.n - 1], x, onnx_ints(p, w.n, w.kernel),
                                          onnx_ints(p, w.n, w.strides), onnx_ints(p, w.n, pads),
                                          onnx_ints(p, w.n, w.dilations),
                                          onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0)));
+}
+
+/* A pool as sums over windows; last: its last argument, NULL: an lp pool, whose
+ * power comes second. */
+static ir_value *pool_any(onnx_node *n, const window *w, const char *key, ir_value *last) {
+    onnx_program *p = n->p;
+    int64_t pads[2 * NN_MAX];
+    int at = 0;
+    for (int i = 0; i < w->n; i++) pads[i] = w->begin[i], pads[w->n + i] = w->end[i];
+    ir_value *x = onnx_t(n, 0), *args[8];
+    if (x && w->same) {
+        x = window_pad(n, w, x, 0);
+        memset(pads, 0, sizeof pads);
+    }
+    if (!x) return NULL;
+    args[at++] = x;
+    if (!last) args[at++] = onnx_int(p, onnx_attr_int(n, "p", 2));
+    args[at++] = onnx_ints(p, w->n, w->kernel);
+    args[at++] = onnx_ints(p, w->n, w->strides);
+    args[at++] = onnx_ints(p, 2 * w->n, pads);
+    args[at++] = onnx_ints(p, w->n, w->dilations);
+    args[at++] = onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0);
+    if (last) args[at++] = last;
+    return onnx_emit(p, key, at, args);
 }
 
 bool onnx_op_average_pool(onnx_node *n, const char *text) {
@@ -174,13 +254,18 @@ bool onnx_op_average_pool(onnx_node *n, const char *text) {
     if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
     bool all = onnx_attr_int(n, "count_include_pad", 0) != 0,
          ceil = onnx_attr_int(n, "ceil_mode", 0) != 0;
-    for (int i = 0; i < w.n; i++)
-        if (w.dilations[i] != 1) return onnx_unsupported(p, "dilations are not supported");
-    bool wide = false;
-    for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] * 2 > w.kernel[i];
+    bool wide = false, spread = false;
+    for (int i = 0; i < w.n; i++) {
+        wide = wide || w.begin[i] * 2 > w.kernel[i];
+        spread = spread || w.dilations[i] != 1;
+    }
     if (wide) w.even = false;
-    if (ceil && (w.same || !w.even))
-        return onnx_unsupported(p, "ceil_mode with pads of two sizes is not supported");
+    if (!w.same && (spread || (ceil && !w.even))) {
+        ir_value *y = pool_any(n, &w, "ctsc::onnx_average_pool", onnx_bool(p, all));
+        return y && onnx_result(n, y);
+    }
+    if (w.same && (spread || ceil))
+        return onnx_unsupported(p, "auto_pad with dilations or ceil_mode is not supported");
     ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, 0, pads);
     if (!x) return false;
     ir_value *args[] = {x,
@@ -205,8 +290,10 @@ bool onnx_op_lp_pool(onnx_node *n, const char *text) {
     if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
     bool plain = w.even && !w.same && w.n == 2 && !onnx_attr_int(n, "ceil_mode", 0);
     for (int i = 0; i < w.n; i++) plain = plain && !w.begin[i] && w.dilations[i] == 1;
-    if (!plain)
-        return onnx_unsupported(p, "pads, dilations and other than 2 dims are not supported");
+    if (!plain) {
+        ir_value *y = pool_any(n, &w, "ctsc::onnx_lp_pool_any", NULL);
+        return y && onnx_result(n, y);
+    }
     ir_value *x = onnx_t(n, 0);
     return x && onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_lp_pool", x,
                                          onnx_int(p, onnx_attr_int(n, "p", 2)),
@@ -254,6 +341,14 @@ bool onnx_op_layer_norm(onnx_node *n, const char *text) {
              *bias = weight ? onnx_t_or_none(n, 2) : NULL,
              *eps = bias ? onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)) : NULL;
     if (!eps) return false;
+    if (onnx_wants(n, 1) || onnx_wants(n, 2)) {
+        int dt = onnx_to_dtype(onnx_attr_int(n, "stash_type", 1));
+        if (dt < 0) return onnx_unsupported(p, "this stash_type");
+        ir_value *y = ONNX_EMIT(p, "ctsc::onnx_layer_norm_parts", x, weight, bias,
+                                onnx_int(p, axis), eps, onnx_int(p, dt));
+        return y && onnx_result(n, y) && onnx_out(n, 1, y->def->outputs.data[1], v->rank, dt) &&
+               onnx_out(n, 2, y->def->outputs.data[2], v->rank, dt);
+    }
     int dims = axis < 0 ? (int)-axis : v->rank >= 0 ? v->rank - (int)axis : -1;
     if (!scale->constant || scale->rank != dims)
         return onnx_result(
@@ -270,6 +365,7 @@ typedef struct resize {
     double scales[64];
     ir_value *spatial; /* sizes of the spatial dims alone, where they are numbers */
     bool has_scales;
+    const onnx_value *scaled; /* what says the scales */
     const char *mode, *place, *nearest;
 } resize;
 
@@ -290,7 +386,7 @@ static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, r
     onnx_program *p = n->p;
     int count = 0;
     r->rank = n->in[0]->rank;
-    if (onnx_attr(n, "axes")) return onnx_unsupported(p, "axes are not supported");
+    r->scaled = scales;
     bool empty = scales && scales->constant && !scales->constant->numel;
     if (scales && !empty) {
         if (!resize_floats(n, scales, &count, r->scales))
@@ -305,8 +401,6 @@ static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, r
         return true;
     }
     if (!sizes) return onnx_bad(p, "there are no scales and no sizes");
-    if (strcmp(onnx_attr_text(n, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
-        return onnx_unsupported(p, "keep_aspect_ratio_policy");
     if (onnx_has_ints(p, sizes)) {
         if (r->rank >= 0 && sizes->nints != r->rank)
             return onnx_bad(p, "%d sizes of %d dims", sizes->nints, r->rank);
@@ -348,6 +442,8 @@ static ir_value *resize_scales(onnx_program *p, const resize *r, int from) {
     return onnx_list(p, TYPE_FLOAT, r->rank - from, items);
 }
 
+static bool resize_any(onnx_node *n, const resize *r, const onnx_value *scales);
+
 static bool resize_make(onnx_node *n, const resize *r) {
     onnx_program *p = n->p;
     bool align, nearest = !strcmp(r->mode, "nearest");
@@ -366,33 +462,73 @@ static bool resize_make(onnx_node *n, const resize *r) {
                            ONNX_EMIT(p, "ctsc::onnx_resize", x, r->sizes ? r->sizes : onnx_none(p),
                                      resize_scales(p, r, 0), onnx_str(p, r->mode),
                                      onnx_str(p, r->place), onnx_str(p, r->nearest)));
-    return onnx_unsupported(p, "mode '%.40s' with coordinates '%.40s'", r->mode, r->place);
+    return resize_any(n, r, r->scaled);
+}
+
+/* What torch's operators can do, of sizes or scales that are known. */
+static bool resize_is_plain(onnx_node *n, const resize *r, const onnx_value *scales) {
+    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                         "asymmetric"};
+    bool place = false, cubic = !strcmp(r->mode, "cubic");
+    double floats[64];
+    int count;
+    for (int i = 0; i < 4; i++) place = place || !strcmp(r->place, places[i]);
+    bool empty = scales && scales->constant && !scales->constant->numel;
+    return place && !onnx_attr(n, "axes") && !onnx_attr_int(n, "antialias", 0) &&
+           !onnx_attr_int(n, "exclude_outside", 0) &&
+           (!cubic || onnx_attr_float(n, "cubic_coeff_a", -0.75) == -0.75) &&
+           !strcmp(onnx_attr_text(n, "keep_aspect_ratio_policy", "stretch"), "stretch") &&
+           (!scales || empty || resize_floats(n, scales, &count, floats));
+}
+
+/* All else: a matrix per dim. */
+static bool resize_any(onnx_node *n, const resize *r, const onnx_value *scales) {
+    onnx_program *p = n->p;
+    int count = 0;
+    const int64_t *axes = onnx_attr_ints(n, "axes", &count);
+    bool upsample = n->nin <= 2, empty = scales && scales->constant && !scales->constant->numel;
+    ir_value *x = onnx_t(n, 0), *roi = upsample ? onnx_none(p) : onnx_t_or_none(n, 1),
+             *by = empty ? onnx_none(p) : onnx_t_or_none(n, upsample ? 1 : 2),
+             *sizes = upsample ? onnx_none(p) : onnx_t_or_none(n, 3);
+    if (!x || !roi || !by || !sizes) return false;
+    if ((!scales || empty) && !onnx_in(n, 3))
+        return onnx_bad(p, "there are no scales and no sizes");
+    return onnx_result(
+        n, ONNX_EMIT(p, "ctsc::onnx_resize_any", x, roi, by, sizes, onnx_ints(p, count, axes),
+                     onnx_str(p, r->mode), onnx_str(p, r->place), onnx_str(p, r->nearest),
+                     onnx_bool(p, onnx_attr_int(n, "antialias", 0) != 0),
+                     onnx_bool(p, onnx_attr_int(n, "exclude_outside", 0) != 0),
+                     onnx_float(p, onnx_attr_float(n, "cubic_coeff_a", -0.75)),
+                     onnx_float(p, onnx_attr_float(n, "extrapolation_value", 0)),
+                     onnx_str(p, onnx_attr_text(n, "keep_aspect_ratio_policy", "stretch"))));
 }
 
 bool onnx_op_resize(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
-                                         "asymmetric"};
+    static const char *const places[] = {"half_pixel",           "pytorch_half_pixel",
+                                         "align_corners",        "asymmetric",
+                                         "half_pixel_symmetric", "tf_crop_and_resize"};
     resize r = {.mode = onnx_attr_text(n, "mode", "nearest"),
                 .place = onnx_attr_text(n, "coordinate_transformation_mode", "half_pixel"),
                 .nearest = onnx_attr_text(n, "nearest_mode", "round_prefer_floor")};
     bool place = false;
     (void)text;
-    for (int i = 0; i < 4; i++) place = place || !strcmp(r.place, places[i]);
+    for (int i = 0; i < 6; i++) place = place || !strcmp(r.place, places[i]);
     if (!place) return onnx_unsupported(p, "coordinates '%.40s' are not supported", r.place);
-    if (onnx_attr_int(n, "antialias", 0)) return onnx_unsupported(p, "antialias");
-    if (onnx_attr_int(n, "exclude_outside", 0)) return onnx_unsupported(p, "exclude_outside");
-    if (!strcmp(r.mode, "cubic") && onnx_attr_float(n, "cubic_coeff_a", -0.75) != -0.75)
-        return onnx_unsupported(p, "cubic_coeff_a other than -0.75");
-    return onnx_need(n, 0) && resize_target(n, onnx_in(n, 2), onnx_in(n, 3), &r) &&
-           resize_make(n, &r);
+    if (strcmp(r.mode, "nearest") && strcmp(r.mode, "linear") && strcmp(r.mode, "cubic"))
+        return onnx_unsupported(p, "mode '%.40s'", r.mode);
+    if (!onnx_need(n, 0)) return false;
+    if (!resize_is_plain(n, &r, onnx_in(n, 2))) return resize_any(n, &r, onnx_in(n, 2));
+    return resize_target(n, onnx_in(n, 2), onnx_in(n, 3), &r) && resize_make(n, &r);
 }
 
 bool onnx_op_upsample(onnx_node *n, const char *text) {
     resize r = {
         .mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric", .nearest = "floor"};
     (void)text;
-    return onnx_need(n, 0) && resize_target(n, onnx_in(n, 1), NULL, &r) && resize_make(n, &r);
+    if (!onnx_need(n, 0)) return false;
+    if (!resize_is_plain(n, &r, onnx_in(n, 1))) return resize_any(n, &r, onnx_in(n, 1));
+    return resize_target(n, onnx_in(n, 1), NULL, &r) && resize_make(n, &r);
 }
 
 /* One of the words, whose number torch uses; -1: none of them. */

@@ -168,12 +168,27 @@ static bool shape_axes(onnx_node *n, int rank, int *count, int64_t *axes) {
     return !onnx_failed(n->p);
 }
 
+/* Axes that only a call knows. */
+static bool shape_axes_computed(onnx_node *n, const char *key) {
+    ir_value *x = onnx_t(n, 0), *axes = x ? onnx_as_ints(n->sc, n->p, n->in[1]) : NULL;
+    return axes && onnx_out(n, 0, ONNX_EMIT(n->p, key, x, axes), -1, n->in[0]->dt);
+}
+
+static bool shape_axes_unknown(onnx_node *n) {
+    onnx_value *v = onnx_in(n, 1);
+    int64_t axes[SHAPE_MAX];
+    int count;
+    return v && !onnx_attr(n, "axes") && !onnx_known_ints(n->p, v, SHAPE_MAX, &count, axes) &&
+           !onnx_failed(n->p);
+}
+
 bool onnx_op_squeeze(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     int count;
     int64_t axes[SHAPE_MAX];
     onnx_value *v = onnx_need(n, 0);
     (void)text;
+    if (v && shape_axes_unknown(n)) return shape_axes_computed(n, "ctsc::onnx_squeeze");
     if (!v || !shape_axes(n, v->rank, &count, axes)) return false;
     if (shape_is_sizes(n, 0) && v->nints == 1 && v->rank == 1)
         return onnx_out_ints(n, 0, 1, v->ints, 0);
@@ -190,6 +205,7 @@ bool onnx_op_unsqueeze(onnx_node *n, const char *text) {
     int64_t axes[SHAPE_MAX];
     onnx_value *v = onnx_need(n, 0);
     (void)text;
+    if (v && shape_axes_unknown(n)) return shape_axes_computed(n, "ctsc::onnx_unsqueeze");
     if (!v || !shape_axes(n, -1, &count, axes)) return false;
     if (count < 0) return onnx_bad(p, "the axes are missing");
     if (shape_is_sizes(n, 0) && v->rank == 0 && count == 1)
@@ -435,6 +451,14 @@ static ir_value *pad_value(onnx_node *n) {
     return onnx_float(n->p, f);
 }
 
+/* Axes that are not known now, or that say nothing because the rank is not. */
+static bool pad_axes_unknown(onnx_node *n) {
+    onnx_value *v = onnx_in(n, 3);
+    int64_t axes[SHAPE_MAX];
+    int count;
+    return v && (n->in[0]->rank < 0 || !onnx_known_ints(n->p, v, SHAPE_MAX, &count, axes));
+}
+
 bool onnx_op_pad(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     int count, rank = -1;
@@ -451,11 +475,14 @@ bool onnx_op_pad(onnx_node *n, const char *text) {
         if (!own.ints) return onnx_no_memory(p);
         for (int i = 0; i < count; i++)
             if (!(own.ints[i] = onnx_int(p, given[i]))) return false;
-    } else if (!onnx_has_ints(p, pads)) {
-        ir_value *list = strcmp(mode, "constant") || onnx_in(n, 3) ? NULL
-                                                                   : onnx_as_ints(n->sc, p, pads);
-        if (!list) return onnx_unsupported(p, "pads that are computed when it runs");
-        return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_pad", x, list, pad_value(n)));
+    } else if (!onnx_has_ints(p, pads) || pad_axes_unknown(n)) {
+        ir_value *list = onnx_as_ints(n->sc, p, pads),
+                 *axes = !list           ? NULL
+                         : onnx_in(n, 3) ? onnx_as_ints(n->sc, p, n->in[3])
+                                         : onnx_ints(p, 0, NULL),
+                 *fill = axes ? pad_value(n) : NULL;
+        return fill && onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_pad_axes", x, list, axes,
+                                                onnx_str(p, mode), fill));
     }
     bool constant = !strcmp(mode, "constant");
     if (!pad_pairs(n, pads, &rank, begin, end)) return false;
@@ -504,6 +531,11 @@ bool onnx_op_dropout(onnx_node *n, const char *text) {
     (void)text;
     if (training && (!onnx_known_number(training, &f) || f != 0))
         return onnx_unsupported(n->p, "training_mode");
+    if (onnx_wants(n, 1)) {
+        ir_value *x = onnx_t(n, 0),
+                 *mask = x ? ONNX_EMIT(n->p, "aten::ones_like", x, onnx_int(n->p, DT_BOOL)) : NULL;
+        if (!mask || !onnx_out(n, 1, mask, n->in[0]->rank, DT_BOOL)) return false;
+    }
     return shape_alias(n, onnx_need(n, 0));
 }
 

@@ -626,9 +626,9 @@ bool out_op_topk(out_call *c, const char *text) {
 bool out_op_sort(out_call *c, const char *text) {
     int64_t dim;
     bool largest;
+    int first = c->nargs == 4 ? 2 : 1; /* TopK is stable anyway */
     (void)text;
-    if (c->nargs != 3) return out_refuse(c->o, "a stable sort");
-    if (!out_arg_int(c, 1, &dim) || !out_arg_bool(c, 2, &largest)) return false;
+    if (!out_arg_int(c, first, &dim) || !out_arg_bool(c, first + 1, &largest)) return false;
     int at = out_dim(out_t(c, 0), dim);
     if (!out_is_fixed(c->o, c->args[0], at)) return out_refuse(c->o, "of a dynamic size");
     return math_topk(c, out_const_ints(c->o, 1, &out_t(c, 0)->sizes[at]), dim, largest, true);

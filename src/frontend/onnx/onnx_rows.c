@@ -8,8 +8,8 @@
  *
  *     $N          input N as a tensor
  *     ?N          the same, or None where it is left out
- *     @T:NAME=X   attribute NAME, else X (a number, a word, "none"); without "=X" it has to be there. T: i int, f float,
- *                 s text, l ints
+ *     @T:NAME=X   attribute NAME, else X (a number, a word, "none"); without "=X" it has to be there. T: i int, b bool (an
+ *                 int in the file), f float, s text, l ints
  *     word        a number, true, false, none
  */
 #include "base/text.h"
@@ -72,6 +72,7 @@ static ir_value *template_attribute(onnx_node *n, char *spec) {
     }
     switch (type) {
     case 'i': return onnx_int(n->p, onnx_attr_int(n, name, 0));
+    case 'b': return onnx_bool(n->p, onnx_attr_int(n, name, 0) != 0);
     case 'f': return onnx_float(n->p, onnx_attr_float(n, name, 0));
     case 's': return onnx_str(n->p, onnx_attr_text(n, name, ""));
     default: {
@@ -113,7 +114,7 @@ bool onnx_result(onnx_node *n, ir_value *v) {
     return onnx_out(n, 0, v, shape_rank(n, n->row->shape[0]), shape_dtype(n, n->row->shape[1]));
 }
 
-bool onnx_template(onnx_node *n, const char *text) {
+static ir_value *template_call(onnx_node *n, const char *text) {
     enum { TEMPLATE_ARGS = 12 };
     char own[200], *save = NULL;
     ir_value *args[TEMPLATE_ARGS];
@@ -121,6 +122,18 @@ bool onnx_template(onnx_node *n, const char *text) {
     text_print(own, sizeof own, "%s", text);
     char *key = strtok_r(own, " ", &save), *word;
     while ((word = strtok_r(NULL, " ", &save)) && nargs < TEMPLATE_ARGS)
-        if (!(args[nargs++] = template_argument(n, word))) return onnx_no_memory(n->p);
-    return onnx_result(n, onnx_emit(n->p, key, nargs, args));
+        if (!(args[nargs++] = template_argument(n, word))) return onnx_no_memory(n->p), NULL;
+    return onnx_emit(n->p, key, nargs, args);
+}
+
+bool onnx_template(onnx_node *n, const char *text) {
+    return onnx_result(n, template_call(n, text));
+}
+
+bool onnx_op_tuple(onnx_node *n, const char *text) {
+    ir_value *v = template_call(n, text);
+    if (!v) return false;
+    for (int i = 0; i < n->nout && i < (int)v->def->outputs.len; i++)
+        if (!onnx_out(n, i, v->def->outputs.data[i], -1, -1)) return false;
+    return true;
 }

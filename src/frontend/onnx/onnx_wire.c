@@ -35,7 +35,10 @@
     X(20, "float8e5m2fnuz", -1)                                                                    \
     X(21, "uint4", -1)                                                                             \
     X(22, "int4", -1)                                                                              \
-    X(23, "float4e2m1", -1)
+    X(23, "float4e2m1", -1)                                                                        \
+    X(24, "float8e8m0", -1)                                                                        \
+    X(25, "uint2", -1)                                                                             \
+    X(26, "int2", -1)
 
 static const struct { int number; const char *name; int dt; } wire_types[] = {
 #define WIRE_TYPE(number, name, dt) {number, name, dt},

@@ -75,13 +75,22 @@ void ctsc_operator_details(void (*visit)(void *ctx, const ctsc_operator_detail *
     sb_free(&v.text);
 }
 
+/* Formulas that only say that there is none. */
+static bool operator_refuses(const grad_rule *r) {
+    bool refuses = r->nformulas > 0;
+    for (int i = 0; i < r->nformulas; i++)
+        refuses &= strstr(r->formulas[i].fn->qualified, ".derivatives.missing.") != NULL;
+    return refuses;
+}
+
 ctsc_derivative ctsc_operator_derivative(const char *key) {
     const op *o = key ? op_find(key) : NULL;
     const grad_rule *r = NULL;
     diag lost = {0};
     if (o && o->fn) grad_rule_of(o, &lost, &r);
     diag_clear(&lost);
-    if (!r || r->kind == RULE_MISSING || r->kind == RULE_OUT) return CTSC_DERIVATIVE_MISSING;
+    if (!r || r->kind == RULE_MISSING || r->kind == RULE_OUT || operator_refuses(r))
+        return CTSC_DERIVATIVE_MISSING;
     return r->kind == RULE_CONSTANT ? CTSC_DERIVATIVE_NONE : CTSC_DERIVATIVE_FORMULA;
 }
 

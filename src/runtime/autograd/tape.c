@@ -16,6 +16,7 @@
 #include "runtime/autograd/autograd.h"
 #include "runtime/autograd/grad_capture.h"
 #include "runtime/interp/interp_internal.h"
+#include "runtime/kernels/matmul/gemm.h"
 
 #include <string.h>
 
@@ -442,6 +443,16 @@ static ctsc_status tape_refuse_out(const tape *t) {
                      name ? name + 2 : t->o->schema->name);
 }
 
+/* The form of einsum that takes any number of arguments: as the other one. */
+static ctsc_status tape_einsum(op_ctx *cx, int nargs, const value *args, value *results) {
+    value call[3];
+    TRY(einsum_of_sublists(cx, nargs, args, call));
+    ctsc_status s = tape_call_key(cx, "aten::einsum", 3, call, results);
+    value_unref(call[0]);
+    value_unref(call[1]);
+    return s;
+}
+
 /* ---- the ways in ----------------------------------------------------------------------------- */
 
 ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
@@ -456,6 +467,8 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     cx->op = o;
     cx->nargs = nargs;
     if (o->traits & ASKS_GRADIENT) return op_function(o, nargs, args)(cx, args, results);
+    if (o->schema->vararg && !strcmp(o->key, "aten::einsum.sublist"))
+        return tape_einsum(cx, nargs, args, results);
     if (o->schema->vararg || o->schema->varret) return tape_compute(&t);
     TRY(grad_rule_of(o, cx->diag, &t.rule));
     t.needed = t.enabled && tape_is_needed(&t);

@@ -60,7 +60,9 @@
     COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms",                       \
                    "derivatives/transforms.py")                                                    \
     COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent",                         \
-                   "derivatives/recurrent.py")
+                   "derivatives/recurrent.py")                                                     \
+    COMPOSITE_FILE(prelude_d_random, "__torch__.derivatives.random", "derivatives/random.py")      \
+    COMPOSITE_FILE(prelude_d_missing, "__torch__.derivatives.missing", "derivatives/missing.py")
 
 #define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES

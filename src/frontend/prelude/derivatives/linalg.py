@@ -411,11 +411,6 @@ def qr__as(self: Tensor, some: bool) -> Tuple[Tensor, Tensor]:
     return torch.linalg_qr(self, "complete")
 
 
-def geqrf__d_self(grad0: Optional[Tensor], grad1: Optional[Tensor]) -> Optional[Tensor]:
-    torch.ops.ctsc.fail("the derivative for 'geqrf' is not implemented.")
-    return None
-
-
 # ---- reflectors ------------------------------------------------------------------------------------
 
 

@@ -98,10 +98,10 @@ def addcdiv__d_tensor2(grad: Tensor, tensor1: Tensor, tensor2: Tensor, value: nu
     return torch.neg(grad) * torch.conj(tensor1 * value / (tensor2 * tensor2))
 
 def lerp__Scalar__d_self(grad: Tensor, weight: number) -> Tensor:
-    return grad * torch.conj(torch.scalar_tensor(1 - weight)) if torch.is_complex(grad) else grad * (1 - weight)
+    return grad * torch.conj(torch.scalar_tensor(1 - weight, dtype=grad.dtype)) if torch.is_complex(grad) else grad * (1 - weight)
 
 def lerp__Scalar__d_end(grad: Tensor, weight: number) -> Tensor:
-    return grad * torch.conj(torch.scalar_tensor(weight)) if torch.is_complex(grad) else grad * weight
+    return grad * torch.conj(torch.scalar_tensor(weight, dtype=grad.dtype)) if torch.is_complex(grad) else grad * weight
 
 def lerp__Tensor__d_self(grad: Tensor, weight: Tensor) -> Tensor:
     return grad * torch.conj(torch.rsub(weight, 1))
@@ -352,6 +352,27 @@ def digamma__d_self(grad: Tensor, self: Tensor) -> Tensor:
 def polygamma__d_self(grad: Tensor, n: int, self: Tensor) -> Tensor:
     return grad * torch.polygamma(n + 1, self)
 
+def polygamma___d_self(grad: Tensor, self: Tensor, n: int) -> Tensor:
+    return grad * torch.polygamma(n + 1, self)
+
+def igamma__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'igamma: input' is not implemented.")
+    return None
+
+def igammac__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'igammac: input' is not implemented.")
+    return None
+
+def special_zeta__d_self(grad: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'zeta' is not implemented.")
+    return None
+
+def special_zeta__d_other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    return grad * torch.neg(self) * torch.special_zeta(self + 1, other)
+
+def special_zeta__self_scalar__d_other(grad: Tensor, self: number, other: Tensor) -> Tensor:
+    return grad * -float(self) * torch.special_zeta(float(self) + 1, other)
+
 def igamma__d_other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return grad * torch.exp((self - 1) * torch.log(other) - other - torch.lgamma(self))
 
@@ -526,6 +547,9 @@ def masked_fill__Tensor__d_self(grad: Tensor, mask: Tensor) -> Tensor:
 
 def masked_fill__Tensor__d_value(grad: Tensor, mask: Tensor) -> Tensor:
     return torch.sum(torch.where(mask, grad, torch.zeros_like(grad)))
+
+def fill__Tensor__d_self(grad: Tensor) -> Tensor:
+    return torch.zeros_like(grad)
 
 def fill__Tensor__d_value(grad: Tensor) -> Tensor:
     return torch.sum(grad)

@@ -406,7 +406,7 @@ def linalg_matrix_power__as(self: Tensor, n: int) -> Tensor:
         return torch.linalg_matrix_power(torch.detach(self), n)  # refuses
     if n == 0:
         eye = torch.eye(self.size(-1), dtype=self.dtype, layout=None, device=self.device, pin_memory=None)
-        return torch.clone(torch.expand(eye, self.size()), memory_format=0)
+        return torch.fill(self, 0.) + eye
     power = self
     if n < 0:
         power = torch.linalg_inv(self)

@@ -425,3 +425,55 @@ def nanquantile__as(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, 
 
 def nanquantile__scalar__as(self: Tensor, q: float, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
     return __torch__.derivatives.reduce._quantile(self, torch.scalar_tensor(q, dtype=self.dtype), dim, keepdim, interpolation, True)
+
+
+# ---- segments --------------------------------------------------------------------------------------
+
+
+# Where t, whose dims are those of data with segments along axis, has what belongs to each element of data: indices for gather; and which elements belong to
+# any segment.
+def _segment_of(data_sizes: List[int], lengths: Optional[Tensor], offsets: Optional[Tensor], axis: int) -> Tuple[Tensor, Tensor]:
+    if offsets is not None:
+        ends = torch.slice(offsets, -1, 1)
+        begins = torch.slice(offsets, -1, 0, 1)
+    else:
+        assert lengths is not None
+        ends = torch.cumsum(lengths, -1)
+        begins = torch.zeros_like(torch.slice(ends, -1, 0, 1))
+    positions = torch.arange(data_sizes[axis], dtype=4, device=ends.device)
+    shape = annotate(List[int], [])
+    for i in range(axis):
+        shape.append(data_sizes[i])
+    shape.append(data_sizes[axis])
+    at = torch.expand(positions, shape)
+    segment = torch.searchsorted(torch.contiguous(torch.to(ends, 4)), torch.contiguous(at), right=True)
+    within = torch.logical_and(torch.lt(segment, ends.size(-1)), torch.ge(at, begins))
+    segment = torch.clamp(segment, max=ends.size(-1) - 1)
+    for i in range(axis + 1, torch.len(data_sizes)):
+        segment = torch.unsqueeze(segment, -1)
+        within = torch.unsqueeze(within, -1)
+    return torch.expand(segment, data_sizes), torch.expand(within, data_sizes)
+
+
+def segment_reduce__d_data(grad: Tensor, result: Tensor, data: Tensor, reduce: str, lengths: Optional[Tensor], offsets: Optional[Tensor], axis: int, initial: Optional[number]) -> Tensor:
+    if axis < 0:
+        axis = axis + torch.dim(data)
+    segment, within = __torch__.derivatives.reduce._segment_of(data.size(), lengths, offsets, axis)
+    g = torch.gather(grad, axis, segment)
+    none = torch.zeros_like(grad)
+    if reduce == "sum":
+        pass
+    elif reduce == "mean":
+        g = g / torch.gather(torch.scatter_add(none, axis, segment, torch.to(within, grad.dtype)), axis, segment)
+    elif reduce == "prod":
+        zero = torch.logical_and(torch.eq(data, 0), within)
+        zeros = torch.gather(torch.scatter_add(none, axis, segment, torch.to(zero, grad.dtype)), axis, segment)
+        others = torch.gather(torch.segment_reduce(torch.masked_fill(data, zero, 1), "prod", lengths=lengths, offsets=offsets, axis=axis, unsafe=True, initial=initial), axis, segment)
+        g = torch.where(zero, torch.where(torch.eq(zeros, 1), g * others, torch.zeros_like(g)),
+                        torch.where(torch.eq(zeros, 0), g * others / torch.masked_fill(data, zero, 1), torch.zeros_like(g)))
+    else:
+        best = torch.logical_and(torch.eq(data, torch.gather(result, axis, segment)), within)
+        count = torch.gather(torch.scatter_add(none, axis, segment, torch.to(best, grad.dtype)), axis, segment)
+        # PyTorch shares between equal ones what is positive
+        g = torch.where(best, torch.where(torch.gt(g, 0), g / count, g), torch.zeros_like(g))
+    return torch.where(within, g, torch.zeros_like(g))

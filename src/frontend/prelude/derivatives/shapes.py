@@ -89,23 +89,25 @@ def atleast_3d__d_self(grad: Tensor, self_sizes: List[int]) -> Tensor:
     return torch.reshape(grad, self_sizes)
 
 
-def _reshape_each(grads: List[Tensor], sizes: List[List[int]]) -> List[Tensor]:
+def atleast_1d__Sequence__as(tensors: List[Tensor]) -> List[Tensor]:
     out = annotate(List[Tensor], [])
-    for i in range(torch.len(grads)):
-        out.append(torch.reshape(grads[i], sizes[i]))
+    for t in tensors:
+        out.append(torch.atleast_1d(t))
     return out
 
 
-def atleast_1d__Sequence__d_tensors(grads: List[Tensor], tensors_sizes: List[List[int]]) -> List[Tensor]:
-    return __torch__.derivatives.shapes._reshape_each(grads, tensors_sizes)
+def atleast_2d__Sequence__as(tensors: List[Tensor]) -> List[Tensor]:
+    out = annotate(List[Tensor], [])
+    for t in tensors:
+        out.append(torch.atleast_2d(t))
+    return out
 
 
-def atleast_2d__Sequence__d_tensors(grads: List[Tensor], tensors_sizes: List[List[int]]) -> List[Tensor]:
-    return __torch__.derivatives.shapes._reshape_each(grads, tensors_sizes)
-
-
-def atleast_3d__Sequence__d_tensors(grads: List[Tensor], tensors_sizes: List[List[int]]) -> List[Tensor]:
-    return __torch__.derivatives.shapes._reshape_each(grads, tensors_sizes)
+def atleast_3d__Sequence__as(tensors: List[Tensor]) -> List[Tensor]:
+    out = annotate(List[Tensor], [])
+    for t in tensors:
+        out.append(torch.atleast_3d(t))
+    return out
 
 
 def transpose__int__d_self(grad: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -287,9 +289,10 @@ def diagonal_scatter__d_src(grad: Tensor, offset: int, dim1: int, dim2: int) -> 
     return torch.diagonal(grad, offset, dim1, dim2)
 
 
-def as_strided_scatter__d_self(grad: Tensor, src_sizes: List[int], size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
-    zeros = torch.zeros(src_sizes, dtype=grad.dtype, layout=None, device=grad.device, pin_memory=None)
-    return torch.as_strided_scatter(torch.contiguous(grad), zeros, size, stride, storage_offset)
+# As PyTorch has it, up to 2.x at least: what src has overwritten, not the rest.
+def as_strided_scatter__d_self(grad: Tensor, size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
+    part = torch.as_strided(torch.contiguous(grad), size, stride, storage_offset)
+    return torch.as_strided_scatter(torch.zeros_like(torch.contiguous(grad)), part, size, stride, storage_offset)
 
 
 def as_strided_scatter__d_src(grad: Tensor, size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:

@@ -323,11 +323,14 @@ def _pad_circular__d_self(grad: Tensor, self_sizes: List[int], pad: List[int]) -
     for k in range(len(pad) // 2):
         dim = len(self_sizes) - 1 - k
         n = self_sizes[dim]
-        places = torch.arange(-pad[2 * k], n + pad[2 * k + 1], 1, dtype=4, layout=None, device=grad.device, pin_memory=None)
+        # negative padding cuts before the rest is repeated
+        first = max(0, -pad[2 * k])
+        kept = n - first - max(0, -pad[2 * k + 1])
+        places = torch.arange(-max(pad[2 * k], 0), kept + max(pad[2 * k + 1], 0), 1, dtype=4, layout=None, device=grad.device, pin_memory=None)
         sizes = result.size()
         sizes[dim] = n
         zeros = torch.zeros(sizes, dtype=grad.dtype, layout=None, device=grad.device, pin_memory=None)
-        result = torch.index_add(zeros, dim, torch.remainder(places, n), result)
+        result = torch.index_add(zeros, dim, torch.remainder(places, kept) + first, result)
     return result
 
 

@@ -212,9 +212,11 @@ def onnx_depth_to_space(self: Tensor, block: int) -> Tensor:
     return torch.reshape(torch.permute(x, [0, 3, 4, 1, 5, 2]), [b, c // (block * block), h * block, w * block])
 
 
-def onnx_space_to_depth(self: Tensor, block: int) -> Tensor:
+def onnx_space_to_depth(self: Tensor, block: int, mode: str) -> Tensor:
     b, c, h, w = self.size()
     x = torch.reshape(self, [b, c, h // block, block, w // block, block])
+    if mode == "CRD":
+        return torch.reshape(torch.permute(x, [0, 1, 3, 5, 2, 4]), [b, c * block * block, h // block, w // block])
     return torch.reshape(torch.permute(x, [0, 3, 5, 1, 2, 4]), [b, c * block * block, h // block, w // block])
 
 
@@ -271,9 +273,21 @@ def onnx_scatter_nd(self: Tensor, indices: Tensor, updates: Tensor, reduction: s
     at = annotate(List[Optional[Tensor]], [])
     for i in range(indices.size(-1)):
         at.append(torch.to(torch.select(indices, -1, i), 4))
-    if reduction != "none" and reduction != "add":
-        torch.ops.ctsc.fail("ScatterND with a reduction other than none and add is not supported")
-    return torch.index_put(self, at, updates, reduction == "add")
+    if reduction == "none" or reduction == "add":
+        return torch.index_put(self, at, updates, reduction == "add")
+    # rows of what the indices do not reach
+    n = indices.size(-1)
+    row = torch.zeros(torch.slice(indices.size(), 0, -1), dtype=4)
+    count = 1
+    for i in range(n):
+        index = torch.to(torch.select(indices, -1, i), 4)
+        row = row * self.size(i) + torch.where(index < 0, index + self.size(i), index)
+        count = count * self.size(i)
+    flat = torch.reshape(self, [count, -1])
+    given = torch.reshape(updates, [-1, flat.size(1)])
+    to = torch.expand(torch.reshape(row, [-1, 1]), given.size())
+    how = "prod" if reduction == "mul" else "amax" if reduction == "max" else "amin"
+    return torch.reshape(torch.scatter_reduce(flat, 0, to, given, how), self.size())
 
 
 def onnx_one_hot(indices: Tensor, depth: Tensor, values: Tensor, axis: int) -> Tensor:
@@ -520,29 +534,43 @@ def onnx_rnn(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[T
 # ---- quantised numbers -------------------------------------------------------------------------------------------------
 
 
-# A scale per channel, along that axis of x.
+# Scales along that axis of x: one of all, one of each, or one of each block.
 def _onnx_along(x: Tensor, v: Tensor, axis: int) -> Tensor:
     if torch.numel(v) == 1 or x.dim() == 0:
         return torch.reshape(v, annotate(List[int], []))
-    if v.dim() != 1:
-        torch.ops.ctsc.fail("scales of blocks are not supported")
     at = axis + x.dim() if axis < 0 else axis
+    if v.dim() == x.dim() and v.dim() > 1:
+        if v.size(at) == x.size(at):
+            return v
+        block = (x.size(at) + v.size(at) - 1) // v.size(at)
+        return torch.slice(torch.repeat_interleave(v, block, at), at, 0, x.size(at))
     shape = annotate(List[int], [])
     for i in range(x.dim()):
         shape.append(-1 if i == at else 1)
     return torch.reshape(v, shape)
 
 
-def onnx_quantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int) -> Tensor:
-    y = torch.round(x / __torch__.operators.onnx._onnx_along(x, scale, axis))
-    if zero is None:
-        return torch.to(torch.clamp(y, 0, 255), 0)
-    y = y + torch.to(__torch__.operators.onnx._onnx_along(x, zero, axis), y.dtype)
-    if zero.dtype == 1:
+def _onnx_saturated(y: Tensor, dtype: int) -> Tensor:
+    if dtype == 1:
         return torch.to(torch.clamp(y, -128, 127), 1)
-    if zero.dtype != 0:
-        torch.ops.ctsc.fail("QuantizeLinear to a type other than int8 and uint8 is not supported")
+    if dtype == 2:
+        return torch.to(torch.clamp(y, -32768, 32767), 2)
+    if dtype != 0:
+        torch.ops.ctsc.fail("quantisation to a type other than int8, uint8 and int16 is not supported")
     return torch.to(torch.clamp(y, 0, 255), 0)
+
+
+# type: of the result where no zero point says it; precision: that of the division, 0: of x.
+def onnx_quantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int, type: int, precision: int) -> Tensor:
+    s = __torch__.operators.onnx._onnx_along(x, scale, axis)
+    if precision != 0:
+        y = torch.round(torch.to(x, precision) / torch.to(s, precision))
+    else:
+        y = torch.round(x / s)
+    if zero is None:
+        return __torch__.operators.onnx._onnx_saturated(y, type)
+    y = torch.to(y, 7) + torch.to(__torch__.operators.onnx._onnx_along(x, zero, axis), 7)
+    return __torch__.operators.onnx._onnx_saturated(y, zero.dtype)
 
 
 def onnx_dequantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int) -> Tensor:
@@ -550,3 +578,565 @@ def onnx_dequantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int)
     if zero is not None:
         y = y - torch.to(__torch__.operators.onnx._onnx_along(x, zero, axis), scale.dtype)
     return y * __torch__.operators.onnx._onnx_along(x, scale, axis)
+
+
+# Integers minus their zero point, as double: sums of products stay exact. rows: the zero points are of rows.
+def onnx_centred(x: Tensor, zero: Optional[Tensor], rows: bool) -> Tensor:
+    y = torch.to(x, 7)
+    if zero is None:
+        return y
+    z = torch.to(zero, 7)
+    if rows and z.dim() == 1 and torch.numel(z) > 1:
+        z = torch.unsqueeze(z, -1)
+    return y - z
+
+
+def onnx_matmul_integer(a: Tensor, b: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor]) -> Tensor:
+    x = __torch__.operators.onnx.onnx_centred(a, a_zero, True)
+    return torch.to(torch.matmul(x, __torch__.operators.onnx.onnx_centred(b, b_zero, False)), 3)
+
+
+# Of a convolution: one per output channel.
+def onnx_centred_weight(w: Tensor, zero: Optional[Tensor]) -> Tensor:
+    y = torch.to(w, 7)
+    if zero is None:
+        return y
+    z = torch.to(zero, 7)
+    if torch.numel(z) == 1:
+        return y - torch.reshape(z, annotate(List[int], []))
+    shape = [-1]
+    for i in range(w.dim() - 1):
+        shape.append(1)
+    return y - torch.reshape(z, shape)
+
+
+# scale: of the accumulated products; a vector is of `axis`.
+def onnx_requantise(y: Tensor, scale: Tensor, out: Tensor, zero: Tensor, axis: int) -> Tensor:
+    by = torch.to(scale, 6) / torch.to(out, 6)
+    if torch.numel(by) == 1:
+        by = torch.reshape(by, annotate(List[int], []))
+    elif by.dim() == 1 and axis >= 0:
+        shape = annotate(List[int], [])
+        for i in range(y.dim()):
+            shape.append(-1 if i == axis else 1)
+        by = torch.reshape(by, shape)
+    z = torch.to(zero, 7)
+    if torch.numel(z) == 1:
+        z = torch.reshape(z, annotate(List[int], []))
+    return __torch__.operators.onnx._onnx_saturated(torch.round(y * torch.to(by, 7)) + z, zero.dtype)
+
+
+def onnx_qlinear_matmul(a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor, y_scale: Tensor, y_zero: Tensor) -> Tensor:
+    x = __torch__.operators.onnx.onnx_centred(a, a_zero, True)
+    y = torch.matmul(x, __torch__.operators.onnx.onnx_centred(b, b_zero, False))
+    scale = a_scale
+    if scale.dim() == 1 and torch.numel(scale) > 1:
+        scale = torch.unsqueeze(scale, -1)
+    return __torch__.operators.onnx.onnx_requantise(y, scale * b_scale, y_scale, y_zero, -1)
+
+
+def onnx_dynamic_quantize(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    high = torch.clamp(torch.max(x), 0.0, None)
+    low = torch.clamp(torch.min(x), None, 0.0)
+    scale = torch.where(torch.eq(high, low), torch.ones_like(high), high - low) / 255.0
+    zero = torch.round(torch.clamp(-low / scale, 0.0, 255.0))
+    y = torch.clamp(torch.round(x / scale) + zero, 0, 255)
+    return (torch.to(y, 0), scale, torch.to(zero, 0))
+
+
+# ---- sequences ---------------------------------------------------------------------------------------------------------
+
+
+def onnx_sequence_insert(self: List[Tensor], item: Tensor, at: Optional[int]) -> List[Tensor]:
+    out = self.copy()
+    if at is None:
+        out.append(item)
+    else:
+        out.insert(at, item)
+    return out
+
+
+def onnx_sequence_erase(self: List[Tensor], at: int) -> List[Tensor]:
+    out = self.copy()
+    out.pop(at)
+    return out
+
+
+def onnx_split_to_sequence(self: Tensor, split: Optional[Tensor], axis: int, keepdims: bool) -> List[Tensor]:
+    if split is None:
+        if keepdims:
+            return torch.split(self, 1, axis)
+        return torch.unbind(self, axis)
+    if split.dim() == 0:
+        return torch.split(self, int(split), axis)
+    return torch.split_with_sizes(self, __torch__.operators.onnx.onnx_ints(split), axis)
+
+
+# ---- boxes -------------------------------------------------------------------------------------------------------------
+
+
+def onnx_nms(boxes: Tensor, scores: Tensor, most: int, overlap: float, least: Optional[Tensor], centred: bool) -> Tensor:
+    if centred:
+        half = boxes[:, :, 2:] / 2
+        corners = torch.cat([boxes[:, :, :2] - half, boxes[:, :, :2] + half], 2)
+    else:
+        corners = torch.cat([torch.minimum(boxes[:, :, :2], boxes[:, :, 2:]), torch.maximum(boxes[:, :, :2], boxes[:, :, 2:])], 2)
+    found = annotate(List[Tensor], [])
+    for b in range(scores.size(0)):
+        for c in range(scores.size(1)):
+            of = scores[b][c]
+            at = torch.arange(of.size(0))
+            if least is not None:
+                at = torch.reshape(torch.nonzero(of > least), [-1])
+            kept = torch.ops.torchvision.nms(torch.to(torch.index_select(corners[b], 0, at), 6), torch.to(torch.index_select(of, 0, at), 6), overlap)
+            at = torch.index_select(at, 0, kept[:most])
+            found.append(torch.stack([torch.full_like(at, b), torch.full_like(at, c), at], 1))
+    if len(found) == 0:
+        return torch.zeros([0, 3], dtype=4)
+    return torch.cat(found, 0)
+
+
+def onnx_roi_align(self: Tensor, rois: Tensor, batch: Tensor, height: int, width: int, ratio: int, scale: float, aligned: bool) -> Tensor:
+    at = torch.cat([torch.unsqueeze(torch.to(batch, rois.dtype), 1), rois], 1)
+    return torch.ops.torchvision.roi_align(self, at, scale, height, width, ratio, aligned)
+
+
+# ---- attention ---------------------------------------------------------------------------------------------------------
+
+
+def _onnx_heads(x: Tensor, heads: int) -> Tensor:
+    if x.dim() == 4:
+        return x
+    return torch.transpose(torch.reshape(x, [x.size(0), x.size(1), heads, -1]), 1, 2)
+
+
+# What is added to the scores of rows [0, q) and columns [0, kv); None: nothing.
+def _onnx_attention_bias(x: Tensor, mask: Optional[Tensor], q: int, kv: int, causal: bool, past: int, lengths: Optional[Tensor], left: int, right: int) -> Optional[Tensor]:
+    bias = torch.zeros([q, kv], dtype=x.dtype)
+    any = False
+    if mask is not None:
+        any = True
+        m = mask
+        if m.dtype == 11:
+            m = torch.masked_fill(torch.zeros_like(m, dtype=x.dtype), torch.logical_not(m), float("-inf"))
+        if m.size(-1) < kv:
+            m = torch.constant_pad_nd(m, [0, kv - m.size(-1)], float("-inf"))
+        bias = bias + m
+    if causal or left >= 0 or right >= 0:
+        any = True
+        rows = torch.reshape(torch.arange(q), [-1, 1])
+        columns = torch.reshape(torch.arange(kv), [1, -1])
+        if lengths is not None:
+            rows = rows + torch.reshape(torch.to(lengths, 4) - q, [-1, 1, 1, 1])
+        else:
+            rows = rows + past
+        gone = torch.zeros_like(rows - columns, dtype=11)
+        if causal:
+            gone = torch.logical_or(gone, columns > rows)
+        if left >= 0:
+            gone = torch.logical_or(gone, rows - columns > left)
+        if right >= 0:
+            gone = torch.logical_or(gone, columns - rows > right)
+        bias = torch.masked_fill(bias, gone, float("-inf"))
+    if lengths is not None:
+        any = True
+        gone = torch.ge(torch.arange(kv), torch.reshape(torch.to(lengths, 4), [-1, 1, 1, 1]))
+        bias = torch.masked_fill(bias, gone, float("-inf"))
+    if any:
+        return bias
+    return None
+
+
+def onnx_attention(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], past_key: Optional[Tensor], past_value: Optional[Tensor], lengths: Optional[Tensor], causal: bool, q_heads: int, kv_heads: int, scale: Optional[float], softcap: float, precision: Optional[int], mode: int, left: int, right: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    q = __torch__.operators.onnx._onnx_heads(query, q_heads)
+    k = __torch__.operators.onnx._onnx_heads(key, kv_heads)
+    v = __torch__.operators.onnx._onnx_heads(value, kv_heads)
+    past = 0
+    if past_key is not None:
+        past = past_key.size(2)
+        k = torch.cat([past_key, k], 2)
+    if past_value is not None:
+        v = torch.cat([past_value, v], 2)
+    present_key = k
+    present_value = v
+    groups = q.size(1) // k.size(1)
+    if groups > 1:
+        k = torch.repeat_interleave(k, groups, 1)
+        v = torch.repeat_interleave(v, groups, 1)
+    bias = __torch__.operators.onnx._onnx_attention_bias(q, mask, q.size(2), k.size(2), causal, past, lengths, left, right)
+    factor = float(q.size(3)) ** -0.5
+    if scale is not None:
+        factor = scale
+    root = factor ** 0.5
+    scores = torch.matmul(q * root, torch.transpose(k * root, 2, 3))
+    shown = scores
+    if softcap > 0:
+        scores = torch.tanh(scores / softcap) * softcap
+        if mode == 1:
+            shown = scores
+    if bias is not None:
+        scores = scores + bias
+    if mode == 2:
+        shown = scores
+    if precision is not None:
+        scores = torch.to(scores, precision)
+    weights = torch.softmax(scores, -1)
+    if bias is not None:
+        weights = torch.masked_fill(weights, torch.eq(torch.amax(bias, [-1], True), float("-inf")), 0.0)
+    weights = torch.to(weights, query.dtype)
+    if mode == 3:
+        shown = weights
+    y = torch.matmul(weights, v)
+    if query.dim() == 3:
+        y = torch.reshape(torch.transpose(y, 1, 2), [y.size(0), y.size(2), -1])
+    return (y, present_key, present_value, torch.to(shown, query.dtype))
+
+
+# Without cache, cap and other results: one kernel.
+def onnx_attention_plain(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], causal: bool, q_heads: int, kv_heads: int, scale: Optional[float]) -> Tensor:
+    q = __torch__.operators.onnx._onnx_heads(query, q_heads)
+    k = __torch__.operators.onnx._onnx_heads(key, kv_heads)
+    v = __torch__.operators.onnx._onnx_heads(value, kv_heads)
+    groups = q.size(1) // k.size(1)
+    if groups > 1:
+        k = torch.repeat_interleave(k, groups, 1)
+        v = torch.repeat_interleave(v, groups, 1)
+    y = torch.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale)
+    if query.dim() == 3:
+        y = torch.reshape(torch.transpose(y, 1, 2), [y.size(0), y.size(2), -1])
+    return y
+
+
+def onnx_rotary(self: Tensor, cosines: Tensor, sines: Tensor, at: Optional[Tensor], interleaved: bool, heads: int, dim: int) -> Tensor:
+    x = self
+    if self.dim() == 4:
+        x = torch.transpose(self, 1, 2)
+    else:
+        x = torch.reshape(self, [self.size(0), self.size(1), heads, -1])
+    n = dim if dim > 0 else x.size(3)
+    c = cosines
+    s = sines
+    if at is not None:
+        c = torch.index(cosines, annotate(List[Optional[Tensor]], [at]))
+        s = torch.index(sines, annotate(List[Optional[Tensor]], [at]))
+    c = torch.unsqueeze(c, 2)
+    s = torch.unsqueeze(s, 2)
+    turned = x[:, :, :, :n]
+    if interleaved:
+        a = torch.slice(turned, 3, 0, None, 2)
+        b = torch.slice(turned, 3, 1, None, 2)
+        y = torch.flatten(torch.stack([c * a - s * b, s * a + c * b], -1), 3)
+    else:
+        a, b = torch.chunk(turned, 2, 3)
+        y = torch.cat([c * a - s * b, s * a + c * b], 3)
+    y = torch.cat([y, x[:, :, :, n:]], 3)
+    if self.dim() == 4:
+        return torch.transpose(y, 1, 2)
+    return torch.reshape(y, self.size())
+
+
+def onnx_swish(self: Tensor, alpha: float) -> Tensor:
+    return self * torch.sigmoid(self * alpha)
+
+
+# ---- what older forms of the operators left to fixed sizes -------------------------------------------------------------
+
+
+def onnx_unsqueeze(self: Tensor, axes: List[int]) -> Tensor:
+    rank = self.dim() + len(axes)
+    x = self
+    for i in range(rank):
+        for axis in axes:
+            if axis == i or axis + rank == i:
+                x = torch.unsqueeze(x, i)
+    return x
+
+
+def onnx_squeeze(self: Tensor, axes: List[int]) -> Tensor:
+    x = self
+    for k in range(self.dim()):
+        i = self.dim() - 1 - k
+        for axis in axes:
+            if axis == i or axis + self.dim() == i:
+                x = torch.squeeze(x, i)
+    return x
+
+
+def onnx_pad_axes(self: Tensor, pads: List[int], axes: List[int], mode: str, fill: number) -> Tensor:
+    n = len(pads) // 2
+    before = annotate(List[int], [])
+    after = annotate(List[int], [])
+    for i in range(self.dim()):
+        before.append(0)
+        after.append(0)
+    for i in range(n):
+        axis = axes[i] if len(axes) > 0 else i
+        if axis < 0:
+            axis = axis + self.dim()
+        before[axis] = pads[i]
+        after[axis] = pads[n + i]
+    if mode == "constant":
+        out = annotate(List[int], [])
+        for k in range(self.dim()):
+            out.append(before[self.dim() - 1 - k])
+            out.append(after[self.dim() - 1 - k])
+        return torch.constant_pad_nd(self, out, fill)
+    x = self
+    for i in range(self.dim()):
+        if before[i] != 0 or after[i] != 0:
+            size = self.size(i)
+            at = torch.arange(-before[i], size + after[i])
+            if mode == "edge":
+                at = torch.clamp(at, 0, size - 1)
+            elif mode == "wrap" or size == 1:
+                at = torch.remainder(at, size)
+            else:
+                at = torch.remainder(at, 2 * size - 2)
+                at = torch.where(at >= size, 2 * size - 2 - at, at)
+            x = torch.index_select(x, i, at)
+    return x
+
+
+def onnx_arg_last(self: Tensor, axis: int, keepdim: bool, least: bool) -> Tensor:
+    back = torch.flip(self, [axis])
+    if least:
+        return self.size(axis) - 1 - torch.argmin(back, axis, keepdim)
+    return self.size(axis) - 1 - torch.argmax(back, axis, keepdim)
+
+
+# Of equal elements the first ones.
+def onnx_topk(self: Tensor, k: int, axis: int, largest: bool) -> Tuple[Tensor, Tensor]:
+    values, indices = torch.sort(self, stable=True, dim=axis, descending=largest)
+    return (torch.slice(values, axis, 0, k), torch.slice(indices, axis, 0, k))
+
+
+def onnx_layer_norm_parts(self: Tensor, scale: Tensor, bias: Optional[Tensor], axis: int, eps: float, type: int) -> Tuple[Tensor, Tensor, Tensor]:
+    dims = annotate(List[int], [])
+    for i in range(self.dim()):
+        if i >= (axis + self.dim() if axis < 0 else axis):
+            dims.append(i)
+    x = torch.to(self, type)
+    mean = torch.mean(x, dims, True)
+    centred = x - mean
+    by = torch.reciprocal(torch.sqrt(torch.mean(centred * centred, dims, True) + eps))
+    y = torch.to(centred * by, self.dtype) * scale
+    if bias is not None:
+        y = y + bias
+    return (y, mean, by)
+
+
+# Sums over windows, of any number of dims; pads: begins, then ends.
+def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
+    n = len(kernel)
+    around = annotate(List[int], [])
+    for k in range(n):
+        i = n - 1 - k
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        end = pads[n + i]
+        if ceil:
+            left = (self.size(i + 2) + pads[i] + end - reach) % strides[i]
+            outs = (self.size(i + 2) + pads[i] + end - reach) // strides[i] + 1
+            if left > 0 and outs * strides[i] < self.size(i + 2) + pads[i]:
+                end = end + strides[i] - left
+        around.append(pads[i])
+        around.append(end)
+    x = torch.constant_pad_nd(self, around, 0)
+    for i in range(n):
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        outs = (x.size(i + 2) - reach) // strides[i] + 1
+        total = torch.slice(x, i + 2, 0, (outs - 1) * strides[i] + 1, strides[i])
+        for k in range(kernel[i] - 1):
+            at = (k + 1) * dilations[i]
+            total = total + torch.slice(x, i + 2, at, at + (outs - 1) * strides[i] + 1, strides[i])
+        x = total
+    return x
+
+
+def onnx_average_pool(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool, all: bool) -> Tensor:
+    sums = __torch__.operators.onnx._onnx_window_sum(self, kernel, strides, pads, dilations, ceil)
+    ones = torch.ones_like(self)
+    n = len(kernel)
+    if all:
+        around = annotate(List[int], [])
+        none = annotate(List[int], [])
+        for k in range(n):
+            around.append(pads[n - 1 - k])
+            around.append(pads[2 * n - 1 - k])
+            none.append(0)
+            none.append(0)
+        ones = torch.constant_pad_nd(ones, around, 1)
+        return sums / __torch__.operators.onnx._onnx_window_sum(ones, kernel, strides, none, dilations, ceil)
+    return sums / __torch__.operators.onnx._onnx_window_sum(ones, kernel, strides, pads, dilations, ceil)
+
+
+def onnx_lp_pool_any(self: Tensor, p: int, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
+    sums = __torch__.operators.onnx._onnx_window_sum(torch.pow(torch.abs(self), float(p)), kernel, strides, pads, dilations, ceil)
+    return torch.pow(sums, 1.0 / float(p))
+
+
+# What is left of the full result of a transposed convolution.
+def onnx_transpose_shape(self: Tensor, shape: List[int], lower: bool) -> Tensor:
+    x = self
+    n = len(shape)
+    for i in range(n):
+        total = x.size(i + 2) - shape[i]
+        if total < 0:
+            around = annotate(List[int], [])
+            for k in range(n - i):
+                around.append(0)
+                around.append(-total if k == n - i - 1 else 0)
+            x = torch.constant_pad_nd(x, around, 0)
+        else:
+            begin = total - total // 2 if lower else total // 2
+            x = torch.slice(x, i + 2, begin, begin + shape[i])
+    return x
+
+
+def onnx_same_shape(self: Tensor, strides: List[int]) -> List[int]:
+    out = annotate(List[int], [])
+    for i in range(len(strides)):
+        out.append(self.size(i + 2) * strides[i])
+    return out
+
+
+# Indices of max_pool into the whole tensor; column-major: the last two dims exchanged.
+def onnx_pool_indices(self: Tensor, x: Tensor, columns: bool) -> Tensor:
+    plane = 1
+    for i in range(x.dim() - 2):
+        plane = plane * x.size(i + 2)
+    at = self
+    if columns and x.dim() == 4:
+        h = x.size(2)
+        w = x.size(3)
+        at = torch.remainder(self, w) * h + torch.div(self, w, rounding_mode="floor")
+    shape = annotate(List[int], [])
+    for i in range(x.dim()):
+        shape.append(x.size(0) if i == 0 else x.size(1) if i == 1 else 1)
+    return at + torch.reshape(torch.arange(x.size(0) * x.size(1)) * plane, shape)
+
+
+def onnx_max_unpool(self: Tensor, indices: Tensor, shape: Optional[Tensor], kernel: List[int], strides: List[int], pads: List[int]) -> Tensor:
+    own = [self.size(0), self.size(1)]
+    n = len(kernel)
+    for i in range(n):
+        own.append((self.size(i + 2) - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i])
+    total = 1
+    for i in own:
+        total = total * i
+    flat = torch.scatter(torch.zeros([total], dtype=self.dtype), 0, torch.reshape(indices, [-1]), torch.reshape(self, [-1]))
+    y = torch.reshape(flat, own)
+    if shape is None:
+        return y
+    to = __torch__.operators.onnx.onnx_ints(shape)
+    around = annotate(List[int], [])
+    for k in range(len(to)):
+        i = len(to) - 1 - k
+        around.append(0)
+        around.append(to[i] - own[i])
+    return torch.constant_pad_nd(y, around, 0)
+
+
+# ---- Resize in all its forms -------------------------------------------------------------------------------------------
+
+
+def _onnx_cubic(distance: Tensor, a: float) -> Tensor:
+    x = torch.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return torch.where(x <= 1, near, torch.where(x < 2, far, torch.zeros_like(x)))
+
+
+# Where the elements of the result lie in the source.
+def _onnx_places(n: int, out: int, scale: float, place: str, begin: float, end: float) -> Tensor:
+    at = torch.arange(out, dtype=7)
+    width = scale * float(n)
+    if place == "asymmetric":
+        return at / scale
+    if place == "align_corners":
+        return torch.zeros_like(at) if width == 1.0 else at * float(n - 1) / (width - 1.0)
+    if place == "tf_crop_and_resize":
+        if width == 1.0:
+            return torch.zeros_like(at) + (end - begin) * float(n - 1) / 2.0 + begin * float(n - 1)
+        return at * (end - begin) * float(n - 1) / (width - 1.0) + begin * float(n - 1)
+    if place == "pytorch_half_pixel" and width == 1.0:
+        return torch.zeros_like(at) - 0.5
+    if place == "half_pixel_symmetric":
+        return float(n) / 2.0 * (1.0 - float(out) / width) + (at + 0.5) / scale - 0.5
+    return (at + 0.5) / scale - 0.5
+
+
+def _onnx_resize_axis(x: Tensor, axis: int, out: int, scale: float, mode: str, place: str, nearest: str, antialias: bool, exclude: bool, a: float, begin: float, end: float, fill: float) -> Tensor:
+    n = x.size(axis)
+    at = __torch__.operators.onnx._onnx_places(n, out, scale, place, begin, end)
+    if mode == "nearest":
+        low = torch.clamp(__torch__.operators.onnx.onnx_nearest(at, nearest), 0, n - 1)
+        y = torch.index_select(x, axis, torch.to(low, 4))
+    else:
+        narrow = scale if antialias and scale < 1.0 else 1.0
+        reach = 1.0 if mode == "linear" else 2.0
+        first = int(torch.floor(-reach / narrow)) + 1
+        base = torch.ceil(at) - 1
+        taps = torch.arange(first, 2 - first, dtype=7)
+        distance = (torch.unsqueeze(taps, 0) - torch.unsqueeze(at - base, 1)) * narrow
+        if mode == "linear":
+            part = torch.clamp(1.0 - torch.abs(distance), 0.0, 1.0)
+        else:
+            part = __torch__.operators.onnx._onnx_cubic(distance, a)
+        index = torch.to(torch.unsqueeze(base, 1) + torch.unsqueeze(taps, 0), 4)
+        if exclude:
+            part = torch.masked_fill(part, torch.logical_or(index < 0, index >= n), 0.0)
+        if exclude or narrow != 1.0:
+            part = part / torch.sum(part, [1], True)
+        weights = torch.scatter_add(torch.zeros([out, n], dtype=7), 1, torch.clamp(index, 0, n - 1), part)
+        kind = x.dtype if torch.is_floating_point(x) else 7
+        moved = torch.matmul(torch.to(torch.transpose(x, axis, -1), kind), torch.to(torch.t(weights), kind))
+        y = torch.to(torch.transpose(moved, axis, -1), x.dtype)
+    if place == "tf_crop_and_resize":
+        shape = annotate(List[int], [])
+        for k in range(x.dim()):
+            shape.append(-1 if k == axis else 1)
+        y = torch.masked_fill(y, torch.reshape(torch.logical_or(at < 0, at > n - 1), shape), fill)
+    return y
+
+
+def onnx_resize_any(self: Tensor, roi: Optional[Tensor], scales: Optional[Tensor], sizes: Optional[Tensor], axes: List[int], mode: str, place: str, nearest: str, antialias: bool, exclude: bool, a: float, fill: float, policy: str) -> Tensor:
+    which = axes
+    if len(which) == 0:
+        which = annotate(List[int], [])
+        for i in range(self.dim()):
+            which.append(i)
+    count = len(which)
+    factors = annotate(List[float], [])
+    outs = annotate(List[int], [])
+    if sizes is not None:
+        best = 0.0
+        for i in range(count):
+            want = int(sizes[i])
+            n = self.size(which[i])
+            factor = float(want) / float(n)
+            factors.append(factor)
+            outs.append(want)
+            if i == 0 or (policy == "not_larger" and factor < best) or (policy == "not_smaller" and factor > best):
+                best = factor
+        if policy != "stretch":
+            for i in range(count):
+                factors[i] = best
+                outs[i] = int(torch.floor(best * float(self.size(which[i])) + 0.5))
+    elif scales is not None:
+        for i in range(count):
+            factor = float(scales[i])
+            factors.append(factor)
+            outs.append(int(torch.floor(factor * float(self.size(which[i])))))
+    x = self
+    for i in range(count):
+        begin = 0.0
+        end = 1.0
+        if roi is not None and torch.numel(roi) == 2 * count:
+            begin = float(roi[i])
+            end = float(roi[count + i])
+        axis = which[i]
+        if axis < 0:
+            axis = axis + self.dim()
+        if outs[i] != self.size(axis) or factors[i] != 1.0 or place == "tf_crop_and_resize":
+            x = __torch__.operators.onnx._onnx_resize_axis(x, axis, outs[i], factors[i], mode, place, nearest, antialias, exclude, a, begin, end, fill)
+    return x

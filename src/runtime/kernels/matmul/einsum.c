@@ -529,12 +529,12 @@ static bool einsum_put_label(op_ctx *cx, strbuf *eq, int64_t i, ctsc_status *st)
 
 /* einsum(x, [0, 1], y, [1, 2], [0, 2]): operands and their subscripts in turn, then those of the
  * result, if they are said. */
-ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
+ctsc_status einsum_of_sublists(op_ctx *cx, int nargs, const value *args, value call[3]) {
     strbuf eq = STRBUF_INIT;
     list *operands = list_new(LIST_TENSOR, TYPE_TENSOR, 4);
     ctsc_status st = operands ? CTSC_OK : diag_no_memory(cx->diag);
-    for (int i = 0; st == CTSC_OK && i < cx->nargs; i += 2) {
-        bool last = i + 1 == cx->nargs; /* the result's */
+    for (int i = 0; st == CTSC_OK && i < nargs; i += 2) {
+        bool last = i + 1 == nargs; /* the result's */
         const value *sub = &args[last ? i : i + 1];
         const int64_t *labels;
         if (sub->tag != V_LIST || (!last && args[i].tag != V_TENSOR)) {
@@ -551,14 +551,23 @@ ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
     }
     str *equation = st == CTSC_OK ? str_new(sb_str(&eq), eq.len) : NULL;
     if (st == CTSC_OK && !equation) st = diag_no_memory(cx->diag);
-    if (st == CTSC_OK) {
-        value call[3] = {
-            value_str_take(equation), {.tag = V_LIST, .u.list = operands}, value_none()};
-        st = op_call(cx, "aten::einsum", 3, call, results);
-        value_unref(call[0]);
-    }
-    if (operands) value_unref(value_list_take(operands));
     sb_free(&eq);
+    if (st != CTSC_OK) {
+        if (operands) value_unref(value_list_take(operands));
+        return st;
+    }
+    call[0] = value_str_take(equation);
+    call[1] = value_list_take(operands);
+    call[2] = value_none();
+    return CTSC_OK;
+}
+
+ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
+    value call[3];
+    TRY(einsum_of_sublists(cx, cx->nargs, args, call));
+    ctsc_status st = op_call(cx, "aten::einsum", 3, call, results);
+    value_unref(call[0]);
+    value_unref(call[1]);
     return st;
 }
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onnx_op_quant.c - QuantizeLinear, convolutions of integers.
+ *
+ *     ConvInteger(x, w, xz, wz)         conv(x - xz, w - wz) as int32
+ *     QLinearConv(x, xs, xz, ...)       the same, + bias, * xs*ws/ys, rounded, + yz, saturated
+ *
+ * The operands are doubles: sums of products of eight bits stay exact up to 2^53.
+ */
+#include "frontend/onnx/onnx_internal.h"
+
+/* The convolution of inputs x and w less their zero points, which are inputs as well. */
+static ir_value *quant_conv(onnx_node *n, int w, int x_zero, int w_zero, ir_value *bias,
+                            int *rank) {
+    onnx_program *p = n->p;
+    onnx_value *weight = onnx_need(n, w);
+    ir_value *x = weight ? onnx_t(n, 0) : NULL, *k = x ? onnx_t(n, w) : NULL,
+             *xz = k ? onnx_t_or_none(n, x_zero) : NULL,
+             *wz = xz ? onnx_t_or_none(n, w_zero) : NULL;
+    if (!wz || !bias) return NULL;
+    return onnx_conv(n, weight, ONNX_EMIT(p, "ctsc::onnx_centred", x, xz, onnx_bool(p, false)),
+                     ONNX_EMIT(p, "ctsc::onnx_centred_weight", k, wz), bias, rank);
+}
+
+bool onnx_op_conv_integer(onnx_node *n, const char *text) {
+    int rank = -1;
+    (void)text;
+    ir_value *y = quant_conv(n, 1, 2, 3, onnx_none(n->p), &rank);
+    return y && onnx_out(n, 0, ONNX_EMIT(n->p, "aten::to.dtype", y, onnx_int(n->p, DT_INT32)), rank,
+                         DT_INT32);
+}
+
+bool onnx_op_qlinear_conv(onnx_node *n, const char *text) {
+    enum { X_SCALE = 1, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
+    onnx_program *p = n->p;
+    int rank = -1;
+    (void)text;
+    if (!onnx_need(n, Y_ZERO)) return false;
+    ir_value *bias = onnx_t_or_none(n, BIAS);
+    if (bias && onnx_in(n, BIAS))
+        bias = ONNX_EMIT(p, "aten::to.dtype", bias, onnx_int(p, DT_FLOAT64));
+    ir_value *y = quant_conv(n, W, X_ZERO, W_ZERO, bias, &rank),
+             *xs = y ? onnx_t(n, X_SCALE) : NULL, *ws = xs ? onnx_t(n, W_SCALE) : NULL,
+             *ys = ws ? onnx_t(n, Y_SCALE) : NULL, *yz = ys ? onnx_t(n, Y_ZERO) : NULL,
+             *scale = yz ? ONNX_EMIT(p, "aten::mul.Tensor", xs, ws) : NULL;
+    return scale &&
+           onnx_out(n, 0, ONNX_EMIT(p, "ctsc::onnx_requantise", y, scale, ys, yz, onnx_int(p, 1)),
+                    rank, n->in[Y_ZERO]->dt);
+}
+
+bool onnx_op_quantize(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    int64_t to = onnx_attr_int(n, "output_dtype", 0), by = onnx_attr_int(n, "precision", 0);
+    int dt = to ? onnx_to_dtype(to) : DT_UINT8, precision = by ? onnx_to_dtype(by) : 0;
+    ir_value *x = onnx_t(n, 0), *scale = x ? onnx_t(n, 1) : NULL,
+             *zero = scale ? onnx_t_or_none(n, 2) : NULL;
+    (void)text;
+    if (!zero) return false;
+    if (onnx_in(n, 2) && n->in[2]->dt >= 0) dt = n->in[2]->dt;
+    if (precision < 0 || (dt != DT_UINT8 && dt != DT_INT8 && dt != DT_INT16))
+        return onnx_unsupported(p, "quantisation to %s",
+                                onnx_type_name(to) ? onnx_type_name(to) : "this type");
+    return onnx_out(n, 0,
+                    ONNX_EMIT(p, "ctsc::onnx_quantize", x, scale, zero,
+                              onnx_int(p, onnx_attr_int(n, "axis", 1)), onnx_int(p, dt),
+                              onnx_int(p, precision)),
+                    n->in[0]->rank, dt);
+}
