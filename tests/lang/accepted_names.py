@@ -59,3 +59,4 @@ normal = MultivariateNormal(torch.tensor([1.0, 2.0]), torch.tensor([[2.0, 0.5], 
 print(round(float(normal.log_prob(torch.zeros(2))), 4), round(float(normal.entropy()), 4))
 # expect: -4.1177 3.1177
 # expect: -6364 -6362
+# expect: None
