@@ -194,6 +194,13 @@ typedef struct scope_ops {
     sugar *(*static_range)(emitter *e, const expr *x);
     /* self.name as an int */
     bool (*static_int)(emitter *e, const char *name, int64_t *out);
+    /* an expression that is a str */
+    bool (*static_text)(emitter *e, const expr *x, const char **out);
+    /* what an expression is, if that can be a value or the emitter has another use for it */
+    sugar *(*static_sugar)(emitter *e, const expr *x);
+    /* the elements of a Python list, tuple or dict as a sequence; NULL without an
+     * error: it is none */
+    sugar *(*elements)(emitter *e, source_range r, struct py_object *o);
     /* x is not None, for exists(x) that says so; NULL: another call */
     const expr *(*predicate)(emitter *e, const expr *call);
     /* Notes, for the error just recorded, that the program gives the attribute a value of another
@@ -363,6 +370,9 @@ typedef VEC(ir_value *) value_vector;
 /* The constant that an int is: its own, or the one that a variable was last assigned in a straight
  * line before the Load v; sums of such. depth: 0 */
 bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *out);
+/* The int or str that a variable has here, if the straight line before says so: a
+ * counter, a key. */
+bool irgen_known_variable(const emitter *e, const char *name, value *out);
 bool irgen_has_starred(const expr_list *xs, size_t first);
 /* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there
  * are so many as only a run will tell, and they are one list, the only value. */

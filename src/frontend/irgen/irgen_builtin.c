@@ -49,7 +49,13 @@ static const builtin_row builtin_table[] = {
     FORM_ROW("torch.jit._fork", FORK)          FORM_ROW("torch.jit.is_scripting", TRUE)
     FORM_ROW("torch.jit._script.is_scripting", TRUE) FORM_ROW("torch._jit_internal.is_scripting", TRUE)
     FORM_ROW("torch.jit.unused", IDENTITY)     FORM_ROW("torch.jit.export", IDENTITY)
-    FORM_ROW("torch.jit.ignore", IDENTITY)
+    FORM_ROW("torch.jit.ignore", IDENTITY)     FORM_ROW("torch.autograd.Variable", IDENTITY)
+    /* tensors of a dtype */
+    {"torch.ByteTensor", SPECIAL_TYPED_TENSOR, "uint8"},   {"torch.CharTensor", SPECIAL_TYPED_TENSOR, "int8"},
+    {"torch.ShortTensor", SPECIAL_TYPED_TENSOR, "int16"},  {"torch.IntTensor", SPECIAL_TYPED_TENSOR, "int32"},
+    {"torch.LongTensor", SPECIAL_TYPED_TENSOR, "int64"},   {"torch.HalfTensor", SPECIAL_TYPED_TENSOR, "float16"},
+    {"torch.FloatTensor", SPECIAL_TYPED_TENSOR, "float32"}, {"torch.DoubleTensor", SPECIAL_TYPED_TENSOR, "float64"},
+    {"torch.BoolTensor", SPECIAL_TYPED_TENSOR, "bool"},    {"torch.BFloat16Tensor", SPECIAL_TYPED_TENSOR, "bfloat16"},
     OP_ROW("torch.jit.wait", "aten::wait")     OP_ROW("torch.jit._wait", "aten::wait")
     OP_ROW("torch.jit._unwrap_optional", "aten::_unwrap_optional")
     OP_ROW("torch._jit_internal._unwrap_optional", "aten::_unwrap_optional")

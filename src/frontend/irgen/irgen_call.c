@@ -9,6 +9,7 @@
  */
 #include "frontend/codeload/upgraders.h"
 #include "frontend/irgen/irgen.h"
+#include "frontend/irgen/irgen_special.h"
 
 enum { CALL_MAX_FUNCTIONS = 8, CALL_MAX_OVERLOADS = 256 };
 
@@ -548,9 +549,40 @@ static sugar *call_wanted(emitter *e, const expr *x, sugar *callee, int n, const
     return out;
 }
 
+/* self.options.get("rate", 0.5), torch.cuda.is_available(): methods and functions of
+ * what is no value.
+ * NULL without an error: not known while compiling. */
+static sugar *call_known(emitter *e, const expr *x) {
+    if (!e->lenient || !e->scope || x->a->kind != E_ATTR) return NULL;
+    const expr *base = x->a->a;
+    while (base->kind == E_ATTR) base = base->a;
+    if (base->kind != E_NAME) return NULL;
+    const sugar *of = irgen_sugar(e, x->a->a, NULL);
+    return of && of->kind == SUGAR_PY ? e->scope->ops->static_sugar(e, x) : NULL;
+}
+
+/* self.__getattr__(name) is getattr(self, name) */
+static const expr *call_getattr(emitter *e, const expr *x) {
+    if (!e->lenient || !e->scope || x->a->kind != E_ATTR || strcmp(x->a->name, "__getattr__") ||
+        x->items.len != 1 || x->kwargs.len)
+        return NULL;
+    expr *c = arena_new(e->scratch, expr);
+    *c = *x;
+    c->items = (expr_list){0};
+    return avec_push(e->scratch, &c->items, x->a->a) &&
+                   avec_push(e->scratch, &c->items, x->items.data[0])
+               ? c
+               : (diag_no_memory(e->diag), NULL);
+}
+
 sugar *irgen_call(emitter *e, const expr *x, type *hint) {
     int parts = e->wanted.parts;
     e->wanted.parts = 0; /* of this call, not of those among its arguments */
+    sugar *known = call_known(e, x);
+    if (known || irgen_failed(e)) return known;
+    const expr *by_name = call_getattr(e, x);
+    if (by_name) return irgen_special_call(e, by_name, &(sugar){.special = SPECIAL_GETATTR}, hint);
+    if (irgen_failed(e)) return NULL;
     sugar *callee = irgen_sugar(e, x->a, NULL);
     actual *args;
     int n;

@@ -86,6 +86,19 @@ static ir_value *expr_function_value(emitter *e, function *f) {
     return c;
 }
 
+/* A list that the program's functions only read, as one of its own; NULL without an error: its
+ * elements have no type. */
+static ir_value *expr_python_list(emitter *e, source_range r, struct py_object *o) {
+    sugar *s = o ? e->scope->ops->elements(e, r, o) : NULL;
+    ir_value **v = s && s->nitems ? arena_array(e->scratch, ir_value *, s->nitems) : NULL;
+    for (int i = 0; v && i < s->nitems; i++) {
+        if (s->items[i]->kind != SUGAR_VALUE) return NULL;
+        v[i] = s->items[i]->value;
+        if (v[i]->type != v[0]->type) return NULL;
+    }
+    return v ? irgen_list(e, r, v[0]->type, s->nitems, v) : NULL;
+}
+
 ir_value *irgen_as_value(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_VALUE) return s->value;
     if (s->kind == SUGAR_FUNCTION && !s->nitems) return expr_function_value(e, s->fn);
@@ -102,6 +115,8 @@ ir_value *irgen_as_value(emitter *e, source_range r, sugar *s) {
         sugar *made = e->scope->ops->object(e, r, s->py);
         if (irgen_failed(e)) return NULL;
         if (made && made->kind == SUGAR_VALUE) return made->value;
+        ir_value *list = e->lenient ? expr_python_list(e, r, s->py) : NULL;
+        if (list || irgen_failed(e)) return list;
         return irgen_fail(
             e, r,
             "python value of type '%s' cannot be used as a value. Perhaps it is a closed over "

@@ -307,6 +307,19 @@ static bool index_stores(const node *n, const char *name) {
     return false;
 }
 
+/* What node n of block b, or the last before it in a straight line that assigns the variable,
+ * stores there; NULL: not known. */
+static const ir_value *index_stored(const node *n, const block *b, const char *name) {
+    for (;;) {
+        for (; n; n = n->prev)
+            if (index_stores(n, name)) return n->kind == N_STORE ? n->inputs.data[0] : NULL;
+        const node *parent = b ? b->parent : NULL;
+        if (!parent || parent->kind != N_IF) return NULL;
+        n = parent->prev;
+        b = parent->owner;
+    }
+}
+
 /* i + 1, i - 1, i * n */
 static bool index_sum(const emitter *e, const node *n, int depth, int64_t *out) {
     bool add = node_is_op(n, SYM_ADD), sub = node_is_op(n, SYM_SUB);
@@ -335,15 +348,20 @@ bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *ou
     if (v->def->kind == N_OP) return index_sum(e, v->def, depth, out);
     if (v->def->kind == N_GET_ATTR) return index_attribute(e, v->def, out);
     if (v->def->kind != N_LOAD) return false;
-    const char *name = node_str(v->def, "name");
-    for (const node *at = v->def; at;
-         at = at->owner && at->owner->parent && at->owner->parent->kind == N_IF ? at->owner->parent
-                                                                                : NULL)
-        for (const node *n = at->prev; n; n = n->prev) {
-            if (!index_stores(n, name)) continue;
-            return n->kind == N_STORE && irgen_known_int(e, n->inputs.data[0], depth + 1, out);
-        }
-    return false;
+    const ir_value *stored = index_stored(v->def->prev, v->def->owner, node_str(v->def, "name"));
+    return stored && irgen_known_int(e, stored, depth + 1, out);
+}
+
+bool irgen_known_variable(const emitter *e, const char *name, value *out) {
+    const variable *v = irgen_find_variable(e, name);
+    const block *b = e->g->insert_block;
+    const node *last = e->g->insert_before ? e->g->insert_before->prev : b->last;
+    const ir_value *stored = v && v->slot && !v->sugar ? index_stored(last, b, v->slot) : NULL;
+    if (!stored) return false;
+    value c = value_none();
+    if (ir_value_constant(stored, &c) && c.tag == V_STR) return *out = c, true;
+    *out = value_int(0);
+    return irgen_known_int(e, stored, 0, &out->u.i);
 }
 
 /* modules[i]: the i-th submodule, or with an interface as hint any of them, at run time */
@@ -365,7 +383,12 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
         actual arg = {NULL, index, x->range};
         return sugar_of_value(e, irgen_method(e, r, base, "__getitem__", 1, &arg));
     }
-    if (m.keyed) return index_module_key(e, r, base, &m, index);
+    if (m.keyed) {
+        const char *key;
+        if (e->lenient && !ir_value_constant(index, &c) && e->scope->ops->static_text(e, x, &key))
+            index = graph_constant_str(e->g, key, strlen(key));
+        return index_module_key(e, r, base, &m, index);
+    }
     int64_t i, n = (int64_t)m.nkeys;
     if (!(e->lenient ? irgen_known_int(e, index, 0, &i) : index_constant(index, &i))) {
         irgen_fail(
@@ -493,6 +516,9 @@ sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint) {
     if (!x->items.len) return irgen_fail(e, r, "an index is missing"), NULL;
     const expr *ix = x->items.data[0];
     if (s->kind == SUGAR_TUPLE && x->items.len == 1) return index_static(e, x, s);
+    sugar *known = s->kind == SUGAR_PY && e->lenient && e->scope ? e->scope->ops->static_sugar(e, x)
+                                                                 : NULL;
+    if (known || irgen_failed(e)) return known;
     ir_value *base = irgen_as_value(e, x->a->range, s);
     if (!base) return NULL;
     e->g->range = r;

@@ -126,6 +126,12 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
     case SUGAR_CLASS:
         if (s->type && s->type->kind == T_ENUM) return loop_enum(e, s->type);
         break;
+    case SUGAR_PY: {
+        sugar *items = e->lenient && e->scope && s->py ? e->scope->ops->elements(e, r, s->py)
+                                                       : NULL;
+        if (items || irgen_failed(e)) return items;
+        break;
+    }
     default: break;
     }
     ir_value *v = irgen_as_value(e, r, s);
@@ -450,12 +456,27 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
 
 static bool loop_indexes(const stmt_list *body, const char *name, int depth);
 
-/* i, i + 1, i * self.width + k */
+/* i, i + 1, i * self.width + k, str(i), f"layer{i}", "layer{}".format(i) */
 static bool loop_mentions(const expr *x, const char *name, int depth) {
     if (!x || depth > PARSE_MAX_DEPTH) return false;
     if (x->kind == E_NAME) return !strcmp(x->name, name);
-    return x->kind == E_BINARY &&
+    bool text = x->kind == E_FSTRING || x->kind == E_TUPLE ||
+                (x->kind == E_CALL && x->a->kind == E_NAME && !strcmp(x->a->name, "str")) ||
+                (x->kind == E_CALL && x->a->kind == E_ATTR && !strcmp(x->a->name, "format"));
+    for (size_t i = 0; text && i < x->items.len; i++)
+        if (loop_mentions(x->items.data[i], name, depth + 1)) return true;
+    return (x->kind == E_BINARY || x->kind == E_FORMAT) &&
            (loop_mentions(x->a, name, depth + 1) || loop_mentions(x->b, name, depth + 1));
+}
+
+/* getattr(self, f"layer{i}"), self.__getattr__(...) */
+static bool loop_names_attribute(const expr *x, const char *name) {
+    if (x->kind != E_CALL || !x->items.len) return false;
+    if (x->a->kind == E_ATTR && !strcmp(x->a->name, "__getattr__"))
+        return loop_mentions(x->items.data[0], name, 0);
+    return x->a->kind == E_NAME && x->items.len > 1 &&
+           (!strcmp(x->a->name, "getattr") || !strcmp(x->a->name, "hasattr")) &&
+           loop_mentions(x->items.data[1], name, 0);
 }
 
 /* Is something subscripted by that name in it? (self.layers[i], which has to be known
@@ -464,6 +485,7 @@ static bool loop_indexes_expr(const expr *x, const char *name, int depth) {
     if (!x || depth > PARSE_MAX_DEPTH) return false;
     if (x->kind == E_SUBSCRIPT && x->items.len == 1 && loop_mentions(x->items.data[0], name, 0))
         return true;
+    if (loop_names_attribute(x, name)) return true;
     if (loop_indexes_expr(x->a, name, depth + 1) || loop_indexes_expr(x->b, name, depth + 1) ||
         loop_indexes_expr(x->c, name, depth + 1))
         return true;

@@ -177,8 +177,12 @@ static ir_value *special_tensor_cast(emitter *e, const expr *x, const sugar *s) 
 /* ---- attributes by name ---------------------------------------------------------------------- */
 
 static const char *special_attribute_name(emitter *e, const expr *x, const char *form, size_t max) {
-    if (x->items.len < 2 || x->items.len > max || x->kwargs.len ||
-        x->items.data[1]->kind != E_STR) {
+    const char *known;
+    bool fits = x->items.len >= 2 && x->items.len <= max && !x->kwargs.len;
+    if (fits && x->items.data[1]->kind != E_STR && e->lenient && e->scope &&
+        e->scope->ops->static_text(e, x->items.data[1], &known))
+        return intern(&e->unit->names, known);
+    if (!fits || x->items.data[1]->kind != E_STR) {
         irgen_fail(e, x->range, "%s's second argument must be a string literal", form);
         return NULL;
     }
@@ -600,6 +604,34 @@ static ir_value *special_device(emitter *e, const expr *x) {
     return irgen_builtin(e, r, "aten::device", n, a);
 }
 
+/* torch.FloatTensor([1, 2]): a tensor of these elements; torch.FloatTensor(2, 3): an uninitialised
+ * one of that size, as PyTorch's compiler has it. */
+static ir_value *special_typed_tensor(emitter *e, const expr *x, const sugar *s) {
+    static const struct { const char *name; int dtype; } dtypes[] = {
+        {"uint8", 0},   {"int8", 1},    {"int16", 2},   {"int32", 3}, {"int64", 4},
+        {"float16", 5}, {"float32", 6}, {"float64", 7}, {"bool", 11}, {"bfloat16", 15}};
+    int dtype = -1, n;
+    actual *a;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (!strcmp(dtypes[i].name, s->name)) dtype = dtypes[i].dtype;
+    source_range r = x->a->range;
+    e->g->range = r;
+    actual args[2] = {a ? *a : (actual){0}, {"dtype", graph_constant_int(e->g, dtype), r}};
+    if (n == 1 && a[0].value->type->kind != T_INT)
+        return irgen_builtin(e, r, "aten::tensor", 2, args);
+    ir_value **sizes = arena_array(e->scratch, ir_value *, n + 1);
+    if (!sizes) return diag_no_memory(e->diag), NULL;
+    for (int i = 0; i < n; i++) {
+        if (a[i].name || a[i].value->type->kind != T_INT)
+            return irgen_fail(e, a[i].range, "a list of elements or sizes are expected");
+        sizes[i] = a[i].value;
+    }
+    if (!n) sizes[n++] = graph_constant_int(e->g, 0);
+    args[0] = (actual){NULL, irgen_list(e, r, TYPE_INT, n, sizes), r};
+    return irgen_builtin(e, r, "aten::empty", 2, args);
+}
+
 /* warnings.warn(message, category, stacklevel): the category is a class, which no operator takes */
 static ir_value *special_warn(emitter *e, const expr *x) {
     if (!x->items.len) return irgen_fail(e, x->range, "warn expects a message");
@@ -675,6 +707,7 @@ sugar *irgen_special_call(emitter *e, const expr *x, const sugar *s, type *hint)
     case SPECIAL_SORTED: v = special_sorted(e, x, s); break;
     case SPECIAL_DEVICE: v = special_device(e, x); break;
     case SPECIAL_WARN: v = special_warn(e, x); break;
+    case SPECIAL_TYPED_TENSOR: v = special_typed_tensor(e, x, s); break;
     case SPECIAL_TRUE:
     case SPECIAL_FALSE:
         e->g->range = x->range;

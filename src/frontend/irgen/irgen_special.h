@@ -28,6 +28,7 @@
     X(ROUND) X(SUM) X(MINMAX) X(SORTED)                                                            \
     X(TRUE) X(FALSE)  /* torch.jit.is_scripting() */                                               \
     X(IDENTITY)       /* a decorator's or marker's call: its only argument */                      \
+    X(TYPED_TENSOR)   /* torch.FloatTensor: name: the dtype's */                                   \
     X(DEVICE) X(WARN)
 /* clang-format on */
 

@@ -376,6 +376,8 @@ static sugar *names_class_member(emitter *e, source_range r, const module_type *
         return o->u.fn->overloads.len ? names_method_overloads(e, m, obj, name) : NULL;
     case PY_BUILTIN:
     case PY_OPERATOR: return source_sugar(e, r, o);
+    case PY_LIST:
+    case PY_DICT: return e->lenient ? names_python(e, o) : NULL;
     default: return names_immutable(o) ? source_sugar(e, r, o) : NULL;
     }
 }
@@ -550,6 +552,9 @@ const scope_ops source_scope_ops = {
     .static_truth = source_static_truth,
     .static_range = source_static_range,
     .static_int = source_static_int,
+    .static_text = source_static_text,
+    .static_sugar = source_static_sugar,
+    .elements = source_elements,
     .predicate = source_predicate,
     .hint_assigned = source_hint_assigned,
     .has_member = source_has_member,

@@ -90,18 +90,49 @@ static bool static_all(static_eval *s, const expr_list *xs, int depth) {
     return true;
 }
 
+static bool static_listed(const char *const *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], name)) return true;
+    return false;
+}
+
+/* Methods of Python's own types, and functions of modules, that only look. */
+static bool static_may_call_member(static_eval *s, const expr *x, int depth) {
+    static const char *const methods[] = {"format", "get",   "keys",       "values",   "items",
+                                          "index",  "count", "lower",      "upper",    "split",
+                                          "join",   "strip", "startswith", "endswith", "replace"};
+    static const char *const functions[] = {"torch.cuda.is_available"};
+    py_object *base = static_value(s, x->a->a, depth);
+    if (!base || x->kwargs.len || !static_all(s, &x->items, depth)) return false;
+    if (base->kind == PY_MODULE) {
+        const py_object *fn = py_find(&s->g->py, x->range, base, x->a->name);
+        return fn && fn->kind == PY_BUILTIN &&
+               static_listed(functions, sizeof functions / sizeof *functions, fn->u.builtin.name);
+    }
+    return (base->kind == PY_DICT || base->kind == PY_LIST || base->kind == PY_TUPLE ||
+            py_as_text(base)) &&
+           static_listed(methods, sizeof methods / sizeof *methods, x->a->name);
+}
+
 /* Calls that only look. */
 static bool static_may_call(static_eval *s, const expr *x, int depth) {
-    static const char *const names[] = {"len",  "isinstance", "hasattr", "range", "min", "max",
-                                        "bool", "int",        "abs",     "any",   "all", "type"};
+    static const char *const names[] = {"len",  "isinstance", "hasattr", "range", "min",   "max",
+                                        "bool", "int",        "abs",     "any",   "all",   "type",
+                                        "str",  "float",      "list",    "tuple", "sorted"};
+    if (x->a->kind == E_ATTR) return static_may_call_member(s, x, depth);
     if (x->a->kind != E_NAME || x->kwargs.len || irgen_find_variable(s->e, x->a->name))
         return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], x->a->name))
-            return py_lookup(&s->g->py, &s->env, names[i]) ==
-                       py_builtin_named(&s->g->py, names[i]) &&
-                   static_all(s, &x->items, depth);
-    return false;
+    return static_listed(names, sizeof names / sizeof *names, x->a->name) &&
+           py_lookup(&s->g->py, &s->env, x->a->name) == py_builtin_named(&s->g->py, x->a->name) &&
+           static_all(s, &x->items, depth);
+}
+
+/* A variable of the function: an unrolled loop's counter or key. */
+static bool static_variable(static_eval *s, const char *name) {
+    value v;
+    if (!irgen_known_variable(s->e, name, &v)) return false;
+    py_object *o = py_from_value(&s->g->py, value_ref(v));
+    return o && py_dict_set(&s->g->py, s->env.vars, name, o);
 }
 
 static bool static_known(static_eval *s, const expr *x, int depth) {
@@ -114,8 +145,8 @@ static bool static_known(static_eval *s, const expr *x, int depth) {
     case E_NONE: return true;
     case E_NAME: {
         if (s->self && !strcmp(x->name, s->self)) return true;
-        py_object *o = irgen_find_variable(s->e, x->name) ? NULL
-                                                          : py_lookup(&s->g->py, &s->env, x->name);
+        if (irgen_find_variable(s->e, x->name)) return static_variable(s, x->name);
+        py_object *o = py_lookup(&s->g->py, &s->env, x->name);
         return o && static_holds(o) && !source_is_module(o);
     }
     case E_ATTR: {
@@ -137,7 +168,9 @@ static bool static_known(static_eval *s, const expr *x, int depth) {
         return truth == (x->op == O_BOOL_OR) || static_value(s, x->b, depth);
     }
     case E_TUPLE:
-    case E_LIST: return static_all(s, &x->items, depth);
+    case E_LIST:
+    case E_FSTRING: return static_all(s, &x->items, depth);
+    case E_FORMAT: return static_value(s, x->a, depth) != NULL;
     case E_SUBSCRIPT:
         return x->items.data[0]->kind != E_SLICE && static_value(s, x->a, depth) &&
                static_all(s, &x->items, depth);
@@ -148,6 +181,7 @@ static bool static_known(static_eval *s, const expr *x, int depth) {
 
 static py_object *static_value(static_eval *s, const expr *x, int depth) {
     if (depth > STATIC_MAX_DEPTH || !static_known(s, x, depth + 1)) return NULL;
+    if (x->kind == E_FORMAT) return s->g->py.none; /* a part of an f-string, which is evaluated */
     py_object *o = py_eval(&s->g->py, &s->env, x);
     return o && static_holds(o) ? o : NULL;
 }
@@ -261,6 +295,35 @@ bool source_static_int(emitter *e, const char *name, int64_t *out) {
     return true;
 }
 
+static bool static_same(program *g, py_object *a, py_object *b) {
+    return a == b || (!source_is_module(a) && !source_is_module(b) && py_equal(&g->py, a, b));
+}
+
+bool source_static_text(emitter *e, const expr *x, const char **out) {
+    const py_object *o = static_agreed(e, x, static_same);
+    const char *text = o ? py_as_text(o) : NULL;
+    if (text) *out = text;
+    return text != NULL;
+}
+
+sugar *source_static_sugar(emitter *e, const expr *x) {
+    py_object *o = static_agreed(e, x, static_same);
+    return o ? source_sugar(e, x->range, o) : NULL;
+}
+
+sugar *source_elements(emitter *e, source_range r, py_object *o) {
+    py_object **items;
+    int n;
+    if ((o->kind != PY_LIST && o->kind != PY_TUPLE && o->kind != PY_DICT &&
+         o->kind != PY_ITERATOR) ||
+        !py_iterate(&e->scope->prog->py, r, o, &items, &n) || n > STATIC_MAX_RANGE)
+        return NULL;
+    sugar *s = irgen_new_sequence(e, n);
+    for (int i = 0; s && i < n; i++)
+        if (!(s->items[s->nitems++] = source_sugar(e, r, items[i]))) return NULL;
+    return s;
+}
+
 int source_static_truth(emitter *e, const expr *x) {
     py_object *o = static_agreed(e, x, static_same_truth);
     bool truth;
@@ -313,6 +376,12 @@ sugar *source_static_range(emitter *e, const expr *x) {
     return s;
 }
 
+/* Has a list or dict no type, and none either once its objects' classes are script classes? */
+static bool static_untyped(program *g, const py_object *o) {
+    size_t wanted = g->wanted.len;
+    return source_want_classes(g, o) && g->wanted.len == wanted;
+}
+
 py_object *source_static_object(emitter *e, const module_type *m, const char *name) {
     program *g = e->scope->prog;
     py_object *first = NULL;
@@ -323,8 +392,9 @@ py_object *source_static_object(emitter *e, const module_type *m, const char *na
                                    name);
         /* a named tuple that holds no tensors where it says so */
         bool fields = o && o->kind == PY_TUPLE && o->u.seq.seq_cls;
-        if (!o || (o->kind != PY_INSTANCE && !fields) || source_is_module(o)) return NULL;
-        if (first && first != o)
+        bool mixed = o && (o->kind == PY_LIST || o->kind == PY_DICT) && static_untyped(g, o);
+        if (!o || (o->kind != PY_INSTANCE && !fields && !mixed) || source_is_module(o)) return NULL;
+        if (first && first != o && !(mixed && py_equal(&g->py, first, o)))
             return static_distinguish(g, &(distinction){m->py_class, name}, 1), NULL;
         first = o;
     }

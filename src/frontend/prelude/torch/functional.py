@@ -394,3 +394,7 @@ lu = boolean_dispatch(
     module_name=__name__,
     func_name="lu",
 )
+
+
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    return torch.mm(input, mat2)

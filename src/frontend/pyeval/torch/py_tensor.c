@@ -353,6 +353,19 @@ static py_object *tensor_new_tensor(PY_ARGS) {
     return py_tensor_take(p, t);
 }
 
+/* t.new(2, 3) and t.new(size): that size; t.new([1, 2]): these elements. Of t's dtype. */
+static py_object *tensor_new_legacy(PY_ARGS) {
+    if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;
+    if (nkw) return py_fail(p, r, "TypeError", "new() takes no keyword arguments here");
+    bool sizes = !nargs || (args[0]->kind == PY_VALUE && !py_is_tensor(args[0])) ||
+                 args[0]->kind == PY_SYMBOL || py_is_size(args[0]);
+    py_object *fn = py_getattr(p, r, self, sizes ? "new_zeros" : "new_tensor");
+    py_object *none = nargs ? NULL : py_int(p, 0);
+    if (!fn || (!nargs && !none)) return NULL;
+    return nargs ? py_call(p, r, fn, nargs, args, 0, names, kwargs)
+                 : py_call(p, r, fn, 1, &none, 0, names, kwargs);
+}
+
 static py_object *tensor_refuse(py *p, source_range r, const char *what) {
     return py_unsupported(p, r, "Tensor.%s is not available while a program is being compiled",
                           what);
@@ -378,35 +391,21 @@ static py_object *tensor_share(PY_ARGS) {
 }
 
 static const py_row tensor_methods[] = {
-    {"torch.Tensor.size", tensor_size},
-    {"torch.Tensor.stride", tensor_stride},
-    {"torch.Tensor.tolist", tensor_tolist},
-    {"torch.Tensor.numel", tensor_numel},
-    {"torch.Tensor.nelement", tensor_numel},
-    {"torch.Tensor.dim", tensor_dim},
-    {"torch.Tensor.ndimension", tensor_dim},
-    {"torch.Tensor.element_size", tensor_element_size},
-    {"torch.Tensor.__len__", tensor_len},
-    {"torch.Tensor.float", tensor_float},
-    {"torch.Tensor.double", tensor_double},
-    {"torch.Tensor.half", tensor_half},
-    {"torch.Tensor.bfloat16", tensor_bfloat16},
-    {"torch.Tensor.long", tensor_long},
-    {"torch.Tensor.int", tensor_int},
-    {"torch.Tensor.short", tensor_short},
-    {"torch.Tensor.char", tensor_char},
-    {"torch.Tensor.byte", tensor_byte},
-    {"torch.Tensor.bool", tensor_bool},
-    {"torch.Tensor.cfloat", tensor_cfloat},
-    {"torch.Tensor.cdouble", tensor_cdouble},
-    {"torch.Tensor.type", tensor_type},
-    {"torch.Tensor.cpu", tensor_cpu},
-    {"torch.Tensor.new_tensor", tensor_new_tensor},
-    {"torch.Tensor.numpy", tensor_numpy},
-    {"torch.Tensor.cuda", tensor_cuda},
-    {"torch.Tensor.register_hook", tensor_hook},
-    {"torch.Tensor.data_ptr", tensor_data_ptr},
-    {"torch.Tensor.share_memory_", tensor_share},
+    {"torch.Tensor.size", tensor_size},         {"torch.Tensor.stride", tensor_stride},
+    {"torch.Tensor.tolist", tensor_tolist},     {"torch.Tensor.numel", tensor_numel},
+    {"torch.Tensor.nelement", tensor_numel},    {"torch.Tensor.dim", tensor_dim},
+    {"torch.Tensor.ndimension", tensor_dim},    {"torch.Tensor.element_size", tensor_element_size},
+    {"torch.Tensor.__len__", tensor_len},       {"torch.Tensor.float", tensor_float},
+    {"torch.Tensor.double", tensor_double},     {"torch.Tensor.half", tensor_half},
+    {"torch.Tensor.bfloat16", tensor_bfloat16}, {"torch.Tensor.long", tensor_long},
+    {"torch.Tensor.int", tensor_int},           {"torch.Tensor.short", tensor_short},
+    {"torch.Tensor.char", tensor_char},         {"torch.Tensor.byte", tensor_byte},
+    {"torch.Tensor.bool", tensor_bool},         {"torch.Tensor.cfloat", tensor_cfloat},
+    {"torch.Tensor.cdouble", tensor_cdouble},   {"torch.Tensor.type", tensor_type},
+    {"torch.Tensor.cpu", tensor_cpu},           {"torch.Tensor.new_tensor", tensor_new_tensor},
+    {"torch.Tensor.new", tensor_new_legacy},    {"torch.Tensor.numpy", tensor_numpy},
+    {"torch.Tensor.cuda", tensor_cuda},         {"torch.Tensor.register_hook", tensor_hook},
+    {"torch.Tensor.data_ptr", tensor_data_ptr}, {"torch.Tensor.share_memory_", tensor_share},
     {"torch.Tensor.pin_memory", tensor_share},
 };
 

@@ -116,6 +116,7 @@ static const char *const torch_functional[] = {"align_tensors",
 /* Names that one module shows and another one, written in Python, defines. */
 static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch", "no_grad", "torch.autograd.grad_mode"},
+    {"torch", "spmm", "torch.functional"},
     {"torch", "enable_grad", "torch.autograd.grad_mode"},
     {"torch", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch", "inference_mode", "torch.autograd.grad_mode"},

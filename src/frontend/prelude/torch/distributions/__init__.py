@@ -4,10 +4,12 @@
 # The classes are written so that compiled functions can use them as script classes; parameters are tensors there.
 from .bernoulli import Bernoulli
 from .categorical import Categorical
+from .more import Beta, Dirichlet, Exponential, Gamma, Independent, Laplace, LogNormal, MultivariateNormal, Poisson
 from .normal import Normal
 from .uniform import Uniform
 
-__all__ = ['Bernoulli', 'Categorical', 'Normal', 'Uniform', 'kl_divergence']
+__all__ = ['Bernoulli', 'Beta', 'Categorical', 'Dirichlet', 'Exponential', 'Gamma', 'Independent', 'Laplace', 'LogNormal',
+           'MultivariateNormal', 'Normal', 'Poisson', 'Uniform', 'kl_divergence']
 
 
 def kl_divergence(p, q):
