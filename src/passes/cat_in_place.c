@@ -13,10 +13,10 @@
  * and what is joined need not be moved. What something else makes is copied to its place, as it
  * would have been.
  *
- * Method. The joins of a block are looked at from its end. One that joins the first parts of a later
- * one, and so on, as DenseNet's layers do, is joined in the same memory: it is a view of the later
- * one's first channels. How many channels a part has is known of convolutions and of what keeps or
- * joins them, and asked of others, where they are there before all that is placed.
+ * Method. The joins of a block are looked at from its end. One that joins the first parts of a
+ * later one, and so on, as DenseNet's layers do, is joined in the same memory: it is a view of the
+ * later one's first channels. How many channels a part has is known of convolutions and of what
+ * keeps or joins them, and asked of others, where they are there before all that is placed.
  *
  * A part may be placed if it is made in the block of the join, by a convolution that adds nothing,
  * and if nothing but such joins reads it: others would see gaps between its pixels. Nothing that
@@ -33,9 +33,9 @@
 #include <string.h>
 
 enum {
-    JOIN_PARTS = 256,  /* at most */
-    JOIN_DEPTH = 40,   /* joins that are looked through for a number of channels */
-    CONV_WEIGHT = 1,   /* arguments of ctsc::conv_channels_last */
+    JOIN_PARTS = 256, /* at most */
+    JOIN_DEPTH = 40,  /* joins that are looked through for a number of channels */
+    CONV_WEIGHT = 1,  /* arguments of ctsc::conv_channels_last */
     CONV_TRANSPOSED = 6,
     CONV_GROUPS = 8,
     CONV_OTHER = 10,

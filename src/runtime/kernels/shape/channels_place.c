@@ -110,7 +110,8 @@ static bool place_joined(const value *tensors, int64_t dim, int64_t width, int64
 /* ctsc::cat_placed: (tensors, dim, width): aten::cat of tensors that are in their places as a
  * rule. */
 ctsc_status op_cat_placed(op_ctx *cx, const value *args, value *results) {
-    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS], pixels, last, width = arg_int(&args[2]);
+    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS], pixels, last,
+        width = arg_int(&args[2]);
     if (!place_joined(&args[0], arg_int(&args[1]), width, &last))
         return op_call(cx, "aten::cat", 2, args, results);
     const tensor *first = arg_list_tensor(&args[0], 0);
