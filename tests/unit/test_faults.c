@@ -11,9 +11,9 @@
 static counting count;
 static char faults_message[256]; /* of the last failure */
 
-/* One load, run and unload. Returns the status; checks that nothing stays behind. */
-static ctsc_status faults_cycle(void *ctx) {
-    const char *folder = ctx;
+/* One load, `calls` runs at a level (-1: as it is) and unload. Returns the status; checks that
+ * nothing stays behind. */
+static ctsc_status faults_run(const char *folder, int level, int calls) {
     char path[512];
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
@@ -29,7 +29,12 @@ static ctsc_status faults_cycle(void *ctx) {
     for (size_t i = 0; s == CTSC_OK && i < n; i++)
         if (!(args[i] = ctsc_value_item(in, i))) s = CTSC_LIMIT;
     ctsc_run_options o = {.size = sizeof o, .print = NULL};
-    if (s == CTSC_OK) s = ctsc_module_run(m, "forward", n, args, &o, &out, e);
+    if (s == CTSC_OK && level >= 0) s = ctsc_module_set_opt(m, level, e);
+    for (int i = 0; s == CTSC_OK && i < calls; i++) {
+        ctsc_value_free(out);
+        out = NULL;
+        s = ctsc_module_run(m, "forward", n, args, &o, &out, e);
+    }
     snprintf(faults_message, sizeof faults_message, "%s", ctsc_error_message(e));
     for (size_t i = 0; i < n; i++) ctsc_value_free(args[i]);
     ctsc_value_free(out);
@@ -39,12 +44,24 @@ static ctsc_status faults_cycle(void *ctx) {
     return s;
 }
 
-#define FAULTS_TEST(name, folder, most)                                                            \
+static ctsc_status faults_cycle(void *ctx) { return faults_run(ctx, -1, 1); }
+
+/* Backward passes on the tape. */
+static ctsc_status faults_taped(void *ctx) { return faults_run(ctx, 1, 1); }
+
+/* The first call is captured with its backward passes, the second runs what was made of it. */
+static ctsc_status faults_captured(void *ctx) { return faults_run(ctx, 3, 2); }
+
+#define FAULTS_TEST_OF(name, folder, most, cycle)                                                  \
     static void faults_##name(void **state) {                                                      \
         (void)state;                                                                               \
         char path[] = "tests/corpus/" folder;                                                      \
-        support_fail_allocations(&count, path, most, faults_cycle, path, faults_message);          \
+        support_fail_allocations(&count, path, most, cycle, path, faults_message);                 \
     }
+#define FAULTS_TEST(name, folder, most) FAULTS_TEST_OF(name, folder, most, faults_cycle)
+#define FAULTS_GRAD(name, folder, most)                                                            \
+    FAULTS_TEST_OF(taped_##name, "grad/program_" folder, most, faults_taped)                       \
+    FAULTS_TEST_OF(captured_##name, "grad/program_" folder, (most) / 4, faults_captured)
 FAULTS_TEST(classes, "lang/class_operators", 2000)
 FAULTS_TEST(dicts, "lang/dict_methods", 2000)
 FAULTS_TEST(strings, "lang/str_methods", 2000)
@@ -56,16 +73,46 @@ FAULTS_TEST(enums, "lang/enum_basic", 2000)
 FAULTS_TEST(mlp, "models/mlp_script", 1500)
 FAULTS_TEST(lstm, "models/lstm_l1_script", 1000)
 FAULTS_TEST(attention, "models/multihead_attention_script", 500)
+FAULTS_GRAD(sgd, "sgd_mlp", 200)
+FAULTS_GRAD(adam, "adam_logistic", 200)
+FAULTS_GRAD(potential, "potential", 200)
+FAULTS_GRAD(hessian, "hessian", 200)
+FAULTS_GRAD(accumulate, "accumulate", 200)
+FAULTS_GRAD(gru, "grutrain_20", 200)
+FAULTS_GRAD(cnn, "traincnn", 200)
+FAULTS_GRAD(rules, "rules", 200)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_classes),     cmocka_unit_test(faults_dicts),
-        cmocka_unit_test(faults_strings),     cmocka_unit_test(faults_loops),
-        cmocka_unit_test(faults_tensors),     cmocka_unit_test(faults_fork),
-        cmocka_unit_test(faults_named_tuple), cmocka_unit_test(faults_enums),
-        cmocka_unit_test(faults_mlp),         cmocka_unit_test(faults_lstm),
+        cmocka_unit_test(faults_classes),
+        cmocka_unit_test(faults_dicts),
+        cmocka_unit_test(faults_strings),
+        cmocka_unit_test(faults_loops),
+        cmocka_unit_test(faults_tensors),
+        cmocka_unit_test(faults_fork),
+        cmocka_unit_test(faults_named_tuple),
+        cmocka_unit_test(faults_enums),
+        cmocka_unit_test(faults_mlp),
+        cmocka_unit_test(faults_lstm),
         cmocka_unit_test(faults_attention),
+        cmocka_unit_test(faults_taped_sgd),
+        cmocka_unit_test(faults_captured_sgd),
+        cmocka_unit_test(faults_taped_adam),
+        cmocka_unit_test(faults_captured_adam),
+        cmocka_unit_test(faults_taped_potential),
+        cmocka_unit_test(faults_captured_potential),
+        cmocka_unit_test(faults_taped_hessian),
+        cmocka_unit_test(faults_captured_hessian),
+        cmocka_unit_test(faults_taped_accumulate),
+        cmocka_unit_test(faults_captured_accumulate),
+        cmocka_unit_test(faults_taped_gru),
+        cmocka_unit_test(faults_captured_gru),
+        cmocka_unit_test(faults_taped_cnn),
+        cmocka_unit_test(faults_captured_cnn),
+        cmocka_unit_test(faults_taped_rules),
+        cmocka_unit_test(faults_captured_rules),
     };
     mem_set_hook(counting_hook, &count);
+    if (getenv("CTSC_FAULTS_ONLY")) cmocka_set_test_filter(getenv("CTSC_FAULTS_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

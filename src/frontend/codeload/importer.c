@@ -24,9 +24,10 @@ typedef struct definition {
 typedef struct importer {
     importer_host host;
     int64_t version;
-    strmap files;       /* record name -> any non-NULL: parsed */
-    strmap definitions; /* qualified name -> definition */
-    int depth;          /* nesting of imports, against hostile chains */
+    strmap files;            /* record name -> any non-NULL: parsed */
+    strmap definitions;      /* qualified name -> definition */
+    VEC(const char *) begun; /* classes and functions since the outermost import began */
+    int depth;               /* nesting of imports, against hostile chains */
 } importer;
 
 enum { IMPORT_MAX_DEPTH = 200 };
@@ -36,6 +37,7 @@ static void importer_free(void *ctx) {
     if (im->host.free) im->host.free(im->host.ctx);
     strmap_free(&im->files);
     strmap_free(&im->definitions);
+    vec_free(&im->begun);
     mem_free(im);
 }
 
@@ -86,12 +88,14 @@ static ctsc_status importer_load_file(unit *u, diag *d, importer *im, const char
     if (!strmap_put(&im->files, record, im)) return diag_no_memory(d);
     source *src = NULL;
     ctsc_status s = im->host.read_code(im->host.ctx, d, record, &src);
-    if (s != CTSC_OK || !src) return s;
-    if (!vec_push(&u->sources, src)) {
+    if (s == CTSC_OK && src && !vec_push(&u->sources, src)) {
         source_unref(src);
-        return diag_no_memory(d);
+        s = diag_no_memory(d);
+    } else if (s == CTSC_OK && src) {
+        s = importer_parse_file(u, d, im, module, src);
     }
-    return importer_parse_file(u, d, im, module, src);
+    if (s == CTSC_LIMIT) strmap_put(&im->files, record, NULL); /* there: needs no memory */
+    return s;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -304,6 +308,19 @@ static ctsc_status importer_class(unit *u, diag *d, const class_def *def, const 
 
 /* ---- resolution ------------------------------------------------------------------------------ */
 
+static void importer_forget(strmap *m, const char *name) {
+    if (strmap_get(m, name)) strmap_put(m, name, NULL);
+}
+
+/* What began since the outermost import did, and all that may refer to it, is made anew the next
+ * time somebody asks: parts of it are missing. */
+static void importer_take_back(unit *u, importer *im) {
+    for (size_t i = 0; i < im->begun.len; i++) {
+        importer_forget(&u->classes, im->begun.data[i]);
+        importer_forget(&u->functions, im->begun.data[i]);
+    }
+}
+
 static ctsc_status importer_import(unit *u, diag *d, const char *qualified) {
     importer *im = u->import_ctx;
     const char *dot = strrchr(qualified, '.');
@@ -319,11 +336,15 @@ static ctsc_status importer_import(unit *u, diag *d, const char *qualified) {
     definition *def = s == CTSC_OK ? strmap_get(&im->definitions, qualified) : NULL;
     if (def) {
         const char *name = intern(&u->names, qualified);
-        if (def->cls && !strmap_get(&u->classes, name)) s = importer_class(u, d, def->cls, name);
-        if (def->fn && !strmap_get(&u->functions, name))
+        if (!vec_push(&im->begun, name)) s = diag_no_memory(d);
+        else if (def->cls && !strmap_get(&u->classes, name))
+            s = importer_class(u, d, def->cls, name);
+        else if (def->fn && !strmap_get(&u->functions, name))
             s = importer_declare_function(u, d, def->fn, name, NULL, NULL);
     }
-    im->depth--;
+    if (--im->depth) return s;
+    if (s == CTSC_LIMIT) importer_take_back(u, im);
+    im->begun.len = 0;
     return s;
 }
 
