@@ -173,6 +173,8 @@
      "f32[3,2]{1 2 3 4 5 6}"},
     {"x = mul.Tensor(a, a); y = view(x, [2 -1]); z = softmax.int(y, 1); return z",
      "f32[2,2,2]{1 2 3 4 5 6 7 8}"},
+    /* a row already: nothing is cut, and nothing asked of its size */
+    {"x = ravel(a); y = exp(x); return y", "f32[5]{~}", "f32[0]{}"},
     {"x = flatten.using_ints(a, 1); y = exp(x); return y", "f32[2,2,2]{1 2 3 4 5 6 7 8}",
      "f32[1,2,3]{1 2 3 4 5 6}"},
     {"x = expand(a, [3 -1]); y = mul.Tensor(x, b); return y",
