@@ -235,7 +235,7 @@ void *recycle_zalloc(size_t size) {
 
 void recycle_free(void *p, size_t size) {
     recycler *r = recycle_current;
-    size_t block;
+    size_t block = size;
     if (!p) return;
     if (r && r->watch) r->watch->live -= (int64_t)recycle_size(size);
     if (recycle_is_large(size)) {

@@ -104,8 +104,14 @@ void ep_modules_end(ep_modules *p) {
         for (size_t i = 0; i < m->slots.len; i++) value_unref(m->slots.data[i]);
         vec_free(&m->slots);
         vec_free(&m->subs);
+        strmap_free(&m->index);
     }
     vec_free(&p->all);
+}
+
+/* -1: there is none. Classes find theirs one by one, which thousands of weights are too many for. */
+static int module_slot(const ep_module *m, const char *name) {
+    return (int)(uintptr_t)strmap_get(&m->index, name) - 1;
 }
 
 /* Adds a slot; takes v. */
@@ -115,7 +121,9 @@ static bool module_add(ep_modules *p, ep_module *m, const char *name, type *ty, 
                    .type = ty,
                    .is_parameter = role == EP_PARAMETER,
                    .is_buffer = role == EP_BUFFER};
-    bool room = vec_reserve(&m->subs, m->subs.len + 1) && vec_reserve(&m->slots, m->slots.len + 1);
+    bool room = vec_reserve(&m->subs, m->subs.len + 1) &&
+                vec_reserve(&m->slots, m->slots.len + 1) && a.name &&
+                strmap_put(&m->index, a.name, (void *)(m->slots.len + 1));
     if (!room || !avec_push(&p->unit->arena, &m->cls->cls->attributes, a)) {
         value_unref(v);
         return modules_no_memory(p);
@@ -144,7 +152,7 @@ static ep_module *module_of(ep_modules *p, const char *name, const char **last) 
         if (!part || !path) return modules_no_memory(p), NULL;
         if (!*part || depth > MODULE_DEPTH)
             return modules_bad(p, "'%.200s' cannot be the name of an attribute", name), NULL;
-        int slot = class_find_attribute(m->cls, part);
+        int slot = module_slot(m, part);
         if (slot >= 0 && !m->subs.data[slot])
             return modules_bad(p, "'%.200s': '%s' is a tensor and a module", name, part), NULL;
         if (!(m = slot >= 0 ? m->subs.data[slot] : module_new(p, m, part, path))) return NULL;
@@ -159,7 +167,7 @@ ep_state *ep_modules_add(ep_modules *p, const char *name, ep_role role, value v)
                        ? module_of(p, name, &last)
                        : (modules_bad(p, "an attribute has a name of %zu bytes", strlen(name)),
                           NULL);
-    if (m && (!*last || class_find_attribute(m->cls, last) >= 0)) {
+    if (m && (!*last || module_slot(m, last) >= 0)) {
         modules_bad(p,
                     *last ? "there are two attributes '%.200s'"
                           : "'%.200s' cannot be the name of an attribute",

@@ -20,6 +20,7 @@ typedef struct ep_module {
     ir_value *ir;     /* NULL: not read so far */
     VEC(value) slots; /* references; V_UNINIT where a submodule goes */
     VEC(struct ep_module *) subs;
+    strmap index; /* attribute -> its slot + 1, as uintptr */
 } ep_module;
 
 /* A value of the state that a graph may read. */

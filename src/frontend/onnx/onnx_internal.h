@@ -61,6 +61,8 @@ typedef struct onnx_program {
     strmap uses;               /* name -> how often it is read, as uintptr */
     strmap attributes;         /* names of attributes and modules that are taken */
     strmap tensors;            /* those of attributes */
+    strmap stems;              /* name -> the number behind it to try next, as uintptr */
+    strmap functions;          /* "name\ndomain\noverload" -> FunctionProto */
     VEC(const char *) params;  /* names of the arguments */
     const Onnx__NodeProto *at; /* being imported, for messages; NULL: none */
     size_t index;              /* its number */
@@ -143,6 +145,8 @@ bool onnx_wants(const onnx_node *n, int i);   /* is output i used? */
 
 /* Attributes; in functions that which the call gives. */
 const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name);
+/* The same of that type (ONNX_A_...; old files do not say it), refused if it is of another one. */
+const Onnx__AttributeProto *onnx_attr_of(onnx_node *n, const char *name, int type);
 int64_t onnx_attr_int(onnx_node *n, const char *name, int64_t otherwise);
 double onnx_attr_float(onnx_node *n, const char *name, double otherwise);
 /* its own memory; NULL: there is none and otherwise is NULL */
@@ -180,8 +184,10 @@ bool onnx_result(onnx_node *n, ir_value *v);
 
 /* ---- onnx_op_flow.c -------------------------------------------------------------------------- */
 
-/* The function of the model's own that a node calls; NULL: none. */
-const Onnx__FunctionProto *onnx_function(const onnx_program *p, const Onnx__NodeProto *proto);
+/* Notes the functions of the model's own. */
+bool onnx_functions(onnx_program *p);
+/* The one that a node calls; NULL: none. */
+const Onnx__FunctionProto *onnx_function(onnx_program *p, const Onnx__NodeProto *proto);
 /* Its nodes in place of the call. */
 bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f);
 int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports); /* -1: none */

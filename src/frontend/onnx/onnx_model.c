@@ -265,7 +265,7 @@ static bool model_method(onnx_program *p) {
 
 static bool model_import(onnx_program *p) {
     onnx_scope sc = {0};
-    bool ok = model_version(p) && model_begin(p) && model_note(p) &&
+    bool ok = model_version(p) && model_begin(p) && model_note(p) && onnx_functions(p) &&
               onnx_initializers(&sc, p, p->model->graph) && model_inputs(&sc, p) &&
               onnx_nodes(&sc, p, p->model->graph->n_node, p->model->graph->node);
     if (ok) p->at = NULL;
@@ -299,6 +299,8 @@ ctsc_status onnx_import(diag *d, unit *u, const char *record, const void *data, 
     strmap_free(&p.uses);
     strmap_free(&p.attributes);
     strmap_free(&p.tensors);
+    strmap_free(&p.stems);
+    strmap_free(&p.functions);
     strmap_free(&p.modules.types);
     ptrmap_free(&p.places);
     source_unref(p.listing);

@@ -256,8 +256,7 @@ const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name) {
     return a;
 }
 
-/* type: of old files, which do not say it, 0. */
-static const Onnx__AttributeProto *attr_of_type(onnx_node *n, const char *name, int type) {
+const Onnx__AttributeProto *onnx_attr_of(onnx_node *n, const char *name, int type) {
     const Onnx__AttributeProto *a = onnx_attr(n, name);
     if (a && a->has_type && a->type != type)
         return onnx_bad(n->p, "attribute '%s' is of another type than it should be", name), NULL;
@@ -267,17 +266,17 @@ static const Onnx__AttributeProto *attr_of_type(onnx_node *n, const char *name, 
 }
 
 int64_t onnx_attr_int(onnx_node *n, const char *name, int64_t otherwise) {
-    const Onnx__AttributeProto *a = attr_of_type(n, name, ONNX_A_INT);
+    const Onnx__AttributeProto *a = onnx_attr_of(n, name, ONNX_A_INT);
     return a ? a->i : otherwise;
 }
 
 double onnx_attr_float(onnx_node *n, const char *name, double otherwise) {
-    const Onnx__AttributeProto *a = attr_of_type(n, name, ONNX_A_FLOAT);
+    const Onnx__AttributeProto *a = onnx_attr_of(n, name, ONNX_A_FLOAT);
     return a ? (double)a->f : otherwise;
 }
 
 const char *onnx_attr_text(onnx_node *n, const char *name, const char *otherwise) {
-    const Onnx__AttributeProto *a = attr_of_type(n, name, ONNX_A_STRING);
+    const Onnx__AttributeProto *a = onnx_attr_of(n, name, ONNX_A_STRING);
     if (!a) return otherwise;
     const char *own = arena_strndup(&n->p->scratch, (const char *)a->s.data, a->s.len);
     return own ? own : (onnx_no_memory(n->p), "");
@@ -285,7 +284,7 @@ const char *onnx_attr_text(onnx_node *n, const char *name, const char *otherwise
 
 const int64_t *onnx_attr_ints(onnx_node *n, const char *name, int *count) {
     static const int64_t none[1];
-    const Onnx__AttributeProto *a = attr_of_type(n, name, ONNX_A_INTS);
+    const Onnx__AttributeProto *a = onnx_attr_of(n, name, ONNX_A_INTS);
     if (a && a->n_ints > ONNX_MAX_INTS)
         return onnx_bad(n->p, "attribute '%s' has %zu elements", name, a->n_ints), NULL;
     *count = a ? (int)a->n_ints : 0;
@@ -421,6 +420,11 @@ static bool node_refuse(onnx_program *p, const Onnx__NodeProto *proto, int since
     return onnx_unsupported(p, "the operator is not supported");
 }
 
+/* What a node costs beyond others because it is long, in nodes. */
+static size_t node_weight(const Onnx__NodeProto *n) {
+    return (n->n_input + n->n_output + n->n_attribute) / 16;
+}
+
 static bool node_import(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *proto) {
     onnx_node n = {.p = p, .sc = sc, .proto = proto};
     const char *name = proto->op_type ? proto->op_type : "", *domain = proto->domain;
@@ -430,7 +434,9 @@ static bool node_import(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *
     if (proto->n_input > ONNX_MAX_INTS || proto->n_output > ONNX_MAX_INTS)
         return onnx_bad(p, "the node has %zu inputs and %zu outputs", proto->n_input,
                         proto->n_output);
-    if (++p->made > ONNX_MAX_NODES) return onnx_bad(p, "the model is too large");
+    /* functions stand for many nodes: their bodies are read anew each time */
+    if ((p->made += 1 + node_weight(proto)) > ONNX_MAX_NODES)
+        return onnx_bad(p, "the model is too large");
     n.row = standard && !function ? onnx_find_row(name, p->opset, &since) : NULL;
     if (!n.row && !function) return node_refuse(p, proto, since);
     n.nin = (int)proto->n_input;
@@ -483,10 +489,12 @@ static const char *initializer_attribute(onnx_program *p, const char *name) {
                      (*c == '.' && c != own && c[-1] != '.' && c[1] && c[1] != '.');
         if (!plain) *c = '_';
     }
-    const char *q = own;
-    for (int i = 0; q && strmap_get(&p->attributes, q); i++)
-        q = arena_printf(&p->scratch, "%s_%d", own, i);
-    return q;
+    if (!strmap_get(&p->attributes, own)) return own;
+    uintptr_t i = (uintptr_t)strmap_get(&p->stems, own);
+    const char *q;
+    do q = arena_printf(&p->scratch, "%s_%zu", own, (size_t)i++);
+    while (q && strmap_get(&p->attributes, q));
+    return strmap_put(&p->stems, own, (void *)i) ? q : NULL;
 }
 
 /* A prefix of another name, or the other way round, is a module and cannot be a tensor as well. */

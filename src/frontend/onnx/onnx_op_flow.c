@@ -46,14 +46,36 @@ static bool flow_alias(onnx_program *p, const onnx_value *v, onnx_scope *sc, con
 
 static bool function_same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
-const Onnx__FunctionProto *onnx_function(const onnx_program *p, const Onnx__NodeProto *proto) {
-    for (size_t i = 0; i < p->model->n_functions; i++) {
-        const Onnx__FunctionProto *f = p->model->functions[i];
-        if (function_same(f->name, proto->op_type) && function_same(f->domain, proto->domain) &&
-            function_same(f->overload, proto->overload))
-            return f;
+static bool function_key(strbuf *sb, const char *name, const char *domain, const char *overload) {
+    sb_clear(sb);
+    sb_printf(sb, "%s\n%s\n%s", name ? name : "", domain ? domain : "", overload ? overload : "");
+    return !sb->failed;
+}
+
+bool onnx_functions(onnx_program *p) {
+    strbuf sb = STRBUF_INIT;
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->model->n_functions; i++) {
+        Onnx__FunctionProto *f = p->model->functions[i];
+        const char *key = function_key(&sb, f->name, f->domain, f->overload)
+                              ? arena_strndup(&p->scratch, sb_str(&sb), sb.len)
+                              : NULL;
+        /* of two the first */
+        ok = key && (strmap_get(&p->functions, key) || strmap_put(&p->functions, key, f));
     }
-    return NULL;
+    sb_free(&sb);
+    return ok || onnx_no_memory(p);
+}
+
+const Onnx__FunctionProto *onnx_function(onnx_program *p, const Onnx__NodeProto *proto) {
+    if (!p->model->n_functions) return NULL;
+    strbuf sb = STRBUF_INIT;
+    const Onnx__FunctionProto *f = NULL;
+    if (function_key(&sb, proto->op_type, proto->domain, proto->overload))
+        f = strmap_get(&p->functions, sb_str(&sb));
+    else onnx_no_memory(p);
+    sb_free(&sb);
+    return f;
 }
 
 int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports) {
@@ -84,6 +106,7 @@ bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f) {
     int opset = p->opset;
     int64_t version = onnx_standard_version(f->n_opset_import, f->opset_import);
     if (p->nesting >= ONNX_MAX_GRAPHS) return onnx_bad(p, "functions nest too deeply");
+    p->made += (f->n_input + f->n_output + f->n_opset_import + f->n_attribute_proto) / 16;
     if (version >= 0 && !onnx_version_is_known(p, version)) return false;
     bool ok = function_inputs(n, &sc, f);
     p->nesting++;

@@ -241,7 +241,7 @@ bool onnx_op_cast(onnx_node *n, const char *text) {
                                   : onnx_bad(n->p, "there is no type %lld", (long long)to);
     if (v->ints && !v->constant && (dt == DT_INT64 || dt == DT_INT32)) {
         if (!onnx_out_ints(n, 0, v->nints, v->ints, v->rank)) return false;
-        onnx_value *out = strmap_get(&n->sc->names, n->proto->output[0]);
+        onnx_value *out = n->nout ? strmap_get(&n->sc->names, n->proto->output[0]) : NULL;
         if (out) out->dt = dt;
         return true;
     }

@@ -211,7 +211,7 @@ bool onnx_op_max_pool(onnx_node *n, const char *text) {
     if ((w.same || !w.even) && dt >= 0 && !dtype_is_float((dtype)dt))
         return onnx_unsupported(p, "pads of two sizes for integers are not supported");
     bool wide = false; /* torch allows pads up to half the kernel */
-    for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] * 2 > w.kernel[i];
+    for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] > w.kernel[i] / 2;
     if (wide) w.even = false;
     ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, -__builtin_inf(), pads);
     if (x && onnx_wants(n, 1)) return max_pool_indices(n, &w, in, x, pads);
@@ -256,7 +256,7 @@ bool onnx_op_average_pool(onnx_node *n, const char *text) {
          ceil = onnx_attr_int(n, "ceil_mode", 0) != 0;
     bool wide = false, spread = false;
     for (int i = 0; i < w.n; i++) {
-        wide = wide || w.begin[i] * 2 > w.kernel[i];
+        wide = wide || w.begin[i] > w.kernel[i] / 2;
         spread = spread || w.dilations[i] != 1;
     }
     if (wide) w.even = false;
@@ -349,12 +349,14 @@ bool onnx_op_layer_norm(onnx_node *n, const char *text) {
         return y && onnx_result(n, y) && onnx_out(n, 1, y->def->outputs.data[1], v->rank, dt) &&
                onnx_out(n, 2, y->def->outputs.data[2], v->rank, dt);
     }
-    int dims = axis < 0 ? (int)-axis : v->rank >= 0 ? v->rank - (int)axis : -1;
-    if (!scale->constant || scale->rank != dims)
+    /* the axis counted from the end; 0: not known */
+    int64_t dims = axis < 0 || v->rank < 0 ? axis < 0 ? axis : 0 : axis - v->rank;
+    if (!scale->constant || dims != -scale->rank || !dims)
         return onnx_result(
             n, ONNX_EMIT(p, "ctsc::onnx_layer_norm", x, weight, bias, onnx_int(p, axis), eps));
     return onnx_result(n, ONNX_EMIT(p, "aten::layer_norm", x,
-                                    onnx_ints(p, dims, scale->constant->sizes), weight, bias, eps));
+                                    onnx_ints(p, scale->rank, scale->constant->sizes), weight, bias,
+                                    eps));
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */

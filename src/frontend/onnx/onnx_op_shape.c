@@ -610,7 +610,8 @@ bool onnx_op_gather(onnx_node *n, const char *text) {
 /* ---- constants ------------------------------------------------------------------------------- */
 
 static bool constant_is(onnx_node *n, tensor *t) {
-    onnx_value *v = t && n->nout ? onnx_value_new(n->sc, n->p, n->proto->output[0]) : NULL;
+    if (!n->nout) return onnx_bad(n->p, "there are no outputs");
+    onnx_value *v = t ? onnx_value_new(n->sc, n->p, n->proto->output[0]) : NULL;
     if (!v) return onnx_no_memory(n->p);
     v->constant = t;
     v->rank = t->ndim;
@@ -619,8 +620,12 @@ static bool constant_is(onnx_node *n, tensor *t) {
 }
 
 /* Numbers of an attribute, as a tensor. */
-static tensor *constant_numbers(onnx_node *n, const Onnx__AttributeProto *a, bool list) {
-    bool floats = strstr(a->name, "float") != NULL;
+static tensor *constant_numbers(onnx_node *n, const char *name, bool list, bool floats) {
+    /* of a call, where a function's attribute is meant: its name is another one there */
+    const Onnx__AttributeProto *a = onnx_attr_of(n, name,
+                                                 floats ? (list ? ONNX_A_FLOATS : ONNX_A_FLOAT)
+                                                        : (list ? ONNX_A_INTS : ONNX_A_INT));
+    if (!a) return NULL;
     int64_t size = !list ? 1 : (int64_t)(floats ? a->n_floats : a->n_ints);
     tensor *t = NULL;
     if (tensor_new(n->p->d, floats ? DT_FLOAT32 : DT_INT64, list, &size, &t) != CTSC_OK)
@@ -632,14 +637,19 @@ static tensor *constant_numbers(onnx_node *n, const Onnx__AttributeProto *a, boo
 }
 
 bool onnx_op_constant(onnx_node *n, const char *text) {
-    static const struct { const char *name; bool list; } numbers[] = {
-        {"value_float", false}, {"value_floats", true}, {"value_int", false}, {"value_ints", true}};
+    static const struct { const char *name; bool list, floats; } numbers[] = {
+        {"value_float", false, true},
+        {"value_floats", true, true},
+        {"value_int", false, false},
+        {"value_ints", true, false},
+    };
     const Onnx__AttributeProto *a = onnx_attr(n, "value");
     (void)text;
     if (a && a->t) return constant_is(n, onnx_tensor_of(n->p, a->t));
     for (int i = 0; i < 4; i++)
-        if ((a = onnx_attr(n, numbers[i].name)))
-            return constant_is(n, constant_numbers(n, a, numbers[i].list));
+        if (onnx_attr(n, numbers[i].name))
+            return constant_is(
+                n, constant_numbers(n, numbers[i].name, numbers[i].list, numbers[i].floats));
     return onnx_unsupported(n->p, "constants of this kind are not supported");
 }
 
