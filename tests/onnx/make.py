@@ -316,6 +316,22 @@ def functions():
     return m, [f32(3, 4)]
 
 
+@case
+def function_constant():
+    """Constants of a function that its caller gives, under names of their own."""
+    kinds = {"value_float": ("slope", onnx.AttributeProto.FLOAT), "value_floats": ("steps", onnx.AttributeProto.FLOATS),
+             "value_ints": ("axes", onnx.AttributeProto.INTS)}
+    constants = [h.make_node("Constant", [], [own]) for own, _ in kinds.values()]
+    for node, (field, (own, kind)) in zip(constants, kinds.items()):
+        node.attribute.append(onnx.AttributeProto(name=field, ref_attr_name=own, type=kind))
+    body = constants + [h.make_node("Mul", ["x", "slope"], ["a"]), h.make_node("Add", ["a", "steps"], ["b"]), h.make_node("ReduceSum", ["b", "axes"], ["y"])]
+    f = h.make_function("own", "Scaled", ["x"], ["y"], body, [h.make_opsetid("", 17)], ["slope", "steps", "axes"])
+    m = model([h.make_node("Scaled", ["x"], ["y"], domain="own", slope=2.5, steps=[0.5, -1.5, 3.0, 0.25], axes=[0])], {"x": (F, [3, 4])}, {"y": F})
+    m.functions.append(f)
+    m.opset_import.append(h.make_opsetid("own", 1))
+    return m, [f32(3, 4)]
+
+
 def make(name):
     m, arrays = CASES[name]()
     folder = os.path.join(HERE, "models", name)

@@ -181,7 +181,8 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     int dt = t ? onnx_to_dtype(t->elem_type) : -1;
     bool sequence = info->type && info->type->sequence_type;
     if (!*name) return onnx_bad(p, "an input has no name");
-    if (strmap_get(&sc->names, name)) return true; /* an initialiser */
+    const onnx_value *known = strmap_get(&sc->names, name);
+    if (known && known->constant) return true; /* an initialiser */
     if (!t && !sequence) return onnx_unsupported(p, "input '%.200s' is no tensor", name);
     if (!sequence && dt < 0)
         return onnx_unsupported(p, "input '%.200s' is of type %s", name,
