@@ -337,6 +337,44 @@ def onnx_outside(env):
     return True, ""
 
 
+def onnx_field(number, data):
+    """A field of a protobuf message: a number, or bytes."""
+    def varint(n):
+        return varint_byte(n & 127, n > 127) + (varint(n >> 7) if n > 127 else b"")
+
+    def varint_byte(n, more):
+        return bytes([n | 128 if more else n])
+
+    if isinstance(data, int):
+        return varint(number << 3) + varint(data)
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def onnx_hostile(env):
+    """Nodes without outputs, two inputs of one name, thousands of weights whose names differ at the end alone."""
+    field = onnx_field
+    x = field(11, field(1, b"x") + field(2, field(1, field(1, 1))))
+
+    def node(op, *inputs, outputs=(), attributes=b""):
+        return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(4, op) + attributes)
+
+    to = field(5, field(1, b"to") + field(3, 7) + field(20, 2))
+    relu = node(b"Relu", b"x", outputs=[b"y"])
+    weights = b"".join(field(5, field(1, 2) + field(2, 1) + field(8, b"w" * 200 + b"%d" % i) + field(9, bytes(8))) for i in range(10000))
+    cases = [(0, relu + node(b"Shape", b"x", outputs=[b"s"]) + node(b"Cast", b"s", attributes=to) + x),
+             (3, relu + node(b"Constant", attributes=field(5, field(1, b"value_int") + field(3, 1) + field(20, 2))) + x),
+             (3, relu + x + x), (0, relu + weights + x)]
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "model.onnx")
+        for i, (want, graph) in enumerate(cases):
+            with open(path, "wb") as f:
+                f.write(field(1, 8) + field(7, graph + field(12, field(1, b"y"))) + field(8, field(2, 17)))
+            code, out, err = run([env["CTSC"], "inspect", path], env, 60)
+            if code != want:
+                return False, "case %d: exit %d\n%s" % (i, code, err)
+    return True, ""
+
+
 def onnx_damaged(env):
     """Models with bytes that were changed, cut or added end with a status."""
     random.seed(1)
@@ -372,7 +410,7 @@ def group_onnx(tally, args, env):
         paths = sorted(glob.glob(os.path.join(HERE, "onnx", "programs", "*.py")))
         for path, (ok, text) in zip(paths, pool.map(lambda p: onnx_program(p, env), paths)):
             tally.add("onnx", os.path.basename(path), ok, text)
-    for name, case in (("outside", onnx_outside), ("damaged", onnx_damaged)):
+    for name, case in (("outside", onnx_outside), ("hostile", onnx_hostile), ("damaged", onnx_damaged)):
         tally.add("onnx", name, *case(env))
 
 
