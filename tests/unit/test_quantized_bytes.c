@@ -82,6 +82,19 @@ static tensor *random_bytes(dtype dt, int ndim, const int64_t *sizes, quantiser 
     return t;
 }
 
+/* Half the time all of them, or all but a few, are in the lower half of the range, which kernels
+ * may multiply in another way. */
+static tensor *random_activations(dtype dt, int ndim, const int64_t *sizes, quantiser *q) {
+    tensor *t = random_bytes(dt, ndim, sizes, q);
+    bool lower = random_one_in(2), few = random_one_in(2);
+    for (int64_t i = 0; lower && i < t->numel; i++) {
+        if (few && random_one_in(300)) continue;
+        uint8_t *v = &TENSOR_AT(t, uint8_t)[i];
+        *v = dt == DT_QINT8 ? *v | 128 : *v & 127;
+    }
+    return t;
+}
+
 static quantiser *random_channels(int64_t n, int axis) {
     tensor *scales, *zeros;
     assert_int_equal(tensor_new(NULL, DT_FLOAT64, 1, &n, &scales), CTSC_OK);
@@ -263,7 +276,7 @@ static random_layer random_convolution(void) {
                                   : (l.in[d] + 2 * l.padding[d] - reach) / l.stride[d] + 1;
         if (there) sizes[2 + d - (3 - l.dims)] = l.in[d], w[2 + d - (3 - l.dims)] = l.kernel[d];
     }
-    l.x = random_bytes(dt, 2 + l.dims, sizes, random_quantiser(dt, false));
+    l.x = random_activations(dt, 2 + l.dims, sizes, random_quantiser(dt, false));
     l.weight = random_bytes(DT_QINT8, 2 + l.dims, w,
                             l.transposed || random_one_in(3)
                                 ? random_quantiser(DT_QINT8, !random_one_in(4))
@@ -353,7 +366,7 @@ static void far_convolutions(int cases) {
         l.in[2] = sizes[3] = 7 + random_below(9);
         l.place[2] =
             (l.in[2] + 2 * l.padding[2] - l.dilation[2] * (l.kernel[2] - 1) - 1) / l.stride[2] + 1;
-        l.x = random_bytes(DT_QUINT8, 4, sizes, random_quantiser(DT_QUINT8, false));
+        l.x = random_activations(DT_QUINT8, 4, sizes, random_quantiser(DT_QUINT8, false));
         l.weight = random_bytes(DT_QINT8, 4, w, random_channels(l.outputs, 0));
         random_output(&l, in * f[0]);
         run_convolution(&l);
@@ -376,7 +389,7 @@ static random_layer random_linear(void) {
     for (int d = 0; d < 3; d++)
         l.kernel[d] = l.stride[d] = l.dilation[d] = l.in[d] = l.place[d] = 1;
     dtype dt = random_one_in(3) ? DT_QINT8 : DT_QUINT8;
-    l.x = random_bytes(dt, 2, (int64_t[]){l.batch, l.inputs}, random_quantiser(dt, false));
+    l.x = random_activations(dt, 2, (int64_t[]){l.batch, l.inputs}, random_quantiser(dt, false));
     l.weight = random_bytes(DT_QINT8, 2, (int64_t[]){l.outputs, l.inputs},
                             random_one_in(2) ? random_quantiser(DT_QINT8, !random_one_in(4))
                                              : random_channels(l.outputs, 0));

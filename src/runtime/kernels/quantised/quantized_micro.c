@@ -3,9 +3,11 @@
  * quantized_micro.c - products of bytes for AVX-512 VNNI, AVX-VNNI, AVX2, and in plain C.
  *
  * Tiles are 14 x 32 with AVX-512 (28 sums, two vectors of weights and a broadcast fill 31 of the 32
- * registers), 6 x 16 and 4 x 16 otherwise. Without vpdpbusd bytes of even and of odd places are
- * widened to 16 bits where they are (vpmaddubsw would add pairs that saturate): weights once per
- * quad, so that a row costs four instructions instead of two.
+ * registers), 6 x 16 and 4 x 16 otherwise. Without vpdpbusd there are two ways. vpmaddubsw adds
+ * pairs of products that saturate at 16 bits, which those of activations of at most 127 cannot
+ * reach (archives with a reduced range hold hardly any others), so a tile's are looked at first.
+ * For the rest, bytes of even and of odd places are widened to 16 bits where they are: weights once
+ * per quad, so that a row costs four instructions instead of two.
  * Tests: tests/unit/test_quantized_bytes.c
  */
 #include "runtime/kernels/quantised/quantized_micro.h"
@@ -56,6 +58,12 @@ static inline QUANT_AVX2 __m256i quant_widened(__m256i acc, __m256i x, __m256i w
     return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
 }
 
+/* For x of at most 127: 2 * 127 * 128 is less than 2^15. */
+static inline QUANT_AVX2 __m256i quant_pairs(__m256i acc, __m256i x, __m256i w) {
+    return _mm256_add_epi32(acc,
+                            _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
+}
+
 static inline QUANT_AVX2 void quant_put_256(uint8_t *p, __m256i v, int n) {
     v = _mm256_and_si256(v, _mm256_set1_epi32(255));
     __m128i w = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -90,21 +98,13 @@ static inline QUANT_AVX2 __m256i quant_get_256(const uint8_t *p, int64_t n) {
     return quant_load_256(all);
 }
 
-static inline QUANT_AVX2 __m256 quant_avx2_floats(const float *p) { return _mm256_loadu_ps(p); }
-static inline QUANT_AVX_VNNI __m256 quant_vnni_floats(const float *p) { return _mm256_loadu_ps(p); }
-
 #define V __m256i
 #define F __m256
 #define LANES 8
-#define NAME(x) quant_avx2_##x
-#define TARGET QUANT_AVX2
-#define MR 4
-#define MP 1
-#define DEPTH 1
 #define LOAD quant_load_256
 #define STORE quant_store_256
 #define SPLAT quant_splat_256
-#define DP quant_widened
+#define LOADF _mm256_loadu_ps
 #define FLOAT _mm256_cvtepi32_ps
 #define INT _mm256_cvtps_epi32
 #define ADDF _mm256_add_ps
@@ -121,37 +121,93 @@ static inline QUANT_AVX_VNNI __m256 quant_vnni_floats(const float *p) { return _
 #define HI8 _mm256_unpackhi_epi8
 #define LO16 _mm256_unpacklo_epi16
 #define HI16 _mm256_unpackhi_epi16
-#include "runtime/kernels/quantised/quantized_micro_tile.h"
 
-#define V __m256i
-#define F __m256
-#define LANES 8
 #define NAME(x) quant_vnni_##x
 #define TARGET QUANT_AVX_VNNI
 #define MR 6
 #define MP 1
 #define DEPTH 2
-#define LOAD quant_load_256
-#define STORE quant_store_256
-#define SPLAT quant_splat_256
 #define DP _mm256_dpbusd_avx_epi32
-#define FLOAT _mm256_cvtepi32_ps
-#define INT _mm256_cvtps_epi32
-#define ADDF _mm256_add_ps
-#define MULF _mm256_mul_ps
-#define MINF _mm256_min_ps
-#define MAXF _mm256_max_ps
-#define SETF _mm256_set1_ps
-#define SETI _mm256_set1_epi32
-#define ADD _mm256_add_epi32
-#define PUT quant_put_256
-#define PUT4 quant_put4_256
-#define GET quant_get_256
-#define LO8 _mm256_unpacklo_epi8
-#define HI8 _mm256_unpackhi_epi8
-#define LO16 _mm256_unpacklo_epi16
-#define HI16 _mm256_unpackhi_epi16
 #include "runtime/kernels/quantised/quantized_micro_tile.h"
+
+#define NAME(x) quant_wide_##x
+#define TARGET QUANT_AVX2
+#define MR 4
+#define MP 1
+#define DEPTH 1
+#define DP quant_widened
+#include "runtime/kernels/quantised/quantized_micro_tile.h"
+
+#define NAME(x) quant_small_##x
+#define TARGET QUANT_AVX2
+#define MR 4
+#define MP 1
+#define DEPTH 2
+#define DP quant_pairs
+#define SUMS_ONLY
+#include "runtime/kernels/quantised/quantized_micro_tile.h"
+
+/* ---- AVX2: activations of seven bits, and of eight ------------------------------------------- */
+
+/* Whether n bytes, which are whole quads, are all at most 127. */
+static inline __attribute__((always_inline)) QUANT_AVX2 bool quant_are_small(const uint8_t *p,
+                                                                             int64_t n) {
+    __m256i all = _mm256_setzero_si256(), lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (; n >= 32; n -= 32, p += 32) all = _mm256_or_si256(all, quant_load_256(p));
+    __m256i there = _mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)n / QUAD_BYTES), lane);
+    all = _mm256_or_si256(all, _mm256_maskload_epi32((const int *)(const void *)p, there));
+    return !_mm256_movemask_epi8(all);
+}
+
+static QUANT_AVX2 bool quant_tile_is_small(int rows, const quad_tile *t) {
+    for (int64_t s = 0; s < t->stretches; s++)
+        for (int r = 0; r < rows; r++)
+            if (!quant_are_small(t->a + r * t->lda + t->stretch[s], t->quads * QUAD_BYTES))
+                return false;
+    return true;
+}
+
+/* Looking at the activations once for several panels. */
+static void quant_avx2_tile(int rows, int panels, const quad_tile *t) {
+    bool small = quant_tile_is_small(rows, t);
+    quad_tile one = *t;
+    for (int p = 0; p < panels; p++) {
+        if (small) quant_small_tile(rows, 1, &one);
+        else quant_wide_tile(rows, 1, &one);
+        one.b += t->panel;
+        one.start = (const int32_t *)one.start + QUAD_COLUMNS;
+        one.sums = (int32_t *)one.sums + QUAD_COLUMNS;
+    }
+}
+
+static QUANT_AVX2 void quant_avx2_depthwise(const quant_depthwise *d) {
+    if (quant_are_small(d->spread, d->size)) quant_small_depthwise(d);
+    else quant_wide_depthwise(d);
+}
+
+#undef V
+#undef F
+#undef LANES
+#undef LOAD
+#undef STORE
+#undef SPLAT
+#undef LOADF
+#undef FLOAT
+#undef INT
+#undef ADDF
+#undef MULF
+#undef MINF
+#undef MAXF
+#undef SETF
+#undef SETI
+#undef ADD
+#undef PUT
+#undef PUT4
+#undef GET
+#undef LO8
+#undef HI8
+#undef LO16
+#undef HI16
 
 /* ---- vectors of 512 bits --------------------------------------------------------------------- */
 
@@ -184,8 +240,6 @@ static inline QUANT_AVX512 __m512i quant_get_512(const uint8_t *p, int64_t n) {
     return n >= 64 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi8(quant_mask_512(n), p);
 }
 
-static inline QUANT_AVX512 __m512 quant_avx512_floats(const float *p) { return _mm512_loadu_ps(p); }
-
 #define V __m512i
 #define F __m512
 #define LANES 16
@@ -197,6 +251,7 @@ static inline QUANT_AVX512 __m512 quant_avx512_floats(const float *p) { return _
 #define LOAD _mm512_loadu_si512
 #define STORE _mm512_storeu_si512
 #define SPLAT quant_splat_512
+#define LOADF _mm512_loadu_ps
 #define DP _mm512_dpbusd_epi32
 #define FLOAT _mm512_cvtepi32_ps
 #define INT _mm512_cvtps_epi32
@@ -225,11 +280,11 @@ static const quant_micro quant_micro_vnni = {
 static const quant_micro quant_micro_avx2 = {"avx2",
                                              quant_avx2_usable,
                                              4,
-                                             1,
+                                             2,
                                              8,
                                              quant_avx2_tile,
-                                             quant_avx2_store,
-                                             quant_avx2_spread,
+                                             quant_wide_store,
+                                             quant_wide_spread,
                                              quant_avx2_depthwise};
 #endif
 

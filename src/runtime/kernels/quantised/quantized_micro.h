@@ -5,7 +5,7 @@
  *
  * Activations are unsigned bytes, weights signed ones, sums int32 that wrap. A lane multiplies and
  * adds quads (engine/quad.h) of neighbouring steps of k (vpdpbusd). Processors without that
- * instruction widen to 16 bits and get the same sums: no kernel saturates on the way.
+ * instruction multiply in 16 bits and get the same sums: no kernel saturates on the way.
  *
  * A convolution with one channel per group has its rows of the kernel, four at a time, as quads:
  * `spread` puts the bytes of four input rows side by side, once for all taps along a row. Its
@@ -32,7 +32,8 @@ typedef struct quant_bytes {
 /* Results from o to o + count of one row of a convolution with one channel per group; in and out
  * count bytes from one to the next. */
 typedef struct quant_depthwise {
-    const void *spread; /* what `spread` made of the columns of the input */
+    const void *spread; /* what `spread` made of the columns of the input, */
+    int64_t size;       /* so many bytes */
     int64_t step;       /* bytes of it from one result to the next */
     const int64_t *tap; /* bytes of it from the first */
     const int8_t *b;    /* per tap a block's bytes */

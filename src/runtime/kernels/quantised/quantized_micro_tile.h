@@ -2,15 +2,19 @@
 /*
  * quantized_micro_tile.h - the micro-kernels of products of bytes as text, for one set of vectors.
  *
- * Included with these defined, once for each; all of them are undefined afterwards:
- *     V, F, LANES             vectors of int32 and of float, lanes of one
+ * Included with these defined, once for each way to multiply; those of the first part are undefined
+ * afterwards:
  *     NAME(x), TARGET         names of what is defined here, and the attribute for the instructions
  *     MR                      rows of a tile of MP panels
  *     MP                      panels of a tile, at most
  *     DEPTH                   results of a depthwise convolution that are made together
+ *     DP(acc, x, w)           acc and the products of unsigned bytes x and signed bytes w
+ *     SUMS_ONLY               if defined: neither store nor spread, which do not multiply
+ *
+ *     V, F, LANES             vectors of int32 and of float, lanes of one
  *     LOAD(p) STORE(p, v)     a vector
  *     SPLAT(p)                the four bytes at p in each lane
- *     DP(acc, x, w)           acc and the products of unsigned bytes x and signed bytes w
+ *     LOADF(p)                a vector of float
  *     FLOAT(v) INT(f) ADDF MULF MINF MAXF SETF SETI ADD
  *     PUT(p, v, n)            the low bytes of n lanes, in order
  *     PUT4(p, v, n)           the low bytes of four vectors, in the order of quant_place_channel, n of them
@@ -31,12 +35,13 @@ static inline __attribute__((always_inline)) TARGET V NAME(round)(V sum, F scale
     return ADD(INT(MAXF(MINF(hi, v), lo)), zero);
 }
 
+#ifndef SUMS_ONLY
 static TARGET void NAME(store)(const int32_t *sums, int rows, int cols, const quant_bytes *to,
                                uint8_t *out, int64_t ldc) {
     F lo = SETF(to->lo), hi = SETF(to->hi);
     V zero = SETI(to->zero);
     for (int c = 0; c < cols; c += LANES) {
-        F scale = NAME(floats)(to->scale + c), steps = NAME(floats)(to->steps + c);
+        F scale = LOADF(to->scale + c), steps = LOADF(to->steps + c);
         const int32_t *from = sums + c;
         uint8_t *p = out + c;
         int n = cols - c;
@@ -48,8 +53,6 @@ static TARGET void NAME(store)(const int32_t *sums, int rows, int cols, const qu
                 PUT(p, NAME(round)(LOAD(from), scale, steps, lo, hi, zero), n);
     }
 }
-
-/* ---- one channel per group ------------------------------------------------------------------- */
 
 static TARGET void NAME(spread)(const uint8_t *const row[4], const int64_t step[4], int64_t count,
                                 int64_t channels, uint8_t *to, int64_t next) {
@@ -65,6 +68,9 @@ static TARGET void NAME(spread)(const uint8_t *const row[4], const int64_t step[
         r0 += step[0], r1 += step[1], r2 += step[2], r3 += step[3];
     }
 }
+#endif
+
+/* ---- one channel per group ------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) TARGET void NAME(together)(const quant_depthwise *d,
                                                                         int64_t o, const int n) {
@@ -90,8 +96,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(together)(const qu
     V zero = SETI(d->to.zero);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
-        F scale = NAME(floats)(d->to.scale + v * LANES),
-          steps = NAME(floats)(d->to.steps + v * LANES);
+        F scale = LOADF(d->to.scale + v * LANES), steps = LOADF(d->to.steps + v * LANES);
 #pragma GCC unroll 8
         for (int i = 0; i < n; i++) acc[i][v] = NAME(round)(acc[i][v], scale, steps, lo, hi, zero);
     }
@@ -109,31 +114,10 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
 #undef A
 #undef LOADA
 #undef STOREA
-#undef V
-#undef F
-#undef LANES
 #undef NAME
 #undef TARGET
 #undef MR
 #undef MP
 #undef DEPTH
-#undef LOAD
-#undef STORE
-#undef SPLAT
 #undef DP
-#undef FLOAT
-#undef INT
-#undef ADDF
-#undef MULF
-#undef MINF
-#undef MAXF
-#undef SETF
-#undef SETI
-#undef ADD
-#undef PUT
-#undef PUT4
-#undef GET
-#undef LO8
-#undef HI8
-#undef LO16
-#undef HI16
+#undef SUMS_ONLY
