@@ -10,7 +10,8 @@
  * at once with a module that nobody has run, so that they meet in everything that is made when it
  * is first needed: graphs, code, kernels. A thread's first calls may still be interpreted, and are
  * compared as closely as rounding allows; later ones are the same to the last bit. The same once
- * more with kernels that come from the background, at any time: closely.
+ * more with kernels that come from the background, at any time: closely. And modules trained side
+ * by side, one per thread.
  *
  * Throughput is measured in turns, one thread, two threads, two processes of one thread, so that a
  * busy machine disturbs all alike. Processes share nothing but the machine: what two of them reach
@@ -40,7 +41,9 @@ enum {
 };
 
 /* A folder with model.pt and inputs.pt, or the two files and the method. */
-static const struct { const char *model, *inputs, *method; } cases[] = {
+static const struct {
+    const char *model, *inputs, *method;
+} cases[] = {
     {"models/digits_cnn.pt", "models/digits_test.pt", "forward"},
     {"models/chargpt.pt", "models/chargpt_generate_inputs.pt", "generate"},
     {"tests/corpus/models/gpt_like_script", NULL, "forward"},
@@ -61,7 +64,10 @@ static const struct { const char *model, *inputs, *method; } cases[] = {
 enum { CASES = sizeof cases / sizeof *cases };
 
 /* Result of a call: a value, or what the program raised. */
-typedef struct outcome { ctsc_value *value; char error[MAX_ERROR]; } outcome;
+typedef struct outcome {
+    ctsc_value *value;
+    char error[MAX_ERROR];
+} outcome;
 
 typedef struct crowd {
     ctsc_module *m;
@@ -165,7 +171,10 @@ static void *member_run(void *ctx) {
     return NULL;
 }
 
-typedef struct total { long calls; double per_second, cpu_seconds; } total;
+typedef struct total {
+    long calls;
+    double per_second, cpu_seconds;
+} total;
 
 /* Adds to t what n threads did. */
 static void crowd_run(crowd *c, int n, total *t) {
@@ -217,7 +226,10 @@ static void crowd_run_processes(crowd *c, total *t) {
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-typedef struct paths { char model[256], inputs[256]; const char *name; } paths;
+typedef struct paths {
+    char model[256], inputs[256];
+    const char *name;
+} paths;
 
 static paths case_paths(int i) {
     paths p;
@@ -263,6 +275,107 @@ static bool case_test(int i, int threads, double seconds, bool background) {
     ctsc_module_free(c.m);
     ctsc_value_free(want.value);
     return !c.failures;
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+static const char training_name[] = "training";
+static const char training_net[] =
+    "import torch\n"
+    "class Main(torch.nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.conv = torch.nn.Conv2d(1, 4, 3, padding=1)\n"
+    "        self.norm = torch.nn.BatchNorm2d(4)\n"
+    "        self.fc = torch.nn.Linear(64, 3)\n"
+    "    def forward(self, x):\n"
+    "        h = torch.relu(self.norm(self.conv(x))).flatten(1)\n"
+    "        return torch.nn.functional.dropout(self.fc(h), 0.25).pow(2).mean()\n";
+
+/* A module of the thread's own, trained; *state: what it has become. */
+typedef struct trainee {
+    pthread_t thread;
+    pthread_barrier_t *begin; /* NULL: alone */
+    int level;
+    ctsc_value *state;
+    char error[MAX_ERROR];
+} trainee;
+
+static ctsc_status training_steps(trainee *t, ctsc_scope *s, ctsc_module **m, ctsc_optimizer **o,
+                                  ctsc_error *e) {
+    enum { STEPS = 12 };
+    ctsc_compile_options co = {.size = sizeof co, .seed = 7};
+    ctsc_value *params = NULL;
+    ctsc_status st = ctsc_module_compile_text("net.py", training_net, sizeof training_net - 1, &co,
+                                              m, e);
+    if (st == CTSC_OK) st = ctsc_module_set_opt(*m, t->level, e);
+    if (st == CTSC_OK) st = ctsc_module_set_gradients(*m, true, e);
+    if (st == CTSC_OK) st = ctsc_module_parameters(*m, &params, e);
+    if (st == CTSC_OK)
+        st = ctsc_optimizer_new("adam", params, 1, &(ctsc_setting){"lr", 1e-2}, o, e);
+    ctsc_value_free(params);
+    if (st == CTSC_OK) ctsc_module_train(*m);
+    ctsc_scope_seed(s, 5);
+    ctsc_scope_set_gradients(s, true);
+    if (t->begin) pthread_barrier_wait(t->begin);
+    for (int i = 0; st == CTSC_OK && i < STEPS; i++) {
+        ctsc_value *x = ctsc_op(s, "aten::randn", 1, ctsc_ints(s, 4, (int64_t[]){8, 1, 4, 4}));
+        ctsc_value *loss = ctsc_run(s, *m, "forward", 1, &x);
+        if (!loss)
+            return ctsc_error_set(e, ctsc_scope_status(s), "%s",
+                                  ctsc_error_message(ctsc_scope_error(s)));
+        ctsc_optimizer_zero_grad(*o);
+        st = ctsc_backward(loss, NULL, 0, e);
+        if (st == CTSC_OK) st = ctsc_optimizer_step(*o, e);
+        ctsc_scope_clear(s);
+    }
+    return st == CTSC_OK ? ctsc_module_state(*m, &t->state, e) : st;
+}
+
+static void *training_run(void *ctx) {
+    trainee *t = ctx;
+    ctsc_scope *s = ctsc_scope_new();
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_optimizer *o = NULL;
+    if (training_steps(t, s, &m, &o, e) != CTSC_OK)
+        snprintf(t->error, sizeof t->error, "%s", ctsc_error_message(e));
+    ctsc_optimizer_free(o);
+    ctsc_scope_free(s);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return NULL;
+}
+
+/* Each thread trains a module of its own: all become what the module of one thread does. */
+static bool training_test(int threads, int level) {
+    static trainee all[MAX_THREADS];
+    trainee alone = {.level = level};
+    pthread_barrier_t begin;
+    bool ok = true;
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
+    training_run(&alone);
+    if (!alone.state) fatal(training_name, alone.error);
+    pthread_barrier_init(&begin, NULL, (unsigned)threads);
+    for (int i = 0; i < threads; i++) {
+        all[i] = (trainee){.begin = &begin, .level = level};
+        if (pthread_create(&all[i].thread, NULL, training_run, &all[i]))
+            fatal("pthread_create", "failed");
+    }
+    for (int i = 0; i < threads; i++) {
+        char *why = NULL;
+        pthread_join(all[i].thread, NULL);
+        bool same = all[i].state && ctsc_value_close(all[i].state, alone.state, 0, 0, &why);
+        if (!same && ok) printf("thread %d: %s\n", i, why ? why : all[i].error);
+        ok &= same;
+        ctsc_string_free(why);
+        ctsc_value_free(all[i].state);
+    }
+    printf("%-4s %-36s %3d threads, level %d\n", ok ? "ok" : "FAIL", training_name, threads, level);
+    fflush(stdout);
+    pthread_barrier_destroy(&begin);
+    ctsc_value_free(alone.state);
+    return ok;
 }
 
 static void case_throughput(int i, double seconds) {
@@ -323,6 +436,8 @@ int main(int argc, char **argv) {
         for (int i = 0; i < CASES; i++)
             for (int background = 0; background < 2 && strstr(cases[i].model, only); background++)
                 ok &= case_test(i, (int)threads, seconds / chosen / 2, background);
+        for (int level = 1; level <= 3 && strstr(training_name, only); level++)
+            ok &= training_test((int)threads, level);
     }
     return ok ? 0 : 1;
 }
