@@ -389,7 +389,8 @@ test-onnx-nodes: deps-build
 TORCH_TESTS ?=
 test-harvest: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	$(TORCH_PYTHON) tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
+	@[ -d $(BUILD)/harvest ] || python3 -m pip install -q --target $(BUILD)/harvest expecttest==0.1.6 || echo "expecttest cannot be installed"
+	PYTHONPATH=$(BUILD)/harvest $(TORCH_PYTHON) tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
 
 # Requests per second of the inference server (wrk, 32 connections): make bench-serve [SERVE="--only digits --seconds 10"]
 bench-serve: deps-build

@@ -22,6 +22,7 @@ import concurrent.futures
 import fnmatch
 import glob
 import hashlib
+import importlib.util
 import io
 import json
 import math
@@ -503,6 +504,9 @@ def main():
     args = ap.parse_args()
     if not args.tests and not args.only_run:
         print("no --tests: a checkout of PyTorch's tests is needed")
+        return 77
+    if not args.only_run and not importlib.util.find_spec("expecttest"):
+        print("no expecttest, which PyTorch's tests import (pip install expecttest==0.1.6)")
         return 77
     if args.record:
         record(os.path.abspath(args.tests), args.record, args.keep, args.k)
