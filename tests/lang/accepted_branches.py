@@ -40,15 +40,38 @@ class Grid(nn.Module):
         return x
 
 
+class Tasks(nn.Module):
+    """Methods that this instance never calls do not compile."""
+
+    def __init__(self, task):
+        super().__init__()
+        self.task = task
+
+    def classify(self, x):
+        return self.projection(x.reshape(x.shape[0], -1))
+
+    def forecast(self, x):
+        return x + 1
+
+    def forward(self, x):
+        if self.task == "long" or self.task == "short":
+            return self.forecast(x)
+        if self.task == "classify":
+            return self.classify(x)
+        return None
+
+
 class Main(nn.Module):
     def __init__(self):
         super().__init__()
         self.masked = Masked()
         self.grid = Grid(3)
+        self.tasks = Tasks("short")
 
     def forward(self):
         print(float(self.masked(torch.ones(2, 2)).sum()), float(self.masked(torch.ones(1, 1))))  # expect: 10. 1.
         print(float(self.grid(torch.ones(1, 1))))  # expect: 10.
+        print(float(self.tasks(torch.ones(1))))  # expect: 2.
         return 0
 
 

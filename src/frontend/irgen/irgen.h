@@ -209,6 +209,8 @@ typedef struct scope_ops {
                           const type *is);
     /* is there a self.name where a method is compiled? */
     bool (*has_member)(const emitter *e, const char *name);
+    /* f, which the function being compiled calls, does not compile. */
+    void (*refused)(emitter *e, const function *f);
 } scope_ops;
 
 /* irgen.c */

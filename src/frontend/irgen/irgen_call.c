@@ -215,10 +215,10 @@ static bool call_compile(emitter *e, source_range r, function *f) {
     bool interface = f->cls && f->cls->kind == T_INTERFACE;
     if (interface || (f->return_declared && !e->scope)) return true;
     if (function_ensure_compiled(f, e->diag) == CTSC_OK) return true;
-    if (f->state == FUNCTION_FAILED && e->scope)
-        diag_note(e->diag, r, "'%s' is being compiled since it was called from '%s'", f->name,
-                  e->fn ? e->fn->name : "");
-    else diag_locate(e->diag, r);
+    if (f->state != FUNCTION_FAILED || !e->scope) return diag_locate(e->diag, r), false;
+    e->scope->ops->refused(e, f);
+    diag_note(e->diag, r, "'%s' is being compiled since it was called from '%s'", f->name,
+              e->fn ? e->fn->name : "");
     return false;
 }
 

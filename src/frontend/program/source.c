@@ -45,6 +45,7 @@ static void source_forget(program *g) {
     ptrmap_free(&g->classes);
     ptrmap_free(&g->class_types);
     ptrmap_free(&g->modules);
+    ptrmap_free(&g->callers);
     vec_free(&g->module_types);
     vec_free(&g->pending);
     g->specializations.len = 0;

@@ -72,6 +72,7 @@ typedef struct program {
     VEC(const py_class *) wanted;
     strmap expansions; /* text -> the Python function made of it (source_expand.c) */
     VEC(specialization) specializations;
+    ptrmap callers; /* function * that failed -> function * whose call had it compiled */
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
@@ -187,8 +188,11 @@ bool source_has_member(const emitter *e, const char *name);
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was,
                           const type *is);
 
+/* Notes whose call had f compiled, which does not compile. */
+void source_refused(emitter *e, const function *f);
 /* Is f, which does not compile, one that such a function has taken the place of, or such a one,
- * whose caller has the error? Its class then does without it. */
+ * whose caller has the error? Or one whose caller compiled without it after all, since a branch
+ * that calls it is never taken? Its class then does without it. */
 bool source_given_up(program *g, function *f);
 /* Is it a function whose calls are expanded? Such a call. */
 bool source_is_expanded(const py_object *o);

@@ -558,4 +558,5 @@ const scope_ops source_scope_ops = {
     .predicate = source_predicate,
     .hint_assigned = source_hint_assigned,
     .has_member = source_has_member,
+    .refused = source_refused,
 };

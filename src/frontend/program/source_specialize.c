@@ -84,12 +84,21 @@ function *source_specialized(emitter *e, function *f, int nargs, const actual *a
     return made;
 }
 
+void source_refused(emitter *e, const function *f) {
+    program *g = ((const scope *)e->scope)->prog;
+    if (e->fn && !ptrmap_get(&g->callers, f) && !ptrmap_put(&g->callers, f, e->fn))
+        diag_no_memory(e->diag);
+}
+
 bool source_given_up(program *g, function *f) {
     bool given_up = false;
     for (size_t i = 0; i < g->specializations.len && !given_up; i++) {
         const specialization *s = &g->specializations.data[i];
         given_up = s->made == f || (s->of == f && s->made->state == FUNCTION_READY);
     }
+    const function *caller = ptrmap_get(&g->callers, f);
+    const scope *s = f->scope;
+    if (caller && caller->state == FUNCTION_READY && s->fn->u.fn->mode != PY_EXPORT) given_up = true;
     if (!given_up) return false;
     for (size_t k = 0; f->cls && k < f->cls->cls->methods.len; k++) {
         if (f->cls->cls->methods.data[k] != f) continue;

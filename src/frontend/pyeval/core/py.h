@@ -185,7 +185,13 @@ typedef struct py_class {
 struct py_object {
     py_kind kind;
     union {
-        struct { value v; bool param; py_symbol symbol; const char *name; }; /* VALUE, SYMBOL */
+        struct { /* VALUE, SYMBOL */
+            value v;
+            bool param;
+            py_symbol symbol;
+            const char *name;
+            py_dict *value_attrs; /* what a program has set on a tensor; NULL: nothing */
+        };
         struct {
             VEC(py_object *) items;
             union {

@@ -571,6 +571,7 @@ bool py_delattr(py *p, source_range r, py_object *o, const char *name) {
                  : o->kind == PY_CLASS    ? o->u.cls->attrs
                  : o->kind == PY_MODULE   ? o->u.mod.globals
                  : o->kind == PY_FUNCTION ? o->u.fn->attrs
+                 : o->kind == PY_VALUE    ? o->u.value_attrs
                                           : NULL;
     if (d && py_dict_remove(p, d, text)) return true;
     py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(o), name);

@@ -187,27 +187,35 @@ static py_object *tensor_get_false(py *p, source_range r, py_object *o) {
     return (void)r, (void)o, p->false_;
 }
 
-static const struct {
+/* Attributes of every tensor, which no program can set but for those that py_tensor_setattr knows:
+ * computed here, or operators without arguments. */
+typedef struct tensor_property {
     const char *name;
-    tensor_getter get;
-} tensor_attributes[] = {
-    {"shape", tensor_get_shape},        {"dtype", tensor_get_dtype},
-    {"device", tensor_get_device},      {"layout", tensor_get_layout},
-    {"data", tensor_get_data},          {"requires_grad", tensor_get_requires_grad},
-    {"ndim", tensor_get_ndim},          {"grad", tensor_get_grad},
-    {"grad_fn", tensor_get_none},       {"is_leaf", tensor_get_is_leaf},
-    {"is_cpu", tensor_get_true},        {"is_cuda", tensor_get_false},
-    {"is_sparse", tensor_get_false},    {"is_sparse_csr", tensor_get_false},
-    {"is_quantized", tensor_get_false}, {"is_mkldnn", tensor_get_false},
-    {"is_meta", tensor_get_false},      {"is_nested", tensor_get_false},
-    {"is_xla", tensor_get_false},       {"is_mps", tensor_get_false},
+    tensor_getter get; /* NULL: op */
+    const char *op;
+} tensor_property;
+
+static const tensor_property tensor_properties[] = {
+    {"shape", tensor_get_shape, NULL},        {"dtype", tensor_get_dtype, NULL},
+    {"device", tensor_get_device, NULL},      {"layout", tensor_get_layout, NULL},
+    {"data", tensor_get_data, NULL},          {"requires_grad", tensor_get_requires_grad, NULL},
+    {"ndim", tensor_get_ndim, NULL},          {"grad", tensor_get_grad, NULL},
+    {"grad_fn", tensor_get_none, NULL},       {"is_leaf", tensor_get_is_leaf, NULL},
+    {"is_cpu", tensor_get_true, NULL},        {"is_cuda", tensor_get_false, NULL},
+    {"is_sparse", tensor_get_false, NULL},    {"is_sparse_csr", tensor_get_false, NULL},
+    {"is_quantized", tensor_get_false, NULL}, {"is_mkldnn", tensor_get_false, NULL},
+    {"is_meta", tensor_get_false, NULL},      {"is_nested", tensor_get_false, NULL},
+    {"is_xla", tensor_get_false, NULL},       {"is_mps", tensor_get_false, NULL},
+    {"T", NULL, "aten::numpy_T"},             {"H", NULL, "aten::matrix_H"},
+    {"mT", NULL, "aten::mT"},                 {"mH", NULL, "aten::mH"},
+    {"real", NULL, "aten::real"},             {"imag", NULL, "aten::imag"},
 };
 
-/* Attributes that are operators without arguments. */
-static const struct { const char *name, *op; } tensor_views[] = {
-    {"T", "aten::numpy_T"}, {"H", "aten::matrix_H"}, {"mT", "aten::mT"},
-    {"mH", "aten::mH"},     {"real", "aten::real"},  {"imag", "aten::imag"},
-};
+static const tensor_property *tensor_find_property(const char *name) {
+    for (size_t i = 0; i < sizeof tensor_properties / sizeof *tensor_properties; i++)
+        if (!strcmp(tensor_properties[i].name, name)) return &tensor_properties[i];
+    return NULL;
+}
 
 /* ---- methods that are no operators, or differ from them -------------------------------------- */
 
@@ -468,11 +476,11 @@ py_object *py_tensor_attribute(py *p, source_range r, py_object *o, const char *
     if (o->kind == PY_SYMBOL) return tensor_symbol_attribute(p, o, name);
     if (o->kind == PY_VALUE && o->u.v.tag == V_DEVICE) return tensor_device_attribute(p, o, name);
     if (!py_is_tensor(o)) return NULL;
-    for (size_t i = 0; i < sizeof tensor_attributes / sizeof *tensor_attributes; i++)
-        if (!strcmp(tensor_attributes[i].name, name)) return tensor_attributes[i].get(p, r, o);
-    for (size_t i = 0; i < sizeof tensor_views / sizeof *tensor_views; i++)
-        if (!strcmp(tensor_views[i].name, name))
-            return py_call_operator(p, r, tensor_views[i].op, 1, &o, 0, NULL, NULL);
+    const tensor_property *known = tensor_find_property(name);
+    if (known && known->get) return known->get(p, r, o);
+    if (known) return py_call_operator(p, r, known->op, 1, &o, 0, NULL, NULL);
+    py_object *set = o->u.value_attrs ? py_dict_get(o->u.value_attrs, name) : NULL;
+    if (set) return set;
     py_object *fn = tensor_function(p, r, name);
     return fn ? py_method(p, o, fn) : NULL;
 }
@@ -490,10 +498,14 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
         return true;
     }
     if (!strcmp(name, "grad")) return py_tensor_set_grad(p, r, o, v);
-    if (strcmp(name, "data"))
-        return py_unsupported(p, r, "setting the attribute '%s' of a tensor is not supported",
-                              name),
-               false;
+    if (strcmp(name, "data")) {
+        if (tensor_find_property(name))
+            return py_fail(p, r, "AttributeError",
+                           "attribute '%s' of 'torch._C._TensorBase' objects is not writable", name),
+                   false;
+        if (!o->u.value_attrs && !(o->u.value_attrs = py_dict_new(p))) return false;
+        return py_dict_set(p, o->u.value_attrs, name, v);
+    }
     if (!py_is_tensor(v))
         return py_fail(p, r, "TypeError", "Variable data has to be a tensor, but got %s",
                        py_type_name(v)),
