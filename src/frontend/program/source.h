@@ -72,7 +72,7 @@ typedef struct program {
     VEC(const py_class *) wanted;
     strmap expansions; /* text -> the Python function made of it (source_expand.c) */
     VEC(specialization) specializations;
-    ptrmap callers; /* function * that failed -> function * whose call had it compiled */
+    ptrmap callers;      /* function * that failed -> function * whose call had it compiled */
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */

@@ -98,7 +98,8 @@ bool source_given_up(program *g, function *f) {
     }
     const function *caller = ptrmap_get(&g->callers, f);
     const scope *s = f->scope;
-    if (caller && caller->state == FUNCTION_READY && s->fn->u.fn->mode != PY_EXPORT) given_up = true;
+    if (caller && caller->state == FUNCTION_READY && s->fn->u.fn->mode != PY_EXPORT)
+        given_up = true;
     if (!given_up) return false;
     for (size_t k = 0; f->cls && k < f->cls->cls->methods.len; k++) {
         if (f->cls->cls->methods.data[k] != f) continue;

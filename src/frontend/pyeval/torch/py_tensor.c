@@ -196,19 +196,32 @@ typedef struct tensor_property {
 } tensor_property;
 
 static const tensor_property tensor_properties[] = {
-    {"shape", tensor_get_shape, NULL},        {"dtype", tensor_get_dtype, NULL},
-    {"device", tensor_get_device, NULL},      {"layout", tensor_get_layout, NULL},
-    {"data", tensor_get_data, NULL},          {"requires_grad", tensor_get_requires_grad, NULL},
-    {"ndim", tensor_get_ndim, NULL},          {"grad", tensor_get_grad, NULL},
-    {"grad_fn", tensor_get_none, NULL},       {"is_leaf", tensor_get_is_leaf, NULL},
-    {"is_cpu", tensor_get_true, NULL},        {"is_cuda", tensor_get_false, NULL},
-    {"is_sparse", tensor_get_false, NULL},    {"is_sparse_csr", tensor_get_false, NULL},
-    {"is_quantized", tensor_get_false, NULL}, {"is_mkldnn", tensor_get_false, NULL},
-    {"is_meta", tensor_get_false, NULL},      {"is_nested", tensor_get_false, NULL},
-    {"is_xla", tensor_get_false, NULL},       {"is_mps", tensor_get_false, NULL},
-    {"T", NULL, "aten::numpy_T"},             {"H", NULL, "aten::matrix_H"},
-    {"mT", NULL, "aten::mT"},                 {"mH", NULL, "aten::mH"},
-    {"real", NULL, "aten::real"},             {"imag", NULL, "aten::imag"},
+    {"shape", tensor_get_shape, NULL},
+    {"dtype", tensor_get_dtype, NULL},
+    {"device", tensor_get_device, NULL},
+    {"layout", tensor_get_layout, NULL},
+    {"data", tensor_get_data, NULL},
+    {"requires_grad", tensor_get_requires_grad, NULL},
+    {"ndim", tensor_get_ndim, NULL},
+    {"grad", tensor_get_grad, NULL},
+    {"grad_fn", tensor_get_none, NULL},
+    {"is_leaf", tensor_get_is_leaf, NULL},
+    {"is_cpu", tensor_get_true, NULL},
+    {"is_cuda", tensor_get_false, NULL},
+    {"is_sparse", tensor_get_false, NULL},
+    {"is_sparse_csr", tensor_get_false, NULL},
+    {"is_quantized", tensor_get_false, NULL},
+    {"is_mkldnn", tensor_get_false, NULL},
+    {"is_meta", tensor_get_false, NULL},
+    {"is_nested", tensor_get_false, NULL},
+    {"is_xla", tensor_get_false, NULL},
+    {"is_mps", tensor_get_false, NULL},
+    {"T", NULL, "aten::numpy_T"},
+    {"H", NULL, "aten::matrix_H"},
+    {"mT", NULL, "aten::mT"},
+    {"mH", NULL, "aten::mH"},
+    {"real", NULL, "aten::real"},
+    {"imag", NULL, "aten::imag"},
 };
 
 static const tensor_property *tensor_find_property(const char *name) {
@@ -501,7 +514,8 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
     if (strcmp(name, "data")) {
         if (tensor_find_property(name))
             return py_fail(p, r, "AttributeError",
-                           "attribute '%s' of 'torch._C._TensorBase' objects is not writable", name),
+                           "attribute '%s' of 'torch._C._TensorBase' objects is not writable",
+                           name),
                    false;
         if (!o->u.value_attrs && !(o->u.value_attrs = py_dict_new(p))) return false;
         return py_dict_set(p, o->u.value_attrs, name, v);
