@@ -94,11 +94,14 @@ static ctsc_status literal_list(unit *u, diag *d, const expr *x, type *t, value 
             if (!elem) elem = type_of_value(v);
         }
         if (!l) l = list_new(elem ? type_list_kind(elem) : LIST_VALUE, elem, x->items.len);
-        bool fits = l && (i >= x->items.len || list_fits((list_kind)l->kind, v));
+        if (!l) return value_unref(v), diag_no_memory(d);
+        if (i >= x->items.len) break;
+        bool fits = list_fits((list_kind)l->kind, v);
         if (!fits) value_unref(v);
-        if (!fits || (i < x->items.len && !list_append_take(l, v))) {
-            if (l) value_unref(value_list_take(l));
-            return diag_fail_at(d, CTSC_FAILED, x->range, "this list cannot be a constant");
+        if (!fits || !list_append_take(l, v)) {
+            value_unref(value_list_take(l));
+            return fits ? diag_no_memory(d)
+                        : diag_fail_at(d, CTSC_FAILED, x->range, "this list cannot be a constant");
         }
     }
     return *out = value_list_take(l), CTSC_OK;

@@ -75,7 +75,30 @@ def cached_property(fn):
     return property(fn)
 
 
+def _negated(method, also_equal):
+    """not method(self, other), or that and equality where also_equal is given: `==` or `!=` as a function."""
+    def compare(self, other):
+        result = method(self, other)
+        if result is NotImplemented:
+            return result
+        return not result if also_equal is None else also_equal(result, self == other)
+    return compare
+
+
 def total_ordering(cls):
+    root = [name for name in ('__lt__', '__le__', '__gt__', '__ge__') if name in cls.__dict__]
+    if not root:
+        raise ValueError('must define at least one ordering operation: < > <= >=')
+    own = getattr(cls, root[0])
+    either, strictly = (lambda result, equal: result or equal), (lambda result, equal: result and not equal)
+    opposite, same, other = {'__lt__': ('__ge__', '__le__', '__gt__'), '__le__': ('__gt__', '__lt__', '__ge__'),
+                             '__gt__': ('__le__', '__ge__', '__lt__'), '__ge__': ('__lt__', '__gt__', '__le__')}[root[0]]
+    strict = root[0] in ('__lt__', '__gt__')
+    made = {opposite: _negated(own, None), same: _negated(own, either if strict else strictly),
+            other: _negated(own, (lambda result, equal: not result and not equal) if strict else (lambda result, equal: not result or equal))}
+    for name, method in made.items():
+        if name not in root:
+            setattr(cls, name, method)
     return cls
 
 
@@ -84,4 +107,14 @@ def singledispatch(fn):
 
 
 def cmp_to_key(fn):
-    raise NotImplementedError('functools.cmp_to_key')
+    class Key:
+        def __init__(self, obj):
+            self.obj = obj
+
+        def __lt__(self, other):
+            return fn(self.obj, other.obj) < 0
+
+        def __eq__(self, other):
+            return fn(self.obj, other.obj) == 0
+
+    return total_ordering(Key)

@@ -196,6 +196,8 @@ static sugar *names_instance(emitter *e, source_range r, py_object *o) {
 }
 
 sugar *source_sugar(emitter *e, source_range r, py_object *o) {
+    bool derived = o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind != PYC_ENUM;
+    if (derived) o = (py_object *)py_plain(o);
     switch (o->kind) {
     case PY_VALUE: return names_value(e, r, o);
     case PY_SYMBOL:

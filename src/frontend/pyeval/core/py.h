@@ -459,6 +459,10 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a);
 py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index);
 bool py_set_subscript(py *p, source_range r, py_object *o, py_object *index, py_object *v);
 bool py_length(py *p, source_range r, py_object *o, int64_t *out);
+/* The value behind an object of a class derived from str, int or float, or behind a member of an
+ * enum that is an int or a str too; else the object. */
+#define PY_PLAIN "<plain>" /* the attribute that holds it, but for enums */
+const py_object *py_plain(const py_object *o);
 /* The dict or list that an object of a class derived from one holds, the value of a member of an
  * enum; other objects are what they are. */
 py_object *py_derived_plain(py *p, source_range r, py_object *o);

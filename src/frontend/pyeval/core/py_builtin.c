@@ -433,11 +433,33 @@ static bool builtin_add_methods(py *p, const char *type, py_object *cls) {
     return true;
 }
 
+/* str.__new__(cls, ...), also of int and float: an object of a class derived from it has the value
+ * as an attribute (py_plain). */
+static py_object *builtin_new(PY_ARGS) {
+    (void)self;
+    if (nargs < 1 || args[0]->kind != PY_CLASS)
+        return py_fail(p, r, "TypeError", "__new__(X): X is not a type object");
+    const py_class *c = args[0]->u.cls;
+    py_object *base = NULL;
+    for (size_t i = 0; i < c->mro.len && !base; i++)
+        if (c->mro.data[i]->u.cls->kind == PYC_BUILTIN && c->mro.data[i]->u.cls->make)
+            base = c->mro.data[i];
+    py_object *v = base ? base->u.cls->make(p, r, base, nargs - 1, args + 1, nkw, names, kwargs)
+                        : NULL;
+    if (!v || base == args[0]) return v;
+    py_object *o = py_instance(p, args[0]);
+    return o && py_dict_set(p, o->u.inst.attrs, intern(p->names, PY_PLAIN), v) ? o : NULL;
+}
+
 static py_object *builtin_type(py *p, const char *name, py_builtin_fn make) {
     py_object *base = !strcmp(name, "bool") ? py_builtin_class(p, "int") : p->object_class;
     py_object *cls = py_class_new(p, NULL, name, 1, &base, PYC_BUILTIN);
     if (!cls) return NULL;
     cls->u.cls->make = make;
+    bool derivable = !strcmp(name, "str") || !strcmp(name, "int") || !strcmp(name, "float");
+    if (derivable &&
+        !py_dict_set(p, cls->u.cls->attrs, "__new__", py_builtin(p, "__new__", builtin_new)))
+        return NULL;
     return builtin_add_methods(p, name, cls) ? cls : NULL;
 }
 

@@ -248,7 +248,7 @@ py_object *py_derived_plain(py *p, source_range r, py_object *o) {
     py_object *plain = o->kind == PY_INSTANCE ? py_class_find(o->u.inst.cls, "_plain") : NULL;
     bool derived = plain && plain->kind == PY_FUNCTION && plain->u.fn->module &&
                    !strcmp(plain->u.fn->module->u.mod.name, "_derived");
-    return derived ? py_call(p, r, plain, 1, &o, 0, NULL, NULL) : (py_object *)py_enum_plain(o);
+    return derived ? py_call(p, r, plain, 1, &o, 0, NULL, NULL) : (py_object *)py_plain(o);
 }
 
 /* The object that a builtin method works on: o, or what an object of a class derived from

@@ -418,7 +418,7 @@ static bool construct_init(PY_ARGS, py_object *o) {
     return false;
 }
 
-/* Classes derived from int, list, Tensor, ... have no representation. */
+/* Classes derived from complex, set, Tensor, ... have no representation. */
 static bool construct_is_derived_builtin(const py_class *c) {
     for (size_t i = 1; i < c->mro.len; i++) {
         const py_object *home = c->mro.data[i]->u.cls->module;

@@ -97,7 +97,7 @@ static bool hash_object(const py_object *o, int depth, hash_walk *w, uint64_t *o
                         (uint64_t)(uintptr_t)o->u.method.fn);
         break;
     default: {
-        const py_object *plain = py_enum_plain(o);
+        const py_object *plain = py_plain(o);
         if (plain && plain != o) return hash_object(plain, depth + 1, w, out);
         *out = hash_u64((uint64_t)(uintptr_t)o);
     }
@@ -169,10 +169,13 @@ static bool py_equal_values(const py_object *a, const py_object *b) {
     return value_equal(a->u.v, b->u.v);
 }
 
-/* The value behind a member of an enum that is an int or a str too, else the object. */
-const py_object *py_enum_plain(const py_object *o) {
-    if (o->kind != PY_INSTANCE || o->u.inst.cls->u.cls->kind != PYC_ENUM) return o;
+const py_object *py_plain(const py_object *o) {
+    if (o->kind != PY_INSTANCE) return o;
     const py_class *c = o->u.inst.cls->u.cls;
+    if (c->kind != PYC_ENUM) {
+        const py_object *v = py_dict_get(o->u.inst.attrs, PY_PLAIN);
+        return v ? v : o;
+    }
     for (size_t i = 0; i < c->mro.len; i++) {
         const char *n = c->mro.data[i]->u.cls->name;
         if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") ||
@@ -229,8 +232,8 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
 
 bool py_equal(py *p, const py_object *a, const py_object *b) {
     if (py_same(a, b)) return !(a->kind == PY_VALUE && a->u.v.tag == V_FLOAT && isnan(a->u.v.u.f));
-    a = py_enum_plain(a);
-    b = py_enum_plain(b);
+    a = py_plain(a);
+    b = py_plain(b);
     if (!a || !b || a->kind != b->kind) return false;
     if (p->depth >= PY_MAX_DEPTH) return false;
     p->depth++;

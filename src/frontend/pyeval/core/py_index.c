@@ -22,7 +22,7 @@ int64_t py_range_len(const py_object *o) {
 static bool index_as_int(py *p, source_range r, const py_object *o, int64_t *out) {
     double f;
     int rank;
-    o = py_enum_plain(o);
+    o = py_plain(o);
     if (py_number(o, out, &f, &rank) && rank < 2)
         return p->library->trace_read(p, r, o, "Python index");
     if (o->kind == PY_SYMBOL) {
@@ -50,7 +50,7 @@ static bool py_index_in(py *p, source_range r, const py_object *index, int64_t l
     int64_t i;
     double f;
     int rank;
-    index = py_enum_plain(index);
+    index = py_plain(index);
     if (!(py_number(index, &i, &f, &rank) && rank < 2)) {
         bool special = py_is_tensor(index) || (index->kind == PY_INSTANCE &&
                                                py_class_find(index->u.inst.cls, "__index__"));
@@ -212,7 +212,7 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     case PY_INSTANCE: {
         py_object *own = py_find_special(p, o, "__getitem__");
         if (own || py_failed(p)) return own ? py_call1(p, r, own, index) : NULL;
-        const str *text = py_str_of(py_enum_plain(o));
+        const str *text = py_str_of(py_plain(o));
         if (text) return index_text(p, r, text, index);
         break;
     }

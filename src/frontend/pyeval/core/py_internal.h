@@ -55,8 +55,6 @@ bool py_set_add(py *p, source_range r, py_object *set, py_object *item);
 int64_t py_set_find(py *p, const py_object *set, const py_object *item); /* -1: absent */
 /* items were removed or exchanged */
 void py_set_moved(py_object *set);
-/* the value of a member of an enum that is an int or a str too */
-const py_object *py_enum_plain(const py_object *o);
 bool py_memory(py *p); /* false, with the diagnostic, if the arena found no memory */
 
 /* ---- py_attribute.c */

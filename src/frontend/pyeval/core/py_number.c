@@ -75,7 +75,7 @@ static py_object *number_make_int(PY_ARGS) {
     if (py_str_of(a[0])) return number_of_text(p, r, a[0], base);
     if (a[1])
         return py_fail(p, r, "TypeError", "int() can't convert non-string with explicit base");
-    const py_object *o = py_enum_plain(a[0]);
+    const py_object *o = py_plain(a[0]);
     if (!py_number(o, &i, &f, &rank)) {
         py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, a[0], "__int__");
         if (!m && !py_failed(p) && !py_is_tensor(o)) m = py_find_special(p, a[0], "__index__");
@@ -111,7 +111,7 @@ static py_object *number_make_float(PY_ARGS) {
     if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_INT)
         return p->library->trace_number(p, r, "aten::Float", a[0], NULL,
                                         py_float(p, (double)a[0]->u.v.u.i));
-    if (!py_str_of(a[0])) return py_as_float(p, r, py_enum_plain(a[0]), &f) ? py_float(p, f) : NULL;
+    if (!py_str_of(a[0])) return py_as_float(p, r, py_plain(a[0]), &f) ? py_float(p, f) : NULL;
     size_t len;
     const char *s = number_trim(py_str_of(a[0]), &len);
     char text[80], *end = text;
@@ -162,6 +162,10 @@ static py_object *number_round(PY_ARGS) {
         py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "round")
                                           : py_find_special(p, a[0], "__round__");
         if (m) return whole ? py_call0(p, r, m) : py_call1(p, r, m, a[1]);
+        py_object *plain = (py_object *)py_plain(a[0]);
+        if (plain != a[0] && !py_failed(p))
+            return number_round(p, r, self, 2, (py_object *[]){plain, a[1] ? a[1] : p->none}, 0,
+                                NULL, NULL);
         return py_fail(p, r, "TypeError", "type %s doesn't define __round__ method",
                        py_type_name(a[0]));
     }
@@ -204,6 +208,8 @@ static py_object *number_abs(PY_ARGS) {
     py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "abs")
                                       : py_find_special(p, a[0], "__abs__");
     if (m) return py_call0(p, r, m);
+    py_object *plain = (py_object *)py_plain(a[0]);
+    if (plain != a[0] && !py_failed(p)) return number_abs(p, r, self, 1, &plain, 0, NULL, NULL);
     return py_fail(p, r, "TypeError", "bad operand type for abs(): '%s'", py_type_name(a[0]));
 }
 

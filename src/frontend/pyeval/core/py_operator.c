@@ -416,7 +416,7 @@ static py_object *compare_sets(py *p, operator_kind op, const py_object *a, cons
 }
 
 static const py_object *operator_plain(const py_object *o) {
-    return o->kind == PY_INSTANCE ? py_enum_plain(o) : o;
+    return o->kind == PY_INSTANCE ? py_plain(o) : o;
 }
 
 static py_object *compare_order(py *p, source_range r, operator_kind op, py_object *a,
@@ -510,6 +510,7 @@ static py_object *operator_apply(py *p, source_range r, operator_kind op, py_obj
         o = method_binary(p, r, op, a, b);
         if (o || py_failed(p)) return o;
         py_object *x = (py_object *)operator_plain(a), *y = (py_object *)operator_plain(b);
+        if (op == O_MOD && py_str_of(x)) y = b; /* formatted as its class says */
         if (x != a || y != b) return operator_apply(p, r, op, x, y);
     }
     return container_binary(p, r, op, a, b);

@@ -166,6 +166,8 @@ static bool format_instance(py *p, source_range r, py_object *o, bool repr, strb
         sb_putc(out, '>');
         return true;
     }
+    const py_object *plain = py_plain(o);
+    if (plain != o) return py_str(p, r, (py_object *)plain, repr, out);
     if (c->is_dataclass) return format_fields(p, r, o, c, out);
     sb_printf(out, "<%s.%s object at %p>", format_module_of(c), c->qualname ? c->qualname : c->name,
               (void *)o);

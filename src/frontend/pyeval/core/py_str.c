@@ -424,7 +424,7 @@ static py_object *str_join(PY_ARGS) {
     const str *s = py_str_of(self);
     strbuf out = STRBUF_INIT;
     for (int i = 0; i < n; i++) {
-        const str *t = py_str_of(items[i]);
+        const str *t = py_str_of(py_plain(items[i]));
         if (!t) {
             py_fail(p, r, "TypeError", "sequence item %d: expected str instance, %s found", i,
                     py_type_name(items[i]));

@@ -20,7 +20,7 @@ static py_object *library_missing(py *p, py_object *mod, const char *name) {
     static py_object *(*const families[])(py *p, py_object *mod, const char *name) = {
         py_jit_missing, py_torch_missing, py_lib_missing};
     py_object *o = NULL;
-    if (!strncmp(name, "__", 2)) return NULL;
+    if (!strncmp(name, "__", 2) && strcmp(name, "__version__")) return NULL;
     for (size_t i = 0; i < sizeof families / sizeof *families && !o && p->diag->status == CTSC_OK;
          i++)
         o = families[i](p, mod, name);

@@ -193,6 +193,8 @@ static bool ops_dict(ops_fit *f, type *t, const py_object *o, value *out) {
 /* Can o stand for an argument of type t? *out: its value, owned. Failing says nothing in the diag
  * but a lack of memory. */
 static bool ops_fits(ops_fit *f, type *t, const argument *arg, const py_object *o, value *out) {
+    if (t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_NUMBER || t->kind == T_STR)
+        o = py_plain(o);
     switch (t->kind) {
     case T_TENSOR: return py_is_tensor(o) && ops_give(value_ref(o->u.v), out);
     case T_INT: return ops_int(f, arg, o, out);
@@ -300,6 +302,7 @@ static bool ops_infer_tuple(ops_fit *f, const py_object *o, value *out) {
 }
 
 static bool ops_infer(ops_fit *f, const py_object *o, value *out) {
+    o = py_plain(o);
     if (o->kind == PY_VALUE || o->kind == PY_SYMBOL) return ops_give(value_ref(o->u.v), out);
     if (f->depth >= OPS_MAX_NESTING) return false;
     f->depth++;

@@ -117,6 +117,8 @@ static const char *const torch_functional[] = {"align_tensors",
 static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch", "no_grad", "torch.autograd.grad_mode"},
     {"torch", "spmm", "torch.functional"},
+    {"torch", "__version__", "torch.torch_version"},
+    {"torch.version", "__version__", "torch.torch_version"},
     {"torch", "enable_grad", "torch.autograd.grad_mode"},
     {"torch", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch", "inference_mode", "torch.autograd.grad_mode"},
@@ -752,7 +754,7 @@ static bool torch_fill(py *p, py_object *mod) {
                                           "has_mkldnn", "has_mps",   "has_openmp"};
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
         if (!py_module_set(p, mod, lacking[i], p->false_)) return false;
-    return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1"));
+    return true;
 }
 
 static bool torch_fill_quantized(py *p, py_object *mod) {
@@ -788,8 +790,7 @@ bool py_torch_assigned(py *p, source_range r, const py_object *mod, const char *
 
 static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "torch.version"))
-        return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1")) &&
-               py_module_set(p, mod, "cuda", p->none) && py_module_set(p, mod, "hip", p->none);
+        return py_module_set(p, mod, "cuda", p->none) && py_module_set(p, mod, "hip", p->none);
     if (!strcmp(dotted, "torch.linalg")) /* kernels fail with a RuntimeError */
         return py_module_set_take(p, mod, "LinAlgError", py_builtin_named(p, "RuntimeError"));
     if (!strcmp(dotted, "torch.backends.cuda")) { /* matmul.allow_tf32 may be set */
@@ -862,7 +863,7 @@ static py_object *torch_submodule(py *p, const char *module, const char *name) {
 py_object *py_torch_missing(py *p, py_object *mod, const char *name) {
     const char *module = mod->u.mod.name;
     source_range nowhere = {0};
-    if (strncmp(module, "torch", 5) || !strncmp(name, "__", 2)) return NULL;
+    if (strncmp(module, "torch", 5)) return NULL;
     if (!strncmp(module, "torch.ops", 9)) return torch_ops_member(p, module, name);
     for (size_t i = 0; i < sizeof torch_elsewhere / sizeof *torch_elsewhere; i++)
         if (!strcmp(torch_elsewhere[i].module, module) && !strcmp(torch_elsewhere[i].name, name))
