@@ -12,7 +12,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch")
 SHARED = ("nn", "optim")
-# What Python needs beside.
+# What Python needs beside: texts, and files NAME_more.py of python/ctsc, which go behind the prelude's NAME.py.
 MORE = {
     os.path.join("optim", "__init__.py"): """
 
@@ -122,6 +122,15 @@ def as_ctsc(text):
     return re.sub(r"^(\s*)from torch\.(\S+) import", r"\1from ctsc.\2 import", text, flags=re.M)
 
 
+def more(path):
+    """What goes behind the prelude's file."""
+    file = os.path.join(HERE, "ctsc", path[:-len(".py")] + "_more.py")
+    if not os.path.exists(file):
+        return MORE.get(path, "")
+    with open(file, encoding="utf-8") as f:
+        return "\n\n" + f.read()
+
+
 def stubs(generated, template):
     with open(template, encoding="utf-8") as f:
         text = f.read()
@@ -139,7 +148,7 @@ def main():
         to = os.path.join(out, os.path.relpath(folder, os.path.join(HERE, "ctsc")))
         os.makedirs(to, exist_ok=True)
         for name in files:
-            if name.endswith((".py", "py.typed")):
+            if name.endswith((".py", "py.typed")) and not name.endswith("_more.py"):
                 shutil.copyfile(os.path.join(folder, name), os.path.join(to, name))
     put(os.path.join(out, "__init__.pyi"), stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")))
     for shared in SHARED:
@@ -148,7 +157,7 @@ def main():
                 path = os.path.relpath(os.path.join(folder, name), TORCH)
                 if name.endswith(".py") and not os.path.exists(os.path.join(HERE, "ctsc", path)):
                     with open(os.path.join(folder, name), encoding="utf-8") as f:
-                        put(os.path.join(out, path), as_ctsc(f.read()) + MORE.get(path, ""))
+                        put(os.path.join(out, path), as_ctsc(f.read()) + more(path))
     for path in ("_jit_internal.py", os.path.join("utils", "checkpoint.py")):
         with open(os.path.join(TORCH, path), encoding="utf-8") as f:
             put(os.path.join(out, path), as_ctsc(f.read()))

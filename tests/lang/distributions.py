@@ -1,7 +1,7 @@
 """torch.distributions and torch.func: what is printed is what PyTorch 2.15 prints; torch.device("meta")."""
 import torch
 from torch import Tensor, nn
-from torch.distributions import Bernoulli, Categorical, Normal, Uniform, kl_divergence
+from torch.distributions import Bernoulli, Beta, Categorical, Gamma, Laplace, LogNormal, Normal, Uniform, kl_divergence
 from torch.func import functional_call, vmap
 
 
@@ -37,6 +37,9 @@ class Main(nn.Module):
         print(mills(yes.sample()), mills(yes.log_prob(torch.ones(2))), mills(yes.entropy()), mills(yes.variance))  # expect: 20000 -31006 18272 6282
         even = Uniform(mean, mean + scale)
         print(mills(even.sample()), mills(even.log_prob(mean)), mills(even.entropy()), mills(even.mean))  # expect: -4400 -13862 13862 10000
+        above = LogNormal(mean, scale)
+        print(mills(above.log_prob(scale)), mills(above.entropy()), mills(above.mean), mills(above.loc + above.scale))  # expect: -63710 41431 81548 35000
+        print(mills(Laplace(mean, scale).log_prob(mean)), mills(Gamma(scale, scale).log_prob(scale)), mills(Beta(scale, scale).log_prob(scale / 3)))  # expect: -34657 -48411 5753
         f, i = torch.finfo(x.dtype), torch.iinfo(torch.int16)
         print(mean.masked_fill(mean > 0, torch.finfo(mean.dtype).min).min().item() < -3e38, f.bits, int(f.eps * 2 ** 23), i.max)  # expect: True 32 1 32767
         return 0

@@ -12,7 +12,7 @@
  *                                                             return (%y)
  *
  * There is no second executor: each operator becomes calls of aten operators, those without a
- * counterpart of functions in TorchScript (frontend/prelude/operators/onnx.py). The files, in the
+ * counterpart of functions in TorchScript (frontend/prelude/operators/onnx_*.py). The files, in the
  * order in which a model passes through them:
  *
  *     onnx.proto, onnx_wire.c    the messages; bytes as messages, within limits

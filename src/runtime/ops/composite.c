@@ -33,7 +33,15 @@
     COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")      \
     COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")            \
     COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")      \
-    COMPOSITE_FILE(prelude_onnx, "__torch__.operators.onnx", "operators/onnx.py")                  \
+    COMPOSITE_FILE(prelude_onnx_math, "__torch__.operators.onnx_math", "operators/onnx_math.py")   \
+    COMPOSITE_FILE(prelude_onnx_shapes, "__torch__.operators.onnx_shapes",                         \
+                   "operators/onnx_shapes.py")                                                     \
+    COMPOSITE_FILE(prelude_onnx_layers, "__torch__.operators.onnx_layers",                         \
+                   "operators/onnx_layers.py")                                                     \
+    COMPOSITE_FILE(prelude_onnx_images, "__torch__.operators.onnx_images",                         \
+                   "operators/onnx_images.py")                                                     \
+    COMPOSITE_FILE(prelude_onnx_quantised, "__torch__.operators.onnx_quantised",                   \
+                   "operators/onnx_quantised.py")                                                  \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")            \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")   \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise",                         \

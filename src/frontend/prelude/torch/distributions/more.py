@@ -6,12 +6,13 @@ from typing import List, Optional
 import torch
 from torch import Tensor
 
+from .normal import Normal
+from .utils import broadcast_all
+
 
 class Laplace:
     def __init__(self, loc: Tensor, scale: Tensor, validate_args: Optional[bool] = None):
-        both = torch.broadcast_tensors(torch.as_tensor(loc), torch.as_tensor(scale))
-        self.loc = both[0]
-        self.scale = both[1]
+        self.loc, self.scale = broadcast_all(loc, scale)
 
     @property
     def mean(self) -> Tensor:
@@ -70,9 +71,7 @@ class Poisson:
 
 class Gamma:
     def __init__(self, concentration: Tensor, rate: Tensor, validate_args: Optional[bool] = None):
-        both = torch.broadcast_tensors(torch.as_tensor(concentration), torch.as_tensor(rate))
-        self.concentration = both[0]
-        self.rate = both[1]
+        self.concentration, self.rate = broadcast_all(concentration, rate)
 
     @property
     def mean(self) -> Tensor:
@@ -108,9 +107,7 @@ class Dirichlet:
 
 class Beta:
     def __init__(self, concentration1: Tensor, concentration0: Tensor, validate_args: Optional[bool] = None):
-        both = torch.broadcast_tensors(torch.as_tensor(concentration1), torch.as_tensor(concentration0))
-        self.concentration1 = both[0]
-        self.concentration0 = both[1]
+        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
 
     @property
     def mean(self) -> Tensor:
@@ -129,26 +126,29 @@ class Beta:
 
 class LogNormal:
     def __init__(self, loc: Tensor, scale: Tensor, validate_args: Optional[bool] = None):
-        both = torch.broadcast_tensors(torch.as_tensor(loc), torch.as_tensor(scale))
-        self.loc = both[0]
-        self.scale = both[1]
+        self.base_dist = Normal(loc, scale)
+
+    @property
+    def loc(self) -> Tensor:
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     def rsample(self, sample_shape: List[int] = ()) -> Tensor:
-        shape = list(sample_shape) + list(self.loc.size())
-        noise = torch.normal(torch.zeros(shape, dtype=self.loc.dtype, device=self.loc.device),
-                             torch.ones(shape, dtype=self.loc.dtype, device=self.loc.device))
-        return (self.loc + noise * self.scale).exp()
+        return self.base_dist.rsample(sample_shape).exp()
 
     def log_prob(self, value: Tensor) -> Tensor:
         x = value.log()
-        return -((x - self.loc) ** 2) / (2 * self.scale ** 2) - self.scale.log() - math.log(math.sqrt(2 * math.pi)) - x
+        return self.base_dist.log_prob(x) - x
 
     def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale) + self.loc
+        return self.base_dist.entropy() + self.loc
 
 
 class MultivariateNormal:

@@ -6,12 +6,12 @@ from typing import List, Optional
 import torch
 from torch import Tensor
 
+from .utils import broadcast_all
+
 
 class Normal:
     def __init__(self, loc: Tensor, scale: Tensor, validate_args: Optional[bool] = None):
-        both = torch.broadcast_tensors(torch.as_tensor(loc), torch.as_tensor(scale))
-        self.loc = both[0]
-        self.scale = both[1]
+        self.loc, self.scale = broadcast_all(loc, scale)
 
     @property
     def mean(self) -> Tensor:

@@ -5,12 +5,12 @@ from typing import List, Optional
 import torch
 from torch import Tensor
 
+from .utils import broadcast_all
+
 
 class Uniform:
     def __init__(self, low: Tensor, high: Tensor, validate_args: Optional[bool] = None):
-        both = torch.broadcast_tensors(torch.as_tensor(low), torch.as_tensor(high))
-        self.low = both[0]
-        self.high = both[1]
+        self.low, self.high = broadcast_all(low, high)
 
     @property
     def mean(self) -> Tensor:

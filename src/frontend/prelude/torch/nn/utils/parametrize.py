@@ -4,6 +4,7 @@
 # PyTorch computes such a tensor at each access, and does not compile modules that have one. Here it is computed when the
 # parametrization is registered and when weights are loaded, as in evaluation: the same numbers, as long as nobody trains.
 # Compiled modules have the tensor, and not what it is computed from. Names in state_dicts are PyTorch's.
+# In Python proper the tensor is a property (python/ctsc/nn/utils/parametrize_more.py takes the place of the functions _begun to _removed).
 import torch
 from torch import Tensor
 
@@ -38,9 +39,14 @@ class ParametrizationList(ModuleList):
                 type(new).__name__))
         self.ntensors = 1 if self.is_tensor else len(new)
         is_parameter = isinstance(original, Parameter)
-        for i, tensor in enumerate([new] if self.is_tensor else new):
-            _register(self, 'original' if self.is_tensor else 'original{}'.format(i),
-                      Parameter(tensor.detach(), original.requires_grad) if is_parameter else tensor)
+        if self.is_tensor and is_parameter: # the object stays, which optimisers may hold
+            with torch.no_grad():
+                original.data = new.detach()
+            self.register_parameter('original', original)
+        else:
+            for i, tensor in enumerate([new] if self.is_tensor else new):
+                _register(self, 'original' if self.is_tensor else 'original{}'.format(i),
+                          Parameter(tensor.detach(), original.requires_grad) if is_parameter else tensor)
         if not unsafe:
             _check(self(), original, 'unparametrized', 'parametrized')
 
@@ -96,6 +102,28 @@ def _hook_of(module, name):
     return None
 
 
+# Before the first parametrization of a module; after the first of one of its tensors; after each; after the last of a tensor.
+def _begun(module):
+    module.__dict__['__jit_ignored_attributes__'] = list(getattr(module, '__jit_ignored_attributes__', [])) + ['parametrizations']
+
+
+def _installed(module, name):
+    module.register_buffer(name, None, persistent=False)
+    module.register_load_state_dict_post_hook(_Recompute(name))
+
+
+def _changed(module, name):
+    _Recompute(name)(module, None)
+
+
+def _removed(module, name):
+    delattr(module, name)
+    del module._load_state_dict_post_hooks[_hook_of(module, name)]
+    if len(module.parametrizations) == 0:
+        delattr(module, 'parametrizations')
+        module.__dict__['__jit_ignored_attributes__'].remove('parametrizations')
+
+
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -109,14 +137,13 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         delattr(module, tensor_name)
         if not is_parametrized(module):
             module.parametrizations = ModuleDict()
-            module.__dict__['__jit_ignored_attributes__'] = list(getattr(module, '__jit_ignored_attributes__', [])) + ['parametrizations']
+            _begun(module)
         module.parametrizations[tensor_name] = made
-        module.register_buffer(tensor_name, None, persistent=False)
-        module.register_load_state_dict_post_hook(_Recompute(tensor_name))
+        _installed(module, tensor_name)
     else:
         raise ValueError("Module '{}' does not have a parameter, a buffer, or a parametrized element with name '{}'".format(
             module, tensor_name))
-    _Recompute(tensor_name)(module, None)
+    _changed(module, tensor_name)
     return module
 
 
@@ -134,16 +161,32 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     if not leave_parametrized and not parametrization.is_tensor:
         raise ValueError('Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of '
                          'a sequence of tensors.')
-    original = parametrization.originals()[0]
-    tensor = getattr(module, tensor_name) if leave_parametrized else original.detach()
-    delattr(module, tensor_name)
+    tensor = parametrization.originals()[0]
+    if leave_parametrized:
+        with torch.no_grad():
+            value = getattr(module, tensor_name).detach()
+        if parametrization.is_tensor: # the object stays here, too
+            tensor.data = value
+        else:
+            tensor = Parameter(value, tensor.requires_grad) if isinstance(tensor, Parameter) else value
     del module.parametrizations[tensor_name]
-    del module._load_state_dict_post_hooks[_hook_of(module, tensor_name)]
-    _register(module, tensor_name, Parameter(tensor, original.requires_grad) if isinstance(original, Parameter) else tensor)
-    if not is_parametrized(module):
-        delattr(module, 'parametrizations')
-        module.__dict__['__jit_ignored_attributes__'].remove('parametrizations')
+    _removed(module, tensor_name)
+    _register(module, tensor_name, tensor)
     return module
+
+
+def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+    # The parametrizations of one module, or of one of its tensors, in another one.
+    if not is_parametrized(from_module):
+        return to_module
+    for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
+        for part in from_module.parametrizations[name]:
+            register_parametrization(to_module, name, part, unsafe=True)
+        for original, to in zip(from_module.parametrizations[name].originals(), to_module.parametrizations[name].originals()):
+            to.data = original.detach().clone()
+    return to_module
 
 
 def type_before_parametrizations(module):

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+# onnx_layers.py - operators of ONNX that aten has no counterpart of (frontend/onnx/onnx_rows.def): pooling, normalisation, recurrent layers and attention.
+
+
+# ---- pooling, normalisation ------------------------------------------------------------------------------------------
+
+
+def onnx_same_pad(self: Tensor, kernel: List[int], strides: List[int], dilations: List[int], lower: bool, fill: float) -> Tensor:
+    pads = annotate(List[int], [])
+    n = len(kernel)
+    for k in range(n):
+        i = n - 1 - k
+        size = self.size(i + 2)
+        out = (size + strides[i] - 1) // strides[i]
+        total = (out - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 - size
+        if total < 0:
+            total = 0
+        less = total // 2
+        pads.append(total - less if lower else less)
+        pads.append(less if lower else total - less)
+    return torch.constant_pad_nd(self, pads, fill)
+
+
+def onnx_global_pool(self: Tensor, max: bool) -> Tensor:
+    dims = annotate(List[int], [])
+    for i in range(self.dim() - 2):
+        dims.append(i + 2)
+    if max:
+        return torch.amax(self, dims, True)
+    return torch.mean(self, dims, True)
+
+
+def onnx_lp_pool(self: Tensor, p: int, kernel: List[int], strides: List[int]) -> Tensor:
+    powers = torch.pow(torch.abs(self), p)
+    return torch.pow(torch.avg_pool2d(powers, kernel, strides) * float(kernel[0] * kernel[1]), 1.0 / float(p))
+
+
+def onnx_layer_norm(self: Tensor, scale: Tensor, bias: Optional[Tensor], axis: int, eps: float) -> Tensor:
+    at = axis + self.dim() if axis < 0 else axis
+    shape = annotate(List[int], [])
+    for i in range(self.dim() - at):
+        shape.append(self.size(at + i))
+    out = torch.layer_norm(self, shape, None, None, eps) * scale
+    if bias is not None:
+        out = out + bias
+    return out
+
+
+def onnx_group_norm(self: Tensor, scale: Tensor, bias: Tensor, groups: int, eps: float) -> Tensor:
+    each = self.size(1) // groups
+    return torch.group_norm(self, groups, torch.repeat_interleave(scale, each), torch.repeat_interleave(bias, each), eps)
+
+
+def onnx_rms_norm(self: Tensor, scale: Tensor, axis: int, eps: float) -> Tensor:
+    at = axis + self.dim() if axis < 0 else axis
+    dims = annotate(List[int], [])
+    for i in range(self.dim() - at):
+        dims.append(at + i)
+    return self * torch.rsqrt(torch.mean(self * self, dims, True) + eps) * scale
+
+
+def onnx_lrn(self: Tensor, size: int, alpha: float, beta: float, bias: float) -> Tensor:
+    squares = torch.unsqueeze(torch.reshape(self * self, [self.size(0), self.size(1), -1]), 1)
+    padded = torch.constant_pad_nd(squares, [0, 0, (size - 1) // 2, size // 2], 0.0)
+    sums = torch.avg_pool2d(padded, [size, 1], [1, 1]) * float(size)
+    sums = torch.reshape(sums, self.size())
+    return self / torch.pow(sums * (alpha / float(size)) + bias, beta)
+
+
+def onnx_lp_norm(self: Tensor, axis: int, p: int) -> Tensor:
+    norm = torch.norm(self, p, [axis], True)
+    return torch.where(torch.eq(norm, 0), torch.zeros_like(self), self / norm)
+
+
+def onnx_mean_variance(self: Tensor, axes: List[int]) -> Tensor:
+    mean = torch.mean(self, axes, True)
+    centred = self - mean
+    return centred / (torch.sqrt(torch.mean(centred * centred, axes, True)) + 1e-9)
+
+
+def onnx_layer_norm_parts(self: Tensor, scale: Tensor, bias: Optional[Tensor], axis: int, eps: float, type: int) -> Tuple[Tensor, Tensor, Tensor]:
+    dims = annotate(List[int], [])
+    for i in range(self.dim()):
+        if i >= (axis + self.dim() if axis < 0 else axis):
+            dims.append(i)
+    x = torch.to(self, type)
+    mean = torch.mean(x, dims, True)
+    centred = x - mean
+    by = torch.reciprocal(torch.sqrt(torch.mean(centred * centred, dims, True) + eps))
+    y = torch.to(centred * by, self.dtype) * scale
+    if bias is not None:
+        y = y + bias
+    return (y, mean, by)
+
+
+# Sums over windows, of any number of dims; pads: begins, then ends.
+def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
+    n = len(kernel)
+    around = annotate(List[int], [])
+    for k in range(n):
+        i = n - 1 - k
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        end = pads[n + i]
+        if ceil:
+            left = (self.size(i + 2) + pads[i] + end - reach) % strides[i]
+            outs = (self.size(i + 2) + pads[i] + end - reach) // strides[i] + 1
+            if left > 0 and outs * strides[i] < self.size(i + 2) + pads[i]:
+                end = end + strides[i] - left
+        around.append(pads[i])
+        around.append(end)
+    x = torch.constant_pad_nd(self, around, 0)
+    for i in range(n):
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        outs = (x.size(i + 2) - reach) // strides[i] + 1
+        total = torch.slice(x, i + 2, 0, (outs - 1) * strides[i] + 1, strides[i])
+        for k in range(kernel[i] - 1):
+            at = (k + 1) * dilations[i]
+            total = total + torch.slice(x, i + 2, at, at + (outs - 1) * strides[i] + 1, strides[i])
+        x = total
+    return x
+
+
+def onnx_average_pool(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool, all: bool) -> Tensor:
+    sums = __torch__.operators.onnx_layers._onnx_window_sum(self, kernel, strides, pads, dilations, ceil)
+    ones = torch.ones_like(self)
+    n = len(kernel)
+    if all:
+        around = annotate(List[int], [])
+        none = annotate(List[int], [])
+        for k in range(n):
+            around.append(pads[n - 1 - k])
+            around.append(pads[2 * n - 1 - k])
+            none.append(0)
+            none.append(0)
+        ones = torch.constant_pad_nd(ones, around, 1)
+        return sums / __torch__.operators.onnx_layers._onnx_window_sum(ones, kernel, strides, none, dilations, ceil)
+    return sums / __torch__.operators.onnx_layers._onnx_window_sum(ones, kernel, strides, pads, dilations, ceil)
+
+
+def onnx_lp_pool_any(self: Tensor, p: int, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
+    sums = __torch__.operators.onnx_layers._onnx_window_sum(torch.pow(torch.abs(self), float(p)), kernel, strides, pads, dilations, ceil)
+    return torch.pow(sums, 1.0 / float(p))
+
+
+# What is left of the full result of a transposed convolution.
+def onnx_transpose_shape(self: Tensor, shape: List[int], lower: bool) -> Tensor:
+    x = self
+    n = len(shape)
+    for i in range(n):
+        total = x.size(i + 2) - shape[i]
+        if total < 0:
+            around = annotate(List[int], [])
+            for k in range(n - i):
+                around.append(0)
+                around.append(-total if k == n - i - 1 else 0)
+            x = torch.constant_pad_nd(x, around, 0)
+        else:
+            begin = total - total // 2 if lower else total // 2
+            x = torch.slice(x, i + 2, begin, begin + shape[i])
+    return x
+
+
+def onnx_same_shape(self: Tensor, strides: List[int]) -> List[int]:
+    out = annotate(List[int], [])
+    for i in range(len(strides)):
+        out.append(self.size(i + 2) * strides[i])
+    return out
+
+
+# Indices of max_pool into the whole tensor; column-major: the last two dims exchanged.
+def onnx_pool_indices(self: Tensor, x: Tensor, columns: bool) -> Tensor:
+    plane = 1
+    for i in range(x.dim() - 2):
+        plane = plane * x.size(i + 2)
+    at = self
+    if columns and x.dim() == 4:
+        h = x.size(2)
+        w = x.size(3)
+        at = torch.remainder(self, w) * h + torch.div(self, w, rounding_mode="floor")
+    shape = annotate(List[int], [])
+    for i in range(x.dim()):
+        shape.append(x.size(0) if i == 0 else x.size(1) if i == 1 else 1)
+    return at + torch.reshape(torch.arange(x.size(0) * x.size(1)) * plane, shape)
+
+
+def onnx_max_unpool(self: Tensor, indices: Tensor, shape: Optional[Tensor], kernel: List[int], strides: List[int], pads: List[int]) -> Tensor:
+    own = [self.size(0), self.size(1)]
+    n = len(kernel)
+    for i in range(n):
+        own.append((self.size(i + 2) - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i])
+    total = 1
+    for i in own:
+        total = total * i
+    flat = torch.scatter(torch.zeros([total], dtype=self.dtype), 0, torch.reshape(indices, [-1]), torch.reshape(self, [-1]))
+    y = torch.reshape(flat, own)
+    if shape is None:
+        return y
+    to = __torch__.operators.onnx_shapes.onnx_ints(shape)
+    around = annotate(List[int], [])
+    for k in range(len(to)):
+        i = len(to) - 1 - k
+        around.append(0)
+        around.append(to[i] - own[i])
+    return torch.constant_pad_nd(y, around, 0)
+
+
+# ---- recurrent layers ------------------------------------------------------------------------------------------------
+
+
+# Weights of one direction: gates in torch's order.
+def _onnx_gates(w: Tensor, order: List[int]) -> Tensor:
+    parts = torch.chunk(w, len(order), 0)
+    out = annotate(List[Tensor], [])
+    for i in order:
+        out.append(parts[i])
+    return torch.cat(out, 0)
+
+
+def _onnx_params(w: Tensor, r: Tensor, b: Optional[Tensor], order: List[int]) -> List[Tensor]:
+    out = annotate(List[Tensor], [])
+    for i in range(w.size(0)):
+        out.append(__torch__.operators.onnx_layers._onnx_gates(w[i], order))
+        out.append(__torch__.operators.onnx_layers._onnx_gates(r[i], order))
+        if b is not None:
+            halves = torch.chunk(b[i], 2, 0)
+            out.append(__torch__.operators.onnx_layers._onnx_gates(halves[0], order))
+            out.append(__torch__.operators.onnx_layers._onnx_gates(halves[1], order))
+    return out
+
+
+def _onnx_state(x: Tensor, r: Tensor, state: Optional[Tensor]) -> Tensor:
+    if state is not None:
+        return state
+    return torch.zeros([r.size(0), x.size(1), r.size(2)], dtype=x.dtype)
+
+
+# [steps, batch, directions * hidden] as [steps, directions, batch, hidden]
+def _onnx_steps(y: Tensor, r: Tensor) -> Tensor:
+    return torch.transpose(torch.reshape(y, [y.size(0), y.size(1), r.size(0), r.size(2)]), 1, 2)
+
+
+def onnx_lstm(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[Tensor], c: Optional[Tensor], direction: str) -> Tuple[Tensor, Tensor, Tensor]:
+    params = __torch__.operators.onnx_layers._onnx_params(w, r, b, [0, 2, 3, 1])
+    states = [__torch__.operators.onnx_layers._onnx_state(x, r, h), __torch__.operators.onnx_layers._onnx_state(x, r, c)]
+    back = direction == "reverse"
+    steps = torch.flip(x, [0]) if back else x
+    y, hn, cn = torch.lstm(steps, states, params, b is not None, 1, 0.0, False, direction == "bidirectional", False)
+    if back:
+        y = torch.flip(y, [0])
+    return (__torch__.operators.onnx_layers._onnx_steps(y, r), hn, cn)
+
+
+def onnx_gru(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[Tensor], direction: str) -> Tuple[Tensor, Tensor]:
+    params = __torch__.operators.onnx_layers._onnx_params(w, r, b, [1, 0, 2])
+    back = direction == "reverse"
+    steps = torch.flip(x, [0]) if back else x
+    y, hn = torch.gru(steps, __torch__.operators.onnx_layers._onnx_state(x, r, h), params, b is not None, 1, 0.0, False, direction == "bidirectional", False)
+    if back:
+        y = torch.flip(y, [0])
+    return (__torch__.operators.onnx_layers._onnx_steps(y, r), hn)
+
+
+def onnx_rnn(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[Tensor], direction: str, relu: bool) -> Tuple[Tensor, Tensor]:
+    params = __torch__.operators.onnx_layers._onnx_params(w, r, b, [0])
+    back = direction == "reverse"
+    steps = torch.flip(x, [0]) if back else x
+    state = __torch__.operators.onnx_layers._onnx_state(x, r, h)
+    two = direction == "bidirectional"
+    if relu:
+        y, hn = torch.rnn_relu(steps, state, params, b is not None, 1, 0.0, False, two, False)
+    else:
+        y, hn = torch.rnn_tanh(steps, state, params, b is not None, 1, 0.0, False, two, False)
+    if back:
+        y = torch.flip(y, [0])
+    return (__torch__.operators.onnx_layers._onnx_steps(y, r), hn)
+
+
+# ---- attention -------------------------------------------------------------------------------------------------------
+
+
+def _onnx_heads(x: Tensor, heads: int) -> Tensor:
+    if x.dim() == 4:
+        return x
+    return torch.transpose(torch.reshape(x, [x.size(0), x.size(1), heads, -1]), 1, 2)
+
+
+# What is added to the scores of rows [0, q) and columns [0, kv); None: nothing.
+def _onnx_attention_bias(x: Tensor, mask: Optional[Tensor], q: int, kv: int, causal: bool, past: int, lengths: Optional[Tensor], left: int, right: int) -> Optional[Tensor]:
+    bias = torch.zeros([q, kv], dtype=x.dtype)
+    any = False
+    if mask is not None:
+        any = True
+        m = mask
+        if m.dtype == 11:
+            m = torch.masked_fill(torch.zeros_like(m, dtype=x.dtype), torch.logical_not(m), float("-inf"))
+        if m.size(-1) < kv:
+            m = torch.constant_pad_nd(m, [0, kv - m.size(-1)], float("-inf"))
+        bias = bias + m
+    if causal or left >= 0 or right >= 0:
+        any = True
+        rows = torch.reshape(torch.arange(q), [-1, 1])
+        columns = torch.reshape(torch.arange(kv), [1, -1])
+        if lengths is not None:
+            rows = rows + torch.reshape(torch.to(lengths, 4) - q, [-1, 1, 1, 1])
+        else:
+            rows = rows + past
+        gone = torch.zeros_like(rows - columns, dtype=11)
+        if causal:
+            gone = torch.logical_or(gone, columns > rows)
+        if left >= 0:
+            gone = torch.logical_or(gone, rows - columns > left)
+        if right >= 0:
+            gone = torch.logical_or(gone, columns - rows > right)
+        bias = torch.masked_fill(bias, gone, float("-inf"))
+    if lengths is not None:
+        any = True
+        gone = torch.ge(torch.arange(kv), torch.reshape(torch.to(lengths, 4), [-1, 1, 1, 1]))
+        bias = torch.masked_fill(bias, gone, float("-inf"))
+    if any:
+        return bias
+    return None
+
+
+def onnx_attention(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], past_key: Optional[Tensor], past_value: Optional[Tensor], lengths: Optional[Tensor], causal: bool, q_heads: int, kv_heads: int, scale: Optional[float], softcap: float, precision: Optional[int], mode: int, left: int, right: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    q = __torch__.operators.onnx_layers._onnx_heads(query, q_heads)
+    k = __torch__.operators.onnx_layers._onnx_heads(key, kv_heads)
+    v = __torch__.operators.onnx_layers._onnx_heads(value, kv_heads)
+    past = 0
+    if past_key is not None:
+        past = past_key.size(2)
+        k = torch.cat([past_key, k], 2)
+    if past_value is not None:
+        v = torch.cat([past_value, v], 2)
+    present_key = k
+    present_value = v
+    groups = q.size(1) // k.size(1)
+    if groups > 1:
+        k = torch.repeat_interleave(k, groups, 1)
+        v = torch.repeat_interleave(v, groups, 1)
+    bias = __torch__.operators.onnx_layers._onnx_attention_bias(q, mask, q.size(2), k.size(2), causal, past, lengths, left, right)
+    factor = float(q.size(3)) ** -0.5
+    if scale is not None:
+        factor = scale
+    root = factor ** 0.5
+    scores = torch.matmul(q * root, torch.transpose(k * root, 2, 3))
+    shown = scores
+    if softcap > 0:
+        scores = torch.tanh(scores / softcap) * softcap
+        if mode == 1:
+            shown = scores
+    if bias is not None:
+        scores = scores + bias
+    if mode == 2:
+        shown = scores
+    if precision is not None:
+        scores = torch.to(scores, precision)
+    weights = torch.softmax(scores, -1)
+    if bias is not None:
+        weights = torch.masked_fill(weights, torch.eq(torch.amax(bias, [-1], True), float("-inf")), 0.0)
+    weights = torch.to(weights, query.dtype)
+    if mode == 3:
+        shown = weights
+    y = torch.matmul(weights, v)
+    if query.dim() == 3:
+        y = torch.reshape(torch.transpose(y, 1, 2), [y.size(0), y.size(2), -1])
+    return (y, present_key, present_value, torch.to(shown, query.dtype))
+
+
+# Without cache, cap and other results: one kernel.
+def onnx_attention_plain(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], causal: bool, q_heads: int, kv_heads: int, scale: Optional[float]) -> Tensor:
+    q = __torch__.operators.onnx_layers._onnx_heads(query, q_heads)
+    k = __torch__.operators.onnx_layers._onnx_heads(key, kv_heads)
+    v = __torch__.operators.onnx_layers._onnx_heads(value, kv_heads)
+    groups = q.size(1) // k.size(1)
+    if groups > 1:
+        k = torch.repeat_interleave(k, groups, 1)
+        v = torch.repeat_interleave(v, groups, 1)
+    y = torch.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale=scale)
+    if query.dim() == 3:
+        y = torch.reshape(torch.transpose(y, 1, 2), [y.size(0), y.size(2), -1])
+    return y
+
+
+def onnx_rotary(self: Tensor, cosines: Tensor, sines: Tensor, at: Optional[Tensor], interleaved: bool, heads: int, dim: int) -> Tensor:
+    x = self
+    if self.dim() == 4:
+        x = torch.transpose(self, 1, 2)
+    else:
+        x = torch.reshape(self, [self.size(0), self.size(1), heads, -1])
+    n = dim if dim > 0 else x.size(3)
+    c = cosines
+    s = sines
+    if at is not None:
+        c = torch.index(cosines, annotate(List[Optional[Tensor]], [at]))
+        s = torch.index(sines, annotate(List[Optional[Tensor]], [at]))
+    c = torch.unsqueeze(c, 2)
+    s = torch.unsqueeze(s, 2)
+    turned = x[:, :, :, :n]
+    if interleaved:
+        a = torch.slice(turned, 3, 0, None, 2)
+        b = torch.slice(turned, 3, 1, None, 2)
+        y = torch.flatten(torch.stack([c * a - s * b, s * a + c * b], -1), 3)
+    else:
+        a, b = torch.chunk(turned, 2, 3)
+        y = torch.cat([c * a - s * b, s * a + c * b], 3)
+    y = torch.cat([y, x[:, :, :, n:]], 3)
+    if self.dim() == 4:
+        return torch.transpose(y, 1, 2)
+    return torch.reshape(y, self.size())

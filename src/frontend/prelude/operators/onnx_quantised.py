@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# onnx_quantised.py - operators of ONNX that aten has no counterpart of (frontend/onnx/onnx_rows.def): quantised numbers.
+
+
+# Scales along that axis of x: one of all, one of each, or one of each block.
+def _onnx_along(x: Tensor, v: Tensor, axis: int) -> Tensor:
+    if torch.numel(v) == 1 or x.dim() == 0:
+        return torch.reshape(v, annotate(List[int], []))
+    at = axis + x.dim() if axis < 0 else axis
+    if v.dim() == x.dim() and v.dim() > 1:
+        if v.size(at) == x.size(at):
+            return v
+        block = (x.size(at) + v.size(at) - 1) // v.size(at)
+        return torch.slice(torch.repeat_interleave(v, block, at), at, 0, x.size(at))
+    shape = annotate(List[int], [])
+    for i in range(x.dim()):
+        shape.append(-1 if i == at else 1)
+    return torch.reshape(v, shape)
+
+
+def _onnx_saturated(y: Tensor, dtype: int) -> Tensor:
+    if dtype == 1:
+        return torch.to(torch.clamp(y, -128, 127), 1)
+    if dtype == 2:
+        return torch.to(torch.clamp(y, -32768, 32767), 2)
+    if dtype != 0:
+        torch.ops.ctsc.fail("quantisation to a type other than int8, uint8 and int16 is not supported")
+    return torch.to(torch.clamp(y, 0, 255), 0)
+
+
+# type: of the result where no zero point says it; precision: that of the division, 0: of x.
+def onnx_quantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int, type: int, precision: int) -> Tensor:
+    s = __torch__.operators.onnx_quantised._onnx_along(x, scale, axis)
+    if precision != 0:
+        y = torch.round(torch.to(x, precision) / torch.to(s, precision))
+    else:
+        y = torch.round(x / s)
+    if zero is None:
+        return __torch__.operators.onnx_quantised._onnx_saturated(y, type)
+    y = torch.to(y, 7) + torch.to(__torch__.operators.onnx_quantised._onnx_along(x, zero, axis), 7)
+    return __torch__.operators.onnx_quantised._onnx_saturated(y, zero.dtype)
+
+
+def onnx_dequantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int) -> Tensor:
+    y = torch.to(x, scale.dtype)
+    if zero is not None:
+        y = y - torch.to(__torch__.operators.onnx_quantised._onnx_along(x, zero, axis), scale.dtype)
+    return y * __torch__.operators.onnx_quantised._onnx_along(x, scale, axis)
+
+
+# Integers minus their zero point, as double: sums of products stay exact. rows: the zero points are of rows.
+def onnx_centred(x: Tensor, zero: Optional[Tensor], rows: bool) -> Tensor:
+    y = torch.to(x, 7)
+    if zero is None:
+        return y
+    z = torch.to(zero, 7)
+    if rows and z.dim() == 1 and torch.numel(z) > 1:
+        z = torch.unsqueeze(z, -1)
+    return y - z
+
+
+def onnx_matmul_integer(a: Tensor, b: Tensor, a_zero: Optional[Tensor], b_zero: Optional[Tensor]) -> Tensor:
+    x = __torch__.operators.onnx_quantised.onnx_centred(a, a_zero, True)
+    return torch.to(torch.matmul(x, __torch__.operators.onnx_quantised.onnx_centred(b, b_zero, False)), 3)
+
+
+# Of a convolution: one per output channel.
+def onnx_centred_weight(w: Tensor, zero: Optional[Tensor]) -> Tensor:
+    y = torch.to(w, 7)
+    if zero is None:
+        return y
+    z = torch.to(zero, 7)
+    if torch.numel(z) == 1:
+        return y - torch.reshape(z, annotate(List[int], []))
+    shape = [-1]
+    for i in range(w.dim() - 1):
+        shape.append(1)
+    return y - torch.reshape(z, shape)
+
+
+# scale: of the accumulated products; a vector is of `axis`.
+def onnx_requantise(y: Tensor, scale: Tensor, out: Tensor, zero: Tensor, axis: int) -> Tensor:
+    by = torch.to(scale, 6) / torch.to(out, 6)
+    if torch.numel(by) == 1:
+        by = torch.reshape(by, annotate(List[int], []))
+    elif by.dim() == 1 and axis >= 0:
+        shape = annotate(List[int], [])
+        for i in range(y.dim()):
+            shape.append(-1 if i == axis else 1)
+        by = torch.reshape(by, shape)
+    z = torch.to(zero, 7)
+    if torch.numel(z) == 1:
+        z = torch.reshape(z, annotate(List[int], []))
+    return __torch__.operators.onnx_quantised._onnx_saturated(torch.round(y * torch.to(by, 7)) + z, zero.dtype)
+
+
+def onnx_qlinear_matmul(a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor, y_scale: Tensor, y_zero: Tensor) -> Tensor:
+    x = __torch__.operators.onnx_quantised.onnx_centred(a, a_zero, True)
+    y = torch.matmul(x, __torch__.operators.onnx_quantised.onnx_centred(b, b_zero, False))
+    scale = a_scale
+    if scale.dim() == 1 and torch.numel(scale) > 1:
+        scale = torch.unsqueeze(scale, -1)
+    return __torch__.operators.onnx_quantised.onnx_requantise(y, scale * b_scale, y_scale, y_zero, -1)
+
+
+def onnx_dynamic_quantize(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    high = torch.clamp(torch.max(x), 0.0, None)
+    low = torch.clamp(torch.min(x), None, 0.0)
+    scale = torch.where(torch.eq(high, low), torch.ones_like(high), high - low) / 255.0
+    zero = torch.round(torch.clamp(-low / scale, 0.0, 255.0))
+    y = torch.clamp(torch.round(x / scale) + zero, 0, 255)
+    return (torch.to(y, 0), scale, torch.to(zero, 0))
