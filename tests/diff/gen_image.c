@@ -78,14 +78,14 @@ static ir_value *image_constant(gen *G, int ndim, const int64_t *sizes, double t
 
 /* Seldom something else than a constant: computed of one, transposed, or any visible tensor. */
 static ir_value *image_weight(gen *G, int ndim, const int64_t *sizes, double terms) {
-    int64_t turned[IMAGE_DIMS];
+    int64_t transposed[IMAGE_DIMS];
     ir_value *v, *f;
     if (rng_chance(&G->r, 88)) return image_constant(G, ndim, sizes, terms);
     if (rng_chance(&G->r, 50)) {
-        memcpy(turned, sizes, sizeof(int64_t) * (size_t)ndim);
-        turned[0] = sizes[1];
-        turned[1] = sizes[0];
-        v = image_constant(G, ndim, turned, terms);
+        memcpy(transposed, sizes, sizeof(int64_t) * (size_t)ndim);
+        transposed[0] = sizes[1];
+        transposed[1] = sizes[0];
+        v = image_constant(G, ndim, transposed, terms);
         return gen_emit(G, "aten::transpose.int", false, 3, v, gen_int(G, 0), gen_int(G, 1));
     }
     v = image_constant(G, ndim, sizes, terms);
@@ -478,7 +478,7 @@ static ir_value *image_reduce(gen *G, ir_value *x) {
                            : gen_emit(G, key, true, 4, x, list, keep, image_none(G));
 }
 
-static ir_value *image_turn(gen *G, ir_value *x) {
+static ir_value *image_permute(gen *G, ir_value *x) {
     int n = gen_tensor(G, x)->ndim;
     int64_t dims[IMAGE_DIMS] = {0};
     bool back = rng_chance(&G->r, 50);
@@ -487,15 +487,36 @@ static ir_value *image_turn(gen *G, ir_value *x) {
     return list ? gen_emit(G, "aten::permute", true, 2, x, list) : NULL;
 }
 
+static ir_value *image_linear(gen *G, ir_value *x, int64_t out, bool show) {
+    int64_t sizes[2] = {out, gen_tensor(G, x)->sizes[1]};
+    ir_value *w = image_constant(G, 2, sizes, (double)sizes[1]);
+    return gen_emit(G, "aten::linear", show, 3, x, w, image_bias(G, out));
+}
+
+/* A linear layer with a sum, an activation or both behind it that nothing else reads: its epilogue,
+ * where the weight is as large as those that are packed (passes/prepack.c). */
+static ir_value *image_layer(gen *G, ir_value *x, int64_t out) {
+    bool sum = rng_chance(&G->r, 50), swap = rng_chance(&G->r, 50),
+         activation = !sum || rng_chance(&G->r, 60);
+    ir_value *other = sum ? image_linear(G, x, out, rng_chance(&G->r, 50)) : NULL,
+             *y = image_linear(G, x, out, false);
+    if (sum && !other) return NULL;
+    if (y && sum)
+        y = gen_emit(G, rng_chance(&G->r, 75) ? "aten::add.Tensor" : "aten::add_.Tensor",
+                     !activation, 3, swap ? other : y, swap ? y : other, gen_int(G, 1));
+    return y && activation ? image_activate(G, y) : y;
+}
+
 /* The head of a network. */
 static ir_value *image_classify(gen *G, ir_value *x) {
+    enum { PACKED = 1024 }; /* elements of a weight that is packed, at least */
     ir_value *v = gen_emit(G, "aten::flatten.using_ints", true, 3, x, gen_int(G, 1),
                            gen_int(G, -1));
     const tensor *t = v ? gen_tensor(G, v) : NULL;
-    if (!t || t->ndim != 2 || t->sizes[1] > 400) return v;
-    int64_t sizes[2] = {rng_range(&G->r, 1, 20), t->sizes[1]};
-    ir_value *w = image_constant(G, 2, sizes, (double)sizes[1]);
-    return gen_emit(G, "aten::linear", true, 3, v, w, image_bias(G, sizes[0]));
+    if (!t || t->ndim != 2 || t->sizes[1] < 1 || t->sizes[1] > 400) return v;
+    int64_t large = (PACKED - 1) / t->sizes[1] + 1 + rng_range(&G->r, 0, 8);
+    int64_t out = rng_chance(&G->r, 60) ? large : rng_range(&G->r, 1, 20);
+    return rng_chance(&G->r, 30) ? image_linear(G, v, out, true) : image_layer(G, v, out);
 }
 
 static ir_value *image_along(gen *G, ir_value *x) {
@@ -533,7 +554,7 @@ static const struct { int weight; ir_value *(*step)(gen *G, ir_value *x); } imag
     {34, image_some_conv}, {16, image_activate}, {12, image_add},   {6, image_join},
     {5, image_split},      {4, image_shuffle},   {7, image_pool},   {3, image_resize},
     {3, image_pad},        {5, image_norm},      {4, image_excite}, {4, image_reduce},
-    {3, image_turn},       {3, image_classify},  {4, image_along},  {2, image_unchanged},
+    {3, image_permute},    {5, image_classify},  {4, image_along},  {2, image_unchanged},
 };
 
 bool gen_image_step(gen *G) {
