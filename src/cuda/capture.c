@@ -14,32 +14,32 @@
 
 #include <stdio.h>
 
-enum { NOTES_ALIGN = 512, NOTES_GAP = 1 << 16, NOTES_CONTENTS = 16 << 20 };
+enum { CAPTURE_ALIGN = 512, NOTES_GAP = 1 << 16, NOTES_CONTENTS = 16 << 20 };
 
 static const uintptr_t notes_start[2] = {(uintptr_t)0x1d << 56, (uintptr_t)0x2b << 56};
 
-_Thread_local cuda_capture *cuda_noting;
+_Thread_local cuda_capture *cuda_capturing;
 
 ctsc_status cuda_capture_begin(cuda *c, diag *d, int which, cuda_capture **out) {
-    if (cuda_noting) return diag_fail(d, CTSC_USAGE, "this thread captures a call already");
+    if (cuda_capturing) return diag_fail(d, CTSC_USAGE, "this thread captures a call already");
     cuda_capture *n = mem_zalloc(sizeof *n);
     if (!n) return diag_no_memory(d);
     n->device = c;
     n->next = notes_start[which];
     n->gap = (size_t)NOTES_GAP << which;
-    *out = cuda_noting = n;
+    *out = cuda_capturing = n;
     return CTSC_OK;
 }
 
 ctsc_status cuda_capture_refuse(diag *d, const char *what) {
-    cuda_capture *n = cuda_noting;
+    cuda_capture *n = cuda_capturing;
     if (!n) return CTSC_OK;
     if (!*n->refused) snprintf(n->refused, sizeof n->refused, "%s", what);
     return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: %s", what);
 }
 
 ctsc_status cuda_capture_end(cuda_capture *n, diag *d) {
-    cuda_noting = NULL;
+    cuda_capturing = NULL;
     if (n->no_memory) return diag_no_memory(d);
     if (*n->refused)
         return diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: %s", n->refused);
@@ -57,12 +57,12 @@ void cuda_capture_free(cuda_capture *n) {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static ctsc_status notes_slot_new(cuda_capture *n, diag *d, size_t remainder, size_t nbytes,
-                                  void **out) {
-    size_t room = (remainder + nbytes + NOTES_ALIGN - 1) / NOTES_ALIGN * NOTES_ALIGN;
+static ctsc_status capture_slot_new(cuda_capture *n, diag *d, size_t remainder, size_t nbytes,
+                                    void **out) {
+    size_t room = (remainder + nbytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (nbytes > (size_t)1 << 46) return diag_fail(d, CTSC_LIMIT, "CUDA out of memory");
     if (!vec_push(&n->slots,
-                  ((note_slot){n->next + remainder, nbytes, n->commands.len, SIZE_MAX}))) {
+                  ((capture_slot){n->next + remainder, nbytes, n->commands.len, SIZE_MAX}))) {
         n->no_memory = true;
         return diag_no_memory(d);
     }
@@ -73,29 +73,29 @@ static ctsc_status notes_slot_new(cuda_capture *n, diag *d, size_t remainder, si
 
 ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_t nbytes,
                                void **out) {
-    ctsc_status st = notes_slot_new(n, d, (uintptr_t)like % NOTES_ALIGN, nbytes, out);
+    ctsc_status st = capture_slot_new(n, d, (uintptr_t)like % CAPTURE_ALIGN, nbytes, out);
     if (st == CTSC_OK) n->ninputs++;
     return st;
 }
 
 /* The last slot that begins at or before p, if p is in it, at its end, or not far behind. */
-static note_slot *notes_find(const cuda_capture *n, uintptr_t p) {
+static capture_slot *capture_find(const cuda_capture *n, uintptr_t p) {
     size_t low = 0, high = n->slots.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (n->slots.data[middle].base <= p) low = middle + 1;
         else high = middle;
     }
-    note_slot *s = low ? &n->slots.data[low - 1] : NULL;
+    capture_slot *s = low ? &n->slots.data[low - 1] : NULL;
     return s && p - s->base < s->nbytes + n->gap / 2 ? s : NULL;
 }
 
 bool cuda_capture_has(const cuda_capture *n, const void *p) {
-    return notes_find(n, (uintptr_t)p) != NULL;
+    return capture_find(n, (uintptr_t)p) != NULL;
 }
 
 int cuda_capture_slot(const cuda_capture *n, const void *p, size_t *at) {
-    const note_slot *s = notes_find(n, (uintptr_t)p);
+    const capture_slot *s = capture_find(n, (uintptr_t)p);
     if (!s) return -1;
     *at = (uintptr_t)p - s->base;
     return (int)(s - n->slots.data);
@@ -108,11 +108,12 @@ size_t cuda_capture_slot_bytes(const cuda_capture *n, int slot) {
 /* ---- what is asked of the device ------------------------------------------------------------- */
 
 static ctsc_status notes_check_device(cuda *c, diag *d) {
-    return c == cuda_noting->device ? CTSC_OK : cuda_capture_refuse(d, "another device takes part");
+    return c == cuda_capturing->device ? CTSC_OK
+                                       : cuda_capture_refuse(d, "another device takes part");
 }
 
-ctsc_status cuda_capture_add(cuda *c, diag *d, note x, const void *params, size_t nbytes) {
-    cuda_capture *n = cuda_noting;
+ctsc_status cuda_capture_add(cuda *c, diag *d, command x, const void *params, size_t nbytes) {
+    cuda_capture *n = cuda_capturing;
     TRY(notes_check_device(c, d));
     x.params = (n->bytes.len + 7) & ~(size_t)7;
     x.nbytes = nbytes;
@@ -130,10 +131,11 @@ static bool notes_all_zero(const char *p, size_t n) {
 }
 
 ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes) {
-    cuda_capture *n = cuda_noting;
+    cuda_capture *n = cuda_capturing;
     if (notes_all_zero(host, nbytes))
-        return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &to, sizeof to);
-    size_t at = (n->contents.len + NOTES_ALIGN - 1) / NOTES_ALIGN * NOTES_ALIGN;
+        return cuda_capture_add(c, d, (command){.kind = COMMAND_ZERO, .moved = nbytes}, &to,
+                                sizeof to);
+    size_t at = (n->contents.len + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (nbytes > NOTES_CONTENTS || at + nbytes > NOTES_CONTENTS)
         return cuda_capture_refuse(d, "much is copied from the host");
     if (!vec_reserve(&n->contents, at + nbytes)) {
@@ -143,18 +145,18 @@ ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, siz
     memset(n->contents.data + n->contents.len, 0, at - n->contents.len);
     memcpy(n->contents.data + at, host, nbytes);
     n->contents.len = at + nbytes;
-    return cuda_capture_add(c, d, (note){.kind = NOTE_WRITE, .moved = nbytes, .content = at},
+    return cuda_capture_add(c, d, (command){.kind = COMMAND_WRITE, .moved = nbytes, .content = at},
                             (void *[]){to, NULL}, 2 * sizeof to);
 }
 
 ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
     ctsc_status st = notes_check_device(c, d);
-    return st == CTSC_OK ? notes_slot_new(cuda_noting, d, 0, nbytes, out) : st;
+    return st == CTSC_OK ? capture_slot_new(cuda_capturing, d, 0, nbytes, out) : st;
 }
 
 bool cuda_capture_release(const void *p) {
-    cuda_capture *n = cuda_noting;
-    note_slot *s = notes_find(n, (uintptr_t)p);
+    cuda_capture *n = cuda_capturing;
+    capture_slot *s = capture_find(n, (uintptr_t)p);
     if (s) s->freed = n->commands.len;
     return s != NULL;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.h - what a call asks of the device, noted instead of done.
+ * capture.h - what a call asks of the device, captured instead of done.
  *
  * Between cuda_capture_begin and cuda_capture_end nothing that the calling thread asks of the
- * device happens. Kernels, copies, fillings and cuda_call's are noted with their parameters; memory
- * that is allocated does not exist, its address is made up and is none that a host or a device
- * could have. Whoever asks cannot tell, unless it wants a value: cuda_read and cuda_wait fail with
- * CTSC_UNSUPPORTED then, and so does cuda_capture_end. Other threads go on as ever.
+ * device happens. Kernels, copies, fillings and cuda_call's are captured with their parameters;
+ * memory that is allocated does not exist, its address is made up and is none that a host or a
+ * device could have. Whoever asks cannot tell, unless it wants a value: cuda_read and cuda_wait
+ * fail with CTSC_UNSUPPORTED then, and so does cuda_capture_end. Other threads go on as ever.
  *
  * Which of the words among a kernel's parameters are addresses the layer cannot know: they are
- * structs of many kinds. So a call is noted twice, with made-up memory at other places the second
- * time. What changes between the two is an address, and of what memory it tells by itself; what
- * stays is a number, or the address of memory that was there before (replay.c). What is copied from
- * the host must be the same both times as well; it is kept on the device.
+ * structs of many kinds. So a call is captured twice, with made-up memory at other places the
+ * second time. What changes between the two is an address, and of what memory it tells by itself;
+ * what stays is a number, or the address of memory that was there before (replay.c). What is copied
+ * from the host must be the same both times as well; it is kept on the device.
  *
  * Memory that the call finds or makes is a *slot*: first its inputs, in the order in which they
  * were introduced, then what it allocates.
@@ -34,11 +34,11 @@ ctsc_status cuda_capture_begin(cuda *c, diag *d, int which, cuda_capture **out);
  * kernels are chosen by alignment. Before the call. */
 ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_t nbytes,
                                void **out);
-/* The call is over. Fails if it wanted what cannot be noted; n stays the caller's either way. */
+/* The call is over. Fails if it wanted what cannot be captured; n stays the caller's either way. */
 ctsc_status cuda_capture_end(cuda_capture *n, diag *d);
 void cuda_capture_free(cuda_capture *n);
 
-/* While the calling thread captures: says that `what` cannot be noted, and spoils them. Else
+/* While the calling thread captures: says that `what` cannot be captured, and spoils them. Else
  * CTSC_OK. For those who keep what they make of the device's memory for later calls, too: they
  * would keep what does not exist. */
 ctsc_status cuda_capture_refuse(diag *d, const char *what);

@@ -103,8 +103,8 @@ ctsc_status cuda_wait(cuda *c, diag *d) {
 }
 
 ctsc_status cuda_call(cuda *c, diag *d, cuda_call_fn fn, const void *params, size_t nbytes) {
-    if (cuda_noting)
-        return cuda_capture_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
+    if (cuda_capturing)
+        return cuda_capture_add(c, d, (command){.kind = COMMAND_CALL, .fn = fn}, params, nbytes);
     TRY(cuda_lock(c, d));
     ctsc_status st = fn(d, c->stream, params);
     cuda_unlock(c);

@@ -19,7 +19,7 @@
  *
  * Files: library.c, the functions of the driver and NVRTC; context.c, devices and errors;
  * memory.c, the caching allocator; staging.c, copies; program.c, source to loaded kernels, with
- * the cache of images on disk; capture.c and replay.c, calls that are noted once and then asked
+ * the cache of images on disk; capture.c and replay.c, calls that are captured once and then asked
  * for as a whole (replay.h).
  * All functions are thread-safe.
  * Tests: tests/unit/test_cuda_*.c, on a simulated device (tests/cuda/sim), so on any machine.
@@ -132,7 +132,7 @@ cuda_program_stats cuda_get_program_stats(cuda *c);
 /* Makes the device's context the calling thread's, as they expect it. */
 ctsc_status cuda_enter(cuda *c, diag *d);
 /* Asks for what they do in the device's order: fn is called with the stream (a CUstream) and
- * must ask nothing else of this layer. It is called now, or, where the call is noted
+ * must ask nothing else of this layer. It is called now, or, where the call is captured
  * (capture.h), once for each time it is done again. params: nbytes of it, copied, with addresses
  * at multiples of 8. */
 typedef ctsc_status (*cuda_call_fn)(diag *d, void *stream, const void *params);

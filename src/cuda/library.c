@@ -5,6 +5,7 @@
  * The driver is a part of the system and found by the loader. The others come with a toolkit or
  * a Python package, whose folders the loader often does not know, so they are also looked for
  * where toolkits are.
+ * Tests: tests/cli/device.test
  */
 #include "cuda/library.h"
 

@@ -346,7 +346,7 @@ ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
         *out = NULL;
         return CTSC_OK;
     }
-    if (cuda_noting) return cuda_capture_alloc(c, d, nbytes, out);
+    if (cuda_capturing) return cuda_capture_alloc(c, d, nbytes, out);
     TRY(cuda_lock(c, d));
     ctsc_status st = memory_get(c, d, nbytes, out);
     cuda_unlock(c);
@@ -354,7 +354,7 @@ ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
 }
 
 void cuda_free(cuda *c, void *p) {
-    if (!p || (cuda_noting && cuda_capture_release(p))) return;
+    if (!p || (cuda_capturing && cuda_capture_release(p))) return;
     /* Not cuda_lock: a device of no use gets its memory back, too. */
     pthread_mutex_lock(&c->lock);
     bool was = memory_give_back(c, p);

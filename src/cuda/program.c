@@ -427,9 +427,9 @@ ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape
         return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes,
                          k->symbol);
     if (!s->grid[0] || !s->grid[1] || !s->grid[2]) return CTSC_OK;
-    if (cuda_noting)
-        return cuda_capture_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params,
-                                nbytes);
+    if (cuda_capturing)
+        return cuda_capture_add(c, d, (command){.kind = COMMAND_LAUNCH, .kernel = k, .shape = *s},
+                                params, nbytes);
     TRY(cuda_lock(c, d));
     ctsc_status st = program_launch(c, d, k, s, params, nbytes);
     if (st == CTSC_OK) c->launches++;

@@ -5,7 +5,7 @@
  * Making. The commands are compared word by word. A word that differs has to point into the same
  * slot at the same distance in both; it becomes a *patch*: this word is that slot's address and
  * so much more. The slots that the call has for itself get places in one block: two share bytes
- * if no note uses both.
+ * if no command uses both.
  *
  * Playing. Patches of slots that lie elsewhere than at the last play are applied, then the commands
  * are done in order. Runs of REPLAY_RUN commands and more are CUDA graphs, captured from the stream
@@ -18,7 +18,7 @@
  * Why not capture the call itself, as PyTorch does? Because then other threads have to keep off the
  * stream while the whole call runs, what fails in it spoils the stream's state, inputs have to be
  * copied to fixed places and results from there. Here the driver sees a capture only of what has
- * been noted, under one lock, from begin to end.
+ * been captured, under one lock, from begin to end.
  *
  * Where a graph cannot be made, the commands are launched one by one: results are the same.
  * Ownership: a replay owns its parameters, its graphs, what it has from the host, and its block,
@@ -43,7 +43,7 @@ typedef struct replay_patch {
 } replay_patch;
 
 typedef struct replay_step {
-    note what;
+    command what;
     CUgraphNode node; /* of a launch in a graph whose addresses may move */
     bool moves;       /* it touches inputs or results */
     bool stale;       /* its node is to be given other parameters */
@@ -89,7 +89,7 @@ static ctsc_status replay_differs(diag *d) {
                      "a call cannot be recorded: it is not the same each time");
 }
 
-static bool replay_same_kind(const note *a, const note *b) {
+static bool replay_same_kind(const command *a, const command *b) {
     return a->kind == b->kind && a->kernel == b->kernel && a->fn == b->fn && a->moved == b->moved &&
            a->nbytes == b->nbytes && a->params == b->params && a->content == b->content &&
            !memcmp(a->shape.grid, b->shape.grid, sizeof a->shape.grid) &&
@@ -124,7 +124,7 @@ static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a
         (a->contents.len && memcmp(a->contents.data, b->contents.data, a->contents.len) != 0))
         return replay_differs(d);
     for (size_t i = 0; i < a->commands.len; i++) {
-        const note *x = &a->commands.data[i];
+        const command *x = &a->commands.data[i];
         if (!replay_same_kind(x, &b->commands.data[i])) return replay_differs(d);
         size_t words = x->nbytes / sizeof(void *), rest = words * sizeof(void *);
         if (memcmp(a->bytes.data + x->params + rest, b->bytes.data + x->params + rest,
@@ -134,7 +134,7 @@ static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a
             TRY(replay_word(r, d, a, b, (uint32_t)i, x->params + w * sizeof(void *)));
         }
         if (!vec_push(&r->steps, (replay_step){.what = *x})) return diag_no_memory(d);
-        r->launches += x->kind == NOTE_LAUNCH;
+        r->launches += x->kind == COMMAND_LAUNCH;
     }
     return CTSC_OK;
 }
@@ -197,7 +197,7 @@ static void replay_lay_out(cuda_replay *r, const cuda_capture *n) {
 
 /* A graph may hold what never moves, and launches. */
 static bool replay_suits_graph(const replay_step *s) {
-    return !s->moves || s->what.kind == NOTE_LAUNCH;
+    return !s->moves || s->what.kind == COMMAND_LAUNCH;
 }
 
 static ctsc_status replay_cut(cuda_replay *r, diag *d) {
@@ -220,10 +220,10 @@ static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_capt
     if (st == CTSC_OK)
         st = cuda_write(r->device, d, r->contents, n->contents.data, n->contents.len);
     for (size_t i = 0; i < r->steps.len; i++) {
-        note *x = &r->steps.data[i].what;
-        if (x->kind != NOTE_WRITE) continue;
+        command *x = &r->steps.data[i].what;
+        if (x->kind != COMMAND_WRITE) continue;
         const char *from = (const char *)r->contents + x->content;
-        x->kind = NOTE_MOVE;
+        x->kind = COMMAND_MOVE;
         memcpy(r->params + x->params + sizeof(void *), &from, sizeof from);
     }
     return st;
@@ -277,11 +277,11 @@ static ctsc_status replay_ask(cuda_replay *r, diag *d, const replay_step *s) {
     CUdeviceptr at[2] = {0, 0};
     CUresult result;
     switch (s->what.kind) {
-    case NOTE_LAUNCH:
+    case COMMAND_LAUNCH:
         return program_launch(c, d, s->what.kernel, &s->what.shape, params, s->what.nbytes);
-    case NOTE_CALL: return s->what.fn(d, c->stream, params);
-    case NOTE_MOVE:
-    case NOTE_WRITE: /* became a copy when the replay was made */
+    case COMMAND_CALL: return s->what.fn(d, c->stream, params);
+    case COMMAND_MOVE:
+    case COMMAND_WRITE: /* became a copy when the replay was made */
         memcpy(at, params, sizeof at);
         result = c->driver->cuMemcpyDtoDAsync(at[0], at[1], s->what.moved, c->stream);
         return result == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, result, "cuMemcpyDtoDAsync");
@@ -331,7 +331,7 @@ static bool replay_capture(cuda_replay *r, replay_run *run) {
 /* ---- playing --------------------------------------------------------------------------------- */
 
 static bool replay_update_node(cuda_replay *r, const replay_run *run, const replay_step *s) {
-    const note *w = &s->what;
+    const command *w = &s->what;
     size_t nbytes = w->nbytes;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, r->params + w->params,
                      CU_LAUNCH_PARAM_BUFFER_SIZE, &nbytes, CU_LAUNCH_PARAM_END};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.h - a call that was noted (capture.h), done again for other inputs as a whole.
+ * replay.h - a call that was captured (capture.h), done again for other inputs as a whole.
  *
  *     for (which = 0; which < 2; which++) {
  *         cuda_capture_begin(c, d, which, &n[which]);

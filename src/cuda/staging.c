@@ -69,7 +69,7 @@ static ctsc_status staging_write(cuda *c, diag *d, CUdeviceptr to, const char *f
 
 ctsc_status cuda_write(cuda *c, diag *d, void *device, const void *host, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting) return cuda_capture_write(c, d, device, host, nbytes);
+    if (cuda_capturing) return cuda_capture_write(c, d, device, host, nbytes);
     TRY(cuda_lock(c, d));
     ctsc_status st = staging_write(c, d, staging_address(device), host, nbytes);
     cuda_unlock(c);
@@ -151,8 +151,8 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
 
 ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting)
-        return cuda_capture_add(c, d, (note){.kind = NOTE_MOVE, .moved = nbytes},
+    if (cuda_capturing)
+        return cuda_capture_add(c, d, (command){.kind = COMMAND_MOVE, .moved = nbytes},
                                 (const void *[]){to, from}, 2 * sizeof to);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
@@ -165,8 +165,8 @@ ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbyte
 
 ctsc_status cuda_zero(cuda *c, diag *d, void *device, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting)
-        return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &device,
+    if (cuda_capturing)
+        return cuda_capture_add(c, d, (command){.kind = COMMAND_ZERO, .moved = nbytes}, &device,
                                 sizeof device);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;

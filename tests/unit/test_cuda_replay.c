@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_replay.c - calls that are noted and played again (src/cuda/capture.h, replay.h), on the
+/* test_cuda_replay.c - calls that are captured and replayed (src/cuda/capture.h, replay.h), on the
  * simulated device. */
 #include "cuda_support.h"
 
@@ -199,7 +199,7 @@ static void child_scarce(void) {
     cuda_replay_free(r);
 }
 
-/* What cannot be noted fails, so does the end, and all goes on as before. */
+/* What cannot be captured fails, so does the end, and all goes on as before. */
 static void child_refused(void) {
     cuda *c = open_device();
     const cuda_kernel *k = kernel_add(c);
