@@ -74,10 +74,10 @@ static bool bench_call(int way, dtype dt, const gemm_problem *p, void *scratch) 
     case 2: plan.method = GEMM_PACKED; break;
     case 3: plan.method = p->m == 1 ? GEMM_ROW : GEMM_DIRECT; break;
     case 4: plan.method = GEMM_DOT; break;
-    default: plan.method = GEMM_TURNED; break;
+    default: plan.method = GEMM_TRANSPOSED; break;
     }
     if (!plan.micro || (way == 3 && (p->b.cs != 1 || p->m > 64)) ||
-        ((plan.method == GEMM_DOT || plan.method == GEMM_TURNED) && p->b.rs != 1))
+        ((plan.method == GEMM_DOT || plan.method == GEMM_TRANSPOSED) && p->b.rs != 1))
         return false;
     gemm_block_run(plan, p, scratch);
     return true;

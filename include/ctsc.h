@@ -501,8 +501,8 @@ CTSC_API ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, s
  * are drawn. Afterwards, at level 3, such calls do the same to the last bit whether they are the
  * first or a later one: a training that goes on does not differ from one that was not interrupted.
  * Nobody else may use m meanwhile. */
-CTSC_API ctsc_status ctsc_module_rehearse(ctsc_module *m, const char *method, size_t nargs,
-                                          ctsc_value *const *args, bool gradients, ctsc_error *e);
+CTSC_API ctsc_status ctsc_module_warm_up(ctsc_module *m, const char *method, size_t nargs,
+                                         ctsc_value *const *args, bool gradients, ctsc_error *e);
 
 /* The graph of a method as PyTorch prints it. */
 enum {

@@ -101,6 +101,32 @@ def check(path, known, problems):
                         (rel, text.count("\n")))
 
 
+# Tables that are searched by halves (base/sorted.h): in .def files, and in .c files where a comment says "sorted".
+SORTED = ["ir/op/symbols.def", "ir/ops/aliases.def", "frontend/onnx/onnx_out_rows.def"]
+
+
+def check_sorted(problems):
+    """Rows stand in the order of strcmp."""
+    tables = []
+    for name in SORTED:
+        with open(os.path.join(ROOT, "src", name), encoding="utf-8") as f:
+            tables.append((name, re.findall(r'^[A-Z_]+\((?:\w+, )?"([^"]+)"', f.read(), re.M)))
+    for folder, _, files in os.walk(os.path.join(ROOT, "src")):
+        for name in (f for f in files if f.endswith(".c")):
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            for table in set(re.findall(r"\bsorted_find\((\w+), sizeof", text)):
+                found = re.search(r"\b%s\[\] = \{(.*?)\n\s*\};" % table, text, re.S)
+                if found and "#include" not in found.group(1):
+                    rows = re.findall(r'^\s*\{"([^"]+)"', found.group(1), re.M) or re.findall(r'^\s*"([^"]+)",', found.group(1), re.M)
+                    tables.append((os.path.relpath(path, ROOT) + ": " + table, rows))
+    for name, rows in tables:
+        wrong = [b for a, b in zip(rows, rows[1:]) if a.encode() > b.encode()]
+        if wrong or not rows:
+            problems.append("%s: %s is not where it is looked for: rows are sorted" % (name, wrong[0] if wrong else "nothing"))
+
+
 def check_documents(problems):
     """Files that documents name are there."""
     path = re.compile(r"(?<![\w/])((?:src/)?(?:%s)/(?:[\w.]+/)*[\w.]+\.(?:c|h|def|cuh?|py))\b" % "|".join(MAY_INCLUDE))
@@ -241,6 +267,7 @@ def main():
         check(path, known, problems)
     sizes = check_folders(problems)
     check_documents(problems)
+    check_sorted(problems)
     if args.build:
         graph = link_graph(args.build)
         check_links(graph, problems)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_compile.c - ctsc compile: Python source, or an archive, to an archive that ctsc
- * and PyTorch load. */
+ * and PyTorch load.
+ * Tests: tests/lang, tests/cli/trace.test
+ */
 #include "cli/cli.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_opt.c - ctsc opt: runs passes on a graph, for people who work on the compiler. */
+/* cmd_opt.c - ctsc opt: runs passes on a graph, for people who work on the compiler. Tests:
+ * tests/ir, tests/cli/opt.test */
 #include "cli/cli.h"
 #include "ctsc_compiler.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_run.c - ctsc run: runs a method and prints its result, or compares it with
- * an expected one. */
+ * an expected one.
+ * Tests: tests/cli/inputs.test, tests/corpus
+ */
 #include "cli/cli.h"
 #include "ctsc_compiler.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_serve.c - ctsc serve: the way into src/serve. */
+/* cmd_serve.c - ctsc serve: the way into src/serve. Tests: tests/cli/serve.test */
 #include "cli/cli.h"
 #include "serve/serve.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * common.c - option parsing, error reports and JSON, as all subcommands do them.
+ * Tests: tests/cli/usage.test
  */
 #include "cli/cli.h"
 #include "ctsc_compiler.h"

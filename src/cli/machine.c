@@ -8,6 +8,7 @@
  * multiply-add (4 or 5 cycles) times the two units of current cores; the widest vectors the
  * processor has. A round is 1 ms, so threads wait for each other in a loop before it: waking up at
  * a barrier takes them 5 % of that.
+ * Tests: tests/cli/bench.test, tests/cli/doctor.test
  */
 #include "cli/machine.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_data.c - what ctsc train learns from: the tensors of files. */
+/* train_data.c - what ctsc train learns from: the tensors of files. Tests: tests/cli/train.test */
 #include "cli/cli_train.h"
 
 #include <stdlib.h>

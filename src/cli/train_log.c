@@ -10,6 +10,7 @@
  * is an Event in protobuf's wire format, of which five fields are enough to write them here: Event
  * { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; } with
  * Summary { repeated Value value = 1; } and Value { string tag = 1; float simple_value = 2; }.
+ * Tests: tests/cli/train.test
  */
 #include "cli/cli_train.h"
 

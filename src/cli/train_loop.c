@@ -8,6 +8,7 @@
  * computes what it would have, to the last bit: the order of rows follows from seed and epoch,
  * everything else is in the checkpoint, and calls are compiled before the first step, since a
  * program rounds otherwise than the operators that it was made of.
+ * Tests: tests/cli/train.test
  */
 #include "cli/cli_train.h"
 
@@ -436,7 +437,7 @@ static int loop_read(trainer *t, const char *const *files, size_t n, bool traini
 
 /* Before the first step: calls with batches like these become programs now, so that a step is the
  * same to the last bit wherever a run began. The last batch may be smaller. */
-static int loop_rehearse(trainer *t, ctsc_loader *data, bool gradients) {
+static int loop_warm_up(trainer *t, ctsc_loader *data, bool gradients) {
     int64_t n = ctsc_loader_batches(data), at[] = {0, n - 1};
     ctsc_status s = CTSC_OK;
     for (int i = 0; i < (n > 1 ? 2 : 1) && s == CTSC_OK; i++) {
@@ -447,8 +448,8 @@ static int loop_rehearse(trainer *t, ctsc_loader *data, bool gradients) {
         size_t len = ctsc_value_len(batch);
         for (size_t k = 0; k < len; k++) items[k] = ctsc_item(t->s, batch, k);
         s = ctsc_scope_status(t->s) == CTSC_OK
-                ? ctsc_module_rehearse(t->m, t->op ? "forward" : t->o->loss, t->op ? len - 1 : len,
-                                       items, gradients, t->e)
+                ? ctsc_module_warm_up(t->m, t->op ? "forward" : t->o->loss, t->op ? len - 1 : len,
+                                      items, gradients, t->e)
                 : loop_scope_error(t, t->e);
         ctsc_scope_clear(t->s);
         ctsc_value_free(batch);
@@ -487,10 +488,10 @@ static int loop_begin(trainer *t) {
     if (o->resume) code = loop_resume(t);
     if (!code && t->valid) {
         ctsc_module_eval(t->m);
-        code = loop_rehearse(t, t->valid, false);
+        code = loop_warm_up(t, t->valid, false);
     }
     ctsc_module_train(t->m);
-    if (!code) code = loop_rehearse(t, t->data, true);
+    if (!code) code = loop_warm_up(t, t->data, true);
     if (!code) code = train_log_open(&t->log, o);
     t->log.rows_all = (o->epochs - t->epoch) * ctsc_loader_batches(t->data) * o->batch -
                       t->batch * o->batch;

@@ -66,12 +66,12 @@ static const struct batch_row *batch_row_of(const node *n) {
 
 static tensor *batch_weight(const struct batch_row *r, const node *n) {
     tensor *t = NULL;
-    return fact_tensor(n->inputs.data[r->weight], &t) ? t : NULL;
+    return known_tensor(n->inputs.data[r->weight], &t) ? t : NULL;
 }
 
 static tensor *batch_bias(const struct batch_row *r, const node *n) {
     tensor *t = NULL;
-    return r->bias >= 0 && fact_tensor(n->inputs.data[r->bias], &t) ? t : NULL;
+    return r->bias >= 0 && known_tensor(n->inputs.data[r->bias], &t) ? t : NULL;
 }
 
 /* A small constant weight of at least two columns (of one column, the order of strides could be
@@ -83,12 +83,12 @@ static bool batch_candidate(const batcher *b, const struct batch_row *r, const n
         alias_ever_written(b->alias, n->inputs.data[r->weight]))
         return false;
     if (r->bias < 0) return true;
-    if (!bias) return r->key == SYM_LINEAR && fact_is_none(n->inputs.data[r->bias]);
+    if (!bias) return r->key == SYM_LINEAR && known_is_none(n->inputs.data[r->bias]);
     if (bias->ndim != 1 || bias->numel != w->sizes[r->dim] || bias->dtype != w->dtype ||
         alias_ever_written(b->alias, n->inputs.data[r->bias]))
         return false;
     return n->inputs.len < 5 ||
-           (fact_number_is(n->inputs.data[3], 1) && fact_number_is(n->inputs.data[4], 1));
+           (known_number_is(n->inputs.data[3], 1) && known_number_is(n->inputs.data[4], 1));
 }
 
 static bool batch_alike(const struct batch_row *r, const node *a, const node *n) {

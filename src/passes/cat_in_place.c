@@ -26,6 +26,7 @@
  * for two results, and so would one that runs once for all iterations of a loop.
  * Tests: tests/ir/cat-in-place, tests/unit/test_conv_last.c
  */
+#include "ir/op/conv_last_args.h"
 #include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
@@ -35,11 +36,6 @@
 enum {
     JOIN_PARTS = 256, /* at most */
     JOIN_DEPTH = 40,  /* joins that are looked through for a number of channels */
-    CONV_WEIGHT = 1,  /* arguments of ctsc::conv_channels_last */
-    CONV_TRANSPOSED = 6,
-    CONV_GROUPS = 8,
-    CONV_OTHER = 10,
-    CONV_ARGS = 14
 };
 
 typedef struct join {
@@ -59,7 +55,7 @@ typedef struct joiner {
 
 static bool join_is_conv(const node *n) {
     return n && n->kind == N_OP && n->op && node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) &&
-           n->inputs.len == CONV_ARGS;
+           n->inputs.len == CONV_LAST_ARGS;
 }
 
 static bool join_is_cat(const node *n) {
@@ -71,9 +67,9 @@ static bool join_conv_channels(const node *n, int64_t *out) {
     tensor *w;
     bool transposed;
     int64_t groups;
-    if (!fact_tensor(n->inputs.data[CONV_WEIGHT], &w) || w->ndim < 2 ||
-        !fact_bool(n->inputs.data[CONV_TRANSPOSED], &transposed) ||
-        !fact_int(n->inputs.data[CONV_GROUPS], &groups) || groups < 1)
+    if (!known_tensor(n->inputs.data[CONV_LAST_WEIGHT], &w) || w->ndim < 2 ||
+        !known_bool(n->inputs.data[CONV_LAST_TRANSPOSED], &transposed) ||
+        !known_int(n->inputs.data[CONV_LAST_GROUPS], &groups) || groups < 1)
         return false;
     *out = w->sizes[0];
     return !transposed || !__builtin_mul_overflow(w->sizes[1], groups, out);
@@ -87,8 +83,8 @@ static bool join_channels(const ir_value *v, int depth, int64_t *out) {
     op_symbol s = n->op->symbol;
     if (s == SYM_CTSC_MAX_POOL2D_CHANNELS_LAST || s == SYM_CTSC_AVG_POOL2D_CHANNELS_LAST)
         return join_channels(n->inputs.data[0], depth - 1, out);
-    const node *list = join_is_cat(n) && fact_number_is(n->inputs.data[1], -1)
-                           ? fact_fixed_list(n->inputs.data[0])
+    const node *list = join_is_cat(n) && known_number_is(n->inputs.data[1], -1)
+                           ? known_fixed_list(n->inputs.data[0])
                            : NULL;
     *out = 0;
     for (size_t i = 0; list && i < list->inputs.len; i++) {
@@ -104,9 +100,9 @@ static bool join_channels(const ir_value *v, int depth, int64_t *out) {
 
 static bool join_fits(const joiner *j, node *n, join *out) {
     if (n->kind != N_OP || !n->op || !node_is_overload(n, SYM_CAT) ||
-        !fact_number_is(n->inputs.data[1], -1))
+        !known_number_is(n->inputs.data[1], -1))
         return false;
-    node *list = fact_fixed_list(n->inputs.data[0]);
+    node *list = known_fixed_list(n->inputs.data[0]);
     if (!list || list->owner != n->owner || list->outputs.data[0]->uses.len != 1 ||
         list->inputs.len < 1 || list->inputs.len > JOIN_PARTS ||
         alias_ever_written(j->db, n->outputs.data[0]))
@@ -139,7 +135,7 @@ static int join_root(const joiner *j, int i) {
 static bool join_places(const joiner *j, int root, const ir_value *v) {
     const node *n = v->def;
     if (!join_is_conv(n) || n->owner != j->joins.data[root].cat->owner ||
-        !fact_is_none(n->inputs.data[CONV_OTHER]) || alias_ever_written(j->db, v))
+        !known_is_none(n->inputs.data[CONV_LAST_OTHER]) || alias_ever_written(j->db, v))
         return false;
     for (size_t i = 0; i < v->uses.len; i++)
         if (!v->uses.data[i].user || join_root(j, join_of_list(j, v->uses.data[i].user)) != root)
@@ -236,10 +232,10 @@ static bool join_offsets(join_part *parts, int n, node *first, ir_value **width)
 
 /* The value in its place; NULL without an operator. */
 static ir_value *join_place(join_part *p, ir_value *beside, ir_value *width) {
-    ir_value *args[CONV_ARGS + 3];
+    ir_value *args[CONV_LAST_ARGS + 3];
     int k = 0;
     if (p->conv)
-        for (; k < CONV_ARGS; k++) args[k] = p->at->inputs.data[k];
+        for (; k < CONV_LAST_ARGS; k++) args[k] = p->at->inputs.data[k];
     else args[k++] = p->v;
     args[k++] = beside ? beside : rewrite_none(p->at);
     args[k++] = width;

@@ -87,14 +87,15 @@ static bool weights_find_layer(ir_value *y, weights_layer *l) {
     if (row == rows || n->inputs.len < 3) return false;
     *l = (weights_layer){n, NULL, NULL, weights_layers[row].transposed, weights_layers[row].spatial,
                          1, 0};
-    if (!fact_tensor(n->inputs.data[1], &l->weight) || !weights_is_real(l->weight)) return false;
-    if (!fact_is_none(n->inputs.data[2]) && !fact_tensor(n->inputs.data[2], &l->bias)) return false;
+    if (!known_tensor(n->inputs.data[1], &l->weight) || !weights_is_real(l->weight)) return false;
+    if (!known_is_none(n->inputs.data[2]) && !known_tensor(n->inputs.data[2], &l->bias))
+        return false;
     int groups = weights_layers[row].groups;
-    if (groups >= 0 && (!fact_int(n->inputs.data[groups], &l->groups) || l->groups < 1))
+    if (groups >= 0 && (!known_int(n->inputs.data[groups], &l->groups) || l->groups < 1))
         return false;
     if (l->spatial < 0) {
         l->spatial = l->weight->ndim - 2;
-        if (!fact_bool(n->inputs.data[6], &l->transposed)) return false;
+        if (!known_bool(n->inputs.data[6], &l->transposed)) return false;
     }
     if (l->weight->ndim != l->spatial + 2 || l->spatial < 0) return false;
     l->channels = l->transposed ? l->weight->sizes[1] * l->groups : l->weight->sizes[0];
@@ -147,11 +148,11 @@ static ctsc_status weights_on_host(diag *d, tensor *t, dtype dt, tensor **out) {
 static bool weights_read(const weights_layer *l, const ir_value *v, bool optional, double absent,
                          double *out) {
     tensor *t, *c;
-    if (optional && fact_is_none(v)) {
+    if (optional && known_is_none(v)) {
         for (int64_t i = 0; i < l->channels; i++) out[i] = absent;
         return true;
     }
-    if (!fact_tensor(v, &t) || t->dtype != l->weight->dtype ||
+    if (!known_tensor(v, &t) || t->dtype != l->weight->dtype ||
         (t->numel != l->channels && t->numel != 1))
         return false;
     if (weights_on_host(NULL, t, DT_FLOAT64, &c) != CTSC_OK) return false;
@@ -164,11 +165,11 @@ static bool weights_batch_norm(const weights_layer *l, const node *n, weights_af
     bool training;
     value eps;
     tensor *mean, *var;
-    if (n->inputs.len != 9 || !fact_bool(n->inputs.data[5], &training) || training ||
+    if (n->inputs.len != 9 || !known_bool(n->inputs.data[5], &training) || training ||
         !ir_value_constant(n->inputs.data[7], &eps) || eps.tag != V_FLOAT ||
-        (l->spatial == 0 && fact_rank(l->n->inputs.data[0]) != 2))
+        (l->spatial == 0 && known_rank(l->n->inputs.data[0]) != 2))
         return false;
-    if (!fact_tensor(n->inputs.data[3], &mean) || !fact_tensor(n->inputs.data[4], &var) ||
+    if (!known_tensor(n->inputs.data[3], &mean) || !known_tensor(n->inputs.data[4], &var) ||
         mean->numel != l->channels || var->numel != l->channels || mean->ndim != 1 ||
         var->ndim != 1)
         return false;
@@ -212,7 +213,7 @@ static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
                                weights_affine *a) {
     bool mul = node_is_op(n, SYM_MUL), div = node_is_op(n, SYM_DIV), sub = node_is_op(n, SYM_SUB);
     int64_t alpha = 1;
-    if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1))
+    if (n->inputs.len == 3 && (mul || div || !known_int(n->inputs.data[2], &alpha) || alpha != 1))
         return false;
     if (other == 0 && (div || sub)) return false;
     if (!weights_operand(l, n->inputs.data[other], &a->batched, mul || div ? a->scale : a->shift))
@@ -243,12 +244,12 @@ static bool weights_is_asked(const ir_value *v, int rank, const block *b) {
         const ir_value *d = dim->outputs.data[0];
         for (size_t k = 0; k < d->uses.len; k++) {
             const node *ne = d->uses.data[k].user;
-            if (!ne || !node_is_op(ne, SYM_NE) || !fact_int(ne->inputs.data[1], &is) ||
+            if (!ne || !node_is_op(ne, SYM_NE) || !known_int(ne->inputs.data[1], &is) ||
                 is != rank || ne->outputs.data[0]->uses.len != 1)
                 continue;
-            const node *stops = ne->outputs.data[0]->uses.data[0].user;
-            if (stops && stops->kind == N_IF && stops->owner == b &&
-                weights_raises(stops->blocks.data[0]))
+            const node *check = ne->outputs.data[0]->uses.data[0].user;
+            if (check && check->kind == N_IF && check->owner == b &&
+                weights_raises(check->blocks.data[0]))
                 return true;
         }
     }
@@ -274,7 +275,7 @@ static bool weights_is_batched(const weights_pass *p, const ir_value *v, int ran
                                int *steps) {
     static const op_symbol joined[] = {SYM_ADD, SYM_SUB, SYM_MUL, SYM_DIV};
     for (; (*steps)-- > 0;) {
-        int known = fact_rank(v);
+        int known = known_rank(v);
         const node *n = v->def;
         if (known >= 0) return known == rank;
         if (weights_knows(p, v, b) || weights_is_asked(v, rank, b)) return true;
@@ -284,7 +285,7 @@ static bool weights_is_batched(const weights_pass *p, const ir_value *v, int ran
             join |= node_is_op(n, joined[i]);
         if (join && weights_is_batched(p, n->inputs.data[1], rank, b, steps)) return true;
         if (node_is_op(n, SYM_CAT)) {
-            const node *list = fact_fixed_list(n->inputs.data[0]);
+            const node *list = known_fixed_list(n->inputs.data[0]);
             if (!list || !list->inputs.len) return false;
             v = list->inputs.data[0];
         } else if (join || weights_keeps_rank(n)) v = n->inputs.data[0];
@@ -299,7 +300,7 @@ static bool weights_batched(weights_pass *p, const weights_layer *l) {
         "a convolution's input has no batch dim where this level of optimisation needs one: what "
         "follows is a part of its weights (levels 0 and 1 do it as it is written)";
     ir_value *x = l->n->inputs.data[0], *y = l->n->outputs.data[0];
-    int rank = l->spatial + 2, known = fact_rank(x), steps = WEIGHTS_STEPS;
+    int rank = l->spatial + 2, known = known_rank(x), steps = WEIGHTS_STEPS;
     if (p->cx->batched) return true;
     if (known >= 0) return known == rank;
     if (!weights_is_asked(y, rank, l->n->owner) &&
@@ -308,11 +309,11 @@ static bool weights_batched(weights_pass *p, const weights_layer *l) {
         ir_value *differs[2] = {d, rewrite_int(l->n, rank)};
         ir_value *c = rewrite_op(l->n, op_find("aten::ne.int"), 2, differs);
         ir_value *said[2] = {rewrite_str(l->n, why), rewrite_str(l->n, "builtins.RuntimeError")};
-        node *stops = node_new(l->n->g, N_IF, 1, &c, 0);
-        block *b = node_add_block(stops);
+        node *check = node_new(l->n->g, N_IF, 1, &c, 0);
+        block *b = node_add_block(check);
         block_append(b, node_new(l->n->g, N_RAISE, 2, said, 0));
-        node_add_block(stops);
-        node_insert_before(stops, l->n);
+        node_add_block(check);
+        node_insert_before(check, l->n);
         ptrmap_put(&p->batched, x, l->n->owner);
     }
     ptrmap_put(&p->batched, y, l->n->owner); /* without memory it is asked again */
@@ -496,16 +497,27 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
     return true;
 }
 
+/* Of a tensor and another one or a number. */
+static bool weights_is_arithmetic(const op *o) {
+    switch (o->symbol) {
+    case SYM_MUL_TENSOR:
+    case SYM_MUL_SCALAR:
+    case SYM_ADD_TENSOR:
+    case SYM_ADD_SCALAR:
+    case SYM_SUB_TENSOR:
+    case SYM_SUB_SCALAR:
+    case SYM_DIV_TENSOR:
+    case SYM_DIV_SCALAR: return true;
+    default: return false;
+    }
+}
+
 static bool weights_node(weights_pass *p, node *n) {
     bool norm = node_is_op(n, SYM_BATCH_NORM);
     if (n->kind != N_OP || !n->op || n->outputs.len != 1 ||
         n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2)
         return false;
-    if (!norm &&
-        ((strcmp(n->op->schema->overload, "Tensor") && strcmp(n->op->schema->overload, "Scalar")) ||
-         !(node_is_op(n, SYM_MUL) || node_is_op(n, SYM_ADD) || node_is_op(n, SYM_SUB) ||
-           node_is_op(n, SYM_DIV))))
-        return false;
+    if (!norm && !weights_is_arithmetic(n->op)) return false;
     for (int i = 0; i < (norm ? 1 : 2); i++) {
         ir_value *y = n->inputs.data[i];
         weights_layer l;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks.c - facts about forks (forks.h).
+ * forks.c - what is known of forks (forks.h).
  *
  * Method. A body is looked at with its calls inlined, in a copy; a call that is left over (through
  * an interface, or of what does not compile) may do anything. Effects are asked of the nodes,

@@ -165,18 +165,18 @@ static bool freeze_is_kept(const freezer *f, const freeze_read *r) {
 static bool freeze_is_tensor_list(const freeze_read *r) {
     value v = r->o->slots[r->slot];
     return v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len <= FREEZE_LIST &&
-           fact_list_kept(r->n->outputs.data[0]);
+           known_list_kept(r->n->outputs.data[0]);
 }
 
 static void freeze_decide(freezer *f) {
-    bool writes = fact_graph_writes(f->g);
+    bool writes = known_graph_writes(f->g);
     for (size_t i = 0; i < f->reads.len; i++) {
         const freeze_read *r = &f->reads.data[i];
         value v = r->o->slots[r->slot];
         bool immutable = (v.tag < V_TENSOR && v.tag != V_UNINIT) || v.tag == V_OBJECT;
         if (strmap_get(&f->set_names, node_str(r->n, "name")) ||
             !(freeze_can_be_constant(v, 0) || freeze_is_tensor_list(r)) ||
-            (!immutable && writes && !fact_only_read(r->n->outputs.data[0])))
+            (!immutable && writes && !known_only_read(r->n->outputs.data[0])))
             freeze_keep(f, &r->o->slots[r->slot]);
     }
     /* Who shares memory with what stays sees its changes. */

@@ -69,7 +69,7 @@ static bool fuse_is_number(const type *t) {
 
 /* A list of numbers that stays as it is made: it is made again in the group. */
 static const node *fuse_number_list(const ir_value *v) {
-    const node *l = fact_fixed_list(v);
+    const node *l = known_fixed_list(v);
     for (size_t i = 0; l && i < l->inputs.len; i++)
         if (!fuse_is_number(l->inputs.data[i]->type)) return NULL;
     return l;

@@ -78,7 +78,7 @@ static bool attention_is_number(const ir_value *v) {
 
 static bool attention_is_last_dim(const ir_value *dim, const ir_value *x) {
     int64_t d;
-    return fact_int(dim, &d) && (d == -1 || d + 1 == fact_rank(x));
+    return known_int(dim, &d) && (d == -1 || d + 1 == known_rank(x));
 }
 
 /* ---- products between views ------------------------------------------------------------------ */
@@ -90,13 +90,13 @@ typedef struct attention_list {
 } attention_list;
 
 static bool attention_ints(const ir_value *v, attention_list *out) {
-    int64_t known[FACT_MAX_INTS];
+    int64_t known[KNOWN_MAX_INTS];
     const node *made = NULL;
-    bool all = fact_ints(v, known, &out->n);
-    if (!all && (made = fact_fixed_list(v))) out->n = (int)made->inputs.len;
+    bool all = known_ints(v, known, &out->n);
+    if (!all && (made = known_fixed_list(v))) out->n = (int)made->inputs.len;
     if ((!all && !made) || out->n > ATTENTION_DIMS) return false;
     for (int i = 0; i < out->n; i++) {
-        bool number = all || fact_int(made->inputs.data[i], &known[i]);
+        bool number = all || known_int(made->inputs.data[i], &known[i]);
         out->of[i].v = number ? NULL : made->inputs.data[i];
         out->of[i].number = number ? known[i] : 0;
     }
@@ -156,8 +156,8 @@ static bool attention_number(const ir_value *v, double *x) {
 static bool attention_softmax(const node *n) {
     bool half_to_float = true;
     if (node_is_overload(n, SYM__SOFTMAX)) {
-        if (!fact_bool(n->inputs.data[2], &half_to_float) || half_to_float) return false;
-    } else if (!node_is_overload(n, SYM_SOFTMAX_INT) || !fact_is_none(n->inputs.data[2])) {
+        if (!known_bool(n->inputs.data[2], &half_to_float) || half_to_float) return false;
+    } else if (!node_is_overload(n, SYM_SOFTMAX_INT) || !known_is_none(n->inputs.data[2])) {
         return false;
     }
     return attention_is_last_dim(n->inputs.data[1], n->inputs.data[0]);
@@ -174,7 +174,7 @@ static bool attention_hides_all(attention_match *m, const node *at, const ir_val
          *low_one = yes ? attention_step_is(m, yes, yes->inputs.data[0], SYM_EQ_SCALAR) : NULL;
     return low_one && low_one->inputs.data[0] == scores &&
            attention_number(low_one->inputs.data[1], &low) && low == (double)-INFINITY &&
-           fact_bool(any->inputs.data[2], &keep) && keep &&
+           known_bool(any->inputs.data[2], &keep) && keep &&
            attention_is_last_dim(any->inputs.data[1], scores);
 }
 
@@ -185,7 +185,7 @@ static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
     node *zero = attention_step_is(m, where, in[1], SYM_FULL_LIKE),
          *softmax = zero && zero->inputs.data[0] == in[2] ? rewrite_read_by(where, in[2], 2) : NULL;
     if (!softmax || !attention_add(m, softmax) || !attention_softmax(softmax) ||
-        !fact_number_is(zero->inputs.data[1], 0) || !fact_is_none(zero->inputs.data[2]) ||
+        !known_number_is(zero->inputs.data[1], 0) || !known_is_none(zero->inputs.data[2]) ||
         !attention_hides_all(m, where, in[0], softmax->inputs.data[0]))
         return NULL;
     return m->scores = softmax->inputs.data[0];
@@ -193,7 +193,7 @@ static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
 
 static bool attention_idle_dropout(const node *n) {
     bool train;
-    return node_is_overload(n, SYM_DROPOUT) && fact_bool(n->inputs.data[2], &train) && !train;
+    return node_is_overload(n, SYM_DROPOUT) && known_bool(n->inputs.data[2], &train) && !train;
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
@@ -228,7 +228,7 @@ static bool attention_first(attention_match *m, const node *n) {
                attention_expanded(m, &q, &m->q, &m->q_sizes) &&
                attention_expanded(m, &transposed, &m->transposed, &m->transposed_sizes);
     if (m->batches && !m->bias && !m->scale && node_is_overload(n, SYM_BADDBMM) &&
-        fact_number_is(in[3], 1)) {
+        known_number_is(in[3], 1)) {
         m->bias = in[0];
         m->scale = in[4];
         at = 1;
@@ -255,7 +255,7 @@ static bool attention_scores(attention_match *m, const node *at, const ir_value 
 
 static bool attention_biased(attention_match *m, const node *at, const ir_value *v) {
     node *n = attention_made(m, at, v);
-    if (!n || !node_is_overload(n, SYM_ADD_TENSOR) || !fact_number_is(n->inputs.data[2], 1))
+    if (!n || !node_is_overload(n, SYM_ADD_TENSOR) || !known_number_is(n->inputs.data[2], 1))
         return attention_scores(m, at, v);
     if (!attention_step(m, at, v)) return false;
     attention_match before = *m;

@@ -30,6 +30,7 @@
  * because they are broadcast as a rule.
  * Tests: tests/ir/fuse-epilogues
  */
+#include "ir/op/conv_last_args.h"
 #include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
@@ -63,7 +64,7 @@ static const char *epilogue_activation(const node *n, bool host) {
         if (epilogue_is(n, epilogue_host_rows[i].op, epilogue_host_rows[i].in_place, host))
             return epilogue_host_rows[i].name;
     if (host && epilogue_is(n, SYM_HARDTANH, SYM_HARDTANH_, host))
-        return fact_number_is(n->inputs.data[1], 0) && fact_number_is(n->inputs.data[2], 6)
+        return known_number_is(n->inputs.data[1], 0) && known_number_is(n->inputs.data[2], 6)
                    ? "relu6"
                    : NULL;
     if (!epilogue_is(n, SYM_GELU, SYM_GELU_, host) || !ir_value_constant(n->inputs.data[1], &how) ||
@@ -77,7 +78,7 @@ static const char *epilogue_activation(const node *n, bool host) {
 static bool epilogue_is_sum(const node *n, bool host) {
     return (node_is_overload(n, SYM_ADD_TENSOR) ||
             (host && node_is_overload(n, SYM_ADD__TENSOR))) &&
-           fact_number_is(n->inputs.data[2], 1);
+           known_number_is(n->inputs.data[2], 1);
 }
 
 typedef enum epilogue_product {
@@ -88,21 +89,13 @@ typedef enum epilogue_product {
     PRODUCT_CONV,
     PRODUCT_LAST
 } epilogue_product;
-/* of ctsc::conv_channels_last */
-enum {
-    LAST_OTHER = 10,
-    LAST_ACTIVATION = 11,
-    LAST_WRITTEN = 12,
-    LAST_FACTORS = 13,
-    LAST_ARGS = 14
-};
 
 /* One that has no epilogue yet. */
 static bool epilogue_is_last(const node *n) {
     value name;
-    return node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) && n->inputs.len == LAST_ARGS &&
-           fact_is_none(n->inputs.data[LAST_OTHER]) &&
-           ir_value_constant(n->inputs.data[LAST_ACTIVATION], &name) && name.tag == V_STR &&
+    return node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) && n->inputs.len == CONV_LAST_ARGS &&
+           known_is_none(n->inputs.data[CONV_LAST_OTHER]) &&
+           ir_value_constant(n->inputs.data[CONV_LAST_ACTIVATION], &name) && name.tag == V_STR &&
            !strcmp(name.u.str->bytes, "none");
 }
 
@@ -111,8 +104,8 @@ static bool epilogue_is_last(const node *n) {
 static bool epilogue_is_packed(const node *n) {
     tensor *w;
     const ir_value *const *in = (const ir_value *const *)n->inputs.data;
-    return node_is_overload(n, SYM_LINEAR) && fact_tensor(in[1], &w) && prepack_is_large(w) &&
-           (fact_is_none(in[2]) || fact_rank(in[2]) == 1);
+    return node_is_overload(n, SYM_LINEAR) && known_tensor(in[1], &w) && prepack_is_large(w) &&
+           (known_is_none(in[2]) || known_rank(in[2]) == 1);
 }
 
 static epilogue_product epilogue_product_of(const node *n, epilogue_where where) {
@@ -120,8 +113,8 @@ static epilogue_product epilogue_product_of(const node *n, epilogue_where where)
     if (where == ON_HOST_LINEAR) return epilogue_is_packed(n) ? PRODUCT_LINEAR : PRODUCT_NONE;
     if (node_is_overload(n, SYM_LINEAR)) return PRODUCT_LINEAR;
     if (node_is_overload(n, SYM_MM)) return PRODUCT_MM;
-    if (node_is_overload(n, SYM_ADDMM) && fact_number_is(n->inputs.data[3], 1) &&
-        fact_number_is(n->inputs.data[4], 1))
+    if (node_is_overload(n, SYM_ADDMM) && known_number_is(n->inputs.data[3], 1) &&
+        known_number_is(n->inputs.data[4], 1))
         return PRODUCT_ADDMM;
     return node_is_overload(n, SYM_CONV1D) || node_is_overload(n, SYM_CONV2D) ||
                    node_is_overload(n, SYM_CONV3D)
@@ -153,7 +146,7 @@ static bool epilogue_match_sum(node *sum, epilogue_match *m) {
     m->product = product[i];
     m->sum = sum;
     m->other = sum->inputs.data[1 - i];
-    int rank = fact_rank(m->other);
+    int rank = known_rank(m->other);
     value constant;
     return rank != 0 && rank != 1 && !ir_value_constant(m->other, &constant);
 }
@@ -183,13 +176,13 @@ static ir_value *epilogue_conv(node *n, const epilogue_match *m, ir_value *other
 }
 
 static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other) {
-    ir_value *args[LAST_ARGS];
-    for (int i = 0; i < LAST_OTHER; i++) args[i] = m->product->inputs.data[i];
-    args[LAST_OTHER] = other;
-    args[LAST_ACTIVATION] = rewrite_str(n, m->activation);
-    args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
-    args[LAST_FACTORS] = m->product->inputs.data[LAST_FACTORS];
-    return rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST), LAST_ARGS, args);
+    ir_value *args[CONV_LAST_ARGS];
+    for (int i = 0; i < CONV_LAST_OTHER; i++) args[i] = m->product->inputs.data[i];
+    args[CONV_LAST_OTHER] = other;
+    args[CONV_LAST_ACTIVATION] = rewrite_str(n, m->activation);
+    args[CONV_LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
+    args[CONV_LAST_FACTORS] = m->product->inputs.data[CONV_LAST_FACTORS];
+    return rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST), CONV_LAST_ARGS, args);
 }
 
 /* x w + b of matrices: w is the transpose of what a linear layer has. */
@@ -250,18 +243,19 @@ static bool epilogue_is_any_last(const node *n) {
 
 /* Results of convolutions, and the product read by the one convolution n. */
 static bool prologue_rule_host(const alias_db *db, node *n) {
-    if (!node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) || n->inputs.len != LAST_ARGS)
+    if (!node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) || n->inputs.len != CONV_LAST_ARGS)
         return false;
     node *product = rewrite_only_for(n, n->inputs.data[0]);
     if (!product || !node_is_overload(product, SYM_MUL_TENSOR)) return false;
     for (int i = 0; i < 2; i++)
         if (!epilogue_is_any_last(product->inputs.data[i]->def)) return false;
     if (!rewrite_move_down(db, product, n)) return false;
-    ir_value *args[LAST_ARGS + 1];
-    for (int i = 0; i < LAST_ARGS; i++) args[i] = n->inputs.data[i];
+    ir_value *args[CONV_LAST_ARGS + 1];
+    for (int i = 0; i < CONV_LAST_ARGS; i++) args[i] = n->inputs.data[i];
     args[0] = product->inputs.data[0];
-    args[LAST_ARGS] = product->inputs.data[1];
-    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST_SCALED), LAST_ARGS + 1, args);
+    args[CONV_LAST_ARGS] = product->inputs.data[1];
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST_SCALED), CONV_LAST_ARGS + 1,
+                             args);
     if (!y) return false;
     rewrite_result(n, y);
     node_remove(product);

@@ -61,7 +61,7 @@ static bool loops_is_list(const type *t) {
 
 /* A list of numbers that stays as it is made. */
 static bool loops_number_list(const ir_value *v) {
-    return loops_is_list(v->type) && fact_fixed_list(v);
+    return loops_is_list(v->type) && known_fixed_list(v);
 }
 
 /* One element, as the operator that made it tells. */
@@ -82,18 +82,18 @@ static bool loops_makes_one(const node *n) {
     }
     if (!list || list->kind != N_LIST_CONSTRUCT) return false;
     for (size_t i = 0; i < list->inputs.len; i++)
-        if (!fact_number_is(list->inputs.data[i], 1)) return false;
+        if (!known_number_is(list->inputs.data[i], 1)) return false;
     return true;
 }
 
 /* x[0] in front of a loop over x[i]: what x[i] is, it is. */
 static bool loops_one_outside(const ir_value *v) {
-    int64_t sizes[FACT_MAX_INTS];
+    int64_t sizes[KNOWN_MAX_INTS];
     int n;
-    if (fact_rank(v) == 0 || (v->def && loop_op_class(v->def, NULL) == LOOP_SELECT) ||
+    if (known_rank(v) == 0 || (v->def && loop_op_class(v->def, NULL) == LOOP_SELECT) ||
         (v->def && loops_makes_one(v->def)))
         return true;
-    if (!fact_sizes(v, sizes, &n)) return false;
+    if (!known_sizes(v, sizes, &n)) return false;
     for (int i = 0; i < n; i++)
         if (sizes[i] != 1) return false;
     return true;
@@ -261,7 +261,8 @@ static bool loops_results_free(const loops_state *s, const node *loop) {
         if (out->type->kind != T_TENSOR || loop_object(out) != out ||
             !alias_ever_written(s->db, out))
             continue;
-        if (init->uses.len != 1 || !fact_is_fresh(init) || loops_shares_outside(s, loop, out, init))
+        if (init->uses.len != 1 || !known_is_fresh(init) ||
+            loops_shares_outside(s, loop, out, init))
             return false;
     }
     return true;
@@ -336,7 +337,7 @@ static bool loops_repeatable(loops_build *b, const ir_value *v, int depth) {
     case LOOP_ARITH:
     case LOOP_COMPARE: return loops_repeatable_inputs(b, n, depth);
     case LOOP_RANGE_LENGTH:
-        return !fact_number_is(n->inputs.data[2], 0) && ir_value_constant(n->inputs.data[2], &c);
+        return !known_number_is(n->inputs.data[2], 0) && ir_value_constant(n->inputs.data[2], &c);
     default: return false;
     }
 }

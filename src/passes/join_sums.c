@@ -36,18 +36,18 @@ typedef struct joiner {
 /* ---- what is added --------------------------------------------------------------------------- */
 
 static bool join_is_add(const node *n) {
-    return node_is_overload(n, SYM_ADD_TENSOR) && fact_number_is(n->inputs.data[2], 1);
+    return node_is_overload(n, SYM_ADD_TENSOR) && known_number_is(n->inputs.data[2], 1);
 }
 
 /* The same dtype, a float, and the same sizes, all of them known. */
 static bool join_same(const ir_value *a, const ir_value *b) {
-    int64_t x[FACT_MAX_INTS], y[FACT_MAX_INTS];
+    int64_t x[KNOWN_MAX_INTS], y[KNOWN_MAX_INTS];
     int n, m;
-    if (!fact_sizes(a, x, &n) || !fact_sizes(b, y, &m) || n != m) return false;
+    if (!known_sizes(a, x, &n) || !known_sizes(b, y, &m) || n != m) return false;
     for (int i = 0; i < n; i++)
         if (x[i] != y[i]) return false;
-    return fact_dtype(a) >= 0 && fact_dtype(a) == fact_dtype(b) &&
-           dtype_is_float((dtype)fact_dtype(a));
+    return known_dtype(a) >= 0 && known_dtype(a) == known_dtype(b) &&
+           dtype_is_float((dtype)known_dtype(a));
 }
 
 /* v = mm(a, b) of matrices whose sizes are known; read once. */
@@ -56,8 +56,8 @@ static bool join_is_product(const joiner *j, const ir_value *v) {
     if (!n || n->owner != j->root->owner || v->uses.len != 1 || !node_is_overload(n, SYM_MM))
         return false;
     for (int i = 0; i < 2; i++)
-        if (fact_size(n->inputs.data[i], 0) < 0 || fact_size(n->inputs.data[i], 1) < 0 ||
-            fact_dtype(n->inputs.data[i]) != fact_dtype(v))
+        if (known_size(n->inputs.data[i], 0) < 0 || known_size(n->inputs.data[i], 1) < 0 ||
+            known_dtype(n->inputs.data[i]) != known_dtype(v))
             return false;
     return true;
 }
@@ -65,18 +65,18 @@ static bool join_is_product(const joiner *j, const ir_value *v) {
 /* The sum over the rows of a matrix that v is, perhaps reshaped to one dim; NULL: it is none. */
 static node *join_row_sum(const joiner *j, const ir_value *v) {
     node *n = v->def;
-    int64_t dims[FACT_MAX_INTS];
+    int64_t dims[KNOWN_MAX_INTS];
     int ndims;
-    if (n && node_is_overload(n, SYM_RESHAPE) && v->uses.len == 1 && fact_rank(v) == 1 &&
+    if (n && node_is_overload(n, SYM_RESHAPE) && v->uses.len == 1 && known_rank(v) == 1 &&
         n->owner == j->root->owner) {
         v = n->inputs.data[0];
         n = v->def;
     }
     if (!n || n->owner != j->root->owner || v->uses.len != 1 ||
-        !node_is_overload(n, SYM_SUM_DIM_INTLIST) || !fact_ints(n->inputs.data[1], dims, &ndims) ||
-        ndims != 1 || dims[0] != 0 || !fact_is_none(n->inputs.data[3]) ||
-        fact_rank(n->inputs.data[0]) != 2 || fact_size(n->inputs.data[0], 0) < 0 ||
-        fact_dtype(n->inputs.data[0]) != fact_dtype(v))
+        !node_is_overload(n, SYM_SUM_DIM_INTLIST) || !known_ints(n->inputs.data[1], dims, &ndims) ||
+        ndims != 1 || dims[0] != 0 || !known_is_none(n->inputs.data[3]) ||
+        known_rank(n->inputs.data[0]) != 2 || known_size(n->inputs.data[0], 0) < 0 ||
+        known_dtype(n->inputs.data[0]) != known_dtype(v))
         return NULL;
     return n;
 }
@@ -112,8 +112,8 @@ static bool join_pays(const joiner *j) {
     for (size_t i = 0; i < j->products.len; i++) {
         const ir_value *v = j->products.data[i];
         const ir_value *a = v->def->inputs.data[0];
-        double m = (double)fact_size(v, 0), n = (double)fact_size(v, 1),
-               k = (double)fact_size(a, 1);
+        double m = (double)known_size(v, 0), n = (double)known_size(v, 1),
+               k = (double)known_size(a, 1);
         copied += k * (m + n);
         saved += m * n;
     }
@@ -126,10 +126,10 @@ static bool join_pays(const joiner *j) {
 static ir_value *join_transposed(const ir_value *v) {
     const node *n = v->def;
     int64_t a, b;
-    if (!n || n->kind != N_OP || !n->op || fact_rank(n->inputs.data[0]) != 2) return NULL;
+    if (!n || n->kind != N_OP || !n->op || known_rank(n->inputs.data[0]) != 2) return NULL;
     if (node_is_overload(n, SYM_T)) return n->inputs.data[0];
-    if (!node_is_overload(n, SYM_TRANSPOSE_INT) || !fact_int(n->inputs.data[1], &a) ||
-        !fact_int(n->inputs.data[2], &b))
+    if (!node_is_overload(n, SYM_TRANSPOSE_INT) || !known_int(n->inputs.data[1], &a) ||
+        !known_int(n->inputs.data[2], &b))
         return NULL;
     return (a & 1) != (b & 1) ? n->inputs.data[0] : NULL;
 }

@@ -22,17 +22,17 @@ static ir_value *linear_transposed(const ir_value *v, bool matrix) {
     int64_t a, b;
     if (!n || n->kind != N_OP || !n->op) return NULL;
     ir_value *w = n->inputs.data[0];
-    if (!matrix && fact_rank(w) != 2) return NULL;
+    if (!matrix && known_rank(w) != 2) return NULL;
     if (node_is_op(n, SYM_T) || node_is_op(n, SYM_NUMPY_T)) return w;
-    if (!node_is_op(n, SYM_TRANSPOSE) || !fact_int(n->inputs.data[1], &a) ||
-        !fact_int(n->inputs.data[2], &b))
+    if (!node_is_op(n, SYM_TRANSPOSE) || !known_int(n->inputs.data[1], &a) ||
+        !known_int(n->inputs.data[2], &b))
         return NULL;
     if (a < 0) a += 2;
     if (b < 0) b += 2;
     return (a == 0 && b == 1) || (a == 1 && b == 0) ? w : NULL;
 }
 
-static bool linear_is_one(const ir_value *v) { return fact_number_is(v, 1); }
+static bool linear_is_one(const ir_value *v) { return known_number_is(v, 1); }
 
 static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
     ir_value *args[] = {x, w, b ? b : rewrite_none(n)},
@@ -43,9 +43,9 @@ static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
 
 /* A bias as wide as the layer, of its dtype. */
 static bool linear_bias_fits(const ir_value *b, const ir_value *w) {
-    return fact_rank(b) == 1 && fact_size(b, 0) >= 0 && fact_size(b, 0) == fact_size(w, 0) &&
-           fact_dtype(b) >= 0 && fact_dtype(b) == fact_dtype(w) &&
-           dtype_is_float((dtype)fact_dtype(b));
+    return known_rank(b) == 1 && known_size(b, 0) >= 0 && known_size(b, 0) == known_size(w, 0) &&
+           known_dtype(b) >= 0 && known_dtype(b) == known_dtype(w) &&
+           dtype_is_float((dtype)known_dtype(b));
 }
 
 static bool linear_add(node *n) {
@@ -55,11 +55,11 @@ static bool linear_add(node *n) {
         const node *l = y->def;
         ir_value *b = n->inputs.data[1 - i];
         if (!l || !node_is_op(l, SYM_LINEAR) || l->inputs.len != 3 ||
-            !fact_is_none(l->inputs.data[2]) || y->uses.len != 1 || l->owner != n->owner ||
+            !known_is_none(l->inputs.data[2]) || y->uses.len != 1 || l->owner != n->owner ||
             !linear_bias_fits(b, l->inputs.data[1]))
             continue;
         /* nothing between the two may write what the layer reads */
-        if (fact_graph_writes(n->g) && l->next != n) continue;
+        if (known_graph_writes(n->g) && l->next != n) continue;
         return linear_replace(n, l->inputs.data[0], l->inputs.data[1], b);
     }
     return false;
@@ -75,7 +75,8 @@ static bool linear_node(node *n) {
     if (!w) return false;
     if (!addmm) return linear_replace(n, n->inputs.data[0], w, NULL);
     ir_value *b = n->inputs.data[0];
-    if (fact_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) || !linear_is_one(n->inputs.data[4]))
+    if (known_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) ||
+        !linear_is_one(n->inputs.data[4]))
         return false;
     return linear_replace(n, n->inputs.data[1], w, b);
 }

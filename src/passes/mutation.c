@@ -149,21 +149,20 @@ static void mutation_replace(node *m, ir_value *v, ir_value *with) {
     node_remove(m);
 }
 
-static node *mutation_place(graph *g, node *m, node *n) {
+/* n in front of m, as if it were a part of it. */
+static node *mutation_place(node *m, node *n) {
     n->range = m->range;
     n->call = m->call;
     n->scope = m->scope;
     n->mark = m->mark;
     node_insert_before(n, m);
-    (void)g;
     return n;
 }
 
 static ir_value *mutation_op(graph *g, node *m, const char *name, int nargs,
                              ir_value *const *args) {
     const op *o = op_match(name, nargs, args);
-    return o && o->fn ? mutation_place(g, m, node_new_op(g, o, nargs, args))->outputs.data[0]
-                      : NULL;
+    return o && o->fn ? mutation_place(m, node_new_op(g, o, nargs, args))->outputs.data[0] : NULL;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -242,7 +241,7 @@ static ir_value *mutation_list(graph *g, node *m) {
     list->outputs.data[0]->type = made->outputs.data[0]->type;
     if (set) node_set_input(list, at, el);
     else node_insert_input(list, at, el);
-    return mutation_place(g, m, list)->outputs.data[0];
+    return mutation_place(m, list)->outputs.data[0];
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
  * The table, ir/ops/aliases.def, is PyTorch's: what its graphs show of each alias.
  * Tests: tests/ir/normalize-ops
  */
+#include "base/sorted.h"
 #include "passes/passes.h"
 
 #include <stdio.h>
@@ -24,10 +25,12 @@ static const struct { const char *alias, *name; } normalize_names[] = {
 };
 
 static const char *normalize_name(const char *text, size_t len) {
-    for (size_t i = 0; i < sizeof normalize_names / sizeof *normalize_names; i++)
-        if (strlen(normalize_names[i].alias) == len && !memcmp(normalize_names[i].alias, text, len))
-            return normalize_names[i].name;
-    return NULL;
+    char alias[OP_KEY_LENGTH];
+    if (len >= sizeof alias) return NULL;
+    memcpy(alias, text, len);
+    alias[len] = '\0';
+    int at = sorted_find(normalize_names, sizeof normalize_names, sizeof *normalize_names, alias);
+    return at < 0 ? NULL : normalize_names[at].name;
 }
 
 /* `a is b` on bools is `a == b`. */

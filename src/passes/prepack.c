@@ -35,7 +35,7 @@ bool prepack_is_large(const tensor *w) {
 }
 
 static bool prepack_fits(const node *n, tensor **weight) {
-    return node_is_overload(n, SYM_LINEAR) && fact_tensor(n->inputs.data[1], weight) &&
+    return node_is_overload(n, SYM_LINEAR) && known_tensor(n->inputs.data[1], weight) &&
            prepack_is_large(*weight);
 }
 
@@ -54,7 +54,7 @@ static bool prepack_linear_rule(node *n) {
 static bool prepack_epilogue_rule(node *n) {
     tensor *weight;
     if (!node_is_overload(n, SYM_CTSC_LINEAR_EPILOGUE) ||
-        !fact_tensor(n->inputs.data[1], &weight) || !prepack_is_large(weight) ||
+        !known_tensor(n->inputs.data[1], &weight) || !prepack_is_large(weight) ||
         weight->storage->constant)
         return false;
     ir_value *w = prepack_own(n, n->inputs.data[1], weight);
@@ -86,7 +86,7 @@ static bool prepack_recurrent_rule(node *n) {
     for (size_t i = 0; list && list->kind == N_LIST_CONSTRUCT && i < list->inputs.len; i++) {
         tensor *t;
         const ir_value *v = list->inputs.data[i];
-        if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || tensor_device(t) != DEVICE_HOST ||
+        if (!known_tensor(v, &t) || t->dtype != DT_FLOAT32 || tensor_device(t) != DEVICE_HOST ||
             t->storage->constant)
             continue;
         ir_value *own = prepack_own(list, v, t);
@@ -111,7 +111,7 @@ static bool prepack_attention_rule(node *n) {
         for (int k = 0; k < 4 && prepack_attention[i].weights[k] >= 0; k++) {
             int at = prepack_attention[i].weights[k];
             tensor *t;
-            if (!fact_tensor(n->inputs.data[at], &t) || !prepack_is_large(t) ||
+            if (!known_tensor(n->inputs.data[at], &t) || !prepack_is_large(t) ||
                 t->storage->constant)
                 continue;
             ir_value *own = prepack_own(n, n->inputs.data[at], t);

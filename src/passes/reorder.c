@@ -37,7 +37,7 @@ typedef struct reorder {
 
 /* On every tensor; on every tensor of floats; with sizes that are constant and not negative. */
 static bool reorder_total(const node *n) {
-    int64_t sizes[FACT_MAX_INTS], numel = 1;
+    int64_t sizes[KNOWN_MAX_INTS], numel = 1;
     int count;
     if (n->kind != N_OP || !n->op || !n->op->fn || n->outputs.len != 1 ||
         n->outputs.data[0]->type->kind != T_TENSOR || !node_makes_fresh(n))
@@ -48,7 +48,7 @@ static bool reorder_total(const node *n) {
         if (!ir_value_constant(n->inputs.data[i], &v) || v.tag != V_NONE) return false;
     }
     if (node_is_overload(n, SYM_ZEROS) || node_is_overload(n, SYM_ONES)) {
-        if (!fact_ints(n->inputs.data[0], sizes, &count)) return false;
+        if (!known_ints(n->inputs.data[0], sizes, &count)) return false;
         for (int i = 0; i < count; i++)
             if (sizes[i] < 0 || sizes[i] > INT32_MAX ||
                 (numel *= sizes[i] ? sizes[i] : 1) > INT32_MAX)
@@ -57,7 +57,7 @@ static bool reorder_total(const node *n) {
     }
     if (!n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR) return false;
     if (n->op->traits & TOTAL) return true;
-    int dt = fact_dtype(n->inputs.data[0]);
+    int dt = known_dtype(n->inputs.data[0]);
     return (dt == DT_FLOAT32 || dt == DT_FLOAT64) && (n->op->traits & TOTAL_ON_FLOATS);
 }
 
@@ -69,10 +69,10 @@ static bool reorder_fresh(const node *n) {
 
 /* Bytes of a new tensor; -1: not known; 0: no memory of its own. */
 static int64_t reorder_bytes(const ir_value *v) {
-    int64_t sizes[FACT_MAX_INTS], bytes;
-    int n, dt = fact_dtype(v);
+    int64_t sizes[KNOWN_MAX_INTS], bytes;
+    int n, dt = known_dtype(v);
     if (v->type->kind != T_TENSOR || !v->def || !reorder_fresh(v->def)) return 0;
-    if (dt < 0 || !fact_sizes(v, sizes, &n)) return -1;
+    if (dt < 0 || !known_sizes(v, sizes, &n)) return -1;
     bytes = (int64_t)dtype_size((dtype)dt);
     for (int i = 0; i < n; i++)
         if (__builtin_mul_overflow(bytes, sizes[i], &bytes)) return -1;

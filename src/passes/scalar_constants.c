@@ -29,7 +29,7 @@ static const op *scalar_replacement(const node *n, tensor **constant) {
     if (n->kind != N_OP || !n->op || n->inputs.len < 2) return NULL;
     for (size_t i = 0; i < sizeof scalar_operators / sizeof *scalar_operators; i++) {
         if (n->op->symbol != scalar_operators[i].tensor) continue;
-        if (!fact_tensor(n->inputs.data[1], constant) || (*constant)->ndim > 0) return NULL;
+        if (!known_tensor(n->inputs.data[1], constant) || (*constant)->ndim > 0) return NULL;
         dtype dt = (dtype)(*constant)->dtype;
         return dtype_is_float(dt) || dtype_is_int(dt) ? op_of(scalar_operators[i].scalar) : NULL;
     }

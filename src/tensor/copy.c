@@ -16,7 +16,7 @@
 #include "tensor/element.h"
 #include "tensor/iter.h"
 #include "tensor/quantiser.h"
-#include "tensor/turn.h"
+#include "tensor/transpose.h"
 
 #include <string.h>
 
@@ -284,7 +284,7 @@ typedef struct copy_transposed {
     int64_t rows, cols;          /* of a matrix of dst, which is contiguous */
     int64_t src_col;             /* stride in bytes; that of a row is the item's size */
     int64_t row_tiles;
-    bool words; /* turn.h does it: tiles are as wide as dst */
+    bool words; /* transpose.h does it: tiles are as wide as dst */
     int nbatches;
     /* of src's dims; the first nbatches count the matrices */
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
@@ -333,8 +333,8 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
         char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
         const char *src = copy_tile_source(c, batch) + row * c->item;
         if (c->words) {
-            turn_words((uint32_t *)(void *)dst, (const uint32_t *)(const void *)src,
-                       c->src_col / c->item, h, c->cols);
+            transpose_words((uint32_t *)(void *)dst, (const uint32_t *)(const void *)src,
+                            c->src_col / c->item, h, c->cols);
             continue;
         }
         for (int64_t col = 0; col < c->cols; col += c->width) {
@@ -364,9 +364,9 @@ static int copy_merged(const tensor *src, int64_t *sizes, int64_t *strides) {
 /* The sizes of tiles. */
 static void copy_tile_sizes(copy_transposed *c) {
     int64_t line = c->item <= 4 ? 128 / c->item : 16, room = COPY_TILE_BYTES / c->item;
-    c->words = c->item == 4 && turn_usable();
+    c->words = c->item == 4 && transpose_usable();
     c->width = c->words || c->cols < line ? c->cols : c->rows < line ? room / c->rows : line;
-    c->height = !c->words ? room / c->width : c->cols < 8 ? COPY_TILE_NARROW_ROWS : TURN_ROWS;
+    c->height = !c->words ? room / c->width : c->cols < 8 ? COPY_TILE_NARROW_ROWS : TRANSPOSE_ROWS;
     c->row_tiles = (c->rows + c->height - 1) / c->height;
 }
 

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { ITER_GRAIN = 32768, ITER_ORDERED_PIECE = 1 << 16 };
+enum { ITER_GRAIN = 32768, ITER_ORDERED_CHUNK = 1 << 16 };
 
 typedef struct iter_dim {
     int64_t size;
@@ -173,16 +173,16 @@ bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *con
 
 static bool iter_spread_ordered(int ndim, const int64_t *sizes, int noperands,
                                 tensor *const *operands, iter_kernel kernel, void *ctx,
-                                int64_t piece) {
+                                int64_t chunk) {
     iter_plan p;
     p.kernel = kernel;
     p.ctx = ctx;
     int64_t numel;
     if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return true;
     iter_merge(&p);
-    for (int64_t begin = 0; begin < numel; begin = numel - begin < piece ? numel : begin + piece) {
+    for (int64_t begin = 0; begin < numel; begin = numel - begin < chunk ? numel : begin + chunk) {
         if (begin && limits_stop()) return false;
-        iter_walk(&p, begin, numel - begin < piece ? numel : begin + piece);
+        iter_walk(&p, begin, numel - begin < chunk ? numel : begin + chunk);
     }
     return true;
 }
@@ -194,5 +194,5 @@ void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *con
 
 bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands,
                               tensor *const *operands, iter_kernel kernel, void *ctx) {
-    return iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, ITER_ORDERED_PIECE);
+    return iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, ITER_ORDERED_CHUNK);
 }

@@ -126,7 +126,7 @@ bool coverage_met_all(const coverage *c, int label, int goal) {
     static const group_schedule of_reductions[] = {
         GROUP_IN_PLACE,    GROUP_ROWS,         GROUP_LONG_ROWS,     GROUP_BLOCKS,
         GROUP_COLUMNS,     GROUP_LONG_COLUMNS, GROUP_CUDA_IN_PLACE, GROUP_CUDA_ROWS,
-        GROUP_CUDA_BLOCKS, GROUP_CUDA_COLUMNS, GROUP_CUDA_PIECES};
+        GROUP_CUDA_BLOCKS, GROUP_CUDA_COLUMNS, GROUP_CUDA_CHUNKS};
     for (size_t i = 0; i < sizeof of_reductions / sizeof *of_reductions; i++)
         if (c->schedules[label][of_reductions[i]] < (uint32_t)goal) return false;
     return true;

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/pages.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/thread_steps.h"
@@ -525,6 +526,21 @@ static void test_pages(void **state) {
     fclose(f);
 }
 
+static void test_sorted(void **state) {
+    (void)state;
+    static const struct { const char *name; int number; } rows[] = {
+        {"", 0}, {"_a", 1}, {"a", 2}, {"a.b", 3}, {"ab", 4}, {"b", 5}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    for (int n = 0; n <= ROWS; n++)
+        for (int i = 0; i < ROWS; i++)
+            assert_int_equal(
+                sorted_find(rows, (size_t)n * sizeof *rows, sizeof *rows, rows[i].name),
+                i < n ? rows[i].number : -1);
+    assert_int_equal(sorted_find(rows, sizeof rows, sizeof *rows, "A"), -1);
+    assert_int_equal(sorted_find(rows, sizeof rows, sizeof *rows, "a."), -1);
+    assert_int_equal(sorted_find(rows, sizeof rows, sizeof *rows, "c"), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mem),           cmocka_unit_test(test_pages),
@@ -534,7 +550,7 @@ int main(void) {
         cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
         cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_pool_shared),
+        cmocka_unit_test(test_pool_shared),   cmocka_unit_test(test_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

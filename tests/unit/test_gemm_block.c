@@ -343,7 +343,8 @@ static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int 
         check_method(&it, (gemm_plan){.micro = u, .method = GEMM_ROW}, u->name);
     if (it.p.a.cs == 1 && it.p.b.rs == 1)
         check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DOT}, u->name);
-    if (it.p.b.rs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_TURNED}, u->name);
+    if (it.p.b.rs == 1)
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_TRANSPOSED}, u->name);
     if (n <= u->mr) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_THIN}, u->name);
     check_prepacked(&it, u);
     product_free(&it);

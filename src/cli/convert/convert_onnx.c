@@ -2,6 +2,7 @@
 /*
  * convert_onnx.c - ctsc convert to .onnx: the arguments that say sizes, and the axes
  * that are dynamic.
+ * Tests: tests/cli/convert.test
  */
 #include "cli/convert/convert_onnx.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_graph.c - ctsc graph and ctsc code: shows a method as a graph, or as source. */
+/* cmd_graph.c - ctsc graph and ctsc code: shows a method as a graph, or as source. Tests:
+ * tests/cli/show.test */
 #include "cli/cli.h"
 
 enum { OPT_METHOD = 256, OPT_INLINED, OPT_NO_LOCATIONS };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_graph_for.c - ctsc graph-for: the graph of a method as it is run for given arguments, its
- * kernels, and a drawing of it. */
+ * kernels, and a drawing of it.
+ * Tests: tests/cli/graph-for.test
+ */
 #include "cli/cli.h"
 
 #include <ctsc_compiler.h>

@@ -33,7 +33,7 @@ typedef struct kernel_call {
 } kernel_call;
 
 /* What a nest compiles to. buffers, ints, floats: the nest's parameters in the order they were
- * added. [begin, end): a piece of the parallel loop's range, ignored by nests without one. call:
+ * added. [begin, end): a chunk of the parallel loop's range, ignored by nests without one. call:
  * NULL will do for a nest that neither fails nor is watched. 0: done. Otherwise the code of the
  * nest's fail or watch. Any number of threads may call it at once. */
 typedef int64_t (*kernel_fn)(void *const *buffers, const int64_t *ints, const double *floats,

@@ -5,6 +5,7 @@
  * It is looked for beside the program or library that contains this code, in ../lib from there, one
  * and two folders up (programs in the build folder), and then where the loader looks (the run path,
  * LD_LIBRARY_PATH, the system). ctsc works without it.
+ * Tests: tests/cli/doctor.test
  */
 #include "codegen/cache/cache_internal.h"
 

@@ -3,13 +3,13 @@
  * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their
  * iterations, statements.
  *
- * Teams. All threads of a cooperative group make the same steps with the same values, except in
- * vector loops, whose iterations they share. So conditions outside vector loops are the same for
- * all, and barriers may stand in them. What is stored outside vector loops, one thread stores.
- * Around statements that store what the nest reads elsewhere stand barriers: before them, so that
- * nobody still reads what was there; after them, so that all see what is there now. Rejected:
- * finding out which thread reads what it wrote itself, which saves some tens of cycles a row and
- * makes the loops depend on one another.
+ * Cooperative groups. All threads of a cooperative group make the same steps with the same values,
+ * except in vector loops, whose iterations they share. So conditions outside vector loops are the
+ * same for all, and barriers may stand in them. What is stored outside vector loops, one thread
+ * stores. Around statements that store what the nest reads elsewhere stand barriers: before them,
+ * so that nobody still reads what was there; after them, so that all see what is there now.
+ * Rejected: finding out which thread reads what it wrote itself, which saves some tens of cycles a
+ * row and makes the loops depend on one another.
  *
  * Local buffers are shared memory, each cooperative group's its own; of nests without cooperative
  * groups they are the thread's.
@@ -188,7 +188,7 @@ static void emit_stmt(gpu_state *e, nest_stmt *s) {
     case NEST_BREAK: gpu_line(e, "break;"); break;
     case NEST_CONTINUE: gpu_line(e, "continue;"); break;
     case NEST_FAIL:
-    case NEST_WATCH: break; /* refused: gpu_note */
+    case NEST_WATCH: break; /* refused: gpu_analyse */
     }
 }
 
@@ -325,7 +325,7 @@ ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag 
     e.hazards = mem_zalloc((size_t)(n->nbuffers + n->nlocals + 1) * sizeof *e.hazards);
     e.int_inputs = mem_zalloc((size_t)(n->nints + 1) * sizeof *e.int_inputs);
     e.offsets = mem_zalloc((size_t)(n->nlocals + 1) * sizeof *e.offsets);
-    ctsc_status st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_note(&e, d)
+    ctsc_status st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_analyse(&e, d)
                                                                       : diag_no_memory(d);
     if (st == CTSC_OK) {
         emit_lay_out(&e);

@@ -20,7 +20,7 @@
  * loop there is one iteration.
  *
  * The kernel takes one struct by value, in this order, without gaps: a pointer per buffer of
- * the nest; the ints (int64); the floats (double); begin and end (int64), the piece of the
+ * the nest; the ints (int64); the floats (double); begin and end (int64), the chunk of the
  * parallel loop's range.
  */
 #ifndef CTSC_CODEGEN_CUDA_CUDA_EMIT_H

@@ -4,7 +4,7 @@
  *
  *     cuda_emit.c        the kernel: parameters, threads and iterations, statements, shared memory
  *     cuda_emit_expr.c   expressions, and names for those that a statement uses more than once
- *     cuda_emit_note.c   what is found out beforehand: which variables are indices, which buffers need barriers
+ *     cuda_emit_analysis.c   what is found out beforehand: which variables are indices, which buffers need barriers
  *     cuda_emit_pack.c   vector loops whose memory is accessed by 16 bytes
  *
  * Names in the text: buffers b0, b1, ...; local ones l0, ...; int and float inputs i0, f0, ...;
@@ -63,12 +63,12 @@ typedef struct gpu_state {
     bool too_many;            /* a limit of the printer was passed */
 } gpu_state;
 
-/* ---- notes ----------------------------------------------------------------------------------- */
+/* ---- analysis -------------------------------------------------------------------------------- */
 
 /* The parallel loop at the top; NULL: there is none. */
 nest_stmt *gpu_parallel_loop(const nest *n);
 /* Fills vars, hazards and int_inputs. CTSC_UNSUPPORTED: the nest fails somewhere. */
-ctsc_status gpu_note(gpu_state *e, diag *d);
+ctsc_status gpu_analyse(gpu_state *e, diag *d);
 /* Variables from outside that `body` accumulates in, each with its accumulation.
  * -1: more than max. */
 int gpu_accumulated(const nest_block *body, const nest_stmt **out, int max);

@@ -285,7 +285,7 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     /* operators round as they do one by one; sums and functions need not */
     s->p->nest->contract_inside = true;
     s->p->range_begin = s->p->range_end = -1;
-    s->p->grain = plan_const(s->p, s->a, 1);
+    s->p->grain_size = plan_const(s->p, s->a, 1);
     s->l = (lazy){.n = s->p->nest,
                   .a = s->a,
                   .equal = group_equal,
@@ -393,7 +393,7 @@ void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cos
     nest_expr *each = group_mul(s, work, group_const(s, cost > 0 ? cost : 1));
     nest_expr *least = lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GROUP_GRAIN_COST),
                                  lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
-    s->p->grain = group_slot_of(s, lazy_size(&s->l, NEST_MAX, least, lazy_one(&s->l)));
+    s->p->grain_size = group_slot_of(s, lazy_size(&s->l, NEST_MAX, least, lazy_one(&s->l)));
 }
 
 static bool group_set_outputs(group_state *s) {

@@ -18,7 +18,7 @@
  *
  * What cannot be lowered, or would be slower than the operators one by one, has no plan: the
  * operators are then called one by one. So nothing in here reports errors of programs; arguments
- * that make an operator fail (sizes that do not broadcast) must not fit a plan's conditions. The
+ * that make an operator fail (sizes that do not broadcast) must not pass a plan's guards. The
  * only failures a kernel reports itself are those of native loops (index out of range, division by
  * zero): plan->faults words them.
  *
@@ -130,7 +130,7 @@ enum {
     X(CUDA_ROWS,     "CUDA rows")                                                                  \
     X(CUDA_BLOCKS,   "CUDA blocks")                                                                \
     X(CUDA_COLUMNS,  "CUDA columns")      /* group_columns_cuda.c, */                              \
-    X(CUDA_PIECES,   "CUDA columns in pieces") /* each summed by several blocks */
+    X(CUDA_CHUNKS,   "CUDA columns in chunks") /* each summed by several blocks */
 /* clang-format on */
 
 typedef enum group_schedule {
@@ -152,11 +152,11 @@ typedef struct group_plan {
     VEC(group_output) outputs; /* one per return of the graph */
     VEC(group_fault) faults;
     int range_begin, range_end; /* slots: the parallel loop's range; -1: the nest has none */
-    /* slots that grow, the last one range_end: iterations before a stop are done when those after
-     * it begin; none: there are no such places */
+    /* slots that grow, the last one range_end: iterations before a barrier are done when those
+     * after it begin; none: there are no such places */
     VEC(int) barriers;
-    /* slot: pieces of that range worth handing to a thread are at least so long */
-    int grain;
+    /* slot: chunks of that range worth handing to a thread are at least so long */
+    int grain_size;
     VEC(nest_expr *) exprs; /* of slots, where plan_expr made them; NULL elsewhere */
 } group_plan;
 

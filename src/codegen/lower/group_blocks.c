@@ -20,7 +20,7 @@
  * the number of threads.
  *
  * On a GPU, a cooperative group makes each iteration: the reduced dims are one loop, of which each
- * iteration has a piece of BLOCKS_TEAM_SIZE; the threads of the cooperative group sum little each,
+ * iteration has a chunk of BLOCKS_CHUNK; the threads of the cooperative group sum little each,
  * so that no sums of blocks are made in between.
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
@@ -42,7 +42,7 @@ typedef struct blocks_state {
     blocks_sum sums[GROUP_MAX_REDUCTIONS];
     /* the loop over reduced dims that is cut; those inside are short */
     int cut;
-    /* iterations of that loop per block; such pieces; blocks per result */
+    /* iterations of that loop per block; such chunks; blocks per result */
     nest_expr *chunk, *chunks, *each;
     nest_expr *results, *all; /* of the group; blocks */
     nest_expr *iteration;     /* the parallel loop's */
@@ -76,9 +76,9 @@ static void blocks_find_block(blocks_state *c, nest_expr *first) {
     c->row = f->nkept ? nest_let(n, "row", nest_div_index(n, c->at, c->each)) : lazy_zero(&f->s->l);
     nest_expr *t = f->nkept ? nest_let(n, "t", nest_mod_index(n, c->at, c->each)) : c->at;
     blocks_find_result(c);
-    nest_expr *piece = c->cut ? nest_mod_index(n, t, c->chunks) : t;
+    nest_expr *number = c->cut ? nest_mod_index(n, t, c->chunks) : t;
     nest_expr *extent = blocks_is_flat(c) ? group_stages_width(f) : f->reduced[c->cut].extent;
-    c->start = nest_let(n, "start", nest_mul(n, piece, c->chunk));
+    c->start = nest_let(n, "start", nest_mul(n, number, c->chunk));
     c->end = nest_let(n, "end", nest_binary(n, NEST_MIN, extent, nest_add(n, c->start, c->chunk)));
     if (c->cut) t = nest_let(n, "t", nest_div_index(n, t, c->chunks));
     for (int k = c->cut - 1; k >= 0; k--) {
@@ -317,8 +317,8 @@ static void blocks_cut(blocks_state *c) {
     c->results = lazy_one(l);
     for (int k = 0; k < f->nkept; k++) c->results = group_mul(s, c->results, f->kept[k].extent);
     if (blocks_is_flat(c)) {
-        c->chunk = nest_int(l->n, BLOCKS_TEAM_SIZE);
-        nest_expr *up = lazy_size(l, NEST_ADD, extent, nest_int(l->n, BLOCKS_TEAM_SIZE - 1));
+        c->chunk = nest_int(l->n, BLOCKS_CHUNK);
+        nest_expr *up = lazy_size(l, NEST_ADD, extent, nest_int(l->n, BLOCKS_CHUNK - 1));
         c->each = c->chunks = lazy_size(l, NEST_DIV_INDEX, up, c->chunk);
         c->all = group_mul(s, c->each, c->results);
         return;

@@ -176,7 +176,7 @@ static void columns_keep(columns_state *c, int stage) {
     columns_close(c);
 }
 
-static void columns_phase(columns_state *c, int stage) {
+static void columns_stage(columns_state *c, int stage) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
     int inner = f->nreduced - 1;
@@ -199,7 +199,7 @@ static void columns_phase(columns_state *c, int stage) {
     columns_keep(c, stage);
 }
 
-static void columns_last_phase(columns_state *c) {
+static void columns_last_stage(columns_state *c) {
     group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
@@ -287,8 +287,8 @@ static void columns_nest(columns_state *c) {
                                       : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, f->kept[k].extent));
     }
-    for (int p = 1; p < f->last; p++) columns_phase(c, p);
-    columns_last_phase(c);
+    for (int p = 1; p < f->last; p++) columns_stage(c, p);
+    columns_last_stage(c);
     nest_end(n);
     group_set_range(s, extent, group_mul(s, group_stages_width(f), tile), group_stages_cost(f));
 }

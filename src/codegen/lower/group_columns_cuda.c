@@ -11,7 +11,7 @@
  *                                                                  value[j] = total
  *                                                   vector for j:  out[first + j] = value[j] }
  *
- * A warp reads neighbours. Few tiles of long columns are cut: each iteration has a piece of its
+ * A warp reads neighbours. Few tiles of long columns are cut: each iteration has a chunk of its
  * columns and leaves parts in scratch memory, and in a stage of their own (plan->barriers, as in
  * group_blocks.c) iterations join those of a tile. Stages are as in group_rows.c.
  * Tests: tests/unit/test_cuda_emit.c
@@ -22,8 +22,8 @@
 typedef struct tile_sum {
     group_reduction *r;
     nest_buffer *part; /* one per thread */
-    /* of cut columns: one per piece and result; sums of floats in double */
-    nest_buffer *pieces;
+    /* of cut columns: one per chunk and result; sums of floats in double */
+    nest_buffer *chunks;
     nest_buffer *value; /* one per column of the tile; of cut columns one per result */
     nest_expr *acc;     /* while a thread is at work */
 } tile_sum;
@@ -36,29 +36,29 @@ typedef struct tile_state {
     bool cut;
     nest_expr *width, *length; /* elements of a column; columns side by side */
     nest_expr *tiles, *all;    /* side by side; of all */
-    nest_expr *pieces, *results;
+    nest_expr *chunks, *results;
     nest_expr *iteration;
     /* in an iteration: its first column; its elements of each */
-    nest_expr *first, *piece, *begin, *end;
+    nest_expr *first, *chunk, *begin, *end;
 } tile_state;
 
 /* ---- where an iteration is ------------------------------------------------------------------- */
 
-/* Round t of those of a stage, by tiles, and pieces if `pieces`. */
-static void tile_find(tile_state *c, nest_expr *t, bool pieces) {
+/* Iteration t of those of a stage, by tiles, and chunks if `chunks`. */
+static void tile_find(tile_state *c, nest_expr *t, bool chunks) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
     int inner = f->nkept - 1;
-    c->piece = lazy_zero(&f->s->l);
-    c->begin = c->piece;
+    c->chunk = lazy_zero(&f->s->l);
+    c->begin = c->chunk;
     c->end = c->width;
-    if (pieces) {
-        c->piece = nest_let(n, "piece", nest_mod_index(n, t, c->pieces));
-        t = nest_let(n, "t", nest_div_index(n, t, c->pieces));
-        c->begin = nest_let(n, "begin", nest_mul(n, c->piece, nest_int(n, TILE_PIECE)));
+    if (chunks) {
+        c->chunk = nest_let(n, "chunk", nest_mod_index(n, t, c->chunks));
+        t = nest_let(n, "t", nest_div_index(n, t, c->chunks));
+        c->begin = nest_let(n, "begin", nest_mul(n, c->chunk, nest_int(n, TILE_CHUNK)));
         c->end = nest_let(
             n, "end",
-            nest_binary(n, NEST_MIN, c->width, nest_add(n, c->begin, nest_int(n, TILE_PIECE))));
+            nest_binary(n, NEST_MIN, c->width, nest_add(n, c->begin, nest_int(n, TILE_CHUNK))));
     }
     c->first = nest_let(n, "first",
                         nest_mul(n, nest_mod_index(n, t, c->tiles), nest_int(n, c->columns)));
@@ -130,7 +130,7 @@ static void tile_reduce(tile_state *c, int stage) {
     nest_end(n);
 }
 
-/* The threads' shares of a column become its value, or its piece's. */
+/* The threads' shares of a column become its value, or its chunk's. */
 static void tile_join(tile_state *c, int stage) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
@@ -146,18 +146,18 @@ static void tile_join(tile_state *c, int stage) {
             n, total, m->r->acc,
             nest_load(n, m->part, nest_add(n, nest_mul(n, lane, nest_int(n, c->columns)), j)));
         nest_end(n);
-        nest_type_of(c->cut ? m->pieces->dt : m->r->src->dt, &type);
-        nest_expr *at = c->cut ? nest_add(n, nest_mul(n, c->piece, c->results),
+        nest_type_of(c->cut ? m->chunks->dt : m->r->src->dt, &type);
+        nest_expr *at = c->cut ? nest_add(n, nest_mul(n, c->chunk, c->results),
                                           group_stages_address(f, f->index))
                                : j;
-        nest_store(n, c->cut ? m->pieces : m->value, at, nest_cast(n, type, total));
+        nest_store(n, c->cut ? m->chunks : m->value, at, nest_cast(n, type, total));
     }
     tile_close_column(c);
     nest_end(n);
 }
 
-/* The pieces of each column become its value. */
-static void tile_join_pieces(tile_state *c, int stage) {
+/* The chunks of each column become its value. */
+static void tile_join_chunks(tile_state *c, int stage) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
     nest_expr *j = nest_for(n, "j", lazy_zero(&f->s->l), nest_int(n, c->columns), NEST_VECTOR);
@@ -165,16 +165,16 @@ static void tile_join_pieces(tile_state *c, int stage) {
     nest_expr *row = nest_let(n, "row", group_stages_address(f, f->index));
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
-        nest_type type = NEST_F32, of_pieces = NEST_F64;
+        nest_type type = NEST_F32, of_chunks = NEST_F64;
         if (!tile_makes(m, stage)) continue;
         nest_type_of(m->r->src->dt, &type);
-        nest_type_of(m->pieces->dt, &of_pieces);
-        nest_expr *start = of_pieces == type ? group_identity(f->s, m->r)
+        nest_type_of(m->chunks->dt, &of_chunks);
+        nest_expr *start = of_chunks == type ? group_identity(f->s, m->r)
                                              : nest_const_float(n, NEST_F64, 0);
         nest_expr *total = nest_variable(n, "total", start);
-        nest_expr *piece = nest_for(n, "piece", lazy_zero(&f->s->l), c->pieces, 0);
+        nest_expr *chunk = nest_for(n, "chunk", lazy_zero(&f->s->l), c->chunks, 0);
         nest_accumulate(n, total, m->r->acc,
-                        nest_load(n, m->pieces, nest_add(n, nest_mul(n, piece, c->results), row)));
+                        nest_load(n, m->chunks, nest_add(n, nest_mul(n, chunk, c->results), row)));
         nest_end(n);
         nest_store(n, m->value, row, nest_cast(n, type, total));
     }
@@ -247,7 +247,7 @@ static void tile_whole(tile_state *c) {
                     group_stages_cost(f));
 }
 
-/* Stage k: pieces of stage k / 2 + 1, or their joining; the last one may be that
+/* Stage k: chunks of stage k / 2 + 1, or their joining; the last one may be that
  * of full outputs. */
 static void tile_stage(tile_state *c, int k, nest_expr *first) {
     group_stages *f = &c->f;
@@ -261,17 +261,17 @@ static void tile_stage(tile_state *c, int k, nest_expr *first) {
         tile_reduce(c, stage);
         tile_join(c, stage);
     } else {
-        tile_join_pieces(c, stage);
+        tile_join_chunks(c, stage);
         if (stage + 1 == f->last) tile_results(c);
         if (stage + 1 == f->last) group_stages_beside(f, t, c->all);
     }
 }
 
-static void tile_in_pieces(tile_state *c) {
+static void tile_in_chunks(tile_state *c) {
     group_state *s = c->f.s;
     nest *n = s->l.n;
     nest_expr *barriers[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l),
-                                                       *cut = group_mul(s, c->all, c->pieces);
+                                                       *cut = group_mul(s, c->all, c->chunks);
     int stages = 2 * (c->f.last - 1) + tile_has_full(c);
     for (int k = 0; k < stages; k++)
         barriers[k] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, k % 2 ? c->all : cut));
@@ -283,7 +283,7 @@ static void tile_in_pieces(tile_state *c) {
         avec_push(s->a, &s->p->barriers, group_slot_of(s, barriers[k]));
     }
     for (int k = 0; k < stages; k++) nest_end(n);
-    group_set_range(s, at, group_mul(s, nest_int(n, TILE_PIECE), nest_int(n, c->columns)),
+    group_set_range(s, at, group_mul(s, nest_int(n, TILE_CHUNK), nest_int(n, c->columns)),
                     group_stages_cost(&c->f));
 }
 
@@ -306,8 +306,8 @@ static void tile_shape(tile_state *c) {
     }
     c->cut = group_value_of(s, c->all, 0) < TILE_FEW && group_value_of(s, c->width, 0) > TILE_LONG;
     if (!c->cut) return;
-    up = lazy_size(&s->l, NEST_ADD, c->width, nest_int(s->l.n, TILE_PIECE - 1));
-    c->pieces = group_input(s, lazy_size(&s->l, NEST_DIV_INDEX, up, nest_int(s->l.n, TILE_PIECE)));
+    up = lazy_size(&s->l, NEST_ADD, c->width, nest_int(s->l.n, TILE_CHUNK - 1));
+    c->chunks = group_input(s, lazy_size(&s->l, NEST_DIV_INDEX, up, nest_int(s->l.n, TILE_CHUNK)));
     c->results = group_input(s, c->results);
 }
 
@@ -320,7 +320,7 @@ static void tile_make_sums(tile_state *c) {
         c->sums[i] = (tile_sum){
             .r = r, .part = nest_add_local(s->l.n, "part", r->src->dt, c->columns * c->lanes)};
         if (c->cut) {
-            c->sums[i].pieces = group_scratch(s, "pieces", dt, group_mul(s, c->pieces, c->results));
+            c->sums[i].chunks = group_scratch(s, "chunks", dt, group_mul(s, c->chunks, c->results));
             c->sums[i].value = group_scratch(s, "value", r->src->dt, c->results);
         } else {
             c->sums[i].value = nest_add_local(s->l.n, "value", r->src->dt, c->columns);
@@ -335,8 +335,8 @@ bool group_schedule_columns_cuda(group_state *s) {
     s->l.n->coop = c.columns * c.lanes;
     group_stages_store(&c.f, false);
     tile_make_sums(&c);
-    s->p->schedule = c.cut ? GROUP_CUDA_PIECES : GROUP_CUDA_COLUMNS;
-    if (c.cut) tile_in_pieces(&c);
+    s->p->schedule = c.cut ? GROUP_CUDA_CHUNKS : GROUP_CUDA_COLUMNS;
+    if (c.cut) tile_in_chunks(&c);
     else tile_whole(&c);
     return !s->l.failed;
 }

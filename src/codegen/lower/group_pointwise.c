@@ -108,7 +108,7 @@ static int point_shared(group_state *s, const group_loop *loops, int outer) {
 }
 
 /* One loop over everything may leave the caches. If it computes long enough for that to cost
- * little, what it reads and writes is fetched ahead: where it does not, the processor's own
+ * little, what it reads and writes is prefetched: where it does not, the processor's own
  * prefetching has nothing to wait for. */
 static unsigned point_prefetch(const group_state *s, const group_loop *loop) {
     int64_t extent;
@@ -266,7 +266,7 @@ nest_expr *point_tiles(group_state *s, nest_expr *extent) {
     return lazy_size(&s->l, NEST_DIV_INDEX, up, nest_int(s->l.n, POINT_TILE));
 }
 
-/* Pieces of the parallel loop: an outer index, a tile of the loop around, a tile
+/* Chunks of the parallel loop: an outer index, a tile of the loop around, a tile
  * of the inner one. */
 static void point_tiled(point_state *p, const group_loop *loops, int nloops, group_staging *g) {
     group_state *s = p->s;

@@ -111,7 +111,7 @@ static bool rows_in_blocks(const group_stages *f) {
 
 /* *where: the block that the stage before this one has found, if only that matters; for
  * the stage after it. */
-static void rows_phase(group_stages *f, int stage, nest_expr **where) {
+static void rows_stage(group_stages *f, int stage, nest_expr **where) {
     nest *n = f->s->l.n;
     rows_sum sums[GROUP_MAX_REDUCTIONS];
     int nsums = 0;
@@ -134,7 +134,7 @@ static void rows_phase(group_stages *f, int stage, nest_expr **where) {
         group_stages_bind(f, sums[i].r, nest_let(n, "r", sums[i].value), f->index);
 }
 
-static void rows_last_phase(group_stages *f) {
+static void rows_last_stage(group_stages *f) {
     group_state *s = f->s;
     nest *n = s->l.n;
     nest_expr *values[GROUP_MAX_OUTPUTS], *at[LAZY_MAX_DIMS];
@@ -172,8 +172,8 @@ static void rows_nest(group_stages *f) {
     }
     if (f->nkept) f->index[f->kept[0].last] = t;
     nest_expr *where = NULL;
-    for (int p = 1; p < f->last; p++) rows_phase(f, p, &where);
-    rows_last_phase(f);
+    for (int p = 1; p < f->last; p++) rows_stage(f, p, &where);
+    rows_last_stage(f);
     if (!f->nkept) {
         group_stages_beside(f, NULL, NULL);
         return;
@@ -192,7 +192,7 @@ static int rows_coop(group_state *s, nest_expr *width) {
 
 static bool rows_on_gpu(group_stages *f, int64_t width, int64_t all) {
     group_state *s = f->s;
-    if (width > ROWS_LONG && all < ROWS_TEAMS * width) return false;
+    if (width > ROWS_LONG && all < ROWS_GROUPS * width) return false;
     if (!group_stages_loops(f)) return false;
     s->p->schedule = GROUP_CUDA_ROWS;
     s->l.n->coop = rows_coop(s, group_stages_width(f));

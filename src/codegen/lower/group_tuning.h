@@ -66,7 +66,7 @@ enum {
     ROWS_WARP = 1024,      /* [cuda] elements of a row that a warp makes; */
     ROWS_LANE = 8,         /* [cuda] elements of each lane there; */
     ROWS_THREAD = 16,      /* [cuda] elements of each thread of a block; */
-    ROWS_TEAMS = 128,      /* [cuda] fewer rows than this, */
+    ROWS_GROUPS = 128,     /* [cuda] fewer rows than this, */
     ROWS_LONG = 32 * 1024, /* [cuda] longer than this, are better shared by blocks */
 };
 
@@ -91,7 +91,7 @@ enum {
     TILE_LANE = 16,    /* [cuda] elements of a column that a thread reads, */
     TILE_LANES = 32,   /* [cuda] if there are no more threads than this for it */
     TILE_FEW = 256,    /* [cuda] fewer tiles than this are cut, */
-    TILE_PIECE = 1024, /* [cuda] into pieces of so many elements of a column, */
+    TILE_CHUNK = 1024, /* [cuda] into chunks of so many elements of a column, */
     TILE_LONG = 2048,  /* [cuda] if columns are longer than this */
 };
 
@@ -99,9 +99,9 @@ enum {
 enum {
     /* [exact] elements of a block, some microseconds of work: sums of blocks are added up */
     BLOCKS_SIZE = 32 * 1024,
-    BLOCKS_SUM = 4096,            /* [exact] elements that are summed in float */
-    BLOCKS_TEAM = 256,            /* [cuda] threads of a cooperative group, */
-    BLOCKS_TEAM_SIZE = 16 * 1024, /* [cuda] and its elements */
+    BLOCKS_SUM = 4096,        /* [exact] elements that are summed in float */
+    BLOCKS_TEAM = 256,        /* [cuda] threads of a cooperative group, */
+    BLOCKS_CHUNK = 16 * 1024, /* [cuda] and its elements */
 };
 
 /* Loops of the program (loops/group_loop*.c). */

@@ -646,8 +646,7 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
 #define BITS(name, OP) {name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP}
 #define TEST(name) {name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true}
 #define ROUNDING(name) {name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL}
-#define EXTREME(name, OP)                                                                          \
-    {name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true}
+#define MINMAX(name, OP) {name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true}
 #define MADE(name, maker) {name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL}
 
 static const ops_rule ops_rules[] = {
@@ -662,10 +661,10 @@ static const ops_rule ops_rules[] = {
     MADE("remainder", ops_remainder),
     MADE("fmod", ops_remainder),
     MADE("pow", ops_pow),
-    EXTREME("maximum", GT),
-    EXTREME("minimum", LT),
-    EXTREME("fmax", GT),
-    EXTREME("fmin", LT),
+    MINMAX("maximum", GT),
+    MINMAX("minimum", LT),
+    MINMAX("fmax", GT),
+    MINMAX("fmin", LT),
     {"addcmul", ops_addc, OPS_SAME, "fi", 3, 1, lazy_emit_addcmul, NEST_MUL},
     {"addcdiv", ops_addc, OPS_SAME, "f", 3, 1, lazy_emit_addcdiv, NEST_DIV},
     {"lerp", ops_lerp, OPS_SAME, "f", 3, 0, lazy_emit_call, NEST_CALL},

@@ -185,8 +185,8 @@ static lazy_tensor *view_transpose(lazy *l, const char *name, const lazy_tensor 
     return view_permuted(l, t, order);
 }
 /* t, mT: the last two dims change places; numpy_T: all of them. */
-static lazy_tensor *view_turned(lazy *l, const char *name, const lazy_tensor *t,
-                                const lazy_arg *args) {
+static lazy_tensor *view_transposed(lazy *l, const char *name, const lazy_tensor *t,
+                                    const lazy_arg *args) {
     int order[LAZY_MAX_DIMS], n = t->ndim;
     if (!strcmp(name, "t") && n > 2) return NULL;
     if (!strcmp(name, "mT") && n < 2) return NULL;
@@ -591,9 +591,9 @@ static const struct {
     {"identity", view_same},
     {"unsqueeze", view_unsqueeze},
     {"transpose", view_transpose},
-    {"t", view_turned},
-    {"mT", view_turned},
-    {"numpy_T", view_turned},
+    {"t", view_transposed},
+    {"mT", view_transposed},
+    {"numpy_T", view_transposed},
     {"permute", view_permute},
     {"movedim", view_movedim},
     {"expand", view_expand},

@@ -37,7 +37,7 @@
  *      vector    iterations are independent but for accumulates: no store touches what another iteration reads
  *                or writes. Vectorised without looking at addresses. No break, no fail inside.
  *      parallel  iterations are independent, and the kernel's arguments begin and end replace the bounds: the
- *                caller cuts [begin, end) into pieces. At most one, at the top, step 1, only lets before it and nothing after.
+ *                caller cuts [begin, end) into chunks. At most one, at the top, step 1, only lets before it and nothing after.
  *      unroll    constant bounds: no loop remains.
  *      prefetch  a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.

@@ -5,6 +5,7 @@
  * A node that a statement uses more than once is printed once, as a line "tN := ..." before the
  * statement (for while, inside its condition). Variables get their index appended when their name
  * alone would not tell them apart.
+ * Tests: tests/unit/test_codegen.c
  */
 #include "codegen/nest/nest.h"
 

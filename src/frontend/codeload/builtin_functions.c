@@ -15,6 +15,7 @@
 #include "frontend/codeload/builtin_functions.h"
 
 #include "base/embed.h"
+#include "base/sorted.h"
 #include "frontend/codeload/importer.h"
 
 #define BUILTIN_OVERLOADS "__builtins__."
@@ -93,40 +94,38 @@ static ctsc_status builtin_find(unit *u, diag *d, const char *name, bool helper,
 }
 
 int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int max) {
+    /* sorted */
     static const struct { const char *op; const char *variants[4]; } table[] = {
-        {"aten::mul", {"float", "int", "complex"}},
-        {"aten::add", {"float", "int", "complex"}},
-        {"aten::ne", {"float", "int", "complex"}},
-        {"aten::eq", {"float", "int", "complex"}},
-        {"aten::sub", {"float", "int", "complex"}},
-        {"aten::div", {"float", "int", "complex"}},
-        {"aten::lt", {"float", "int"}},
-        {"aten::le", {"float", "int"}},
-        {"aten::gt", {"float", "int"}},
-        {"aten::ge", {"float", "int"}},
-        {"aten::floordiv", {"number", "tensor"}},
         {"aten::__contains__", {"str"}},
-        {"aten::device", {"type"}},
         {"aten::_assert", {"bool"}},
         {"aten::_assert_int_or_pair", {"list"}},
-        {"aten::list_with_default", {"int"}},
-        {"aten::numel", {"sizes"}},
-        {"aten::norm", {"dim", "dims"}},
-        {"aten::_single", {"float", "int"}},
         {"aten::_pair", {"float", "int"}},
-        {"aten::_triple", {"float", "int"}},
         {"aten::_quadruple", {"float", "int"}},
+        {"aten::_single", {"float", "int"}},
+        {"aten::_triple", {"float", "int"}},
+        {"aten::add", {"float", "int", "complex"}},
+        {"aten::device", {"type"}},
+        {"aten::div", {"float", "int", "complex"}},
+        {"aten::eq", {"float", "int", "complex"}},
+        {"aten::floordiv", {"number", "tensor"}},
+        {"aten::ge", {"float", "int"}},
+        {"aten::gt", {"float", "int"}},
+        {"aten::le", {"float", "int"}},
+        {"aten::list_with_default", {"int"}},
+        {"aten::lt", {"float", "int"}},
+        {"aten::mul", {"float", "int", "complex"}},
+        {"aten::ne", {"float", "int", "complex"}},
+        {"aten::norm", {"dim", "dims"}},
+        {"aten::numel", {"sizes"}},
+        {"aten::sub", {"float", "int", "complex"}},
     };
-    int n = 0;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(table[i].op, op_name)) continue;
-        for (int k = 0; k < 4 && table[i].variants[k] && n < max; k++) {
-            char name[64];
-            function *f;
-            snprintf(name, sizeof name, "%s__%s", op_name + 6, table[i].variants[k]);
-            if (builtin_find(u, d, name, false, &f) != CTSC_OK) return 0;
-            if (f) out[n++] = f;
-        }
+    int at = sorted_find(table, sizeof table, sizeof *table, op_name), n = 0;
+    for (int k = 0; at >= 0 && k < 4 && table[at].variants[k] && n < max; k++) {
+        char name[64];
+        function *f;
+        snprintf(name, sizeof name, "%s__%s", op_name + 6, table[at].variants[k]);
+        if (builtin_find(u, d, name, false, &f) != CTSC_OK) return 0;
+        if (f) out[n++] = f;
     }
     return n;
 }

@@ -16,22 +16,22 @@ EMBED(upgraders_text, "src/frontend/prelude/upgraders.py")
 /*   operator, newest version with the old meaning, which overload: second argument is a tensor (1),
  *   a number (0) or either (-1), has out=: */
 static const struct {
-    const char *op;
+    op_symbol op;
     int last;
     int tensor;
     int out;
     const char *function;
 } upgraders[] = {
     /* clang-format off */
-    {"aten::div",      3, 1,  0, "div_Tensor_3"},
-    {"aten::div",      3, 0,  0, "div_Scalar_3"},
-    {"aten::div",      3, -1, 1, "div_out_3"},
-    {"aten::div_",     3, 1,  0, "div__Tensor_3"},
-    {"aten::div_",     3, 0,  0, "div__Scalar_3"},
-    {"aten::full",     4, -1, 0, "full_4"},
-    {"aten::full",     4, -1, 1, "full_out_4"},
-    {"aten::linspace", 7, -1, 0, "linspace_7"},
-    {"aten::logspace", 8, -1, 0, "logspace_8"},
+    {SYM_DIV,      3, 1,  0, "div_Tensor_3"},
+    {SYM_DIV,      3, 0,  0, "div_Scalar_3"},
+    {SYM_DIV,      3, -1, 1, "div_out_3"},
+    {SYM_DIV_,     3, 1,  0, "div__Tensor_3"},
+    {SYM_DIV_,     3, 0,  0, "div__Scalar_3"},
+    {SYM_FULL,     4, -1, 0, "full_4"},
+    {SYM_FULL,     4, -1, 1, "full_out_4"},
+    {SYM_LINSPACE, 7, -1, 0, "linspace_7"},
+    {SYM_LOGSPACE, 8, -1, 0, "logspace_8"},
     /* clang-format on */
 };
 
@@ -55,9 +55,10 @@ static ctsc_status upgrader_declare_all(unit *u, diag *d) {
 
 function *upgrader_for(unit *u, diag *d, const char *op_name, int nargs, const actual *args) {
     int64_t version = importer_version(u);
-    if (version > 8) return NULL;
+    op_symbol op = version > 8 ? SYM_NONE : op_symbol_of(op_name);
+    if (op == SYM_NONE) return NULL;
     int positional = 0, out = 0;
-    bool spaced = !strcmp(op_name, "aten::linspace") || !strcmp(op_name, "aten::logspace");
+    bool spaced = op == SYM_LINSPACE || op == SYM_LOGSPACE, div = op == SYM_DIV || op == SYM_DIV_;
     for (int i = 0; i < nargs; i++) {
         /* overloads that came later */
         if (spaced && i < 2 && args[i].value->type->kind == T_TENSOR) return NULL;
@@ -66,13 +67,11 @@ function *upgrader_for(unit *u, diag *d, const char *op_name, int nargs, const a
         else if (!strcmp(args[i].name, "rounding_mode")) return NULL;
     }
     /* on numbers, div never changed */
-    if (positional < 1 ||
-        (!strncmp(op_name, "aten::div", 9) && args[0].value->type->kind != T_TENSOR))
-        return NULL;
+    if (positional < 1 || (div && args[0].value->type->kind != T_TENSOR)) return NULL;
     int tensor = positional > 1 && args[1].value->type->kind == T_TENSOR;
     for (size_t i = 0; i < sizeof upgraders / sizeof *upgraders; i++) {
-        if (strcmp(upgraders[i].op, op_name) || version > upgraders[i].last ||
-            upgraders[i].out != out || (upgraders[i].tensor >= 0 && upgraders[i].tensor != tensor))
+        if (upgraders[i].op != op || version > upgraders[i].last || upgraders[i].out != out ||
+            (upgraders[i].tensor >= 0 && upgraders[i].tensor != tensor))
             continue;
         char q[64];
         snprintf(q, sizeof q, "__upgraders__.%s", upgraders[i].function);

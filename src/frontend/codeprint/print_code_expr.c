@@ -315,7 +315,8 @@ static int code_needed_args(const schema *s, const node *n, int *nout) {
 /* torch.add for aten::add, ops.prim.dtype for prim::dtype. */
 static void code_put_op_name(code_printer *p, code_text *t, const char *name) {
     const char *colon = strstr(name, "::");
-    if (!strcmp(name, "aten::backward") || !strcmp(name, "aten::grad")) {
+    op_symbol symbol = op_symbol_of(name);
+    if (symbol == SYM_BACKWARD || symbol == SYM_GRAD) {
         code_puts(p, t, "torch.autograd.");
     } else if (!strncmp(name, "aten::", 6)) {
         code_puts(p, t, "torch.");

@@ -10,6 +10,7 @@
  * becomes a node without an operator, as in archives of TorchScript (irgen_unknown.c): it is
  * refused when it is reached.
  */
+#include "base/sorted.h"
 #include "frontend/export/ep_internal.h"
 
 enum { CALL_ARGS = 64 };
@@ -251,127 +252,121 @@ static node *call_make(ep_node *n, const op *o, size_t nactuals, const ep_actual
 /* ---- autocast -------------------------------------------------------------------------------- */
 
 /* What autocast runs in the lower precision, and what in float32 (the lists of the CPU, which those
- * of CUDA agree with but for what has no function). */
+ * of CUDA agree with but for what has no function); sorted. */
 static const char *const autocast_lower[] = {
+    "_convolution",
+    "_native_multi_head_attention",
+    "addbmm",
+    "addmm",
+    "baddbmm",
+    "bmm",
     "conv1d",
     "conv2d",
     "conv3d",
-    "bmm",
-    "mm",
-    "linalg_vecdot",
-    "baddbmm",
-    "addmm",
-    "addbmm",
-    "linear",
-    "_convolution",
-    "matmul",
     "conv_tbc",
-    "mkldnn_rnn_layer",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "convolution",
+    "einsum",
+    "linalg_vecdot",
+    "linear",
+    "matmul",
+    "mkldnn_rnn_layer",
+    "mm",
     "prelu",
     "scaled_dot_product_attention",
-    "_native_multi_head_attention",
-    "einsum",
-    "convolution",
 };
 static const char *const autocast_higher[] = {
+    "_lu_with_info",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool3d",
     "avg_pool3d",
     "binary_cross_entropy",
-    "grid_sampler",
-    "polar",
-    "prod",
-    "quantile",
-    "nanquantile",
-    "stft",
+    "binary_cross_entropy_with_logits",
     "cdist",
-    "trace",
-    "view_as_complex",
     "cholesky",
     "cholesky_inverse",
     "cholesky_solve",
+    "cosine_embedding_loss",
+    "cross_entropy_loss",
+    "ctc_loss",
+    "fake_quantize_per_tensor_affine",
+    "fft_fft",
+    "fft_fft2",
+    "fft_fftn",
+    "fft_hfft",
+    "fft_ifft",
+    "fft_ifft2",
+    "fft_ifftn",
+    "fft_ihfft",
+    "fft_irfft",
+    "fft_irfft2",
+    "fft_irfftn",
+    "fft_rfft",
+    "fft_rfft2",
+    "fft_rfftn",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
+    "geqrf",
+    "grid_sampler",
+    "hinge_embedding_loss",
+    "huber_loss",
     "inverse",
+    "kl_div",
+    "l1_loss",
+    "linalg_cholesky",
+    "linalg_cholesky_ex",
+    "linalg_cond",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_eigvals",
+    "linalg_eigvalsh",
+    "linalg_householder_product",
+    "linalg_inv",
+    "linalg_inv_ex",
+    "linalg_lstsq",
+    "linalg_matrix_rank",
+    "linalg_qr",
+    "linalg_solve",
+    "linalg_svd",
+    "linalg_svdvals",
+    "linalg_tensorinv",
+    "linalg_tensorsolve",
     "lu_solve",
-    "orgqr",
-    "ormqr",
-    "pinverse",
+    "margin_ranking_loss",
     "max_pool3d",
     "max_unpool2d",
     "max_unpool3d",
-    "adaptive_avg_pool3d",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_margin_loss_forward",
+    "nanquantile",
+    "nll_loss",
+    "nll_loss2d",
+    "orgqr",
+    "ormqr",
+    "pinverse",
+    "poisson_nll_loss",
+    "polar",
+    "prod",
+    "qr",
+    "quantile",
     "reflection_pad1d",
     "reflection_pad2d",
     "replication_pad1d",
     "replication_pad2d",
     "replication_pad3d",
-    "mse_loss",
-    "cosine_embedding_loss",
-    "nll_loss",
-    "nll_loss2d",
-    "hinge_embedding_loss",
-    "poisson_nll_loss",
     "smooth_l1_loss",
-    "cross_entropy_loss",
-    "l1_loss",
-    "huber_loss",
-    "margin_ranking_loss",
     "soft_margin_loss",
-    "triplet_margin_loss",
-    "multi_margin_loss",
-    "ctc_loss",
-    "kl_div",
-    "multilabel_margin_loss",
-    "binary_cross_entropy_with_logits",
-    "fft_fft",
-    "fft_ifft",
-    "fft_fft2",
-    "fft_ifft2",
-    "fft_fftn",
-    "fft_ifftn",
-    "fft_rfft",
-    "fft_irfft",
-    "fft_rfft2",
-    "fft_irfft2",
-    "fft_rfftn",
-    "fft_irfftn",
-    "fft_hfft",
-    "fft_ihfft",
-    "linalg_cond",
-    "linalg_matrix_rank",
-    "linalg_solve",
-    "linalg_cholesky",
-    "linalg_svdvals",
-    "linalg_eigvals",
-    "linalg_eigvalsh",
-    "linalg_inv",
-    "linalg_householder_product",
-    "linalg_tensorinv",
-    "linalg_tensorsolve",
-    "fake_quantize_per_tensor_affine",
-    "geqrf",
-    "_lu_with_info",
-    "qr",
+    "stft",
     "svd",
+    "trace",
     "triangular_solve",
-    "fractional_max_pool2d",
-    "fractional_max_pool3d",
-    "adaptive_max_pool3d",
-    "multilabel_margin_loss_forward",
-    "linalg_qr",
-    "linalg_cholesky_ex",
-    "linalg_svd",
-    "linalg_eig",
-    "linalg_eigh",
-    "linalg_lstsq",
-    "linalg_inv_ex",
+    "triplet_margin_loss",
+    "view_as_complex",
 };
-
-static bool autocast_lists(const char *const *list, size_t n, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], name)) return true;
-    return false;
-}
 
 /* Each tensor of a list, as in einsum. */
 static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
@@ -395,10 +390,10 @@ static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v) {
         strncmp(o->schema->name, "aten::", 6))
         return v;
     const char *name = o->schema->name + 6;
-    bool lower = autocast_lists(autocast_lower, sizeof autocast_lower / sizeof *autocast_lower,
-                                name);
+    bool lower = sorted_find(autocast_lower, sizeof autocast_lower, sizeof *autocast_lower, name) >=
+                 0;
     if (!lower &&
-        !autocast_lists(autocast_higher, sizeof autocast_higher / sizeof *autocast_higher, name))
+        sorted_find(autocast_higher, sizeof autocast_higher, sizeof *autocast_higher, name) < 0)
         return v;
     if (list) return autocast_list(n, o, v);
     ir_value *in[] = {
@@ -420,16 +415,12 @@ bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *a
     return true;
 }
 
-/* Operators that tell the compiler something, and those that other ones here stand for. */
+/* Operators that tell the compiler something, and those that other ones here stand for. Sorted. */
 static const struct { const char *key, *as; } call_renamed[] = {
-    {"aten::sym_size.int", "aten::size.int"},
-    {"aten::sym_stride.int", "aten::stride.int"},
-    {"aten::sym_numel", "aten::numel"},
-    {"aten::sym_size", "aten::size"},
-    {"aten::sym_storage_offset", "aten::storage_offset"},
-    {"aten::sym_stride", "aten::stride"},
-    {"aten::_local_scalar_dense", "aten::item"},
-    {"aten::_assert_tensor_metadata", NULL},
+    {"aten::_assert_tensor_metadata", NULL},  {"aten::_local_scalar_dense", "aten::item"},
+    {"aten::sym_numel", "aten::numel"},       {"aten::sym_size", "aten::size"},
+    {"aten::sym_size.int", "aten::size.int"}, {"aten::sym_storage_offset", "aten::storage_offset"},
+    {"aten::sym_stride", "aten::stride"},     {"aten::sym_stride.int", "aten::stride.int"},
 };
 
 bool ep_call(ep_node *n, const char *key) {
@@ -437,11 +428,8 @@ bool ep_call(ep_node *n, const char *key) {
     ep_actual actuals[CALL_ARGS];
     size_t count = json_array_size(n->inputs);
     if (count > CALL_ARGS) return ep_bad(p, "it has %zu arguments", count);
-    for (size_t i = 0; i < sizeof call_renamed / sizeof *call_renamed; i++)
-        if (!strcmp(call_renamed[i].key, key)) {
-            if (!(key = call_renamed[i].as)) return true;
-            break;
-        }
+    int renamed = sorted_find(call_renamed, sizeof call_renamed, sizeof *call_renamed, key);
+    if (renamed >= 0 && !(key = call_renamed[renamed].as)) return true;
     for (size_t i = 0; i < count; i++) {
         actuals[i] = (ep_actual){
             .name = json_string_value(json_object_get(json_array_get(n->inputs, i), "name")),

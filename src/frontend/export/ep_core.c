@@ -10,20 +10,21 @@
  * program has the same fusion groups, packed weights and convolutions without batch norms as
  * what it was made of.
  */
+#include "base/sorted.h"
 #include "frontend/export/ep_internal.h"
 
 /* from: arguments by the names of the schema that is left; in this order those of the other, by
- * position. "=": a constant bool false. */
+ * position. "=": a constant bool false. Sorted by key. */
 static const struct { const char *key, *as, *arguments; } core_rows[] = {
     {"aten::_native_batch_norm_legit_no_training", "aten::batch_norm",
      "input weight bias running_mean running_var = momentum eps ="},
-    {"aten::native_layer_norm", "aten::layer_norm", "input normalized_shape weight bias eps ="},
-    {"aten::native_group_norm", "aten::group_norm", "input group weight bias eps ="},
-    {"transformers::grouped_mm_fallback", "aten::_grouped_mm", "input weight offs"},
     {"aten::max_pool2d_with_indices", "aten::max_pool2d",
      "self kernel_size stride padding dilation ceil_mode"},
     {"aten::max_pool3d_with_indices", "aten::max_pool3d",
      "self kernel_size stride padding dilation ceil_mode"},
+    {"aten::native_group_norm", "aten::group_norm", "input group weight bias eps ="},
+    {"aten::native_layer_norm", "aten::layer_norm", "input normalized_shape weight bias eps ="},
+    {"transformers::grouped_mm_fallback", "aten::_grouped_mm", "input weight offs"},
 };
 
 /* ---- what is read ---------------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static bool core_first_only(ep_node *n) {
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-static bool core_is_turn(size_t count, const ep_actual *actuals) {
+static bool core_is_transpose(size_t count, const ep_actual *actuals) {
     const json_t *dims = count == 2 ? json_object_get(actuals[1].arg, "as_ints") : NULL;
     return json_array_size(dims) == 2 && json_integer_value(json_array_get(dims, 0)) == 1 &&
            json_is_integer(json_array_get(dims, 1)) &&
@@ -123,11 +124,12 @@ bool ep_core_call(ep_node *n, const char *key, size_t count, const ep_actual *ac
     int nouts;
     ir_value **outs;
     *done = false;
-    if (!strcmp(key, "aten::permute") && core_is_turn(count, actuals)) {
+    op_symbol symbol = op_symbol_of(key);
+    if (symbol == SYM_PERMUTE && core_is_transpose(count, actuals)) {
         *done = true;
         return ep_call_op(n, "aten::t", 1, actuals, &nouts, &outs) && ep_results(n, nouts, outs, 0);
     }
-    const char *conv = strcmp(key, "aten::convolution") ? NULL : core_convolution(count, actuals);
+    const char *conv = symbol == SYM_CONVOLUTION ? core_convolution(count, actuals) : NULL;
     const op *as_conv = conv ? op_find(conv) : NULL;
     const char *names = conv && strstr(conv, "transpose")
                             ? "input weight bias stride padding output_padding groups dilation"
@@ -136,16 +138,14 @@ bool ep_core_call(ep_node *n, const char *key, size_t count, const ep_actual *ac
         *done = true;
         return ep_call_op(n, conv, nout, out, &nouts, &outs) && ep_results(n, nouts, outs, 0);
     }
-    for (size_t i = 0; i < sizeof core_rows / sizeof *core_rows; i++) {
-        const op *as = strcmp(core_rows[i].key, key) ? NULL : op_find(core_rows[i].as);
-        if (!as) continue;
-        if (!core_collect(n->sc)) return false;
-        if (!core_first_only(n) ||
-            !core_arguments(n->sc->p, core_rows[i].arguments, as, count, actuals, &nout, out))
-            return true;
-        *done = true;
-        if (!ep_call_op(n, core_rows[i].as, nout, out, &nouts, &outs)) return false;
-        return ep_bind(n->sc, json_array_get(n->outputs, 0), outs[0]);
-    }
-    return true;
+    int row = sorted_find(core_rows, sizeof core_rows, sizeof *core_rows, key);
+    const op *as = row < 0 ? NULL : op_find(core_rows[row].as);
+    if (!as) return true;
+    if (!core_collect(n->sc)) return false;
+    if (!core_first_only(n) ||
+        !core_arguments(n->sc->p, core_rows[row].arguments, as, count, actuals, &nout, out))
+        return true;
+    *done = true;
+    if (!ep_call_op(n, core_rows[row].as, nout, out, &nouts, &outs)) return false;
+    return ep_bind(n->sc, json_array_get(n->outputs, 0), outs[0]);
 }

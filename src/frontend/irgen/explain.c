@@ -22,18 +22,13 @@ typedef struct explanation {
     int closest[EXPLAIN_SHOWN], nclosest; /* indices into list */
 } explanation;
 
-/* x.view(torch.int8) is never chosen: see match_schemas. */
-static bool explain_never(const schema *s) {
-    return s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view");
-}
-
 /* The closest candidates, in the order of their distances; those much further off than the
  * first are left out. */
 static void explain_choose(explanation *x) {
     int far[EXPLAIN_SHOWN];
     for (int i = 0; i < x->n && i < EXPLAIN_MAX; i++) {
         int d = match_distance(x->e, x->list[i], x->nargs, x->args), at = x->nclosest;
-        if (explain_never(x->list[i])) continue;
+        if (match_never(x->list[i])) continue;
         while (at > 0 && far[at - 1] > d) at--;
         if (at == EXPLAIN_SHOWN) continue;
         if (x->nclosest < EXPLAIN_SHOWN) x->nclosest++;

@@ -435,6 +435,8 @@ int match_distance(emitter *e, const schema *s, int nargs, const actual *args);
 /* explain.c: the error of a call that fits none of n schemas: the closest ones, each
  * with its reason. */
 bool match_knows_keyword(const schema *s, const char *name);
+/* Among several, s is never chosen: an int is a size before it is a dtype, x.view(-1). */
+bool match_never(const schema *s);
 /* A note, where the value is an Optional: how to check it. r: the expression that it came from. */
 void explain_optional(emitter *e, source_range r, const ir_value *value);
 void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs,

@@ -148,16 +148,9 @@ static sugar *builtin_row_sugar(emitter *e, const builtin_row *row) {
 }
 
 static bool builtin_known_operator(const char *op) {
-    static const char *const kinds[] = {
-#define SPECIAL_KIND(k, text, pure) text,
-        NODE_KINDS(SPECIAL_KIND)
-#undef SPECIAL_KIND
-    };
     int n = 0;
     op_overloads(op, &n);
-    for (size_t i = 0; !n && i < N_KIND_COUNT; i++) /* prim kinds that have no schema */
-        if (!strcmp(kinds[i], op)) n = 1;
-    return n > 0;
+    return n > 0 || node_kind_named(op) != N_OP; /* prim kinds that have no schema */
 }
 
 /* torch.relu, torch.nn.functional.relu6, torch._C._nn.gelu, torch.linalg.det, torch.special.erf,

@@ -593,9 +593,9 @@ sugar *irgen_call(emitter *e, const expr *x, type *hint) {
     if (callee->kind == SUGAR_NEW)
         return sugar_of_value(e, call_create(e, x->a->range, callee->type));
     if (callee->kind == SUGAR_BUILTIN) {
-        if (!strcmp(callee->name, "prim::RaiseException"))
-            return sugar_of_value(e, call_raise(e, x));
-        if (callee->value && !strcmp(callee->name, "aten::format"))
+        op_symbol op = op_symbol_of(callee->name);
+        if (op == SYM_PRIM_RAISEEXCEPTION) return sugar_of_value(e, call_raise(e, x));
+        if (op == SYM_FORMAT && callee->value)
             return sugar_of_value(e, irgen_str_format(e, x, callee->value));
     }
     if (!irgen_arguments(e, x, 0, &args, &n)) return NULL;

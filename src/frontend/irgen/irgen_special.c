@@ -435,15 +435,16 @@ static bool special_is_list_like(const type *t) {
 
 /* len and its kin: classes define them by methods. */
 static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
-    static const struct { const char *op, *magic; } table[] = {
-        {"aten::len", "__len__"},     {"aten::hex", "__hex__"}, {"aten::oct", "__oct__"},
-        {"aten::round", "__round__"}, {"prim::abs", "__abs__"}, {"aten::hash", "__hash__"},
-        {"aten::bin", "__index__"}};
+    static const struct { op_symbol op; const char *magic; } table[] = {
+        {SYM_LEN, "__len__"},     {SYM_HEX, "__hex__"},      {SYM_OCT, "__oct__"},
+        {SYM_ROUND, "__round__"}, {SYM_PRIM_ABS, "__abs__"}, {SYM_HASH, "__hash__"},
+        {SYM_BIN, "__index__"}};
     source_range r = x->a->range;
+    op_symbol op = op_symbol_of(s->name);
     if (x->items.len == 1 && !x->kwargs.len && x->items.data[0]->kind != E_STARRED) {
         sugar *arg = irgen_sugar(e, x->items.data[0], NULL);
         if (!arg) return NULL;
-        if (!strcmp(s->name, "aten::len")) { /* of a module container: known */
+        if (op == SYM_LEN) { /* of a module container: known */
             bool value = arg->kind == SUGAR_VALUE;
             /* containers of modules have one: a call, as in PyTorch */
             bool module = value && arg->value->type->kind == T_CLASS &&
@@ -461,8 +462,7 @@ static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
         ir_value *v = irgen_as_value(e, x->items.data[0]->range, arg);
         if (!v) return NULL;
         for (size_t i = 0; v->type->kind == T_CLASS && i < sizeof table / sizeof *table; i++)
-            if (!strcmp(table[i].op, s->name))
-                return irgen_method(e, r, v, table[i].magic, 0, NULL);
+            if (table[i].op == op) return irgen_method(e, r, v, table[i].magic, 0, NULL);
         return irgen_builtin_values(e, r, s->name, 1, &v);
     }
     actual *a;

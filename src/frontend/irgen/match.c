@@ -528,8 +528,7 @@ int match_distance(emitter *e, const schema *s, int nargs, const actual *args) {
     return cost + MATCH_FAR * (s->vararg ? 0 : npos - at);
 }
 
-/* Among several, an int is a size before it is a dtype: x.view(-1). */
-static bool match_never(const schema *s) {
+bool match_never(const schema *s) {
     return s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view");
 }
 

@@ -282,7 +282,7 @@ bool onnx_op_loop(onnx_node *n, const char *text) {
 
 typedef struct scan {
     const Onnx__GraphProto *g;
-    /* values from round to round; tensors that are taken apart, put together */
+    /* values from iteration to iteration; tensors that are taken apart, put together */
     int carried, scanned, made;
     const int64_t *in_axes, *out_axes, *in_back, *out_back; /* NULL: all 0 */
     ir_value **in, **list;

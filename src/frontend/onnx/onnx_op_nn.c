@@ -372,14 +372,13 @@ typedef struct resize {
 } resize;
 
 /* The elements of a constant of floats. */
-static bool resize_floats(onnx_node *n, const onnx_value *v, int *count, double *out) {
+static bool resize_floats(const onnx_value *v, int *count, double *out) {
     const tensor *t = v ? v->constant : NULL;
     if (!t || t->ndim != 1 || t->numel > 64 || !dtype_is_float((dtype)t->dtype)) return false;
     for (int64_t i = 0; i < t->numel; i++)
         out[i] = dtype_load_float((dtype)t->dtype,
                                   (char *)tensor_data(t) +
                                       (size_t)(i * t->strides[0]) * dtype_size((dtype)t->dtype));
-    (void)n;
     *count = (int)t->numel;
     return true;
 }
@@ -391,7 +390,7 @@ static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, r
     r->scaled = scales;
     bool empty = scales && scales->constant && !scales->constant->numel;
     if (scales && !empty) {
-        if (!resize_floats(n, scales, &count, r->scales))
+        if (!resize_floats(scales, &count, r->scales))
             return onnx_unsupported(p, "scales that are computed when it runs are not supported");
         if (r->rank >= 0 && count != r->rank)
             return onnx_bad(p, "%d scales of %d dims", count, r->rank);
@@ -480,7 +479,7 @@ static bool resize_is_plain(onnx_node *n, const resize *r, const onnx_value *sca
            !onnx_attr_int(n, "exclude_outside", 0) &&
            (!cubic || onnx_attr_float(n, "cubic_coeff_a", -0.75) == -0.75) &&
            !strcmp(onnx_attr_text(n, "keep_aspect_ratio_policy", "stretch"), "stretch") &&
-           (!scales || empty || resize_floats(n, scales, &count, floats));
+           (!scales || empty || resize_floats(scales, &count, floats));
 }
 
 /* All else: a matrix per dim. */

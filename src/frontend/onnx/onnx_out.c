@@ -383,31 +383,27 @@ static bool call_run(onnx_out *o, const op *op, int w, int nargs, out_value *con
     return true;
 }
 
-/* "aten::add" of "aten::add.Tensor" */
-static void call_name(const char *key, char *out, size_t size) {
-    size_t n = strcspn(key, ".");
-    if (n >= size) n = size - 1;
-    memcpy(out, key, n);
-    out[n] = '\0';
-}
-
-/* Numbers that follow from elements. */
-static bool call_reads_elements(const onnx_out *o, int nargs, out_value *const *args,
-                                const char *name) {
-    static const char *const readers[] = {
-        "aten::item",           "aten::Int",         "aten::Float",
-        "aten::Bool",           "aten::IntImplicit", "aten::FloatImplicit",
-        "aten::ScalarImplicit", "aten::equal",       "aten::is_nonzero",
-        "aten::allclose",       "prim::NumToTensor", "aten::_local_scalar_dense"};
+/* Is the result a number that follows from elements of tensors? */
+static bool call_reads_elements(int nargs, out_value *const *args, const op *o) {
     bool tensor = false;
-    (void)o;
     for (int i = 0; i < nargs; i++) {
         if (args[i]->tainted) return true;
         tensor = tensor || (args[i]->v[0].tag == V_TENSOR && args[i]->name);
     }
-    for (size_t i = 0; tensor && i < sizeof readers / sizeof *readers; i++)
-        if (!strcmp(readers[i], name)) return true;
-    return false;
+    switch (o->name_symbol) {
+    case SYM_ITEM:
+    case SYM__LOCAL_SCALAR_DENSE:
+    case SYM_INT:
+    case SYM_FLOAT:
+    case SYM_BOOL:
+    case SYM_INTIMPLICIT:
+    case SYM_FLOATIMPLICIT:
+    case SYM_SCALARIMPLICIT:
+    case SYM_EQUAL:
+    case SYM_IS_NONZERO:
+    case SYM_ALLCLOSE: return tensor;
+    default: return false;
+    }
 }
 
 /* Operators of TorchScript: their bodies instead. */
@@ -497,14 +493,13 @@ static bool call_refresh(onnx_out *o, int nargs, out_value *const *args) {
 
 static bool call_dynamic(out_call *c, const op *op, char *key) {
     onnx_out *o = c->o;
-    char name[OP_KEY_LENGTH];
     if (!op->schema->has_alias_write) memcpy(key, op->key, strlen(op->key) + 1);
     c->key = key;
-    call_name(key, name, sizeof name);
-    bool tainted = call_reads_elements(o, c->nargs, c->args, name);
-    const out_row *row = out_find_row(name);
     const struct op *base = op_find(key);
-    if (!row && base && base->traits & OP_COMPOSITE && !op->schema->has_alias_write)
+    if (!base) return out_refuse(o, "the operator is not known");
+    bool tainted = call_reads_elements(c->nargs, c->args, base);
+    const out_row *row = out_find_row(base->schema->name);
+    if (!row && base->traits & OP_COMPOSITE && !op->schema->has_alias_write)
         return call_walk_into(c, base);
     for (int w = 0; w < o->worlds; w++)
         if (!call_run(o, op, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;
@@ -513,12 +508,11 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     return row->fn(c, row->text) && !out_failed(o) && call_written(o, op, c);
 }
 
-static bool container_call(onnx_out *o, const node *n, const char *name, out_value **args,
-                           bool *done);
+static bool container_call(onnx_out *o, const node *n, out_value **args, bool *done);
 
 static bool walk_op(onnx_out *o, const node *n) {
     const op *op = n->op;
-    char name[OP_KEY_LENGTH], key[OP_KEY_LENGTH];
+    char key[OP_KEY_LENGTH];
     int nargs = (int)n->inputs.len, nres = (int)n->outputs.len;
     out_value **args = arena_array(&o->scratch, out_value *, nargs + 1),
               **res = arena_array(&o->scratch, out_value *, nres + 1);
@@ -534,9 +528,8 @@ static bool walk_op(onnx_out *o, const node *n) {
         types[i] = n->outputs.data[i]->type;
         if (!(res[i] = out_new(o))) return false;
     }
-    call_name(op->key, name, sizeof name);
-    if (!strcmp(name, "aten::warn")) return true;
-    if (dynamic && !container_call(o, n, name, args, &done)) return false;
+    if (op->name_symbol == SYM_WARN) return true;
+    if (dynamic && !container_call(o, n, args, &done)) return false;
     if (done) return true;
     out_call c = {
         .o = o, .nargs = nargs, .nres = nres, .args = args, .res = res, .out_types = types};
@@ -602,80 +595,112 @@ static bool container_append(onnx_out *o, out_value **args) {
     return true;
 }
 
-static bool container_call(onnx_out *o, const node *n, const char *name, out_value **args,
-                           bool *done) {
-    out_value *x = n->inputs.len ? args[0] : NULL;
-    bool is_list = x && x->v[0].tag == V_LIST, is_dict = x && x->v[0].tag == V_DICT;
+/* What an in-place operator on a container returns is the container. */
+static bool container_changed(onnx_out *o, const node *n, out_value *x) {
+    return !n->outputs.len || walk_put(o, n->outputs.data[0], x);
+}
+
+static bool container_put(onnx_out *o, const node *n, size_t count, out_value **items) {
+    const ir_value *out = n->outputs.data[0];
+    return walk_put(o, out, container_make(o, false, type_elem(out->type), count, items));
+}
+
+/* a + b of lists, or a += b. */
+static bool container_join(onnx_out *o, const node *n, out_value **args) {
+    size_t a = container_len(args[0]), b = container_len(args[1]);
+    out_value **all = arena_array(&o->scratch, out_value *, a + b + 1);
+    if (!all) return out_no_memory(o);
+    for (size_t i = 0; i < a + b; i++)
+        if (!(all[i] = container_item(o, args[i >= a], i < a ? i : i - a))) return false;
+    if (n->op->name_symbol == SYM_ADD) return container_put(o, n, a + b, all);
+    for (size_t i = a; i < a + b; i++)
+        if (!container_append(o, (out_value *[]){args[0], all[i]})) return false;
+    return container_changed(o, n, args[0]);
+}
+
+static bool container_slice(onnx_out *o, const node *n, out_value **args) {
+    int64_t len = (int64_t)container_len(args[0]),
+            from = args[1]->v[0].tag == V_INT ? args[1]->v[0].u.i : 0,
+            to = args[2]->v[0].tag == V_INT ? args[2]->v[0].u.i : len, by = args[3]->v[0].u.i;
+    if (from < 0) from += len;
+    if (to < 0) to += len;
+    from = from < 0 ? 0 : from > len ? len : from;
+    to = to < 0 ? 0 : to > len ? len : to;
+    if (by < 1) return out_refuse(o, "a slice of a list with such a step");
+    out_value **some = arena_array(&o->scratch, out_value *, len + 1);
+    size_t count = 0;
+    if (!some) return out_no_memory(o);
+    for (int64_t i = from; i < to; i += by)
+        if (!(some[count++] = container_item(o, args[0], (size_t)i))) return false;
+    return container_put(o, n, count, some);
+}
+
+static bool container_set_list(onnx_out *o, const node *n, out_value **args) {
+    out_value *x = args[0];
     int at;
-    *done = true;
-    if (is_list && !strcmp(name, "aten::append"))
-        return container_append(o, args) && (!n->outputs.len || walk_put(o, n->outputs.data[0], x));
-    if (is_list && !strcmp(name, "aten::__getitem__"))
+    if (!container_open(o, x) || !container_index(o, args[1], x->nitems, &at)) return false;
+    for (int w = 0; w < o->worlds; w++)
+        list_set_take(x->v[w].u.list, (size_t)at, value_ref(args[2]->v[w]));
+    x->items[at] = args[2];
+    return container_changed(o, n, x);
+}
+
+static bool container_call_list(onnx_out *o, const node *n, out_value **args, bool *done) {
+    out_value *x = args[0];
+    int at;
+    switch (n->op->name_symbol) {
+    case SYM_APPEND: return container_append(o, args) && container_changed(o, n, x);
+    case SYM___GETITEM__:
         return container_index(o, args[1], (int)container_len(x), &at) &&
                walk_put(o, n->outputs.data[0], container_item(o, x, (size_t)at));
-    if (is_list && !strcmp(name, "aten::_set_item")) {
-        if (!container_open(o, x) || !container_index(o, args[1], x->nitems, &at)) return false;
-        for (int w = 0; w < o->worlds; w++)
-            list_set_take(x->v[w].u.list, (size_t)at, value_ref(args[2]->v[w]));
-        x->items[at] = args[2];
-        return !n->outputs.len || walk_put(o, n->outputs.data[0], x);
-    }
-    if ((is_list || is_dict) && !strcmp(name, "aten::len"))
-        return walk_put(
-            o, n->outputs.data[0],
-            walk_constant(o, value_int(is_list ? (int64_t)container_len(x) : x->nitems)));
-    if (is_list &&
-        (!strcmp(name, "aten::add") || !strcmp(name, "aten::add_") ||
-         !strcmp(name, "aten::extend")) &&
-        args[1]->v[0].tag == V_LIST) {
-        bool own = !strcmp(name, "aten::add");
-        size_t a = container_len(x), b = container_len(args[1]);
-        out_value **all = arena_array(&o->scratch, out_value *, a + b + 1);
-        if (!all) return out_no_memory(o);
-        for (size_t i = 0; i < a + b; i++)
-            if (!(all[i] = container_item(o, i < a ? x : args[1], i < a ? i : i - a))) return false;
-        if (own)
-            return walk_put(
-                o, n->outputs.data[0],
-                container_make(o, false, type_elem(n->outputs.data[0]->type), a + b, all));
-        for (size_t i = a; i < a + b; i++)
-            if (!container_append(o, (out_value *[]){x, all[i]})) return false;
-        return !n->outputs.len || walk_put(o, n->outputs.data[0], x);
-    }
-    if (is_list && !strcmp(name, "aten::slice") && !args[1]->name && !args[2]->name &&
-        !args[3]->name) {
-        int64_t len = (int64_t)container_len(x),
-                from = args[1]->v[0].tag == V_INT ? args[1]->v[0].u.i : 0,
-                to = args[2]->v[0].tag == V_INT ? args[2]->v[0].u.i : len, by = args[3]->v[0].u.i;
-        if (from < 0) from += len;
-        if (to < 0) to += len;
-        from = from < 0 ? 0 : from > len ? len : from;
-        to = to < 0 ? 0 : to > len ? len : to;
-        if (by < 1) return out_refuse(o, "a slice of a list with such a step");
-        out_value **some = arena_array(&o->scratch, out_value *, len + 1);
-        size_t count = 0;
-        if (!some) return out_no_memory(o);
-        for (int64_t i = from; i < to; i += by)
-            if (!(some[count++] = container_item(o, x, (size_t)i))) return false;
+    case SYM__SET_ITEM: return container_set_list(o, n, args);
+    case SYM_LEN:
         return walk_put(o, n->outputs.data[0],
-                        container_make(o, false, type_elem(n->outputs.data[0]->type), count, some));
+                        walk_constant(o, value_int((int64_t)container_len(x))));
+    case SYM_ADD:
+    case SYM_ADD_:
+    case SYM_EXTEND:
+        if (args[1]->v[0].tag == V_LIST) return container_join(o, n, args);
+        break;
+    case SYM_SLICE:
+        if (!args[1]->name && !args[2]->name && !args[3]->name) return container_slice(o, n, args);
+        break;
+    default: break;
     }
-    if (is_dict && x->items && !strcmp(name, "aten::__getitem__"))
-        return (at = dict_place(x, args[1])) >= 0 ? walk_put(o, n->outputs.data[0], x->items[at])
-                                                  : out_refuse(o, "there is no such key");
-    if (is_dict && x->items && !strcmp(name, "aten::_set_item")) return container_set_dict(o, args);
-    if (is_dict && x->items && !strcmp(name, "aten::__contains__"))
+    *done = false;
+    return true;
+}
+
+static bool container_call_dict(onnx_out *o, const node *n, out_value **args, bool *done) {
+    out_value *x = args[0];
+    int at;
+    switch (x->items ? n->op->name_symbol : SYM_NONE) {
+    case SYM_LEN: return walk_put(o, n->outputs.data[0], walk_constant(o, value_int(x->nitems)));
+    case SYM___GETITEM__:
+        at = dict_place(x, args[1]);
+        return at >= 0 ? walk_put(o, n->outputs.data[0], x->items[at])
+                       : out_refuse(o, "there is no such key");
+    case SYM__SET_ITEM: return container_set_dict(o, args);
+    case SYM___CONTAINS__:
         return walk_put(o, n->outputs.data[0],
                         walk_constant(o, value_bool(dict_place(x, args[1]) >= 0)));
-    if (is_dict && x->items && (!strcmp(name, "aten::values")))
-        return walk_put(o, n->outputs.data[0],
-                        container_make(o, false, type_elem(n->outputs.data[0]->type),
-                                       (size_t)x->nitems, x->items));
-    if (!strcmp(name, "aten::__is__") || !strcmp(name, "aten::__isnot__")) {
-        bool is = value_is(x->v[0], args[1]->v[0]);
-        return walk_put(o, n->outputs.data[0],
-                        walk_constant(o, value_bool(is == !strcmp(name, "aten::__is__"))));
+    case SYM_VALUES: return container_put(o, n, (size_t)x->nitems, x->items);
+    default: *done = false; return true;
     }
+}
+
+/* Operators of lists and dicts, whose elements are names: *done says whether n is one. */
+static bool container_call(onnx_out *o, const node *n, out_value **args, bool *done) {
+    op_symbol name = n->op->name_symbol;
+    uint8_t tag = n->inputs.len ? args[0]->v[0].tag : V_NONE;
+    *done = true;
+    if (name == SYM___IS__ || name == SYM___ISNOT__) {
+        bool is = value_is(args[0]->v[0], args[1]->v[0]);
+        return walk_put(o, n->outputs.data[0],
+                        walk_constant(o, value_bool(is == (name == SYM___IS__))));
+    }
+    if (tag == V_LIST) return container_call_list(o, n, args, done);
+    if (tag == V_DICT) return container_call_dict(o, n, args, done);
     *done = false;
     return true;
 }

@@ -2,6 +2,7 @@
 /*
  * onnx_out_args.c - how the functions of rows get at arguments, and say what results are called.
  */
+#include "base/sorted.h"
 #include "frontend/onnx/onnx_out_internal.h"
 
 static const out_row rows[] = {
@@ -11,9 +12,8 @@ static const out_row rows[] = {
 };
 
 const out_row *out_find_row(const char *name) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].name, name)) return &rows[i];
-    return NULL;
+    int at = sorted_find(rows, sizeof rows, sizeof *rows, name);
+    return at < 0 ? NULL : &rows[at];
 }
 
 bool out_given(const out_call *c, int i) { return i < c->nargs && c->args[i]->v[0].tag != V_NONE; }

@@ -217,7 +217,7 @@ bool out_op_instance_norm(out_call *c, const char *text) {
 }
 
 /* (x - mean) / sqrt(var + eps) * w + b, over the last n dims */
-static const char *norm_written_out(out_call *c, const char *x, int n, double eps) {
+static const char *norm_unfused(out_call *c, const char *x, int n, double eps) {
     onnx_out *o = c->o;
     int64_t axes[TENSOR_MAX_DIMS];
     dtype dt = (dtype)out_t(c, 0)->dtype;
@@ -242,7 +242,7 @@ bool out_op_layer_norm(out_call *c, const char *text) {
     const char *x = out_arg(c, 0), *y, *w = NULL;
     if (!x) return false;
     if (o->opset < 17) {
-        y = norm_written_out(c, x, n, eps);
+        y = norm_unfused(c, x, n, eps);
         if (y && out_given(c, 2)) y = OUT(o, "Mul", y, out_arg(c, 2));
         if (y && out_given(c, 3)) y = OUT(o, "Add", y, out_arg(c, 3));
         return out_done(c, y);

@@ -94,7 +94,7 @@ bool alias_can_move_before(const alias_db *db, const node *n, const node *at);
 /* n stands before `at` */
 bool alias_can_move_after(const alias_db *db, const node *n, const node *at);
 
-/* ---- facts about single nodes (alias_effects.c) ---------------------------------------------- */
+/* ---- effects of single nodes (alias_effects.c) ----------------------------------------------- */
 
 /* Seen from outside other than as a write: prints, warns, raises, draws random numbers, calls.
  * Nested blocks included. */

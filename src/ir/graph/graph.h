@@ -284,7 +284,8 @@ int64_t node_int(const node *n, const char *name);
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-const char *node_kind_text(const node *n); /* "aten::add", "prim::If" */
+const char *node_kind_text(const node *n);   /* "aten::add", "prim::If" */
+node_kind node_kind_named(const char *text); /* of "prim::If"; N_OP: it is none of these */
 /* What node_kind_text says, where C code knows it by that name; else SYM_NONE. */
 op_symbol node_symbol(const node *n);
 static inline bool node_is_op(const node *n, op_symbol name) { return node_symbol(n) == name; }

@@ -163,6 +163,12 @@ const char *node_kind_text(const node *n) {
     return n->kind == N_OP ? n->op_name : node_texts[n->kind];
 }
 
+node_kind node_kind_named(const char *text) {
+    for (int k = N_OP + 1; k < N_KIND_COUNT; k++)
+        if (!strcmp(text, node_texts[k])) return (node_kind)k;
+    return N_OP;
+}
+
 op_symbol node_symbol(const node *n) {
     switch (n->kind) {
     case N_OP: return n->op ? n->op->name_symbol : SYM_NONE;

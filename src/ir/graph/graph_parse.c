@@ -176,15 +176,6 @@ static ctsc_status parse_uses(graph_parser *p, graph_scope *sc, node *n, block *
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-#define PARSE_KIND(k, text, pure) text,
-static const char *const parse_kinds[N_KIND_COUNT] = {NODE_KINDS(PARSE_KIND)};
-
-static node_kind parse_known_kind(const char *text) {
-    for (int k = N_OP + 1; k < N_KIND_COUNT; k++)
-        if (!strcmp(text, parse_kinds[k])) return (node_kind)k;
-    return N_OP;
-}
-
 /* "prim::fork_3" with three groups before it is a fork with a subgraph, unless there is such an
  * operator. */
 static bool parse_group_suffix(graph_scope *sc, char *text) {
@@ -210,7 +201,7 @@ static ctsc_status parse_kind(graph_parser *p, graph_scope *sc, node *n) {
     if (!len || (size_t)(p->at - space) != slen + 2 + len)
         return parse_error(p, "expected an operator");
     if (parse_group_suffix(sc, text) && !vec_push(&sc->groups, n)) return diag_no_memory(p->diag);
-    n->kind = parse_known_kind(text);
+    n->kind = node_kind_named(text);
     if (n->kind == N_OP) n->op_name = intern(&sc->g->names, text);
     return CTSC_OK;
 }

@@ -15,6 +15,8 @@
  */
 #include "ir/op/op_derive.h"
 
+#include "base/sorted.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -121,9 +123,8 @@ static bool derive_find(const op_derive_host *h, const char *name, const op_text
 }
 
 static const char *derive_other_name(const char *name) {
-    for (size_t i = 0; i < sizeof derive_names / sizeof *derive_names; i++)
-        if (!strcmp(derive_names[i].name, name)) return derive_names[i].base;
-    return NULL;
+    int at = sorted_find(derive_names, sizeof derive_names, sizeof *derive_names, name);
+    return at < 0 ? NULL : derive_names[at].base;
 }
 
 op_derivation op_derive(const op_derive_host *h, const op_text *t, op_text *base) {

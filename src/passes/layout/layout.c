@@ -151,7 +151,7 @@ layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_tw
 layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels) {
     layout_twin *t = layout_use(l, v, spatial, false);
     if (t || layout_find(l, v, false)) return t;
-    int rank = fact_rank(v);
+    int rank = known_rank(v);
     if (v->type->kind != T_TENSOR || alias_written_after(l->db, v, l->at)) return NULL;
     layout_twin like = {.spatial = spatial,
                         .least = rank < 0 ? 0 : rank,
@@ -184,7 +184,7 @@ int layout_from_end(const layout_twin *t, int64_t dim) {
 
 ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end) {
     int64_t dim;
-    bool known = fact_int(v, &dim);
+    bool known = known_int(v, &dim);
     if (from_end) *from_end = known ? layout_from_end(t, dim) : 0;
     if (known && dim < 0) return layout_int(l, layout_turned(dim, t->spatial));
     if (known && t->least == t->most)
@@ -216,7 +216,7 @@ static bool layout_last_writes(const ir_value *v) {
     if (!w || !v->def || w->owner != v->def->owner) return false;
     for (size_t i = 0; i < v->uses.len; i++) {
         const use *u = &v->uses.data[i];
-        if (u->user != w && (!layout_before(u, w) || !fact_use_reads(u, false))) return false;
+        if (u->user != w && (!layout_before(u, w) || !known_use_reads(u, false))) return false;
     }
     return true;
 }

@@ -6,6 +6,7 @@
  */
 #include "passes/layout/layout.h"
 
+#include "ir/op/conv_last_args.h"
 #include "passes/fold_weights.h"
 #include "tensor/device.h"
 
@@ -52,10 +53,10 @@ static bool layout_find_conv(const node *n, layout_convolution *c) {
     if (i == rows) return false;
     *c = (layout_convolution){.row = &layout_convs[i],
                               .transposed = layout_convs[i].transposed == CONV_TRUE};
-    if (!fact_tensor(n->inputs.data[1], &c->weight) ||
-        !fact_int(n->inputs.data[c->row->groups], &c->groups) || c->groups < 1)
+    if (!known_tensor(n->inputs.data[1], &c->weight) ||
+        !known_int(n->inputs.data[c->row->groups], &c->groups) || c->groups < 1)
         return false;
-    if (c->row->transposed >= 0 && !fact_bool(n->inputs.data[c->row->transposed], &c->transposed))
+    if (c->row->transposed >= 0 && !known_bool(n->inputs.data[c->row->transposed], &c->transposed))
         return false;
     const tensor *w = c->weight;
     c->spatial = w->ndim - 2;
@@ -79,15 +80,15 @@ static bool layout_conv_gains(const layout_convolution *c) {
 /* The list that a word for padding stands for; NULL: there is none. */
 static ir_value *layout_conv_padding(layout *l, const node *n, const layout_convolution *c) {
     ir_value *v = n->inputs.data[c->row->padding];
-    int64_t stride[FACT_MAX_INTS], dilation[FACT_MAX_INTS], pad[LAYOUT_MAX_SPATIAL] = {0};
+    int64_t stride[KNOWN_MAX_INTS], dilation[KNOWN_MAX_INTS], pad[LAYOUT_MAX_SPATIAL] = {0};
     int strides, dilations;
     value word;
     if (v->type->kind != T_STR) return v;
     if (!ir_value_constant(v, &word) || word.tag != V_STR) return NULL;
     if (!strcmp(word.u.str->bytes, "valid")) return layout_ints(l, c->spatial, pad);
     if (strcmp(word.u.str->bytes, "same")) return NULL;
-    if (!fact_ints(n->inputs.data[c->row->stride], stride, &strides) ||
-        !fact_ints(n->inputs.data[c->row->dilation], dilation, &dilations))
+    if (!known_ints(n->inputs.data[c->row->stride], stride, &strides) ||
+        !known_ints(n->inputs.data[c->row->dilation], dilation, &dilations))
         return NULL;
     for (int i = 0; i < strides; i++)
         if (stride[i] != 1) return NULL;
@@ -147,13 +148,23 @@ bool layout_conv(layout *l, node *n) {
     ir_value *batched = layout_constant_take(l, value_bool(c.row->batched)),
              *plain = rewrite_str(n, "none");
     ir_value *written = layout_constant_take(l, value_bool(false));
-    ir_value *args[] = {x->last,           weight,         in[2],
-                        in[c.row->stride], padding,        in[c.row->dilation],
-                        transposed,        output_padding, in[c.row->groups],
-                        batched,           none,           plain,
-                        written,           factors};
-    ir_value *y = layout_op(l, op_of(SYM_CTSC_CONV_CHANNELS_LAST), sizeof args / sizeof *args,
-                            args);
+    ir_value *args[CONV_LAST_ARGS] = {
+        [CONV_LAST_INPUT] = x->last,
+        [CONV_LAST_WEIGHT] = weight,
+        [CONV_LAST_BIAS] = in[2],
+        [CONV_LAST_STRIDE] = in[c.row->stride],
+        [CONV_LAST_PADDING] = padding,
+        [CONV_LAST_DILATION] = in[c.row->dilation],
+        [CONV_LAST_TRANSPOSED] = transposed,
+        [CONV_LAST_OUTPUT_PADDING] = output_padding,
+        [CONV_LAST_GROUPS] = in[c.row->groups],
+        [CONV_LAST_BATCHED] = batched,
+        [CONV_LAST_OTHER] = none,
+        [CONV_LAST_ACTIVATION] = plain,
+        [CONV_LAST_WRITTEN] = written,
+        [CONV_LAST_FACTORS] = factors,
+    };
+    ir_value *y = layout_op(l, op_of(SYM_CTSC_CONV_CHANNELS_LAST), CONV_LAST_ARGS, args);
     if (!y) return false;
     layout_conv_knows(&c, x);
     layout_twin like = *x;
@@ -189,8 +200,8 @@ bool layout_image(layout *l, node *n) {
 bool layout_upsample(layout *l, node *n) {
     size_t scales = n->inputs.len - 2;
     const layout_twin *t = layout_use(l, n->inputs.data[0], 2, true);
-    if (!t || scales < 2 || scales > 3 || !fact_is_none(n->inputs.data[scales]) ||
-        !fact_is_none(n->inputs.data[scales + 1]))
+    if (!t || scales < 2 || scales > 3 || !known_is_none(n->inputs.data[scales]) ||
+        !known_is_none(n->inputs.data[scales + 1]))
         return false;
     ir_value *args[] = {t->last, n->inputs.data[1], n->inputs.data[2], n->inputs.data[scales]};
     ir_value *y = layout_own_op(l, n, (int)scales + 1, args);
@@ -199,13 +210,13 @@ bool layout_upsample(layout *l, node *n) {
 
 /* Pairs for the last dims, the last one first: that of channels moves to the front. */
 bool layout_pad(layout *l, node *n) {
-    int64_t pad[FACT_MAX_INTS], permuted[FACT_MAX_INTS + 2];
+    int64_t pad[KNOWN_MAX_INTS], permuted[KNOWN_MAX_INTS + 2];
     int count;
     value mode;
     bool named = n->op->symbol == SYM_PAD;
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
     if (!t || !(t = layout_use(l, n->inputs.data[0], t->spatial, true)) ||
-        !fact_ints(n->inputs.data[1], pad, &count) || count % 2)
+        !known_ints(n->inputs.data[1], pad, &count) || count % 2)
         return false;
     if (named && (!ir_value_constant(n->inputs.data[2], &mode) || mode.tag != V_STR ||
                   strcmp(mode.u.str->bytes, "constant")))
@@ -232,8 +243,8 @@ static bool layout_read_vector(layout *l, const ir_value *v, bool optional, doub
                                int64_t n, layout_vector *out) {
     tensor *t;
     *out = (layout_vector){.absent = absent};
-    if (optional && fact_is_none(v)) return true;
-    if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || t->ndim != 1 ||
+    if (optional && known_is_none(v)) return true;
+    if (!known_tensor(v, &t) || t->dtype != DT_FLOAT32 || t->ndim != 1 ||
         (n >= 0 && t->numel != n) || tensor_device(t) != DEVICE_HOST)
         return false;
     return !alias_ever_written(l->db, v) && tensor_contiguous(NULL, t, &out->t) == CTSC_OK;
@@ -273,7 +284,7 @@ bool layout_batch_norm(layout *l, node *n) {
     layout_vector vectors[4] = {{0}};
     ir_value *const *in = n->inputs.data, *scale = NULL, *shift = NULL;
     const layout_twin *t = layout_find(l, in[0], true);
-    if (!t || !fact_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) ||
+    if (!t || !known_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) ||
         eps.tag != V_FLOAT)
         return false;
     bool ok = layout_read_vector(l, in[3], false, 0, -1, &vectors[2]);

@@ -54,12 +54,12 @@ static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
 static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin *all) {
     const layout_twin *t;
     tensor *c;
-    int rank = fact_rank(v);
+    int rank = known_rank(v);
     if ((t = layout_find(l, v, true))) t = layout_use(l, v, spatial, true);
     else if (rank == 0) return v;
     else if (rank > 0 && rank <= spatial)
         return layout_op(l, op_of(SYM_UNSQUEEZE), 2, (ir_value *[]){v, layout_int(l, -1)});
-    else if (rank > 0 && fact_tensor(v, &c)) {
+    else if (rank > 0 && known_tensor(v, &c)) {
         if (alias_ever_written(l->db, v)) return NULL;
         if (rank > all->least) all->least = rank;
         if (rank > all->most) all->most = rank;
@@ -132,11 +132,11 @@ bool layout_same(layout *l, node *n) {
 
 bool layout_dropout(layout *l, node *n) {
     bool training;
-    return fact_bool(n->inputs.data[2], &training) && !training && layout_same(l, n);
+    return known_bool(n->inputs.data[2], &training) && !training && layout_same(l, n);
 }
 
 bool layout_contiguous(layout *l, node *n) {
-    return fact_number_is(n->inputs.data[1], 0) && layout_same(l, n);
+    return known_number_is(n->inputs.data[1], 0) && layout_same(l, n);
 }
 
 /* ---- joining and splitting ------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static bool layout_elements(layout *l, const node *list, int spatial, ir_value *
 
 bool layout_cat(layout *l, node *n) {
     ir_value *elements[LAYOUT_MAX_ARGS];
-    const node *list = fact_fixed_list(n->inputs.data[0]);
+    const node *list = known_fixed_list(n->inputs.data[0]);
     int from_end, spatial = list ? layout_spatial(l, list) : 0;
     layout_twin all = {.spatial = spatial, .most = LAYOUT_ANY_RANK};
     if (!spatial || list->inputs.len > LAYOUT_MAX_ARGS ||
@@ -268,10 +268,10 @@ bool layout_ask(layout *l, node *n) {
  * place is not known. */
 static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out,
                         int *count, unsigned *reduced, bool *channels) {
-    int64_t dims[FACT_MAX_INTS];
+    int64_t dims[KNOWN_MAX_INTS];
     *reduced = 0;
     *channels = false;
-    if (!fact_ints(list, dims, count)) return false;
+    if (!known_ints(list, dims, count)) return false;
     /* if one dim is there only with all that there may be, then all there may be are there */
     layout_twin full = *t;
     for (int i = 0; i < *count; i++)
@@ -289,12 +289,12 @@ static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, i
 /* (self, dims, keepdim, ...). Without keepdim the dims that are left are in the old order where the
  * channels or all spatial dims are gone. */
 bool layout_reduce(layout *l, node *n) {
-    ir_value *dims[FACT_MAX_INTS], *args[LAYOUT_MAX_ARGS];
+    ir_value *dims[KNOWN_MAX_INTS], *args[LAYOUT_MAX_ARGS];
     int count = 0, gone = 0;
     unsigned reduced;
     bool keep, channels;
     const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    if (!t || n->inputs.len > LAYOUT_MAX_ARGS || !fact_bool(n->inputs.data[2], &keep) ||
+    if (!t || n->inputs.len > LAYOUT_MAX_ARGS || !known_bool(n->inputs.data[2], &keep) ||
         !(t = layout_use(l, n->inputs.data[0], t->spatial, true)))
         return false;
     for (size_t i = 0; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
@@ -321,7 +321,7 @@ bool layout_reduce(layout *l, node *n) {
 /* Keeps all dims where they are; fails where there are not so many. */
 static ir_value *layout_check_rank(layout *l, ir_value *v, const layout_twin *t, int rank) {
     int64_t dims[LAYOUT_MAX_SPATIAL + 2];
-    if (t ? t->least == rank && t->most == rank : fact_rank(v) == rank) return v;
+    if (t ? t->least == rank && t->most == rank : known_rank(v) == rank) return v;
     for (int i = 0; i < rank; i++) dims[i] = i;
     return layout_op(l, op_of(SYM_PERMUTE), 2, (ir_value *[]){v, layout_ints(l, rank, dims)});
 }
@@ -337,10 +337,10 @@ static bool layout_order_is(const int64_t *dims, int n, bool back) {
 }
 
 bool layout_permute(layout *l, node *n) {
-    int64_t dims[FACT_MAX_INTS];
+    int64_t dims[KNOWN_MAX_INTS];
     int count;
     ir_value *x = n->inputs.data[0];
-    if (!fact_ints(n->inputs.data[1], dims, &count)) return false;
+    if (!known_ints(n->inputs.data[1], dims, &count)) return false;
     const layout_twin *t = layout_find(l, x, true);
     if (t && t->spatial == count - 2 && layout_order_is(dims, count, false)) {
         if (!(t = layout_use(l, x, t->spatial, true))) return false;

@@ -34,7 +34,7 @@ static bool shuffle_is_size(const ir_value *v, const ir_value *x, int64_t dim) {
                sizes->inputs.data[0] == x;
     }
     return n && node_is_overload(n, SYM_SIZE_INT) && n->inputs.data[0] == x &&
-           fact_int(n->inputs.data[1], &d) && d == dim;
+           known_int(n->inputs.data[1], &d) && d == dim;
 }
 
 static bool shuffle_is_view(const node *n, bool *copies) {
@@ -54,21 +54,22 @@ static bool shuffle_match(const node *n, shuffle *s) {
     int64_t a, b;
     bool copies, first_copies;
     const node *from = shuffle_is_view(n, &copies) ? shuffle_from(n->inputs.data[0]) : NULL;
-    if (from && node_is_overload(from, SYM_CONTIGUOUS) && fact_number_is(from->inputs.data[1], 0)) {
+    if (from && node_is_overload(from, SYM_CONTIGUOUS) &&
+        known_number_is(from->inputs.data[1], 0)) {
         copies = true;
         from = shuffle_from(from->inputs.data[0]);
     }
     if (!from || !copies || !node_is_overload(from, SYM_TRANSPOSE_INT) ||
-        !fact_int(from->inputs.data[1], &a) || !fact_int(from->inputs.data[2], &b))
+        !known_int(from->inputs.data[1], &a) || !known_int(from->inputs.data[2], &b))
         return false;
     if (!((a == 1 && b == 2) || (a == 2 && b == 1))) return false;
     s->first = shuffle_from(from->inputs.data[0]);
     if (!s->first || !shuffle_is_view(s->first, &first_copies)) return false;
     s->x = s->first->inputs.data[0];
-    s->grouped = fact_fixed_list(s->first->inputs.data[1]);
-    s->joined = fact_fixed_list(n->inputs.data[1]);
+    s->grouped = known_fixed_list(s->first->inputs.data[1]);
+    s->joined = known_fixed_list(n->inputs.data[1]);
     /* others may have gaps, which a view refuses */
-    return s->grouped && s->joined && (first_copies || fact_is_fresh(s->x));
+    return s->grouped && s->joined && (first_copies || known_is_fresh(s->x));
 }
 
 /* The batch's size and those of the spatial dims stand where they belong. */

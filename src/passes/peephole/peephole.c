@@ -52,12 +52,12 @@ ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs,
 }
 
 static bool peephole_graph_writes(peephole *p) {
-    if (p->writes < 0) p->writes = fact_graph_writes(p->g);
+    if (p->writes < 0) p->writes = known_graph_writes(p->g);
     return p->writes;
 }
 
 bool peephole_graph_reshapes(peephole *p) {
-    if (p->reshapes < 0) p->reshapes = fact_graph_reshapes(p->g);
+    if (p->reshapes < 0) p->reshapes = known_graph_reshapes(p->g);
     return p->reshapes;
 }
 
@@ -75,9 +75,9 @@ bool peephole_is_contiguous(const ir_value *v) {
 ir_value *peephole_copy(peephole *p, const node *n, ir_value *x) {
     const ir_value *y = n->outputs.data[0];
     for (size_t i = 0; i < y->uses.len; i++)
-        if (!fact_use_reads(&y->uses.data[i], peephole_is_contiguous(x))) return NULL;
+        if (!known_use_reads(&y->uses.data[i], peephole_is_contiguous(x))) return NULL;
     if (!peephole_graph_writes(p)) return x;
-    return fact_is_fresh(x) && fact_only_read(x) ? x : NULL;
+    return known_is_fresh(x) && known_only_read(x) ? x : NULL;
 }
 
 ir_value *peephole_view_of(peephole *p, const node *n, ir_value *x) {
@@ -141,8 +141,8 @@ ir_value *rule_conv_rank(peephole *p, node *n) {
 ir_value *rule_if_condition(peephole *p, node *n) {
     for (size_t i = 0; i < n->outputs.len; i++) {
         bool t, f;
-        if (!n->outputs.data[i]->uses.len || !fact_bool(n->blocks.data[0]->returns.data[i], &t) ||
-            !t || !fact_bool(n->blocks.data[1]->returns.data[i], &f) || f)
+        if (!n->outputs.data[i]->uses.len || !known_bool(n->blocks.data[0]->returns.data[i], &t) ||
+            !t || !known_bool(n->blocks.data[1]->returns.data[i], &f) || f)
             continue;
         value_replace_uses(n->outputs.data[i], n->inputs.data[0]);
         p->changed = true;

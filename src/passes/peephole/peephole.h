@@ -17,7 +17,7 @@ typedef struct peephole {
     graph *g;
     bool changed; /* set by rules that change more than one result, or none */
     bool gone;    /* set with it by rules that removed the node */
-    /* of the graph: fact_graph_writes, fact_graph_reshapes; -1: not asked yet */
+    /* of the graph: known_graph_writes, known_graph_reshapes; -1: not asked yet */
     int writes, reshapes;
 } peephole;
 
@@ -45,9 +45,6 @@ bool peephole_graph_reshapes(peephole *p);
 /* Does a tensor type say that v is contiguous? */
 bool peephole_is_contiguous(const ir_value *v);
 
-static inline bool peephole_overload(const node *n, const char *overload) {
-    return n->kind == N_OP && n->op && !strcmp(n->op->schema->overload, overload);
-}
 static inline bool peephole_is_tensor(const ir_value *v) { return v->type->kind == T_TENSOR; }
 
 #endif

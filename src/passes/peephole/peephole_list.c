@@ -15,37 +15,37 @@
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 ir_value *rule_dim(peephole *p, node *n) {
-    int rank = fact_rank(n->inputs.data[0]);
+    int rank = known_rank(n->inputs.data[0]);
     return rank < 0 || peephole_graph_reshapes(p) ? NULL : peephole_constant(n, value_int(rank));
 }
 
 ir_value *rule_size(peephole *p, node *n) {
     const ir_value *x = n->inputs.data[0];
-    int64_t dim, sizes[FACT_MAX_INTS];
+    int64_t dim, sizes[KNOWN_MAX_INTS];
     int rank;
     if (!peephole_is_tensor(x) || peephole_graph_reshapes(p)) return NULL;
-    if (peephole_overload(n, "int"))
-        return fact_int(n->inputs.data[1], &dim) && fact_size(x, dim) >= 0
-                   ? peephole_constant(n, value_int(fact_size(x, dim)))
+    if (node_is_overload(n, SYM_SIZE_INT))
+        return known_int(n->inputs.data[1], &dim) && known_size(x, dim) >= 0
+                   ? peephole_constant(n, value_int(known_size(x, dim)))
                    : NULL;
-    if (!peephole_overload(n, "") || !fact_sizes(x, sizes, &rank)) return NULL;
-    ir_value *items[FACT_MAX_INTS];
+    if (!node_is_overload(n, SYM_SIZE) || !known_sizes(x, sizes, &rank)) return NULL;
+    ir_value *items[KNOWN_MAX_INTS];
     for (int i = 0; i < rank; i++) items[i] = peephole_constant(n, value_int(sizes[i]));
     return peephole_new_node(p, n, N_LIST_CONSTRUCT, rank, items, type_list(TYPE_INT));
 }
 
 ir_value *rule_numel(peephole *p, node *n) {
-    int64_t sizes[FACT_MAX_INTS];
+    int64_t sizes[KNOWN_MAX_INTS];
     int rank;
     uint64_t numel = 1;
-    if (!fact_sizes(n->inputs.data[0], sizes, &rank) || peephole_graph_reshapes(p)) return NULL;
+    if (!known_sizes(n->inputs.data[0], sizes, &rank) || peephole_graph_reshapes(p)) return NULL;
     for (int i = 0; i < rank; i++) numel *= (uint64_t)sizes[i];
     return peephole_constant(n, value_int((int64_t)numel));
 }
 
 ir_value *rule_dtype_question(peephole *p, node *n) {
     (void)p;
-    int dt = peephole_is_tensor(n->inputs.data[0]) ? fact_dtype(n->inputs.data[0]) : -1;
+    int dt = peephole_is_tensor(n->inputs.data[0]) ? known_dtype(n->inputs.data[0]) : -1;
     if (dt < 0) return NULL;
     if (node_is_op(n, SYM_PRIM_DTYPE)) return peephole_constant(n, value_int(dt));
     return peephole_constant(n,
@@ -60,10 +60,10 @@ ir_value *rule_result_type(peephole *p, node *n) {
     if (n->inputs.len != 2) return NULL;
     for (int i = 0; i < 2; i++) {
         const ir_value *x = n->inputs.data[i];
-        if ((dts[i] = peephole_is_tensor(x) ? fact_dtype(x) : -1) < 0) return NULL;
+        if ((dts[i] = peephole_is_tensor(x) ? known_dtype(x) : -1) < 0) return NULL;
     }
     for (int i = 0; i < 2; i++) {
-        int rank = dts[0] == dts[1] ? 1 : fact_rank(n->inputs.data[i]);
+        int rank = dts[0] == dts[1] ? 1 : known_rank(n->inputs.data[i]);
         if (rank < 0) return NULL;
         promotion_add(&met, (dtype)dts[i], rank ? OPERAND_TENSOR : OPERAND_ZERO_DIM);
     }
@@ -85,7 +85,7 @@ ir_value *rule_device(peephole *p, node *n) {
 static ir_value *list_sized(peephole *p, const ir_value *l) {
     const node *n = l->def;
     if (!n || !node_is_op(n, SYM_SIZE) || n->inputs.len != 1 ||
-        !peephole_is_tensor(n->inputs.data[0]) || !fact_list_kept(l) || peephole_graph_reshapes(p))
+        !peephole_is_tensor(n->inputs.data[0]) || !known_list_kept(l) || peephole_graph_reshapes(p))
         return NULL;
     return n->inputs.data[0];
 }
@@ -93,7 +93,7 @@ static ir_value *list_sized(peephole *p, const ir_value *l) {
 ir_value *rule_len(peephole *p, node *n) {
     ir_value *l = n->inputs.data[0];
     if (l->type->kind != T_LIST) return NULL;
-    const node *made = fact_fixed_list(l);
+    const node *made = known_fixed_list(l);
     if (made) return peephole_constant(n, value_int((int64_t)made->inputs.len));
     ir_value *x = list_sized(p, l);
     return x ? peephole_new_op(p, n, op_of(SYM_DIM), 1, &x, NULL) : NULL;
@@ -111,7 +111,7 @@ static ir_value *list_dict_find(const ir_value *d, const ir_value *key, bool *kn
     ir_value *found = NULL;
     value k, have;
     *known = false;
-    if (!made || made->kind != N_DICT_CONSTRUCT || !list_is_key(key, &k) || !fact_list_kept(d))
+    if (!made || made->kind != N_DICT_CONSTRUCT || !list_is_key(key, &k) || !known_list_kept(d))
         return NULL;
     for (size_t i = 0; i + 1 < made->inputs.len; i += 2) {
         if (!list_is_key(made->inputs.data[i], &have)) return NULL;
@@ -126,8 +126,8 @@ ir_value *rule_getitem(peephole *p, node *n) {
     int64_t i;
     bool known;
     if (l->type->kind == T_DICT) return list_dict_find(l, n->inputs.data[1], &known);
-    if (l->type->kind != T_LIST || !fact_int(n->inputs.data[1], &i)) return NULL;
-    const node *made = fact_fixed_list(l);
+    if (l->type->kind != T_LIST || !known_int(n->inputs.data[1], &i)) return NULL;
+    const node *made = known_fixed_list(l);
     if (made) {
         int64_t len = (int64_t)made->inputs.len;
         if (i < 0) i += len;
@@ -146,11 +146,11 @@ ir_value *rule_contains(peephole *p, node *n) {
 }
 
 ir_value *rule_list_add(peephole *p, node *n) {
-    if (!peephole_overload(n, "t")) return NULL;
-    const node *a = fact_fixed_list(n->inputs.data[0]), *b = fact_fixed_list(n->inputs.data[1]);
-    ir_value *items[FACT_MAX_INTS];
+    if (!node_is_overload(n, SYM_ADD_T)) return NULL;
+    const node *a = known_fixed_list(n->inputs.data[0]), *b = known_fixed_list(n->inputs.data[1]);
+    ir_value *items[KNOWN_MAX_INTS];
     size_t len = 0;
-    if (!a || !b || a->inputs.len + b->inputs.len > FACT_MAX_INTS) return NULL;
+    if (!a || !b || a->inputs.len + b->inputs.len > KNOWN_MAX_INTS) return NULL;
     for (size_t i = 0; i < a->inputs.len; i++) items[len++] = a->inputs.data[i];
     for (size_t i = 0; i < b->inputs.len; i++) items[len++] = b->inputs.data[i];
     return peephole_new_node(p, n, N_LIST_CONSTRUCT, (int)len, items, n->outputs.data[0]->type);
@@ -158,8 +158,8 @@ ir_value *rule_list_add(peephole *p, node *n) {
 
 /* A bound of a slice: absent, or a constant int; from the end if negative, clamped to the list. */
 static bool list_bound(const ir_value *v, int64_t len, int64_t absent, int64_t *out) {
-    if (fact_is_none(v)) *out = absent;
-    else if (!fact_int(v, out)) return false;
+    if (known_is_none(v)) *out = absent;
+    else if (!known_int(v, out)) return false;
     if (*out < 0) *out += len;
     if (*out < 0) *out = 0;
     if (*out > len) *out = len;
@@ -167,12 +167,12 @@ static bool list_bound(const ir_value *v, int64_t len, int64_t absent, int64_t *
 }
 
 ir_value *rule_list_slice(peephole *p, node *n) {
-    if (!peephole_overload(n, "t")) return NULL;
-    const node *made = fact_fixed_list(n->inputs.data[0]);
-    ir_value *items[FACT_MAX_INTS];
+    if (!node_is_overload(n, SYM_SLICE_T)) return NULL;
+    const node *made = known_fixed_list(n->inputs.data[0]);
+    ir_value *items[KNOWN_MAX_INTS];
     int64_t begin, end, step;
     int count = 0;
-    if (!made || made->inputs.len > FACT_MAX_INTS || !fact_int(n->inputs.data[3], &step) ||
+    if (!made || made->inputs.len > KNOWN_MAX_INTS || !known_int(n->inputs.data[3], &step) ||
         step < 1)
         return NULL;
     int64_t len = (int64_t)made->inputs.len;
@@ -185,7 +185,7 @@ ir_value *rule_list_slice(peephole *p, node *n) {
 }
 
 ir_value *rule_list_unpack(peephole *p, node *n) {
-    const node *made = fact_fixed_list(n->inputs.data[0]);
+    const node *made = known_fixed_list(n->inputs.data[0]);
     if (!made || made->inputs.len != n->outputs.len) return NULL; /* another length raises */
     for (size_t i = 0; i < n->outputs.len; i++)
         value_replace_uses(n->outputs.data[i], made->inputs.data[i]);
@@ -224,7 +224,7 @@ ir_value *rule_and_or(peephole *p, node *n) {
     if (!list_bools(n)) return NULL;
     if (n->inputs.data[0] == n->inputs.data[1]) return n->inputs.data[0];
     for (int i = 0; i < 2; i++)
-        if (fact_bool(n->inputs.data[i], &b)) return n->inputs.data[b == neutral ? 1 - i : i];
+        if (known_bool(n->inputs.data[i], &b)) return n->inputs.data[b == neutral ? 1 - i : i];
     return NULL;
 }
 
@@ -236,7 +236,7 @@ ir_value *rule_equal(peephole *p, node *n) {
         (x->type->kind == T_INT || x->type->kind == T_BOOL || x->type->kind == T_STR))
         return peephole_constant(n, value_bool(equal));
     for (int i = 0; i < 2 && list_bools(n); i++)
-        if (fact_bool(n->inputs.data[i], &b)) {
+        if (known_bool(n->inputs.data[i], &b)) {
             x = n->inputs.data[1 - i];
             return b == equal ? x : peephole_new_op(p, n, op_of(SYM___NOT__), 1, &x, NULL);
         }

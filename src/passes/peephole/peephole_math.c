@@ -17,7 +17,7 @@
 
 /* tensor x op scalar c has x's dtype. */
 static bool math_keeps_dtype(const ir_value *x, const ir_value *c) {
-    int dt = fact_dtype(x);
+    int dt = known_dtype(x);
     if (dt < 0) return false;
     if (c->type->kind == T_INT) return dtype_is_float((dtype)dt) || dtype_is_int((dtype)dt);
     return c->type->kind == T_FLOAT && dtype_is_float((dtype)dt);
@@ -47,18 +47,18 @@ static bool math_is_zero(const ir_value *v) {
 /* The third argument of add and sub of tensors. */
 static bool math_alpha_is_one(const node *n) {
     int64_t alpha;
-    return n->inputs.len < 3 || (fact_int(n->inputs.data[2], &alpha) && alpha == 1);
+    return n->inputs.len < 3 || (known_int(n->inputs.data[2], &alpha) && alpha == 1);
 }
 
 ir_value *rule_mul(peephole *p, node *n) {
     if (n->inputs.len != 2) return NULL;
     for (int i = 0; i < 2; i++) {
         ir_value *x = n->inputs.data[i], *c = n->inputs.data[1 - i];
-        if (fact_number_is(c, 1)) {
+        if (known_number_is(c, 1)) {
             ir_value *v = math_identity(p, n, x, c);
             if (v) return v;
         }
-        if (math_ints(n) && fact_number_is(c, 0)) return c;
+        if (math_ints(n) && known_number_is(c, 0)) return c;
     }
     return NULL;
 }
@@ -70,7 +70,7 @@ static bool math_offset(const ir_value *a, ir_value **base, int64_t *k) {
     if (!n || !(minus || node_is_op(n, SYM_ADD)) || !math_ints(n) || n->inputs.len != 2)
         return false;
     for (int i = 0; i < (minus ? 1 : 2); i++) {
-        if (!fact_int(n->inputs.data[1 - i], k)) continue;
+        if (!known_int(n->inputs.data[1 - i], k)) continue;
         if (minus) *k = (int64_t)(0 - (uint64_t)*k);
         *base = n->inputs.data[i];
         return true;
@@ -93,12 +93,12 @@ ir_value *rule_add(peephole *p, node *n) {
     if (n->inputs.len < 2) return NULL;
     if (math_ints(n)) {
         for (int i = 0; i < 2; i++)
-            if (fact_number_is(n->inputs.data[1 - i], 0)) return n->inputs.data[i];
+            if (known_number_is(n->inputs.data[1 - i], 0)) return n->inputs.data[i];
         return math_offsets(p, n);
     }
     ir_value *x = n->inputs.data[0];
-    int dt = peephole_is_tensor(x) ? fact_dtype(x) : -1;
-    if (dt < 0 || !dtype_is_int((dtype)dt) || !fact_number_is(n->inputs.data[1], 0) ||
+    int dt = peephole_is_tensor(x) ? known_dtype(x) : -1;
+    if (dt < 0 || !dtype_is_int((dtype)dt) || !known_number_is(n->inputs.data[1], 0) ||
         !math_alpha_is_one(n))
         return NULL;
     return math_identity(p, n, x, n->inputs.data[1]);
@@ -115,24 +115,24 @@ ir_value *rule_sub(peephole *p, node *n) {
 
 /* Ints become floats by division. */
 ir_value *rule_div(peephole *p, node *n) {
-    if (n->inputs.len != 2 || !fact_number_is(n->inputs.data[1], 1)) return NULL;
+    if (n->inputs.len != 2 || !known_number_is(n->inputs.data[1], 1)) return NULL;
     ir_value *x = n->inputs.data[0];
-    int dt = peephole_is_tensor(x) ? fact_dtype(x) : -1;
+    int dt = peephole_is_tensor(x) ? known_dtype(x) : -1;
     if (peephole_is_tensor(x) && (dt < 0 || !dtype_is_float((dtype)dt))) return NULL;
     return math_identity(p, n, x, n->inputs.data[1]);
 }
 
 ir_value *rule_floordiv(peephole *p, node *n) {
     (void)p;
-    return math_ints(n) && fact_number_is(n->inputs.data[1], 1) ? n->inputs.data[0] : NULL;
+    return math_ints(n) && known_number_is(n->inputs.data[1], 1) ? n->inputs.data[0] : NULL;
 }
 
 /* PyTorch squares by multiplication as well. */
 ir_value *rule_pow(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0], *c = n->inputs.data[1];
-    if (!peephole_overload(n, "Tensor_Scalar") || !math_keeps_dtype(x, c)) return NULL;
-    if (fact_number_is(c, 1)) return peephole_copy(p, n, x);
-    if (!fact_number_is(c, 2)) return NULL;
+    if (!node_is_overload(n, SYM_POW_TENSOR_SCALAR) || !math_keeps_dtype(x, c)) return NULL;
+    if (known_number_is(c, 1)) return peephole_copy(p, n, x);
+    if (!known_number_is(c, 2)) return NULL;
     ir_value *args[] = {x, x};
     return peephole_new_op(p, n, op_of(SYM_MUL_TENSOR), 2, args, n->outputs.data[0]->type);
 }
@@ -144,7 +144,7 @@ ir_value *rule_neg(peephole *p, node *n) {
     ir_value *x = inner->inputs.data[0];
     if (!peephole_is_tensor(x))
         return x->type == n->outputs.data[0]->type && x->type->kind != T_COMPLEX ? x : NULL;
-    int dt = fact_dtype(x);
+    int dt = known_dtype(x);
     return dt >= 0 && (dtype_is_float((dtype)dt) || dtype_is_int((dtype)dt))
                ? peephole_copy(p, n, x)
                : NULL;

@@ -19,7 +19,7 @@ static const node *view_inner(const node *n) {
 
 ir_value *rule_t(peephole *p, node *n) {
     const node *inner = view_inner(n);
-    int rank = inner ? fact_rank(inner->inputs.data[0]) : -1;
+    int rank = inner ? known_rank(inner->inputs.data[0]) : -1;
     return rank >= 0 && rank <= 2 ? peephole_view_of(p, n, inner->inputs.data[0]) : NULL;
 }
 
@@ -27,7 +27,7 @@ ir_value *rule_t(peephole *p, node *n) {
 static bool view_dims(const node *n, int rank, int64_t *dims) {
     int64_t count = rank > 0 ? rank : 1;
     for (int i = 0; i < 2; i++) {
-        if (rank < 0 || !fact_int(n->inputs.data[i + 1], &dims[i]) || dims[i] < -count ||
+        if (rank < 0 || !known_int(n->inputs.data[i + 1], &dims[i]) || dims[i] < -count ||
             dims[i] >= count)
             return false;
         if (dims[i] < 0) dims[i] += count;
@@ -38,17 +38,17 @@ static bool view_dims(const node *n, int rank, int64_t *dims) {
 ir_value *rule_transpose(peephole *p, node *n) {
     int64_t a[2], b[2];
     ir_value *x = n->inputs.data[0];
-    if (!peephole_overload(n, "int") || !view_dims(n, fact_rank(x), a)) return NULL;
+    if (!node_is_overload(n, SYM_TRANSPOSE_INT) || !view_dims(n, known_rank(x), a)) return NULL;
     if (a[0] == a[1]) return peephole_view_of(p, n, x);
     const node *inner = view_inner(n);
-    if (!inner || !view_dims(inner, fact_rank(inner->inputs.data[0]), b)) return NULL;
+    if (!inner || !view_dims(inner, known_rank(inner->inputs.data[0]), b)) return NULL;
     bool same = (a[0] == b[0] && a[1] == b[1]) || (a[0] == b[1] && a[1] == b[0]);
     return same ? peephole_view_of(p, n, inner->inputs.data[0]) : NULL;
 }
 
 /* A permutation of 0..n-1, its negative entries wrapped. */
 static bool view_permutation(const ir_value *v, int64_t *dims, int *n) {
-    if (!fact_ints(v, dims, n)) return false;
+    if (!known_ints(v, dims, n)) return false;
     uint64_t seen = 0;
     for (int i = 0; i < *n; i++) {
         if (dims[i] < 0) dims[i] += *n;
@@ -65,25 +65,25 @@ static bool view_is_identity(const int64_t *dims, int n) {
 }
 
 static ir_value *view_int_list(peephole *p, node *at, const int64_t *ints, int n) {
-    ir_value *items[FACT_MAX_INTS];
+    ir_value *items[KNOWN_MAX_INTS];
     for (int i = 0; i < n; i++) items[i] = peephole_constant(at, value_int(ints[i]));
     return peephole_new_node(p, at, N_LIST_CONSTRUCT, n, items, type_list(TYPE_INT));
 }
 
 ir_value *rule_permute(peephole *p, node *n) {
-    int64_t outer[FACT_MAX_INTS], first[FACT_MAX_INTS], both[FACT_MAX_INTS];
+    int64_t outer[KNOWN_MAX_INTS], first[KNOWN_MAX_INTS], both[KNOWN_MAX_INTS];
     int count, other;
     ir_value *x = n->inputs.data[0];
     if (!view_permutation(n->inputs.data[1], outer, &count)) return NULL;
     if (view_is_identity(outer, count))
-        return fact_rank(x) == count ? peephole_view_of(p, n, x) : NULL;
+        return known_rank(x) == count ? peephole_view_of(p, n, x) : NULL;
     const node *inner = view_inner(n);
     if (!inner || !view_permutation(inner->inputs.data[1], first, &other) || other != count)
         return NULL;
     x = inner->inputs.data[0];
     for (int i = 0; i < count; i++) both[i] = first[outer[i]];
     if (peephole_graph_reshapes(p)) return NULL;
-    if (view_is_identity(both, count)) return fact_rank(x) == count ? x : NULL;
+    if (view_is_identity(both, count)) return known_rank(x) == count ? x : NULL;
     ir_value *args[] = {x, view_int_list(p, n, both, count)};
     return peephole_new_op(p, n, op_of(SYM_PERMUTE), 2, args, n->outputs.data[0]->type);
 }
@@ -91,10 +91,10 @@ ir_value *rule_permute(peephole *p, node *n) {
 ir_value *rule_contiguous(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
     int64_t format, before;
-    if (n->inputs.len != 2 || !fact_int(n->inputs.data[1], &format)) return NULL;
+    if (n->inputs.len != 2 || !known_int(n->inputs.data[1], &format)) return NULL;
     if (format == 0 && peephole_is_contiguous(x)) return peephole_view_of(p, n, x);
     const node *inner = view_inner(n);
-    return inner && fact_int(inner->inputs.data[1], &before) && before == format
+    return inner && known_int(inner->inputs.data[1], &before) && before == format
                ? peephole_view_of(p, n, x)
                : NULL;
 }
@@ -108,15 +108,16 @@ ir_value *rule_detach(peephole *p, node *n) {
 /* to(x, dtype, non_blocking, copy=False, memory_format=None); x itself where
  * nothing has to change. */
 ir_value *rule_to(peephole *p, node *n) {
-    bool prim = peephole_overload(n, "prim_dtype"), copy;
+    bool prim = node_is_overload(n, SYM_TO_PRIM_DTYPE), copy;
     int64_t want;
     ir_value *x = n->inputs.data[0];
-    if ((!prim && !peephole_overload(n, "dtype")) || !fact_int(n->inputs.data[1], &want))
+    if ((!prim && !node_is_overload(n, SYM_TO_DTYPE)) || !known_int(n->inputs.data[1], &want))
         return NULL;
-    if (!fact_bool(n->inputs.data[3], &copy) || copy || (!prim && !fact_is_none(n->inputs.data[4])))
+    if (!known_bool(n->inputs.data[3], &copy) || copy ||
+        (!prim && !known_is_none(n->inputs.data[4])))
         return NULL;
     /* -1 is what is not known */
-    return want >= 0 && fact_dtype(x) == want ? peephole_view_of(p, n, x) : NULL;
+    return want >= 0 && known_dtype(x) == want ? peephole_view_of(p, n, x) : NULL;
 }
 
 static int view_device(const ir_value *v) {
@@ -126,8 +127,9 @@ static int view_device(const ir_value *v) {
 ir_value *rule_type_as(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
     const ir_value *y = n->inputs.data[1];
-    int dt = fact_dtype(x);
-    return dt >= 0 && dt == fact_dtype(y) && view_device(x) >= 0 && view_device(x) == view_device(y)
+    int dt = known_dtype(x);
+    return dt >= 0 && dt == known_dtype(y) && view_device(x) >= 0 &&
+                   view_device(x) == view_device(y)
                ? peephole_view_of(p, n, x)
                : NULL;
 }
@@ -135,7 +137,7 @@ ir_value *rule_type_as(peephole *p, node *n) {
 ir_value *rule_dropout(peephole *p, node *n) {
     value c;
     bool train;
-    if (n->inputs.len != 3 || !fact_bool(n->inputs.data[2], &train) || train) return NULL;
+    if (n->inputs.len != 3 || !known_bool(n->inputs.data[2], &train) || train) return NULL;
     /* a probability outside 0..1 raises */
     if (!ir_value_constant(n->inputs.data[1], &c) || c.tag != V_FLOAT ||
         !(c.u.f >= 0 && c.u.f <= 1))
@@ -147,9 +149,9 @@ ir_value *rule_dropout(peephole *p, node *n) {
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 static bool view_same_sizes(const ir_value *x, const ir_value *list, bool keep) {
-    int64_t have[FACT_MAX_INTS], want[FACT_MAX_INTS];
+    int64_t have[KNOWN_MAX_INTS], want[KNOWN_MAX_INTS];
     int n, m;
-    if (!fact_sizes(x, have, &n) || !fact_ints(list, want, &m) || n != m) return false;
+    if (!known_sizes(x, have, &n) || !known_ints(list, want, &m) || n != m) return false;
     for (int i = 0; i < n; i++)
         if (have[i] != want[i] && !(keep && want[i] == -1)) return false;
     return true;
@@ -163,11 +165,11 @@ ir_value *rule_expand(peephole *p, node *n) {
 
 /* Is a reshaping of x to these sizes always possible? */
 static bool view_fits(const ir_value *x, const ir_value *list) {
-    int64_t have[FACT_MAX_INTS], want[FACT_MAX_INTS];
+    int64_t have[KNOWN_MAX_INTS], want[KNOWN_MAX_INTS];
     int n, m;
-    if (!fact_ints(list, want, &m)) return false;
+    if (!known_ints(list, want, &m)) return false;
     if (m == 1 && want[0] == -1) return true;
-    if (!fact_sizes(x, have, &n)) return false;
+    if (!known_sizes(x, have, &n)) return false;
     uint64_t a = 1, b = 1;
     for (int i = 0; i < n; i++) a *= (uint64_t)have[i];
     for (int i = 0; i < m; i++) {
@@ -181,12 +183,12 @@ static bool view_fits(const ir_value *x, const ir_value *list) {
  * cannot fail. A reshape may copy, and its result must not be written then. */
 ir_value *rule_view(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
-    if (n->inputs.len != 2 || peephole_overload(n, "dtype")) return NULL;
+    if (n->inputs.len != 2 || node_is_overload(n, SYM_VIEW_DTYPE)) return NULL;
     if (view_same_sizes(x, n->inputs.data[1], false)) return peephole_view_of(p, n, x);
     const node *inner = x->def;
     bool reshapes = node_is_op(n, SYM_RESHAPE) && inner && node_is_op(inner, SYM_RESHAPE);
     if (!inner || !(reshapes || node_is_op(inner, SYM_VIEW) || node_is_op(inner, SYM_RESHAPE)) ||
-        peephole_overload(inner, "dtype") || inner->inputs.len != 2)
+        node_is_overload(inner, SYM_VIEW_DTYPE) || inner->inputs.len != 2)
         return NULL;
     x = inner->inputs.data[0];
     if (!view_fits(x, inner->inputs.data[1]) || peephole_graph_reshapes(p)) return NULL;
@@ -198,11 +200,11 @@ ir_value *rule_view(peephole *p, node *n) {
 ir_value *rule_squeeze(peephole *p, node *n) {
     const node *inner = n->inputs.data[0]->def;
     int64_t a, b;
-    if (!peephole_overload(n, "dim") || !inner || !node_is_op(inner, SYM_UNSQUEEZE) ||
-        !fact_int(n->inputs.data[1], &a) || !fact_int(inner->inputs.data[1], &b) || a != b)
+    if (!node_is_overload(n, SYM_SQUEEZE_DIM) || !inner || !node_is_op(inner, SYM_UNSQUEEZE) ||
+        !known_int(n->inputs.data[1], &a) || !known_int(inner->inputs.data[1], &b) || a != b)
         return NULL;
     ir_value *x = inner->inputs.data[0];
-    int rank = fact_rank(x);
+    int rank = known_rank(x);
     if (a != 0 && a != -1 && (rank < 0 || a > rank || a < -rank - 1)) return NULL;
     return peephole_view_of(p, n, x);
 }
@@ -210,12 +212,12 @@ ir_value *rule_squeeze(peephole *p, node *n) {
 /* The result is contiguous, so that the one tensor has to be. */
 ir_value *rule_cat(peephole *p, node *n) {
     int64_t dim;
-    const node *list = fact_fixed_list(n->inputs.data[0]);
-    if (!peephole_overload(n, "") || !list || list->inputs.len != 1 ||
-        !fact_int(n->inputs.data[1], &dim))
+    const node *list = known_fixed_list(n->inputs.data[0]);
+    if (!node_is_overload(n, SYM_CAT) || !list || list->inputs.len != 1 ||
+        !known_int(n->inputs.data[1], &dim))
         return NULL;
     ir_value *x = list->inputs.data[0];
-    int rank = fact_rank(x);
+    int rank = known_rank(x);
     if (rank < 1 || dim < -rank || dim >= rank || !peephole_is_contiguous(x)) return NULL;
     return peephole_copy(p, n, x);
 }

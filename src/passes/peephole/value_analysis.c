@@ -10,78 +10,78 @@
 #include "passes/peephole/value_analysis.h"
 #include "ir/graph/alias.h"
 
-enum { FACT_DEPTH = 16 };
+enum { KNOWN_DEPTH = 16 };
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-bool fact_int(const ir_value *v, int64_t *out) {
+bool known_int(const ir_value *v, int64_t *out) {
     value c;
     if (!ir_value_constant(v, &c) || c.tag != V_INT) return false;
     *out = c.u.i;
     return true;
 }
 
-bool fact_bool(const ir_value *v, bool *out) {
+bool known_bool(const ir_value *v, bool *out) {
     value c;
     if (!ir_value_constant(v, &c) || c.tag != V_BOOL) return false;
     *out = c.u.b;
     return true;
 }
 
-bool fact_is_none(const ir_value *v) {
+bool known_is_none(const ir_value *v) {
     value c;
     return ir_value_constant(v, &c) && c.tag == V_NONE;
 }
 
-bool fact_number_is(const ir_value *v, int x) {
+bool known_number_is(const ir_value *v, int x) {
     value c;
     if (!ir_value_constant(v, &c)) return false;
     return (c.tag == V_INT && c.u.i == x) || (c.tag == V_FLOAT && c.u.f == x);
 }
 
-bool fact_tensor(const ir_value *v, tensor **out) {
+bool known_tensor(const ir_value *v, tensor **out) {
     value c;
     if (!ir_value_constant(v, &c) || c.tag != V_TENSOR) return false;
     *out = c.u.tensor;
     return true;
 }
 
-bool fact_ints(const ir_value *v, int64_t *out, int *n) {
+bool known_ints(const ir_value *v, int64_t *out, int *n) {
     value c;
     if (ir_value_constant(v, &c)) {
-        if (c.tag != V_LIST || c.u.list->kind != LIST_INT || c.u.list->len > FACT_MAX_INTS)
+        if (c.tag != V_LIST || c.u.list->kind != LIST_INT || c.u.list->len > KNOWN_MAX_INTS)
             return false;
         *n = (int)c.u.list->len;
         for (int i = 0; i < *n; i++) out[i] = c.u.list->u.ints[i];
-        return fact_list_kept(v);
+        return known_list_kept(v);
     }
-    const node *made = fact_fixed_list(v);
-    if (!made || made->inputs.len > FACT_MAX_INTS) return false;
+    const node *made = known_fixed_list(v);
+    if (!made || made->inputs.len > KNOWN_MAX_INTS) return false;
     *n = (int)made->inputs.len;
     for (int i = 0; i < *n; i++)
-        if (!fact_int(made->inputs.data[i], &out[i])) return false;
+        if (!known_int(made->inputs.data[i], &out[i])) return false;
     return true;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 /* What the operator's row says of its result (ir/op/op_traits.h); 0: nothing. */
-static op_traits fact_traits(const ir_value *v) {
+static op_traits known_traits(const ir_value *v) {
     const node *n = v->def;
     bool known = n && n->kind == N_OP && n->op && n->inputs.len &&
                  n->inputs.data[0]->type->kind == T_TENSOR;
     return known ? n->op->traits : 0;
 }
 
-static const tensor_info *fact_info(const ir_value *v) {
+static const tensor_info *known_info(const ir_value *v) {
     return v->type->kind == T_TENSOR ? v->type->tensor : NULL;
 }
 
-static int fact_dtype_at(const ir_value *v, int depth);
+static int known_dtype_at(const ir_value *v, int depth);
 
 /* The floating dtype in which all tensors that a pointwise operator takes agree, besides bools
  * and numbers: the result's. */
-static int fact_dtype_met(const node *n, int depth) {
+static int known_dtype_met(const node *n, int depth) {
     int met = -1;
     for (size_t i = 0; i < n->inputs.len; i++) {
         const ir_value *x = n->inputs.data[i];
@@ -92,7 +92,7 @@ static int fact_dtype_met(const node *n, int depth) {
         if (k != T_TENSOR &&
             (dtype_given || (k != T_INT && k != T_FLOAT && k != T_BOOL && k != T_NONE)))
             return -1;
-        int dt = k == T_TENSOR ? fact_dtype_at(x, depth) : DT_BOOL;
+        int dt = k == T_TENSOR ? known_dtype_at(x, depth) : DT_BOOL;
         if (dt == DT_BOOL) continue;
         if (dt < 0 || !dtype_is_float((dtype)dt) || (met >= 0 && met != dt)) return -1;
         met = dt;
@@ -100,24 +100,24 @@ static int fact_dtype_met(const node *n, int depth) {
     return met;
 }
 
-static int fact_dtype_at(const ir_value *v, int depth) {
-    const tensor_info *t = fact_info(v);
+static int known_dtype_at(const ir_value *v, int depth) {
+    const tensor_info *t = known_info(v);
     if (t && t->dtype >= 0) return t->dtype;
-    op_traits known = depth ? fact_traits(v) : 0;
+    op_traits known = depth ? known_traits(v) : 0;
     if ((known & FLOATS_KEPT) && OP_FUSIBLE(known) == FUSIBLE_POINTWISE)
-        return fact_dtype_met(v->def, depth - 1);
+        return known_dtype_met(v->def, depth - 1);
     if (!(known & (DTYPE_SAME | FLOATS_SAME))) return -1;
-    int dt = fact_dtype_at(v->def->inputs.data[0], depth - 1);
+    int dt = known_dtype_at(v->def->inputs.data[0], depth - 1);
     return dt >= 0 && (known & FLOATS_SAME) && !dtype_is_float((dtype)dt) ? -1 : dt;
 }
 
-int fact_dtype(const ir_value *v) { return fact_dtype_at(v, FACT_DEPTH); }
+int known_dtype(const ir_value *v) { return known_dtype_at(v, KNOWN_DEPTH); }
 
-static int fact_rank_at(const ir_value *v, int depth) {
-    const tensor_info *t = fact_info(v);
+static int known_rank_at(const ir_value *v, int depth) {
+    const tensor_info *t = known_info(v);
     if (t && t->ndim >= 0) return t->ndim;
     if (!depth) return -1;
-    rank_rule rule = OP_RANK(fact_traits(v));
+    rank_rule rule = OP_RANK(known_traits(v));
     int n;
     switch (rule) {
     case RANK_UNKNOWN: return -1;
@@ -126,28 +126,28 @@ static int fact_rank_at(const ir_value *v, int depth) {
     case RANK_3: return 3;
     case RANK_SAME:
     case RANK_PLUS_1:
-        n = fact_rank_at(v->def->inputs.data[0], depth - 1);
+        n = known_rank_at(v->def->inputs.data[0], depth - 1);
         return n < 0 ? -1 : n + (rule == RANK_PLUS_1);
     case RANK_OF_LIST: {
-        const node *made = v->def->inputs.len > 1 ? fact_fixed_list(v->def->inputs.data[1]) : NULL;
+        const node *made = v->def->inputs.len > 1 ? known_fixed_list(v->def->inputs.data[1]) : NULL;
         return made ? (int)made->inputs.len : -1;
     }
     }
     return -1;
 }
 
-int fact_rank(const ir_value *v) { return fact_rank_at(v, FACT_DEPTH); }
+int known_rank(const ir_value *v) { return known_rank_at(v, KNOWN_DEPTH); }
 
-int64_t fact_size(const ir_value *v, int64_t dim) {
-    const tensor_info *t = fact_info(v);
+int64_t known_size(const ir_value *v, int64_t dim) {
+    const tensor_info *t = known_info(v);
     if (!t || t->ndim < 0 || !t->sizes) return -1;
     if (dim < 0) dim += t->ndim;
     return dim >= 0 && dim < t->ndim ? t->sizes[dim] : -1;
 }
 
-bool fact_sizes(const ir_value *v, int64_t *out, int *n) {
-    const tensor_info *t = fact_info(v);
-    if (!t || t->ndim < 0 || t->ndim > FACT_MAX_INTS || (t->ndim && !t->sizes)) return false;
+bool known_sizes(const ir_value *v, int64_t *out, int *n) {
+    const tensor_info *t = known_info(v);
+    if (!t || t->ndim < 0 || t->ndim > KNOWN_MAX_INTS || (t->ndim && !t->sizes)) return false;
     *n = t->ndim;
     for (int i = 0; i < *n; i++)
         if ((out[i] = t->sizes[i]) < 0) return false;
@@ -156,58 +156,58 @@ bool fact_sizes(const ir_value *v, int64_t *out, int *n) {
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-bool fact_writes_argument(const node *n, int i) {
+bool known_writes_argument(const node *n, int i) {
     return n->kind != N_OP || !n->op || node_writes_input(n, i);
 }
 
-static bool fact_shares(const node *n, int i) {
+static bool known_shares(const node *n, int i) {
     const schema *s = n->op->schema;
     return i >= s->nargs || s->args[i].alias || node_returns_unmarked(n);
 }
 
-static bool fact_asks_strides(const node *n) { return n->op && (n->op->traits & ASKS_STRIDES); }
+static bool known_asks_strides(const node *n) { return n->op && (n->op->traits & ASKS_STRIDES); }
 
-static bool fact_read_at(const ir_value *v, bool views, int depth);
+static bool known_read_at(const ir_value *v, bool views, int depth);
 
-static bool fact_outputs_read(const node *n, int depth) {
+static bool known_outputs_read(const node *n, int depth) {
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (!fact_read_at(n->outputs.data[i], true, depth - 1)) return false;
+        if (!known_read_at(n->outputs.data[i], true, depth - 1)) return false;
     return true;
 }
 
-static bool fact_use_at(const use *u, bool views, int depth) {
+static bool known_use_at(const use *u, bool views, int depth) {
     const node *n = u->user, *around = n ? NULL : u->blk->parent;
     if (depth == 0) return false;
     if (!n) /* leaves a branch */
         return views && around && around->kind == N_IF &&
-               fact_read_at(around->outputs.data[u->index], views, depth - 1);
+               known_read_at(around->outputs.data[u->index], views, depth - 1);
     if (n->kind == N_PRINT) return true;
     if (n->kind == N_LIST_CONSTRUCT || (views && n->kind == N_UNCHECKED_CAST))
-        return fact_read_at(n->outputs.data[0], views, depth - 1);
-    if (views && n->kind == N_LIST_UNPACK) return fact_outputs_read(n, depth);
-    if (n->kind != N_OP || !n->op || fact_writes_argument(n, u->index)) return false;
+        return known_read_at(n->outputs.data[0], views, depth - 1);
+    if (views && n->kind == N_LIST_UNPACK) return known_outputs_read(n, depth);
+    if (n->kind != N_OP || !n->op || known_writes_argument(n, u->index)) return false;
     if (n->op->schema->vararg && u->index >= n->op->schema->nargs) return node_is_op(n, SYM_FORMAT);
-    if (!fact_shares(n, u->index)) return views || !fact_asks_strides(n);
-    return views && fact_outputs_read(n, depth);
+    if (!known_shares(n, u->index)) return views || !known_asks_strides(n);
+    return views && known_outputs_read(n, depth);
 }
 
-static bool fact_read_at(const ir_value *v, bool views, int depth) {
+static bool known_read_at(const ir_value *v, bool views, int depth) {
     for (size_t i = 0; i < v->uses.len; i++)
-        if (!fact_use_at(&v->uses.data[i], views, depth)) return false;
+        if (!known_use_at(&v->uses.data[i], views, depth)) return false;
     return true;
 }
 
-bool fact_use_reads(const use *u, bool views) { return fact_use_at(u, views, FACT_DEPTH); }
+bool known_use_reads(const use *u, bool views) { return known_use_at(u, views, KNOWN_DEPTH); }
 
-bool fact_only_read(const ir_value *v) { return fact_read_at(v, true, FACT_DEPTH); }
+bool known_only_read(const ir_value *v) { return known_read_at(v, true, KNOWN_DEPTH); }
 
 /* An element taken out of the list may be written without harm to the list. */
-bool fact_list_kept(const ir_value *v) {
+bool known_list_kept(const ir_value *v) {
     for (size_t i = 0; i < v->uses.len; i++) {
         const node *n = v->uses.data[i].user;
         if (n && (n->kind == N_LIST_UNPACK || n->kind == N_PRINT)) continue;
         if (!n || n->kind != N_OP || !n->op || v->uses.data[i].index >= n->op->schema->nargs ||
-            fact_writes_argument(n, v->uses.data[i].index))
+            known_writes_argument(n, v->uses.data[i].index))
             return false;
         for (size_t k = 0; k < n->outputs.len; k++) /* nothing returns the list itself */
             if (n->op->schema->args[v->uses.data[i].index].alias &&
@@ -217,11 +217,11 @@ bool fact_list_kept(const ir_value *v) {
     return true;
 }
 
-node *fact_fixed_list(const ir_value *v) {
-    return v->def && v->def->kind == N_LIST_CONSTRUCT && fact_list_kept(v) ? v->def : NULL;
+node *known_fixed_list(const ir_value *v) {
+    return v->def && v->def->kind == N_LIST_CONSTRUCT && known_list_kept(v) ? v->def : NULL;
 }
 
-static bool fact_is_call(const node *n) {
+static bool known_is_call(const node *n) {
     switch (n->kind) {
     case N_CALL_FUNCTION:
     case N_CALL_METHOD:
@@ -233,35 +233,35 @@ static bool fact_is_call(const node *n) {
     }
 }
 
-static bool fact_block_writes(const block *b) {
+static bool known_block_writes(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
-        if (fact_is_call(n)) return true;
+        if (known_is_call(n)) return true;
         for (size_t i = 0; n->kind == N_OP && i < n->inputs.len; i++)
-            if (fact_writes_argument(n, (int)i)) return true;
+            if (known_writes_argument(n, (int)i)) return true;
         for (size_t i = 0; i < n->blocks.len; i++)
-            if (fact_block_writes(n->blocks.data[i])) return true;
+            if (known_block_writes(n->blocks.data[i])) return true;
     }
     return false;
 }
 
-bool fact_graph_writes(const graph *g) { return fact_block_writes(g->root); }
+bool known_graph_writes(const graph *g) { return known_block_writes(g->root); }
 
-static bool fact_block_reshapes(const block *b) {
+static bool known_block_reshapes(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
-        if (fact_is_call(n)) return true;
+        if (known_is_call(n)) return true;
         for (size_t i = 0; n->kind == N_OP && i < n->inputs.len; i++)
             if (n->inputs.data[i]->type->kind != T_LIST &&
-                n->inputs.data[i]->type->kind != T_DICT && fact_writes_argument(n, (int)i) &&
+                n->inputs.data[i]->type->kind != T_DICT && known_writes_argument(n, (int)i) &&
                 node_write_reshapes(n))
                 return true;
         for (size_t i = 0; i < n->blocks.len; i++)
-            if (fact_block_reshapes(n->blocks.data[i])) return true;
+            if (known_block_reshapes(n->blocks.data[i])) return true;
     }
     return false;
 }
 
-bool fact_graph_reshapes(const graph *g) { return fact_block_reshapes(g->root); }
+bool known_graph_reshapes(const graph *g) { return known_block_reshapes(g->root); }
 
-bool fact_is_fresh(const ir_value *v) {
+bool known_is_fresh(const ir_value *v) {
     return v->def && v->def->kind == N_OP && v->type->kind == T_TENSOR && node_makes_fresh(v->def);
 }

@@ -114,7 +114,7 @@ static bool layers_is_module(const node *n) {
     return t && ((t->kind == T_CLASS && t->cls->is_module) || t->kind == T_INTERFACE);
 }
 
-static ctsc_status layers_block(layers *ls, graph *g, block *b, node *from, node *to, int depth);
+static ctsc_status layers_block(layers *ls, graph *g, node *from, node *to, int depth);
 
 /* The body of f before n, whose result it takes over; n goes. */
 static ctsc_status layers_inline(layers *ls, graph *g, node *n, function *f, int depth) {
@@ -131,13 +131,13 @@ static ctsc_status layers_inline(layers *ls, graph *g, node *n, function *f, int
     node *first = before ? before->next : b->first;
     value_replace_uses(n->outputs.data[0], outs[0]);
     if (module) layers_mark(g, &ls->leave, n, n, outs[0]);
-    ctsc_status s = layers_block(ls, g, b, first, n, depth + 1);
+    ctsc_status s = layers_block(ls, g, first, n, depth + 1);
     node_remove(n);
     return s;
 }
 
-/* The nodes of b from `from` until before `to`. */
-static ctsc_status layers_block(layers *ls, graph *g, block *b, node *from, node *to, int depth) {
+/* The nodes from `from` until before `to`. */
+static ctsc_status layers_block(layers *ls, graph *g, node *from, node *to, int depth) {
     ctsc_status s = CTSC_OK;
     for (node *n = from, *next; n && n != to && s == CTSC_OK; n = next) {
         next = n->next;
@@ -151,9 +151,8 @@ static ctsc_status layers_block(layers *ls, graph *g, block *b, node *from, node
             layers_mark(g, &ls->leave, n, n->next, n->outputs.data[0]);
         }
         for (size_t i = 0; i < n->blocks.len && s == CTSC_OK; i++)
-            s = layers_block(ls, g, n->blocks.data[i], n->blocks.data[i]->first, NULL, depth);
+            s = layers_block(ls, g, n->blocks.data[i]->first, NULL, depth);
     }
-    (void)b;
     return s;
 }
 
@@ -222,7 +221,7 @@ static ctsc_status layers_call(layers *ls, const ctsc_module *m, const char *met
     if (s == CTSC_OK && !(g = graph_clone(f->graph))) s = diag_no_memory(ls->d);
     if (s == CTSC_OK) s = layers_operator(ls, g, "ctsc::enter(...) -> ()", &ls->enter);
     if (s == CTSC_OK) s = layers_operator(ls, g, "ctsc::leave(...) -> ()", &ls->leave);
-    if (s == CTSC_OK) s = layers_block(ls, g, g->root, g->root->first, NULL, 0);
+    if (s == CTSC_OK) s = layers_block(ls, g, g->root->first, NULL, 0);
     if (s == CTSC_OK)
         s = arena_failed(&g->arena) ? diag_no_memory(ls->d)
                                     : api_arguments(m, f, nargs, args, ls->d, &full);

@@ -133,17 +133,17 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     return api_leave(e, &own, s);
 }
 
-static void rehearse_drop(void *ctx, const char *text, size_t len) {
+static void warm_up_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
-static void rehearse_drop_warning(void *ctx, const char *text) { (void)ctx, (void)text; }
+static void warm_up_drop_warning(void *ctx, const char *text) { (void)ctx, (void)text; }
 
-ctsc_status ctsc_module_rehearse(ctsc_module *m, const char *method, size_t nargs,
-                                 ctsc_value *const *args, bool gradients, ctsc_error *e) {
+ctsc_status ctsc_module_warm_up(ctsc_module *m, const char *method, size_t nargs,
+                                ctsc_value *const *args, bool gradients, ctsc_error *e) {
     diag own, *d = api_enter(e, &own), lost = {0};
     ctsc_run_options o = {.size = sizeof o,
-                          .print = rehearse_drop,
-                          .warn = rehearse_drop_warning,
+                          .print = warm_up_drop,
+                          .warn = warm_up_drop_warning,
                           .no_gradients = !gradients};
     module_kept kept;
     ctsc_value *result = NULL;

@@ -287,7 +287,7 @@ graph *capture_end(capture *c) {
     graph *g = c->g;
     bool failed = c->why || !g || arena_failed(&g->arena);
     /* a tensor that changes its sizes has no sizes */
-    if (!failed && fact_graph_reshapes(g)) capture_forget_types(g->root);
+    if (!failed && known_graph_reshapes(g)) capture_forget_types(g->root);
     for (size_t i = 0; i < c->held.len; i++) tensor_unref(c->held.data[i]);
     vec_free(&c->held);
     vec_free(&c->versions);

@@ -467,8 +467,7 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     cx->op = o;
     cx->nargs = nargs;
     if (o->traits & ASKS_GRADIENT) return op_function(o, nargs, args)(cx, args, results);
-    if (o->schema->vararg && !strcmp(o->key, "aten::einsum.sublist"))
-        return tape_einsum(cx, nargs, args, results);
+    if (o->symbol == SYM_EINSUM_SUBLIST) return tape_einsum(cx, nargs, args, results);
     if (o->schema->vararg || o->schema->varret) return tape_compute(&t);
     TRY(grad_rule_of(o, cx->diag, &t.rule));
     t.needed = t.enabled && tape_is_needed(&t);

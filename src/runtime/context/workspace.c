@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace.c - the spare workspaces of a module. Slots are exchanged atomically,
- * so nobody waits. */
+ * so nobody waits.
+ * Tests: tests/unit/test_steady.c
+ */
 #include "runtime/context/workspace.h"
 
 #include "base/mem.h"

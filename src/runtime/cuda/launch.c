@@ -3,7 +3,7 @@
  * launch.c - lowers a graph for tensors on a device, has the nest compiled as CUDA,
  * and launches it.
  *
- * Method. The plan's conditions are checked at each call, which computes its slots on the way. A
+ * Method. The plan's guards are checked at each call, which computes its slots on the way. A
  * launch is one struct of parameters (cuda_emit.h) and a grid of as many blocks as the range needs,
  * or as the device runs at once where that is less. The stages of a plan are launches one after the
  * other. Nothing waits for the device.
@@ -250,7 +250,7 @@ static ctsc_status launch_bind(launch *l, diag *d, const value *args, const valu
     return fits ? CTSC_OK : diag_fail(d, CTSC_INTERNAL, "a kernel has too many parameters");
 }
 
-/* Rounds [begin, end) of the parallel loop. */
+/* Iterations [begin, end) of the parallel loop. */
 static ctsc_status launch_range(launch *l, diag *d, int64_t begin, int64_t end) {
     const cuda_kernel_shape *s = &l->k->shape;
     if (end <= begin) return CTSC_OK;

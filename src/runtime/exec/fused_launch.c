@@ -50,12 +50,12 @@ static void fused_whole(fused_frame *l, const interp *in) {
 
 /* A stage only begins when the one before is done. False: a limit came between. */
 static bool fused_stages(fused_frame *l, const group_plan *p, const int64_t *slots) {
-    int64_t grain = slots[p->grain] > 0 ? slots[p->grain] : 1;
+    int64_t grain_size = slots[p->grain_size] > 0 ? slots[p->grain_size] : 1;
     for (size_t i = 0; i < p->barriers.len; i++) {
         int64_t iterations = slots[p->barriers.data[i]] - l->first;
-        if (iterations > grain && !pool_for_limited(iterations, grain, fused_chunk, l))
+        if (iterations > grain_size && !pool_for_limited(iterations, grain_size, fused_chunk, l))
             return false;
-        if (iterations > 0 && iterations <= grain) fused_chunk(l, 0, iterations);
+        if (iterations > 0 && iterations <= grain_size) fused_chunk(l, 0, iterations);
         l->first += iterations;
     }
     return true;
@@ -169,10 +169,10 @@ ctsc_status fused_launch(const fused *f, const fused_kernel *k, const int64_t *s
             fused_whole(&l, in);
         } else {
             int64_t begin = slots[p->range_begin], end = slots[p->range_end],
-                    grain = slots[p->grain];
-            if (begin != 0 || end <= grain) {
+                    grain_size = slots[p->grain_size];
+            if (begin != 0 || end <= grain_size) {
                 if (end > begin) fused_chunk(&l, begin, end);
-            } else if (!pool_for_limited(end, grain > 0 ? grain : 1, fused_chunk, &l)) {
+            } else if (!pool_for_limited(end, grain_size > 0 ? grain_size : 1, fused_chunk, &l)) {
                 s = limits_fail(d);
             }
         }

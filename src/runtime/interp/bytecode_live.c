@@ -7,6 +7,7 @@
  * prim::If, the question is asked again for each of its blocks, and a block that does not use it
  * releases it at its start; so a large tensor is freed in the branch that is done with it. Used
  * within a prim::Loop, it lives until the loop is over.
+ * Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp/bytecode_internal.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bytecode_print.c - disassembly.
+ * Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp/bytecode.h"
 

@@ -106,7 +106,8 @@ ctsc_status group_cuda_code(nest *n, group_text what, strbuf *out, diag *d) {
     cuda_kernel_shape shape;
     ctsc_status s = nest_emit_cuda(n, &text, &shape, d);
     if (s == CTSC_OK) {
-        sb_printf(out, "; a block: %d threads, %d of them for a round, %d bytes of shared memory\n",
+        sb_printf(out,
+                  "; a block: %d threads, %d of them for an iteration, %d bytes of shared memory\n",
                   shape.block, shape.coop, shape.shared);
         if (what == GROUP_TEXT_CUDA) sb_puts(out, sb_str(&text));
         else s = kernels_compile(&text, what, out, d);

@@ -11,6 +11,7 @@
  * Fusion groups: the body of the copy's group is put in its place, and walked in step with the
  * original group's graph.
  * Ownership: the copy, its operator and its code live for one instrument_run.
+ * Tests: tests/unit/test_optimize.c
  */
 #include "runtime/observe/instrument.h"
 

@@ -217,8 +217,7 @@ static void profile_kernel_names(const block *b, strbuf *out) {
     for (const node *n = b->first; n; n = n->next) {
         const char *name = node_kind_text(n);
         if (n->kind == N_LOOP) name = "aten::loop";
-        if (strncmp(name, "aten::", 6) || !strcmp(name, "aten::size") || !strcmp(name, last))
-            continue;
+        if (strncmp(name, "aten::", 6) || node_is_op(n, SYM_SIZE) || !strcmp(name, last)) continue;
         last = name;
         size_t len = strlen(name + 6);
         if (name[6 + len - 1] == '_') len--;

@@ -2,6 +2,7 @@
 /*
  * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions, and
  * registers with the layers below what they ask of the runtime.
+ * Tests: tests/unit/test_ops.c
  */
 #include "runtime/ops/registry.h"
 

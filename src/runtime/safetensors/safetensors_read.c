@@ -8,6 +8,7 @@
  *
  * Ownership: a tensor's storage is a slice of the file's, of which it holds a reference. The
  * first write to it copies that slice and not the file.
+ * Tests: tests/unit/test_safetensors.c
  */
 #include "runtime/safetensors/safetensors.h"
 

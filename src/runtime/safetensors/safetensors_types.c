@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors_types.c - the element types of .safetensors files, in the order in which the
- * reference implementation (safetensors 0.8) sorts them: narrow ones first. */
+ * reference implementation (safetensors 0.8) sorts them: narrow ones first.
+ * Tests: tests/unit/test_safetensors.c
+ */
 #include "runtime/safetensors/safetensors.h"
 
 static const safe_type safe_types[] = {

@@ -6,6 +6,7 @@
  * (`same`), the others metadata. The rest is sorted as the reference implementation does, so that
  * the same tensors give the same file. Elements go to the file from where they are; only
  * tensors with gaps, and those of devices, are copied, one at a time.
+ * Tests: tests/unit/test_safetensors.c
  */
 #include "runtime/safetensors/safetensors.h"
 

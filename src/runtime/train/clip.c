@@ -4,7 +4,7 @@
  * numbers is saved.
  *
  * The norm of all gradients is that of the vector of each one's norm, as in PyTorch; sums are of
- * doubles, in pieces whose borders do not depend on threads.
+ * doubles, in chunks whose borders do not depend on threads.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "base/thread_pool.h"
@@ -14,21 +14,21 @@
 #include <math.h>
 #include <string.h>
 
-enum { CLIP_PIECE = 1 << 14 };
+enum { CLIP_CHUNK = 1 << 14 };
 
 typedef struct norm_job {
     dtype dt;
     const char *x;
     int64_t n;
     double p;      /* INFINITY: the largest */
-    double *parts; /* per piece */
+    double *parts; /* per chunk */
 } norm_job;
 
 static double norm_element(dtype dt, const char *x, int64_t i) {
     return dt == DT_FLOAT32 ? ((const float *)x)[i] : ((const double *)x)[i];
 }
 
-static double norm_piece(const norm_job *j, int64_t begin, int64_t n) {
+static double norm_chunk(const norm_job *j, int64_t begin, int64_t n) {
     const char *x = j->x + (size_t)begin * dtype_size(j->dt);
     double sum = 0;
     if (j->p == 2) return loop_dot(j->dt, x, x, n);
@@ -40,23 +40,23 @@ static double norm_piece(const norm_job *j, int64_t begin, int64_t n) {
     return sum;
 }
 
-static void norm_pieces(void *ctx, int64_t begin, int64_t end) {
+static void norm_chunks(void *ctx, int64_t begin, int64_t end) {
     const norm_job *j = ctx;
     for (int64_t i = begin; i < end; i++)
-        j->parts[i] = norm_piece(j, i * CLIP_PIECE,
-                                 j->n - i * CLIP_PIECE < CLIP_PIECE ? j->n - i * CLIP_PIECE
-                                                                    : CLIP_PIECE);
+        j->parts[i] = norm_chunk(j, i * CLIP_CHUNK,
+                                 j->n - i * CLIP_CHUNK < CLIP_CHUNK ? j->n - i * CLIP_CHUNK
+                                                                    : CLIP_CHUNK);
 }
 
 /* Sum of |x|^p, or the largest |x|, of n elements. */
 static ctsc_status norm_sum(diag *d, dtype dt, const void *x, int64_t n, double p, double *out) {
-    int64_t pieces = (n + CLIP_PIECE - 1) / CLIP_PIECE;
-    double few[16], *parts = pieces <= 16 ? few : mem_alloc((size_t)pieces * sizeof *parts),
+    int64_t chunks = (n + CLIP_CHUNK - 1) / CLIP_CHUNK;
+    double few[16], *parts = chunks <= 16 ? few : mem_alloc((size_t)chunks * sizeof *parts),
                     sum = 0;
     if (!parts) return diag_no_memory(d);
     norm_job j = {dt, x, n, p, parts};
-    pool_for(pieces, 4, norm_pieces, &j);
-    for (int64_t i = 0; i < pieces; i++)
+    pool_for(chunks, 4, norm_chunks, &j);
+    for (int64_t i = 0; i < chunks; i++)
         if (p != INFINITY) sum += parts[i];
         else if (parts[i] > sum || parts[i] != parts[i]) sum = parts[i];
     if (parts != few) mem_free(parts);
@@ -115,7 +115,7 @@ static ctsc_status clip_change(diag *d, tensor *g, double by, bool clamps) {
     TRY(tensor_make_writable(d, g));
     TRY(clip_array(d, g, &x, &dt, &n));
     clip_job j = {dt, tensor_data(x), by, clamps};
-    pool_for(n, CLIP_PIECE, clip_range, &j);
+    pool_for(n, CLIP_CHUNK, clip_range, &j);
     ctsc_status s = x == g ? CTSC_OK : tensor_copy(d, g, x);
     g->storage->version++;
     tensor_unref(x);

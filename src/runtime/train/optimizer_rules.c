@@ -91,8 +91,7 @@ static void prepare_adagrad(const optimizer_group *g, optimizer_param *p, optimi
     j->k[ADAGRAD_EPS] = H(ADAGRAD, eps);
 }
 
-static void prepare_adadelta(const optimizer_group *g, optimizer_param *p, optimizer_job *j) {
-    (void)p;
+static void prepare_adadelta(const optimizer_group *g, optimizer_job *j) {
     j->weight_decay = H(ADADELTA, weight_decay);
     j->maximize = H(ADADELTA, maximize) != 0;
     j->loop = LOOP_adadelta;
@@ -102,8 +101,7 @@ static void prepare_adadelta(const optimizer_group *g, optimizer_param *p, optim
     j->k[ADADELTA_EPS] = H(ADADELTA, eps);
 }
 
-static void prepare_rmsprop(const optimizer_group *g, optimizer_param *p, optimizer_job *j) {
-    (void)p;
+static void prepare_rmsprop(const optimizer_group *g, optimizer_job *j) {
     j->weight_decay = H(RMSPROP, weight_decay);
     j->maximize = H(RMSPROP, maximize) != 0;
     j->loop = LOOP_rmsprop;
@@ -179,8 +177,7 @@ static void prepare_asgd(const optimizer_group *g, optimizer_param *p, optimizer
     p->scalars[1] = (float)(1 / (late > 1 ? late : 1));
 }
 
-static void prepare_rprop(const optimizer_group *g, optimizer_param *p, optimizer_job *j) {
-    (void)p;
+static void prepare_rprop(const optimizer_group *g, optimizer_job *j) {
     j->maximize = H(RPROP, maximize) != 0;
     j->loop = LOOP_rprop;
     j->k[RPROP_MINUS] = H(RPROP, eta_minus);
@@ -197,8 +194,8 @@ void optimizer_prepare(const optimizer *o, optimizer_param *p, optimizer_job *j)
     switch (o->id) {
     case OPTIMIZER_SGD: prepare_sgd(g, p, j); break;
     case OPTIMIZER_ADAGRAD: prepare_adagrad(g, p, j); break;
-    case OPTIMIZER_ADADELTA: prepare_adadelta(g, p, j); break;
-    case OPTIMIZER_RMSPROP: prepare_rmsprop(g, p, j); break;
+    case OPTIMIZER_ADADELTA: prepare_adadelta(g, j); break;
+    case OPTIMIZER_RMSPROP: prepare_rmsprop(g, j); break;
     case OPTIMIZER_ADAM:
         prepare_adam(H(ADAM, beta1), H(ADAM, beta2), H(ADAM, eps), H(ADAM, lr), 1,
                      H(ADAM, amsgrad) != 0, p->step, j);
@@ -214,7 +211,7 @@ void optimizer_prepare(const optimizer *o, optimizer_param *p, optimizer_job *j)
     case OPTIMIZER_NADAM: prepare_nadam(g, p, j); break;
     case OPTIMIZER_RADAM: prepare_radam(g, p, j); break;
     case OPTIMIZER_ASGD: prepare_asgd(g, p, j); break;
-    case OPTIMIZER_RPROP: prepare_rprop(g, p, j); break;
+    case OPTIMIZER_RPROP: prepare_rprop(g, j); break;
     default: break; /* lbfgs.c */
     }
 }

@@ -374,7 +374,7 @@ ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_
     ctsc_status st = CTSC_OK;
     s->p->nest = s->n;
     s->p->range_begin = s->p->range_end = -1;
-    if (!arena_failed(a)) s->p->grain = plan_const(s->p, a, 1);
+    if (!arena_failed(a)) s->p->grain_size = plan_const(s->p, a, 1);
     s->l = (lazy){.n = s->n,
                   .a = a,
                   .equal = loop_equal,

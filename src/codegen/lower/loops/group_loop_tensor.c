@@ -94,9 +94,8 @@ static bool tensor_set(loop_state *s, const node *n, loop_tensor *t) {
 enum { TENSOR_MAX_ARGS = 16 };
 
 /* What an operator reads, gathered over its arguments. */
-static void tensor_note_read(loop_state *s, loop_tensor *out, const loop_tensor *t) {
+static void tensor_note_read(loop_tensor *out, const loop_tensor *t) {
     const loop_view *v = t->view ? t->view : t->source;
-    (void)s;
     out->reads |= t->view ? 1u << t->view->base->number : t->reads;
     out->many_sources |= t->many_sources ||
                          (out->source && v && v->base->written && v != out->source);
@@ -128,7 +127,7 @@ static bool tensor_arg(loop_state *s, const ir_value *v, lazy_arg *a, loop_tenso
             return true;
         }
         a->t = tensor_lazy(s, x->tensor);
-        tensor_note_read(s, out, x->tensor);
+        tensor_note_read(out, x->tensor);
         return true;
     case LOOP_CONSTANT: a->constant = x->constant; return true;
     case LOOP_LIST: return tensor_list_arg(s, x, a);
@@ -456,10 +455,8 @@ static bool store_fits(loop_state *s, const lazy_tensor *l, int ndim, nest_expr 
 
 /* Elements that are read where others are written: each is read before it is written only if they
  * are the same or far apart. */
-static bool store_ordered(loop_state *s, const loop_view *to, const loop_tensor *reads,
-                          bool *apart) {
+static bool store_ordered(const loop_view *to, const loop_tensor *reads, bool *apart) {
     bool same_base = reads->reads >> to->base->number & 1;
-    (void)s;
     *apart = true;
     if (!same_base) return true;
     if (to->ndim == 0) return true;
@@ -483,7 +480,7 @@ static bool tensor_store(loop_state *s, const node *n, const loop_tensor *to, co
     if (!to->view || !to->view->base->written) return false;
     tensor_walk w = {.ndim = to->ndim, .visit = walk_store, .from = c, .to = to->view};
     memcpy(w.sizes, to->sizes, sizeof w.sizes);
-    if (!store_ordered(s, to->view, reads, &w.apart)) return false;
+    if (!store_ordered(to->view, reads, &w.apart)) return false;
     walk_all(s, &w);
     to->view->base->last_write = ++s->clock;
     return !s->l.failed;

@@ -86,14 +86,13 @@ py_object *py_annotation_object(py *p, py_env *env, const expr *x) {
     return py_string(p, x->range.src->text + x->range.begin, x->range.end - x->range.begin);
 }
 
-static py_object *attribute_annotations(py *p, source_range r, const py_object *cls) {
+static py_object *attribute_annotations(py *p, const py_object *cls) {
     py_dict *d = py_dict_new(p);
     const py_class *c = cls->u.cls;
     for (size_t i = 0; i < c->annotations.len; i++) {
         py_object *t = py_annotation_object(p, c->env, c->annotations.data[i].type);
         if (!t || !py_dict_set(p, d, c->annotations.data[i].name, t)) return NULL;
     }
-    (void)r;
     return py_dict_object(p, d);
 }
 
@@ -167,7 +166,7 @@ static py_object *attribute_of_class(py *p, source_range r, py_object *o, const 
     if (!strcmp(name, "__bases__")) return py_tuple(p, (int)c->bases.len, c->bases.data);
     if (!strcmp(name, "__class__")) return py_builtin_class(p, "type");
     if (!strcmp(name, "__doc__")) return p->none;
-    if (!strcmp(name, "__annotations__")) return attribute_annotations(p, r, o);
+    if (!strcmp(name, "__annotations__")) return attribute_annotations(p, o);
     if (!strcmp(name, "__members__") && c->kind == PYC_ENUM) {
         py_dict *d = py_dict_new(p);
         for (size_t i = 0; i < c->attrs->entries.len; i++) { /* aliases too */

@@ -157,8 +157,7 @@ int py_field_index(const py_class *c, const char *name) {
 
 /* ---- enums ----------------------------------------------------------------------------------- */
 
-static bool enum_is_member(const py_object *cls, const char *name, const py_object *v) {
-    (void)cls;
+static bool enum_is_member(const char *name, const py_object *v) {
     if (name[0] == '_' && (name[1] == '_' || !strcmp(name, "_ignore_") || !strcmp(name, "_order_")))
         return false;
     return v->kind != PY_FUNCTION && v->kind != PY_PROPERTY && v->kind != PY_STATICMETHOD &&
@@ -183,7 +182,7 @@ static bool enum_make_members(py *p, py_object *cls) {
     bool is_flag = py_class_find(cls, "__invert__");
     for (size_t i = 0; i < d->entries.len; i++) {
         py_dict_entry *e = &d->entries.data[i];
-        if (!e->key || !enum_is_member(cls, py_as_text(e->key), e->val)) continue;
+        if (!e->key || !enum_is_member(py_as_text(e->key), e->val)) continue;
         py_object *val = e->val;
         bool automatic = val->kind == PY_INSTANCE && !strcmp(val->u.inst.cls->u.cls->name, "auto");
         if (automatic) val = py_int(p, next);

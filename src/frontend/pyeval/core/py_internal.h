@@ -44,9 +44,9 @@ const char *py_absolute_name(py *p, const char *here, bool is_package, const cha
 /* `yield v` in a context manager that is a generator: runs the body of the with statement. */
 /* A loop (py_sweep.c). from: how many entries p->held had when it began; looked, made: when unused
  * tensors were last looked for, how many it had, and the bytes made. */
-typedef struct py_round { size_t from, looked; uint64_t made; } py_round;
-py_round py_round_begin(const py *p);
-void py_round_end(py *p, py_round *r);
+typedef struct py_iteration { size_t from, looked; uint64_t made; } py_iteration;
+py_iteration py_iteration_begin(const py *p);
+void py_iteration_end(py *p, py_iteration *r);
 py_object *py_with_yield(py *p, source_range r, struct py_with_body *b, py_object *v);
 /* of an instance, without its class's hooks */
 py_object *py_find_plain(py *p, source_range r, py_object *o, const char *name);

@@ -296,7 +296,7 @@ bool py_is_subclass(const py_object *cls, const py_object *base) {
 }
 
 /* isinstance with the abstract classes of typing and collections.abc. */
-static bool py_is_abstract(py *p, const py_object *o, const char *name) {
+static bool py_is_abstract(const py_object *o, const char *name) {
     const char *dot = strrchr(name, '.');
     if (dot) name = dot + 1;
     bool sequence = o->kind == PY_LIST || o->kind == PY_TUPLE || o->kind == PY_RANGE ||
@@ -325,7 +325,6 @@ static bool py_is_abstract(py *p, const py_object *o, const char *name) {
     bool sized = sequence || o->kind == PY_DICT || o->kind == PY_SET || py_is_tensor(o);
     if (!strcmp(name, "Sized") || !strcmp(name, "Container") || !strcmp(name, "Collection"))
         return sized;
-    (void)p;
     return !strcmp(name, "Iterable") && (sized || o->kind == PY_ITERATOR);
 }
 
@@ -342,7 +341,7 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls) {
                 if (py_isinstance(p, o, cls->u.type.args[i])) return true;
             return false;
         }
-        return py_is_abstract(p, o, cls->u.type.name);
+        return py_is_abstract(o, cls->u.type.name);
     }
     if (cls->kind != PY_CLASS) return false;
     if (o->kind == PY_CLASS && o->u.cls->kind == PYC_ENUM &&

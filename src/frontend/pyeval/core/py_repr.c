@@ -188,31 +188,29 @@ static bool format_type(py *p, source_range r, const py_object *o, strbuf *out) 
     return true;
 }
 
-static bool format_value(py *p, source_range r, py_object *o, bool repr, strbuf *out) {
+static void format_value(const py_object *o, bool repr, strbuf *out) {
     switch (o->u.v.tag) {
-    case V_NONE: sb_puts(out, "None"); return true;
-    case V_BOOL: sb_puts(out, o->u.v.u.b ? "True" : "False"); return true;
-    case V_INT: sb_printf(out, "%lld", (long long)o->u.v.u.i); return true;
-    case V_FLOAT: py_float_repr(o->u.v.u.f, out); return true;
-    case V_COMPLEX: format_complex(o->u.v.u.complex, out); return true;
+    case V_NONE: sb_puts(out, "None"); return;
+    case V_BOOL: sb_puts(out, o->u.v.u.b ? "True" : "False"); return;
+    case V_INT: sb_printf(out, "%lld", (long long)o->u.v.u.i); return;
+    case V_FLOAT: py_float_repr(o->u.v.u.f, out); return;
+    case V_COMPLEX: format_complex(o->u.v.u.complex, out); return;
     case V_STR:
         if (repr) format_quoted(o->u.v.u.str, out);
         else sb_write(out, o->u.v.u.str->bytes, o->u.v.u.str->len);
-        return true;
+        return;
     case V_DEVICE:
         if (repr) {
             sb_puts(out, "device(type='");
             sb_puts(out, o->u.v.u.device == 0 ? "cpu')" : "cuda'");
             if (o->u.v.u.device > 0) sb_printf(out, ", index=%lld", (long long)o->u.v.u.device - 1);
             if (o->u.v.u.device != 0) sb_putc(out, ')');
-            return true;
+            return;
         }
         break;
     default: break;
     }
-    (void)p, (void)r;
     value_print(o->u.v, out);
-    return true;
 }
 
 bool py_tuple_repr(py *p, source_range r, py_object *o, strbuf *out) {
@@ -236,7 +234,7 @@ static bool format_tuple(py *p, source_range r, py_object *o, bool repr, strbuf 
 
 static bool format_any(py *p, source_range r, py_object *o, bool repr, strbuf *out) {
     switch (o->kind) {
-    case PY_VALUE: return format_value(p, r, o, repr, out);
+    case PY_VALUE: format_value(o, repr, out); return true;
     case PY_SYMBOL: sb_puts(out, o->u.name); return true;
     case PY_LIST: return format_items(p, r, o, "[", "]", out);
     case PY_TUPLE: return format_tuple(p, r, o, repr, out);

@@ -283,7 +283,7 @@ static flow stmt_if(py *p, py_env *env, const stmt *s) {
 }
 
 static flow stmt_while(py *p, py_env *env, const stmt *s) {
-    py_round round = py_round_begin(p);
+    py_iteration iteration = py_iteration_begin(p);
     for (;;) {
         py_object *c = py_step(p, s->range) ? py_eval(p, env, s->value) : NULL;
         bool truth;
@@ -292,17 +292,18 @@ static flow stmt_while(py *p, py_env *env, const stmt *s) {
         flow f = stmt_block(p, env, &s->body);
         if (f == FLOW_BREAK) return FLOW_NEXT;
         if (f == FLOW_RETURN || f == FLOW_ERROR) return f;
-        py_round_end(p, &round);
+        py_iteration_end(p, &iteration);
     }
 }
 
 /* One iteration of a for; FLOW_CONTINUE never comes out. */
-static flow stmt_for_body(py *p, py_env *env, const stmt *s, py_object *item, py_round *round) {
+static flow stmt_for_body(py *p, py_env *env, const stmt *s, py_object *item,
+                          py_iteration *iteration) {
     if (!item || !py_step(p, s->range) || !py_assign(p, env, s->targets.data[0], item))
         return FLOW_ERROR;
     flow f = stmt_block(p, env, &s->body);
     if (f == FLOW_CONTINUE) f = FLOW_NEXT;
-    if (f == FLOW_NEXT) py_round_end(p, round);
+    if (f == FLOW_NEXT) py_iteration_end(p, iteration);
     return f;
 }
 
@@ -312,22 +313,22 @@ static flow stmt_for(py *p, py_env *env, const stmt *s) {
     flow f = FLOW_NEXT;
     if (over->kind == PY_RANGE) {
         int64_t n = py_range_len(over), at = over->u.range.start;
-        py_round round = py_round_begin(p);
+        py_iteration iteration = py_iteration_begin(p);
         for (int64_t i = 0; i < n && f == FLOW_NEXT; i++) {
-            f = stmt_for_body(p, env, s, py_int(p, at), &round);
+            f = stmt_for_body(p, env, s, py_int(p, at), &iteration);
             if (i + 1 < n) at += over->u.range.step;
         }
     } else if (over->kind == PY_LIST) { /* the body may change it */
-        py_round round = py_round_begin(p);
+        py_iteration iteration = py_iteration_begin(p);
         for (size_t i = 0; i < over->u.seq.items.len && f == FLOW_NEXT; i++)
-            f = stmt_for_body(p, env, s, over->u.seq.items.data[i], &round);
+            f = stmt_for_body(p, env, s, over->u.seq.items.data[i], &iteration);
     } else {
         py_object **items;
         int n;
         if (!py_iterate(p, s->value->range, over, &items, &n)) return FLOW_ERROR;
-        py_round round = py_round_begin(p);
+        py_iteration iteration = py_iteration_begin(p);
         for (int i = 0; i < n && f == FLOW_NEXT; i++)
-            f = stmt_for_body(p, env, s, items[i], &round);
+            f = stmt_for_body(p, env, s, items[i], &iteration);
     }
     if (f == FLOW_BREAK) return FLOW_NEXT;
     return f == FLOW_NEXT ? stmt_block(p, env, &s->orelse) : f;

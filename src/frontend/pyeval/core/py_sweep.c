@@ -3,11 +3,11 @@
  * py_sweep.c - tensors that a loop of module-level code has made and nobody refers to any more.
  *
  * Method. Objects are not counted (py.h), so that the tensors of a training loop would pile up. At
- * the end of a round, when many have, everything that can be reached is marked: from the modules,
- * the frames that run, exceptions, and what a backward pass may call. Of the tensors made since the
- * loop began those without a mark are released. Older ones stay: C code further out may hold them.
- * Only objects that hold a tensor are looked at, each of which holds a reference of its own; one
- * that was released, and that something has kept all the same, holds no value any more.
+ * the end of an iteration, when many have, everything that can be reached is marked: from the
+ * modules, the frames that run, exceptions, and what a backward pass may call. Of the tensors made
+ * since the loop began those without a mark are released. Older ones stay: C code further out may
+ * hold them. Only objects that hold a tensor are looked at, each of which holds a reference of its
+ * own; one that was released, and that something has kept all the same, holds no value any more.
  * Counting references instead would cost every line of the evaluator.
  * Tests: tests/lang/training_long.py
  */
@@ -168,9 +168,11 @@ static void sweep_release(sweep *s, size_t from) {
     p->held.len = kept;
 }
 
-py_round py_round_begin(const py *p) { return (py_round){p->held.len, p->held.len, p->made_bytes}; }
+py_iteration py_iteration_begin(const py *p) {
+    return (py_iteration){p->held.len, p->held.len, p->made_bytes};
+}
 
-void py_round_end(py *p, py_round *r) {
+void py_iteration_end(py *p, py_iteration *r) {
     bool may = p->records && !p->recorder && !p->host.skip_init;
     if (!may || (p->held.len < r->looked + SWEEP_COUNT && p->made_bytes < r->made + SWEEP_BYTES))
         return;

@@ -786,9 +786,9 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!n) return py_fail(p, r, "AttributeError", "there is no operator %s", op_name);
     const char *base = strstr(op_name, "::");
     bool grad;
-    if (!strcmp(op_name, "aten::set_grad_enabled") && nargs == 1) /* behind no_grad */
+    if (overloads[0]->name_symbol == SYM_SET_GRAD_ENABLED && nargs == 1) /* behind no_grad */
         return py_truth(p, r, args[0], &grad) ? (py_set_gradients(p, grad), p->none) : NULL;
-    if (!strcmp(op_name, "aten::is_grad_enabled")) return py_bool(p, !p->no_grad);
+    if (overloads[0]->name_symbol == SYM_IS_GRAD_ENABLED) return py_bool(p, !p->no_grad);
     if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base &&
         ops_skips(p, args[0]->u.v.u.tensor, base + 2))
         return p->diag->status == CTSC_OK ? args[0] : NULL;

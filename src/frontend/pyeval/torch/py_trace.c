@@ -246,7 +246,7 @@ py_object *py_trace_number(py *p, source_range r, const char *op_name, const py_
         if (!(in[i] = trace_value(p->recorder->t, p->diag, trace_operand_of(i ? b : a), NULL,
                                   op_name)))
             return NULL;
-    const op *o = !strcmp(op_name, "aten::pow") && result->u.v.tag == V_INT
+    const op *o = op_symbol_of(op_name) == SYM_POW && result->u.v.tag == V_INT
                       ? op_find("aten::pow.int_to_int")
                       : op_match(op_name, n, in);
     type_kind made = result->u.v.tag == V_INT ? T_INT : T_FLOAT;

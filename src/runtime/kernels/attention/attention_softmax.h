@@ -7,7 +7,6 @@
  *     NAME(x)     names of what is defined here
  */
 
-/* Scores to weights, rows [begin, end) of one head; s is the first of these. */
 static CONV_HOT T NAME(attention_max)(const T *x, int64_t n) {
     T max = -(T)INFINITY;
     for (int64_t i = 0; i < n; i++) max = x[i] > max ? x[i] : max;
@@ -18,6 +17,7 @@ static CONV_HOT void NAME(attention_scale)(T *x, int64_t n, T f) {
     for (int64_t i = 0; i < n; i++) x[i] *= f;
 }
 
+/* Scores to weights, rows [begin, end) of one head; s is the first of these. */
 static void NAME(attention_softmax)(const attention_job *job, int64_t head, int64_t begin,
                                     int64_t end, T *s) {
     const tensor *mask = job->call->mask;

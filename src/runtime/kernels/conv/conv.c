@@ -9,6 +9,7 @@
  */
 #include "runtime/kernels/conv/conv.h"
 
+#include "ir/op/conv_last_args.h"
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/engine/channels_last.h"
@@ -582,13 +583,13 @@ static ctsc_status conv_channels_last_at(op_ctx *cx, tensor *input, const float 
         {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
     };
     epilogue e;
-    TRY(epilogue_read(cx, &args[10], &args[11], &e));
-    e.written = arg_bool(&args[12]);
+    TRY(epilogue_read(cx, &args[CONV_LAST_OTHER], &args[CONV_LAST_ACTIVATION], &e));
+    e.written = arg_bool(&args[CONV_LAST_WRITTEN]);
     conv_call c = conv_arguments(args, NULL);
-    c.padding = &args[4];
-    c.transposed = arg_bool(&args[6]);
-    c.output_padding = &args[7];
-    c.groups = arg_int(&args[8]);
+    c.padding = &args[CONV_LAST_PADDING];
+    c.transposed = arg_bool(&args[CONV_LAST_TRANSPOSED]);
+    c.output_padding = &args[CONV_LAST_OUTPUT_PADDING];
+    c.groups = arg_int(&args[CONV_LAST_GROUPS]);
     c.channels_last = true;
     c.bf16 = bf16;
     c.input = input, c.scale = scale;
@@ -598,7 +599,7 @@ static ctsc_status conv_channels_last_at(op_ctx *cx, tensor *input, const float 
     int n = c.weight->ndim - 2;
     if (n < 1 || n > CONV_DIMS)
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "convolution over %d dimensions", n);
-    if (!arg_bool(&args[9])) c.name = names[c.transposed][n - 1];
+    if (!arg_bool(&args[CONV_LAST_BATCHED])) c.name = names[c.transposed][n - 1];
     tensor *first, *t, *seen;
     TRY(channels_first_view(cx->diag, c.input, n, &first));
     c.input = first;
@@ -627,19 +628,21 @@ static ctsc_status conv_channels_last(op_ctx *cx, tensor *input, const float *sc
 }
 
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
-    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, &args[13], false, args, results);
+    return conv_channels_last(cx, arg_tensor(&args[CONV_LAST_INPUT]), NULL,
+                              &args[CONV_LAST_FACTORS], false, args, results);
 }
 
 /* ctsc::conv_channels_last.placed: the same and (beside, width, at), where in a block of channels
  * the result lies (channels_place.h). */
 ctsc_status op_conv_channels_last_placed(op_ctx *cx, const value *args, value *results) {
-    channels_place p = channels_place_read(&args[14]);
-    return conv_channels_last_at(cx, arg_tensor(&args[0]), NULL, &args[13], false, &p, args,
-                                 results);
+    channels_place p = channels_place_read(&args[CONV_LAST_ARGS]);
+    return conv_channels_last_at(cx, arg_tensor(&args[CONV_LAST_INPUT]), NULL,
+                                 &args[CONV_LAST_FACTORS], false, &p, args, results);
 }
 
 ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *results) {
-    return conv_channels_last(cx, arg_tensor(&args[0]), NULL, &args[13], true, args, results);
+    return conv_channels_last(cx, arg_tensor(&args[CONV_LAST_INPUT]), NULL,
+                              &args[CONV_LAST_FACTORS], true, args, results);
 }
 
 /* Is scale one number for each channel of x' images? */
@@ -657,13 +660,13 @@ static bool conv_is_scale(const tensor *scale, const tensor *x) {
 /* ctsc::conv_channels_last.scaled: the same of input * scale, where one of the two is as a rule the
  * other's scale: what is squeezed out of an image excites it. */
 ctsc_status op_conv_channels_last_scaled(op_ctx *cx, const value *args, value *results) {
-    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[14]);
-    const value *by = &args[13];
+    tensor *a = arg_tensor(&args[CONV_LAST_INPUT]), *b = arg_tensor(&args[CONV_LAST_ARGS]);
+    const value *by = &args[CONV_LAST_FACTORS];
     if (conv_is_scale(b, a))
         return conv_channels_last(cx, a, tensor_data(b), by, false, args, results);
     if (conv_is_scale(a, b))
         return conv_channels_last(cx, b, tensor_data(a), by, false, args, results);
-    value product, both[] = {args[0], args[14]};
+    value product, both[] = {args[CONV_LAST_INPUT], args[CONV_LAST_ARGS]};
     TRY(op_call(cx, "aten::mul.Tensor", 2, both, &product));
     ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, by, false, args, results);
     value_unref(product);

@@ -2,7 +2,7 @@
 /*
  * conv_bf16.c - see conv_bf16.h.
  *
- * Method. A piece of work is a band of rows of the output. The rows of the input that it sees are
+ * Method. A chunk of work is a band of rows of the output. The rows of the input that it sees are
  * rounded into a buffer, zeros beside them, an odd number of channels filled up with one more; what
  * a row of the kernel reads of one place is then one stretch of the buffer, and neighbouring places
  * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length.
@@ -16,10 +16,10 @@
 #include <string.h>
 
 enum {
-    BF16_BAND = 128 << 10,    /* bytes of the buffer of a piece, roughly, */
+    BF16_BAND = 128 << 10,    /* bytes of the buffer of a chunk, roughly, */
     BF16_ROW_MOST = 4 << 20,  /* and those of one row, at most */
     BF16_PLACES = 224,        /* of a row, where rows are cut as one likes */
-    BF16_PIECES = 8,          /* to aim for in all */
+    BF16_CHUNKS = 8,          /* to aim for in all */
     BF16_WORK = 1 << 20,      /* multiplications worth a thread of their own */
     BF16_LEAST_CHANNELS = 16, /* outputs of a group: a vector */
 };
@@ -39,7 +39,7 @@ typedef struct bf16_job {
     slots slots;
 } bf16_job;
 
-typedef struct bf16_piece { int64_t plane, row, rows, first, last; } bf16_piece;
+typedef struct bf16_chunk { int64_t plane, row, rows, first, last; } bf16_chunk;
 
 static int64_t bf16_even(int64_t n) { return n + (n & 1); }
 
@@ -134,7 +134,7 @@ static int64_t bf16_places(const bf16_job *j, int64_t row) {
     return conv_min(j->width, j->s.batch * j->s.out_size / j->planes - row * j->width);
 }
 
-static void bf16_fill(const bf16_job *j, const bf16_piece *t, bfloat16 *to) {
+static void bf16_fill(const bf16_job *j, const bf16_chunk *t, bfloat16 *to) {
     const conv_shape *s = &j->s;
     if (j->flat) {
         int64_t first = t->row * j->width,
@@ -150,11 +150,11 @@ static void bf16_fill(const bf16_job *j, const bf16_piece *t, bfloat16 *to) {
             bf16_line(j, batch, d + k * s->dilation[0], y + i, to + k * j->slice + i * j->line);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
-static bf16_piece bf16_piece_of(const bf16_job *j, int64_t i) {
+static bf16_chunk bf16_chunk_of(const bf16_job *j, int64_t i) {
     int64_t share = i % j->shares;
-    bf16_piece t = {.plane = i / j->shares / j->bands,
+    bf16_chunk t = {.plane = i / j->shares / j->bands,
                     .row = i / j->shares % j->bands * j->band,
                     .first = share * j->share};
     t.rows = conv_min(j->band, j->rows - t.row);
@@ -163,13 +163,13 @@ static bf16_piece bf16_piece_of(const bf16_job *j, int64_t i) {
 }
 
 /* The first element of a row of the result. */
-static int64_t bf16_at(const bf16_job *j, const bf16_piece *t, int64_t y) {
+static int64_t bf16_at(const bf16_job *j, const bf16_chunk *t, int64_t y) {
     int64_t plane = j->s.batch * j->s.out_size / j->planes;
     return (t->plane * plane + (t->row + y) * j->width) * j->s.out_channels;
 }
 
-/* The rows of a piece times two panels of a group. */
-static void bf16_panels(const bf16_job *j, const bf16_piece *t, int64_t group, int64_t panel,
+/* The rows of a chunk times two panels of a group. */
+static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, int64_t panel,
                         const bfloat16 *buffer) {
     const conv_shape *s = &j->s;
     int64_t column = group * j->m.n + panel * QUAD_COLUMNS;
@@ -186,8 +186,8 @@ static void bf16_panels(const bf16_job *j, const bf16_piece *t, int64_t group, i
     }
 }
 
-/* What is left to do for the channels of the piece. */
-static void bf16_finish(const bf16_job *j, const bf16_piece *t) {
+/* What is left to do for the channels of the chunk. */
+static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
     int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
             last = conv_min(t->last * QUAD_COLUMNS, n);
     if (!j->tail->other && j->tail->activation == (enum dense_activation)0) return;
@@ -204,12 +204,12 @@ static void bf16_finish(const bf16_job *j, const bf16_piece *t) {
     }
 }
 
-static void bf16_pieces(void *ctx, int64_t begin, int64_t end) {
+static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     bf16_job *j = ctx;
     int slot;
     bfloat16 *buffer = slots_take(&j->slots, &slot);
     for (int64_t i = begin; i < end; i++) {
-        bf16_piece t = bf16_piece_of(j, i);
+        bf16_chunk t = bf16_chunk_of(j, i);
         if (i == begin || i % j->shares == 0) bf16_fill(j, &t, buffer);
         for (int64_t g = 0; g < j->s.groups; g++)
             for (int64_t panel = t.first; panel < t.last; panel += QUAD_MAX_PANELS)
@@ -242,7 +242,7 @@ static void bf16_cut(bf16_job *j) {
     j->band = conv_parts(j->rows, conv_parts(j->rows, j->band));
     j->bands = conv_parts(j->rows, j->band);
     int64_t pairs = conv_parts(j->m.panels, QUAD_MAX_PANELS),
-            shares = conv_min(pairs, conv_parts(BF16_PIECES, j->planes * j->bands));
+            shares = conv_min(pairs, conv_parts(BF16_CHUNKS, j->planes * j->bands));
     j->share = conv_parts(pairs, shares) * QUAD_MAX_PANELS;
     j->shares = conv_parts(j->m.panels, j->share);
     j->line = bf16_lines(s, 2, s->out[2]) * j->pixel;
@@ -268,15 +268,15 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const 
     size_t stretches = (size_t)j.m.stretches * sizeof *j.stretch;
     int64_t places = j.band * j.width,
             elements = j.flat ? places * j.pixel : s->kernel[0] * j.slice,
-            pieces = j.planes * j.bands * j.shares,
+            chunks = j.planes * j.bands * j.shares,
             work = places * j.share * QUAD_COLUMNS * j.m.stretches * j.m.k / 64;
     j.stretch = recycle_alloc(stretches);
-    if (!j.stretch || !slots_begin(&j.slots, (size_t)elements * sizeof(bfloat16), pieces)) {
+    if (!j.stretch || !slots_begin(&j.slots, (size_t)elements * sizeof(bfloat16), chunks)) {
         recycle_free(j.stretch, stretches);
         return diag_no_memory(d);
     }
     bf16_stretches(&j);
-    bool whole = pool_for_limited(pieces, 1 + BF16_WORK / 64 / (work + 1), bf16_pieces, &j);
+    bool whole = pool_for_limited(chunks, 1 + BF16_WORK / 64 / (work + 1), bf16_chunks, &j);
     slots_end(&j.slots);
     recycle_free(j.stretch, stretches);
     return whole ? CTSC_OK : limits_fail(d);

@@ -84,7 +84,7 @@ ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *i
     *done = true;
     int64_t grain = 131072 / (job.run * (s->kernel_size + 4) + 1) + 1;
     if (!pool_for_limited(s->batch * s->out_channels, grain,
-                          dt == DT_FLOAT32 ? depthwise_piece_float : depthwise_piece_double, &job))
+                          dt == DT_FLOAT32 ? depthwise_chunk_float : depthwise_chunk_double, &job))
         return limits_fail(d);
     return atomic_load(&job.failed) == CTSC_OK ? CTSC_OK : diag_no_memory(d);
 }

@@ -79,7 +79,7 @@ static ctsc_status NAME(depthwise_planes)(const depthwise_job *job, int64_t begi
     return CTSC_OK;
 }
 
-static void NAME(depthwise_piece)(void *ctx, int64_t begin, int64_t end) {
+static void NAME(depthwise_chunk)(void *ctx, int64_t begin, int64_t end) {
     depthwise_job *job = ctx;
     ctsc_status st = NAME(depthwise_planes)(job, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);

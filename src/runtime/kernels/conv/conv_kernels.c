@@ -215,7 +215,7 @@ static ctsc_status conv_items(const conv_job *job, diag *d, int64_t begin, int64
     return st;
 }
 
-static void conv_piece(void *ctx, int64_t begin, int64_t end) {
+static void conv_chunk(void *ctx, int64_t begin, int64_t end) {
     conv_job *job = ctx;
     ctsc_status st = conv_items(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
@@ -255,7 +255,7 @@ ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *inp
     job.blocks = conv_ceil_div(s->out_size, job.block);
     int64_t items = s->batch * s->groups * job.blocks;
     if (items <= CONV_FEW_ITEMS) return conv_items(&job, d, 0, items);
-    if (!pool_for_limited(items, 1, conv_piece, &job)) return limits_fail(d);
+    if (!pool_for_limited(items, 1, conv_chunk, &job)) return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;
     return failed == CTSC_LIMIT ? diag_no_memory(d)

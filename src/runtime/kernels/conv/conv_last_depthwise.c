@@ -23,11 +23,11 @@ typedef struct depthwise_last_job {
     int64_t bands, band, blocks, block;
 } depthwise_last_job;
 
-/* One piece of an image: output rows [begin, end) of plane z of an item, channels [first,
+/* One chunk of an image: output rows [begin, end) of plane z of an item, channels [first,
  * first + channels). */
-typedef struct depthwise_piece {
+typedef struct depthwise_chunk {
     int64_t item, z, begin, end, first, channels;
-} depthwise_piece;
+} depthwise_chunk;
 
 static int64_t depthwise_row_taps(const conv_shape *s) { return s->kernel[0] * s->kernel[1]; }
 
@@ -43,7 +43,7 @@ static int64_t depthwise_valid(const conv_shape *s, int i, int64_t o, int64_t *b
 
 /* The input rows that output rows y and, if rows is 2, y + 1 are made of. Both are walked in the
  * order of their taps; which rows they share follows from where they are. */
-static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_piece *p, int64_t y,
+static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_chunk *p, int64_t y,
                                int rows, depthwise_line *lines) {
     const conv_shape *s = j->s;
     int64_t tap[2], end[2], at[2], z_begin, z_end,
@@ -72,14 +72,14 @@ static int64_t depthwise_lines(const depthwise_last_job *j, const depthwise_piec
     return n;
 }
 
-/* The element of the result that column 0 of row y has for the piece's first channel. */
-static int64_t depthwise_at(const depthwise_last_job *j, const depthwise_piece *p, int64_t y) {
+/* The element of the result that column 0 of row y has for the chunk's first channel. */
+static int64_t depthwise_at(const depthwise_last_job *j, const depthwise_chunk *p, int64_t y) {
     const conv_shape *s = j->s;
     return ((p->item * s->out[0] + p->z) * s->out[1] + y) * s->out[2] * j->pitch + p->first;
 }
 
 /* The rest of the tail for a row's channels, which are in the cache still. */
-static void depthwise_finish(const depthwise_last_job *j, const depthwise_piece *p, int64_t at) {
+static void depthwise_finish(const depthwise_last_job *j, const depthwise_chunk *p, int64_t at) {
     const conv_shape *s = j->s;
     if (p->channels == j->pitch)
         conv_tail_finish(j->tail, j->out + at, at, s->out[2] * s->out_channels);
@@ -88,7 +88,7 @@ static void depthwise_finish(const depthwise_last_job *j, const depthwise_piece 
             conv_tail_finish(j->tail, j->out + at, at, p->channels);
 }
 
-static void depthwise_rows(const depthwise_last_job *j, const depthwise_piece *p) {
+static void depthwise_rows(const depthwise_last_job *j, const depthwise_chunk *p) {
     const conv_shape *s = j->s;
     depthwise_line lines[2 * DEPTHWISE_LAST_ROWS];
     for (int64_t y = p->begin; y < p->end; y += j->k->rows) {
@@ -109,14 +109,14 @@ static void depthwise_rows(const depthwise_last_job *j, const depthwise_piece *p
     }
 }
 
-/* Pieces are numbered by item, plane, band and block, the last varying fastest. */
-static void depthwise_last_pieces(void *ctx, int64_t begin, int64_t end) {
+/* Chunks are numbered by item, plane, band and block, the last varying fastest. */
+static void depthwise_last_chunks(void *ctx, int64_t begin, int64_t end) {
     const depthwise_last_job *j = ctx;
     const conv_shape *s = j->s;
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i % j->blocks, band = i / j->blocks % j->bands,
                 plane = i / j->blocks / j->bands;
-        depthwise_piece p = {plane / s->out[0],    plane % s->out[0], band * j->band,
+        depthwise_chunk p = {plane / s->out[0],    plane % s->out[0], band * j->band,
                              (band + 1) * j->band, block * j->block,  j->block};
         if (p.end > s->out[1]) p.end = s->out[1];
         if (block == j->blocks - 1) p.channels = s->out_channels - p.first;
@@ -163,7 +163,7 @@ ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const 
     depthwise_cut(&j);
     int64_t work = j.band * s->out[2] * j.block * s->kernel_size;
     bool whole = pool_for_limited(s->batch * s->out[0] * j.bands * j.blocks,
-                                  DEPTHWISE_LAST_WORK / (work + 1) + 1, depthwise_last_pieces, &j);
+                                  DEPTHWISE_LAST_WORK / (work + 1) + 1, depthwise_last_chunks, &j);
     return whole ? CTSC_OK : limits_fail(d);
 }
 

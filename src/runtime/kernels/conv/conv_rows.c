@@ -212,9 +212,9 @@ static void rows_place(rows_job *j) {
 
 /* The k steps that begin at input element a and this step of a panel. */
 static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
-    int64_t pieces = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->nr;
-    for (int64_t i = 0, done = 0; i < pieces; i++) {
-        int64_t n = (k - done) / (pieces - i);
+    int64_t blocks = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->nr;
+    for (int64_t i = 0, done = 0; i < blocks; i++) {
+        int64_t n = (k - done) / (blocks - i);
         if (j->stretch) {
             j->stretch[j->stretches] = (gemm_stretch){a + (j->spread ? done * nr : done),
                                                       (step + done) * nr, n};
@@ -293,7 +293,7 @@ static inline __attribute__((always_inline)) void rows_copy_few(const float *fro
                                                                 int64_t pixels, const int n,
                                                                 int64_t pixel, float *to) {
     for (int64_t i = 0; i < pixels; i++, from += apart, to += pixel) {
-        __builtin_prefetch(from + GEMM_SPREAD_AHEAD * apart);
+        __builtin_prefetch(from + GEMM_SPREAD_PREFETCH * apart);
         memcpy(to, from, (size_t)n * sizeof *to);
     }
 }

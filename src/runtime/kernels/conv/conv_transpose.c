@@ -116,7 +116,7 @@ static ctsc_status convt_items(const convt_job *job, diag *d, int64_t begin, int
     return st;
 }
 
-static void convt_piece(void *ctx, int64_t begin, int64_t end) {
+static void convt_chunk(void *ctx, int64_t begin, int64_t end) {
     convt_job *job = ctx;
     ctsc_status st = convt_items(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
@@ -124,8 +124,8 @@ static void convt_piece(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- as a convolution ------------------------------------------------------------------------ */
 
-/* Of stride 1 it is the convolution with the kernels turned round, padded by what theirs lacks. */
-static bool convt_turned(const conv_shape *s, conv_shape *t) {
+/* Of stride 1 it is the convolution with the kernels flipped, padded by what theirs lacks. */
+static bool convt_as_conv(const conv_shape *s, conv_shape *t) {
     *t = *s;
     for (int i = 0; i < CONV_DIMS; i++) {
         t->pad[i] = s->dilation[i] * (s->kernel[i] - 1) - s->pad[i];
@@ -135,7 +135,7 @@ static bool convt_turned(const conv_shape *s, conv_shape *t) {
 }
 
 /* [in][out][taps] of each group as [out][in][taps], from the last tap to the first. */
-static void convt_turn(const conv_shape *s, size_t size, const char *w, char *to) {
+static void convt_flip(const conv_shape *s, size_t size, const char *w, char *to) {
     int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
     for (int64_t o = 0; o < s->out_channels; o++)
         for (int64_t i = 0; i < ci; i++)
@@ -150,17 +150,17 @@ static ctsc_status convt_together(diag *d, const conv_shape *s, dtype dt, const 
                                   const void *weight, const void *bias, void *out) {
     conv_shape t;
     size_t bytes;
-    if (!convt_turned(s, &t))
+    if (!convt_as_conv(s, &t))
         return conv_together(d, s, dt, input, weight, bias, out, conv_transpose_compute);
-    char *turned = NULL;
+    char *flipped = NULL;
     if (size_mul((size_t)(s->in_channels * s->kernel_size), (size_t)(s->out_channels / s->groups),
                  &bytes) &&
         size_mul(bytes, dtype_size(dt), &bytes))
-        turned = recycle_alloc(bytes);
-    if (!turned) return diag_no_memory(d);
-    convt_turn(s, dtype_size(dt), weight, turned);
-    ctsc_status st = conv_compute(d, &t, dt, input, turned, bias, out);
-    recycle_free(turned, bytes);
+        flipped = recycle_alloc(bytes);
+    if (!flipped) return diag_no_memory(d);
+    convt_flip(s, dtype_size(dt), weight, flipped);
+    ctsc_status st = conv_compute(d, &t, dt, input, flipped, bias, out);
+    recycle_free(flipped, bytes);
     return st;
 }
 
@@ -175,7 +175,7 @@ ctsc_status conv_transpose_compute(diag *d, const conv_shape *s, dtype dt, const
     job.block = CONVT_BLOCK / (job.chunk * s->kernel_size);
     if (job.block < CONVT_MIN_COLUMNS) job.block = CONVT_MIN_COLUMNS;
     if (job.block > s->in_size) job.block = s->in_size;
-    if (!pool_for_limited(s->batch * s->groups * job.chunks, 1, convt_piece, &job))
+    if (!pool_for_limited(s->batch * s->groups * job.chunks, 1, convt_chunk, &job))
         return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;

@@ -4,10 +4,10 @@
  *
  * Method. A weight meets, for each output position, the input that lies under its tap: what the
  * unfolded matrix (conv_kernels.c) has in the row of its tap. So the gradient of a group's weights
- * is one product, of the gradient of the outputs and the unfolded matrix turned, summed over all
- * images. Threads share groups and rows of that matrix: each makes the columns of the result that
- * belong to some input channels, image after image, block after block of output positions. Small
- * images are done together (conv_together.h).
+ * is one product, of the gradient of the outputs and the transposed unfolded matrix, summed over
+ * all images. Threads share groups and rows of that matrix: each makes the columns of the result
+ * that belong to some input channels, image after image, block after block of output positions.
+ * Small images are done together (conv_together.h).
  * Tests: tests/unit/test_conv.c, tests/autograd
  */
 #include "base/recycle.h"
@@ -31,14 +31,14 @@ typedef struct wgrad_job {
 } wgrad_job;
 
 /* Which input channels, of which group, and where they go. */
-typedef struct wgrad_piece {
+typedef struct wgrad_scratch {
     int64_t group, first, channels;
     char *scratch;
     bool begun; /* the result holds the sum so far */
-} wgrad_piece;
+} wgrad_scratch;
 
 /* The positions of one (perhaps several as one) image: its input channels, its rows of grad. */
-static ctsc_status wgrad_image(const wgrad_job *j, diag *d, const conv_shape *s, wgrad_piece *p,
+static ctsc_status wgrad_image(const wgrad_job *j, diag *d, const conv_shape *s, wgrad_scratch *p,
                                const char *in, const char *grad, int64_t grad_row) {
     int64_t size = (int64_t)dtype_size(j->dt), ci = s->in_channels / s->groups,
             co = s->out_channels / s->groups, rows = p->channels * s->kernel_size;
@@ -56,7 +56,7 @@ static ctsc_status wgrad_image(const wgrad_job *j, diag *d, const conv_shape *s,
 }
 
 /* All images one by one, */
-static ctsc_status wgrad_apart(const wgrad_job *j, diag *d, wgrad_piece *p) {
+static ctsc_status wgrad_apart(const wgrad_job *j, diag *d, wgrad_scratch *p) {
     const conv_shape *s = j->s;
     int64_t size = (int64_t)dtype_size(j->dt), first = p->group * (s->in_channels / s->groups);
     for (int64_t i = 0; i < s->batch; i++)
@@ -69,7 +69,7 @@ static ctsc_status wgrad_apart(const wgrad_job *j, diag *d, wgrad_piece *p) {
 }
 
 /* or some at a time. */
-static ctsc_status wgrad_together(const wgrad_job *j, diag *d, wgrad_piece *p) {
+static ctsc_status wgrad_together(const wgrad_job *j, diag *d, wgrad_scratch *p) {
     const conv_shape *s = j->s;
     int64_t size = (int64_t)dtype_size(j->dt), first = p->group * (s->in_channels / s->groups);
     for (int64_t i = 0, n; i < s->batch; i += n) {
@@ -93,7 +93,7 @@ static ctsc_status wgrad_together(const wgrad_job *j, diag *d, wgrad_piece *p) {
 static ctsc_status wgrad_items(const wgrad_job *j, diag *d, int64_t begin, int64_t end) {
     const conv_shape *s = j->s;
     int64_t ci = s->in_channels / s->groups;
-    wgrad_piece p = {.scratch = recycle_alloc(j->gathered + j->cols)};
+    wgrad_scratch p = {.scratch = recycle_alloc(j->gathered + j->cols)};
     if (!p.scratch) return diag_no_memory(d);
     ctsc_status st = CTSC_OK;
     for (int64_t i = begin; i < end && st == CTSC_OK; i++) {
@@ -143,16 +143,17 @@ ctsc_status conv_weight_grad(diag *d, const conv_shape *s, dtype dt, const void 
         return CTSC_OK;
     }
     size_t bytes = 0;
-    char *turned = NULL;
+    char *gathered = NULL;
     if (!wgrad_cut(&j)) return diag_no_memory(d);
     if (j.images) {
         bytes = (size_t)(s->batch * s->out_channels * s->out_size) * dtype_size(dt);
-        if (!(turned = recycle_alloc(bytes))) return diag_no_memory(d);
-        conv_together_gather(grad, s->batch, s->out_channels, s->out_size, dtype_size(dt), turned);
-        j.grad = turned;
+        if (!(gathered = recycle_alloc(bytes))) return diag_no_memory(d);
+        conv_together_gather(grad, s->batch, s->out_channels, s->out_size, dtype_size(dt),
+                             gathered);
+        j.grad = gathered;
     }
     bool whole = pool_for_limited(s->groups * j.chunks, 1, wgrad_range, &j);
-    recycle_free(turned, bytes);
+    recycle_free(gathered, bytes);
     if (!whole) return limits_fail(d);
     int failed = atomic_load(&j.failed);
     if (failed == CTSC_OK) return CTSC_OK;

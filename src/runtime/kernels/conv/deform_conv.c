@@ -31,7 +31,7 @@ typedef struct deform_job {
     dense_deform p;
 } deform_job;
 
-/* A piece is a row of the columns: one channel and one tap. */
+/* A chunk is a row of the columns: one channel and one tap. */
 static void deform_range(void *ctx, int64_t begin, int64_t end) {
     const deform_job *j = ctx;
     int64_t taps = j->p.kernel[0] * j->p.kernel[1];

@@ -103,7 +103,7 @@ static void fold_im2col_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* A piece is a channel of a batch item, which all its blocks are added up into. */
+/* A chunk is a channel of a batch item, which all its blocks are added up into. */
 static void fold_col2im_range(void *ctx, int64_t begin, int64_t end) {
     const fold_job *j = ctx;
     const fold_shape *f = j->f;
@@ -248,15 +248,15 @@ out:
  * and new. */
 static ctsc_status fold_rearrange(op_ctx *cx, tensor *t, int n, const int64_t *sizes,
                                   const int64_t *order, int m, const int64_t *to, tensor **out) {
-    tensor *split = NULL, *turned = NULL, *copy = NULL;
+    tensor *split = NULL, *permuted = NULL, *copy = NULL;
     ctsc_status st;
     TRY(tensor_reshape(cx->diag, t, n, sizes, &split));
-    TRY_OUT(tensor_permute(cx->diag, split, n, order, &turned));
-    TRY_OUT(tensor_clone(cx->diag, turned, &copy));
+    TRY_OUT(tensor_permute(cx->diag, split, n, order, &permuted));
+    TRY_OUT(tensor_clone(cx->diag, permuted, &copy));
     TRY_OUT(tensor_view(cx->diag, copy, m, to, out));
 out:
     tensor_unref(split);
-    tensor_unref(turned);
+    tensor_unref(permuted);
     tensor_unref(copy);
     return st;
 }

@@ -22,11 +22,11 @@ enum {
 /* Products (gemm.c). */
 enum {
     GEMM_TINY = 512,      /* [gemm] multiplications below which BLAS is not worth its call */
-    GEMM_PIECE = 1 << 20, /* [gemm] multiplications worth a thread of their own */
-    /* [gemm] of a piece, so that packing the other operand again is paid for */
+    GEMM_CHUNK = 1 << 20, /* [gemm] multiplications worth a thread of their own */
+    /* [gemm] of a chunk, so that packing the other operand again is paid for */
     GEMM_MIN_COLUMNS = 64,
-    GEMM_SHARES = 4,       /* [nets] pieces for a thread at most; */
-    GEMM_LARGE = 64,       /* [nets] in GEMM_PIECE: what has more is no one piece even so */
+    GEMM_SHARES = 4,       /* [nets] chunks for a thread at most; */
+    GEMM_LARGE = 64,       /* [nets] in GEMM_CHUNK: what has more is no one chunk even so */
     GEMM_PACKS = 24,       /* [gemm] columns that take as long as packing one */
     GEMM_INT_BLOCK = 64,   /* [gemm] columns an integer product accumulates at a time */
     GEMM_SMALL = 48 << 10, /* [gemm] bytes for packing that are taken from the stack */
@@ -53,18 +53,18 @@ enum {
     GEMM_GROUP = 8,        /* [gemm] panels that are packed together */
     /* [gemm] steps of k in a transposed tile: long rows, for which a panel of A may come from
      * the second cache, */
-    GEMM_TURNED_K = 512,
+    GEMM_TRANSPOSED_K = 512,
     /* [gemm] tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
-    GEMM_TURNED_TILES = 8,
+    GEMM_TRANSPOSED_TILES = 8,
     /* [gemm] bytes of A that are packed at once, so that columns of B are read from end to end, */
-    GEMM_TURNED_A = 1 << 20,
-    GEMM_TURNED_LEAST_K = 128,   /* [gemm] steps of k that repay the turning, */
-    GEMM_TURNED_LEAST_COLS = 96, /* [gemm] columns below which dot kernels do as well, */
+    GEMM_TRANSPOSED_A = 1 << 20,
+    GEMM_TRANSPOSED_LEAST_K = 128,   /* [gemm] steps of k that repay transposing, */
+    GEMM_TRANSPOSED_LEAST_COLS = 96, /* [gemm] columns below which dot kernels do as well, */
     /* [gemm] and the part of A's panels, in percent, that may be filled up */
-    GEMM_TURNED_WASTE = 8,
+    GEMM_TRANSPOSED_WASTE = 8,
     /* [gemm] steps of k up to which a panel of A and one of B stay in the first cache */
     GEMM_THIN_K = 256,
-    GEMM_THIN_ROWS = 64, /* [gemm] rows that repay the turning of a thin B */
+    GEMM_THIN_ROWS = 64, /* [gemm] rows that repay transposing a thin B */
     /* [models] bytes of a row of A that pass panels that were packed before, at most, */
     GEMM_PREPACKED_K = 4096,
     /* [models] and of all rows: beside two panels in the second cache; */
@@ -77,7 +77,7 @@ enum {
     PACK_PANELS = 4, /* [gemm] copied side by side */
     /* [gemm] rows that are asked for before they are copied: too far apart for the
      * processor to guess */
-    PACK_AHEAD = 12,
+    PACK_PREFETCH = 12,
     LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */
     LINEAR_GRAIN = 64 * 1024, /* [linear] so many bytes are worth a thread */
 };
@@ -117,7 +117,7 @@ enum {
     CONV_TOGETHER_PLANE = 256,
     CONV_TOGETHER_ELEMENTS = 1 << 18, /* [training] so many elements of them at a time, */
     CONV_TOGETHER_COLUMNS = 1024,     /* [training] but this many places at least */
-    /* [training] rows of the unfolded matrix in a piece of a weight's gradient */
+    /* [training] rows of the unfolded matrix in a chunk of a weight's gradient */
     CONV_GRAD_ROWS = 192,
 };
 
@@ -189,7 +189,7 @@ enum {
     JOIN_SMALL = 64,
     INDEX_GRAIN = 1 << 15,  /* [indexing] elements worth a thread */
     MASKED_CHUNK = 1 << 14, /* [masked] elements that are counted, then moved, by one thread */
-    SEARCH_GRAIN = 1 << 12, /* [searchsorted] values sought that are worth a thread */
+    SEARCH_GRAIN = 1 << 12, /* [searchsorted] values searched for that are worth a thread */
     SORT_GRAIN = 1 << 14,   /* [sort] elements worth a thread */
     SORT_INSERTION = 48,    /* [sort] elements up to which lines are sorted by insertion */
     SELECT_SMALL = 16,      /* [topk] shorter ranges are left to insertion sort */

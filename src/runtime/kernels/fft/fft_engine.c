@@ -8,7 +8,7 @@
 
 #define FFT_HOT VECTOR_CLONES
 
-#define FFT_GRAIN (1 << 14) /* numbers worth a piece of their own */
+#define FFT_GRAIN (1 << 14) /* numbers worth a chunk of their own */
 
 typedef float fft_v8f __attribute__((vector_size(FFT_VECTOR_BYTES), may_alias));
 typedef double fft_v4d __attribute__((vector_size(FFT_VECTOR_BYTES), may_alias));

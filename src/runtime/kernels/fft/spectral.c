@@ -324,7 +324,7 @@ typedef struct istft_job {
     int64_t n, hop, from, count;
 } istft_job;
 
-enum { ISTFT_PIECE = 512 };
+enum { ISTFT_CHUNK = 512 };
 
 /* The frames that reach sample t. */
 static void istft_reach(const istft_job *j, int64_t t, int64_t *first, int64_t *last) {
@@ -379,25 +379,25 @@ static void istft_add_frame(const istft_job *j, int64_t row, int64_t first, int6
 
 static void istft_samples(void *ctx, int64_t begin, int64_t end) {
     const istft_job *j = ctx;
-    int64_t pieces = (j->count + ISTFT_PIECE - 1) / ISTFT_PIECE, frames = j->frames->sizes[1];
+    int64_t chunks = (j->count + ISTFT_CHUNK - 1) / ISTFT_CHUNK, frames = j->frames->sizes[1];
     for (int64_t k = begin; k < end; k++) {
-        int64_t at = k % pieces * ISTFT_PIECE, left = j->count - at,
-                count = left < ISTFT_PIECE ? left : ISTFT_PIECE;
+        int64_t at = k % chunks * ISTFT_CHUNK, left = j->count - at,
+                count = left < ISTFT_CHUNK ? left : ISTFT_CHUNK;
         int64_t t = j->from + at, first, last, unused;
-        double re[ISTFT_PIECE] = {0}, im[ISTFT_PIECE] = {0};
+        double re[ISTFT_CHUNK] = {0}, im[ISTFT_CHUNK] = {0};
         istft_reach(j, t, &first, &unused);
         istft_reach(j, t + count - 1, &unused, &last);
         for (int64_t f = first; f <= last; f++) {
             int64_t start = f * j->hop, low = start > t ? start : t,
                     high = start + j->n < t + count ? start + j->n : t + count;
             if (low < high)
-                istft_add_frame(j, k / pieces * frames + f, low - start, high - start,
+                istft_add_frame(j, k / chunks * frames + f, low - start, high - start,
                                 re + (low - t), im + (low - t));
         }
         for (int64_t i = 0; i < count; i++) {
             double wr = j->weight[2 * (at + i)], wi = j->weight[2 * (at + i) + 1], a = re[i] / wr,
                    b = im[i] / wr;
-            int64_t o = k / pieces * j->count + at + i;
+            int64_t o = k / chunks * j->count + at + i;
             if (wi != 0) {
                 double square = wr * wr + wi * wi;
                 a = (re[i] * wr + im[i] * wi) / square;
@@ -444,7 +444,7 @@ static ctsc_status istft_add(const spectrum *sp, const tensor *x, const tensor *
                 st = spectrum_fail(sp, x, "window overlap add min: 1");
     }
     if (st == CTSC_OK)
-        pool_for(batch * ((j.count + ISTFT_PIECE - 1) / ISTFT_PIECE), 16, istft_samples, &j);
+        pool_for(batch * ((j.count + ISTFT_CHUNK - 1) / ISTFT_CHUNK), 16, istft_samples, &j);
     mem_free(w);
     if (st == CTSC_OK && to > total) { /* zeros up to the length asked for */
         tensor *part = NULL;

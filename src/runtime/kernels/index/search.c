@@ -27,7 +27,7 @@ static ctsc_status search_widen(op_ctx *cx, const value *operand, dtype common, 
 typedef struct search_job {
     const void *edges, *values; /* int64_t or double */
     const int64_t *order;       /* of the edges in their row, or NULL */
-    bool floats, right, narrow;
+    bool floats, right, int32;
     int64_t nedges;  /* of a row */
     int64_t per_row; /* values that search in one row of edges */
     void *out;
@@ -58,13 +58,13 @@ static void search_range(void *ctx, int64_t begin, int64_t end) {
                                           ((const double *)job->values)[i], job->right)
                          : search_ints((const int64_t *)job->edges + start, order, job->nedges,
                                        ((const int64_t *)job->values)[i], job->right);
-        if (job->narrow) ((int32_t *)job->out)[i] = (int32_t)at;
+        if (job->int32) ((int32_t *)job->out)[i] = (int32_t)at;
         else ((int64_t *)job->out)[i] = at;
     }
 }
 
 /* edges: a tensor; values: a tensor or number. sorter may be NULL. */
-static ctsc_status search_sorted(op_ctx *cx, const value *edges, const value *values, bool narrow,
+static ctsc_status search_sorted(op_ctx *cx, const value *edges, const value *values, bool int32,
                                  bool right, tensor *sorter, tensor **out) {
     const value both[] = {*edges, *values};
     dtype common = promote_operands(2, both);
@@ -84,7 +84,7 @@ static ctsc_status search_sorted(op_ctx *cx, const value *edges, const value *va
                                k, nedges);
     }
     if (!status)
-        status = tensor_new(cx->diag, narrow ? DT_INT32 : DT_INT64, v->ndim, v->sizes, &result);
+        status = tensor_new(cx->diag, int32 ? DT_INT32 : DT_INT64, v->ndim, v->sizes, &result);
     if (!status && result->numel > 0) {
         bool rows = e->ndim > 1;
         search_job job = {.edges = tensor_data(e),
@@ -92,7 +92,7 @@ static ctsc_status search_sorted(op_ctx *cx, const value *edges, const value *va
                           .order = order ? tensor_data(order) : NULL,
                           .floats = e->dtype == DT_FLOAT64,
                           .right = right,
-                          .narrow = narrow,
+                          .int32 = int32,
                           .nedges = nedges,
                           .out = tensor_data(result)};
         job.per_row = rows ? v->sizes[v->ndim - 1] : 0;

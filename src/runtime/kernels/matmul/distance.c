@@ -85,9 +85,9 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
     int64_t grain = 16384 / (job.rows2 * (job.width + 1)) + 1;
     ctsc_status st = CTSC_OK;
     if (products) {
-        gemm_matrix mb = gemm_of(b), turned = {mb.p, mb.cs, mb.rs};
+        gemm_matrix mb = gemm_of(b), transposed = {mb.p, mb.cs, mb.rs};
         st = gemm_batch(d, (dtype)a->dtype, batches, job.rows1, job.rows2, job.width,
-                        (gemm_scale){-2, -2}, gemm_of(a), offsets, turned, offsets + batches,
+                        (gemm_scale){-2, -2}, gemm_of(a), offsets, transposed, offsets + batches,
                         gemm_zero, tensor_data(out));
         if (st == CTSC_OK) {
             whole = pool_for_limited(
@@ -96,7 +96,7 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
                  : cdist_finish_products_float(&job, batches);
         }
     } else {
-        whole = pool_for_limited(rows, grain, wide ? cdist_piece_double : cdist_piece_float, &job);
+        whole = pool_for_limited(rows, grain, wide ? cdist_chunk_double : cdist_chunk_float, &job);
     }
     mem_free(offsets);
     return whole ? st : limits_fail(d);

@@ -40,7 +40,7 @@ static T NAME(distance_square)(const T *x, int64_t n) {
 }
 
 /* Rows [begin, end) of all batches of x1. */
-static void NAME(cdist_piece)(void *ctx, int64_t begin, int64_t end) {
+static void NAME(cdist_chunk)(void *ctx, int64_t begin, int64_t end) {
     const cdist_job *j = ctx;
     for (int64_t i = begin; i < end; i++) {
         int64_t batch = i / j->rows1;

@@ -4,11 +4,11 @@
  *
  * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it
  * knows the processor (but for vectors with gaps), else BLAS's: an OpenBLAS that does not know the
- * processor takes kernels three times as slow. A large product is cut into pieces that the pool
+ * processor takes kernels three times as slow. A large product is cut into chunks that the pool
  * spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's
  * along the longer side at borders that depend on the shape alone. An operand whose rows or columns
  * are without gaps is handed to BLAS as it lies (transposed or not), any other is packed first;
- * within a piece BLAS runs serially. Products too small to repay any of this are three plain loops.
+ * within a chunk BLAS runs serially. Products too small to repay any of this are three plain loops.
  * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
  */
 /* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
@@ -31,7 +31,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { GEMM_PIECES = SLOTS_MAX }; /* of an own product at most */
+enum { GEMM_CHUNKS = SLOTS_MAX }; /* of an own product at most */
 
 static void gemm_setup_once(void) { openblas_set_num_threads(1); }
 
@@ -52,7 +52,7 @@ gemm_scale gemm_scale_of(const value *v) {
     return (gemm_scale){f, fits ? (int64_t)f : 0, v->tag == V_COMPLEX ? v->u.complex->im : 0};
 }
 
-/* ---- one product, as the pieces of it see it ------------------------------------------------- */
+/* ---- one product, as the chunks of it see it ------------------------------------------------- */
 
 typedef struct gemm_job {
     dtype dt;
@@ -61,7 +61,7 @@ typedef struct gemm_job {
     gemm_matrix a, b;
     char *c;
     int64_t ldc;
-    bool by_rows; /* pieces are ranges of rows, else of columns */
+    bool by_rows; /* chunks are ranges of rows, else of columns */
 } gemm_job;
 
 /* The part of a job between rows or columns begin and end. */
@@ -122,14 +122,14 @@ static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_
 /* What BLAS multiplies. own: gemm_block.c may, too. */
 typedef struct gemm_type {
     void (*scale)(const gemm_job *), (*tiny)(const gemm_job *);
-    void (*piece)(void *, int64_t, int64_t);
+    void (*chunk)(void *, int64_t, int64_t);
     bool own;
 } gemm_type;
 static const gemm_type gemm_types[DT_COUNT] = {
-    [DT_FLOAT32] = {gemm_scale_float, gemm_tiny_float, gemm_piece_float, true},
-    [DT_FLOAT64] = {gemm_scale_double, gemm_tiny_double, gemm_piece_double, true},
-    [DT_COMPLEX64] = {gemm_scale_complex64, gemm_tiny_complex64, gemm_piece_complex64, false},
-    [DT_COMPLEX128] = {gemm_scale_complex128, gemm_tiny_complex128, gemm_piece_complex128, false},
+    [DT_FLOAT32] = {gemm_scale_float, gemm_tiny_float, gemm_chunk_float, true},
+    [DT_FLOAT64] = {gemm_scale_double, gemm_tiny_double, gemm_chunk_double, true},
+    [DT_COMPLEX64] = {gemm_scale_complex64, gemm_tiny_complex64, gemm_chunk_complex64, false},
+    [DT_COMPLEX128] = {gemm_scale_complex128, gemm_tiny_complex128, gemm_chunk_complex128, false},
 };
 
 #define T uint8_t
@@ -188,36 +188,36 @@ static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
     return copy;
 }
 
-static ctsc_status gemm_spread(diag *d, gemm_job *g, void (*piece)(void *, int64_t, int64_t)) {
+static ctsc_status gemm_spread(diag *d, gemm_job *g, void (*chunk)(void *, int64_t, int64_t)) {
     g->by_rows = g->m > g->n;
     int64_t side = g->by_rows ? g->m : g->n, other = g->by_rows ? g->n : g->m;
     double cost = (double)other * (double)g->k; /* of one row or column */
-    int64_t grain = cost > GEMM_PIECE ? 1 : (int64_t)(GEMM_PIECE / (cost + 1)) + 1;
+    int64_t grain = cost > GEMM_CHUNK ? 1 : (int64_t)(GEMM_CHUNK / (cost + 1)) + 1;
     if (other > 1 && grain < GEMM_MIN_COLUMNS) grain = GEMM_MIN_COLUMNS;
-    if (side > grain) return pool_for_limited(side, grain, piece, g) ? CTSC_OK : limits_fail(d);
-    piece(g, 0, side);
+    if (side > grain) return pool_for_limited(side, grain, chunk, g) ? CTSC_OK : limits_fail(d);
+    chunk(g, 0, side);
     return CTSC_OK;
 }
 
 /* ---- own products ---------------------------------------------------------------------------- */
 
-/* Cut into rows x columns pieces, which pack into a slot. */
+/* Cut into rows x columns chunks, which pack into a slot. */
 typedef struct gemm_own_job {
     gemm_plan plan;
     gemm_problem whole;
-    int64_t rows, cols; /* of a piece */
-    int64_t across;     /* pieces side by side */
-    char *packed;       /* all of A, which the pieces share; NULL: each packs what it needs */
+    int64_t rows, cols; /* of a chunk */
+    int64_t across;     /* chunks side by side */
+    char *packed;       /* all of A, which the chunks share; NULL: each packs what it needs */
     slots slots;
 } gemm_own_job;
 
-static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
+static void gemm_own_chunks(void *ctx, int64_t begin, int64_t end) {
     gemm_own_job *job = ctx;
     int64_t size = (int64_t)dtype_size(job->plan.micro->dt);
     int slot;
     void *scratch = slots_take(&job->slots, &slot);
-    for (int64_t piece = begin; piece < end; piece++) {
-        int64_t i = piece / job->across * job->rows, j = piece % job->across * job->cols;
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        int64_t i = chunk / job->across * job->rows, j = chunk % job->across * job->cols;
         gemm_problem part = job->whole;
         part.m = part.m - i < job->rows ? part.m - i : job->rows;
         part.n = part.n - j < job->cols ? part.n - j : job->cols;
@@ -231,29 +231,29 @@ static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
     slots_give(&job->slots, slot);
 }
 
-/* What the thread with most to do has to do, in multiplications per step of k, with pieces of this
- * size: what a piece packs counts as that many more rows or columns. */
+/* What the thread with most to do has to do, in multiplications per step of k, with chunks of this
+ * size: what a chunk packs counts as that many more rows or columns. */
 static double gemm_own_work(const gemm_own_job *job, int64_t rows, int64_t cols, int threads) {
     const gemm_problem *p = &job->whole;
     gemm_method how = job->plan.method;
     bool packs_b = how != GEMM_PREPACKED && how != GEMM_LYING && how != GEMM_STREAM;
-    int64_t pieces = ((p->m + rows - 1) / rows) * ((p->n + cols - 1) / cols),
-            most = (pieces + threads - 1) / threads;
+    int64_t chunks = ((p->m + rows - 1) / rows) * ((p->n + cols - 1) / cols),
+            most = (chunks + threads - 1) / threads;
     return (double)most *
            ((double)rows * (double)cols + (how == GEMM_LYING ? 0 : GEMM_PACKS * (double)rows) +
             (packs_b ? GEMM_PACKS * (double)cols : 0));
 }
 
-/* Pieces that the threads have as much to do with; no more of them than that takes, but for large
+/* Chunks that the threads have as much to do with; no more of them than that takes, but for large
  * products: a thread that is held up leaves some to others. */
 static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
     const gemm_problem *p = &job->whole;
-    double pieces = (double)p->m * (double)p->n * (double)p->k / GEMM_PIECE,
+    double chunks = (double)p->m * (double)p->n * (double)p->k / GEMM_CHUNK,
            even = GEMM_EVEN * (double)p->m * (double)p->n / threads, least = INFINITY;
-    int64_t most = pieces > GEMM_SHARES * threads ? GEMM_SHARES * threads : (int64_t)pieces,
+    int64_t most = chunks > GEMM_SHARES * threads ? GEMM_SHARES * threads : (int64_t)chunks,
             step = gemm_block_columns(job->plan), mr = job->plan.micro->mr;
-    if (most > GEMM_PIECES) most = GEMM_PIECES;
-    int64_t n = pieces > (double)most * GEMM_LARGE ? most : (int64_t)(pieces / GEMM_LARGE);
+    if (most > GEMM_CHUNKS) most = GEMM_CHUNKS;
+    int64_t n = chunks > (double)most * GEMM_LARGE ? most : (int64_t)(chunks / GEMM_LARGE);
     job->rows = p->m, job->cols = p->n;
     for (n = n < 1 ? 1 : n; threads > 1 && n <= most && least > even; n++)
         for (int64_t down = 1; down <= n; down++) {
@@ -274,11 +274,11 @@ static void gemm_own_rows(void *ctx, int64_t begin, int64_t end) {
     gemm_block_pack_rows(job->plan, &job->whole, begin, end, job->packed);
 }
 
-/* Where pieces have all of A's rows, they share one packed copy of it. Memory for it; NULL: they do
+/* Where chunks have all of A's rows, they share one packed copy of it. Memory for it; NULL: they do
  * not, or there is none. */
-static void *gemm_own_share(gemm_own_job *job, int64_t pieces, int64_t *parts, size_t *bytes) {
+static void *gemm_own_share(gemm_own_job *job, int64_t chunks, int64_t *parts, size_t *bytes) {
     size_t part;
-    if (job->plan.method != GEMM_PREPACKED || pieces < 2 || job->rows < job->whole.m) return NULL;
+    if (job->plan.method != GEMM_PREPACKED || chunks < 2 || job->rows < job->whole.m) return NULL;
     *parts = gemm_block_row_parts(job->plan, job->whole.m, job->whole.k, &part);
     return size_mul((size_t)*parts, part, bytes) && *bytes < SIZE_MAX - 64
                ? recycle_alloc(*bytes += 64)
@@ -287,18 +287,18 @@ static void *gemm_own_share(gemm_own_job *job, int64_t pieces, int64_t *parts, s
 
 static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     _Alignas(SLOTS_ALIGN) char small[GEMM_SMALL];
-    int64_t pieces = gemm_own_cut(job, pool_threads()), parts = 0;
+    int64_t chunks = gemm_own_cut(job, pool_threads()), parts = 0;
     size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k),
            share_bytes = 0;
-    void *share = gemm_own_share(job, pieces, &parts, &share_bytes);
+    void *share = gemm_own_share(job, chunks, &parts, &share_bytes);
     if (share) {
         job->packed = (char *)share + (-(uintptr_t)share & 63);
         job->whole.rows = job->packed;
         bytes = 0; /* slots are on the stack: nothing below fails */
     }
-    if (!slots_begin_in(&job->slots, bytes, pieces, small, sizeof small)) return diag_no_memory(d);
+    if (!slots_begin_in(&job->slots, bytes, chunks, small, sizeof small)) return diag_no_memory(d);
     bool whole = !share || pool_for_limited(parts, 4, gemm_own_rows, job);
-    whole = whole && pool_for_limited(pieces, 1, gemm_own_pieces, job);
+    whole = whole && pool_for_limited(chunks, 1, gemm_own_chunks, job);
     slots_end(&job->slots);
     recycle_free(share, share_bytes);
     return whole ? CTSC_OK : limits_fail(d);
@@ -348,7 +348,7 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
     if (st == CTSC_OK && (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX ||
                           la.ld > INT32_MAX || lb.ld > INT32_MAX || g->ldc > INT32_MAX))
         st = diag_fail(d, CTSC_LIMIT, "matrix of more than 2^31 - 1 rows or columns");
-    if (st == CTSC_OK) st = gemm_spread(d, g, type->piece);
+    if (st == CTSC_OK) st = gemm_spread(d, g, type->chunk);
     mem_free(packed_a);
     mem_free(packed_b);
     return st;
@@ -398,11 +398,11 @@ ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_sc
     case DT_COMPLEX128: return gemm_wide(d, &g);
     case DT_FLOAT16:
     case DT_BFLOAT16: return gemm_narrow(d, &g);
-    case DT_UINT8: return gemm_spread(d, &g, gemm_piece_uint8_t);
-    case DT_INT8: return gemm_spread(d, &g, gemm_piece_int8_t);
-    case DT_INT16: return gemm_spread(d, &g, gemm_piece_int16_t);
-    case DT_INT32: return gemm_spread(d, &g, gemm_piece_int32_t);
-    case DT_INT64: return gemm_spread(d, &g, gemm_piece_int64_t);
+    case DT_UINT8: return gemm_spread(d, &g, gemm_chunk_uint8_t);
+    case DT_INT8: return gemm_spread(d, &g, gemm_chunk_int8_t);
+    case DT_INT16: return gemm_spread(d, &g, gemm_chunk_int16_t);
+    case DT_INT32: return gemm_spread(d, &g, gemm_chunk_int32_t);
+    case DT_INT64: return gemm_spread(d, &g, gemm_chunk_int64_t);
     default:
         return diag_fail(d, CTSC_UNSUPPORTED, "matrix product not implemented for '%s'",
                          dtype_table[dt].ir_name);
@@ -430,7 +430,7 @@ static ctsc_status gemm_batch_range(gemm_batch_job *job, diag *d, int64_t begin,
     return CTSC_OK;
 }
 
-static void gemm_batch_piece(void *ctx, int64_t begin, int64_t end) {
+static void gemm_batch_chunk(void *ctx, int64_t begin, int64_t end) {
     gemm_batch_job *job = ctx;
     ctsc_status st = gemm_batch_range(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
@@ -442,11 +442,11 @@ ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, i
     if (m == 0 || n == 0) return CTSC_OK;
     gemm_batch_job job = {{dt, m, n, k, alpha, beta, a, b, c, n, false}, a_offsets, b_offsets, 0};
     double cost = (double)m * (double)n * (double)(k ? k : 1);
-    int64_t grain = (int64_t)(GEMM_PIECE / 8 / cost) + 1;
+    int64_t grain = (int64_t)(GEMM_CHUNK / 8 / cost) + 1;
     /* Few large products: threads share each; many small ones: threads share the batch. */
-    if (count <= grain || (count < 8 && cost > 8.0 * GEMM_PIECE))
+    if (count <= grain || (count < 8 && cost > 8.0 * GEMM_CHUNK))
         return gemm_batch_range(&job, d, 0, count);
-    if (!pool_for_limited(count, grain, gemm_batch_piece, &job)) return limits_fail(d);
+    if (!pool_for_limited(count, grain, gemm_batch_chunk, &job)) return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;
     return failed == CTSC_LIMIT ? diag_no_memory(d)

@@ -60,13 +60,12 @@ BF16_AVX512 void gemm_bf16_round(const float *x, int64_t n, bfloat16 *out) {
 #include "runtime/kernels/engine/quad_tile.h"
 
 /* Panels [p, p + panels), of which cols columns are there. */
-static void bf16_panels(const gemm_bf16 *m, quad_tile *t, const gemm_bf16_strip *s, int panels,
-                        int64_t cols, int64_t column) {
+static void bf16_panels(quad_tile *t, const gemm_bf16_strip *s, int panels, int64_t cols,
+                        int64_t column) {
     float start[QUAD_MAX_PANELS * QUAD_COLUMNS] = {0};
     _Alignas(64) float sums[QUAD_MAX_ROWS * QUAD_MAX_PANELS * QUAD_COLUMNS];
     int64_t tiles = (s->rows + MR - 1) / MR;
     bool whole = cols == panels * QUAD_COLUMNS;
-    (void)m;
     if (s->bias) memcpy(start, s->bias + column, (size_t)cols * sizeof *start);
     t->start = start;
     t->ld = whole ? s->ldc : QUAD_MAX_PANELS * QUAD_COLUMNS;
@@ -95,7 +94,7 @@ void gemm_bf16_run(const gemm_bf16 *m, int64_t group, int64_t first, int64_t las
         int64_t there = m->n - p * QUAD_COLUMNS,
                 cols = there < panels * QUAD_COLUMNS ? there : panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
-        bf16_panels(m, &t, s, panels, cols, (p - first) * QUAD_COLUMNS);
+        bf16_panels(&t, s, panels, cols, (p - first) * QUAD_COLUMNS);
     }
 }
 #else

@@ -17,9 +17,9 @@
  * A: a tile wants a broadcast element of mr rows in each step of k, and columns of B are such rows
  * of the transposed product. Panels of the other operand, A, stay in the first cache while columns
  * of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's
- * transpose, which never leaves the second cache and is turned round when it has all of k: rows of
+ * transpose, which never leaves the second cache and is transposed when it has all of k: rows of
  * C itself are far apart, and a tile that wrote mr elements of each would find none of them in the
- * first cache. A thin B, of fewer columns than a tile has rows, is turned as well: its columns
+ * first cache. A thin B, of fewer columns than a tile has rows, is transposed as well: its columns
  * would not fill a vector.
  * Tests: tests/unit/test_gemm_block.c
  */
@@ -77,9 +77,9 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     if (!u || least == 1) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
     if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS)
         return (gemm_plan){.micro = u, .method = GEMM_THIN};
-    if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS &&
-        p->k >= GEMM_TURNED_LEAST_K && block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
-        return (gemm_plan){.micro = u, .method = GEMM_TURNED};
+    if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TRANSPOSED_LEAST_COLS &&
+        p->k >= GEMM_TRANSPOSED_LEAST_K && block_waste(p->m, u->nr) <= GEMM_TRANSPOSED_WASTE)
+        return (gemm_plan){.micro = u, .method = GEMM_TRANSPOSED};
     int64_t few = p->k <= GEMM_DOT_K ? GEMM_DOT_MORE : GEMM_DOT_ROWS;
     if (p->a.cs == 1 && p->b.rs == 1 &&
         (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
@@ -246,40 +246,42 @@ static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
         }
 }
 
-/* ---- turned ---------------------------------------------------------------------------------- */
+/* ---- transposed ------------------------------------------------------------------------------ */
 
 /* Sizes of blocks for m rows at most: mc rows of A, nc columns of B. */
-static block_sizes turned_sizes_of(const gemm_micro *u, int64_t m, int64_t k) {
-    block_sizes s = {.kc = block_even(k, GEMM_TURNED_K, 4),
+static block_sizes transposed_sizes_of(const gemm_micro *u, int64_t m, int64_t k) {
+    block_sizes s = {.kc = block_even(k, GEMM_TRANSPOSED_K, 4),
                      .mc = block_even(m, u->mc, u->nr),
-                     .nc = GEMM_TURNED_TILES * u->mr};
+                     .nc = GEMM_TRANSPOSED_TILES * u->mr};
     int64_t size = (int64_t)dtype_size(u->dt);
-    s.ka = block_min(k, block_max(1, GEMM_TURNED_A / size / s.mc / s.kc) * s.kc);
+    s.ka = block_min(k, block_max(1, GEMM_TRANSPOSED_A / size / s.mc / s.kc) * s.kc);
     s.b_at = block_b_at(s.mc * s.ka, (size_t)size);
     return s;
 }
 
 /* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between
  * them: those of the panel in question. */
-typedef struct turned_prefetch {
+typedef struct transposed_prefetch {
     const char *from;
     int rows;
-} turned_prefetch;
+} transposed_prefetch;
 
-static turned_prefetch turned_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x,
-                                          int64_t y, int64_t panel, int64_t panels) {
+static transposed_prefetch transposed_prefetch_of(const gemm_micro *u, const gemm_problem *p,
+                                                  int64_t x, int64_t y, int64_t panel,
+                                                  int64_t panels) {
     int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels,
             end = n * (panel + 1) / panels;
-    if (n <= 0) return (turned_prefetch){p->b.p, 0};
-    return (turned_prefetch){block_at(&p->b, x, y + begin, dtype_size(u->dt)), (int)(end - begin)};
+    if (n <= 0) return (transposed_prefetch){p->b.p, 0};
+    return (transposed_prefetch){block_at(&p->b, x, y + begin, dtype_size(u->dt)),
+                                 (int)(end - begin)};
 }
 
 /* Columns of B from j on: the strip of C's transpose (panels of nr rows of C) gets their
  * product with rows of A packed at pa, for k from x to end. rest: room for the packed columns
  * that fill no tile. */
-static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
-                         int64_t j, int64_t x, int64_t end, const char *pa, char *rest,
-                         char *strip) {
+static void transposed_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
+                             int64_t j, int64_t x, int64_t end, const char *pa, char *rest,
+                             char *strip) {
     int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc),
             whole = n / u->mr * u->mr, first = x;
     int64_t panels = (p->m + u->nr - 1) / u->nr;
@@ -294,8 +296,8 @@ static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block
             char *to = strip + i * n * u->nr * size;
             int cols = (int)block_min(p->m - i * u->nr, u->nr);
             for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
-                turned_prefetch next = turned_prefetch_of(u, p, more ? x + k : first,
-                                                          (more ? j : j + s->nc) + y, i, panels);
+                transposed_prefetch next = transposed_prefetch_of(
+                    u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
                 u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols,
                          p->alpha, beta, next.from, next.rows);
             }
@@ -305,8 +307,8 @@ static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block
 }
 
 /* At most a block of rows of A, packed for as much of k as there is room for. */
-static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, char *pa,
-                        char *rest, char *strip) {
+static void transposed_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
+                            char *pa, char *rest, char *strip) {
     int64_t size = (int64_t)dtype_size(u->dt);
     for (int64_t x = 0; x < p->k; x += s->ka) {
         int64_t end = block_min(p->k, x + s->ka);
@@ -317,7 +319,7 @@ static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_
             int64_t n = block_min(p->n - j, s->nc);
             char *c = (char *)p->c + j * size;
             if (x || p->beta != 0) u->pack(c, p->m, n, p->ldc, 1, u->nr, strip);
-            turned_strip(u, p, s, j, x, end, pa, rest, strip);
+            transposed_strip(u, p, s, j, x, end, pa, rest, strip);
             for (int64_t i = 0; i < p->m; i += u->nr)
                 u->unpack(strip + i * n * size, block_min(p->m - i, u->nr), n, p->ldc, u->nr,
                           c + i * p->ldc * size);
@@ -326,31 +328,31 @@ static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_
 }
 
 /* Bytes of packed columns that fill no tile, and of a strip behind them. */
-static size_t turned_rest_size(const gemm_micro *u, const block_sizes *s) {
+static size_t transposed_rest_size(const gemm_micro *u, const block_sizes *s) {
     return block_b_at(u->mr * s->kc, dtype_size(u->dt));
 }
 
-static size_t turned_scratch(const gemm_micro *u, int64_t m, int64_t k) {
-    block_sizes s = turned_sizes_of(u, m, k);
+static size_t transposed_scratch(const gemm_micro *u, int64_t m, int64_t k) {
+    block_sizes s = transposed_sizes_of(u, m, k);
     size_t size = dtype_size(u->dt);
     /* Fewer rows may be packed for more of k. */
     int64_t rows = block_round(block_min(m, u->mc), u->nr),
-            a = block_max(GEMM_TURNED_A / (int64_t)size, rows * s.kc);
+            a = block_max(GEMM_TRANSPOSED_A / (int64_t)size, rows * s.kc);
     a = block_min(a, rows * block_round(k, 4));
-    return block_b_at(a, size) + turned_rest_size(u, &s) + block_b_at(rows * s.nc, size) +
+    return block_b_at(a, size) + transposed_rest_size(u, &s) + block_b_at(rows * s.nc, size) +
            GEMM_ALIGN;
 }
 
-static void block_turned(const gemm_micro *u, const gemm_problem *p, char *scratch) {
-    block_sizes s = turned_sizes_of(u, p->m, p->k);
-    char *rest = scratch + s.b_at, *strip = rest + turned_rest_size(u, &s);
+static void block_transposed(const gemm_micro *u, const gemm_problem *p, char *scratch) {
+    block_sizes s = transposed_sizes_of(u, p->m, p->k);
+    char *rest = scratch + s.b_at, *strip = rest + transposed_rest_size(u, &s);
     size_t size = dtype_size(u->dt);
     for (int64_t i = 0; i < p->m; i += s.mc) {
         gemm_problem rows = *p;
         rows.m = block_min(p->m - i, s.mc);
         rows.a.p = block_at(&p->a, i, 0, size);
         rows.c = (char *)p->c + i * p->ldc * (int64_t)size;
-        turned_rows(u, &rows, &s, scratch, rest, strip);
+        transposed_rows(u, &rows, &s, scratch, rest, strip);
     }
 }
 
@@ -639,7 +641,7 @@ static void block_row(const gemm_micro *u, const gemm_problem *p) {
 /* ---- entry ----------------------------------------------------------------------------------- */
 
 int64_t gemm_block_columns(gemm_plan plan) {
-    return plan.method == GEMM_TURNED ? GEMM_TURNED_TILES * plan.micro->mr : GEMM_MAX_COLS;
+    return plan.method == GEMM_TRANSPOSED ? GEMM_TRANSPOSED_TILES * plan.micro->mr : GEMM_MAX_COLS;
 }
 
 /* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once.
@@ -647,7 +649,7 @@ int64_t gemm_block_columns(gemm_plan plan) {
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_DOT || plan.method == GEMM_ROW || plan.method == GEMM_LYING) return 0;
     const gemm_micro *u = plan.micro;
-    if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
+    if (plan.method == GEMM_TRANSPOSED) return transposed_scratch(u, m, k);
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
     if (plan.method == GEMM_STREAM) return block_b_at(k, dtype_size(u->dt)) + GEMM_ALIGN;
     if (plan.method == GEMM_PREPACKED)
@@ -670,7 +672,7 @@ void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
     switch (plan.method) {
     case GEMM_DOT: block_dot(plan, p); break;
     case GEMM_ROW: block_row(plan.micro, p); break;
-    case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
+    case GEMM_TRANSPOSED: block_transposed(plan.micro, p, aligned); break;
     case GEMM_THIN: block_thin(plan.micro, p, aligned); break;
     case GEMM_PREPACKED: block_prepacked(plan, p, aligned); break;
     case GEMM_LYING: block_lying(plan, p); break;

@@ -20,7 +20,7 @@ typedef enum gemm_method {
     GEMM_PACKED, /* both operands are packed */
     /* the transpose of C is made: columns of B, which have no gaps, are read as they lie, and
      * only A is packed */
-    GEMM_TURNED,
+    GEMM_TRANSPOSED,
     /* the transpose of C is made, of few rows: B fits one tile, and panels of A pass it */
     GEMM_THIN,
     /* B was packed before, all of it: panels of nr columns, one after the other

@@ -9,7 +9,7 @@
  */
 
 /* Integer products: sums modulo 2^64, cut to the type at the end, are sums modulo its own size. */
-static void NAME(gemm_piece)(void *ctx, int64_t begin, int64_t end) {
+static void NAME(gemm_chunk)(void *ctx, int64_t begin, int64_t end) {
     gemm_job g = gemm_part(ctx, begin, end);
     uint64_t alpha = (uint64_t)g.alpha.i, beta = (uint64_t)g.beta.i, sum[GEMM_INT_BLOCK];
     for (int64_t i = 0; i < g.m; i++)

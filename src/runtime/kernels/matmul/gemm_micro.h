@@ -36,8 +36,8 @@ enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_R
 /* Steps of k whose share of the lines that a kernel brings near is asked for at once. More lines
  * than a core waits for at a time would hold up its loads. */
 enum { GEMM_NEAR = 8 };
-/* Pixels of which a few channels are copied: so many ahead are asked for. */
-enum { GEMM_SPREAD_AHEAD = 16 };
+/* Pixels of which a few channels are copied: so far ahead they are prefetched. */
+enum { GEMM_SPREAD_PREFETCH = 16 };
 
 /* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does not read C. a: k steps of
  * mr elements, of which the kernel uses as many as it has rows; b: k steps of nr elements, ldb

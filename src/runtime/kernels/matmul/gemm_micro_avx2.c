@@ -65,7 +65,7 @@ static GEMM_AVX2 void gemm_spread_float(const float *from, int64_t apart, int64_
                                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     const __m256 by = scale ? _mm256_maskload_ps(scale, there) : _mm256_set1_ps(1);
     for (int64_t i = 0; i < pixels; i++, from += apart, to += pixel) {
-        __builtin_prefetch(from + GEMM_SPREAD_AHEAD * apart);
+        __builtin_prefetch(from + GEMM_SPREAD_PREFETCH * apart);
         __m256 v = _mm256_mul_ps(_mm256_maskload_ps(from, there), by);
         __m256i lane = first;
         for (int64_t k = 0; k < steps; k++, lane = _mm256_add_epi32(lane, _mm256_set1_epi32(1)))

@@ -5,6 +5,7 @@
  * Tiles of 14 x 32 floats (14 x 16 doubles): 28 accumulators, two vectors of B and a broadcast fill
  * 31 of the 32 registers. The kernels are in gemm_micro_tile.h; tests/unit/test_gemm_block.c runs
  * the same text with pairs of smaller vectors on processors that lack these.
+ * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/matmul/gemm_micro.h"
 

@@ -527,14 +527,15 @@ static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, c
  * lines would be late if the processor alone saw the stream. */
 static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void *pc, int cols,
                                 double al, double be) {
-    enum { AHEAD = 2048, LINES = 4 * 2 * LANES * sizeof(T) / 64 };
+    enum { PREFETCH = 2048, LINES = 4 * 2 * LANES * sizeof(T) / 64 };
     const T *a = pa, *b = pb;
     T *c = pc, part[2 * LANES];
     V f;
     TILE_ROWS_4(TILE_ZERO)
     for (; k >= 4; k -= 4, a += 4, b += 4 * 2 * LANES) {
 #pragma GCC unroll 8
-        for (int i = 0; i < (int)LINES; i++) __builtin_prefetch((const char *)b + AHEAD + i * 64);
+        for (int i = 0; i < (int)LINES; i++)
+            __builtin_prefetch((const char *)b + PREFETCH + i * 64);
         TILE_ROWS_4(STREAM_STEP)
     }
     for (; k > 0; k--, a++, b += 2 * LANES) {

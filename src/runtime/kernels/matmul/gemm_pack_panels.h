@@ -14,14 +14,14 @@ static inline __attribute__((always_inline)) GEMM_AVX2 void NAME(pack_copy)(
     for (int64_t d = 0; d < depth; d++)
         for (int64_t i = 0; i < panels; i++) {
             const T *at = from + d * stride + i * width;
-            if (d + PACK_AHEAD < depth) __builtin_prefetch(at + PACK_AHEAD * stride);
+            if (d + PACK_PREFETCH < depth) __builtin_prefetch(at + PACK_PREFETCH * stride);
             memcpy(to + i * depth * width + d * width, at, (size_t)width * sizeof(T));
         }
 }
 
 /* One panel of `side` rows that are there, no gaps along k. */
-static GEMM_AVX2 void NAME(pack_turned)(const T *from, int side, int64_t depth, int64_t stride,
-                                        int width, T *to) {
+static GEMM_AVX2 void NAME(pack_transposed)(const T *from, int side, int64_t depth, int64_t stride,
+                                            int width, T *to) {
     int64_t whole = depth / ((STEP) / 2) * ((STEP) / 2);
     for (int s = (side - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))
         NAME(pack_rows)(from + s * stride, whole, stride, side - 1 - s, width * stride, width,
@@ -49,8 +49,8 @@ GEMM_AVX2 void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth, 
             default: NAME(pack_copy)(from, panels, depth, depth_stride, width, to); break;
             }
         } else if (depth_stride == 1 && (side >= width || width >= (STEP))) {
-            NAME(pack_turned)(from, side < width ? (int)side : width, depth, side_stride, width,
-                              to);
+            NAME(pack_transposed)(from, side < width ? (int)side : width, depth, side_stride, width,
+                                  to);
         } else {
             int here = side < width ? (int)side : width;
             for (int64_t d = 0; d < depth; d++)

@@ -23,7 +23,7 @@ static void NAME(gemm_tiny)(const gemm_job *g) {
 }
 
 /* Layouts fit BLAS. */
-static void NAME(gemm_piece)(void *ctx, int64_t begin, int64_t end) {
+static void NAME(gemm_chunk)(void *ctx, int64_t begin, int64_t end) {
     gemm_job g = gemm_part(ctx, begin, end);
     gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);
     gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);

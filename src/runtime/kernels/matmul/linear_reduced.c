@@ -155,7 +155,7 @@ static void bf16_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void bf16_pieces(void *ctx, int64_t begin, int64_t end) {
+static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     const bf16_job *j = ctx;
     static const int64_t stretch[1] = {0};
     for (int64_t i = begin; i < end; i++) {
@@ -185,7 +185,7 @@ static ctsc_status bf16_linear(diag *d, const reduced_call *c, const gemm_bf16 *
     int64_t rows = c->rows < j.block ? c->rows : j.block,
             work = rows * m->k * QUAD_COLUMNS * QUAD_MAX_PANELS;
     pool_for(c->rows, 1 + 32768 / j.lda, bf16_rows, &j);
-    pool_for((c->rows + j.block - 1) / j.block * j.shares, 1 + REDUCED_WORK / work, bf16_pieces,
+    pool_for((c->rows + j.block - 1) / j.block * j.shares, 1 + REDUCED_WORK / work, bf16_chunks,
              &j);
     recycle_free(j.a, bytes);
     return CTSC_OK;
@@ -247,7 +247,7 @@ typedef struct int8w_job {
     int64_t first, nr;
 } int8w_job;
 
-static void int8w_pieces(void *ctx, int64_t begin, int64_t end) {
+static void int8w_chunks(void *ctx, int64_t begin, int64_t end) {
     const int8w_job *j = ctx;
     const reduced_call *c = j->c;
     for (int64_t p = begin; p < end; p++) {
@@ -321,7 +321,7 @@ static ctsc_status int8w_linear(diag *d, const reduced_call *c, const gemm_int8w
     if (c->rows > INT8W_FEW && u && INT8W_COLUMNS % u->nr == 0) return int8w_many(d, u, &j);
     int64_t rows = c->rows < INT8W_FEW ? c->rows : INT8W_FEW,
             work = rows * c->k * INT8W_COLUMNS * 4; /* few rows wait for memory */
-    pool_for(m->panels, 1 + REDUCED_WORK / work, int8w_pieces, &j);
+    pool_for(m->panels, 1 + REDUCED_WORK / work, int8w_chunks, &j);
     return CTSC_OK;
 }
 

@@ -230,15 +230,15 @@ static ctsc_status bilinear_product(diag *d, tensor *x, tensor *y, tensor *w, te
     int64_t n = x->sizes[0], o = w->sizes[0], i = w->sizes[1], j = w->sizes[2];
     const int64_t order[3] = {1, 0, 2}, flat[2] = {i, o * j}, split[3] = {n, o, j},
                   size[2] = {n, o};
-    tensor *turned = NULL, *wide = NULL, *xw = NULL, *rows = NULL, *col = NULL, *t = NULL;
-    ctsc_status st = tensor_permute(d, w, 3, order, &turned);
-    if (st == CTSC_OK) st = tensor_reshape(d, turned, 2, flat, &wide);
+    tensor *permuted = NULL, *wide = NULL, *xw = NULL, *rows = NULL, *col = NULL, *t = NULL;
+    ctsc_status st = tensor_permute(d, w, 3, order, &permuted);
+    if (st == CTSC_OK) st = tensor_reshape(d, permuted, 2, flat, &wide);
     if (st == CTSC_OK) st = matmul_batched(d, x, wide, &xw);
     if (st == CTSC_OK) st = tensor_view(d, xw, 3, split, &rows);
     if (st == CTSC_OK) st = tensor_unsqueeze(d, y, 2, &col);
     if (st == CTSC_OK) st = matmul_batched(d, rows, col, &t);
     if (st == CTSC_OK) st = tensor_view(d, t, 2, size, out);
-    tensor_unref(turned);
+    tensor_unref(permuted);
     tensor_unref(wide);
     tensor_unref(xw);
     tensor_unref(rows);

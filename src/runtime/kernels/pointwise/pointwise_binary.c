@@ -289,17 +289,17 @@ OPERATOR(float_power) {
 
 PW_INT_LOOPS(maximum, 2, 0)
 PW_INT_LOOPS(minimum, 2, 0)
-#define BINARY_EXTREME(op, kind, label, integer, bool_loop)                                        \
+#define BINARY_MINMAX(op, kind, label, integer, bool_loop)                                         \
     PW_REAL_LOOPS_OF(kind, kind, op, 2, 0)                                                         \
     static const pw_op pw_##op = {label,                                                           \
                                   PW_SAME,                                                         \
                                   {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop},   \
                                   #op " not implemented for complex tensors."};                    \
     OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
-BINARY_EXTREME(maximum, CHEAP, "maximum_cpu", maximum, add_bool_loop)
-BINARY_EXTREME(minimum, CHEAP, "minimum_cpu", minimum, mul_bool_loop)
-BINARY_EXTREME(fmax, PLAIN, "fmax_cpu", maximum, add_bool_loop)
-BINARY_EXTREME(fmin, PLAIN, "fmin_cpu", minimum, mul_bool_loop)
+BINARY_MINMAX(maximum, CHEAP, "maximum_cpu", maximum, add_bool_loop)
+BINARY_MINMAX(minimum, CHEAP, "minimum_cpu", minimum, mul_bool_loop)
+BINARY_MINMAX(fmax, PLAIN, "fmax_cpu", maximum, add_bool_loop)
+BINARY_MINMAX(fmin, PLAIN, "fmin_cpu", minimum, mul_bool_loop)
 
 /* ---- real functions of two operands ---------------------------------------------------------- */
 

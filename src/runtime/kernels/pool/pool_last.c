@@ -23,7 +23,7 @@ typedef float last_lanes __attribute__((vector_size(32), aligned(4), may_alias))
 
 typedef struct last_pool_job {
     const pool_geometry *g;
-    /* blocks of channels that pieces do; how many, of what size (the last: what is left) */
+    /* blocks of channels that chunks do; how many, of what size (the last: what is left) */
     int64_t channels, blocks, block;
     const float *x;
     float *y;
@@ -153,8 +153,8 @@ static int64_t last_window_at(const last_pool_job *j, int64_t oh, int64_t ow, in
                       : 0;
 }
 
-/* Pieces are numbered by image, row of outputs and block of channels, the last varying fastest. */
-static void last_pool_pieces(void *ctx, int64_t begin, int64_t end) {
+/* Chunks are numbered by image, row of outputs and block of channels, the last varying fastest. */
+static void last_pool_chunks(void *ctx, int64_t begin, int64_t end) {
     const last_pool_job *j = ctx;
     const pool_geometry *g = j->g;
     int64_t row = g->in[2] * j->channels;
@@ -198,7 +198,7 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
                              ? g->in[1] * g->in[2] / g->out[1]
                              : g->out[2] * nn_min(g->kernel[1] * g->kernel[2], g->in[1] * g->in[2]);
         st = op_for(cx, images * g->out[1] * j->blocks, nn_grain(pixels * j->block),
-                    last_pool_pieces, j);
+                    last_pool_chunks, j);
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);

@@ -4,7 +4,7 @@
  *
  * Method. Input and result lie channels last, so that what a row of the kernel reads of one place
  * is one stretch of the input, and neighbouring places are a fixed distance apart: strips of
- * places times panels of weights (quantized_gemm.c). A piece of work is a band of rows of the
+ * places times panels of weights (quantized_gemm.c). A chunk of work is a band of rows of the
  * output; where there is padding, its input is copied first, with the zero point beside it. A
  * transposed convolution, and one whose band would be far larger than what is read of it, gathers
  * the elements of all taps of some places instead: output place o reads input place (o + padding -
@@ -23,10 +23,10 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 enum {
-    QCONV_BAND = 96 << 10,    /* bytes of the input that a piece reads, roughly */
+    QCONV_BAND = 96 << 10,    /* bytes of the input that a chunk reads, roughly */
     QCONV_ROW_MOST = 4 << 20, /* of one row's, beyond which taps are gathered */
     QCONV_PLACES = 224,       /* of a row, where rows are cut as one likes */
-    QCONV_PIECES = 8,         /* to aim for in all */
+    QCONV_CHUNKS = 8,         /* to aim for in all */
     QCONV_WORK = 1 << 20,     /* multiplications worth a thread of their own */
     QCONV_SLACK = 16,         /* bytes that may be read behind the last element */
 };
@@ -45,7 +45,7 @@ typedef struct qconv_job {
     int64_t width;       /* places of a row */
     int64_t rows;        /* of a plane, */
     int64_t planes;      /* and planes */
-    int64_t band;        /* rows of a piece */
+    int64_t band;        /* rows of a chunk */
     int64_t bands;       /* of a plane */
     int64_t shares;      /* of the panels */
     int64_t share;       /* panels */
@@ -150,19 +150,19 @@ static const uint8_t *qconv_lying(const qconv_job *j, int64_t plane, int64_t row
            ((batch * c->in[0] + d) * c->in[1] + row * c->p->stride[1]) * c->in[2] * c->in_channels;
 }
 
-typedef struct qconv_piece { int64_t plane, row, rows, first, last; } qconv_piece;
+typedef struct qconv_chunk { int64_t plane, row, rows, first, last; } qconv_chunk;
 
-static qconv_piece qconv_piece_of(const qconv_job *j, int64_t i) {
+static qconv_chunk qconv_chunk_of(const qconv_job *j, int64_t i) {
     int64_t share = i % j->shares, band = i / j->shares % j->bands;
-    qconv_piece t = {
+    qconv_chunk t = {
         .plane = i / j->shares / j->bands, .row = band * j->band, .first = share * j->share};
     t.rows = nn_min(j->band, j->rows - t.row);
     t.last = nn_min(t.first + j->share, j->c.p->panels.panels);
     return t;
 }
 
-/* The rows of a piece times two panels of a group. */
-static void qconv_rows(const qconv_job *j, const qconv_piece *t, int64_t group, int64_t panel,
+/* The rows of a chunk times two panels of a group. */
+static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, int64_t panel,
                        const uint8_t *scratch) {
     const packed *p = j->c.p;
     const quant_panels *m = &p->panels;
@@ -188,13 +188,13 @@ static void qconv_rows(const qconv_job *j, const qconv_piece *t, int64_t group, 
     }
 }
 
-static void qconv_pieces(void *ctx, int64_t begin, int64_t end) {
+static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
     qconv_job *j = ctx;
     int slot;
     const quant_panels *m = &j->c.p->panels;
     uint8_t *scratch = slots_take(&j->slots, &slot);
     for (int64_t i = begin; i < end; i++) {
-        qconv_piece t = qconv_piece_of(j, i);
+        qconv_chunk t = qconv_chunk_of(j, i);
         if (j->way == QCONV_COPIED && (i == begin || i % j->shares == 0))
             qconv_copy(j, t.plane, t.row, t.rows, scratch);
         for (int64_t g = 0; g < m->groups; g++) {
@@ -223,7 +223,7 @@ static bool qconv_is_flat(const packed *p) {
     return true;
 }
 
-/* Bytes of what a piece of n rows copies. */
+/* Bytes of what a chunk of n rows copies. */
 static int64_t qconv_band_bytes(const qconv_job *j, int64_t n) {
     const packed *p = j->c.p;
     int64_t line = qconv_times(qconv_lines(p, 2, j->c.place[2]), j->c.in_channels);
@@ -267,8 +267,8 @@ static void qconv_cut(qconv_job *j) {
     j->band = (j->rows + j->bands - 1) / j->bands;
     j->bands = (j->rows + j->band - 1) / j->band;
     int64_t pairs = (m->panels + m->micro->panels - 1) / m->micro->panels,
-            pieces = j->planes * j->bands,
-            shares = nn_min(pairs, (QCONV_PIECES + pieces - 1) / pieces);
+            chunks = j->planes * j->bands,
+            shares = nn_min(pairs, (QCONV_CHUNKS + chunks - 1) / chunks);
     if (j->way == QCONV_GATHERED) shares = 1;
     j->share = (pairs + shares - 1) / shares * m->micro->panels;
     j->shares = (m->panels + j->share - 1) / j->share;
@@ -304,16 +304,16 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
     qconv_choose(&j);
     qconv_cut(&j);
     qconv_stretches(&j);
-    int64_t pieces = j.planes * j.bands * j.shares,
+    int64_t chunks = j.planes * j.bands * j.shares,
             bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
                     : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
                                               : 0,
             work = qconv_times(j.band * j.width * j.share * QUAD_COLUMNS, j.column * m->groups);
-    if (bytes > PTRDIFF_MAX / 2 || !slots_begin(&j.slots, (size_t)bytes + QCONV_SLACK, pieces)) {
+    if (bytes > PTRDIFF_MAX / 2 || !slots_begin(&j.slots, (size_t)bytes + QCONV_SLACK, chunks)) {
         recycle_free(j.stretch, stretches);
         return diag_no_memory(cx->diag);
     }
-    bool whole = pool_for_limited(pieces, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_pieces,
+    bool whole = pool_for_limited(chunks, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_chunks,
                                   &j);
     slots_end(&j.slots);
     recycle_free(j.stretch, stretches);

@@ -93,7 +93,7 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
     t->micro->depthwise(&d);
 }
 
-static void depthwise_pieces(void *ctx, int64_t begin, int64_t end) {
+static void depthwise_chunks(void *ctx, int64_t begin, int64_t end) {
     depthwise_job *j = ctx;
     int slot;
     uint8_t *scratch = slots_take(&j->slots, &slot);
@@ -130,17 +130,17 @@ ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c) {
     j.shares = (c->place[2] + j.results - 1) / j.results;
     j.columns = (j.results - 1) * p->stride[2] + reach;
     size_t taps = (size_t)(j.t->sets * j.t->quads * j.t->width) * sizeof *j.tap;
-    int64_t pieces = c->batch * c->place[0] * c->place[1] * j.shares * j.t->blocks,
+    int64_t chunks = c->batch * c->place[0] * c->place[1] * j.shares * j.t->blocks,
             work = j.results * j.size * j.t->rows * j.t->width;
     j.tap = recycle_alloc(taps);
     if (!j.tap) return diag_no_memory(cx->diag);
     depthwise_taps(&j);
-    if (!slots_begin(&j.slots, (size_t)(j.size + j.columns * j.t->quads * j.quad), pieces)) {
+    if (!slots_begin(&j.slots, (size_t)(j.size + j.columns * j.t->quads * j.quad), chunks)) {
         recycle_free(j.tap, taps);
         return diag_no_memory(cx->diag);
     }
-    bool whole = pool_for_limited(pieces, nn_max(1, DEPTHWISE_WORK / nn_max(1, work)),
-                                  depthwise_pieces, &j);
+    bool whole = pool_for_limited(chunks, nn_max(1, DEPTHWISE_WORK / nn_max(1, work)),
+                                  depthwise_chunks, &j);
     slots_end(&j.slots);
     recycle_free(j.tap, taps);
     return whole ? CTSC_OK : limits_fail(cx->diag);

@@ -4,7 +4,7 @@
  * that are quantised on the way.
  *
  * Method. Rows of the input are unsigned bytes, filled up to whole quads; blocks of rows times
- * panels of columns are the pieces that threads share. The dynamic form takes scale and zero
+ * panels of columns are the chunks that threads share. The dynamic form takes scale and zero
  * point from the smallest and largest input, as uint8 or as its lower half (a reduced range, so
  * that pairs of products do not overflow 16 bits on processors without better; the engine
  * qnnpack ignores it).
@@ -32,12 +32,12 @@ typedef struct linear_job {
 
 enum { LINEAR_ROWS = 8 * QUAD_MAX_ROWS, LINEAR_WORK = 1 << 20 };
 
-/* Pieces are blocks of rows, and within those pairs of panels. */
-static void linear_pieces(void *ctx, int64_t begin, int64_t end) {
+/* Chunks are blocks of rows, and within those pairs of panels. */
+static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
     const linear_job *j = ctx;
-    for (int64_t piece = begin; piece < end; piece++) {
-        int64_t panel = piece % j->shares * j->m->micro->panels,
-                row = piece / j->shares * LINEAR_ROWS, column = panel * QUAD_COLUMNS;
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        int64_t panel = chunk % j->shares * j->m->micro->panels,
+                row = chunk / j->shares * LINEAR_ROWS, column = panel * QUAD_COLUMNS;
         quant_bytes to = j->ready->to;
         to.scale += column;
         to.steps += column;
@@ -70,7 +70,7 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .stretch = stretch};
     int64_t blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS,
             work = nn_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->micro->panels;
-    pool_for(blocks * j.shares, nn_max(1, LINEAR_WORK / nn_max(work, 1)), linear_pieces, &j);
+    pool_for(blocks * j.shares, nn_max(1, LINEAR_WORK / nn_max(work, 1)), linear_chunks, &j);
 }
 
 /* ---- rows of the input ----------------------------------------------------------------------- */

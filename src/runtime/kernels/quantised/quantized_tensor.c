@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void quant_pixels(const uint8_t *x,
 }
 
 /* Images of few channels, as networks begin with: their planes have no gaps. */
-static bool quant_turn_image(const tensor *t, tensor *out) {
+static bool quant_permute_image(const tensor *t, tensor *out) {
     if (!tensor_is_contiguous(t) || dtype_size((dtype)t->dtype) != 1) return false;
     int64_t n = t->sizes[0] && t->sizes[1] ? t->numel / t->sizes[0] / t->sizes[1] : 0;
     const uint8_t *from = tensor_data(t);
@@ -94,7 +94,7 @@ ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out) {
     TRY(tensor_new(cx->diag, (dtype)t->dtype, t->ndim, t->sizes, &copy));
     quant_last_strides(copy->ndim, copy->sizes, copy->strides);
     if (t->quantiser) copy->quantiser = quantiser_ref(t->quantiser);
-    ctsc_status s = quant_turn_image(t, copy) ? CTSC_OK : tensor_copy(cx->diag, copy, t);
+    ctsc_status s = quant_permute_image(t, copy) ? CTSC_OK : tensor_copy(cx->diag, copy, t);
     if (s == CTSC_OK) *out = copy;
     else tensor_unref(copy);
     return s;
@@ -156,11 +156,11 @@ ctsc_status quant_choose(op_ctx *cx, float lo, float hi, int qmin, int qmax, qua
     return CTSC_OK;
 }
 
-enum { QUANT_RANGE_PIECES = 64 };
+enum { QUANT_RANGE_CHUNKS = 64 };
 typedef struct quant_range_job {
     const float *p;
-    int64_t n, piece;
-    float lo[QUANT_RANGE_PIECES], hi[QUANT_RANGE_PIECES];
+    int64_t n, chunk;
+    float lo[QUANT_RANGE_CHUNKS], hi[QUANT_RANGE_CHUNKS];
 } quant_range_job;
 
 static NN_HOT void quant_range_run(const float *p, int64_t n, float *lo, float *hi) {
@@ -175,20 +175,20 @@ static NN_HOT void quant_range_run(const float *p, int64_t n, float *lo, float *
     *hi = nan ? NAN : h;
 }
 
-static void quant_range_pieces(void *ctx, int64_t begin, int64_t end) {
+static void quant_range_chunks(void *ctx, int64_t begin, int64_t end) {
     quant_range_job *j = ctx;
     for (int64_t i = begin; i < end; i++)
-        quant_range_run(j->p + i * j->piece, nn_min(j->piece, j->n - i * j->piece), &j->lo[i],
+        quant_range_run(j->p + i * j->chunk, nn_min(j->chunk, j->n - i * j->chunk), &j->lo[i],
                         &j->hi[i]);
 }
 
 void quant_range(const tensor *t, float *lo, float *hi) {
     quant_range_job j = {.p = TENSOR_AT(t, float), .n = t->numel};
-    j.piece = nn_max(16384, (t->numel + QUANT_RANGE_PIECES - 1) / QUANT_RANGE_PIECES);
-    int64_t pieces = (t->numel + j.piece - 1) / j.piece;
-    pool_for(pieces, 1, quant_range_pieces, &j);
+    j.chunk = nn_max(16384, (t->numel + QUANT_RANGE_CHUNKS - 1) / QUANT_RANGE_CHUNKS);
+    int64_t chunks = (t->numel + j.chunk - 1) / j.chunk;
+    pool_for(chunks, 1, quant_range_chunks, &j);
     *lo = j.lo[0], *hi = j.hi[0];
-    for (int64_t i = 1; i < pieces; i++) {
+    for (int64_t i = 1; i < chunks; i++) {
         *lo = isnan(*lo) || j.lo[i] >= *lo ? *lo : j.lo[i];
         *hi = isnan(*hi) || j.hi[i] <= *hi ? *hi : j.hi[i];
     }
@@ -244,10 +244,9 @@ VECTOR_LOOPS static void quant_dequantise_run(void *ctx, int64_t n, char *const 
                                                           scale, r->zero_point);
 }
 
-static ctsc_status quant_fill_affine(op_ctx *cx, tensor *out, const tensor *x) {
+static void quant_fill_affine(tensor *out, const tensor *x) {
     const quantiser *q = out->quantiser;
     dtype dt = (dtype)out->dtype;
-    (void)cx;
     quant_run r = {.inverse = 1 / (float)q->scale,
                    .zero_point = q->zero_point,
                    .lo = dtype_qmin(dt),
@@ -255,7 +254,6 @@ static ctsc_status quant_fill_affine(op_ctx *cx, tensor *out, const tensor *x) {
                    .dt = dt};
     tensor *operands[] = {out, (tensor *)x};
     iter_run(out->ndim, out->sizes, 2, operands, quant_quantise_run, &r, 0);
-    return CTSC_OK;
 }
 
 static ctsc_status quant_check_params(op_ctx *cx, int64_t zero_point, dtype dt) {
@@ -278,7 +276,7 @@ ctsc_status quant_quantise(op_ctx *cx, const tensor *t, dtype dt, double scale, 
                        dtype_table[t->dtype].ir_name);
     TRY(quant_check_params(cx, zero_point, dt));
     TRY(quant_new_affine(cx, t, dt, scale, zero_point, &made));
-    TRY(quant_fill_affine(cx, made, t));
+    quant_fill_affine(made, t);
     *out = made;
     return CTSC_OK;
 }

@@ -53,17 +53,17 @@ MINMAX_SCALAR(minmax_min_u8, uint8_t, <)
 
 /* ---- steps: f or i the minimum or maximum, at its index -------------------------------------- */
 
-#define MINMAX_VALUE_STEP(name, T, FIELD, EXTREME, OP)                                             \
+#define MINMAX_VALUE_STEP(name, T, FIELD, FOLD, OP)                                                \
     REDUCE_STEP(name, T, {                                                                         \
-        T best = EXTREME(x, n);                                                                    \
+        T best = FOLD(x, n);                                                                       \
         if (best OP a->FIELD || best != best) a->FIELD = best;                                     \
     })
 /* Once a NaN is the minimum or maximum nothing beats it. */
-#define MINMAX_INDEX_STEP(name, T, FIELD, EXTREME, OP)                                             \
+#define MINMAX_INDEX_STEP(name, T, FIELD, FOLD, OP)                                                \
     REDUCE_STEP(name, T, {                                                                         \
         for (int64_t b = 0; b < n && a->FIELD == a->FIELD; b += MINMAX_BLOCK) {                    \
             int64_t size = reduce_min_i64(n - b, MINMAX_BLOCK), k = 0;                             \
-            T best = EXTREME(x + b, size);                                                         \
+            T best = FOLD(x + b, size);                                                            \
             if (!(best OP a->FIELD || best != best)) continue;                                     \
             if (best != best)                                                                      \
                 while (x[b + k] == x[b + k]) k++;                                                  \

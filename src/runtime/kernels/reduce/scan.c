@@ -60,7 +60,7 @@ static double scan_log_add(double a, double v) {
 }
 
 /* The latest of equals counts; a NaN stays, and a later NaN is later. */
-#define SCAN_EXTREME_LINE(OP)                                                                      \
+#define SCAN_MINMAX_LINE(OP)                                                                       \
     const T *line = (const T *)tensor_data(j->in) + base;                                          \
     T *to = (T *)tensor_data(j->out) + base;                                                       \
     int64_t *places = TENSOR_AT(j->indices, int64_t) + base, last = 0;                             \
@@ -73,11 +73,11 @@ static double scan_log_add(double a, double v) {
         STORE(to + k, best);                                                                       \
         places[k] = last;                                                                          \
     }
-#define SCAN_EXTREME(OP)                                                                           \
+#define SCAN_MINMAX(OP)                                                                            \
     {                                                                                              \
         ACC run[SCAN_LANES];                                                                       \
         if (lanes == 1 && j->inner == 1) { /* one line: in registers */                            \
-            SCAN_EXTREME_LINE(OP)                                                                  \
+            SCAN_MINMAX_LINE(OP)                                                                   \
             return CTSC_OK;                                                                        \
         }                                                                                          \
         int64_t at[SCAN_LANES] = {0}, *place = TENSOR_AT(j->indices, int64_t) + base;              \
@@ -134,8 +134,8 @@ static ctsc_status scan_lanes(const scan_job *j, int64_t base, int64_t lanes) {
     case SCAN_LOGSUMEXP:
         DISPATCH_FLOAT(dt, cx, "logcumsumexp_out_cpu", SCAN_BODY(-INFINITY, scan_log_add))
         break;
-    case SCAN_MAX: DISPATCH_ALL(dt, cx, "cummax_cpu", SCAN_EXTREME(>=)) break;
-    case SCAN_MIN: DISPATCH_ALL(dt, cx, "cummin_cpu", SCAN_EXTREME(<=)) break;
+    case SCAN_MAX: DISPATCH_ALL(dt, cx, "cummax_cpu", SCAN_MINMAX(>=)) break;
+    case SCAN_MIN: DISPATCH_ALL(dt, cx, "cummin_cpu", SCAN_MINMAX(<=)) break;
     }
     return CTSC_OK;
 }

@@ -170,7 +170,7 @@ const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* A sequence at work. */
-typedef struct rnn_team {
+typedef struct rnn_work {
     const rnn_sequence *s;
     int64_t together, chunks; /* blocks in a chunk; chunks of a direction */
     int64_t per;              /* rows in a group: those of a tile */
@@ -178,7 +178,7 @@ typedef struct rnn_team {
     int64_t state_size;
     float *gates[2];    /* of each direction: [rows, columns of its panels] */
     float *state[2][2]; /* of each direction, read and written in turns */
-} rnn_team;
+} rnn_work;
 
 /* Some rows of a step, of one group, with one block. */
 typedef struct rnn_part {
@@ -189,10 +189,10 @@ typedef struct rnn_part {
     float *to;                       /* and its next one */
 } rnn_part;
 
-static bool rnn_is_single(const rnn_team *t) { return t->s->batch == 1; }
+static bool rnn_is_single(const rnn_work *t) { return t->s->batch == 1; }
 
 /* c, a row per row of the part: += the state's products with the block's panels. */
-static void rnn_products(const rnn_team *t, const rnn_part *part, float *c, int64_t ldc) {
+static void rnn_products(const rnn_work *t, const rnn_part *part, float *c, int64_t ldc) {
     const rnn_prepacked *p = part->line->w;
     const gemm_micro *u = p->input.micro;
     int gates = rnn_gates(p->kind);
@@ -224,7 +224,7 @@ static void rnn_cells(const rnn_prepacked *p, int64_t n, const float *g, const f
     }
 }
 
-static void rnn_part_run(const rnn_team *t, const rnn_part *part) {
+static void rnn_part_run(const rnn_work *t, const rnn_part *part) {
     _Alignas(RNN_ALIGN) float apart[GEMM_MAX_ROWS * 3 * GEMM_MAX_COLS];
     const rnn_line *line = part->line;
     const rnn_prepacked *p = line->w;
@@ -245,7 +245,7 @@ static void rnn_part_run(const rnn_team *t, const rnn_part *part) {
 }
 
 static void rnn_chunk(void *ctx, int64_t i, int64_t chunk) {
-    const rnn_team *t = ctx;
+    const rnn_work *t = ctx;
     const rnn_sequence *s = t->s;
     int64_t direction = chunk / t->chunks, begin = chunk % t->chunks * t->together;
     const rnn_line *line = &s->lines[direction];
@@ -272,7 +272,7 @@ static void rnn_chunk(void *ctx, int64_t i, int64_t chunk) {
 
 /* Both states begin as the given one: backwards, rows come later, and find theirs in the one
  * or in the other. */
-static void rnn_start(const rnn_team *t, int64_t direction) {
+static void rnn_start(const rnn_work *t, int64_t direction) {
     const rnn_line *line = &t->s->lines[direction];
     const gemm_micro *u = line->w->input.micro;
     int64_t hidden = line->w->hidden;
@@ -287,7 +287,7 @@ static void rnn_start(const rnn_team *t, int64_t direction) {
     }
 }
 
-static void rnn_plan(rnn_team *t) {
+static void rnn_plan(rnn_work *t) {
     const rnn_sequence *s = t->s;
     const rnn_prepacked *p = s->lines[0].w;
     const gemm_micro *u = p->input.micro;
@@ -302,7 +302,7 @@ static void rnn_plan(rnn_team *t) {
 }
 
 /* Bytes of gates and states of all directions; false: too many. */
-static bool rnn_team_size(const rnn_team *t, size_t *bytes) {
+static bool rnn_work_size(const rnn_work *t, size_t *bytes) {
     size_t gates;
     const rnn_sequence *s = t->s;
     if (!size_mul((size_t)s->rows, (size_t)s->lines[0].w->input.n, &gates)) return false;
@@ -312,10 +312,10 @@ static bool rnn_team_size(const rnn_team *t, size_t *bytes) {
 }
 
 ctsc_status rnn_run_prepacked(diag *d, const rnn_sequence *s) {
-    rnn_team t = {.s = s};
+    rnn_work t = {.s = s};
     size_t bytes;
     rnn_plan(&t);
-    char *memory = rnn_team_size(&t, &bytes) ? recycle_alloc(bytes) : NULL;
+    char *memory = rnn_work_size(&t, &bytes) ? recycle_alloc(bytes) : NULL;
     if (!memory) return diag_no_memory(d);
     float *at = (float *)(void *)(memory + (-(uintptr_t)memory & (RNN_ALIGN - 1)));
     ctsc_status st = CTSC_OK;

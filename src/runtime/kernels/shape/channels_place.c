@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * channels_place.c - see channels_place.h, and the operators that place and join such tensors.
+ * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/engine/channels_place.h"
 

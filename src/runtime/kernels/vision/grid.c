@@ -23,7 +23,7 @@ typedef struct grid_job {
     dense_grid p;
 } grid_job;
 
-/* A piece is an output position of one batch item. */
+/* A chunk is an output position of one batch item. */
 static void grid_range(void *ctx, int64_t begin, int64_t end) {
     const grid_job *j = ctx;
     int64_t positions = j->p.out[0] * j->p.out[1] * j->p.out[2];

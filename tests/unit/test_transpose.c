@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_turn.c - matrices transposed in registers, and the copies of tensors that use them: all
+/* test_transpose.c - matrices transposed in registers, and the copies of tensors that use them: all
  * small sizes, between pages that must not be touched. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "tensor/tensor.h"
-#include "tensor/turn.h"
+#include "tensor/transpose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
     char *src = guarded(in, front), *dst = guarded(out, front);
     uint32_t *s = (uint32_t *)(void *)src, *d = (uint32_t *)(void *)dst;
     for (int64_t i = 0; i < taken; i++) s[i] = (uint32_t)i * 2654435761u; /* NaN, too */
-    turn_words(d, s, step, rows, cols);
+    transpose_words(d, s, step, rows, cols);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
             if (d[i * cols + j] != s[j * step + i])
