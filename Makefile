@@ -39,6 +39,7 @@
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
 #   make test-faults    every allocation failing in turn (make test: a sample)
+#   make test-all       make test, and in full what it takes samples of (.ci/nightly)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-dask      the Python package and dask.distributed from PyPI
@@ -417,6 +418,11 @@ bench-threads: deps-build
 test-faults: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults,$(UNIT_BIN)) jit
 	@for t in $(filter %_faults %test_faults,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
+# make test, and all of what it takes samples of: levels, fused operators with various arguments, allocations that fail.
+test-all: deps-test
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-levels test-faults
+	@GROUP_ALL=1 $(BUILD)/tests/unit/test_group
 # A Python that makes virtual environments.
 VENV_PYTHON ?= python3
 
@@ -617,6 +623,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-all test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
