@@ -346,15 +346,20 @@ static lazy_tensor *reduced_var(group_state *s, const char *name, const node *n,
     if (unbiased && !lazy_arg_int(&s->l, unbiased, &less)) return NULL;
     if (correction && !lazy_arg_is_none(correction) && !lazy_arg_int(&s->l, correction, &less))
         return NULL;
-    dtype wide = reduced_wide(o->x->dt);
+    /* Sums over a whole tensor are doubles, as PyTorch's are: of many equal squares, added to a
+     * float, all round the same way. (Rows are shorter; there it would take twice the time.) */
+    bool whole = s->target == GROUP_HOST && o->x->ndim > 0;
+    for (int d = 0; d < o->x->ndim; d++) whole &= o->mask[d];
+    dtype wide = reduced_wide(o->x->dt), sums = whole ? DT_FLOAT64 : wide;
     lazy_tensor *x = group_keep(s, reduced_cast(s, o->x, wide));
-    lazy_tensor *d = group_keep(s, reduced_sub(s, x, reduced_center(s, o, x)));
-    lazy_tensor *sum = reduced_of(s, o, reduced_mul(s, d, d), NEST_ACC_SUM);
+    lazy_tensor *mean = reduced_center(s, o, reduced_cast(s, x, sums));
+    lazy_tensor *d = group_keep(s, reduced_sub(s, x, reduced_cast(s, mean, wide)));
+    lazy_tensor *sum = reduced_of(s, o, reduced_cast(s, reduced_mul(s, d, d), sums), NEST_ACC_SUM);
     nest_expr *by = lazy_size(&s->l, NEST_MAX,
                               lazy_size(&s->l, NEST_SUB, o->count, nest_int(s->l.n, less)),
                               lazy_zero(&s->l));
     lazy_tensor *var = reduced_div(
-        s, sum, lazy_scalar(&s->l, wide, lazy_convert(&s->l, by, DT_INT64, wide)));
+        s, sum, lazy_scalar(&s->l, sums, lazy_convert(&s->l, by, DT_INT64, sums)));
     return reduced_cast(s, strcmp(name, "std") ? var : reduced_call(s, "sqrt", var), o->x->dt);
 }
 

@@ -395,6 +395,14 @@ ir_value *irgen_condition(emitter *e, const expr *x) {
     return irgen_condition_parts(e, x, &c) ? c.value : NULL;
 }
 
+/* `self.scale or 1 / sqrt(n)`: PyTorch has a bool. Where it is known which side Python takes, that
+ * side's value is meant. */
+static ir_value *expr_boolop(emitter *e, const expr *x, type *hint) {
+    int known = e->lenient && e->scope ? e->scope->ops->static_truth(e, x->a) : -1;
+    if (known < 0) return irgen_failed(e) ? NULL : irgen_condition(e, x);
+    return irgen_expr(e, known == (x->op == O_BOOL_OR) ? x->a : x->b, hint);
+}
+
 /* a < b < c as (a < b) and (b < c): b is evaluated twice, as PyTorch does it. */
 static expr *expr_unchain(emitter *e, const expr *x) {
     expr *all = NULL;
@@ -684,7 +692,7 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
         if (x->op == O_IS || x->op == O_ISNOT) return irgen_condition(e, x);
         return expr_binary(e, x);
     case E_BINARY: return expr_binary(e, x);
-    case E_BOOLOP: return irgen_condition(e, x);
+    case E_BOOLOP: return expr_boolop(e, x, hint);
     case E_CHAIN: return irgen_condition(e, expr_unchain(e, x));
     case E_TERNARY: return expr_ternary(e, x, hint);
     case E_TUPLE:

@@ -53,7 +53,7 @@ def _tensor(x):
     if _has_array(x):
         return _joined([_tensor(i) for i in x], torch.stack)
     t = torch.tensor(_plain(x))
-    return t.to(torch.float64) if t.is_floating_point() else t
+    return torch.tensor(_plain(x), dtype=torch.float64) if t.is_floating_point() else t
 
 
 def _common(tensors, loose):
@@ -71,9 +71,73 @@ def _joined(tensors, join):
     return join(_common(tensors, [False] * len(tensors)))
 
 
+def _number(v):
+    return v if isinstance(v, bool) or v is NotImplemented else _Int(v) if type(v) is int else _Float(v) if type(v) is float else v
+
+
 def _wrap(t):
-    """Numbers come back as Python's."""
-    return t.item() if t.dim() == 0 else ndarray(t)
+    return _number(t.item()) if t.dim() == 0 else ndarray(t)
+
+
+class _Number:
+    """What numpy's numbers have beyond Python's, which they are; sums of them are numbers of numpy's again."""
+    shape, ndim, size = (), 0, 1
+
+    def astype(self, dtype):
+        return _number(array(self.item(), dtype=dtype)._t.item())
+
+    def tolist(self):
+        return self.item()
+
+    def __add__(self, o):
+        return _number(self.item() + o)
+
+    def __radd__(self, o):
+        return _number(o + self.item())
+
+    def __sub__(self, o):
+        return _number(self.item() - o)
+
+    def __rsub__(self, o):
+        return _number(o - self.item())
+
+    def __mul__(self, o):
+        return _number(self.item() * o)
+
+    def __rmul__(self, o):
+        return _number(o * self.item())
+
+    def __truediv__(self, o):
+        return _number(self.item() / o)
+
+    def __rtruediv__(self, o):
+        return _number(o / self.item())
+
+    def __floordiv__(self, o):
+        return _number(self.item() // o)
+
+    def __rfloordiv__(self, o):
+        return _number(o // self.item())
+
+    def __pow__(self, o):
+        return _number(self.item() ** o)
+
+    def __neg__(self):
+        return _number(-self.item())
+
+
+class _Float(_Number, float):
+    dtype = property(lambda self: float64)
+
+    def item(self):
+        return float(self)
+
+
+class _Int(_Number, int):
+    dtype = property(lambda self: int64)
+
+    def item(self):
+        return int(self)
 
 
 def _binary(a, b, f):
@@ -168,8 +232,29 @@ class ndarray:
     def __floordiv__(self, o):
         return _binary(self, o, lambda x, y: x // y)
 
+    def __rfloordiv__(self, o):
+        return _binary(o, self, lambda x, y: x // y)
+
     def __mod__(self, o):
         return _binary(self, o, lambda x, y: x % y)
+
+    def __rmod__(self, o):
+        return _binary(o, self, lambda x, y: x % y)
+
+    def __and__(self, o):
+        return _binary(self, o, lambda x, y: x & y)
+
+    def __or__(self, o):
+        return _binary(self, o, lambda x, y: x | y)
+
+    def __xor__(self, o):
+        return _binary(self, o, lambda x, y: x ^ y)
+
+    def __invert__(self):
+        return ndarray(~self._t)
+
+    def __abs__(self):
+        return ndarray(self._t.abs())
 
     def __pow__(self, o):
         return power(self, o)

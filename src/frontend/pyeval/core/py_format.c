@@ -214,7 +214,7 @@ bool py_format_value(py *p, source_range r, py_object *o, const char *spec, size
     double x;
     int rank;
     if (!spec_parse(p, r, spec, len, &f)) return false;
-    if (py_number(o, &i, &x, &rank)) {
+    if (py_number(py_plain(o), &i, &x, &rank)) {
         bool as_float = rank == 2 || (f.type && strchr("fFeEgG%", f.type));
         return as_float ? spec_float(p, r, &f, x, out) : spec_int(p, r, &f, i, out);
     }
@@ -295,7 +295,7 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
     int64_t i;
     double x;
     int rank;
-    bool number = py_number(o, &i, &x, &rank);
+    bool number = py_number(py_plain(o), &i, &x, &rank);
     f.type = *s;
     if (strchr("diuxXo", *s)) {
         if (!number)

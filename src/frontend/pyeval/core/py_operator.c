@@ -604,6 +604,8 @@ static bool truth_of_instance(py *p, source_range r, py_object *o, bool *out) {
     *out = true;
     py_object *m = py_find_special(p, o, "__bool__");
     if (!m && !py_failed(p)) m = py_find_special(p, o, "__len__");
+    const py_object *plain = py_plain(o);
+    if (!m && plain != o) return !py_failed(p) && py_truth(p, r, (py_object *)plain, out);
     if (!m) return !py_failed(p);
     py_object *v = py_call0(p, r, m);
     operand n;

@@ -779,9 +779,22 @@ static bool ops_count_work(py *p, source_range r, int nargs, py_object **args) {
     return py_work(p, r, elements);
 }
 
+/* nonzero(x, as_tuple=True): Python's binding has an operator of another name behind it. */
+static py_object *ops_nonzero(py *p, source_range r, int nargs, py_object **args, py_object *flag) {
+    bool as_tuple;
+    if (!py_truth(p, r, flag, &as_tuple)) return NULL;
+    py_object *o = py_call_operator(p, r, as_tuple ? "aten::nonzero_numpy" : "aten::nonzero", nargs,
+                                    args, 0, NULL, NULL);
+    return o && as_tuple && o->kind == PY_LIST
+               ? py_tuple(p, (int)o->u.seq.items.len, o->u.seq.items.data)
+               : o;
+}
+
 py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args,
                             int nkw, const char *const *names, py_object **kwargs) {
     int n;
+    if (nkw == 1 && !strcmp(names[0], "as_tuple") && !strcmp(op_name, "aten::nonzero"))
+        return ops_nonzero(p, r, nargs, args, kwargs[0]);
     const op *const *overloads = op_overloads(op_name, &n);
     if (!n) return py_fail(p, r, "AttributeError", "there is no operator %s", op_name);
     const char *base = strstr(op_name, "::");

@@ -52,12 +52,20 @@ static bool data_shape(data_walk *w, const py_object *o) {
     return true;
 }
 
+/* Is it a number of numpy's, as np.sqrt(2) is? Floats are float64 then. */
+static bool data_is_numpy(const py_object *o) {
+    const py_object *home = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls->module : NULL;
+    return home && !strcmp(home->u.mod.name, "numpy");
+}
+
 static int data_dtype_of(const py_object *o) {
+    bool wide = data_is_numpy(o);
+    o = py_plain(o);
     if (o->kind != PY_VALUE) return -1;
     switch (o->u.v.tag) {
     case V_BOOL: return DT_BOOL;
     case V_INT: return DT_INT64;
-    case V_FLOAT: return DT_FLOAT32;
+    case V_FLOAT: return wide ? DT_FLOAT64 : DT_FLOAT32;
     case V_COMPLEX: return DT_COMPLEX64;
     case V_TENSOR: return o->u.v.u.tensor->dtype;
     default: return -1;
@@ -126,7 +134,7 @@ static bool data_store(data_walk *w, const py_object *o) {
             if (!data_store(w, o->u.seq.items.data[i])) return false;
         return true;
     }
-    value v = o->u.v;
+    value v = py_plain(o)->u.v;
     if (v.tag == V_TENSOR) return data_store_tensor(w, v.u.tensor);
     dtype dt = (dtype)w->to->dtype;
     void *at = (char *)tensor_data(w->to) + (size_t)w->at++ * dtype_size(dt);
