@@ -14,7 +14,8 @@
 bool py_as_float(py *p, source_range r, const py_object *o, double *out) {
     int64_t i;
     int rank;
-    if (py_number(py_plain(o), &i, out, &rank)) return p->library->trace_read(p, r, o, "Python float");
+    if (py_number(py_plain(o), &i, out, &rank))
+        return p->library->trace_read(p, r, o, "Python float");
     py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, (py_object *)o, "__float__");
     py_object *v = py_is_tensor(o)
                        ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python float")

@@ -52,14 +52,14 @@ static bool data_shape(data_walk *w, const py_object *o) {
     return true;
 }
 
-/* Is it a number of numpy's, as np.sqrt(2) is? Floats are float64 then. */
+/* Is it a number or an array of numpy's? */
 static bool data_is_numpy(const py_object *o) {
     const py_object *home = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls->module : NULL;
     return home && !strcmp(home->u.mod.name, "numpy");
 }
 
 static int data_dtype_of(const py_object *o) {
-    bool wide = data_is_numpy(o);
+    bool wide = data_is_numpy(o); /* floats are float64 */
     o = py_plain(o);
     if (o->kind != PY_VALUE) return -1;
     switch (o->u.v.tag) {
@@ -157,10 +157,7 @@ static bool data_store(data_walk *w, const py_object *o) {
 }
 
 py_object *py_array_tensor(const py_object *o) {
-    const py_object *cls = o->kind == PY_INSTANCE ? o->u.inst.cls : NULL;
-    const py_object *home = cls ? cls->u.cls->module : NULL;
-    if (!home || strcmp(home->u.mod.name, "numpy") || strcmp(cls->u.cls->name, "ndarray"))
-        return NULL;
+    if (!data_is_numpy(o) || strcmp(o->u.inst.cls->u.cls->name, "ndarray")) return NULL;
     py_object *t = py_dict_get(o->u.inst.attrs, "_t");
     return t && py_is_tensor(t) ? t : NULL;
 }

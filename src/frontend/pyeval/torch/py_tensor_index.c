@@ -138,8 +138,11 @@ static bool index_item(index_walk *w, py_object *o, int ndim, int given) {
                       "Variables are valid indices");
 }
 
-/* Lists, ranges and nested tuples in a subscript are index tensors. */
+/* Lists, ranges, nested tuples and numpy's arrays in a subscript are index tensors. */
 static py_object *index_prepare(py *p, source_range r, py_object *o) {
+    py_object *array = py_array_tensor(o);
+    if (array) return array;
+    o = (py_object *)py_plain(o);
     if (o->kind != PY_LIST && o->kind != PY_TUPLE && o->kind != PY_RANGE) return o;
     tensor *t;
     if (o->kind == PY_RANGE) {
