@@ -88,7 +88,6 @@ static const char *const modules_absent[] = {"os",
                                              "signal",
                                              "weakref",
                                              "socket",
-                                             "numpy.random",
                                              "numpy.linalg",
                                              "numpy.typing",
                                              "urllib",
@@ -338,7 +337,6 @@ static const py_row modules_rows[] = {
     {"atexit.register", modules_identity},
     {"types._copy", modules_copy_function},
     {"os.getenv", modules_getenv},
-    {"numpy.random.seed", modules_none},
     {"random.seed", modules_none},
     {"sys.setrecursionlimit", modules_none},
     {"sys.exit", modules_exit},
@@ -473,6 +471,6 @@ py_object *py_lib_missing(py *p, py_object *mod, const char *name) {
         if (!path || (o = py_dict_get(path->u.mod.globals, name))) return o;
     }
     const char *inner = arena_printf(p->a, "%s.%s", dotted, name);
-    return modules_is_absent(inner) ? py_import(p, nowhere, intern(p->names, inner))
-                                    : py_absent(p, dotted, name);
+    bool is_module = modules_is_absent(inner) || prelude_has(inner);
+    return is_module ? py_import(p, nowhere, intern(p->names, inner)) : py_absent(p, dotted, name);
 }
