@@ -14,7 +14,7 @@ from ._functions import *
 from ._functions import (asarray, as_tensor, tensor)
 from ._hooks import TracerWarning
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ._module import limits, mapped, profiler
+from ._module import limits, mapped
 from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo,
                      sparse_csc, sparse_csr, strided)
 
@@ -23,13 +23,18 @@ __version__ = _C.__version__
 uint8, int8, int16, int32, int64 = _C.uint8, _C.int8, _C.int16, _C.int32, _C.int64
 float16, float32, float64, bfloat16 = _C.float16, _C.float32, _C.float64, _C.bfloat16
 complex64, complex128 = _C.complex64, _C.complex128
+qint8, quint8, qint32, quint4x2, quint2x4 = _C.qint8, _C.quint8, _C.qint32, _C.quint4x2, _C.quint2x4
+# Named in programs; tensors of these are refused.
+complex32, chalf, uint16, uint32, uint64 = _C.complex32, _C.complex32, _C.uint16, _C.uint32, _C.uint64
+float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz = _C.float8_e4m3fn, _C.float8_e5m2, _C.float8_e4m3fnuz, _C.float8_e5m2fnuz
+float8_e8m0fnu, float4_e2m1fn_x2 = _C.float8_e8m0fnu, _C.float4_e2m1fn_x2
 short, long, half, double, cfloat, cdouble = int16, int64, float16, float64, complex64, complex128
 legacy_contiguous_format = contiguous_format
 pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.718281828459045, None
 
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func"}
+         "ops": "_register", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func"}
 _LAZY.update(dict.fromkeys(
     "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_default_dtype get_default_dtype set_default_tensor_type "
     "set_default_device get_default_device use_deterministic_algorithms are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled "
@@ -42,7 +47,7 @@ _LAZY.update(dict.fromkeys(
     "to_dlpack unravel_index svd_lowrank pca_lowrank".split(), "_legacy"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
-            "accelerator", "onnx", "hub", "version", "_dynamo", "library", "return_types", "serialization")
+            "accelerator", "onnx", "hub", "version", "_dynamo", "library", "return_types", "serialization", "profiler", "storage")
 _BUILTIN_NAMES = {"bool": _C.bool, "int": _C.int32, "float": _C.float32}
 
 

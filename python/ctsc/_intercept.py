@@ -9,7 +9,7 @@ from . import _C
 
 Tensor = _C.Tensor
 _state = threading.local()
-_held, _default, _lock = [0], [_C.float32], threading.Lock()
+_held, _default, _lock, _watcher = [0], [_C.float32], threading.Lock(), [None]
 
 # PyTorch's lists for CPUs (aten/src/ATen/autocast_mode.h).
 _LOWER = frozenset("conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
@@ -39,6 +39,12 @@ def changed(by):
     with _lock:
         _held[0] += by
         _C._set_intercept(_held[0] > 0 or _default[0] is not _C.float32)
+
+
+def watch(watcher):
+    """watcher(call, op, args, kwargs) calls all operators from now on; None: nobody does."""
+    before, _watcher[0] = _watcher[0], watcher
+    changed((watcher is not None) - (before is not None))
 
 
 def get_default_dtype():
@@ -94,6 +100,11 @@ def _float_arguments(args, kwargs):
 
 
 def intercept(op, args, kwargs):
+    watcher = _watcher[0]
+    return _changed_call(op, args, kwargs) if watcher is None else watcher(_changed_call, op, args, kwargs)
+
+
+def _changed_call(op, args, kwargs):
     name = op.__name__
     args = list(args)
     for device in ("cpu", "cuda"):

@@ -41,7 +41,7 @@ typedef struct dtype_row {
     int size;
     const char *format;  /* of the buffer protocol; NULL: it has none (bfloat16) */
     const char *typestr; /* of __array_interface__ */
-    char kind;           /* 'b' bool, 'u', 'i', 'f', 'c' */
+    char kind;           /* 'b' bool, 'u', 'i', 'f', 'c'; 'q', 'U', 'F', 'C': a name only */
     uint8_t dl_code;
 } dtype_row;
 

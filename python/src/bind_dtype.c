@@ -23,8 +23,21 @@ static const dtype_row rows[] = {
     {12, "qint8", NULL, 1, NULL, NULL, 'q', 0},
     {13, "quint8", NULL, 1, NULL, NULL, 'q', 0},
     {14, "qint32", NULL, 4, NULL, NULL, 'q', 0},
+    {16, "quint4x2", NULL, 1, NULL, NULL, 'q', 0},
+    {17, "quint2x4", NULL, 1, NULL, NULL, 'q', 0},
+    /* Of PyTorch alone: programs name them, in tables and comparisons. No tensor has them. */
+    {8, "complex32", "chalf", 4, NULL, NULL, 'C', 0},
+    {23, "float8_e5m2", NULL, 1, NULL, NULL, 'F', 0},
+    {24, "float8_e4m3fn", NULL, 1, NULL, NULL, 'F', 0},
+    {25, "float8_e5m2fnuz", NULL, 1, NULL, NULL, 'F', 0},
+    {26, "float8_e4m3fnuz", NULL, 1, NULL, NULL, 'F', 0},
+    {44, "float8_e8m0fnu", NULL, 1, NULL, NULL, 'F', 0},
+    {45, "float4_e2m1fn_x2", NULL, 1, NULL, NULL, 'F', 0},
+    {27, "uint16", NULL, 2, NULL, NULL, 'U', 0},
+    {28, "uint32", NULL, 4, NULL, NULL, 'U', 0},
+    {29, "uint64", NULL, 8, NULL, NULL, 'U', 0},
 };
-enum { NROWS = sizeof rows / sizeof *rows, NUMBERS = 16 };
+enum { NROWS = sizeof rows / sizeof *rows, NUMBERS = 48 };
 static PyObject *objects[NUMBERS];
 static const dtype_row *by_number[NUMBERS];
 
@@ -71,9 +84,9 @@ static PyMethodDef methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL},
 static PyGetSetDef properties[] = {
     {"itemsize", dtype_itemsize, NULL, NULL, NULL},
     {"name", dtype_name, NULL, NULL, NULL},
-    {"is_floating_point", dtype_is, NULL, NULL, "f"},
-    {"is_complex", dtype_is, NULL, NULL, "c"},
-    {"is_signed", dtype_is, NULL, NULL, "ifc"},
+    {"is_floating_point", dtype_is, NULL, NULL, "fF"},
+    {"is_complex", dtype_is, NULL, NULL, "cC"},
+    {"is_signed", dtype_is, NULL, NULL, "ifcFC"},
     {"_ctsc_value_", dtype_number, NULL, NULL, NULL},
     {"_typestr", dtype_typestr, NULL, NULL, NULL},
     {0},

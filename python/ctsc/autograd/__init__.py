@@ -163,13 +163,22 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=False, is_grads_batched=False):
     """A tuple of the gradients of (the sum of) outputs with respect to inputs; nothing is added to .grad."""
-    if is_grads_batched:
-        raise NotImplementedError("grad(is_grads_batched=True): call it for each row")
     outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if is_grads_batched:
+        return _grad_of_rows(outputs, inputs, _tuple(grad_outputs), retain_graph, create_graph, allow_unused)
     given = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
     if len(given) == len(outputs):
         _check_shapes(outputs, given)
     return _C._grad(outputs, given, inputs, _flags(retain_graph, create_graph, allow_unused))
+
+
+def _grad_of_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused):
+    """grad for each row of grad_outputs, stacked."""
+    n = next(g.shape[0] for g in grad_outputs if g is not None)
+    rows = [grad(outputs, inputs, [None if g is None else g[i] for g in grad_outputs], i + 1 < n or (create_graph if retain_graph is None else retain_graph), create_graph,
+                 allow_unused=allow_unused) for i in range(n)]
+    stack = _C._operator("stack")
+    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))
 
 
 class Node:
@@ -257,6 +266,22 @@ class functional:
         rows = functional.jacobian(first, inputs, create_graph, strict)
         return rows[0] if isinstance(inputs, Tensor) else rows
 
+    @staticmethod
+    def vhp(func, inputs, v=None, create_graph=False, strict=False):
+        """(output, vector-Hessian product)"""
+        xs, outs, _ = functional._run(func, inputs, create_graph)
+        if len(outs) != 1 or outs[0].numel() != 1:
+            raise RuntimeError("The Tensor returned by the function given to vhp should contain a single element")
+        with enable_grad():
+            first = functional._filled(grad(outs, xs, create_graph=True, allow_unused=not strict), xs)
+        vs = tuple(_C._operator("ones_like")(x) for x in xs) if v is None else _tuple(v)
+        used = [(g, u) for g, u in zip(first, vs) if g.requires_grad]
+        products = grad([g for g, _ in used], xs, [u for _, u in used], create_graph=create_graph, allow_unused=True) if used else (None,) * len(xs)
+        products = functional._filled(products, xs)
+        return outs[0] if create_graph else outs[0].detach(), products[0] if isinstance(inputs, Tensor) else products
+
+    hvp = vhp # second derivatives do not depend on the order
+
 
 def _numerical(func, xs, i, at, eps):
     x = xs[i].detach()
@@ -341,24 +366,34 @@ def gradgradcheck(func, inputs, grad_outputs=None, **options):
     return gradcheck(gradients, xs + given, **options)
 
 
-def Variable(data, requires_grad=False, volatile=None):
+class _Variables(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=_Variables):
     """Tensors are variables."""
-    return data.detach().requires_grad_(requires_grad)
+
+    def __new__(cls, data, requires_grad=False, volatile=None):
+        return data.detach().requires_grad_(requires_grad)
 
 
 import sys
 import types
 
 sys.modules[__name__ + ".functional"] = types.ModuleType(__name__ + ".functional")
-sys.modules[__name__ + ".functional"].__dict__.update({k: getattr(functional, k) for k in ("vjp", "jvp", "jacobian", "hessian")})
-sys.modules[__name__ + ".grad_mode"] = sys.modules[__name__]
+sys.modules[__name__ + ".functional"].__dict__.update({k: getattr(functional, k) for k in ("vjp", "jvp", "jacobian", "hessian", "vhp", "hvp")})
+for _name in ("grad_mode", "variable", "anomaly_mode"):
+    sys.modules["%s.%s" % (__name__, _name)] = sys.modules[__name__]
 
 
 def __getattr__(name):
     """What function.py has: it is imported when it is asked for."""
+    import importlib
+    if name in ("graph", "profiler"):
+        return importlib.import_module("." + name, __name__)
     if name not in ("Function", "function"):
         raise AttributeError("module 'ctsc.autograd' has no attribute '%s'" % name)
-    import importlib
     function = importlib.import_module(".function", __name__)
     globals()["Function"] = function.Function
     return globals()[name]

@@ -5,3 +5,11 @@ from .dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset, Sta
 from .loader import DataLoader
 from .sampler import (BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)
 from .worker import get_worker_info
+
+
+def __getattr__(name):
+    if name not in ("distributed", "DistributedSampler"):
+        raise AttributeError("module 'ctsc.data' has no attribute '%s'" % name)
+    import importlib
+    module = importlib.import_module(".distributed", __name__)
+    return module if name == "distributed" else module.DistributedSampler

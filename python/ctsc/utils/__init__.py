@@ -15,9 +15,10 @@ data.dataloader = data.loader
 
 
 def __getattr__(name):
-    if name != "checkpoint":
+    if name not in ("checkpoint", "dlpack", "hooks", "model_zoo", "benchmark"):
         raise AttributeError("module 'ctsc.utils' has no attribute '%s'" % name)
     import importlib
 
-    from .. import _nn_support
-    return importlib.import_module(".checkpoint", __name__)
+    if name == "checkpoint":
+        from .. import _nn_support
+    return importlib.import_module("." + name, __name__)
