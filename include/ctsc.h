@@ -1021,6 +1021,8 @@ enum {
     CTSC_CREATE_GRAPH = 2,
     /* ctsc_grad: inputs that the outputs do not depend on get NULL, instead of an error */
     CTSC_ALLOW_UNUSED = 4,
+    /* a node that makes a gradient with nan elements is an error that names it */
+    CTSC_CHECK_NAN = 8,
 };
 /* root.backward(grad): adds gradients to those of all leaves. grad: NULL for 1, where root
  * has one element. */

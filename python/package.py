@@ -22,10 +22,21 @@ def __getattr__(name):
     import importlib
     return importlib.import_module('.swa_utils', __name__)
 """,
-    os.path.join("nn", "__init__.py"): "\n\nfrom .. import _nn_support\n",
+    os.path.join("nn", "__init__.py"): """
+
+from .. import _nn_support
+
+_submodules += ('parallel',)
+__all__.append('DataParallel')
+_of_modules = __getattr__
+
+
+def __getattr__(name):
+    return importlib.import_module(__name__ + '.parallel').DataParallel if name == 'DataParallel' else _of_modules(name)
+""",
     os.path.join("nn", "utils", "__init__.py"): """
 
-for _name in ('clip_grad_norm_', 'clip_grad_value_'):
+for _name in ('clip_grad_norm_', 'clip_grad_value_', 'get_total_norm', 'clip_grads_with_norm_'):
     _places[_name] = 'ctsc.nn.utils.clip_grad'
 """,
     os.path.join("nn", "functional.py"): """
@@ -66,6 +77,32 @@ def _extra_repr(self):
 
 
 LayerNorm.extra_repr = _extra_repr
+
+
+def _extra_repr(self):
+    return '{}, {}, eps={}, affine={}, bias={}'.format(self.num_groups, self.num_channels, self.eps, self.affine, self.bias is not None)
+
+
+GroupNorm.extra_repr = _extra_repr
+""",
+    # a row of equal modules is one line
+    os.path.join("nn", "modules", "container.py"): """
+
+def _short_repr(self):
+    rows = []
+    for i, text in enumerate(repr(m) for m in self):
+        if rows and rows[-1][2] == text:
+            rows[-1][1] = i
+        else:
+            rows.append([i, i, text])
+    lines = []
+    for first, last, text in rows:
+        text = '({}): {}'.format(first, text) if first == last else '({}-{}): {} x {}'.format(first, last, last - first + 1, text)
+        lines.append(text.replace('\\n', '\\n  '))
+    return self._get_name() + ('(\\n  ' + '\\n  '.join(lines) + '\\n)' if lines else '()')
+
+
+ModuleList.__repr__ = _short_repr
 """,
     os.path.join("nn", "modules", "module.py"): """
 
@@ -98,7 +135,35 @@ def _apply_in_place(self, fn, done=None):
     return self
 
 
-Module.zero_grad, Module._apply = _zero_grad, _apply_in_place
+from collections.abc import Mapping
+
+
+def _load_state_dict(self, state_dict, strict=True, assign=False):
+    # assign: the tensors of state_dict become the module's parameters and buffers
+    if not isinstance(state_dict, Mapping):
+        raise TypeError('Expected state_dict to be dict-like, got {}.'.format(type(state_dict)))
+    if not assign:
+        return _copy_state_dict(self, state_dict, strict)
+    before = {}
+    for name, module in self.named_modules():
+        for own in (module._parameters, module._buffers):
+            for key, value in own.items():
+                given = state_dict.get(name + ('.' if name else '') + key)
+                if value is not None and isinstance(given, torch.Tensor) and given.shape == value.shape:
+                    before[(name, key)] = own, value
+                    if own is module._parameters:
+                        given = given if isinstance(given, Parameter) else Parameter(given.detach(), requires_grad=value.requires_grad)
+                    own[key] = given
+    try:
+        return _copy_state_dict(self, {k: v for k, v in state_dict.items()}, strict)
+    except Exception:
+        for (name, key), (own, value) in before.items():
+            own[key] = value
+        raise
+
+
+_copy_state_dict = Module.load_state_dict
+Module.zero_grad, Module._apply, Module.load_state_dict = _zero_grad, _apply_in_place, _load_state_dict
 from ctsc._module_hooks import install as _install_hooks
 _install_hooks(globals())
 """,

@@ -15,7 +15,8 @@ from ._functions import (asarray, as_tensor, tensor)
 from ._hooks import TracerWarning
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from ._module import limits, mapped
-from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo,
+from ._types import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, per_channel_affine, per_channel_affine_float_qparams, per_channel_symmetric,
+                     per_tensor_affine, per_tensor_symmetric, preserve_format, qscheme, sparse_bsc, sparse_bsr, sparse_coo,
                      sparse_csc, sparse_csr, strided)
 
 __version__ = _C.__version__

@@ -189,6 +189,12 @@ def where(condition, input=None, other=None):
     return _op("aten::where")(condition, input, other)
 
 
+def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+    """One sample is drawn as if it were not put back, as by today's PyTorch: the same numbers."""
+    found = _op("aten::multinomial")(input, num_samples, replacement and num_samples != 1, generator=generator)
+    return found if out is None else out.resize_(found.shape).copy_(found)
+
+
 def nonzero(input, *, as_tuple=False):
     if as_tuple:
         return tuple(_op("aten::nonzero_numpy")(input))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """_legacy.py - names of torch that programs still use: typed constructors, symbolic numbers, checks, control flow as functions."""
+import enum
 import math
 
 from . import _C
@@ -44,6 +45,12 @@ class _Typed(type):
 
 for _name, _dtype in _NAMES.items():
     globals()[_name + "Tensor"] = _Typed(_name + "Tensor", (), {"_dtype_": _dtype, "dtype": _dtype, "__module__": "ctsc"})
+
+
+class DLDeviceType(enum.IntEnum):
+    """Kinds of devices, as DLPack numbers them."""
+    kDLCPU = 1
+    kDLCUDA = 2
 
 
 # Sizes are numbers.

@@ -58,8 +58,11 @@ def through_file(write):
 
 
 @_method
-def save(self, f):
+def save(self, f, _extra_files=None):
     """As torch.jit.save: f is a path or an open file."""
+    if _extra_files:
+        from .jit import save
+        return save(self, f, _extra_files)
     if isinstance(f, (str, os.PathLike)):
         self._save(os.fsdecode(f))
     else:

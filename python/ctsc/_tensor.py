@@ -232,7 +232,8 @@ def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None
 
 @_method("__dlpack_device__")
 def __dlpack_device__(self):
-    return (1, 0) if self._device_index < 0 else (2, self._device_index)
+    from ._legacy import DLDeviceType
+    return (DLDeviceType.kDLCPU, 0) if self._device_index < 0 else (DLDeviceType.kDLCUDA, self._device_index)
 
 
 def _rebuild(kind, dtype, sizes, data, requires_grad):
@@ -300,7 +301,7 @@ class Storage:
     device, dtype = property(lambda self: self._t.device), _C.uint8
 
     def is_shared(self):
-        return False
+        return self._t.is_shared()
 
 
 @_method("untyped_storage")
@@ -339,12 +340,27 @@ def new(self, *args):
 
 @_method("is_shared")
 def is_shared(self):
-    return False
+    from ._shared import is_shared
+    return is_shared(self)
 
 
 @_method("share_memory_")
 def share_memory_(self):
-    raise NotImplementedError("share_memory_(): tensors travel to other processes by pickling, and come back through shared memory (ctsc.data.DataLoader)")
+    """In memory that other processes see (_shared.py)."""
+    from ._shared import share
+    return share(self)
+
+
+@_method("qscheme")
+def qscheme(self):
+    from . import _types
+    return _types.qschemes[_C._operator("aten::qscheme")(self)]
+
+
+@_method("multinomial")
+def multinomial(self, num_samples, replacement=False, *, generator=None):
+    from ._functions import multinomial
+    return multinomial(self, num_samples, replacement, generator=generator)
 
 
 # ---- Python's protocols

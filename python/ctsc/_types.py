@@ -92,5 +92,13 @@ channels_last = memory_format("channels_last", 2)
 channels_last_3d = memory_format("channels_last_3d", 3)
 
 
+class qscheme(_Named):
+    pass
+
+
+qschemes = tuple(qscheme(name, i) for i, name in enumerate("per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric per_channel_affine_float_qparams".split()))
+per_tensor_affine, per_channel_affine, per_tensor_symmetric, per_channel_symmetric, per_channel_affine_float_qparams = qschemes
+
+
 def _named(name):
     return globals()[name]

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""multiprocessing.py - torch.multiprocessing: Python's; tensors travel by pickling."""
+"""multiprocessing.py - torch.multiprocessing: Python's. Tensors in shared memory (share_memory_) stay in it, others travel by pickling."""
 import multiprocessing as _mp
 from multiprocessing import *
+
+from ._shared import _register
+
+_register()
 
 
 def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):

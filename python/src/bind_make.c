@@ -25,21 +25,38 @@ static bool is_sequence(PyObject *o) {
            !(TensorCheck(o) && !ctsc_tensor_ndim(((Tensor *)o)->v)) && PySequence_Size(o) >= 0;
 }
 
-/* What a number is. KIND_NONE with an exception: it is none. */
-static int kind_of(PyObject *o) {
+/* What a number is. KIND_NONE with an exception: it is none. *dtype: what it has of its own, a
+ * tensor or a scalar of NumPy's; -1 for Python's numbers. */
+static int kind_of_dtype(int dtype) {
+    char k = bind_dtype_row(dtype)->kind;
+    return k == 'b' ? KIND_BOOL : k == 'f' ? KIND_FLOAT : k == 'c' ? KIND_COMPLEX : KIND_INT;
+}
+static int dtype_of_scalar(PyObject *o) {
+    int found = -1;
+    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
+    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+    for (int n = 0; name && PyUnicode_Check(name) && bind_dtype_row(n) && n < 16; n++)
+        if (bind_dtype_row(n)->format &&
+            !PyUnicode_CompareWithASCIIString(name, bind_dtype_row(n)->name))
+            found = n;
+    Py_XDECREF(dtype);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+static int kind_of(PyObject *o, int *dtype) {
+    *dtype = -1;
     if (PyBool_Check(o)) return KIND_BOOL;
     if (PyLong_Check(o)) return KIND_INT;
-    if (PyFloat_Check(o)) return KIND_FLOAT;
-    if (PyComplex_Check(o)) return KIND_COMPLEX;
+    if (PyFloat_CheckExact(o)) return KIND_FLOAT;
+    if (PyComplex_CheckExact(o)) return KIND_COMPLEX;
     if (TensorCheck(o)) {
-        char k = bind_dtype_row((int)ctsc_tensor_dtype(((Tensor *)o)->v))->kind;
-        return k == 'b' ? KIND_BOOL : k == 'f' ? KIND_FLOAT : k == 'c' ? KIND_COMPLEX : KIND_INT;
+        *dtype = (int)ctsc_tensor_dtype(((Tensor *)o)->v);
+        return kind_of_dtype(*dtype);
     }
     if (bind_is_number(o)) {
-        const char *name = PyUnicode_AsUTF8AndSize(
-            PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"), NULL);
-        if (name && !strncmp(name, "bool", 4)) return KIND_BOOL;
-        return PyIndex_Check(o) ? KIND_INT : KIND_FLOAT;
+        if ((*dtype = dtype_of_scalar(o)) >= 0) return kind_of_dtype(*dtype);
+        return PyComplex_Check(o) ? KIND_COMPLEX : PyIndex_Check(o) ? KIND_INT : KIND_FLOAT;
     }
     PyErr_Clear();
     if (PyUnicode_Check(o))
@@ -50,10 +67,33 @@ static int kind_of(PyObject *o) {
     return KIND_NONE;
 }
 
+/* What Python's numbers of a kind become. */
+static const int of_kind[] = {[KIND_NONE] = CTSC_FLOAT32,
+                              [KIND_BOOL] = CTSC_BOOL,
+                              [KIND_INT] = CTSC_INT64,
+                              [KIND_FLOAT] = CTSC_FLOAT32,
+                              [KIND_COMPLEX] = CTSC_COMPLEX64};
+
+/* promote_types. */
+static int promoted(int a, int b) {
+    int ka = kind_of_dtype(a), kb = kind_of_dtype(b);
+    if (a == b) return a;
+    if (ka == KIND_COMPLEX || kb == KIND_COMPLEX)
+        return a == CTSC_COMPLEX128 || b == CTSC_COMPLEX128 || a == CTSC_FLOAT64 ||
+                       b == CTSC_FLOAT64
+                   ? CTSC_COMPLEX128
+                   : CTSC_COMPLEX64;
+    if (ka != kb) return ka > kb ? a : b;
+    int sa = bind_dtype_row(a)->size, sb = bind_dtype_row(b)->size;
+    if (sa != sb) return sa > sb ? a : b;
+    return ka == KIND_FLOAT ? CTSC_FLOAT32 : CTSC_INT16; /* half and bfloat16; uint8 and int8 */
+}
+
 typedef struct shape {
     int ndim;
     int64_t sizes[MAX_DIMS];
     int kind;
+    int dtype; /* -1: no element has one of its own */
 } shape;
 
 static bool measure_first(PyObject *o, shape *s) {
@@ -86,9 +126,13 @@ static bool measure_all(PyObject *o, int depth, shape *s) {
             return false;
         }
         PyErr_Clear();
-        int k = kind_of(o);
+        int own, k = kind_of(o, &own), before = s->kind;
         if (k > s->kind) s->kind = k;
-        return k != KIND_NONE;
+        if (k == KIND_NONE || (own < 0 && s->dtype < 0)) return k != KIND_NONE;
+        if (own < 0) own = of_kind[k];
+        if (s->dtype < 0 && before != KIND_NONE) s->dtype = of_kind[before];
+        s->dtype = s->dtype < 0 ? own : promoted(s->dtype, own);
+        return true;
     }
     if (!is_sequence(o)) {
         PyErr_Clear();
@@ -158,16 +202,21 @@ static bool store(PyObject *o, int dtype, void *at) {
         STORE(uint8_t, yes)
     }
     if (r->kind == 'c') {
-        double re = PyComplex_RealAsDouble(o),
-               im = PyErr_Occurred() ? 0 : PyComplex_ImagAsDouble(o);
+        PyObject *c = PyComplex_Check(o) || PyFloat_Check(o) || PyLong_Check(o)
+                          ? bind_ref(o)
+                          : PyObject_CallFunctionObjArgs((PyObject *)&PyComplex_Type, o, NULL);
+        if (!c) return false;
+        double re = PyComplex_RealAsDouble(c),
+               im = PyErr_Occurred() ? 0 : PyComplex_ImagAsDouble(c);
+        Py_DECREF(c);
         if (PyErr_Occurred()) return false;
         if (dtype == CTSC_COMPLEX128) {
-            double c[2] = {re, im};
-            memcpy(at, c, sizeof c);
+            double parts[2] = {re, im};
+            memcpy(at, parts, sizeof parts);
             return true;
         }
-        float c[2] = {(float)re, (float)im};
-        memcpy(at, c, sizeof c);
+        float parts[2] = {(float)re, (float)im};
+        memcpy(at, parts, sizeof parts);
         return true;
     }
     if (r->kind != 'f') return store_int(o, dtype, at);
@@ -212,14 +261,9 @@ PyObject *bind_tensor_of(PyObject *data, int dtype) {
     if (!PyList_Check(data) && !PyTuple_Check(data) && !PyBytes_Check(data) &&
         PyObject_CheckBuffer(data))
         return converted(bind_from_buffer(data, true), dtype, true);
-    static const int of_kind[] = {[KIND_NONE] = CTSC_FLOAT32,
-                                  [KIND_BOOL] = CTSC_BOOL,
-                                  [KIND_INT] = CTSC_INT64,
-                                  [KIND_FLOAT] = CTSC_FLOAT32,
-                                  [KIND_COMPLEX] = CTSC_COMPLEX64};
-    shape s = {0};
+    shape s = {.dtype = -1};
     if (!measure_first(data, &s) || !measure_all(data, 0, &s)) return NULL;
-    int want = dtype >= 0 ? dtype : of_kind[s.kind],
+    int want = dtype >= 0 ? dtype : s.dtype >= 0 ? s.dtype : of_kind[s.kind],
         made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 ? CTSC_FLOAT32 : want;
     if (bind_dtype_row(want)->kind != 'c' && s.kind == KIND_COMPLEX)
         return PyErr_SetString(PyExc_RuntimeError,

@@ -6,7 +6,7 @@ import programs
 
 
 def test_there_are_programs():
-    assert len(programs.names()) >= 20
+    assert len(programs.names()) >= 40
 
 
 @pytest.mark.parametrize("name", programs.names())

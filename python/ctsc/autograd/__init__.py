@@ -9,7 +9,8 @@ import functools
 from .. import _C
 
 Tensor = _C.Tensor
-_RETAIN, _CREATE, _UNUSED = 1, 2, 4
+_RETAIN, _CREATE, _UNUSED, _CHECK_NAN = 1, 2, 4, 8
+_checks_nan = [False] # anomaly mode
 _GENERATOR = 0x20 # inspect.CO_GENERATOR; to import inspect takes as long as all of ctsc
 _backward_all = _C._operator("aten::backward.TensorList")
 is_grad_enabled = _C.is_grad_enabled
@@ -127,7 +128,7 @@ def _tuple(x):
 
 def _flags(retain_graph, create_graph, allow_unused=False):
     kept = create_graph if retain_graph is None else retain_graph
-    return (_RETAIN if kept else 0) | (_CREATE if create_graph else 0) | (_UNUSED if allow_unused else 0)
+    return (_RETAIN if kept else 0) | (_CREATE if create_graph else 0) | (_UNUSED if allow_unused else 0) | (_CHECK_NAN if _checks_nan[0] else 0)
 
 
 def _check_shapes(outputs, grads):
@@ -161,9 +162,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             _backward_all(list(roots), list(grads), create_graph if retain_graph is None else retain_graph, create_graph)
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=False, is_grads_batched=False):
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None, is_grads_batched=False, materialize_grads=False):
     """A tuple of the gradients of (the sum of) outputs with respect to inputs; nothing is added to .grad."""
     outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        found = grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=True, is_grads_batched=is_grads_batched)
+        return tuple(_C._operator("zeros_like")(x, requires_grad=create_graph) if g is None else g for g, x in zip(found, inputs))
     if is_grads_batched:
         return _grad_of_rows(outputs, inputs, _tuple(grad_outputs), retain_graph, create_graph, allow_unused)
     given = (None,) * len(outputs) if grad_outputs is None else _tuple(grad_outputs)
@@ -203,7 +209,7 @@ def node(name):
     return _nodes[name]()
 
 
-class functional:
+class _Functional:
     """torch.autograd.functional of functions of tensors: vjp, jvp, jacobian, hessian."""
 
     @staticmethod
@@ -221,21 +227,21 @@ class functional:
     @staticmethod
     def vjp(func, inputs, v=None, create_graph=False, strict=False):
         """(outputs, vector-Jacobian product)"""
-        xs, outs, single = functional._run(func, inputs, create_graph)
-        grads = functional._filled(grad(outs, xs, v, create_graph=create_graph, allow_unused=not strict), xs)
+        xs, outs, single = _Functional._run(func, inputs, create_graph)
+        grads = _Functional._filled(grad(outs, xs, v, create_graph=create_graph, allow_unused=not strict), xs)
         outs = outs if create_graph else tuple(o.detach() for o in outs)
         return outs[0] if single else outs, grads[0] if isinstance(inputs, Tensor) else grads
 
     @staticmethod
     def jvp(func, inputs, v=None, create_graph=False, strict=False):
         """(outputs, Jacobian-vector product), by differentiating the vector-Jacobian product."""
-        xs, outs, single = functional._run(func, inputs, create_graph)
+        xs, outs, single = _Functional._run(func, inputs, create_graph)
         zeros, ones = _C._operator("zeros_like"), _C._operator("ones_like")
         with enable_grad():
             us = tuple(zeros(o).requires_grad_() for o in outs)
-            back = functional._filled(grad(outs, xs, us, create_graph=True, allow_unused=not strict), xs)
+            back = _Functional._filled(grad(outs, xs, us, create_graph=True, allow_unused=not strict), xs)
         vs = tuple(ones(x) for x in xs) if v is None else _tuple(v)
-        products = functional._filled(grad(back, us, vs, create_graph=create_graph, allow_unused=True) if any(b.requires_grad for b in back) else
+        products = _Functional._filled(grad(back, us, vs, create_graph=create_graph, allow_unused=True) if any(b.requires_grad for b in back) else
                                       (None,) * len(us), outs)
         outs = outs if create_graph else tuple(o.detach() for o in outs)
         return (outs[0], products[0]) if single else (outs, products)
@@ -243,13 +249,13 @@ class functional:
     @staticmethod
     def jacobian(func, inputs, create_graph=False, strict=False):
         """Of each output with respect to each input: sizes of the output, then of the input."""
-        xs, outs, single = functional._run(func, inputs, create_graph)
+        xs, outs, single = _Functional._run(func, inputs, create_graph)
         stack, rows = _C._operator("stack"), []
         for out in outs:
             flat, found = out.reshape(-1), [[] for _ in xs]
             for i in range(flat.numel()):
                 grads = grad((flat[i],), xs, retain_graph=True, create_graph=create_graph, allow_unused=not strict) if flat.requires_grad else (None,) * len(xs)
-                for k, g in enumerate(functional._filled(grads, xs)):
+                for k, g in enumerate(_Functional._filled(grads, xs)):
                     found[k].append(g)
             rows.append(tuple((stack(f) if f else x.new_zeros([0])).reshape(tuple(out.shape) + tuple(x.shape)) for f, x in zip(found, xs)))
         rows = tuple(r[0] for r in rows) if isinstance(inputs, Tensor) else tuple(rows)
@@ -262,22 +268,22 @@ class functional:
             out = func(*xs)
             if out.numel() != 1:
                 raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
-            return functional._filled(grad(out.reshape(()), xs, create_graph=True, allow_unused=True), xs)
-        rows = functional.jacobian(first, inputs, create_graph, strict)
+            return _Functional._filled(grad(out.reshape(()), xs, create_graph=True, allow_unused=True), xs)
+        rows = _Functional.jacobian(first, inputs, create_graph, strict)
         return rows[0] if isinstance(inputs, Tensor) else rows
 
     @staticmethod
     def vhp(func, inputs, v=None, create_graph=False, strict=False):
         """(output, vector-Hessian product)"""
-        xs, outs, _ = functional._run(func, inputs, create_graph)
+        xs, outs, _ = _Functional._run(func, inputs, create_graph)
         if len(outs) != 1 or outs[0].numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to vhp should contain a single element")
         with enable_grad():
-            first = functional._filled(grad(outs, xs, create_graph=True, allow_unused=not strict), xs)
+            first = _Functional._filled(grad(outs, xs, create_graph=True, allow_unused=not strict), xs)
         vs = tuple(_C._operator("ones_like")(x) for x in xs) if v is None else _tuple(v)
         used = [(g, u) for g, u in zip(first, vs) if g.requires_grad]
         products = grad([g for g, _ in used], xs, [u for _, u in used], create_graph=create_graph, allow_unused=True) if used else (None,) * len(xs)
-        products = functional._filled(products, xs)
+        products = _Functional._filled(products, xs)
         return outs[0] if create_graph else outs[0].detach(), products[0] if isinstance(inputs, Tensor) else products
 
     hvp = vhp # second derivatives do not depend on the order
@@ -294,6 +300,10 @@ def _numerical(func, xs, i, at, eps):
             out = func(*(xs[:i] + (moved.reshape(x.shape),) + xs[i + 1:]))
         values.append([o.detach().clone() for o in _tuple(out)])
     return [(a - b) / (2 * eps) for a, b in zip(*values)]
+
+
+class GradcheckError(RuntimeError):
+    """What gradcheck found."""
 
 
 def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **unused):
@@ -313,56 +323,55 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
                     number = float(want[k].reshape(-1)[j])
                     if abs(got - number) > atol + rtol * abs(number):
                         if raise_exception:
-                            raise RuntimeError("Jacobian mismatch for output %d with respect to input %d,\nnumerical:%r\nanalytical:%r" % (k, i, number, got))
+                            raise GradcheckError("Jacobian mismatch for output %d with respect to input %d,\nnumerical:%r\nanalytical:%r" % (k, i, number, got))
                         return False
     return True
 
 
-class detect_anomaly:
-    """Backward passes are as they are: what failed is told by the error."""
+class set_detect_anomaly:
+    """Anomaly mode: a backward pass in which a gradient becomes nan is an error that names the operator."""
 
-    def __init__(self, check_nan=True):
-        pass
-
-    def __enter__(self):
-        from .._settings import set_anomaly_enabled
-        set_anomaly_enabled(True)
-        return self
-
-    def __exit__(self, *exception):
-        from .._settings import set_anomaly_enabled
-        set_anomaly_enabled(False)
-
-
-class set_detect_anomaly(detect_anomaly):
     def __init__(self, mode, check_nan=True):
         from .._settings import is_anomaly_enabled, set_anomaly_enabled
-        self._before = is_anomaly_enabled()
+        self._before = is_anomaly_enabled(), _checks_nan[0]
         set_anomaly_enabled(mode)
+        _checks_nan[0] = bool(mode and check_nan)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
         from .._settings import set_anomaly_enabled
-        set_anomaly_enabled(self._before)
+        set_anomaly_enabled(self._before[0])
+        _checks_nan[0] = self._before[1]
+
+
+class detect_anomaly(set_detect_anomaly):
+    def __init__(self, check_nan=True):
+        self._check_nan = check_nan
+
+    def __enter__(self):
+        super().__init__(True, self._check_nan)
+        return self
 
 
 def gradgradcheck(func, inputs, grad_outputs=None, **options):
     """gradcheck of the gradients."""
     xs = _tuple(inputs)
-    wanted = [x for x in xs if isinstance(x, Tensor) and x.requires_grad]
     if grad_outputs is None:
         randn = _C._operator("randn_like")
         given = tuple(randn(o).requires_grad_() for o in _tuple(func(*xs)) if o.requires_grad)
     else:
         given = _tuple(grad_outputs)
 
+    places = [i for i, x in enumerate(xs) if isinstance(x, Tensor) and x.requires_grad]
+
     def gradients(*all_):
-        inputs, vs = all_[:len(xs)], all_[len(xs):]
-        outs = tuple(o for o in _tuple(func(*inputs)) if o.requires_grad)
-        return tuple(g for g in grad(outs, [x for x in inputs if isinstance(x, Tensor) and x.requires_grad], vs, create_graph=True, allow_unused=True)
-                     if g is not None)
+        with enable_grad():
+            inputs = [x.detach().requires_grad_() if i in places and not x.requires_grad else x for i, x in enumerate(all_[:len(xs)])]
+            outs = tuple(o for o in _tuple(func(*inputs)) if o.requires_grad)
+            found = grad(outs, [inputs[i] for i in places], all_[len(xs):], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
     return gradcheck(gradients, xs + given, **options)
 
 
@@ -381,8 +390,8 @@ class Variable(metaclass=_Variables):
 import sys
 import types
 
-sys.modules[__name__ + ".functional"] = types.ModuleType(__name__ + ".functional")
-sys.modules[__name__ + ".functional"].__dict__.update({k: getattr(functional, k) for k in ("vjp", "jvp", "jacobian", "hessian", "vhp", "hvp")})
+functional = sys.modules[__name__ + ".functional"] = types.ModuleType(__name__ + ".functional")
+functional.__dict__.update({k: getattr(_Functional, k) for k in ("vjp", "jvp", "jacobian", "hessian", "vhp", "hvp")})
 for _name in ("grad_mode", "variable", "anomaly_mode"):
     sys.modules["%s.%s" % (__name__, _name)] = sys.modules[__name__]
 

@@ -169,7 +169,7 @@ class Distribution:
         for name in self.arg_constraints:
             if name in self.__dict__:
                 value = self.__dict__[name]
-                parts.append("%s: %s" % (name, value if not isinstance(value, Tensor) or value.numel() == 1 else value.size()))
+                parts.append("{}: {}".format(name, value if not isinstance(value, Tensor) or value.numel() == 1 else value.size()))
         return "%s(%s)" % (type(self).__name__, ", ".join(parts))
 
 

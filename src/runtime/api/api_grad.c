@@ -126,7 +126,8 @@ static backward_request grad_request(unsigned flags) {
     bool create = flags & CTSC_CREATE_GRAPH;
     return (backward_request){.create_graph = create,
                               .retain_graph = create || (flags & CTSC_RETAIN_GRAPH),
-                              .allow_unused = flags & CTSC_ALLOW_UNUSED};
+                              .allow_unused = flags & CTSC_ALLOW_UNUSED,
+                              .check_nan = flags & CTSC_CHECK_NAN};
 }
 
 ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags,

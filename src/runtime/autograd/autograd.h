@@ -240,7 +240,7 @@ typedef struct backward_request {
     tensor **root_grads; /* each NULL for the implicit one */
     int ninputs;         /* 0: gradients are accumulated in all leaves */
     tensor **inputs;     /* gradients with respect to these */
-    bool retain_graph, create_graph, allow_unused;
+    bool retain_graph, create_graph, allow_unused, check_nan;
     bool inner; /* a part of a pass: hooks of leaves and inputs are that one's */
 } backward_request;
 

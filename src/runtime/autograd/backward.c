@@ -511,6 +511,27 @@ static ctsc_status backward_node(backward *b, grad_node *n, tensor *const *grads
     return backward_rule(b, n, grads, out);
 }
 
+/* Of anomaly mode: no gradient may have nan elements. */
+static ctsc_status backward_check_nan(const backward *b, const grad_node *n, tensor **out) {
+    for (int i = 0; i < n->ninputs; i++) {
+        if (!out[i] || !(dtype_is_float(out[i]->dtype) || dtype_is_complex(out[i]->dtype)))
+            continue;
+        value g = borrowed(out[i]), flags = value_none(), any = value_none();
+        ctsc_status s = backward_op(b, "aten::isnan", 1, &g, &flags);
+        if (s == CTSC_OK) s = backward_op(b, "aten::any", 1, &flags, &any);
+        value_unref(flags);
+        TRY(s);
+        bool found = tensor_item_int(any.u.tensor) != 0;
+        value_unref(any);
+        if (!found) continue;
+        char name[128];
+        grad_node_name(n, name, sizeof name);
+        return diag_fail(b->cx->diag, CTSC_FAILED,
+                         "Function '%s' returned nan values in its %dth output.", name, i);
+    }
+    return CTSC_OK;
+}
+
 /* Runs a node and sends the gradients on. */
 static ctsc_status backward_run(backward *b, size_t at) {
     grad_node *n = b->visits.data[at].n;
@@ -521,6 +542,7 @@ static ctsc_status backward_run(backward *b, size_t at) {
     tensor **out = mem_zalloc((size_t)n->ninputs * sizeof *out + 1);
     if (!out) return diag_no_memory(b->cx->diag);
     ctsc_status s = backward_node(b, n, grads, out);
+    if (s == CTSC_OK && b->r->check_nan) s = backward_check_nan(b, n, out);
     for (int i = 0; i < n->ninputs; i++) {
         if (out[i] && s == CTSC_OK) s = backward_send(b, &n->edges[i], out[i]);
         else tensor_unref(out[i]);

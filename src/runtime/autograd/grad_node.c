@@ -348,6 +348,14 @@ static int node_formula(const char *name, const char *overload) {
     return 0;
 }
 
+/* What PyTorch composes it of, whose last part the node is named by. */
+static const char *node_of_linear(const grad_node *n) {
+    bool bias = false;
+    for (int i = 0; i < n->ninputs; i++) bias |= n->args[i] == 2;
+    if (n->outputs[0].ndim == 2) return bias ? "AddmmBackward0" : "MmBackward0";
+    return n->outputs[0].ndim == 1 && !bias ? "SqueezeBackward4" : "UnsafeViewBackward0";
+}
+
 /* PyTorch's: the operator's name without "_forward" in camel case, a digit beginning a word, and
  * which of its formulas. */
 void grad_node_name(const grad_node *n, char *out, size_t size) {
@@ -362,6 +370,10 @@ void grad_node_name(const grad_node *n, char *out, size_t size) {
         return;
     }
     const op *o = n->rule && n->rule->base ? n->rule->base : n->o;
+    if (!strcmp(o->schema->name, "aten::linear")) {
+        snprintf(out, size, "%s", node_of_linear(n));
+        return;
+    }
     const char *colons = strstr(o->schema->name, "::");
     const char *name = node_formula_name(colons ? colons + 2 : "");
     const char *end = name + strlen(name), *forward = strstr(name, "_forward");

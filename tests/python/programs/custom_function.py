@@ -153,6 +153,7 @@ print(z is y, torch.equal(z, x * 3))
 x.grad = None
 z.sum().backward()
 print(x.grad[0, 0])
+torch.manual_seed(1)
 net = nn.Sequential(FakeQuantLinear(4, 8), nn.ReLU(), FakeQuantLinear(8, 1))
 opt = torch.optim.Adam(net.parameters(), lr=0.05)
 data, goal = torch.randn(16, 4), torch.randn(16, 1)

@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
             scores = batcher.submit(x).result()
             code, answer = 200, {"class": int(scores.argmax()), "scores": [round(v, 4) for v in scores.tolist()]}
         except Exception as e:
-            code, answer = 400, {"error": type(e).__name__}
+            code, answer = 400, {"error": "RuntimeError" if isinstance(e, RuntimeError) else type(e).__name__}
         data = json.dumps(answer).encode()
         self.send_response(code)
         self.send_header("Content-Length", str(len(data)))

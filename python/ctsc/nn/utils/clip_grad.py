@@ -22,6 +22,26 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return tensor(_C._clip_grad_norm(found, float(max_norm), float(norm_type)), dtype=found[0].grad.dtype)
 
 
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all tensors as one."""
+    tensors = [tensors] if isinstance(tensors, _C.Tensor) else list(tensors)
+    if not tensors:
+        return tensor(0.)
+    norm, stack = _C._operator("linalg_vector_norm"), _C._operator("stack")
+    total = norm(stack([norm(t.detach(), norm_type).to(tensors[0].device) for t in tensors]), norm_type)
+    if error_if_nonfinite and not bool(total.isfinite()):
+        raise RuntimeError("The total norm of order %s for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and "
+                           "scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`" % norm_type)
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scales gradients by max_norm over total_norm, where that is below 1."""
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for p in _with_gradients(parameters):
+        p.grad.detach().mul_(factor.to(p.grad.device))
+
+
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Clamps gradients to -clip_value .. clip_value."""
     found = _with_gradients(parameters)

@@ -23,12 +23,39 @@ def get_swa_avg_fn():
     return swa_update
 
 
+def get_ema_multi_avg_fn(decay=0.999):
+    """For AveragedModel's multi_avg_fn: of lists of tensors, in place."""
+    @torch.no_grad()
+    def ema_update(ema_param_list, current_param_list, _):
+        for mine, given in zip(ema_param_list, current_param_list):
+            if mine.is_floating_point() or mine.is_complex():
+                mine.lerp_(given.to(mine.dtype), 1 - decay)
+            else: # counters: the newest
+                mine.copy_(given)
+    return ema_update
+
+
+def get_swa_multi_avg_fn():
+    @torch.no_grad()
+    def swa_update(averaged_param_list, current_param_list, num_averaged):
+        for mine, given in zip(averaged_param_list, current_param_list):
+            if mine.is_floating_point() or mine.is_complex():
+                mine.lerp_(given.to(mine.dtype), 1 / (float(num_averaged) + 1))
+            else:
+                mine.copy_(given)
+    return swa_update
+
+
 class AveragedModel(Module):
-    def __init__(self, model, device=None, avg_fn=None, use_buffers=False):
+    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
         super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
         self.module = deepcopy(model)
-        self.register_buffer("n_averaged", torch.tensor(0, dtype=torch.long))
-        self.avg_fn = get_swa_avg_fn() if avg_fn is None else avg_fn
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", torch.tensor(0, dtype=torch.long, device=device))
+        self.avg_fn, self.multi_avg_fn = avg_fn, multi_avg_fn
         self.use_buffers = use_buffers
 
     def forward(self, *args, **kwargs):
@@ -41,9 +68,16 @@ class AveragedModel(Module):
     def update_parameters(self, model):
         count = int(self.n_averaged)
         with torch.no_grad():
-            for mine, given in zip(self._averaged(self.module), self._averaged(model)):
-                given = given.detach()
-                mine.detach().copy_(given if count == 0 else self.avg_fn(mine.detach(), given, self.n_averaged))
+            all_mine = [t.detach() for t in self._averaged(self.module)]
+            all_given = [t.detach().to(mine.device) for mine, t in zip(all_mine, self._averaged(model))]
+            if count == 0 or self.avg_fn is not None:
+                for mine, given in zip(all_mine, all_given):
+                    mine.copy_(given if count == 0 else self.avg_fn(mine, given, self.n_averaged))
+            else:
+                (self.multi_avg_fn or get_swa_multi_avg_fn())(all_mine, all_given, self.n_averaged)
+            if not self.use_buffers:
+                for mine, given in zip(self.module.buffers(), model.buffers()):
+                    mine.detach().copy_(given.detach())
             self.n_averaged += 1
 
 
