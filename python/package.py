@@ -162,6 +162,11 @@ def _load_state_dict(self, state_dict, strict=True, assign=False):
         raise
 
 
+def _share_memory(self):
+    return self._apply(lambda t: t.share_memory_())
+
+
+Module.share_memory = _share_memory
 _copy_state_dict = Module.load_state_dict
 Module.zero_grad, Module._apply, Module.load_state_dict = _zero_grad, _apply_in_place, _load_state_dict
 from ctsc._module_hooks import install as _install_hooks

@@ -147,7 +147,14 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     try:
         return load_module(source, map_location)
     except _C.FileError as e:
+        from . import _pickled
         try:
+            if _pickled.is_saved(source):
+                try:
+                    return _pickled.load(source, None if map_location is None else str(map_location), weights_only is False)
+                except _pickled._Refused as refused:
+                    e = _C.FileError("the file has objects of %s, a class of its own: load(..., weights_only=False) reads it, where it can be trusted, or "
+                                     "serialization.add_safe_globals takes the class" % refused)
             return _moved(value(), map_location)
         except _C.Error:
             raise e from None
@@ -165,6 +172,9 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
     known = plain(obj)
     if known is None:
         return pickle_to(obj, f)
+    from . import _pickled
+    if _pickled.fits(obj):
+        return _pickled.save(obj, f)
     if isinstance(f, (str, os.PathLike)):
         return _C._value_save(known, os.fspath(f))
     from ._module import through_file

@@ -314,6 +314,8 @@ def _graph(text):
     return Graph(text)
 
 
+_qualified = ScriptModule.original_name
+ScriptModule.original_name = property(lambda self: _qualified.__get__(self).rpartition(".")[2])
 ScriptModule.graph = property(lambda self: _graph(self._text("graph", "forward")))
 ScriptModule.inlined_graph = property(lambda self: _graph(self._text("inlined_graph", "forward")))
 ScriptModule.code = property(lambda self: self._text("code", "forward"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
-from ._types import channels_last, contiguous_format, device, preserve_format, strided
+from ._types import channels_last, channels_last_3d, contiguous_format, device, preserve_format, strided
 
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
@@ -41,9 +41,12 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         if where.type != self.device.type or (where.index or 0) != (self.device.index or 0):
             result = _C._value_to(result, str(where))
             copy = False
-    if copy or (dtype is not None and dtype is not result.dtype) or memory_format is not None:
-        result = _to_dtype(result, dtype or result.dtype, non_blocking, copy, memory_format)
-    return result
+    last = memory_format is channels_last or memory_format is channels_last_3d
+    if copy or (dtype is not None and dtype is not result.dtype) or (memory_format is not None and not last):
+        result = _to_dtype(result, dtype or result.dtype, non_blocking, copy, None if last else memory_format)
+    if memory_format is contiguous_format:
+        return _contiguous(result)
+    return _last(result, memory_format) if last and result.ndim == (4 if memory_format is channels_last else 5) else result
 
 
 def _caster(number):
@@ -116,7 +119,16 @@ def _grad_fn(self):
 
 @_method("contiguous")
 def contiguous(self, memory_format=contiguous_format):
-    return _contiguous(self, memory_format=memory_format)
+    return _contiguous(self) if memory_format is contiguous_format or memory_format is preserve_format else _last(self, memory_format)
+
+
+def _last(t, memory_format):
+    """The same elements, channels last in memory."""
+    if t.is_contiguous(memory_format=memory_format):
+        return t
+    if t.ndim != (4 if memory_format is channels_last else 5):
+        raise RuntimeError("required rank %d tensor to use %s format" % (4 if memory_format is channels_last else 5, memory_format._name))
+    return _contiguous(t.movedim(1, -1)).movedim(-1, 1)
 
 
 @_method("is_contiguous")

@@ -94,6 +94,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
             at += len(part)
         grads = results[0] if one else tuple(results)
         value = value if outer or _nested() else value.detach()
+        if has_aux and not (outer or _nested()):
+            aux = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, aux)
         return (grads, (value, aux)) if has_aux else (grads, value)
     return _entered(run)
 

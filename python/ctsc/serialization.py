@@ -5,10 +5,31 @@ import contextlib
 from ._functions import load, save
 
 
+_known = []
+
+
+def _safe():
+    return _known
+
+
 def add_safe_globals(safe_globals):
-    """load(weights_only=True) takes tensors and Python's containers only."""
+    """Classes that load(weights_only=True) takes beside tensors and Python's containers."""
+    _known.extend(g for g in safe_globals if g not in _known)
+
+
+def clear_safe_globals():
+    _known.clear()
+
+
+def get_safe_globals():
+    return list(_known)
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals):
-    yield
+    before = list(_known)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _known[:] = before

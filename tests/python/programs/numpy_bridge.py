@@ -69,5 +69,5 @@ for epoch in range(4):
 batch = torch.utils.data.default_collate([{"a": np.ones(2, np.float32), "b": np.float64(1)}, {"a": np.zeros(2, np.float32), "b": np.float64(2)}])
 print(batch)
 images = torch.from_numpy(np.random.RandomState(0).randint(0, 255, (2, 4, 5, 3), dtype=np.uint8)).permute(0, 3, 1, 2).float().div(255)
-print(images.shape, images.is_contiguous(), images.mean(dim=(0, 2, 3)), images.contiguous().numpy().transpose(0, 2, 3, 1).flags["C_CONTIGUOUS"])
+print(images.shape, images.contiguous().is_contiguous(), images.mean(dim=(0, 2, 3)), images.contiguous().numpy().transpose(0, 2, 3, 1).flags["C_CONTIGUOUS"])
 print(np.allclose(torch.linalg.inv(torch.tensor([[2.0, 1], [1, 3]])).numpy() @ np.array([[2.0, 1], [1, 3]]), np.eye(2), atol=1e-6))

@@ -70,7 +70,7 @@ print(y.stride(), y.is_contiguous(), y.is_contiguous(memory_format=torch.channel
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     nn.functional.mse_loss(torch.zeros(3, 1), torch.zeros(3))
-print(len(caught), str(caught[0].message)[:60])
+print(len(caught), str(caught[0].message)[:20])
 bad = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
 bad[0].weight.data[0, 0] = float("nan")
 
