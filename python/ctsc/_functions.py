@@ -168,13 +168,13 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
     """As torch.save; a module as torch.jit.save. What no PyTorch could read (objects of a program's own classes) is pickled by Python."""
     if isinstance(obj, _C.ScriptModule):
         return obj.save(f)
+    from . import _pickled
+    if _pickled.fits(obj):
+        return _pickled.save(obj, f)
     from ._objects import pickle_to, plain
     known = plain(obj)
     if known is None:
         return pickle_to(obj, f)
-    from . import _pickled
-    if _pickled.fits(obj):
-        return _pickled.save(obj, f)
     if isinstance(f, (str, os.PathLike)):
         return _C._value_save(known, os.fspath(f))
     from ._module import through_file

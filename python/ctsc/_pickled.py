@@ -4,6 +4,7 @@
 A file is a zip: ROOT/data.pkl, in which a tensor is a call of torch._utils._rebuild_tensor_v2 with its storage's number, and ROOT/data/NUMBER with the storage's bytes.
 Storages are mapped from the file; what shares one when it is saved shares it when it is loaded. load(weights_only=True), the default, takes the names of SAFE only.
 """
+import codecs
 import io
 import mmap
 import os
@@ -57,6 +58,7 @@ _PLACES = {"torch._utils._rebuild_tensor_v2": _tensor, "torch._utils._rebuild_te
            "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "collections.defaultdict": defaultdict, "builtins.set": set, "builtins.frozenset": frozenset,
            "builtins.bytearray": bytearray, "builtins.complex": complex, "builtins.slice": slice, "builtins.range": range, "builtins.list": list, "builtins.dict": dict,
            "builtins.int": int, "builtins.float": float, "builtins.str": str, "builtins.bool": bool, "builtins.tuple": tuple}
+_PLACES["_codecs.encode"] = codecs.encode # how bytes are pickled
 _PLACES.update({"torch." + kind: _Storage(name) for kind, name in _DTYPES.items()})
 
 

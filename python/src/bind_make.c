@@ -164,7 +164,11 @@ static bool measure_all(PyObject *o, int depth, shape *s) {
         return true;                                                                               \
     }
 static bool store_int(PyObject *o, int dtype, void *at) {
-    static const struct { int dtype; long long low, high; const char *name; } ranges[] = {
+    static const struct {
+        int dtype;
+        long long low, high;
+        const char *name;
+    } ranges[] = {
         {CTSC_UINT8, 0, 255, "uint8_t"},
         {CTSC_INT8, -128, 127, "int8_t"},
         {CTSC_INT16, -32768, 32767, "int16_t"},
@@ -263,7 +267,9 @@ PyObject *bind_tensor_of(PyObject *data, int dtype) {
         return converted(bind_from_buffer(data, true), dtype, true);
     shape s = {.dtype = -1};
     if (!measure_first(data, &s) || !measure_all(data, 0, &s)) return NULL;
-    int want = dtype >= 0 ? dtype : s.dtype >= 0 ? s.dtype : of_kind[s.kind],
+    int want = dtype >= 0     ? dtype
+               : s.dtype >= 0 ? s.dtype
+                              : of_kind[s.kind],
         made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 ? CTSC_FLOAT32 : want;
     if (bind_dtype_row(want)->kind != 'c' && s.kind == KIND_COMPLEX)
         return PyErr_SetString(PyExc_RuntimeError,
