@@ -18,7 +18,7 @@ _global = {kind: OrderedDict() for kind in ("_forward_pre_hooks", "_forward_hook
 
 
 class _Hook:
-    """A hook with its options, called as it is without."""
+    """A hook with options; without, modules hold the hook itself, as PyTorch's do."""
 
     def __init__(self, hook, with_kwargs=False, always=False):
         self.hook, self.with_kwargs, self.always = hook, with_kwargs, always
@@ -42,12 +42,12 @@ def _own(module, kind):
 
 def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
     """hook(module, args) before forward, or hook(module, args, kwargs); what it returns takes their place."""
-    return _put(_own(self, "_forward_pre_hooks"), _Hook(hook, with_kwargs), prepend)
+    return _put(_own(self, "_forward_pre_hooks"), _Hook(hook, with_kwargs) if with_kwargs else hook, prepend)
 
 
 def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
     """hook(module, args, output), or hook(module, args, kwargs, output); what it returns takes the output's place."""
-    return _put(_own(self, "_forward_hooks"), _Hook(hook, with_kwargs, always_call), prepend)
+    return _put(_own(self, "_forward_hooks"), _Hook(hook, with_kwargs, always_call) if with_kwargs or always_call else hook, prepend)
 
 
 def register_full_backward_pre_hook(self, hook, prepend=False):
@@ -175,7 +175,7 @@ class _Gradients:
 
 def _before(module, args, kwargs):
     for hook in _hooks(module, "_forward_pre_hooks"):
-        keyed = getattr(hook, "with_kwargs", False)
+        keyed = type(hook) is _Hook and hook.with_kwargs
         changed = hook(module, args, kwargs) if keyed else hook(module, args)
         if changed is None:
             continue
@@ -191,7 +191,7 @@ def _before(module, args, kwargs):
 def _after(module, hooks, args, kwargs, result):
     while hooks:
         hook = hooks.pop(0)
-        keyed = getattr(hook, "with_kwargs", False)
+        keyed = type(hook) is _Hook and hook.with_kwargs
         changed = hook(module, args, kwargs, result) if keyed else hook(module, args, result)
         if changed is not None:
             result = changed
@@ -210,7 +210,7 @@ def _call_with_hooks(self, args, kwargs):
         result = _after(self, hooks, args, kwargs, result)
         return result if gradients is None else gradients.outputs(result)
     except Exception:
-        for hook in [h for h in hooks if getattr(h, "always", False)]:
+        for hook in [h for h in hooks if type(h) is _Hook and h.always]:
             try:
                 _after(self, [hook], args, kwargs, result)
             except Exception as e:

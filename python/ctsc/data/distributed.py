@@ -2,16 +2,16 @@
 """distributed.py - torch.utils.data.distributed: a sampler of the part of the data that one of several processes sees."""
 import math
 
-from .. import _C
-from .._functions import Generator
-from .sampler import Sampler
+from ctsc import _C
+from ctsc._functions import Generator
+from ctsc.data.sampler import Sampler
 
 _randperm = _C._operator("randperm")
 
 
 class DistributedSampler(Sampler):
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
-        from .. import distributed
+        from ctsc import distributed
         num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
         rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:

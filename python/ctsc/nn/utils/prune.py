@@ -304,7 +304,7 @@ def _validate_pruning_amount_init(amount):
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError("Invalid type for amount: %s. Must be int or float." % (amount,))
     if isinstance(amount, int) and amount < 0 or isinstance(amount, float) and not 0.0 <= amount <= 1.0:
-        raise ValueError("amount=%s should either be a float in the range [0.0, 1.0] or a non-negative integer" % amount)
+        raise ValueError("amount=%s should either be a float in the range [0, 1] or a non-negative integer" % amount)
 
 
 def _validate_pruning_amount(amount, tensor_size):
