@@ -24,7 +24,7 @@ typedef struct wgrad_job {
     const char *input, *grad; /* grad: [channel][image] where images are done together */
     char *out;
     int64_t images;        /* done together; 0: one by one */
-    int64_t chunk, chunks; /* input channels of a piece; pieces of a group */
+    int64_t chunk, chunks; /* input channels of a chunk; chunks of a group */
     int64_t block;         /* output positions that are unfolded at a time */
     size_t gathered, cols; /* bytes of scratch */
     atomic_int failed;     /* a ctsc_status */
