@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks exported by torch.export, run by ctsc and compared with PyTorch.
 
-    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|vision|language|families] [--keep DIR] [--levels 0,2] [--forms training,decomposed]
+    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|more|vision|language|families] [--keep DIR] [--levels 0,2] [--forms training,decomposed]
 
 Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm or transformers is left out where these are missing.
 Each network of cases_*.py is exported as it is, and once more after run_decompositions(); both archives run at all levels with each set of arguments,
@@ -23,7 +23,7 @@ os.environ.setdefault("TORCH_LOGS", "-all")
 
 import torch  # noqa: E402
 
-GROUPS = ["small", "vision", "language", "families"]
+GROUPS = ["small", "more", "vision", "language", "families"]
 
 
 def plain(v):
@@ -39,6 +39,15 @@ def plain(v):
     if isinstance(v, (list, tuple)):
         return type(v)(plain(x) for x in v) if type(v) in (list, tuple) else tuple(plain(x) for x in v)
     return v
+
+
+def fields(v):
+    """Arguments as ctsc takes them: objects with fields are tuples of these."""
+    if hasattr(v, "__dataclass_fields__"):
+        return tuple(fields(getattr(v, f)) for f in v.__dataclass_fields__ if getattr(v, f) is not None)
+    if isinstance(v, (list, tuple)) and type(v) in (list, tuple):
+        return type(v)(fields(x) for x in v)
+    return {k: fields(x) for k, x in v.items()} if isinstance(v, dict) else v
 
 
 def copied(v):
@@ -101,7 +110,7 @@ def check(ctsc, case, folder, levels, forms):
     program = torch.export.export(module, copied(args), copied(kwargs), dynamic_shapes=case.get("dynamic"), strict=case.get("strict", False))
     for i, (a, k) in enumerate(calls):
         module.load_state_dict(state, strict=False)
-        torch.save(tuple(copied(a)) + tuple(copied(k).values()), os.path.join(folder, "inputs%d.pt" % i))
+        torch.save(fields(tuple(copied(a)) + tuple(copied(k).values())), os.path.join(folder, "inputs%d.pt" % i))
         with torch.no_grad():
             torch.save(plain(module(*copied(a), **copied(k))), os.path.join(folder, "expected%d.pt" % i))
     module.load_state_dict(state, strict=False)

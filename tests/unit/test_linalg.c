@@ -5,6 +5,13 @@
 #include "opcase.h"
 
 static const opcase lu_and_kin[] = {
+    {"aten::_linalg_check_errors", "i32[2]{0 0} 'linalg.inv' false", ""},
+    {"aten::_linalg_check_errors", "i32[]{2} 'linalg.inv' true",
+     "!linalg.inv: The diagonal element 2 is zero, the inversion could not be completed because "
+     "the input matrix is singular."},
+    {"aten::_linalg_check_errors", "i32[3]{0 0 3} 'linalg.cholesky' false",
+     "!linalg.cholesky: (Batch element 2): The factorization could not be completed because the "
+     "input is not positive-definite (the leading minor of order 3 is not positive-definite)."},
     {"aten::linalg_det", "f64[3,3]{0 2 1 3 1 -1 1 1 4}", "f64[]{-24}"},
     {"aten::linalg_slogdet", "f64[3,3]{0 2 1 3 1 -1 1 1 4}", "f64[]{-1} f64[]{3.17805}"},
     {"aten::linalg_inv", "f64[3,3]{0 2 1 3 1 -1 1 1 4}",

@@ -412,7 +412,8 @@ static bool reduced_layer_param(group_state *s, const lazy_arg *a, const lazy_te
     *out = NULL;
     if (lazy_arg_is_none(a)) return true;
     const lazy_tensor *t = lazy_arg_tensor(&s->l, a);
-    if (!t || t->ndim != dims || t->dt != x->dt) return false;
+    /* half precision goes with parameters of single precision, too */
+    if (!t || t->ndim != dims || (t->dt != x->dt && t->dt != reduced_wide(x->dt))) return false;
     for (int d = 0; d < dims; d++)
         if (!lazy_same_size(&s->l, t->sizes[d], x->sizes[x->ndim - dims + d])) return false;
     *out = t;

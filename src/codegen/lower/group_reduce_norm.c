@@ -129,7 +129,8 @@ static bool norm_param(group_state *s, const lazy_arg *a, const lazy_tensor *x, 
     *out = NULL;
     if (lazy_arg_is_none(a)) return true;
     const lazy_tensor *t = lazy_arg_tensor(&s->l, a);
-    if (!t || t->ndim != 1 || t->dt != x->dt || !lazy_same_size(&s->l, t->sizes[0], x->sizes[1]))
+    if (!t || t->ndim != 1 || (t->dt != x->dt && t->dt != reduced_wide(x->dt)) ||
+        !lazy_same_size(&s->l, t->sizes[0], x->sizes[1]))
         return false;
     for (int d = 0; d < x->ndim; d++) sizes[d] = d == 1 ? x->sizes[1] : lazy_one(&s->l);
     *out = reduced_cast(s, lazy_map(&s->l, t, x->ndim, sizes, from, NULL, NULL),

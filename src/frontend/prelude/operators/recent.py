@@ -426,6 +426,20 @@ def _lazy_clone(self: Tensor) -> Tensor:
     return torch.clone(self)
 
 
+def _linalg_eigh(A: Tensor, UPLO: str, compute_v: bool) -> Tuple[Tensor, Tensor]:
+    if compute_v:
+        values, vectors = torch.linalg_eigh(A, UPLO)
+        return values, vectors
+    return torch.linalg_eigvalsh(A, UPLO), torch.new_empty(A, [0])
+
+
+def _linalg_svd(A: Tensor, full_matrices: bool, compute_uv: bool, driver: Optional[str]) -> Tuple[Tensor, Tensor, Tensor]:
+    if compute_uv:
+        u, s, vh = torch.linalg_svd(A, full_matrices, driver=driver)
+        return u, s, vh
+    return torch.new_empty(A, [0]), torch.linalg_svdvals(A, driver=driver), torch.new_empty(A, [0])
+
+
 def _linalg_eigvals(self: Tensor) -> Tensor:
     return torch.linalg_eigvals(self)
 

@@ -66,7 +66,8 @@ static ctsc_status index_collect(op_ctx *cx, const tensor *self, const value *in
                          "too many indices for tensor of dimension %d (got %zu)", self->ndim, n);
     for (size_t i = 0; i < n; i++) {
         tensor *t = arg_list_tensor(indices, i);
-        if (t && t->dtype != DT_INT64 && !index_is_mask(t))
+        bool narrow = t && t->dtype == DT_INT32; /* since PyTorch 2.0 */
+        if (t && t->dtype != DT_INT64 && !narrow && !index_is_mask(t))
             return diag_fail(cx->diag, CTSC_FAILED,
                              "tensors used as indices must be long, byte or bool tensors");
         if (t && index_is_mask(t)) {
@@ -75,6 +76,9 @@ static ctsc_status index_collect(op_ctx *cx, const tensor *self, const value *in
             return diag_fail(cx->diag, CTSC_FAILED,
                              "too many indices for tensor of dimension %d (got %d)", self->ndim,
                              s->n + 1);
+        } else if (narrow) {
+            TRY(tensor_to_dtype(cx->diag, t, DT_INT64, &s->at[s->n]));
+            s->n++;
         } else {
             s->at[s->n++] = t ? tensor_ref(t) : NULL;
         }

@@ -5,6 +5,7 @@
  */
 #include "runtime/kernels/linalg/linalg.h"
 
+#include <stdio.h>
 #include <string.h>
 
 ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
@@ -135,4 +136,54 @@ int linalg_first_error(const tensor *info, int64_t *index) {
             return p[i];
         }
     return 0;
+}
+
+/* (info, api_name, *, is_matrix): what decomposed programs call behind a factorisation. */
+ctsc_status op_linalg_check_errors(op_ctx *cx, const value *args, value *results) {
+    /* the first whose name is within api_name tells what info means */
+    static const struct { const char *name, *before, *after; } rows[] = {
+        {"inv", "The diagonal element ",
+         " is zero, the inversion could not be completed because the input matrix is singular."},
+        {"solve", "The solver failed because the input matrix is singular.", NULL},
+        {"cholesky",
+         "The factorization could not be completed because the input is not positive-definite "
+         "(the leading minor of order ",
+         " is not positive-definite)."},
+        {"svd",
+         "The algorithm failed to converge because the input matrix is ill-conditioned or has "
+         "too many repeated singular values (error code: ",
+         ")."},
+        {"eig",
+         "The algorithm failed to converge because the input matrix is ill-conditioned or has "
+         "too many repeated eigenvalues (error code: ",
+         ")."},
+        {"lstsq",
+         "The least squares solution could not be computed because the input matrix does not "
+         "have full rank (error code: ",
+         ")."},
+        {"lu_factor", "The factor U has a zero on its diagonal, in row ", "."},
+        {"", "Unknown error code ", "."},
+    };
+    const char *name = args[1].u.str->bytes;
+    tensor *info = arg_tensor(&args[0]), *codes = NULL;
+    int64_t index = 0;
+    char batch[48] = "";
+    (void)results;
+    TRY(tensor_to_dtype(cx->diag, info, DT_INT32, &codes));
+    tensor *flat = NULL;
+    ctsc_status st = tensor_contiguous(cx->diag, codes, &flat);
+    tensor_unref(codes);
+    if (st != CTSC_OK) return st;
+    int error = linalg_first_error(flat, &index);
+    tensor_unref(flat);
+    if (!error) return CTSC_OK;
+    if (!arg_bool(&args[2]))
+        snprintf(batch, sizeof batch, "(Batch element %lld): ", (long long)index);
+    size_t row = 0;
+    while (!strstr(name, rows[row].name)) row++;
+    const char *after = rows[row].after;
+    char code[16] = "";
+    if (after) snprintf(code, sizeof code, "%d", error);
+    return diag_fail(cx->diag, CTSC_FAILED, "%s: %s%s%s%s", name, batch, rows[row].before, code,
+                     after ? after : "");
 }

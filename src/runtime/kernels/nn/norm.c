@@ -538,11 +538,20 @@ static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
     });
 }
 
-static ctsc_status norm_check_same_dtype(op_ctx *cx, const tensor *input, const value *v) {
-    const tensor *t = arg_tensor_or_null(v);
-    if (!t || t->dtype == input->dtype) return CTSC_OK;
-    return nn_fail(cx, "expected scalar type %s but found %s", dtype_table[input->dtype].ir_name,
-                   dtype_table[t->dtype].ir_name);
+/* Weight and bias are of the input's type; those of half precision may all be of single precision
+ * instead, as modules are under autocast: then the statistics are, too. */
+static ctsc_status norm_check_dtypes(op_ctx *cx, const tensor *input, const value *weight,
+                                     const value *bias, dtype *statistics) {
+    const tensor *t[] = {arg_tensor_or_null(weight), arg_tensor_or_null(bias)};
+    bool half = input->dtype == DT_BFLOAT16 || input->dtype == DT_FLOAT16;
+    *statistics = (dtype)input->dtype;
+    for (int i = 0; i < 2; i++)
+        if (t[i] && half && t[i]->dtype == DT_FLOAT32) *statistics = DT_FLOAT32;
+    for (int i = 0; i < 2; i++)
+        if (t[i] && t[i]->dtype != *statistics)
+            return nn_fail(cx, "expected scalar type %s but found %s",
+                           dtype_table[*statistics].ir_name, dtype_table[t[i]->dtype].ir_name);
+    return CTSC_OK;
 }
 
 /* The common part of layer and group norm: `rows` rows with statistics of shape (nd, sizes).
@@ -552,8 +561,8 @@ static ctsc_status norm_layer_run(op_ctx *cx, const char *name, tensor *input, c
                                   const int64_t *sizes, tensor **out) {
     tensor *x = NULL, *w = NULL, *b = NULL;
     ctsc_status st;
-    TRY(norm_check_same_dtype(cx, input, weight));
-    TRY(norm_check_same_dtype(cx, input, bias));
+    dtype statistics;
+    TRY(norm_check_dtypes(cx, input, weight, bias, &statistics));
     TRY(nn_input(cx, name, input, &x));
     dtype dt = (dtype)x->dtype;
     TRY_OUT(nn_as_optional(cx, weight, dt, &w));
@@ -565,7 +574,8 @@ static ctsc_status norm_layer_run(op_ctx *cx, const char *name, tensor *input, c
     j->weight = w ? tensor_data(w) : NULL, j->bias = b ? tensor_data(b) : NULL;
     j->mean = tensor_data(out[1]), j->rstd = tensor_data(out[2]);
     if (rows) pool_for(rows, nn_grain(j->inner) / 4 + 1, norm_layer_range, j);
-    for (int i = 0; i < 3; i++) TRY_OUT(nn_round(cx, &out[i], (dtype)input->dtype));
+    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
+    for (int i = 1; i < 3; i++) TRY_OUT(nn_round(cx, &out[i], statistics));
 out:
     tensor_unref(x);
     tensor_unref(w);
