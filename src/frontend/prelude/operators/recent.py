@@ -141,6 +141,30 @@ def _scaled_dot_product_efficient_attention(query: Tensor, key: Tensor, value: T
     return result, sums, seed, torch.zeros([], dtype=4)
 
 
+# Those of CUDA, in programs that were decomposed there.
+def _scaled_dot_product_flash_attention(query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, return_debug_mask: bool, scale: Optional[float]) -> Tuple[Tensor, Tensor, Tensor, Tensor, int, int, Tensor, Tensor, Tensor]:
+    result = torch.scaled_dot_product_attention(query, key, value, None, dropout_p, is_causal, scale=scale)
+    sums = torch.to(__torch__.operators.recent._log_sum_exp(query, key, None, is_causal, scale), 6)
+    none = torch.empty([0], dtype=4)
+    return result, sums, none, torch.empty([0], dtype=4), query.size(2), key.size(2), torch.zeros([2], dtype=4), torch.zeros([], dtype=4), torch.empty([0], dtype=query.dtype)
+
+
+def _scaled_dot_product_cudnn_attention(query: Tensor, key: Tensor, value: Tensor, attn_bias: Optional[Tensor], compute_log_sumexp: bool, dropout_p: float, is_causal: bool, return_debug_mask: bool, scale: Optional[float]) -> Tuple[Tensor, Tensor, Tensor, Tensor, int, int, Tensor, Tensor, Tensor]:
+    result = torch.scaled_dot_product_attention(query, key, value, attn_bias, dropout_p, is_causal, scale=scale)
+    sums = torch.empty([0], dtype=6)
+    if compute_log_sumexp:
+        sums = torch.unsqueeze(torch.to(__torch__.operators.recent._log_sum_exp(query, key, attn_bias, is_causal, scale), 6), -1)
+    none = torch.empty([0], dtype=4)
+    return result, sums, none, torch.empty([0], dtype=4), query.size(2), key.size(2), torch.zeros([], dtype=4), torch.zeros([], dtype=4), torch.empty([0], dtype=query.dtype)
+
+
+def _scaled_dot_product_fused_attention_overrideable(query: Tensor, key: Tensor, value: Tensor, attn_bias: Optional[Tensor], dropout_p: float, is_causal: bool, return_debug_mask: bool, scale: Optional[float]) -> Tuple[Tensor, Tensor, Tensor, Tensor, int, int, Tensor, Tensor, Tensor]:
+    result = torch.scaled_dot_product_attention(query, key, value, attn_bias, dropout_p, is_causal, scale=scale)
+    sums = torch.to(__torch__.operators.recent._log_sum_exp(query, key, attn_bias, is_causal, scale), 6)
+    none = torch.empty([0], dtype=4)
+    return result, sums, none, torch.empty([0], dtype=4), query.size(2), key.size(2), torch.zeros([], dtype=4), torch.zeros([], dtype=4), torch.empty([0], dtype=query.dtype)
+
+
 def _fused_sdp_choice(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> int:
     return 0
 
