@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks exported by torch.export, run by ctsc and compared with PyTorch.
 
-    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|more|vision|language|families] [--keep DIR] [--levels 0,2] [--forms training,decomposed]
+    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|more|vision|language|families] [--keep DIR] [--levels 0,2] [--forms training,decomposed,prims]
 
 Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm or transformers is left out where these are missing.
 Each network of cases_*.py is exported as it is, and once more after run_decompositions(); both archives run at all levels with each set of arguments,
@@ -116,7 +116,8 @@ def check(ctsc, case, folder, levels, forms):
     module.load_state_dict(state, strict=False)
     wrong = []
     for form in forms:
-        p = program if form == "training" else program.run_decompositions()
+        # "prims": all that torch can take apart, to operators of the namespace prims where there are some
+        p = program if form == "training" else program.run_decompositions(torch._decomp.decomposition_table if form == "prims" else None)
         archive = os.path.join(folder, form + ".pt2")
         torch.export.save(p, archive)
         for level in levels:

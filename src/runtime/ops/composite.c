@@ -42,6 +42,7 @@
                    "operators/onnx_images.py")                                                     \
     COMPOSITE_FILE(prelude_onnx_quantised, "__torch__.operators.onnx_quantised",                   \
                    "operators/onnx_quantised.py")                                                  \
+    COMPOSITE_FILE(prelude_prims, "__torch__.operators.prims", "operators/prims.py")               \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")            \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")   \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise",                         \
@@ -150,12 +151,14 @@ static function *composite_compile(unit *u, const char *function_name, diag *d) 
     return pass_run_list(&(pass_ctx){.diag = d}, f->graph, "inline", NULL) == CTSC_OK ? f : NULL;
 }
 
-/* "mul__Tensor" */
+/* "mul__Tensor", "prims_mul" */
 static void composite_name(const char *key, char *out, size_t size) {
     const char *name = strstr(key, "::"), *overload = strchr(key, '.');
     name = name ? name + 2 : key;
-    snprintf(out, size, "%.*s%s%s", overload ? (int)(overload - name) : (int)strlen(name), name,
-             overload ? "__" : "", overload ? overload + 1 : "");
+    bool prims = !strncmp(key, "prims::", strlen("prims::"));
+    snprintf(out, size, "%s%.*s%s%s", prims ? "prims_" : "",
+             overload ? (int)(overload - name) : (int)strlen(name), name, overload ? "__" : "",
+             overload ? overload + 1 : "");
 }
 
 static function *composite_find(unit *u, const op *o, diag *d) {
