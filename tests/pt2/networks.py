@@ -128,7 +128,7 @@ def check(ctsc, case, folder, levels, forms):
                     break
             if wrong:
                 break
-        if not wrong and case.get("convert", True):
+        if not wrong and case.get("convert", True) and form != "prims":  # prims of PyTorch take no numbers for tensors
             why = converted(ctsc, archive, folder, len(calls), case)
             wrong += [form + ", " + why] if why else []
     return wrong

@@ -374,6 +374,11 @@ static bool scan_read(onnx_node *n, scan *s) {
     return ok && !onnx_failed(n->p);
 }
 
+bool onnx_op_scan_8(onnx_node *n, const char *text) {
+    (void)text;
+    return onnx_unsupported(n->p, "its form of version 8 is not supported, that of 9 is");
+}
+
 bool onnx_op_scan(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     scan s = {0};

@@ -372,6 +372,8 @@ static ir_value *reduce_call(onnx_node *n, const char *what, ir_value *x, ir_val
     static const struct { const char *name, *key; double ord; } ops[] = {
         {"amax", "aten::amax", 0},
         {"amin", "aten::amin", 0},
+        {"amax_empty", "ctsc::onnx_amax_empty", 0},
+        {"amin_empty", "ctsc::onnx_amin_empty", 0},
         {"mean", "aten::mean.dim", 0},
         {"sum", "aten::sum.dim_IntList", 0},
         {"logsumexp", "ctsc::onnx_logsumexp", 0},
@@ -391,6 +393,20 @@ static ir_value *reduce_call(onnx_node *n, const char *what, ir_value *x, ir_val
     return NULL;
 }
 
+/* Has the input no elements, as far as the model says? Their maximum is an end of the dtype's
+ * range, where PyTorch refuses. */
+static bool reduce_is_empty(const onnx_node *n) {
+    const Onnx__GraphProto *g = n->p->model->graph;
+    const char *name = n->proto->input[0];
+    const Onnx__ValueInfoProto *v = strmap_get(&n->p->info, name);
+    for (size_t i = 0; !v && i < g->n_input; i++)
+        if (g->input[i]->name && !strcmp(g->input[i]->name, name)) v = g->input[i];
+    const Onnx__TypeProto__Tensor *t = v && v->type ? v->type->tensor_type : NULL;
+    for (size_t i = 0; t && t->shape && i < t->shape->n_dim; i++)
+        if (t->shape->dim[i]->has_dim_value && !t->shape->dim[i]->dim_value) return true;
+    return false;
+}
+
 bool onnx_op_reduce(onnx_node *n, const char *text) {
     int count;
     onnx_value *v = onnx_need(n, 0);
@@ -402,7 +418,10 @@ bool onnx_op_reduce(onnx_node *n, const char *text) {
         return onnx_unsupported(n->p, "noop_with_empty_axes with axes that are not known");
     if (!count && onnx_attr_int(n, "noop_with_empty_axes", 0))
         return onnx_out(n, 0, x, v->rank, v->dt);
-    ir_value *out = reduce_call(n, text, x, axes, onnx_bool(n->p, keep));
+    const char *what = text;
+    if (reduce_is_empty(n))
+        what = !strcmp(text, "amax") ? "amax_empty" : !strcmp(text, "amin") ? "amin_empty" : text;
+    ir_value *out = reduce_call(n, what, x, axes, onnx_bool(n->p, keep));
     if (out && v->dt >= 0 && (v->dt == DT_INT32 || v->dt == DT_INT8 || v->dt == DT_UINT8))
         out = cast_to(n, out, v->dt); /* sums of torch are of int64 */
     int rank = keep ? v->rank : v->rank < 0 || count < 0 ? -1 : count ? v->rank - count : 0;

@@ -576,29 +576,60 @@ static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, bool *relu)
     return true;
 }
 
+/* What torch's layers have not is computed step by step. */
+static bool recurrent_is_plain(onnx_node *n, bool gru) {
+    return !onnx_in(n, 4) && !onnx_in(n, 7) && !onnx_attr(n, "clip") &&
+           !onnx_attr_int(n, "input_forget", 0) &&
+           (!gru || onnx_attr_int(n, "linear_before_reset", 0));
+}
+
+/* layout 1: the batch in front. */
+static ir_value *recurrent_turned(onnx_node *n, ir_value *v) {
+    if (!v || !onnx_attr_int(n, "layout", 0) || v->type->kind == T_NONE) return v;
+    return ONNX_EMIT(n->p, "aten::transpose.int", v, onnx_int(n->p, 0), onnx_int(n->p, 1));
+}
+
+static bool recurrent_outputs(onnx_node *n, ir_value *v) {
+    onnx_program *p = n->p;
+    bool turned = onnx_attr_int(n, "layout", 0) != 0;
+    ir_value *y = v ? v->def->outputs.data[0] : NULL;
+    if (turned && y) {
+        const int64_t order[] = {2, 0, 1, 3};
+        y = ONNX_EMIT(p, "aten::permute", y, onnx_ints(p, 4, order));
+    }
+    if (!y || !onnx_result(n, y)) return false;
+    for (size_t i = 1; i < v->def->outputs.len; i++)
+        if (!onnx_out(n, (int)i, recurrent_turned(n, v->def->outputs.data[i]), 3, n->in[0]->dt))
+            return false;
+    return true;
+}
+
 bool onnx_op_recurrent(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    bool lstm = strstr(text, "lstm") != NULL, rnn = strstr(text, "rnn") != NULL, relu;
-    ir_value *in[8];
+    bool lstm = strstr(text, "lstm") != NULL, rnn = strstr(text, "rnn") != NULL, relu,
+         plain = recurrent_is_plain(n, !lstm && !rnn);
+    ir_value *in[12];
     int at = 0;
     const char *way = onnx_attr_text(n, "direction", "forward");
-    if (onnx_in(n, 4)) return onnx_unsupported(p, "sequence_lens are not supported");
-    if (onnx_in(n, 7)) return onnx_unsupported(p, "peepholes are not supported");
-    if (onnx_attr(n, "clip") || onnx_attr_int(n, "input_forget", 0) ||
-        onnx_attr_int(n, "layout", 0))
-        return onnx_unsupported(p, "clip, input_forget and layout are not supported");
-    if (!lstm && !rnn && !onnx_attr_int(n, "linear_before_reset", 0))
-        return onnx_unsupported(p, "linear_before_reset=0 is not supported");
     if (!recurrent_activations(n, lstm, rnn, &relu)) return false;
     for (int i = 0; i < 3; i++)
         if (!(in[at++] = onnx_t(n, i))) return false;
-    if (!(in[at++] = onnx_t_or_none(n, 3)) || !(in[at++] = onnx_t_or_none(n, 5))) return false;
-    if (lstm && !(in[at++] = onnx_t_or_none(n, 6))) return false;
+    in[0] = recurrent_turned(n, in[0]);
+    if (!in[0] || !(in[at++] = onnx_t_or_none(n, 3)) ||
+        !(in[at++] = recurrent_turned(n, onnx_t_or_none(n, 5))))
+        return false;
+    if (lstm && !(in[at++] = recurrent_turned(n, onnx_t_or_none(n, 6)))) return false;
+    if (!plain && lstm && !(in[at++] = onnx_t_or_none(n, 7))) return false;
+    if (!plain && !(in[at++] = onnx_t_or_none(n, 4))) return false;
     in[at++] = onnx_str(p, way);
+    if (!plain) in[at++] = onnx_float(p, onnx_attr_float(n, "clip", 0));
+    if (!plain && lstm) in[at++] = onnx_bool(p, onnx_attr_int(n, "input_forget", 0) != 0);
+    if (!plain && !lstm && !rnn)
+        in[at++] = onnx_bool(p, onnx_attr_int(n, "linear_before_reset", 0) != 0);
     if (rnn) in[at++] = onnx_bool(p, relu);
-    ir_value *v = onnx_emit(p, text, at, in);
-    if (!v || !onnx_result(n, v)) return false;
-    for (int i = 1; i < (lstm ? 3 : 2); i++)
-        if (!onnx_out(n, i, v->def->outputs.data[i], 3, n->in[0]->dt)) return false;
-    return true;
+    const char *key = plain  ? text
+                      : lstm ? "ctsc::onnx_lstm_steps"
+                      : rnn  ? "ctsc::onnx_rnn_steps"
+                             : "ctsc::onnx_gru_steps";
+    return recurrent_outputs(n, onnx_emit(p, key, at, in));
 }

@@ -67,8 +67,8 @@ static ir_value *template_attribute(onnx_node *n, char *spec) {
     if (!onnx_attr(n, name)) {
         if (!otherwise) return onnx_bad(n->p, "attribute '%s' is missing", name), NULL;
         if (type == 's') return onnx_str(n->p, otherwise);
-        return type == 'l' ? template_ints(n->p, otherwise)
-                           : template_number(n->p, otherwise, type);
+        return type == 'l' && strcmp(otherwise, "none") ? template_ints(n->p, otherwise)
+                                                        : template_number(n->p, otherwise, type);
     }
     switch (type) {
     case 'i': return onnx_int(n->p, onnx_attr_int(n, name, 0));

@@ -42,6 +42,10 @@
                    "operators/onnx_images.py")                                                     \
     COMPOSITE_FILE(prelude_onnx_quantised, "__torch__.operators.onnx_quantised",                   \
                    "operators/onnx_quantised.py")                                                  \
+    COMPOSITE_FILE(prelude_onnx_recurrent, "__torch__.operators.onnx_recurrent",                   \
+                   "operators/onnx_recurrent.py")                                                  \
+    COMPOSITE_FILE(prelude_onnx_signals, "__torch__.operators.onnx_signals",                       \
+                   "operators/onnx_signals.py")                                                    \
     COMPOSITE_FILE(prelude_prims, "__torch__.operators.prims", "operators/prims.py")               \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")            \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")   \

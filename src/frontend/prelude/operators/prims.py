@@ -373,9 +373,9 @@ def _prims_collapsed(a: Tensor, start: int, end: int) -> List[int]:
     return sizes
 
 
-# end is the last dim of those that become one
+# end is the last dim of those that become one. Operands may lie otherwise than PyTorch's: nothing writes these views, so they may be copies.
 def prims_collapse_view(a: Tensor, start: int, end: int) -> Tensor:
-    return torch.view(a, __torch__.operators.prims._prims_collapsed(a, start, end))
+    return torch.reshape(a, __torch__.operators.prims._prims_collapsed(a, start, end))
 
 
 def prims_collapse(a: Tensor, start: int, end: int) -> Tensor:
@@ -390,7 +390,7 @@ def prims_split_dim(a: Tensor, dim: int, outer_length: int) -> Tensor:
             sizes.append(a.size(i) // outer_length)
         else:
             sizes.append(a.size(i))
-    return torch.view(a, sizes)
+    return torch.reshape(a, sizes)
 
 
 def prims_squeeze(a: Tensor, dimensions: List[int]) -> Tensor:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+# onnx_recurrent.py - recurrent layers of ONNX, step by step (frontend/onnx/onnx_rows.def).
+
+
+# What torch's layers have not: sequences of several lengths, peepholes, clipped gates, gates that are coupled, and GRUs whose reset gate stands before
+# the product.
+
+
+def _onnx_clip(x: Tensor, clip: float) -> Tensor:
+    return torch.clamp(x, -clip, clip) if clip > 0. else x
+
+
+def _onnx_running(x: Tensor, lens: Optional[Tensor], t: int) -> Optional[Tensor]:
+    return torch.unsqueeze(lens > t, 1) if lens is not None else None
+
+
+def _onnx_kept(running: Optional[Tensor], new: Tensor, old: Tensor) -> Tensor:
+    return torch.where(running, new, old) if running is not None else new
+
+
+def _onnx_bias(b: Optional[Tensor], d: int, x: Tensor, gates: int) -> Tuple[Tensor, Tensor]:
+    if b is not None:
+        halves = torch.chunk(b[d], 2, 0)
+        return halves[0], halves[1]
+    none = torch.zeros([gates], dtype=x.dtype)
+    return none, none
+
+
+def _onnx_backward(direction: str, d: int) -> bool:
+    return direction == "reverse" or d == 1
+
+
+def onnx_lstm_steps(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[Tensor], c: Optional[Tensor], p: Optional[Tensor], lens: Optional[Tensor], direction: str, clip: float, coupled: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    hs = __torch__.operators.onnx_layers._onnx_state(x, r, h)
+    cs = __torch__.operators.onnx_layers._onnx_state(x, r, c)
+    steps = x.size(0)
+    n = r.size(2)
+    outs = annotate(List[Tensor], [])
+    lasts = annotate(List[Tensor], [])
+    cells = annotate(List[Tensor], [])
+    for d in range(r.size(0)):
+        back = __torch__.operators.onnx_recurrent._onnx_backward(direction, d)
+        bias, more = __torch__.operators.onnx_recurrent._onnx_bias(b, d, x, 4 * n)
+        hidden = hs[d]
+        cell = cs[d]
+        y = torch.zeros([steps, x.size(1), n], dtype=x.dtype)
+        for i in range(steps):
+            t = steps - 1 - i if back else i
+            gates = torch.linear(x[t], w[d], bias) + torch.linear(hidden, r[d], more)
+            parts = torch.chunk(gates, 4, 1)
+            at_in = parts[0]
+            at_out = parts[1]
+            at_forget = parts[2]
+            if p is not None:
+                holes = torch.chunk(p[d], 3, 0)
+                at_in = at_in + holes[0] * cell
+                at_forget = at_forget + holes[2] * cell
+            enters = torch.sigmoid(__torch__.operators.onnx_recurrent._onnx_clip(at_in, clip))
+            stays = torch.sigmoid(__torch__.operators.onnx_recurrent._onnx_clip(at_forget, clip))
+            if coupled:
+                stays = torch.rsub(enters, 1)
+            made = stays * cell + enters * torch.tanh(__torch__.operators.onnx_recurrent._onnx_clip(parts[3], clip))
+            if p is not None:
+                at_out = at_out + torch.chunk(p[d], 3, 0)[1] * made
+            shown = torch.sigmoid(__torch__.operators.onnx_recurrent._onnx_clip(at_out, clip)) * torch.tanh(made)
+            running = __torch__.operators.onnx_recurrent._onnx_running(x, lens, t)
+            torch.copy_(y[t], __torch__.operators.onnx_recurrent._onnx_kept(running, shown, torch.zeros_like(shown)))
+            hidden = __torch__.operators.onnx_recurrent._onnx_kept(running, shown, hidden)
+            cell = __torch__.operators.onnx_recurrent._onnx_kept(running, made, cell)
+        outs.append(y)
+        lasts.append(hidden)
+        cells.append(cell)
+    return torch.stack(outs, 1), torch.stack(lasts, 0), torch.stack(cells, 0)
+
+
+def onnx_gru_steps(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[Tensor], lens: Optional[Tensor], direction: str, clip: float, after: bool) -> Tuple[Tensor, Tensor]:
+    hs = __torch__.operators.onnx_layers._onnx_state(x, r, h)
+    steps = x.size(0)
+    n = r.size(2)
+    outs = annotate(List[Tensor], [])
+    lasts = annotate(List[Tensor], [])
+    for d in range(r.size(0)):
+        back = __torch__.operators.onnx_recurrent._onnx_backward(direction, d)
+        bias, more = __torch__.operators.onnx_recurrent._onnx_bias(b, d, x, 3 * n)
+        biases = torch.chunk(more, 3, 0)
+        weights = torch.chunk(r[d], 3, 0)
+        hidden = hs[d]
+        y = torch.zeros([steps, x.size(1), n], dtype=x.dtype)
+        for i in range(steps):
+            t = steps - 1 - i if back else i
+            parts = torch.chunk(torch.linear(x[t], w[d], bias), 3, 1)
+            update = torch.sigmoid(__torch__.operators.onnx_recurrent._onnx_clip(parts[0] + torch.linear(hidden, weights[0], biases[0]), clip))
+            reset = torch.sigmoid(__torch__.operators.onnx_recurrent._onnx_clip(parts[1] + torch.linear(hidden, weights[1], biases[1]), clip))
+            if after:
+                mixed = reset * torch.linear(hidden, weights[2], biases[2])
+            else:
+                mixed = torch.linear(reset * hidden, weights[2], biases[2])
+            made = torch.tanh(__torch__.operators.onnx_recurrent._onnx_clip(parts[2] + mixed, clip))
+            shown = torch.rsub(update, 1) * made + update * hidden
+            running = __torch__.operators.onnx_recurrent._onnx_running(x, lens, t)
+            torch.copy_(y[t], __torch__.operators.onnx_recurrent._onnx_kept(running, shown, torch.zeros_like(shown)))
+            hidden = __torch__.operators.onnx_recurrent._onnx_kept(running, shown, hidden)
+        outs.append(y)
+        lasts.append(hidden)
+    return torch.stack(outs, 1), torch.stack(lasts, 0)
+
+
+def onnx_rnn_steps(x: Tensor, w: Tensor, r: Tensor, b: Optional[Tensor], h: Optional[Tensor], lens: Optional[Tensor], direction: str, clip: float, relu: bool) -> Tuple[Tensor, Tensor]:
+    hs = __torch__.operators.onnx_layers._onnx_state(x, r, h)
+    steps = x.size(0)
+    n = r.size(2)
+    outs = annotate(List[Tensor], [])
+    lasts = annotate(List[Tensor], [])
+    for d in range(r.size(0)):
+        back = __torch__.operators.onnx_recurrent._onnx_backward(direction, d)
+        bias, more = __torch__.operators.onnx_recurrent._onnx_bias(b, d, x, n)
+        hidden = hs[d]
+        y = torch.zeros([steps, x.size(1), n], dtype=x.dtype)
+        for i in range(steps):
+            t = steps - 1 - i if back else i
+            sums = __torch__.operators.onnx_recurrent._onnx_clip(torch.linear(x[t], w[d], bias) + torch.linear(hidden, r[d], more), clip)
+            shown = torch.relu(sums) if relu else torch.tanh(sums)
+            running = __torch__.operators.onnx_recurrent._onnx_running(x, lens, t)
+            torch.copy_(y[t], __torch__.operators.onnx_recurrent._onnx_kept(running, shown, torch.zeros_like(shown)))
+            hidden = __torch__.operators.onnx_recurrent._onnx_kept(running, shown, hidden)
+        outs.append(y)
+        lasts.append(hidden)
+    return torch.stack(outs, 1), torch.stack(lasts, 0)
