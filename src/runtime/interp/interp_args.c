@@ -199,6 +199,9 @@ static ctsc_status args_fail(diag *d, strbuf *text) {
 
 static ctsc_status args_mismatch(const function *f, int i, value v, diag *d) {
     const argument *a = &f->schema->args[i];
+    int64_t device;
+    if (a->type->kind == T_DEVICE && v.tag == V_STR) /* its name says nothing */
+        return device_parse(d, v.u.str->bytes, v.u.str->len, &device);
     strbuf text = STRBUF_INIT;
     sb_printf(&text, "%s() Expected a value of type '", f->name);
     type_print_python(a->type, &text);
