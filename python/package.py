@@ -32,6 +32,8 @@ _of_modules = __getattr__
 
 
 def __getattr__(name):
+    if name in ('UninitializedParameter', 'UninitializedBuffer'):
+        return getattr(importlib.import_module(__name__ + '.parameter'), name)
     return importlib.import_module(__name__ + '.parallel').DataParallel if name == 'DataParallel' else _of_modules(name)
 """,
     os.path.join("nn", "utils", "__init__.py"): """

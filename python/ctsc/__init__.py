@@ -35,7 +35,7 @@ pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.7182
 
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func"}
+         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func"}
 _LAZY.update(dict.fromkeys(
     "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_default_dtype get_default_dtype set_default_tensor_type "
     "set_default_device get_default_device use_deterministic_algorithms are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled "

@@ -8,6 +8,10 @@ from . import _C
 from .random import fork_rng
 
 
+class OutOfMemoryError(RuntimeError):
+    """Named by programs that catch it; memory that there is not is a ctsc.Error here."""
+
+
 def device_count():
     return _C.cuda_device_count()
 
