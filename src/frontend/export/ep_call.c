@@ -423,6 +423,33 @@ static const struct { const char *key, *as; } call_renamed[] = {
     {"aten::sym_stride", "aten::stride"},     {"aten::sym_stride.int", "aten::stride.int"},
 };
 
+/* as_strided of a result, which may lie otherwise than PyTorch's: checked when the program runs,
+ * where the archive says the strides as numbers. */
+static bool call_check_strides(ep_node *n) {
+    enum { STRIDES = 64 };
+    ep_program *p = n->sc->p;
+    const json_t *arg = json_array_size(n->inputs) ? ep_node_arg(n, 0) : NULL;
+    const char *name = json_string_value(
+        json_object_get(json_object_get(arg, "as_tensor"), "name"));
+    const json_t *meta = name ? ep_meta(p, n->sc->graph, name) : NULL,
+                 *strides = json_object_get(meta, "strides");
+    size_t count = json_array_size(strides);
+    ir_value *in[2], *ints[STRIDES];
+    if (!count || count > STRIDES) return true;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *stride = json_object_get(json_array_get(strides, i), "as_int");
+        if (!json_is_integer(stride)) return true;
+        ints[i] = graph_constant_int(p->g, json_integer_value(stride));
+    }
+    node *list = ep_insert(p, node_new(p->g, N_LIST_CONSTRUCT, (int)count, ints, 1));
+    list->outputs.data[0]->type = type_list(TYPE_INT);
+    in[0] = ep_argument(n->sc, arg, NULL);
+    in[1] = list->outputs.data[0];
+    if (!in[0] || in[0]->type->kind != T_TENSOR) return in[0] != NULL;
+    ep_emit_key(p, "ctsc::check_strides", 2, in);
+    return !ep_failed(p) || ep_no_memory(p);
+}
+
 bool ep_call(ep_node *n, const char *key) {
     ep_program *p = n->sc->p;
     ep_actual actuals[CALL_ARGS];
@@ -438,6 +465,7 @@ bool ep_call(ep_node *n, const char *key) {
         if (!actuals[i].arg) return false;
     }
     bool done;
+    if (!strcmp(key, "aten::as_strided") && !call_check_strides(n)) return false;
     if (!ep_core_call(n, key, count, actuals, &done) || done) return done && !ep_failed(p);
     const op *o = overload_for(p, key, count, actuals);
     if (!o) return ep_failed(p) ? ep_no_memory(p) : call_unknown(n, key);

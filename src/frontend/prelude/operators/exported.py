@@ -33,6 +33,13 @@ def check_input(self: Tensor, name: str, sizes: List[int], least: List[int], mos
             raise RuntimeError("Expected input at {}.shape[{}] to be <= {}, but got {}".format(name, i, most[i], have[i]))
 
 
+# as_strided() counts on strides, which results have not always as in PyTorch: refused where they differ, instead of being wrong.
+def check_strides(self: Tensor, strides: List[int]) -> None:
+    for i in range(len(strides)):
+        if self.size(i) != 1 and self.numel() > 0 and self.stride(i) != strides[i]:
+            raise RuntimeError("as_strided: a tensor has other strides than where the program was exported")
+
+
 # ---- quantised arithmetic ----------------------------------------------------------------------------------------------
 
 

@@ -122,3 +122,17 @@ ctsc_status op_assert_tensor_metadata(op_ctx *cx, const value *args, value *resu
                      dtype_valid(dt) ? dtype_table[dt].ir_name : "another one",
                      dtype_table[t->dtype].ir_name);
 }
+
+/* (self, strides): strides of dims of one element do not count */
+ctsc_status op_check_strides(op_ctx *cx, const value *args, value *results) {
+    const tensor *t = assert_tensor(&args[0]);
+    const int64_t *strides;
+    int n = arg_ints(&args[1], &strides);
+    (void)results;
+    bool same = n == t->ndim;
+    for (int i = 0; same && i < n; i++)
+        same = t->sizes[i] == 1 || t->numel == 0 || t->strides[i] == strides[i];
+    if (same) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_UNSUPPORTED,
+                     "as_strided: a tensor has other strides than where the program was exported");
+}
