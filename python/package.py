@@ -220,7 +220,7 @@ def main():
         to = os.path.join(out, os.path.relpath(folder, os.path.join(HERE, "ctsc")))
         os.makedirs(to, exist_ok=True)
         for name in files:
-            if name.endswith((".py", "py.typed")) and not name.endswith("_more.py"):
+            if name.endswith((".py", ".pyi", "py.typed")) and name != "stub.pyi" and not name.endswith("_more.py"):
                 shutil.copyfile(os.path.join(folder, name), os.path.join(to, name))
     put(os.path.join(out, "__init__.pyi"), stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")))
     for shared in SHARED:
