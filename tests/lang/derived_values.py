@@ -48,6 +48,11 @@ print(version.parse(torch.__version__) >= version.parse("1.8"), version.parse("1
 print([str(x) for x in sorted(version.parse(x) for x in ["1.0", "1.0.dev1", "1.0a1", "1.0rc1", "1.0.post2", "1.0a1.dev2", "1.0+l", "2!0.1", "1.0b3"])])  # expect: ['1.0.dev1', '1.0a1.dev2', '1.0a1', '1.0b3', '1.0rc1', '1.0', '1.0+l', '1.0.post2', '2!0.1']
 print(LooseVersion(torch.__version__) >= LooseVersion("1.10"), LooseVersion("1.13") > "1.5")  # expect: True True
 try:
+    class Flag(bool):
+        pass
+except TypeError as e:
+    print(e)  # expect: type 'bool' is not an acceptable base type
+try:
     version.parse("one")
 except version.InvalidVersion as e:
     print(e)  # expect: Invalid version: 'one'

@@ -271,6 +271,8 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
                 py_type_name(base));
         return false;
     }
+    if (base->u.cls->kind == PYC_BUILTIN && !strcmp(base->u.cls->name, "bool"))
+        return py_fail(p, r, "TypeError", "type 'bool' is not an acceptable base type"), false;
     /* dict, list and tuple are no classes that others can be made of: what stands in for
      * them comes first */
     const char *derived = py_derived_name(base);
