@@ -169,7 +169,7 @@ scripted = torch.jit.script(Predict(model).eval())
 # expect: mult 1.0074396075 0.0265720500
 # expect: seq 1.0088728533 0.0328050000
 # expect: chain 1.0250754933 0.0265720500
-# expect: 1.0449275190 1.1086512806 ['0.05000000', '0.05000000'] 4
+# expect: 1.0449275190 1.1131852890 ['0.05000000', '0.05000000'] 4
 # expect: ['amsgrad', 'betas', 'decoupled_weight_decay', 'eps', 'initial_lr', 'lr', 'params', 'swa_lr', 'weight_decay'] ['exp_avg', 'exp_avg_sq', 'max_exp_avg_sq', 'step']
 # expect: False False
 # expect: 1.0194578689 True
