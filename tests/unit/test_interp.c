@@ -535,8 +535,9 @@ static void test_arguments(void **state) {
     expect_args("f(Device? x) -> int", 1, &text, "cuda:1");
     expect_args(
         "f(Device x) -> int", 1, &word,
-        "f() Expected a value of type 'Device' for argument 'x' but instead found type 'str'.\n"
-        "Position: 0\nDeclaration: f(Device x) -> int");
+        "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, "
+        "xla, "
+        "lazy, vulkan, mps, meta, hpu, privateuseone device type at start of device string: gpu");
     expect_args(
         "f(bool x) -> int", 1, &word,
         "f() Expected a value of type 'bool' for argument 'x' but instead found type 'str'.\n"
