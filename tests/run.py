@@ -270,8 +270,9 @@ def group_exported(tally, args, env):
 
 
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
-ONNX_READ_ONLY = {"attention", "branch", "expand_input", "functions", "max_pool_indices", "non_max_suppression", "pad_input", "reshape_input", "resize_scales_input", "roi_align",
-                  "scatter_nd", "scatter_nd_max", "sequences", "slice_input", "unsqueeze_input"}
+ONNX_READ_ONLY = {"affine_grid", "attention", "branch", "col2im", "cross_entropy", "deform_conv", "dft", "expand_input", "functions", "max_pool_indices", "nll",
+                  "non_max_suppression", "pad_input", "reshape_input", "resize_scales_input", "roi_align", "scatter_nd", "scatter_nd_max",
+                  "sequences", "slice_input", "unsqueeze_input"}
 
 
 def onnx_model(folder, env, level):
