@@ -130,7 +130,8 @@ def test_failures():
 
 def test_interrupted(tmp_path):
     script = tmp_path / "wait.py"
-    script.write_text("import sys, time\nimport ctsc\nfrom ctsc.data import DataLoader, Dataset\n"
+    script.write_text("import signal, sys, time\nsignal.signal(signal.SIGINT, signal.default_int_handler) # a shell's background job ignores it\n"
+                      "import ctsc\nfrom ctsc.data import DataLoader, Dataset\n"
                       "class Slow(Dataset):\n    def __len__(self):\n        return 1000\n    def __getitem__(self, i):\n        time.sleep(0.05)\n        return ctsc.zeros(5000)\n"
                       "loader = iter(DataLoader(Slow(), num_workers=2))\nnext(loader)\n"
                       "print(loader._folder, *(p.pid for p in loader._processes), flush=True)\nfor b in loader:\n    pass\n")
