@@ -3,7 +3,7 @@ import functools
 from enum import Enum
 
 import torch
-from distutils.version import LooseVersion
+from distutils.version import LooseVersion, StrictVersion
 from packaging import version
 from torch import nn
 
@@ -46,7 +46,7 @@ print("%s" % Mode.A, "%s|%s" % (Mode.A, 1), "".join([Mode.A]), str(Mode.A))  # e
 print(torch.__version__ >= "1.5.0", torch.__version__ < "1.9", torch.__version__ >= (1, 13), torch.__version__ == "1.13.1")  # expect: True False True True
 print(version.parse(torch.__version__) >= version.parse("1.8"), version.parse("1.0") == version.parse("1.0.0"), version.parse("1.2.DEV3+cu11"))  # expect: True True 1.2.dev3+cu11
 print([str(x) for x in sorted(version.parse(x) for x in ["1.0", "1.0.dev1", "1.0a1", "1.0rc1", "1.0.post2", "1.0a1.dev2", "1.0+l", "2!0.1", "1.0b3"])])  # expect: ['1.0.dev1', '1.0a1.dev2', '1.0a1', '1.0b3', '1.0rc1', '1.0', '1.0+l', '1.0.post2', '2!0.1']
-print(LooseVersion(torch.__version__) >= LooseVersion("1.10"), LooseVersion("1.13") > "1.5")  # expect: True True
+print(LooseVersion(torch.__version__) >= LooseVersion("1.10"), LooseVersion("1.13") > "1.5", StrictVersion("1.0") == "1.0.0", StrictVersion("1.0a1") < "1.0")  # expect: True True True True
 try:
     class Flag(bool):
         pass

@@ -316,6 +316,8 @@ def main():
     args = ap.parse_args()
     wanted = (args.lines, args.programs, args.grads)
     count = max(1, -(-sum(wanted) // METHODS))
+    if args.keep:
+        os.makedirs(args.keep, exist_ok=True)
     sizes = [tuple((i + 1) * n // count - i * n // count for n in wanted) for i in range(count)]
     if args.show is not None:
         print(module(args.show, *sizes[(args.show - args.seed) % count]))

@@ -3,6 +3,8 @@
 import functools
 import re
 
+from packaging.version import Version
+
 
 @functools.total_ordering
 class LooseVersion:
@@ -17,7 +19,7 @@ class LooseVersion:
         return "LooseVersion ('{}')".format(self.vstring)
 
     def _parts(self, other):
-        return LooseVersion(other).version if isinstance(other, str) else other.version
+        return type(self)(other).version if isinstance(other, str) else other.version
 
     def __eq__(self, other):
         return self.version == self._parts(other)
@@ -26,4 +28,9 @@ class LooseVersion:
         return self.version < self._parts(other)
 
 
-StrictVersion = LooseVersion
+class StrictVersion(LooseVersion):
+    """Numbers with a pre-release behind: 1.0 and 1.0.0 are equal, and 1.0a1 comes before."""
+
+    def __init__(self, vstring):
+        self.vstring = vstring
+        self.version = Version(vstring)._key
