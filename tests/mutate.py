@@ -111,10 +111,15 @@ def main():
     args = p.parse_args()
     work = os.path.abspath(args.work)
     if not os.path.isdir(work):
-        shutil.copytree(ROOT, work, ignore=shutil.ignore_patterns(".git", "mutants", "cache"))
+        build = os.path.join(ROOT, "build")
+        shutil.copytree(ROOT, work, ignore=lambda folder, names: [
+            n for n in names if n == ".git" or (folder == build and n in ("cache", "mutants"))])
     make = ["make", "-j%d" % (os.cpu_count() or 1), "jit"] + TARGETS
-    if sh(make, work, 1800) != 0 or notices(work):
-        sys.exit("mutate: the tests fail without a mutant")
+    if sh(make, work, 1800) != 0:
+        sys.exit("mutate: the copy in %s does not build" % work)
+    by = notices(work)
+    if by:
+        sys.exit("mutate: fails without a mutant: %s" % by)
     every = list(again(args.again) if args.again else candidates(args.only))
     if not args.again:
         random.Random(args.seed).shuffle(every)

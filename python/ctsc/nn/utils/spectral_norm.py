@@ -5,6 +5,7 @@ import ctsc as torch
 
 from .. import functional as F
 from ..parameter import Parameter
+from . import weight_hook
 
 
 class SpectralNorm:
@@ -44,9 +45,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module, name, n_power_iterations, dim, eps):
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, SpectralNorm) and hook.name == name:
-                raise RuntimeError("Cannot register two spectral_norm hooks on the same parameter %s" % name)
+        weight_hook.check_alone(module, SpectralNorm, name, "spectral_norm")
         norm = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
@@ -72,9 +71,4 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def remove_spectral_norm(module, name="weight"):
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError("spectral_norm of '%s' not found in %s" % (name, module))
+    return weight_hook.remove(module, SpectralNorm, name, "spectral_norm")

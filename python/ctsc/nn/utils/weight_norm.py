@@ -4,6 +4,7 @@ when it is applied and loaded: it trains nothing."""
 import ctsc as torch
 
 from ..parameter import Parameter
+from . import weight_hook
 
 
 class WeightNorm:
@@ -15,9 +16,7 @@ class WeightNorm:
 
     @staticmethod
     def apply(module, name, dim):
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError("Cannot register two weight_norm hooks on the same parameter %s" % name)
+        weight_hook.check_alone(module, WeightNorm, name, "weight_norm")
         norm = WeightNorm(name, dim)
         weight = getattr(module, name)
         del module._parameters[name]
@@ -44,9 +43,4 @@ def weight_norm(module, name="weight", dim=0):
 
 
 def remove_weight_norm(module, name="weight"):
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError("weight_norm of '%s' not found in %s" % (name, module))
+    return weight_hook.remove(module, WeightNorm, name, "weight_norm")
