@@ -15,6 +15,8 @@ SHARED = ("nn", "optim")
 # What Python needs beside: texts, and files NAME_more.py of python/ctsc, which go behind the prelude's NAME.py.
 MORE = {
     os.path.join("optim", "__init__.py"): """
+from .more import Adafactor, Muon, SparseAdam
+
 
 def __getattr__(name):
     if name != 'swa_utils':

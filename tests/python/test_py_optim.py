@@ -11,7 +11,7 @@ import ctsc
 import ctsc.nn.functional as F
 from ctsc import nn, optim
 
-ALL = [optim.SGD, optim.Adagrad, optim.Adadelta, optim.RMSprop, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam, optim.ASGD, optim.Rprop, optim.LBFGS]
+ALL = [optim.SGD, optim.Adagrad, optim.Adadelta, optim.RMSprop, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam, optim.ASGD, optim.Rprop, optim.LBFGS, optim.Adafactor]
 
 
 def problem():
