@@ -2,20 +2,28 @@
 """ctsc.distributions - torch.distributions: samples, densities, entropies and divergences of batches of distributions."""
 import sys
 
-from . import constraints, continuous, discrete, distribution, kl, transforms
+from . import constraint_registry, constraints, continuous, discrete, distribution, further, kl, matrices, transformed, transforms
+from .constraint_registry import biject_to, transform_to
 from .continuous import (Beta, Cauchy, Chi2, Dirichlet, Exponential, Gamma, Gumbel, HalfCauchy, HalfNormal, Laplace, MultivariateNormal, Normal, StudentT, Uniform)
-from .discrete import (Bernoulli, Binomial, Categorical, Geometric, Multinomial, OneHotCategorical, OneHotCategoricalStraightThrough, Poisson)
+from .discrete import (Bernoulli, Binomial, Categorical, Geometric, Multinomial, NegativeBinomial, OneHotCategorical, OneHotCategoricalStraightThrough, Poisson)
 from .distribution import Distribution, ExponentialFamily, Independent
+from .further import ContinuousBernoulli, FisherSnedecor, GeneralizedPareto, VonMises
 from .kl import kl_divergence, register_kl
-from .transforms import (AffineTransform, ComposeTransform, ExpTransform, LogNormal, MixtureSameFamily, PowerTransform, RelaxedBernoulli, SigmoidTransform,
-                         SoftplusTransform, TanhTransform, Transform, TransformedDistribution, identity_transform)
+from .matrices import LKJCholesky, LowRankMultivariateNormal, Wishart
+from .transformed import (InverseGamma, Kumaraswamy, LogisticNormal, LogNormal, MixtureSameFamily, Pareto, RelaxedBernoulli, RelaxedOneHotCategorical,
+                          TransformedDistribution, Weibull)
+from .transforms import (AbsTransform, AffineTransform, CatTransform, ComposeTransform, CorrCholeskyTransform, CumulativeDistributionTransform, ExpTransform,
+                         IndependentTransform, LowerCholeskyTransform, PositiveDefiniteTransform, PowerTransform, ReshapeTransform, SigmoidTransform,
+                         SoftmaxTransform, SoftplusTransform, StackTransform, StickBreakingTransform, TanhTransform, Transform, identity_transform)
 
 # PyTorch has a module for each.
-for _name, _module in (("normal", continuous), ("uniform", continuous), ("exponential", continuous), ("laplace", continuous), ("cauchy", continuous), ("gamma", continuous),
-                       ("chi2", continuous), ("studentT", continuous), ("dirichlet", continuous), ("beta", continuous), ("gumbel", continuous),
-                       ("half_normal", continuous), ("half_cauchy", continuous), ("multivariate_normal", continuous), ("bernoulli", discrete),
-                       ("categorical", discrete), ("one_hot_categorical", discrete), ("multinomial", discrete), ("binomial", discrete), ("geometric", discrete),
-                       ("poisson", discrete), ("independent", distribution), ("exp_family", distribution), ("utils", distribution),
-                       ("log_normal", transforms), ("mixture_same_family", transforms), ("transformed_distribution", transforms), ("relaxed_bernoulli", transforms)):
-    sys.modules.setdefault(__name__ + "." + _name, _module)
-    globals().setdefault(_name, _module)
+for _module, _names in (
+        (continuous, "normal uniform exponential laplace cauchy gamma chi2 studentT dirichlet beta gumbel half_normal half_cauchy multivariate_normal"),
+        (discrete, "bernoulli categorical one_hot_categorical multinomial binomial geometric poisson negative_binomial"),
+        (distribution, "independent exp_family utils"), (further, "continuous_bernoulli fishersnedecor generalized_pareto von_mises"),
+        (matrices, "lkj_cholesky lowrank_multivariate_normal wishart"),
+        (transformed, "log_normal mixture_same_family transformed_distribution relaxed_bernoulli relaxed_categorical inverse_gamma kumaraswamy logistic_normal pareto "
+                      "weibull")):
+    for _name in _names.split():
+        sys.modules.setdefault(__name__ + "." + _name, _module)
+        globals().setdefault(_name, _module)

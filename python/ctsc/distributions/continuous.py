@@ -63,9 +63,10 @@ class Normal(_Broadcast, ExponentialFamily):
 class Uniform(_Broadcast):
     arg_constraints, has_rsample = {"low": c.dependent, "high": c.dependent}, True
     mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: math.nan * self.high)
     stddev = property(lambda self: (self.high - self.low) / 12 ** 0.5)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
-    support = property(lambda self: c.interval(self.low, self.high))
+    support = c.dependent_property(lambda self: c.interval(self.low, self.high))
 
     def __init__(self, low, high, validate_args=None):
         super().__init__(low, high, validate_args=validate_args)
@@ -273,6 +274,13 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
+    @property
+    def mode(self):
+        more, n = (self.concentration - 1).clamp(min=0.0), self.concentration.shape[-1]
+        below = (self.concentration >= 1).sum(-1, True) == 0 # no maximum inside: a corner
+        found = more / more.sum(-1, True)
+        return ctsc.where(below, ctsc.nn.functional.one_hot(found.argmax(-1), n).to(found.dtype), found)
+
     def entropy(self):
         a, k = self.concentration, self.concentration.size(-1)
         total = a.sum(-1)
@@ -291,6 +299,7 @@ class Beta(ExponentialFamily):
     concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
     concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
     mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     def expand(self, batch_shape, _instance=None):
         return Beta(self.concentration1.expand(batch_shape), self.concentration0.expand(batch_shape))
@@ -336,6 +345,9 @@ class Gumbel(_Broadcast):
 
     def cdf(self, value):
         return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def icdf(self, value):
+        return self.loc - self.scale * (-value.log()).log()
 
     def entropy(self):
         return self.scale.log() + (1 + 0.57721566490153286060)

@@ -6,6 +6,7 @@ import ctsc
 
 from .. import _C
 from . import constraints as c
+from .continuous import Gamma
 from .distribution import ByProbs, Distribution, ExponentialFamily, Size, broadcast_all, clamp_probs
 
 _bce = _C._operator("binary_cross_entropy_with_logits")
@@ -59,7 +60,7 @@ class Categorical(ByProbs):
         self._num_events = given.size()[-1]
         super().__init__(given.size()[:-1], validate_args=validate_args)
 
-    support = property(lambda self: c.integer_interval(0, self._num_events - 1))
+    support = c.dependent_property(lambda self: c.integer_interval(0, self._num_events - 1))
     mean = variance = property(lambda self: ctsc.full(self._extended_shape(), math.nan))
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
@@ -141,7 +142,7 @@ class Multinomial(Distribution):
     probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    support = property(lambda self: c.multinomial(self.total_count))
+    support = c.dependent_property(lambda self: c.multinomial(self.total_count))
 
     def expand(self, batch_shape, _instance=None):
         return Multinomial(self.total_count, logits=self.logits.expand(Size(batch_shape) + tuple(self._event_shape)))
@@ -158,6 +159,11 @@ class Multinomial(Distribution):
         logits, value = broadcast_all(self.logits, value)
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
         return ctsc.lgamma(value.sum(-1) + 1) - ctsc.lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
+
+    def entropy(self):
+        n, counts = self.total_count, Binomial(self.total_count, self.probs, validate_args=False)
+        some = counts.enumerate_support(False)[1:]
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + (counts.log_prob(some).exp() * ctsc.lgamma(some + 1)).sum([0, -1])
 
     def __repr__(self):
         return "Multinomial()"
@@ -177,7 +183,7 @@ class Binomial(ByProbs):
     mean = property(lambda self: self.total_count * self.probs)
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    support = property(lambda self: c.integer_interval(0, self.total_count))
+    support = c.dependent_property(lambda self: c.integer_interval(0, self.total_count))
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -247,3 +253,30 @@ class Poisson(ExponentialFamily):
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+
+class NegativeBinomial(ByProbs):
+    """Successes before total_count failures; total_count need not be whole."""
+
+    arg_constraints = {"total_count": c.greater_than_eq(0), "probs": c.half_open_interval(0.0, 1.0), "logits": c.real}
+    support = c.nonnegative_integer
+    mean = property(lambda self: self.total_count * self.logits.exp())
+    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
+    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
+
+    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+        given, name = self._take(probs, logits), "probs" if probs is not None else "logits"
+        self.total_count, given = broadcast_all(total_count, given)
+        setattr(self, name, given)
+        self.total_count = self.total_count.type_as(given)
+        super().__init__(given.size(), validate_args=validate_args)
+
+    def sample(self, sample_shape=()):
+        with ctsc.no_grad():
+            return ctsc.poisson(Gamma(self.total_count, (-self.logits).exp(), validate_args=False).sample(sample_shape))
+
+    def log_prob(self, value):
+        self._validate_sample(value)
+        n, logsigmoid = self.total_count, ctsc.nn.functional.logsigmoid
+        normaliser = -ctsc.lgamma(n + value) + ctsc.lgamma(1.0 + value) + ctsc.lgamma(n)
+        return n * logsigmoid(-self.logits) + value * logsigmoid(self.logits) - normaliser.masked_fill(n + value == 0.0, 0.0)

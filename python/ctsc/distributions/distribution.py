@@ -85,6 +85,9 @@ class Distribution:
                 value, event = self.__dict__[name], 0
                 event = value.ndim - len(self._batch_shape)
                 new.__dict__[name] = value.expand(batch_shape + tuple(value.shape[value.ndim - event:]))
+        for name in set(self.__dict__) - set(self._expanded()):
+            if isinstance(getattr(type(self), name, None), lazy_property):
+                del new.__dict__[name]
         new._batch_shape = batch_shape
         return new
 
@@ -174,7 +177,22 @@ class Distribution:
 
 
 class ExponentialFamily(Distribution):
-    pass
+    """Of a class of one's own with _natural_params, _log_normalizer and _mean_carrier_measure: the entropy by the gradient of the normaliser."""
+
+    _natural_params = property(lambda self: (_ for _ in ()).throw(NotImplementedError()))
+    _mean_carrier_measure = _natural_params
+
+    def _log_normalizer(self, *natural_params):
+        raise NotImplementedError
+
+    def entropy(self):
+        found = -self._mean_carrier_measure
+        params = [p.detach().requires_grad_() for p in self._natural_params]
+        normaliser = self._log_normalizer(*params)
+        found = found + normaliser
+        for p, g in zip(params, ctsc.autograd.grad(normaliser.sum(), params, create_graph=True)):
+            found = found - p * g
+        return found
 
 
 class ByProbs(Distribution):
@@ -221,7 +239,18 @@ class Independent(Distribution):
         return Independent(self.base_dist.expand(Size(batch_shape) + tuple(self.base_dist.batch_shape[len(self.base_dist.batch_shape) - n:])), n)
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
-    support = property(lambda self: constraints.independent(self.base_dist.support, self.reinterpreted_batch_ndims) if self.base_dist.support is not None else None)
+    has_enumerate_support = property(lambda self: not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support)
+
+    @constraints.dependent_property
+    def support(self):
+        support, n = self.base_dist.support, self.reinterpreted_batch_ndims
+        return support if support is None or not n else constraints.independent(support, n)
+
+    def enumerate_support(self, expand=True):
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand)
+
     mean = property(lambda self: self.base_dist.mean)
     mode = property(lambda self: self.base_dist.mode)
     variance = property(lambda self: self.base_dist.variance)
