@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks to and from ONNX: what ctsc writes is checked by onnx.checker and run by ONNX Runtime, what torch.onnx.export writes is run by ctsc.
 
-    tests/onnx/networks.py --ctsc build/ctsc [--group out|in|dynamo|encoders] [-k NAME] [--levels 0,1,2,3] [--all]
+    tests/onnx/networks.py --ctsc build/ctsc [--group out|in|dynamo|encoders|flow] [-k NAME] [--levels 0,1,2,3] [--all]
 
 out: torchvision's networks, traced, `ctsc convert`. in, dynamo: the same networks by the two exporters of PyTorch. encoders: transformer encoders both
-ways, with a batch and a length that are dynamic. Weights are random; inputs small where the network allows it. Prints a line per network and fails
+ways, with a batch and a length that are dynamic. flow: branches and loops (flow.py), scripted, written, and read again. Weights are random; inputs small where the network allows it. Prints a line per network and fails
 if one fails. Needs torch, torchvision, onnx, onnxruntime; transformers for the encoders, onnxscript for dynamo. Exit 77: one of these is missing.
 """
 import argparse
@@ -180,7 +180,36 @@ def encoder_cases(args):
         yield name + " in", lambda f, m=model, i=inputs: read(args, f, m, i, False)
 
 
+def flow_case(args, folder, fn, inputs, others, dynamic, refused):
+    """What is written of a scripted function goes the ways of other arguments, too: in ONNX Runtime, and read again."""
+    archive, path, given = (os.path.join(folder, n) for n in ("net.pt", "net.onnx", "in.pt"))
+    scripted = torch.jit.script(fn() if isinstance(fn, type) else fn)
+    torch.jit.save(scripted, archive)
+    torch.save(inputs, given)
+    code, text = run([args.ctsc, "convert", archive, path, "--inputs", given, "--opset", str(args.opset)] + [w for d in dynamic for w in ("--dynamic", d)])
+    if refused:
+        return "" if code == 4 and refused in text else "exit %d, not refused: %s" % (code, text[-600:])
+    if code:
+        return "convert: exit %d: %s" % (code, text[-600:])
+    onnx.checker.check_model(path, full_check=True)
+    for these in [inputs] + others:
+        result = scripted(*(t.clone() for t in these))
+        want = [numpy.asarray(t.detach() if isinstance(t, torch.Tensor) else t) for t in (result if isinstance(result, tuple) else (result,))]
+        text = compare(runtime(path, these), want)
+        for level in map(int, args.levels.split(",")):
+            got, said = ctsc_results(args, path, these, level) if not text else (None, text)
+            text = said or compare(got, want)
+        if text:
+            return text
+    return ""
+
+
 def cases(args):
+    if args.group == "flow":
+        import flow
+        for name, *rest in flow.CASES:
+            yield name, lambda folder, rest=rest: flow_case(args, folder, *rest)
+        return
     if args.group == "encoders":
         yield from encoder_cases(args)
         return
@@ -196,7 +225,7 @@ def cases(args):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--ctsc", required=True)
-    ap.add_argument("--group", default="out,encoders,in", help="out, in, dynamo, encoders")
+    ap.add_argument("--group", default="out,encoders,in,flow", help="out, in, dynamo, encoders, flow")
     ap.add_argument("-k", default="", help="only names with this in them")
     ap.add_argument("--levels", default="0,1,2,3")
     ap.add_argument("--opset", type=int, default=17)

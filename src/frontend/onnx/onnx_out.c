@@ -62,22 +62,23 @@ static bool out_warn(onnx_out *o, const char *what) {
 out_value *out_new(onnx_out *o) {
     out_value *x = arena_new(&o->scratch, out_value);
     if (arena_failed(&o->scratch) || !vec_push(&o->values, x)) return out_no_memory(o), NULL;
+    x->frame = o->frame;
     return x;
 }
 
 bool out_is_dynamic(const out_value *x) { return x->name || x->items; }
 
-static out_value *walk_get(onnx_out *o, const ir_value *v) {
+out_value *out_get(onnx_out *o, const ir_value *v) {
     out_value *x = ptrmap_get(&o->env, v);
     return x ? x : (out_refuse(o, "a value is not known"), NULL);
 }
 
-static bool walk_put(onnx_out *o, const ir_value *v, out_value *x) {
+bool out_put(onnx_out *o, const ir_value *v, out_value *x) {
     return x && (ptrmap_put(&o->env, v, x) || out_no_memory(o));
 }
 
 /* The same constant in all worlds. Takes v. */
-static out_value *walk_constant(onnx_out *o, value v) {
+out_value *out_constant(onnx_out *o, value v) {
     out_value *x = out_new(o);
     if (!x) return value_unref(v), NULL;
     x->v[0] = v;
@@ -93,16 +94,17 @@ static bool walk_same(const onnx_out *o, const out_value *x) {
 /* ---- containers ------------------------------------------------------------------------------ */
 
 /* Element i of a container, whichever way it is kept. */
-static out_value *container_item(onnx_out *o, const out_value *x, size_t i) {
+out_value *out_item(onnx_out *o, const out_value *x, size_t i) {
     if (x->items) return x->items[i];
     out_value *item = out_new(o);
+    if (item) item->frame = x->frame;
     for (int w = 0; item && w < o->worlds; w++)
         item->v[w] = x->v[w].tag == V_LIST ? list_get(x->v[w].u.list, i)
                                            : value_ref(x->v[w].u.tuple->items[i]);
     return item;
 }
 
-static size_t container_len(const out_value *x) {
+size_t out_len(const out_value *x) {
     return x->v[0].tag == V_LIST    ? x->v[0].u.list->len
            : x->v[0].tag == V_TUPLE ? x->v[0].u.tuple->len
                                     : 0;
@@ -121,12 +123,12 @@ static bool container_items(onnx_out *o, out_value *x, int room) {
 
 /* From now on it may hold what is no constant. */
 static bool container_open(onnx_out *o, out_value *x) {
-    size_t n = container_len(x);
+    size_t n = out_len(x);
     if (x->items) return true;
     out_value **items = arena_array(&o->scratch, out_value *, n + 4);
     if (!items) return out_no_memory(o);
     for (size_t i = 0; i < n; i++)
-        if (!(items[i] = container_item(o, x, i))) return false;
+        if (!(items[i] = out_item(o, x, i))) return false;
     x->items = items;
     x->nitems = (int)n;
     x->cap = (int)n + 4;
@@ -134,8 +136,7 @@ static bool container_open(onnx_out *o, out_value *x) {
 }
 
 /* A list or tuple of these. */
-static out_value *container_make(onnx_out *o, bool tuple, type *t, size_t n,
-                                 out_value *const *items) {
+out_value *out_container(onnx_out *o, bool tuple, type *t, size_t n, out_value *const *items) {
     out_value *x = out_new(o);
     bool dynamic = false;
     for (size_t i = 0; i < n; i++) dynamic = dynamic || out_is_dynamic(items[i]);
@@ -172,31 +173,30 @@ static bool walk_construct(onnx_out *o, const node *n) {
     out_value **items = arena_array(&o->scratch, out_value *, count + 1);
     if (!items) return out_no_memory(o);
     for (size_t i = 0; i < count; i++)
-        if (!(items[i] = walk_get(o, n->inputs.data[i]))) return false;
-    return walk_put(o, n->outputs.data[0],
-                    container_make(o, tuple, tuple ? t : type_elem(t), count, items));
+        if (!(items[i] = out_get(o, n->inputs.data[i]))) return false;
+    return out_put(o, n->outputs.data[0],
+                   out_container(o, tuple, tuple ? t : type_elem(t), count, items));
 }
 
 static bool walk_unpack(onnx_out *o, const node *n) {
-    out_value *x = walk_get(o, n->inputs.data[0]);
+    out_value *x = out_get(o, n->inputs.data[0]);
     if (!x) return false;
-    if (container_len(x) != n->outputs.len)
-        return out_refuse(o, "%zu elements where %zu are expected", container_len(x),
-                          n->outputs.len);
+    if (out_len(x) != n->outputs.len)
+        return out_refuse(o, "%zu elements where %zu are expected", out_len(x), n->outputs.len);
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (!walk_put(o, n->outputs.data[i], container_item(o, x, i))) return false;
+        if (!out_put(o, n->outputs.data[i], out_item(o, x, i))) return false;
     return true;
 }
 
 static bool walk_tuple_index(onnx_out *o, const node *n) {
-    out_value *x = walk_get(o, n->inputs.data[0]), *at = x ? walk_get(o, n->inputs.data[1]) : NULL;
+    out_value *x = out_get(o, n->inputs.data[0]), *at = x ? out_get(o, n->inputs.data[1]) : NULL;
     if (!at) return false;
-    int64_t i = at->v[0].u.i, len = (int64_t)container_len(x);
+    int64_t i = at->v[0].u.i, len = (int64_t)out_len(x);
     if (at->v[0].tag != V_INT || out_is_dynamic(at))
         return out_refuse(o, "an index is no constant");
     if (i < 0) i += len;
     if (i < 0 || i >= len) return out_refuse(o, "an index is out of range");
-    return walk_put(o, n->outputs.data[0], container_item(o, x, (size_t)i));
+    return out_put(o, n->outputs.data[0], out_item(o, x, (size_t)i));
 }
 
 /* Dicts: keys are constants, values parallel to them. */
@@ -213,15 +213,15 @@ static bool walk_dict(onnx_out *o, const node *n) {
         return out_no_memory(o);
     x->cap = (int)n->inputs.len + 4;
     for (size_t i = 0; i + 1 < n->inputs.len; i += 2) {
-        out_value *key = walk_get(o, n->inputs.data[i]),
-                  *item = key ? walk_get(o, n->inputs.data[i + 1]) : NULL;
+        out_value *key = out_get(o, n->inputs.data[i]),
+                  *item = key ? out_get(o, n->inputs.data[i + 1]) : NULL;
         if (!item) return false;
         for (int w = 0; w < o->worlds; w++)
             if (!dict_set_take(x->v[w].u.dict, value_ref(key->v[0]), value_ref(item->v[w])))
                 return out_no_memory(o);
         x->items[x->nitems++] = item;
     }
-    return walk_put(o, n->outputs.data[0], x);
+    return out_put(o, n->outputs.data[0], x);
 }
 
 /* ---- attributes of the module ---------------------------------------------------------------- */
@@ -246,18 +246,18 @@ static bool attribute_note(onnx_out *o, const object *obj, const char *path, int
 }
 
 static bool walk_get_attr(onnx_out *o, const node *n) {
-    out_value *x = walk_get(o, n->inputs.data[0]);
+    out_value *x = out_get(o, n->inputs.data[0]);
     if (!x) return false;
     if (x->v[0].tag != V_OBJECT) return out_refuse(o, "an attribute of what is no object");
     const object *obj = x->v[0].u.object;
     int slot = class_find_attribute(obj->cls, node_str(n, "name"));
     if (slot < 0 || (size_t)slot >= obj->nslots) return out_refuse(o, "there is no such attribute");
-    return walk_put(o, n->outputs.data[0], walk_constant(o, value_ref(obj->slots[slot])));
+    return out_put(o, n->outputs.data[0], out_constant(o, value_ref(obj->slots[slot])));
 }
 
 /* ---- views and writes ------------------------------------------------------------------------ */
 
-static bool out_is_exact(const tensor *a, const tensor *b) {
+bool out_is_exact(const tensor *a, const tensor *b) {
     if (a->storage != b->storage || a->offset != b->offset || a->ndim != b->ndim ||
         a->dtype != b->dtype)
         return false;
@@ -286,8 +286,8 @@ static out_value *alias_root(onnx_out *o, const out_value *x) {
     for (size_t i = 0; i < o->values.len; i++) {
         out_value *y = o->values.data[i];
         const tensor *u = y->v[0].u.tensor;
-        if (y->v[0].tag == V_TENSOR && u->storage == t->storage && !y->stale && y != x &&
-            u->dtype == t->dtype && tensor_is_contiguous(u) &&
+        if (y->v[0].tag == V_TENSOR && u->storage == t->storage && !y->stale && !y->gone &&
+            y != x && u->dtype == t->dtype && tensor_is_contiguous(u) &&
             (!best || u->numel > best->v[0].u.tensor->numel))
             best = y;
     }
@@ -299,7 +299,7 @@ static bool alias_fixed(const onnx_out *o, const out_value *x) {
 }
 
 /* x's elements are read again from the value that has them all. */
-static bool alias_refresh(onnx_out *o, out_value *x) {
+bool out_refresh(onnx_out *o, out_value *x) {
     static const int64_t all = -1;
     out_value *root = alias_root(o, x);
     tensor *at = NULL;
@@ -327,7 +327,7 @@ static bool alias_write(onnx_out *o, out_value *x, const char *name) {
     const char *before = root ? out_name(o, root) : NULL;
     for (size_t i = 0; i < o->values.len; i++) {
         out_value *y = o->values.data[i];
-        if (y->v[0].tag != V_TENSOR || y->v[0].u.tensor->storage != t->storage) continue;
+        if (y->gone || y->v[0].tag != V_TENSOR || y->v[0].u.tensor->storage != t->storage) continue;
         bool exact = out_is_exact(y->v[0].u.tensor, t);
         if (exact) y->name = name;
         else if (!y->name) y->name = "";
@@ -354,7 +354,7 @@ static bool alias_write(onnx_out *o, out_value *x, const char *name) {
                                : NULL;
     for (size_t i = 0; whole && i < o->values.len; i++) {
         out_value *y = o->values.data[i];
-        if (y->v[0].tag == V_TENSOR && out_is_exact(y->v[0].u.tensor, rt)) {
+        if (!y->gone && y->v[0].tag == V_TENSOR && out_is_exact(y->v[0].u.tensor, rt)) {
             y->name = whole;
             y->stale = false;
         }
@@ -363,8 +363,6 @@ static bool alias_write(onnx_out *o, out_value *x, const char *name) {
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
-
-static bool walk_block(onnx_out *o, const block *b);
 
 /* Runs it in world w. */
 static bool call_run(onnx_out *o, const op *op, int w, int nargs, out_value *const *args, int nres,
@@ -417,11 +415,11 @@ static bool call_walk_into(out_call *c, const op *op) {
     if (++o->depth > OUT_MAX_DEPTH) return out_refuse(o, "operators nest too deeply");
     o->env = (ptrmap){0};
     bool ok = g->root->params.len == (size_t)c->nargs;
-    for (int i = 0; ok && i < c->nargs; i++) ok = walk_put(o, g->root->params.data[i], c->args[i]);
-    ok = ok && walk_block(o, g->root);
-    out_value *r = ok ? walk_get(o, g->root->returns.data[0]) : NULL;
+    for (int i = 0; ok && i < c->nargs; i++) ok = out_put(o, g->root->params.data[i], c->args[i]);
+    ok = ok && out_walk(o, g->root);
+    out_value *r = ok ? out_get(o, g->root->returns.data[0]) : NULL;
     for (int i = 0; r && i < c->nres; i++) {
-        out_value *item = c->nres == 1 ? r : container_item(o, r, (size_t)i);
+        out_value *item = c->nres == 1 ? r : out_item(o, r, (size_t)i);
         if (!item) return false;
         c->res[i] = item;
     }
@@ -458,16 +456,22 @@ static bool call_is_settled(onnx_out *o, const out_call *c, bool tainted) {
 
 /* Before it writes: not into the module; what it writes into has a name by then. key: of the form
  * that returns instead. */
-static bool call_writes(onnx_out *o, const op *op, out_value *const *args, int nargs, bool dynamic,
+static bool call_writes(onnx_out *o, const op *op, out_value *const *args, int nargs, bool *dynamic,
                         char *key) {
-    if (dynamic && !op_twin_of(op, key))
-        return out_refuse(o, "writes of this operator are not supported");
     for (int i = 0; i < nargs && i < op->schema->nargs; i++) {
         const alias_info *a = op->schema->args[i].alias;
-        if (!a || !a->write || args[i]->v[0].tag != V_TENSOR) continue;
+        uint8_t tag = args[i]->v[0].tag;
+        if (!a || !a->write) continue;
+        if (tag != V_TENSOR) continue;
         if (ptrmap_get(&o->attributes, args[i]->v[0].u.tensor->storage))
             return out_refuse(o, "the method writes an attribute of the module");
-        if (dynamic && !out_name(o, args[i])) return false;
+        if (!flow_writes(o, args[i], dynamic)) return false;
+    }
+    if (*dynamic && !op_twin_of(op, key))
+        return out_refuse(o, "writes of this operator are not supported");
+    for (int i = 0; *dynamic && i < nargs && i < op->schema->nargs; i++) {
+        const alias_info *a = op->schema->args[i].alias;
+        if (a && a->write && args[i]->v[0].tag == V_TENSOR && !out_name(o, args[i])) return false;
     }
     return true;
 }
@@ -484,9 +488,9 @@ static bool call_written(onnx_out *o, const op *op, out_call *c) {
 
 static bool call_refresh(onnx_out *o, int nargs, out_value *const *args) {
     for (int i = 0; i < nargs; i++) {
-        if (args[i]->stale && !alias_refresh(o, args[i])) return false;
+        if (args[i]->stale && !out_refresh(o, args[i])) return false;
         for (int k = 0; k < args[i]->nitems; k++)
-            if (args[i]->items[k]->stale && !alias_refresh(o, args[i]->items[k])) return false;
+            if (args[i]->items[k]->stale && !out_refresh(o, args[i]->items[k])) return false;
     }
     return true;
 }
@@ -521,7 +525,7 @@ static bool walk_op(onnx_out *o, const node *n) {
     if (!args || !res || !types) return out_no_memory(o);
     if (!op) return out_refuse(o, "the operator is not known");
     for (int i = 0; i < nargs; i++) {
-        if (!(args[i] = walk_get(o, n->inputs.data[i]))) return false;
+        if (!(args[i] = out_get(o, n->inputs.data[i]))) return false;
         dynamic = dynamic || out_is_dynamic(args[i]);
     }
     for (int i = 0; i < nres; i++) {
@@ -529,12 +533,16 @@ static bool walk_op(onnx_out *o, const node *n) {
         if (!(res[i] = out_new(o))) return false;
     }
     if (op->name_symbol == SYM_WARN) return true;
+    if (op->schema->has_alias_write && nargs && args[0]->v[0].tag != V_TENSOR &&
+        args[0]->frame != o->frame)
+        return out_refuse(o, "a branch or loop that is written changes what is outside of it");
     if (dynamic && !container_call(o, n, args, &done)) return false;
     if (done) return true;
     out_call c = {
         .o = o, .nargs = nargs, .nres = nres, .args = args, .res = res, .out_types = types};
     if (!call_refresh(o, nargs, args)) return false;
-    if (op->schema->has_alias_write && !call_writes(o, op, args, nargs, dynamic, key)) return false;
+    if (op->schema->has_alias_write && !call_writes(o, op, args, nargs, &dynamic, key))
+        return false;
     if (dynamic) {
         if (!call_dynamic(&c, op, key)) return false;
     } else {
@@ -543,7 +551,7 @@ static bool walk_op(onnx_out *o, const node *n) {
         for (int i = 0; i < nres; i++) res[i]->fixed = call_is_fixed(nargs, args);
     }
     for (int i = 0; i < nres; i++)
-        if (!walk_put(o, n->outputs.data[i], c.res[i])) return false;
+        if (!out_put(o, n->outputs.data[i], c.res[i])) return false;
     return true;
 }
 
@@ -597,21 +605,21 @@ static bool container_append(onnx_out *o, out_value **args) {
 
 /* What an in-place operator on a container returns is the container. */
 static bool container_changed(onnx_out *o, const node *n, out_value *x) {
-    return !n->outputs.len || walk_put(o, n->outputs.data[0], x);
+    return !n->outputs.len || out_put(o, n->outputs.data[0], x);
 }
 
 static bool container_put(onnx_out *o, const node *n, size_t count, out_value **items) {
     const ir_value *out = n->outputs.data[0];
-    return walk_put(o, out, container_make(o, false, type_elem(out->type), count, items));
+    return out_put(o, out, out_container(o, false, type_elem(out->type), count, items));
 }
 
 /* a + b of lists, or a += b. */
 static bool container_join(onnx_out *o, const node *n, out_value **args) {
-    size_t a = container_len(args[0]), b = container_len(args[1]);
+    size_t a = out_len(args[0]), b = out_len(args[1]);
     out_value **all = arena_array(&o->scratch, out_value *, a + b + 1);
     if (!all) return out_no_memory(o);
     for (size_t i = 0; i < a + b; i++)
-        if (!(all[i] = container_item(o, args[i >= a], i < a ? i : i - a))) return false;
+        if (!(all[i] = out_item(o, args[i >= a], i < a ? i : i - a))) return false;
     if (n->op->name_symbol == SYM_ADD) return container_put(o, n, a + b, all);
     for (size_t i = a; i < a + b; i++)
         if (!container_append(o, (out_value *[]){args[0], all[i]})) return false;
@@ -619,7 +627,7 @@ static bool container_join(onnx_out *o, const node *n, out_value **args) {
 }
 
 static bool container_slice(onnx_out *o, const node *n, out_value **args) {
-    int64_t len = (int64_t)container_len(args[0]),
+    int64_t len = (int64_t)out_len(args[0]),
             from = args[1]->v[0].tag == V_INT ? args[1]->v[0].u.i : 0,
             to = args[2]->v[0].tag == V_INT ? args[2]->v[0].u.i : len, by = args[3]->v[0].u.i;
     if (from < 0) from += len;
@@ -631,7 +639,7 @@ static bool container_slice(onnx_out *o, const node *n, out_value **args) {
     size_t count = 0;
     if (!some) return out_no_memory(o);
     for (int64_t i = from; i < to; i += by)
-        if (!(some[count++] = container_item(o, args[0], (size_t)i))) return false;
+        if (!(some[count++] = out_item(o, args[0], (size_t)i))) return false;
     return container_put(o, n, count, some);
 }
 
@@ -651,12 +659,11 @@ static bool container_call_list(onnx_out *o, const node *n, out_value **args, bo
     switch (n->op->name_symbol) {
     case SYM_APPEND: return container_append(o, args) && container_changed(o, n, x);
     case SYM___GETITEM__:
-        return container_index(o, args[1], (int)container_len(x), &at) &&
-               walk_put(o, n->outputs.data[0], container_item(o, x, (size_t)at));
+        return container_index(o, args[1], (int)out_len(x), &at) &&
+               out_put(o, n->outputs.data[0], out_item(o, x, (size_t)at));
     case SYM__SET_ITEM: return container_set_list(o, n, args);
     case SYM_LEN:
-        return walk_put(o, n->outputs.data[0],
-                        walk_constant(o, value_int((int64_t)container_len(x))));
+        return out_put(o, n->outputs.data[0], out_constant(o, value_int((int64_t)out_len(x))));
     case SYM_ADD:
     case SYM_ADD_:
     case SYM_EXTEND:
@@ -675,15 +682,15 @@ static bool container_call_dict(onnx_out *o, const node *n, out_value **args, bo
     out_value *x = args[0];
     int at;
     switch (x->items ? n->op->name_symbol : SYM_NONE) {
-    case SYM_LEN: return walk_put(o, n->outputs.data[0], walk_constant(o, value_int(x->nitems)));
+    case SYM_LEN: return out_put(o, n->outputs.data[0], out_constant(o, value_int(x->nitems)));
     case SYM___GETITEM__:
         at = dict_place(x, args[1]);
-        return at >= 0 ? walk_put(o, n->outputs.data[0], x->items[at])
+        return at >= 0 ? out_put(o, n->outputs.data[0], x->items[at])
                        : out_refuse(o, "there is no such key");
     case SYM__SET_ITEM: return container_set_dict(o, args);
     case SYM___CONTAINS__:
-        return walk_put(o, n->outputs.data[0],
-                        walk_constant(o, value_bool(dict_place(x, args[1]) >= 0)));
+        return out_put(o, n->outputs.data[0],
+                       out_constant(o, value_bool(dict_place(x, args[1]) >= 0)));
     case SYM_VALUES: return container_put(o, n, (size_t)x->nitems, x->items);
     default: *done = false; return true;
     }
@@ -696,8 +703,8 @@ static bool container_call(onnx_out *o, const node *n, out_value **args, bool *d
     *done = true;
     if (name == SYM___IS__ || name == SYM___ISNOT__) {
         bool is = value_is(args[0]->v[0], args[1]->v[0]);
-        return walk_put(o, n->outputs.data[0],
-                        walk_constant(o, value_bool(is == (name == SYM___IS__))));
+        return out_put(o, n->outputs.data[0],
+                       out_constant(o, value_bool(is == (name == SYM___IS__))));
     }
     if (tag == V_LIST) return container_call_list(o, n, args, done);
     if (tag == V_DICT) return container_call_dict(o, n, args, done);
@@ -714,61 +721,59 @@ static bool flow_raises(const block *b) {
 }
 
 static bool walk_if(onnx_out *o, const node *n) {
-    out_value *cond = walk_get(o, n->inputs.data[0]);
+    out_value *cond = out_get(o, n->inputs.data[0]);
     if (!cond) return false;
     bool yes = cond->v[0].u.b;
     /* what only fails is not written: the model does not check */
-    if (cond->name && !flow_raises(n->blocks.data[yes ? 1 : 0]))
-        return out_refuse(o, cond->tainted ? "a branch depends on elements of tensors"
-                                           : "a branch depends on the size of a dynamic axis");
+    if (cond->name && !flow_raises(n->blocks.data[yes ? 1 : 0])) return flow_if(o, n, cond);
     const block *b = n->blocks.data[yes ? 0 : 1];
     if (cond->fixed && !flow_raises(n->blocks.data[yes ? 1 : 0]) && !out_warn(o, "this branch"))
         return false;
-    if (!walk_block(o, b)) return false;
+    if (!out_walk(o, b)) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
-        if (!walk_put(o, n->outputs.data[i], walk_get(o, b->returns.data[i]))) return false;
+        if (!out_put(o, n->outputs.data[i], out_get(o, b->returns.data[i]))) return false;
     return true;
 }
 
+/* Iterations in a row, as long as it is known that there is another. */
 static bool walk_loop(onnx_out *o, const node *n) {
     const block *b = n->blocks.data[0];
-    out_value *trips = walk_get(o, n->inputs.data[0]),
-              *cond = trips ? walk_get(o, n->inputs.data[1]) : NULL;
+    out_value *trips = out_get(o, n->inputs.data[0]),
+              *cond = trips ? out_get(o, n->inputs.data[1]) : NULL;
     size_t carried = n->inputs.len - 2;
     out_value **now = arena_array(&o->scratch, out_value *, carried + 1);
     if (!cond || !now) return false;
     for (size_t i = 0; i < carried; i++)
-        if (!(now[i] = walk_get(o, n->inputs.data[i + 2]))) return false;
+        if (!(now[i] = out_get(o, n->inputs.data[i + 2]))) return false;
     for (int64_t k = 0;; k++) {
-        if (trips->name || cond->name)
-            return out_refuse(o, "how often a loop runs depends on %s",
-                              trips->tainted || cond->tainted ? "elements of tensors"
-                                                              : "the size of a dynamic axis");
-        if (k >= trips->v[0].u.i || !cond->v[0].u.b) break;
-        if (!walk_put(o, b->params.data[0], walk_constant(o, value_int(k)))) return false;
+        if (!trips->name && k >= trips->v[0].u.i) break;
+        if (trips->name || cond->name) return flow_loop(o, n, k, trips, cond, now);
+        if (!cond->v[0].u.b) break;
+        if (!out_put(o, b->params.data[0], out_constant(o, value_int(k)))) return false;
         for (size_t i = 0; i < carried; i++)
-            if (!walk_put(o, b->params.data[i + 1], now[i])) return false;
-        if (!walk_block(o, b) || !(cond = walk_get(o, b->returns.data[0]))) return false;
+            if (!out_put(o, b->params.data[i + 1], now[i])) return false;
+        if (!out_walk(o, b) || !(cond = out_get(o, b->returns.data[0]))) return false;
+        o->at = n;
         for (size_t i = 0; i < carried; i++)
-            if (!(now[i] = walk_get(o, b->returns.data[i + 1]))) return false;
+            if (!(now[i] = out_get(o, b->returns.data[i + 1]))) return false;
     }
     for (size_t i = 0; i < carried; i++)
-        if (!walk_put(o, n->outputs.data[i], now[i])) return false;
+        if (!out_put(o, n->outputs.data[i], now[i])) return false;
     return true;
 }
 
 static bool walk_isinstance(onnx_out *o, const node *n) {
-    out_value *x = walk_get(o, n->inputs.data[0]);
+    out_value *x = out_get(o, n->inputs.data[0]);
     const attr *a = node_attr(n, "types");
     bool is = false;
     if (!x || !a) return out_refuse(o, "of what?");
     for (int i = 0; i < a->u.types.n; i++)
         is = is || type_admits_value(a->u.types.data[i], x->v[0]);
-    return walk_put(o, n->outputs.data[0], walk_constant(o, value_bool(is)));
+    return out_put(o, n->outputs.data[0], out_constant(o, value_bool(is)));
 }
 
 static bool walk_raise(onnx_out *o, const node *n) {
-    out_value *text = n->inputs.len ? walk_get(o, n->inputs.data[0]) : NULL;
+    out_value *text = n->inputs.len ? out_get(o, n->inputs.data[0]) : NULL;
     diag_fail_at(o->d, CTSC_FAILED, n->range, "%s",
                  text && text->v[0].tag == V_STR ? text->v[0].u.str->bytes : "an exception");
     return false;
@@ -781,7 +786,7 @@ static bool walk_node(onnx_out *o, const node *n) {
     switch (n->kind) {
     case N_CONSTANT:
         if (!ir_value_constant(n->outputs.data[0], &v)) return out_refuse(o, "of unknown kind");
-        return walk_put(o, n->outputs.data[0], walk_constant(o, value_ref(v)));
+        return out_put(o, n->outputs.data[0], out_constant(o, value_ref(v)));
     case N_LIST_CONSTRUCT:
     case N_TUPLE_CONSTRUCT: return walk_construct(o, n);
     case N_LIST_UNPACK:
@@ -789,8 +794,8 @@ static bool walk_node(onnx_out *o, const node *n) {
     case N_TUPLE_INDEX: return walk_tuple_index(o, n);
     case N_DICT_CONSTRUCT: return walk_dict(o, n);
     case N_GET_ATTR: return walk_get_attr(o, n);
-    case N_UNCHECKED_CAST: return walk_put(o, n->outputs.data[0], walk_get(o, n->inputs.data[0]));
-    case N_UNINITIALIZED: return walk_put(o, n->outputs.data[0], walk_constant(o, value_uninit()));
+    case N_UNCHECKED_CAST: return out_put(o, n->outputs.data[0], out_get(o, n->inputs.data[0]));
+    case N_UNINITIALIZED: return out_put(o, n->outputs.data[0], out_constant(o, value_uninit()));
     case N_ISINSTANCE: return walk_isinstance(o, n);
     case N_IF: return walk_if(o, n);
     case N_LOOP: return walk_loop(o, n);
@@ -801,7 +806,7 @@ static bool walk_node(onnx_out *o, const node *n) {
     }
 }
 
-static bool walk_block(onnx_out *o, const block *b) {
+bool out_walk(onnx_out *o, const block *b) {
     for (const node *n = b->first; n; n = n->next)
         if (!walk_node(o, n) || out_failed(o)) return out_no_memory(o);
     return true;
@@ -826,12 +831,12 @@ static bool begin_argument(onnx_out *o, int i, const ir_value *param) {
             o, "argument '%s' is a container: only tensors, numbers, strings and None can be given",
             opt->names[i]);
     if (v[0].tag == V_TENSOR && !out_input(o, x, opt->names[i], i)) return false;
-    return walk_put(o, param, x);
+    return out_put(o, param, x);
 }
 
 static bool end_leaf(onnx_out *o, out_value *x, const char *name) {
     tensor *made[OUT_WORLDS] = {NULL, NULL};
-    if (x->stale && !alias_refresh(o, x)) return false;
+    if (x->stale && !out_refresh(o, x)) return false;
     for (int w = 0; w < o->worlds; w++) {
         value v = x->v[w];
         ctsc_status s = v.tag == V_TENSOR  ? (made[w] = tensor_ref(v.u.tensor), CTSC_OK)
@@ -856,7 +861,7 @@ static bool end_leaf(onnx_out *o, out_value *x, const char *name) {
 
 static bool end_result(onnx_out *o, out_value *x, const char *name, int depth) {
     uint8_t tag = x->v[0].tag;
-    size_t n = container_len(x);
+    size_t n = out_len(x);
     if (depth > OUT_MAX_DEPTH) return out_refuse(o, "results nest too deeply");
     if (tag == V_NONE) return true;
     if (tag == V_DICT) {
@@ -871,7 +876,7 @@ static bool end_result(onnx_out *o, out_value *x, const char *name, int depth) {
     }
     if (tag != V_LIST && tag != V_TUPLE) return end_leaf(o, x, name);
     for (size_t i = 0; i < n; i++) {
-        out_value *item = container_item(o, x, i);
+        out_value *item = out_item(o, x, i);
         const struct type *t = tag == V_TUPLE ? x->v[0].u.tuple->type : NULL;
         const char *own = t && t->field_names ? t->field_names[i] : name;
         if (!item || !end_result(o, item, own, depth + 1)) return false;
@@ -885,6 +890,8 @@ static void out_end(onnx_out *o) {
     for (size_t i = 0; i < o->held.len; i++) tensor_unref(o->held.data[i]);
     vec_free(&o->values);
     vec_free(&o->held);
+    vec_free(&o->links);
+    while (o->frame) flow_drop(o, o->frame);
     vec_free(&o->nodes);
     vec_free(&o->tensors);
     vec_free(&o->inputs);
@@ -899,7 +906,9 @@ static void out_end(onnx_out *o) {
     arena_free(&o->scratch);
 }
 
-ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options) {
+/* *again: it has to be done in two worlds. */
+static ctsc_status write_walk(diag *d, const graph *g, const onnx_out_options *options,
+                              bool *again) {
     onnx_out o = {
         .d = d, .opt = options, .worlds = options->second ? 2 : 1, .opset = options->opset};
     bool ok = arena_init(&o.scratch);
@@ -911,12 +920,23 @@ ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options)
         ok = attribute_note(&o, options->args[0].u.object, "", 0);
     for (int i = 0; ok && i < options->nargs; i++)
         ok = begin_argument(&o, i, g->root->params.data[i]);
-    ok = ok && walk_block(&o, g->root);
+    ok = ok && out_walk(&o, g->root);
     o.at = NULL;
-    out_value *r = ok ? walk_get(&o, g->root->returns.data[0]) : NULL;
+    out_value *r = ok ? out_get(&o, g->root->returns.data[0]) : NULL;
     if (r && end_result(&o, r, "output", 0)) out_finish(&o);
     if (d->status == CTSC_OK && !r) diag_no_memory(d);
     if (d->status == CTSC_OK && arena_failed(&o.scratch)) diag_no_memory(d);
+    *again = o.two;
     out_end(&o);
     return d->status;
+}
+
+ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options) {
+    onnx_out_options two = *options;
+    bool again = false;
+    ctsc_status s = write_walk(d, g, options, &again);
+    if (!again || two.second) return s;
+    diag_clear(d);
+    two.second = two.args;
+    return write_walk(d, g, &two, &again);
 }

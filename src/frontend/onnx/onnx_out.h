@@ -10,11 +10,13 @@
  *
  * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments of two
  * sizes. A number that is the same in both is a constant, and one that differs is computed by
- * nodes. A branch that is taken in one world only is refused; one that follows from such a size and
- * is taken in both is warned of. (Rules that say of each operator which of its result's sizes
- * follow from which arguments' would be as many again as the operators.)
+ * nodes. A branch that is taken in one world only is written as If, and so is one that depends on
+ * elements (onnx_out_flow.c); one that follows from such a size and is taken in both is warned of.
+ * (Rules that say of each operator which of its result's sizes follow from which arguments' would
+ * be as many again as the operators.)
  *
  *     onnx_out.c         the walk: values, containers, control flow, operators, writes in place
+ *     onnx_out_flow.c    If and Loop
  *     onnx_out_model.c   nodes, attributes, initialisers; the model and its bytes
  *     onnx_out_*.c       what the rows name
  *

@@ -21,10 +21,16 @@ typedef struct out_value {
     bool tainted;        /* a number that follows from elements */
     bool fixed;          /* one that follows from sizes that may change, but was the same in both */
     bool stale;          /* written through another view since: to be read again */
+    bool gone;           /* of a branch or a loop's body that has been written: not to be named */
+    struct out_frame *frame;      /* where it was made; NULL: not within a branch or body */
+    const struct out_value *from; /* of a copy that a branch gives: what it gives */
     /* of a container that holds what is no constant: its elements; of a dict its values */
     struct out_value **items;
     int nitems, cap;
 } out_value;
+
+/* Storages that may be the same, which depends on the branch that is taken. */
+typedef struct out_link { const storage *a, *b; } out_link;
 
 typedef struct onnx_out {
     diag *d;
@@ -44,7 +50,10 @@ typedef struct onnx_out {
     ptrmap env;             /* ir_value -> out_value */
     ptrmap warned;          /* nodes that were warned of */
     const node *at;         /* for messages */
-    size_t steps, counter;
+    size_t steps, counter, nnodes;
+    struct out_frame *frame; /* the branch or body that is being written (onnx_out_flow.c) */
+    VEC(out_link) links;
+    bool two; /* refused, because sizes change from branch to branch: two worlds would tell */
     int depth;
 } onnx_out;
 
@@ -71,6 +80,25 @@ bool out_failed(const onnx_out *o);
 out_value *out_new(onnx_out *o);
 bool out_is_dynamic(const out_value *x);
 const out_row *out_find_row(const char *name);
+out_value *out_get(onnx_out *o, const ir_value *v);
+bool out_put(onnx_out *o, const ir_value *v, out_value *x);
+out_value *out_constant(onnx_out *o, value v_take); /* the same in all worlds */
+bool out_walk(onnx_out *o, const block *b);
+bool out_refresh(onnx_out *o, out_value *x); /* a stale one is read again */
+bool out_is_exact(const tensor *a, const tensor *b);
+size_t out_len(const out_value *x); /* of containers */
+out_value *out_item(onnx_out *o, const out_value *x, size_t i);
+out_value *out_container(onnx_out *o, bool tuple, type *t, size_t n, out_value *const *items);
+
+/* ---- onnx_out_flow.c ------------------------------------------------------------------------- */
+
+bool flow_if(onnx_out *o, const node *n, out_value *cond);
+/* From iteration k on, which has the carried values `now`. */
+bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_value *cond,
+               out_value *const *now);
+/* x will be written; *dynamic is set where a node has to do it, whatever x is. */
+bool flow_writes(onnx_out *o, const out_value *x, bool *dynamic);
+void flow_drop(onnx_out *o, struct out_frame *f);
 
 /* ---- onnx_out_model.c ------------------------------------------------------------------------ */
 
@@ -88,6 +116,10 @@ void out_int(onnx_out *o, const char *name, int64_t i);
 void out_float(onnx_out *o, const char *name, double f);
 void out_text(onnx_out *o, const char *name, const char *s);
 void out_ints(onnx_out *o, const char *name, int n, const int64_t *ints);
+/* The first inputs, `numbers` of them, have no dims; of the others nothing is said of dims. */
+void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **nodes, int nin,
+               int numbers, const char *const *in, const int *in_types, int nout,
+               const char *const *out);
 /* Constants. */
 const char *out_tensor(onnx_out *o, tensor *t);
 const char *out_const_ints(onnx_out *o, int n, const int64_t *ints); /* of one dim */

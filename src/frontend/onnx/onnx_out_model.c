@@ -40,7 +40,7 @@ bool out_nodes(onnx_out *o, const char *type, int n, const char *const *in, int 
     p->n_output = (size_t)nout;
     p->output = outputs;
     p->op_type = arena_strdup(&o->scratch, type);
-    p->name = arena_printf(&o->scratch, "%s_%zu", type, o->nodes.len);
+    p->name = arena_printf(&o->scratch, "%s_%zu", type, o->nnodes++);
     return (p->op_type && p->name && vec_push(&o->nodes, p)) || out_no_memory(o);
 }
 
@@ -90,6 +90,51 @@ void out_ints(onnx_out *o, const char *name, int n, const int64_t *ints) {
     memcpy(own, ints, sizeof *own * (size_t)n);
     a->n_ints = (size_t)n;
     a->ints = own;
+}
+
+/* Types are needed of inputs only. */
+static Onnx__ValueInfoProto **graph_infos(onnx_out *o, int n, const char *const *names,
+                                          const int *types, int numbers) {
+    arena *a = &o->scratch;
+    Onnx__ValueInfoProto **list = arena_array(a, Onnx__ValueInfoProto *, n + 1);
+    for (int i = 0; list && i < n; i++) {
+        Onnx__TypeProto *type = arena_new(a, Onnx__TypeProto);
+        Onnx__TypeProto__Tensor *tt = arena_new(a, Onnx__TypeProto__Tensor);
+        if (!(list[i] = arena_new(a, Onnx__ValueInfoProto)) || !type || !tt) return NULL;
+        *list[i] = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
+        list[i]->name = (char *)(uintptr_t)names[i];
+        if (!types) continue;
+        *type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
+        *tt = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
+        tt->has_elem_type = true;
+        tt->elem_type = types[i];
+        if (i < numbers) {
+            if (!(tt->shape = arena_new(a, Onnx__TensorShapeProto))) return NULL;
+            *tt->shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
+        }
+        type->tensor_type = tt;
+        list[i]->type = type;
+    }
+    return list;
+}
+
+void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **nodes, int nin,
+               int numbers, const char *const *in, const int *in_types, int nout,
+               const char *const *out) {
+    Onnx__AttributeProto *a = attribute_new(o, name, ONNX_A_GRAPH);
+    Onnx__GraphProto *g = a ? arena_new(&o->scratch, Onnx__GraphProto) : NULL;
+    if (!g) return;
+    *g = (Onnx__GraphProto)ONNX__GRAPH_PROTO__INIT;
+    g->name = arena_printf(&o->scratch, "%s_%zu", name, ++o->counter);
+    g->node = arena_array(&o->scratch, Onnx__NodeProto *, nnodes + 1);
+    g->n_node = nnodes;
+    g->n_input = (size_t)nin;
+    g->input = graph_infos(o, nin, in, in_types, numbers);
+    g->n_output = (size_t)nout;
+    g->output = graph_infos(o, nout, out, NULL, 0);
+    a->g = g;
+    if (!g->name || !g->node || !g->input || !g->output) out_no_memory(o);
+    else if (nnodes) memcpy(g->node, nodes, nnodes * sizeof *nodes);
 }
 
 /* ---- initialisers ---------------------------------------------------------------------------- */
@@ -188,7 +233,10 @@ static const char *initializer_of(onnx_out *o, const out_value *x) {
 
 const char *out_name(onnx_out *o, out_value *x) {
     if (!out_failed(o) && x->name && !*x->name)
-        return out_refuse(o, "a result that has no form in ONNX is read"), NULL;
+        return out_refuse(
+                   o, "it reads a result that has no form in ONNX, or a tensor that may have been "
+                      "written under another name"),
+               NULL;
     if (out_failed(o) || x->name) return out_failed(o) ? NULL : x->name;
     if (!x->init) x->init = initializer_of(o, x);
     return x->init;
@@ -274,27 +322,46 @@ bool out_output(onnx_out *o, const char *name, const tensor *t, const tensor *se
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+static bool finish_graph(strmap *used, size_t *n, Onnx__NodeProto **nodes);
+
+/* What a node reads, or a graph in it. */
+static bool finish_node(strmap *used, const Onnx__NodeProto *n) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < n->n_attribute; i++) {
+        Onnx__GraphProto *g = n->attribute[i]->g;
+        for (size_t k = 0; ok && g && k < g->n_output; k++)
+            ok = strmap_put(used, g->output[k]->name, g);
+        ok = ok && (!g || finish_graph(used, &g->n_node, g->node));
+    }
+    for (size_t k = 0; ok && k < n->n_input; k++)
+        if (*n->input[k]) ok = strmap_put(used, n->input[k], used);
+    return ok;
+}
+
+/* Leaves nodes that something reads. Names are the whole model's. */
+static bool finish_graph(strmap *used, size_t *n, Onnx__NodeProto **nodes) {
+    size_t kept = *n;
+    for (size_t i = *n; i-- > 0;) {
+        bool read = false;
+        for (size_t k = 0; k < nodes[i]->n_output; k++)
+            read = read || strmap_get(used, nodes[i]->output[k]) != NULL;
+        if (!read) continue;
+        if (!finish_node(used, nodes[i])) return false;
+        nodes[--kept] = nodes[i];
+    }
+    if (kept) memmove(nodes, nodes + kept, (*n - kept) * sizeof *nodes);
+    *n -= kept;
+    return true;
+}
+
 /* Leaves nodes and initialisers that something reads. */
 static bool finish_used(onnx_out *o) {
     strmap used = {0};
     bool ok = true;
-    size_t kept = o->nodes.len, count = 0;
+    size_t count = 0;
     for (size_t i = 0; i < o->outputs.len; i++)
         ok = ok && strmap_put(&used, o->outputs.data[i]->name, o);
-    for (size_t i = o->nodes.len; ok && i-- > 0;) {
-        Onnx__NodeProto *n = o->nodes.data[i];
-        bool read = false;
-        for (size_t k = 0; k < n->n_output; k++)
-            read = read || strmap_get(&used, n->output[k]) != NULL;
-        if (!read) continue;
-        for (size_t k = 0; ok && k < n->n_input; k++)
-            if (*n->input[k]) ok = strmap_put(&used, n->input[k], o);
-        o->nodes.data[--kept] = n;
-    }
-    if (ok) {
-        memmove(o->nodes.data, o->nodes.data + kept, (o->nodes.len - kept) * sizeof *o->nodes.data);
-        o->nodes.len -= kept;
-    }
+    ok = ok && finish_graph(&used, &o->nodes.len, o->nodes.data);
     for (size_t i = 0; ok && i < o->tensors.len; i++)
         if (strmap_get(&used, o->tensors.data[i]->name))
             o->tensors.data[count++] = o->tensors.data[i];

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches and loops for networks.py: functions that are scripted, their arguments, others that go the other ways, and what is refused."""
+from typing import List, Optional
+
+import torch
+from torch import Tensor
+
+CASES = []
+
+
+def case(*inputs, others=(), dynamic=(), refused=None):
+    def add(fn):
+        CASES.append((fn.__name__, fn, inputs, [o if isinstance(o, tuple) else (o,) for o in others], dynamic, refused))
+        return fn
+    return add
+
+
+torch.manual_seed(0)
+A = torch.randn(3, 4)
+
+
+@case(A, others=[-A, A.abs(), -A.abs()])
+def branch(x: Tensor):
+    if bool(x.sum() > 0):
+        y = x + 1
+        z = 3
+    else:
+        y = x * 2 - 1
+        z = 4
+    return y * z
+
+
+@case(A, others=[-A, A.abs(), -A.abs()])
+def ret_early(x: Tensor):
+    if bool(x.sum() > 0):
+        return x + 1
+    if bool(x.max() < 0.1):
+        return x * 3
+    return x - 1
+
+
+@case(A, others=[-A, A.abs(), -A.abs(), A * 100])
+def whil(x: Tensor):
+    n = 0
+    while bool(x.abs().sum() > 1):
+        x = x * 0.5
+        n += 1
+    return x, n
+
+
+@case(A, others=[-A, A.abs(), -A.abs(), A * 100])
+def whil_inplace(x: Tensor):
+    y = x.clone()
+    v = y[1]
+    while bool(y.abs().sum() > 1):
+        y.mul_(0.5)
+        y[0].add_(0.01)
+    return y, v + 1
+
+
+@case(A, torch.tensor(3), others=[(A, torch.tensor(0)), (A, torch.tensor(6))])
+def trips(x: Tensor, n: Tensor):
+    t = torch.zeros(3, 4)
+    for i in range(int(n)):
+        t += x * i
+        if i % 2 == 0:
+            t = t + 1
+    return t
+
+
+@case(A, torch.tensor(3), others=[(A, torch.tensor(0)), (A, torch.tensor(6))])
+def grow(x: Tensor, n: Tensor):
+    t = x
+    for i in range(int(n)):
+        t = torch.cat([t, x * i], 0)
+    return t, t.sum(0), t.size(0)
+
+
+@case(A, others=[-A, A.abs(), -A.abs()])
+def shapes(x: Tensor):
+    if bool(x.sum() > 0):
+        y = torch.cat([x, x])
+    else:
+        y = x
+    return y.reshape(-1), y.size(0) * 2, y.view(y.size(0), 2, 2)
+
+
+@case(A, others=[-A, A.abs() * 10, -A.abs()])
+def brk(x: Tensor):
+    s = x.sum()
+    k = 0
+    for i in range(10):
+        s = s * 0.7
+        if bool(s < 0.5):
+            break
+        k = i
+    return s, k
+
+
+@case(A, others=[-A, A.abs(), -A.abs()])
+def write_branch(x: Tensor):
+    y = torch.zeros(3, 4)
+    z = x.clone()
+    if bool(x.sum() > 0):
+        y.add_(x)
+        z[1] = 5
+    else:
+        y[0] = x[1]
+    return y, z, z[1] + y[0]
+
+
+@case(A, others=[-A, A.abs(), -A.abs()])
+def nested(x: Tensor):
+    t = x.sum()
+    for i in range(4):
+        j = 0
+        while bool(t > i) and j < 5:
+            if bool(t > 3):
+                t = t - 1.5
+            else:
+                t = t - 0.5
+            j += 1
+        t = t + 1
+    return t
+
+
+@case(torch.randn(5, 4), others=[torch.randn(9, 4), torch.randn(1, 4)], dynamic=["x:0"])
+def dyn_rnn(x: Tensor):
+    h = torch.zeros(4)
+    for i in range(x.size(0)):
+        h = torch.tanh(h + x[i])
+    return h
+
+
+@case(torch.randn(5, 4), others=[torch.randn(9, 4), torch.randn(1, 4), torch.randn(8, 4)], dynamic=["x:0"])
+def dyn_branch(x: Tensor):
+    if x.size(0) > 7:
+        x = x[:7]
+    return x * 2, x.sum(0)
+
+
+@case(A, others=[-A])
+def alias(x: Tensor):
+    y = x.clone()
+    if bool(x.sum() > 0):
+        z = y
+    else:
+        z = x + 1
+    z.add_(1)
+    return z
+
+
+@case(A, others=[-A], refused="another name")
+def alias_bad(x: Tensor):
+    y = x.clone()
+    if bool(x.sum() > 0):
+        z = y
+    else:
+        z = x + 1
+    z.add_(1)
+    return z + y
+
+
+@case(A, others=[-A], refused="outside")
+def list_bad(x: Tensor):
+    xs = [x]
+    if bool(x.sum() > 0):
+        xs.append(x + 1)
+    return torch.stack(xs)
+
+
+@case(A, others=[-A], refused="None")
+def opt_bad(x: Tensor):
+    y: Optional[Tensor] = None
+    if bool(x.sum() > 0):
+        y = x
+    if y is not None:
+        return y
+    return x
+
+
+@case(A, others=[-A], refused="dims")
+def rank_bad(x: Tensor):
+    if bool(x.sum() > 0):
+        y = x
+    else:
+        y = x[0]
+    return y
+
+
+@case(A, others=[-A, A.abs()])
+def fib(x: Tensor):
+    a = x
+    b = x * 2
+    n = 0
+    while n < 9 and (n < 5 or bool(a.sum() < 10)):
+        a, b = b, a + b
+        n += 1
+        if bool(b.sum() > 20):
+            b = b - 20
+    return a, b
+
+
+@case(A, others=[-A, A.abs()])
+def prevcur(x: Tensor):
+    cur = x.clone()
+    prev = x.clone()
+    while bool(cur.sum() < 10):
+        prev = cur
+        cur += 1
+    return cur + prev
+
+
+@case(A, others=[-A, A.abs()])
+def tup(x: Tensor):
+    if bool(x.sum() > 0):
+        t = (x, 1, [x, x + 1])
+    else:
+        t = (x + 1, 2, [x * 2, x])
+    return t[0] * t[1] + t[2][1] + t[2][0]
+
+
+@case(A, torch.tensor(4), others=[(A, torch.tensor(1)), (A, torch.tensor(7))])
+def slice_i(x: Tensor, n: Tensor):
+    s = x.sum()
+    y = torch.arange(8.)
+    for i in range(int(n)):
+        s = s + y[:i].sum() * y[i]
+    return s
+
+class Cell(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(4, 4)
+        self.down = torch.nn.Linear(4, 4)
+
+    def forward(self, x: Tensor):
+        h = x
+        k = 0
+        while bool(h.abs().max() > 0.3) and k < 6:
+            k += 1
+            if bool(h.sum() > 0):
+                h = self.up(h) * 0.5
+            else:
+                h = torch.relu(self.down(h)) * 0.5
+        return h
+
+case(A, others=[-A, 3 * A])(Cell)
+
+
+
+@case(A, others=[-A, 3 * A], refused="outside")
+def appends(x: Tensor):
+    xs: List[Tensor] = []
+    while bool(x.abs().sum() > 1):
+        x = x * 0.5
+        xs.append(x)
+    return torch.stack(xs)
