@@ -460,6 +460,13 @@ static const loop_case loop_cases[] = {
      "    for i in range(x.shape[0]):\n"
      "        s = a ** (b * float('nan')) + a ** b\n"
      "    return s\n"},
+    /* a slice that gets shorter from either side */
+    {"f[300]",
+     "def forward(x: Tensor) -> Tensor:\n"
+     "    y = torch.zeros([1000])\n"
+     "    for i in range(300):\n"
+     "        y[i:700 - i] += x[i]\n"
+     "    return y\n"},
 };
 /* clang-format on */
 
