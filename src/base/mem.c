@@ -161,9 +161,7 @@ enum { MEM_PAGES = INT32_MAX };
 enum { MEM_PAGES = 256 << 10 }; /* from here on; malloc has a similar bound, until it was reached */
 #endif
 
-static bool mem_is_pages(size_t size) {
-    return size >= MEM_PAGES && mem_current == mem_default_hook;
-}
+bool mem_is_pages(size_t size) { return size >= MEM_PAGES && mem_current == mem_default_hook; }
 
 void *mem_alloc_pages(size_t size) {
     if (!mem_is_pages(size)) return mem_alloc(size);

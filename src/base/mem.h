@@ -39,6 +39,8 @@ void mem_free(void *p);                 /* p may be NULL */
  * back. Of a replaced allocator it is ordinary memory. */
 void *mem_alloc_pages(size_t size); /* aligned as mem_alloc's; NULL on failure */
 void mem_free_pages(void *p, size_t size);
+/* Whether a block of that size comes from the system directly. */
+bool mem_is_pages(size_t size);
 
 /* A bound on the memory that one thread may take while it runs a program: what it allocates counts,
  * what it frees is given back, and an allocation that goes over the bound fails. Only the default

@@ -10,8 +10,8 @@
 
 /* What will be written whole and kept: large pages spare most of the page faults. */
 void pages_prefer_large(void *p, size_t n);
-/* A read-only mapping of a file that will hardly be read again: its pages go, and come back from
- * the file if somebody reads them. */
+/* What will hardly be read again: its pages go. Those of a mapped file, which must be read-only,
+ * come back from it if somebody reads them; others are zero then. */
 void pages_drop(void *p, size_t n);
 
 #endif

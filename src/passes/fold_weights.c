@@ -24,6 +24,7 @@
 #include "passes/fold_weights.h"
 
 #include "base/map.h"
+#include "base/page_pool.h"
 #include "base/pages.h"
 #include "base/vector.h"
 #include "passes/passes.h"
@@ -351,8 +352,6 @@ WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restr
     for (int64_t i = 0; i < n; i++) out[i] = (float)((double)in[i] * by);
 }
 
-enum { WEIGHTS_PAGE = 2 << 20 }; /* a large page */
-
 /* What the block of a folded weight begins with. */
 typedef struct weights_head {
     size_t all;
@@ -364,7 +363,7 @@ static void weights_release(void *raw, void *data) {
     (void)data;
     tensor_unref(b->from);
     tensor_unref(b->factors);
-    mem_free_pages(raw, b->all);
+    page_pool_free(raw, b->all);
 }
 
 bool folded_weight_origin(const tensor *w, tensor **from, tensor **factors) {
@@ -390,26 +389,21 @@ static void weights_say_origin(tensor *w, const weights_layer *l, const weights_
     b->factors = factors;
 }
 
-/* A tensor of t's sizes. A large one begins with a large page, and ends with one if it fills half
- * of that: making small pages one by one takes longer than what is written to them. */
+/* A tensor of t's sizes. */
 static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
-    size_t bytes = (size_t)t->numel * sizeof(float), tail = bytes % WEIGHTS_PAGE;
-    bool large = bytes >= WEIGHTS_PAGE;
-    size_t room = !large || tail < WEIGHTS_PAGE / 2 ? bytes : bytes - tail + WEIGHTS_PAGE,
-           align = large ? WEIGHTS_PAGE : TENSOR_ALIGNMENT,
-           all = room + sizeof(weights_head) + align;
-    char *raw = mem_alloc_pages(all);
+    size_t bytes = (size_t)t->numel * sizeof(float),
+           all = bytes + sizeof(weights_head) + TENSOR_ALIGNMENT;
+    char *raw = page_pool_alloc(all);
     if (!raw) return diag_no_memory(d);
     *(weights_head *)(void *)raw = (weights_head){.all = all};
     char *data = raw + sizeof(weights_head);
-    data += -(uintptr_t)data & (align - 1);
+    data += -(uintptr_t)data & (TENSOR_ALIGNMENT - 1);
     int64_t strides[TENSOR_MAX_DIMS], nbytes;
     storage *s = storage_borrow(data, bytes, weights_release, raw);
     if (!s) {
-        mem_free_pages(raw, all);
+        page_pool_free(raw, all);
         return diag_no_memory(d);
     }
-    if (large) pages_prefer_large(data, room);
     ctsc_status st = tensor_layout(d, DT_FLOAT32, t->ndim, t->sizes, strides, &nbytes);
     if (st == CTSC_OK) st = tensor_on_storage(d, s, DT_FLOAT32, t->ndim, t->sizes, strides, 0, out);
     storage_unref(s);

@@ -467,6 +467,24 @@ static const loop_case loop_cases[] = {
      "    for i in range(300):\n"
      "        y[i:700 - i] += x[i]\n"
      "    return y\n"},
+    /* what a branch leaves is bounded by neither side's bound alone */
+    {"f[8] 8",
+     "def forward(x: Tensor, n: int) -> float:\n"
+     "    s = 0.0\n"
+     "    for i in range(x.shape[0]):\n"
+     "        j = 1\n"
+     "        if float(x[i]) > 0.5:\n"
+     "            j = n - 2\n"
+     "        s += float(x[j - (n - 2)]) * (i + 1)\n"
+     "    return s\n"},
+    /* a fresh tensor is written to */
+    {"f[6]",
+     "def forward(x: Tensor) -> float:\n"
+     "    s = 0.0\n"
+     "    for i in range(x.shape[0]):\n"
+     "        y = x[i].mul(2).add_(1)\n"
+     "        s += float(y)\n"
+     "    return s\n"},
 };
 /* clang-format on */
 

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/page_pool.h"
 #include "base/pages.h"
 #include "base/sorted.h"
 #include "base/text.h"
@@ -526,6 +527,40 @@ static void test_pages(void **state) {
     fclose(f);
 }
 
+/* Blocks of many sizes, freed in an order of their own, keep what was written to them. */
+static void test_page_pool(void **state) {
+    enum { BLOCKS = 40 };
+    (void)state;
+    unsigned char *p[BLOCKS] = {0};
+    size_t sizes[BLOCKS];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            sizes[i] = i % 8 == 7   ? (size_t)(i + 1) << 20 /* to more than a region */
+                       : i % 8 == 3 ? (size_t)i
+                                    : (size_t)(i * 70001 + round);
+            p[i] = page_pool_alloc(sizes[i]);
+            assert_non_null(p[i]);
+            if (sizes[i] >= 1 << 20) assert_int_equal((uintptr_t)p[i] % PAGE_POOL_ALIGN, 0);
+            memset(p[i], i + 1, sizes[i]);
+        }
+        for (int k = 0; k < BLOCKS; k++) {
+            int i = k * 17 % BLOCKS;
+            for (size_t at = 0; at < sizes[i]; at += 4001) assert_int_equal(p[i][at], i + 1);
+            page_pool_free(p[i], sizes[i]);
+        }
+    }
+    page_pool_free(NULL, 1 << 20);
+    assert_null(page_pool_alloc(SIZE_MAX - 10));
+    assert_null(page_pool_alloc(PTRDIFF_MAX));
+    mem_budget b = {3 << 20}, *before = mem_budget_use(&b);
+    void *some = page_pool_alloc(2 << 20);
+    assert_null(page_pool_alloc(2 << 20));
+    page_pool_free(some, 2 << 20);
+    mem_budget_use(before);
+    assert_non_null(some);
+    assert_int_equal(b.left, 3 << 20);
+}
+
 static void test_sorted(void **state) {
     (void)state;
     static const struct { const char *name; int number; } rows[] = {
@@ -543,14 +578,23 @@ static void test_sorted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mem),           cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_failures),
-        cmocka_unit_test(test_containers),    cmocka_unit_test(test_strbuf),
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_pool_shared),   cmocka_unit_test(test_sorted),
+        cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_page_pool),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_failures),
+        cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_diag_failures),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_steps),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_pool_shared),
+        cmocka_unit_test(test_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

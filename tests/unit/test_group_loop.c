@@ -193,6 +193,17 @@ static void loop_faults(void **state) {
                                     "        s += x[-i - 1].item() + float(x[i // 2])\n"
                                     "    return s\n";
     loop_check(back, "f[10] 10;f[10] 11;f[10] 2", true);
+    /* another int than the one that the condition bounds */
+    static const char *const ahead = "def forward(x: Tensor) -> float:\n"
+                                     "    s = 0.0\n"
+                                     "    k = 0\n"
+                                     "    i = 1\n"
+                                     "    while k < x.shape[0]:\n"
+                                     "        s += x[i].item()\n"
+                                     "        i += 2\n"
+                                     "        k += 1\n"
+                                     "    return s\n";
+    loop_check(ahead, "f[10];f[1];f[0]", true);
     /* the first round is entered by another bound than the others: what that says of i
      * is no bound here */
     static const char *const entered = "def forward(x: Tensor, n: int) -> float:\n"

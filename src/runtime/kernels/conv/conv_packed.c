@@ -8,7 +8,7 @@
  */
 #include "runtime/kernels/conv/conv_packed.h"
 
-#include "base/pages.h"
+#include "base/page_pool.h"
 #include "base/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
@@ -35,7 +35,7 @@ static void packed_free(void *derived) {
     packed_forms *f = derived;
     for (int i = 0; f && i < CONV_FORMS; i++) {
         conv_packed *p = atomic_load_explicit(&f->form[i], memory_order_relaxed);
-        if (p) mem_free_pages(p->memory, p->room);
+        if (p) page_pool_free(p->memory, p->room);
         mem_free(p);
     }
     mem_free(f);
@@ -165,11 +165,10 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tens
         packed_source(w, form == CONV_DEPTHWISE ? factors : NULL, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_alloc(sizeof *made);
-    p.memory = made ? mem_alloc_pages(p.room = bytes + PACKED_ALIGN) : NULL;
+    p.memory = made ? page_pool_alloc(p.room = bytes + PACKED_ALIGN) : NULL;
     if (p.memory) {
         char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
         p.weights = (float *)(void *)at;
-        pages_prefer_large(at, bytes);
         if (form != CONV_DEPTHWISE && p.out % p.nr) memset(at, 0, bytes);
         if (form == CONV_DEPTHWISE) conv_last_depthwise_pack(s, tensor_data(whole), p.weights);
         filled = form == CONV_DEPTHWISE ||
@@ -177,7 +176,7 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tens
     }
     if (filled) *made = p;
     else {
-        if (made) mem_free_pages(p.memory, p.room);
+        if (made) page_pool_free(p.memory, p.room);
         mem_free(made);
         made = NULL;
     }
@@ -194,7 +193,7 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
         return NULL;
     conv_packed *made = mem_zalloc(sizeof *made);
     size_t room = bytes + PACKED_ALIGN;
-    char *memory = made ? mem_alloc_pages(room) : NULL;
+    char *memory = made ? page_pool_alloc(room) : NULL;
     if (memory) memset(memory, 0, room);
     m.data = (int8_t *)memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1));
     bool packed = memory && conv_bf16_pack(s, &m, tensor_data(whole));
@@ -205,7 +204,7 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
         made->weights = (float *)(void *)m.data;
         return made;
     }
-    mem_free_pages(memory, room);
+    page_pool_free(memory, room);
     mem_free(made);
     return NULL;
 }

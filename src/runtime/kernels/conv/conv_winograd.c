@@ -119,9 +119,9 @@ static inline __attribute__((always_inline)) void winograd_weight_line(const win
         }
         double even = g0 + g2 * 0.5, odd = g1 * (root / 2);
         u[0].v[i] = g0;
-        u[to].v[i] = (even + odd) / -1.5, u[2 * to].v[i] = (even - odd) / -1.5;
+        u[to].v[i] = (even + odd) * (-1 / 1.5), u[2 * to].v[i] = (even - odd) * (-1 / 1.5);
         even = g0 + g2 * 2, odd = g1 * root;
-        u[3 * to].v[i] = (even + odd) / 6, u[4 * to].v[i] = (even - odd) / 6;
+        u[3 * to].v[i] = (even + odd) * (1. / 6), u[4 * to].v[i] = (even - odd) * (1. / 6);
         u[5 * to].v[i] = g2;
     }
 }

@@ -8,6 +8,7 @@
  */
 #include "runtime/kernels/matmul/packed_weights.h"
 
+#include "base/page_pool.h"
 #include "base/pages.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
@@ -61,7 +62,7 @@ void prepack_drop(const tensor *w) {
 
 static void prepack_free(void *derived) {
     gemm_prepacked *b = derived;
-    mem_free(b->memory);
+    page_pool_free(b->memory, b->room);
     mem_free(b);
 }
 
@@ -73,22 +74,15 @@ static void *prepack_make(const void *from) {
                         dtype_size((dtype)w->dtype), &bytes))
         return NULL;
     gemm_prepacked *b = mem_alloc(sizeof *b);
-    /* In the heap, not pages of its own: one behind the other they fill large pages, which weights
-     * that are read once a call need. */
-    char *memory = b ? mem_alloc(bytes + PREPACK_ALIGN) : NULL;
+    size_t room = bytes + PREPACK_ALIGN;
+    char *memory = b ? page_pool_alloc(room) : NULL;
     if (!memory) {
         mem_free(b);
         return NULL;
     }
     char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
-    pages_prefer_large(panels, bytes);
-    *b = (gemm_prepacked){u,
-                          w->sizes[0],
-                          w->sizes[1],
-                          panels,
-                          memory,
-                          tensor_data(w),
-                          {w->strides[0], w->strides[1]}};
+    *b = (gemm_prepacked){u,      w->sizes[0], w->sizes[1],    panels,
+                          memory, room,        tensor_data(w), {w->strides[0], w->strides[1]}};
     gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]},
                        panels);
     prepack_drop(w);

@@ -34,6 +34,7 @@ typedef struct gemm_prepacked {
     int64_t n, k;
     void *panels; /* aligned to 64 bytes, in memory */
     void *memory;
+    size_t room; /* of it */
     /* the data of the weight, and its strides: another view of the storage is another weight */
     const void *of;
     int64_t strides[2];

@@ -18,7 +18,7 @@
  */
 #include "runtime/kernels/rnn/rnn.h"
 
-#include "base/pages.h"
+#include "base/page_pool.h"
 #include "base/recycle.h"
 #include "base/thread_steps.h"
 #include "ir/scalar/scalar_ops.h"
@@ -89,7 +89,7 @@ static void rnn_pack_biases(const rnn_prepacked *p, const rnn_weights *w) {
 
 static void rnn_prepack_free(void *made) {
     rnn_prepacked *p = made;
-    mem_free_pages(p->memory, p->room);
+    page_pool_free(p->memory, p->room);
     mem_free(p);
 }
 
@@ -98,10 +98,9 @@ static float *rnn_prepack_memory(rnn_prepacked *p, int64_t features) {
     enum { SLACK = 2 * RNN_ALIGN / sizeof(float) };
     size_t width = (size_t)p->input.n, bytes, depth = (size_t)(features + p->hidden + 2);
     if (!size_mul(width, depth, &bytes) || !size_mul(bytes, sizeof(float), &bytes)) return NULL;
-    p->memory = mem_alloc_pages(p->room = bytes + 3 * SLACK * sizeof(float));
+    p->memory = page_pool_alloc(p->room = bytes + 3 * SLACK * sizeof(float));
     if (!p->memory) return NULL;
     float *at = (float *)(void *)((char *)p->memory + (-(uintptr_t)p->memory & (RNN_ALIGN - 1)));
-    pages_prefer_large(at, bytes);
     p->input.panels = at;
     p->state = at + p->input.n * features + SLACK;
     p->bias = p->state + p->input.n * p->hidden + SLACK;
