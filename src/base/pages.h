@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pages.h - advice to the system about memory that is large. Advice can be ignored: nothing depends
- * on it but time and memory.
+ * pages.h - large memory: advice to the system about it, and the page pool. Advice can be ignored:
+ * nothing depends on it but time and memory.
+ *
+ * The pool is for large blocks that are made once and kept for long: packed weights, folded
+ * weights. They lie one behind the other in regions that large pages fill. In a mapping of its own
+ * a block shares no large page, and what stands out at its ends comes page by page: of a network's
+ * packed weights some half, and each small page costs a fault. What is freed goes back to the
+ * system at once, its addresses when nothing of its region is left.
+ * Thread safety: any thread may call any of these functions at any time.
  */
 #ifndef CTSC_BASE_PAGES_H
 #define CTSC_BASE_PAGES_H
@@ -13,5 +20,14 @@ void pages_prefer_large(void *p, size_t n);
 /* What will hardly be read again: its pages go. Those of a mapped file, which must be read-only,
  * come back from it if somebody reads them; others are zero then. */
 void pages_drop(void *p, size_t n);
+
+enum { PAGE_POOL_ALIGN = 64 };
+
+/* Aligned to PAGE_POOL_ALIGN; NULL on failure. Counts for the thread's budget (mem.h), as all
+ * memory does. Small blocks, those of a replaced allocator and those under a sanitizer, which then
+ * sees their bounds, are mem_alloc's. */
+void *page_pool_alloc(size_t size);
+/* `size` as it was asked for; p may be NULL. */
+void page_pool_free(void *p, size_t size);
 
 #endif

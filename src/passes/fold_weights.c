@@ -24,7 +24,6 @@
 #include "passes/fold_weights.h"
 
 #include "base/map.h"
-#include "base/page_pool.h"
 #include "base/pages.h"
 #include "base/vector.h"
 #include "passes/passes.h"

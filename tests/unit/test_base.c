@@ -5,7 +5,6 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "base/map.h"
-#include "base/page_pool.h"
 #include "base/pages.h"
 #include "base/sorted.h"
 #include "base/text.h"

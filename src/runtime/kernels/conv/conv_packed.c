@@ -8,7 +8,7 @@
  */
 #include "runtime/kernels/conv/conv_packed.h"
 
-#include "base/page_pool.h"
+#include "base/pages.h"
 #include "base/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"

@@ -8,7 +8,6 @@
  */
 #include "runtime/kernels/matmul/packed_weights.h"
 
-#include "base/page_pool.h"
 #include "base/pages.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"

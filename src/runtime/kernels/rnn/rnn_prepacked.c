@@ -18,7 +18,7 @@
  */
 #include "runtime/kernels/rnn/rnn.h"
 
-#include "base/page_pool.h"
+#include "base/pages.h"
 #include "base/recycle.h"
 #include "base/thread_steps.h"
 #include "ir/scalar/scalar_ops.h"
