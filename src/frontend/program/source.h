@@ -9,6 +9,7 @@
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
  *   source_call.c      calls of those that are no values
+ *   source_layer.c      layers that functions make
  *   source_specialize.c functions for arguments of other types than Tensor
  *   source_expand.c    calls that become functions made for their arguments
  *   source_types.c     Python types and annotations -> IR types; types inferred from objects
@@ -53,6 +54,18 @@ typedef struct specialization {
     function *of, *made;
 } specialization;
 
+/* A layer that functions make and call (source_layer.c), and its methods as functions. One that is
+ * a global variable has no class and arguments here. */
+typedef struct made_layer {
+    const py_object *cls;
+    py_object *args, *named; /* PY_LIST: values; (name, value) */
+    py_object *instance;
+} made_layer;
+typedef struct layer_method {
+    const py_object *instance, *of;
+    py_object *bound; /* PY_FUNCTION */
+} layer_method;
+
 /* One per unit that came from source; unit->import_ctx. */
 typedef struct program {
     unit *unit;
@@ -72,6 +85,8 @@ typedef struct program {
     VEC(const py_class *) wanted;
     strmap expansions; /* text -> the Python function made of it (source_expand.c) */
     VEC(specialization) specializations;
+    VEC(made_layer) layers;
+    VEC(layer_method) layer_methods;
     ptrmap callers;      /* function * that failed -> function * whose call had it compiled */
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
@@ -198,9 +213,18 @@ bool source_given_up(program *g, function *f);
 bool source_is_expanded(const py_object *o);
 sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn);
 
+/* A layer made by a call of its class in a function; NULL, mostly without an error: it cannot. */
+sugar *source_layer(emitter *e, const expr *call, const py_object *cls);
+/* Is it one that was made or called so? */
+bool source_is_layer(const program *g, const py_object *o);
+/* The function that a call of such a layer, or of a method of one, calls; NULL: it is none. */
+const py_object *source_layer_callee(emitter *e, const py_object *o);
+
 /* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ----- */
 /* Have the attributes that tell instances apart equal values? */
 bool source_static_same(program *g, py_object *a, py_object *b);
+/* The value of an expression, for all instances alike; NULL: not known. */
+py_object *source_static_value(emitter *e, const expr *x);
 /* The plain object (of no type in TorchScript) that all instances have as that
  * attribute; NULL: none. */
 py_object *source_static_object(emitter *e, const module_type *m, const char *name);

@@ -11,6 +11,8 @@
 
 static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs,
                           const actual *args, type *hint);
+static sugar *call_function(emitter *e, source_range r, const py_object *fn, int nargs,
+                            const actual *args, type *hint);
 
 /* ---- children(), modules(), items(), ... ----------------------------------------------------- */
 
@@ -161,9 +163,7 @@ static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int 
         }
         flag = v.u.b;
     }
-    sugar *callee = source_sugar(e, r, call_member(o, flag ? "if_true" : "if_false"));
-    if (callee && callee->kind == SUGAR_PY) return call_values(e, r, callee, nargs, args, hint);
-    return callee ? irgen_call_sugar(e, r, callee, nargs, args, hint) : NULL;
+    return call_function(e, r, call_member(o, flag ? "if_true" : "if_false"), nargs, args, hint);
 }
 
 /* super() and super(C, self) in a method of a module: what stands behind C in self's classes. */
@@ -214,6 +214,13 @@ static bool call_is_super(const py_object *o) {
     return o && o->kind == PY_CLASS && !strcmp(o->u.cls->name, "super");
 }
 
+static sugar *call_function(emitter *e, source_range r, const py_object *fn, int nargs,
+                            const actual *args, type *hint) {
+    sugar *s = source_sugar(e, r, (py_object *)fn);
+    if (s && s->kind == SUGAR_PY) return call_values(e, r, s, nargs, args, hint);
+    return s ? irgen_call_sugar(e, r, s, nargs, args, hint) : NULL;
+}
+
 static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs,
                           const actual *args, type *hint) {
     py_object *o = callee->py;
@@ -227,6 +234,10 @@ static sugar *call_values(emitter *e, source_range r, const sugar *callee, int n
         return call_dropped(e, r, callee, n, all);
     }
     if (call_is_dispatch(o)) return call_dispatch(e, r, o, nargs, args, hint);
+    const py_object *layer = o->kind == PY_INSTANCE || o->kind == PY_METHOD
+                                 ? source_layer_callee(e, o)
+                                 : NULL;
+    if (layer) return call_function(e, r, layer, nargs, args, hint);
     if (call_is_super(o)) return call_super(e, r, nargs);
     if (o->kind == PY_CLASS)
         irgen_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
@@ -245,6 +256,10 @@ sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint
         return call_super_explicit(e, call);
     if (callee->py && source_is_expanded(callee->py))
         return source_expand_call(e, call, callee->py);
+    if (callee->py && callee->py->kind == PY_CLASS && callee->py->u.cls->kind == PYC_MODULE) {
+        sugar *layer = source_layer(e, call, callee->py);
+        if (layer || irgen_failed(e)) return layer;
+    }
     if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
     return call_values(e, call->range, callee, n, args, hint);
 }

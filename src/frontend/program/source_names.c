@@ -293,7 +293,7 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
         return irgen_fail(e, r, "attribute lookup is not defined on %s",
                           obj->name ? obj->name : "this"),
                NULL;
-    if (source_is_module(o)) return source_fail_global(e, r, o);
+    if (source_is_module(o) && !source_is_layer(g, o)) return source_fail_global(e, r, o);
     if (names_is_autograd(o, name)) return names_fail_autograd(e, r, o);
     py_object *member = py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);

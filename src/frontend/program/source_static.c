@@ -147,7 +147,7 @@ static bool static_known(static_eval *s, const expr *x, int depth) {
         if (s->self && !strcmp(x->name, s->self)) return true;
         if (irgen_find_variable(s->e, x->name)) return static_variable(s, x->name);
         py_object *o = py_lookup(&s->g->py, &s->env, x->name);
-        return o && static_holds(o) && !source_is_module(o);
+        return o && static_holds(o) && (!source_is_module(o) || source_is_layer(s->g, o));
     }
     case E_ATTR: {
         py_object *base = static_value(s, x->a, depth);
@@ -304,6 +304,10 @@ bool source_static_text(emitter *e, const expr *x, const char **out) {
     const char *text = o ? py_as_text(o) : NULL;
     if (text) *out = text;
     return text != NULL;
+}
+
+py_object *source_static_value(emitter *e, const expr *x) {
+    return static_agreed(e, x, static_same);
 }
 
 sugar *source_static_sugar(emitter *e, const expr *x) {
