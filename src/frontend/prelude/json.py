@@ -147,3 +147,7 @@ def loads(s, **kwargs):
     if at < len(s):
         _fail('Extra data', s, at)
     return value
+
+
+def load(fp, **kwargs):
+    return loads(fp.read(), **kwargs)

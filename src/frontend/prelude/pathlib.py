@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# pathlib.py - paths as texts; what would look at files is left out.
+# pathlib.py - paths as texts; files are only read.
 import os as _os
 from posixpath import join as _join
 
@@ -92,7 +92,19 @@ class Path(PurePath):
         return self
 
     def exists(self):
-        raise NotImplementedError('Path.exists is not available while a program is being compiled')
+        return _os.path.exists(self._text)
+
+    def is_file(self):
+        return _os.path.isfile(self._text)
+
+    def is_dir(self):
+        return _os.path.isdir(self._text)
+
+    def open(self, mode='r', buffering=-1, encoding=None, errors=None, newline=None):
+        return open(self._text, mode, buffering, encoding, errors, newline)
+
+    def read_text(self, encoding=None, errors=None):
+        return self.open('r', -1, encoding).read()
 
 
 PosixPath = Path

@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# posixpath.py - os.path's functions on text alone; those that would look at files are left out.
+# posixpath.py - os.path's functions on text, and whether there is a file; the others are left out.
+import _files
+
 sep = '/'
+
+
+def exists(path):
+    return _files._kind(str(path)) > 0
+
+
+def isfile(path):
+    return _files._kind(str(path)) == 1
+
+
+def isdir(path):
+    return _files._kind(str(path)) == 2
 
 
 def join(first, *parts):

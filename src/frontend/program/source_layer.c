@@ -131,9 +131,8 @@ const py_object *source_layer_callee(emitter *e, const py_object *o) {
         if (!e->lenient || o->kind == PY_METHOD || !layer_is_plain(instance)) return NULL;
         if (!layer_add(g, (source_range){0}, (made_layer){.instance = instance})) return NULL;
     }
-    const py_object *fn = o->kind == PY_METHOD
-                              ? o->u.method.fn
-                              : py_class_find(instance->u.inst.cls, "forward");
+    const py_object *fn = o->kind == PY_METHOD ? o->u.method.fn
+                                               : py_class_find(instance->u.inst.cls, "forward");
     if (!fn || fn->kind != PY_FUNCTION || !fn->u.fn->def || source_dropped(fn)) return NULL;
     for (size_t i = 0; i < g->layer_methods.len; i++) {
         const layer_method *m = &g->layer_methods.data[i];

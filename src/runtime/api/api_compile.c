@@ -173,6 +173,17 @@ static ctsc_status compile_load_file(void *ctx, diag *d, const char *path, value
     return d->status;
 }
 
+static ctsc_status compile_open(void *ctx, diag *d, const char *path, source **out) {
+    (void)ctx;
+    return compile_read_file(d, path, out);
+}
+
+static int compile_file_kind(void *ctx, const char *path) {
+    struct stat st;
+    (void)ctx;
+    return stat(path, &st) != 0 ? 0 : S_ISDIR(st.st_mode) ? 2 : 1;
+}
+
 static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t nargs,
                                        const value *args, value *result) {
     const compile_host *h = ctx;
@@ -220,6 +231,8 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
         host.package = h->package;
         host.load_archive = compile_load_archive;
         host.load_file = compile_load_file;
+        host.read_file = compile_open;
+        host.file_kind = compile_file_kind;
         host.freeze = compile_freeze;
     }
     source_options so = {.entry = o->entry,

@@ -623,6 +623,12 @@ def dot(a, b):
 
 matmul = dot
 
+
+def einsum(subscripts, *operands, **kwargs):
+    if not isinstance(subscripts, str):
+        raise NotImplementedError('numpy.einsum without a string of subscripts is not supported here')
+    return _wrap(torch.einsum(subscripts, *_common([_tensor(x) for x in operands], [not isinstance(x, ndarray) for x in operands])))
+
 # ---- along axes
 
 

@@ -312,6 +312,10 @@ typedef struct py_host {
     /* torch.load: what a file of torch.save or safetensors holds. Set together
      * with load_archive. */
     ctsc_status (*load_file)(void *ctx, diag *d, const char *path, value *out);
+    /* open(): a file of text (*out NULL: there is none), and what is at a path: 0 nothing, 1 a
+     * file, 2 a folder. Set together with load_archive. */
+    ctsc_status (*read_file)(void *ctx, diag *d, const char *path, source **out);
+    int (*file_kind)(void *ctx, const char *path);
     /* Runs a method of such an object, which is the first argument, with its class's hooks. */
     ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args,
                                value *result);

@@ -483,6 +483,13 @@ static const py_method_row py_object_methods[] = {
     {0},
 };
 
+/* open(): a module of the prelude has it. */
+static py_object *reflect_open(PY_ARGS) {
+    py_object *home = py_import(p, r, "_files"), *fn = home ? py_getattr(p, r, home, "open") : NULL;
+    (void)self;
+    return fn ? py_call(p, r, fn, nargs, args, nkw, names, kwargs) : NULL;
+}
+
 static const struct {
     const char *name;
     py_builtin_fn fn;
@@ -512,6 +519,7 @@ static const struct {
     {"globals", reflect_globals},
     {"dir", reflect_dir},
     {"print", reflect_print},
+    {"open", reflect_open},
     {"__import__", reflect_import},
 };
 

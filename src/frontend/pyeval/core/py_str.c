@@ -10,15 +10,34 @@
 
 #include <ctype.h>
 
+/* Are the 8 bytes at s ASCII? Then they are 8 characters. */
+static bool text_is_ascii8(const char *s) {
+    uint64_t w;
+    memcpy(&w, s, 8);
+    return !(w & UINT64_C(0x8080808080808080));
+}
+
 size_t py_text_len(const char *s, size_t n) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += ((unsigned char)s[i] & 0xc0) != 0x80;
+    size_t count = 0, i = 0;
+    while (i < n) {
+        if (i + 8 <= n && text_is_ascii8(s + i)) {
+            count += 8;
+            i += 8;
+        } else {
+            count += ((unsigned char)s[i++] & 0xc0) != 0x80;
+        }
+    }
     return count;
 }
 
 size_t py_text_at(const char *s, size_t n, size_t index) {
     size_t i = 0;
     while (i < n && index > 0) {
+        while (index >= 8 && i + 8 <= n && text_is_ascii8(s + i)) {
+            i += 8;
+            index -= 8;
+        }
+        if (i == n || !index) break;
         i++;
         while (i < n && ((unsigned char)s[i] & 0xc0) == 0x80) i++;
         index--;

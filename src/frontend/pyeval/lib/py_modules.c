@@ -322,6 +322,36 @@ static py_object *modules_copy_function(PY_ARGS) {
     return o;
 }
 
+/* _files._read(path): the text of a file. */
+static py_object *modules_read(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "open", "file", PY_GIVEN, a)) return NULL;
+    const char *path = py_as_text(a[0]);
+    if (!path) return py_fail(p, r, "TypeError", "open() takes the path of a file");
+    if (!p->host.read_file) return py_unsupported(p, r, "open(): this program may not read files");
+    source *src = NULL;
+    if (p->host.read_file(p->host.ctx, p->diag, path, &src) != CTSC_OK)
+        return diag_locate(p->diag, r), NULL;
+    if (!src)
+        return py_fail(p, r, "FileNotFoundError", "[Errno 2] No such file or directory: '%s'",
+                       path);
+    py_object *text = py_string(p, src->text, src->len);
+    source_unref(src);
+    return text;
+}
+
+/* _files._kind(path): 0 nothing, 1 a file, 2 a folder. Where files may not be
+ * read there are none. */
+static py_object *modules_kind(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "exists", "path", PY_GIVEN, a)) return NULL;
+    const char *path = py_as_text(a[0]);
+    if (!path) return py_fail(p, r, "TypeError", "stat: path should be string");
+    return py_int(p, p->host.file_kind ? p->host.file_kind(p->host.ctx, path) : 0);
+}
+
 static py_object *modules_exit(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(p, r, "the program ends itself (sys.exit) while it is being compiled");
@@ -337,7 +367,8 @@ static const py_row modules_rows[] = {
     {"atexit.register", modules_identity},
     {"types._copy", modules_copy_function},
     {"os.getenv", modules_getenv},
-    {"random.seed", modules_none},
+    {"_files._read", modules_read},
+    {"_files._kind", modules_kind},
     {"sys.setrecursionlimit", modules_none},
     {"sys.exit", modules_exit},
 #define MODULES_ROW(name, op) {"operator." #name, modules_##name},
@@ -428,7 +459,7 @@ static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } m
     {"abc", modules_fill_abc},           {"types", modules_fill_types},
     {"__future__", modules_fill_future}, {"warnings", modules_fill_warnings},
     {"inspect", modules_fill_inspect},   {"importlib", modules_fill_nothing},
-    {"operator", modules_fill_nothing},
+    {"operator", modules_fill_nothing},  {"_files", modules_fill_nothing},
 };
 
 /* os.environ is empty. */
