@@ -61,7 +61,7 @@ for text in ("", "[1, 2]", "- a\n-\n  - b\n- {}", "--- # start\na: b\n", "1.5", 
 with open(__file__) as f:
     print(f.readline().strip()[:20], f.read(7).strip(), len(f.readlines()) > 20)
 here = os.path.dirname(os.path.abspath(__file__))
-print(os.path.isfile(__file__), os.path.isdir(here), os.path.exists(os.path.join(here, "none")), Path(__file__).exists(), Path(__file__).read_text()[3:8], [line for line in open(__file__)][-1][:1])
+print(os.path.isfile(__file__), os.path.isdir(here), os.path.exists(os.path.join(here, "none")), Path(__file__).exists(), Path(__file__).read_text()[3:8], [line for line in open(__file__)][1][:4])
 try:
     open("there/is/none.txt")
 except FileNotFoundError as e:
@@ -84,6 +84,6 @@ class Main(nn.Module):
 # expect: {"a": "x\u00e9\n", "b": null}
 # expect: [[1, 2], {"x": 1, "y": 2}]
 # expect: """Files that module import True
-# expect: True True False True Files  
+# expect: True True False True Files impo
 # expect: [Errno 2] No such file or directory: 'there/is/none.txt'
 # expect: 0
