@@ -316,6 +316,22 @@ def onnx_program(path, env):
     return True, ""
 
 
+def onnx_quantised(env):
+    """Quantised archives that are written give what PyTorch gave, to a step: the largest of their scales."""
+    for folder in sorted(glob.glob(os.path.join(HERE, "corpus", "quantized", "static_convnet*"))):
+        with tempfile.TemporaryDirectory() as scratch:
+            made, inputs = os.path.join(scratch, "net.onnx"), os.path.join(folder, "inputs.pt")
+            code, out, err = run([env["CTSC"], "convert", os.path.join(folder, "model.pt"), made, "--inputs", inputs], env, 300)
+            for level in ("0", "3") if not code else ():
+                code, out, err = run([env["CTSC"], "run", made, "--inputs", inputs, "--expect", os.path.join(folder, "expected.pt"), "--atol", "0.00125", "--opt", level],
+                                     env, 300)
+                if code:
+                    break
+            if code:
+                return False, "%s: exit %d\n%s\n%s" % (folder, code, out[-1000:], err)
+    return True, ""
+
+
 def onnx_outside(env):
     """Weights in a file that is not in the model's folder are refused, whether a name or a link leads there."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -411,7 +427,7 @@ def group_onnx(tally, args, env):
         paths = sorted(glob.glob(os.path.join(HERE, "onnx", "programs", "*.py")))
         for path, (ok, text) in zip(paths, pool.map(lambda p: onnx_program(p, env), paths)):
             tally.add("onnx", os.path.basename(path), ok, text)
-    for name, case in (("outside", onnx_outside), ("hostile", onnx_hostile), ("damaged", onnx_damaged)):
+    for name, case in (("quantised", onnx_quantised), ("outside", onnx_outside), ("hostile", onnx_hostile), ("damaged", onnx_damaged)):
         tally.add("onnx", name, *case(env))
 
 

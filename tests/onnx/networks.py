@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks to and from ONNX: what ctsc writes is checked by onnx.checker and run by ONNX Runtime, what torch.onnx.export writes is run by ctsc.
 
-    tests/onnx/networks.py --ctsc build/ctsc [--group out|in|dynamo|encoders|flow] [-k NAME] [--levels 0,1,2,3] [--all]
+    tests/onnx/networks.py --ctsc build/ctsc [--group out|in|dynamo|encoders|flow|quantised] [-k NAME] [--levels 0,1,2,3] [--all]
 
 out: torchvision's networks, traced, `ctsc convert`. in, dynamo: the same networks by the two exporters of PyTorch. encoders: transformer encoders both
-ways, with a batch and a length that are dynamic. flow: branches and loops (flow.py), scripted, written, and read again. Weights are random; inputs small where the network allows it. Prints a line per network and fails
+ways, with a batch and a length that are dynamic. flow: branches and loops (flow.py), scripted, written, and read again. quantised: networks of
+quantised layers, whose results are at most a step off. Weights are random; inputs small where the network allows it. Prints a line per network and fails
 if one fails. Needs torch, torchvision, onnx, onnxruntime; transformers for the encoders, onnxscript for dynamo. Exit 77: one of these is missing.
 """
 import argparse
@@ -204,7 +205,30 @@ def flow_case(args, folder, fn, inputs, others, dynamic, refused):
     return ""
 
 
+def quantised_case(args, folder, script, x, other):
+    """At most a step off: sums are rounded elsewhere. A step is the least distance of two elements."""
+    archive, path, given = (os.path.join(folder, n) for n in ("net.pt", "net.onnx", "in.pt"))
+    torch.jit.save(script, archive)
+    torch.save((x,), given)
+    code, text = run([args.ctsc, "convert", archive, path, "--inputs", given, "--opset", str(args.opset), "--dynamic", "0:0=batch"])
+    if code:
+        return "convert: exit %d: %s" % (code, text[-600:])
+    onnx.checker.check_model(path, full_check=True)
+    for these in (x, other):
+        want = script(these).numpy()
+        step = numpy.diff(numpy.unique(want)).min()
+        for got, who in [(runtime(path, (these,)), "ONNX Runtime")] + [(ctsc_results(args, path, (these,), int(n))[0], "level " + n) for n in args.levels.split(",")]:
+            if got is None or got[0].shape != want.shape or numpy.abs(got[0] - want).max() > 1.01 * step:
+                return "%s: %s" % (who, "it failed" if got is None else "%g steps off" % (numpy.abs(got[0] - want).max() / step))
+    return ""
+
+
 def cases(args):
+    if args.group == "quantised":
+        import quantised
+        for name, *rest in quantised.cases():
+            yield name, lambda folder, rest=rest: quantised_case(args, folder, *rest)
+        return
     if args.group == "flow":
         import flow
         for name, *rest in flow.CASES:
@@ -225,7 +249,7 @@ def cases(args):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--ctsc", required=True)
-    ap.add_argument("--group", default="out,encoders,in,flow", help="out, in, dynamo, encoders, flow")
+    ap.add_argument("--group", default="out,encoders,in,flow,quantised", help="out, in, dynamo, encoders, flow, quantised")
     ap.add_argument("-k", default="", help="only names with this in them")
     ap.add_argument("--levels", default="0,1,2,3")
     ap.add_argument("--opset", type=int, default=17)

@@ -503,13 +503,15 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     if (!base) return out_refuse(o, "the operator is not known");
     bool tainted = call_reads_elements(c->nargs, c->args, base);
     const out_row *row = out_find_row(base->schema->name);
-    if (!row && base->traits & OP_COMPOSITE && !op->schema->has_alias_write)
+    bool quantised = out_is_quantised(c);
+    if (!row && !quantised && base->traits & OP_COMPOSITE && !op->schema->has_alias_write)
         return call_walk_into(c, base);
     for (int w = 0; w < o->worlds; w++)
         if (!call_run(o, op, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;
     if (call_is_settled(o, c, tainted)) return true;
-    if (!row) return out_refuse(o, "the operator has no form in ONNX");
-    return row->fn(c, row->text) && !out_failed(o) && call_written(o, op, c);
+    if (!row && !quantised) return out_refuse(o, "the operator has no form in ONNX");
+    return (quantised ? out_quantised(c) : row->fn(c, row->text)) && !out_failed(o) &&
+           call_written(o, op, c);
 }
 
 static bool container_call(onnx_out *o, const node *n, out_value **args, bool *done);
@@ -837,6 +839,8 @@ static bool begin_argument(onnx_out *o, int i, const ir_value *param) {
 static bool end_leaf(onnx_out *o, out_value *x, const char *name) {
     tensor *made[OUT_WORLDS] = {NULL, NULL};
     if (x->stale && !out_refresh(o, x)) return false;
+    if (x->v[0].tag == V_TENSOR && dtype_is_quantised((dtype)x->v[0].u.tensor->dtype))
+        return out_refuse(o, "a result is a quantised tensor, which ONNX has not: dequantize it");
     for (int w = 0; w < o->worlds; w++) {
         value v = x->v[w];
         ctsc_status s = v.tag == V_TENSOR  ? (made[w] = tensor_ref(v.u.tensor), CTSC_OK)

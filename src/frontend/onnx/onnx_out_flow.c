@@ -9,8 +9,9 @@
  *     %y = prim::Loop(%m, %c, %x)   the body is walked until it is known which carried values change, which tensors from
  *       block0(%i, %x.1) -> (...)   outside are written, and which sizes are others in the next iteration
  *
- * Sizes that one branch has and the other has not, or that change from iteration to iteration, are sizes that may change: the two
- * worlds of the walk (onnx_out.h) get one each. Where the walk has one world only it is done again in two.
+ * Sizes that one branch has and the other has not, or that change from iteration to iteration, are
+ * sizes that may change: the two worlds of the walk (onnx_out.h) get one each. Where the walk has
+ * one world only it is done again in two.
  *
  * What a branch gives may be a tensor from outside itself, or a new one: a later write into it is a
  * write into that tensor in one case only. `links` has such pairs; after a write the other one has
@@ -307,6 +308,8 @@ static bool flow_fits(onnx_out *o, const out_value *a, const out_value *b, const
     if (t->dtype != u->dtype)
         return out_refuse(o, "a tensor of %s and one of %s in %s", dtype_table[t->dtype].torch_name,
                           dtype_table[u->dtype].torch_name, where);
+    if (dtype_is_quantised((dtype)t->dtype))
+        return out_refuse(o, "a quantised tensor in %s", where);
     if (t->ndim != u->ndim)
         return out_refuse(o, "a tensor of %d dims and one of %d in %s", t->ndim, u->ndim, where);
     return true;
@@ -436,8 +439,7 @@ static bool if_node(onnx_out *o, const out_value *cond, const flow_outputs *m, o
     if (!m->n) return true;
     const char **out = arena_array(&o->scratch, const char *, m->n + 1);
     if (!out || !out_nodes(o, "If", 1, &cond->name, m->n, out)) return out_no_memory(o);
-    for (int i = 0; i < m->n; i++)
-        vec_last(&o->nodes)->output[i] = (char *)(uintptr_t)m->out[i];
+    for (int i = 0; i < m->n; i++) vec_last(&o->nodes)->output[i] = (char *)(uintptr_t)m->out[i];
     return if_graph(o, "then_branch", yes, m->n, m->yes) &&
            if_graph(o, "else_branch", no, m->n, m->no);
 }
@@ -473,9 +475,10 @@ typedef struct flow_body {
     const block *b;
     int64_t k; /* iterations that stand before the node */
     int carried;
-    out_value **now;             /* what is carried into the loop */
-    out_value **start;           /* the example's values of it in the body, in the second world of a
-                                  * later iteration where sizes change */
+    out_value **now; /* what is carried into the loop */
+    /* the example's values of it in the body, in the second world of a later iteration
+     * where sizes change */
+    out_value **start;
     bool *dyn, *moved;           /* is it a value of the model? was start of a later iteration? */
     out_value **params, **given; /* in the body, and what that gives */
     VEC(out_value *) written;    /* tensors from outside that are written: carried, too */
@@ -630,8 +633,7 @@ static bool loop_carried(onnx_out *o, flow_body *l, int i, bool *changed) {
         }
         if (!flow_fits(o, x, y, "two iterations")) return false;
         if (x->v[0].tag != V_TENSOR && !flow_is_number(x->v[0]))
-            return out_refuse(o, "%s that changes from iteration to iteration",
-                              flow_tag(x->v[0]));
+            return out_refuse(o, "%s that changes from iteration to iteration", flow_tag(x->v[0]));
         l->dyn[i] = *changed = true;
         if (!loop_start(o, l, i)) return false;
         if (x->v[0].tag == V_INT && !flow_again(o, "numbers that change from iteration to "
@@ -665,8 +667,7 @@ static bool loop_written(onnx_out *o, flow_body *l, const out_frame *f, bool *ch
             continue;
         bool known = false;
         for (size_t k = 0; k < l->written.len; k++)
-            known = known ||
-                    out_is_exact(l->written.data[k]->v[0].u.tensor, x->v[0].u.tensor);
+            known = known || out_is_exact(l->written.data[k]->v[0].u.tensor, x->v[0].u.tensor);
         if (known) continue;
         *changed = true;
         if (!vec_push(&l->written, x)) return out_no_memory(o);
@@ -757,9 +758,9 @@ static bool loop_node(onnx_out *o, flow_body *l, out_frame *f, const out_value *
     const char **in = arena_array(&o->scratch, const char *, l->nin + 1),
                **out = arena_array(&o->scratch, const char *, n + 1);
     if (!in || !out) return out_no_memory(o);
-    in[0] = trips->name                        ? trips->name
-            : trips->v[0].u.i == INT64_MAX     ? ""
-                                               : out_const_int(o, trips->v[0].u.i - l->k);
+    in[0] = trips->name                    ? trips->name
+            : trips->v[0].u.i == INT64_MAX ? ""
+                                           : out_const_int(o, trips->v[0].u.i - l->k);
     in[1] = cond->name ? cond->name : "";
     for (int i = 0; i < l->carried; i++)
         if (l->dyn[i]) in[at++] = out_name(o, l->now[i]);
@@ -767,7 +768,8 @@ static bool loop_node(onnx_out *o, flow_body *l, out_frame *f, const out_value *
     /* nothing is carried: nothing to see */
     if (n && !out_nodes(o, "Loop", l->nin, in, n, out)) return false;
     if (n)
-        out_graph(o, "body", f->nodes.len, f->nodes.data, l->nin, 2, l->in, l->types, n + 1, l->out);
+        out_graph(o, "body", f->nodes.len, f->nodes.data, l->nin, 2, l->in, l->types, n + 1,
+                  l->out);
     return !out_failed(o) && loop_results(o, l, f, out);
 }
 
@@ -788,7 +790,8 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
     for (int i = 0; i < l.carried; i++) {
         l.now[i] = now[i];
         if (now[i]->stale && !out_refresh(o, now[i])) return false;
-        l.dyn[i] = now[i]->v[0].tag == V_TENSOR && l.b->returns.data[i + 1] != l.b->params.data[i + 1];
+        l.dyn[i] = now[i]->v[0].tag == V_TENSOR &&
+                   l.b->returns.data[i + 1] != l.b->params.data[i + 1];
         if (l.dyn[i] && !loop_start(o, &l, i)) return false;
     }
     bool ok = o->worlds > 1 || !l.b->params.data[0]->uses.len ||

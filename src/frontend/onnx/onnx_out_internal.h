@@ -100,6 +100,11 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
 bool flow_writes(onnx_out *o, const out_value *x, bool *dynamic);
 void flow_drop(onnx_out *o, struct out_frame *f);
 
+/* ---- onnx_out_quant.c ------------------------------------------------------------------------ */
+
+bool out_is_quantised(const out_call *c);
+bool out_quantised(out_call *c);
+
 /* ---- onnx_out_model.c ------------------------------------------------------------------------ */
 
 const char *out_fresh(onnx_out *o, const char *hint);
