@@ -74,7 +74,7 @@ static ctsc_status epoch(ctsc_scope *s, ctsc_module *m, ctsc_optimizer *opt, cts
                                   ctsc_error_message(ctsc_scope_error(s)));
         sum += *(float *)ctsc_tensor_data(l);
         ctsc_optimizer_zero_grad(opt);
-        st = ctsc_backward(l, NULL, 0, e);
+        st = ctsc_backward(l, NULL, 0, NULL, e);
         if (st == CTSC_OK) st = ctsc_optimizer_step(opt, e);
         ctsc_scope_clear(s); /* with it what was recorded of the step */
     }

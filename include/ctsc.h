@@ -967,20 +967,19 @@ CTSC_API ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_valu
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* Nothing is recorded of calls, and they cost nothing more, unless it is asked for: of a module,
- * with ctsc_module_set_gradients; of operators called
- * * by name, with ctsc_scope_set_gradients. (Programs that take gradients themselves, with
- *   torch.autograd.grad or backward, need neither.) What requires a
- * * gradient is as in PyTorch: parameters as they were saved, tensors of
- *   ctsc_value_set_requires_grad, and what is computed of these.
- * *
- * *     ctsc_module_set_gradients(m, true, e);
- * *     ctsc_scope_set_gradients(s, true);
- * *     ctsc_value *loss = ctsc_op(s, "aten::mse_loss", 2, ctsc_run(s, m, "forward", 1, &x), y);
- * *     ctsc_backward(loss, NULL, 0, e);              gradients are in ctsc_value_grad of the parameters
- * *     ctsc_optimizer_step(o, e);
- * *     ctsc_optimizer_zero_grad(o);
- * *     ctsc_scope_clear(s);                           the graph of the step is freed
- * */
+ * with ctsc_module_set_gradients; of operators called by name, with ctsc_scope_set_gradients.
+ * (Programs that take gradients themselves, with torch.autograd.grad or backward, need neither.)
+ * What requires a gradient is as in PyTorch: parameters as they were saved, tensors of
+ * ctsc_value_set_requires_grad, and what is computed of these.
+ *
+ *     ctsc_module_set_gradients(m, true, e);
+ *     ctsc_scope_set_gradients(s, true);
+ *     ctsc_value *loss = ctsc_op(s, "aten::mse_loss", 2, ctsc_run(s, m, "forward", 1, &x), y);
+ *     ctsc_backward(loss, NULL, 0, NULL, e);   gradients: ctsc_value_grad of the parameters
+ *     ctsc_optimizer_step(o, e);
+ *     ctsc_optimizer_zero_grad(o);
+ *     ctsc_scope_clear(s);                     the graph of the step is freed
+ */
 
 /* On: calls of m's methods are recorded, and weights may change between them; nothing of them is
  * made a constant, nothing is fused. Off (the default): calls run as optimised programs again, made
@@ -1025,15 +1024,17 @@ enum {
     CTSC_CHECK_NAN = 8,
 };
 /* root.backward(grad): adds gradients to those of all leaves. grad: NULL for 1, where root
- * has one element. */
+ * has one element. o: the pass's limits (max_steps, cancel, timeout_us, max_bytes), and where it
+ * prints and warns; NULL: none, and as in calls. A pass that ends at a limit has added to some of
+ * the leaves, and what was recorded is gone unless it was to be kept. */
 CTSC_API ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags,
-                                   ctsc_error *e);
+                                   const ctsc_run_options *o, ctsc_error *e);
 /* torch.autograd.grad: grads[i] is the gradient with respect to inputs[i], a new handle.
- * grad_outputs: one per output, NULL entries for 1; or NULL. */
+ * grad_outputs: one per output, NULL entries for 1; or NULL. o: as above. */
 CTSC_API ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs,
                                ctsc_value *const *grad_outputs, size_t ninputs,
-                               ctsc_value *const *inputs, unsigned flags, ctsc_value **grads,
-                               ctsc_error *e);
+                               ctsc_value *const *inputs, unsigned flags, const ctsc_run_options *o,
+                               ctsc_value **grads, ctsc_error *e);
 
 /* Functions with gradients of your own. What a function computed of its inputs, by whatever means
  * and with nothing recorded, gets it as its history: a backward pass calls fn with the gradients of

@@ -168,6 +168,8 @@ int bind_setitem(PyObject *self, PyObject *index, PyObject *v);
 /* ---- bind_module.c */
 int bind_init_module(PyObject *m);
 PyObject *bind_module_take(ctsc_module *m, PyObject *keep);
+/* What ctsc.limits() says, c, and where scripts print and warn. */
+ctsc_run_options bind_limits(const ctsc_cancel *c);
 extern PyMethodDef bind_module_functions[];
 
 /* ---- bind_weights.c */

@@ -99,9 +99,12 @@ static PyObject *backward(PyObject *self, PyObject *args) {
         return PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %S",
                             (PyObject *)Py_TYPE(grad));
     const ctsc_value *g = grad == Py_None ? NULL : ((Tensor *)grad)->v;
+    const ctsc_cancel *c = bind_interrupt_enter();
+    ctsc_run_options o = bind_limits(c);
     PyThreadState *saved = PyEval_SaveThread();
-    ctsc_status st = ctsc_backward(((Tensor *)root)->v, g, flags, e);
+    ctsc_status st = ctsc_backward(((Tensor *)root)->v, g, flags, &o, e);
     PyEval_RestoreThread(saved);
+    if (bind_interrupt_leave(c, st != CTSC_OK)) return NULL;
     return st == CTSC_OK ? bind_ref(Py_None) : bind_raise(e, "backward");
 }
 
@@ -153,10 +156,14 @@ static PyObject *grad(PyObject *self, PyObject *args) {
     if (ins && !found) PyErr_NoMemory();
     for (size_t i = 0; found && i < m; i++) found[i] = NULL;
     if (found) {
+        const ctsc_cancel *c = bind_interrupt_enter();
+        ctsc_run_options o = bind_limits(c);
         PyThreadState *saved = PyEval_SaveThread();
-        ctsc_status st = ctsc_grad(n, outs, gs, m, ins, flags, found, e);
+        ctsc_status st = ctsc_grad(n, outs, gs, m, ins, flags, &o, found, e);
         PyEval_RestoreThread(saved);
-        result = st == CTSC_OK ? gradients(m, found) : bind_raise(e, "grad");
+        if (bind_interrupt_leave(c, st != CTSC_OK))
+            for (size_t i = 0; i < m; i++) ctsc_value_free(found[i]);
+        else result = st == CTSC_OK ? gradients(m, found) : bind_raise(e, "grad");
     }
     PyMem_Free(outs);
     PyMem_Free(gs);

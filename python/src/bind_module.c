@@ -156,6 +156,16 @@ static void on_warn(void *ctx, const char *text) {
     call_hook("script_warn", text, strlen(text));
 }
 
+ctsc_run_options bind_limits(const ctsc_cancel *c) {
+    return (ctsc_run_options){.size = sizeof(ctsc_run_options),
+                              .print = on_print,
+                              .warn = on_warn,
+                              .cancel = c,
+                              .max_steps = limits.steps,
+                              .timeout_us = limits.timeout_us,
+                              .max_bytes = limits.bytes};
+}
+
 static PyObject *run_traced(ctsc_scope *s, const Module *self, const char *method, size_t n,
                             ctsc_value *const *args) {
     ctsc_value *h = ctsc_run(s, self->m, method, n, args);
@@ -170,16 +180,10 @@ static PyObject *run(Module *self, const char *method, size_t n, ctsc_value *con
     if (recorded < 0) return NULL;
     if (recorded && !(random = bind_random_take()) && PyErr_Occurred()) return NULL;
     const ctsc_cancel *c = bind_interrupt_enter();
-    ctsc_run_options o = {.size = sizeof o,
-                          .print = on_print,
-                          .warn = on_warn,
-                          .cancel = c,
-                          .max_steps = limits.steps,
-                          .timeout_us = limits.timeout_us,
-                          .max_bytes = limits.bytes,
-                          .profiler = bind_profiler(),
-                          .no_gradients = !recorded,
-                          .random = random};
+    ctsc_run_options o = bind_limits(c);
+    o.profiler = bind_profiler();
+    o.no_gradients = !recorded;
+    o.random = random;
     ctsc_value *out = NULL;
     Module *whole = whole_of(self);
     self->running++;

@@ -102,7 +102,7 @@ static ctsc_status loop_closure(void *ctx, double *loss, ctsc_error *e) {
     ctsc_value *l = loop_loss(t, t->batch_now, &out, e);
     if (!l) return ctsc_error_status(e);
     *loss = loop_number(t, l);
-    ctsc_status s = ctsc_backward(l, NULL, 0, e);
+    ctsc_status s = ctsc_backward(l, NULL, 0, NULL, e);
     if (s == CTSC_OK && t->o->clip_norm > 0)
         s = ctsc_clip_grad_norm(t->params, t->o->clip_norm, 2, NULL, e);
     return s;

@@ -315,3 +315,17 @@ def test_load_state_dict_says_so():
     m = nn.Linear(2, 3)
     assert repr(m.load_state_dict(m.state_dict())) == "<All keys matched successfully>"
     assert "missing_keys=['bias']" in repr(m.load_state_dict({"weight": m.weight}, strict=False))
+
+
+def test_passes_have_limits():
+    x = ctsc.rand(2000, 1000, requires_grad=True)  # too large for memory that is kept for later
+    y = ctsc.tanh(x * x).sum()
+    with pytest.raises(ctsc.LimitError), ctsc.limits(bytes=1000):
+        y.backward(retain_graph=True)
+    with pytest.raises(ctsc.LimitError), ctsc.limits(bytes=1000):
+        ctsc.autograd.grad(y, x, retain_graph=True)
+    with ctsc.limits(bytes=1 << 30, seconds=60):
+        g, = ctsc.autograd.grad(y, x, retain_graph=True)
+    x.grad = None
+    y.backward()
+    assert ctsc.equal(x.grad, g)

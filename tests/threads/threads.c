@@ -325,7 +325,7 @@ static ctsc_status training_steps(trainee *t, ctsc_scope *s, ctsc_module **m, ct
             return ctsc_error_set(e, ctsc_scope_status(s), "%s",
                                   ctsc_error_message(ctsc_scope_error(s)));
         ctsc_optimizer_zero_grad(*o);
-        st = ctsc_backward(loss, NULL, 0, e);
+        st = ctsc_backward(loss, NULL, 0, NULL, e);
         if (st == CTSC_OK) st = ctsc_optimizer_step(*o, e);
         ctsc_scope_clear(s);
     }

@@ -56,7 +56,7 @@ static void test_off(void **state) {
     world w = begin();
     ctsc_value *y = ctsc_sum(w.s, forward(&w));
     assert_false(ctsc_value_requires_grad(y));
-    assert_int_equal(ctsc_backward(y, NULL, 0, w.e), CTSC_FAILED);
+    assert_int_equal(ctsc_backward(y, NULL, 0, NULL, w.e), CTSC_FAILED);
     assert_string_equal(ctsc_error_message(w.e),
                         "element 0 of tensors does not require grad and does not have a grad_fn");
     end(&w);
@@ -76,7 +76,7 @@ static void test_module(void **state) {
     assert_true(ctsc_value_requires_grad(weight));
     ctsc_value *loss = ctsc_sum(w.s, forward(&w));
     assert_true(ctsc_value_requires_grad(loss));
-    if (ctsc_backward(loss, NULL, 0, w.e) != CTSC_OK) fail_msg("%s", ctsc_error_message(w.e));
+    if (ctsc_backward(loss, NULL, 0, NULL, w.e) != CTSC_OK) fail_msg("%s", ctsc_error_message(w.e));
     g = ctsc_value_grad(weight);
     for (int i = 0; i < 6; i++) { /* the column's sum */
         double want = 0;
@@ -84,7 +84,7 @@ static void test_module(void **state) {
         assert_true(fabs(at(g, i) - want) < 1e-5);
     }
     ctsc_value_free(g);
-    assert_int_equal(ctsc_backward(loss, NULL, 0, w.e), CTSC_FAILED);
+    assert_int_equal(ctsc_backward(loss, NULL, 0, NULL, w.e), CTSC_FAILED);
     assert_non_null(
         strstr(ctsc_error_message(w.e), "Trying to backward through the graph a second time"));
     ctsc_zero_grad(params);
@@ -121,7 +121,7 @@ static void test_weights_change(void **state) {
     ctsc_optimizer *o = NULL;
     assert_int_equal(ctsc_optimizer_new("sgd", params, 1, &(ctsc_setting){"lr", 1}, &o, w.e),
                      CTSC_OK);
-    assert_int_equal(ctsc_backward(ctsc_sum(w.s, forward(&w)), NULL, 0, w.e), CTSC_OK);
+    assert_int_equal(ctsc_backward(ctsc_sum(w.s, forward(&w)), NULL, 0, NULL, w.e), CTSC_OK);
     assert_int_equal(ctsc_optimizer_step(o, w.e), CTSC_OK);
     float during = at(forward(&w), 0);
     assert_true(fabsf(during - before) > 1e-3f);
@@ -191,20 +191,21 @@ static void test_operators(void **state) {
     ctsc_scope_set_gradients(s, true);
     ctsc_value *cube = ctsc_mul(s, ctsc_mul(s, x, x), x), *y = ctsc_sum(s, cube),
                *inputs[2] = {x, unused};
-    assert_int_equal(ctsc_grad(1, &y, NULL, 2, inputs, CTSC_CREATE_GRAPH, grads, e), CTSC_FAILED);
+    assert_int_equal(ctsc_grad(1, &y, NULL, 2, inputs, CTSC_CREATE_GRAPH, NULL, grads, e),
+                     CTSC_FAILED);
     assert_non_null(strstr(ctsc_error_message(e), "appears to not have been used in the graph"));
     assert_int_equal(
-        ctsc_grad(1, &y, NULL, 2, inputs, CTSC_CREATE_GRAPH | CTSC_ALLOW_UNUSED, grads, e),
+        ctsc_grad(1, &y, NULL, 2, inputs, CTSC_CREATE_GRAPH | CTSC_ALLOW_UNUSED, NULL, grads, e),
         CTSC_OK);
     assert_null(grads[1]);
     ctsc_take(s, grads[0]);
     ctsc_value *again = ctsc_sum(s, grads[0]), *second = NULL;
-    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &x, 0, &second, e), CTSC_OK);
+    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &x, 0, NULL, &second, e), CTSC_OK);
     for (int i = 0; i < 3; i++)
         assert_true(at(grads[0], i) == 3.f * (float)(i + 1) * (float)(i + 1) &&
                     at(second, i) == 6.f * (float)(i + 1));
     ctsc_value_free(second);
-    assert_int_equal(ctsc_backward(cube, NULL, 0, e), CTSC_FAILED);
+    assert_int_equal(ctsc_backward(cube, NULL, 0, NULL, e), CTSC_FAILED);
     assert_string_equal(ctsc_error_message(e),
                         "grad can be implicitly created only for scalar outputs");
     assert_null(ctsc_add_(s, x, ctsc_float(s, 1)));
@@ -227,8 +228,8 @@ static ctsc_status cycle(void *ctx) {
     if (st == CTSC_OK) st = ctsc_value_set_requires_grad(x, true, e);
     if (st == CTSC_OK) {
         ctsc_value *y = ctsc_sum(s, ctsc_mul(s, x, ctsc_exp(s, x)));
-        st = y ? ctsc_backward(y, NULL, CTSC_RETAIN_GRAPH, e) : ctsc_scope_status(s);
-        if (st == CTSC_OK) st = ctsc_grad(1, &y, NULL, 1, &x, 0, &g, e);
+        st = y ? ctsc_backward(y, NULL, CTSC_RETAIN_GRAPH, NULL, e) : ctsc_scope_status(s);
+        if (st == CTSC_OK) st = ctsc_grad(1, &y, NULL, 1, &x, 0, NULL, &g, e);
     }
     ctsc_value_free(g);
     ctsc_value_free(x);
@@ -285,7 +286,7 @@ static void test_set_data(void **state) {
     assert_int_equal(ctsc_tensor_dtype(w.x), CTSC_FLOAT64);
     assert_ptr_equal(ctsc_tensor_data(w.x), ctsc_tensor_data(data));
     assert_true(ctsc_value_requires_grad(w.x) && ctsc_value_is_leaf(w.x));
-    assert_int_equal(ctsc_backward(ctsc_sum(w.s, w.x), NULL, 0, w.e), CTSC_OK);
+    assert_int_equal(ctsc_backward(ctsc_sum(w.s, w.x), NULL, 0, NULL, w.e), CTSC_OK);
     assert_non_null(g = ctsc_value_grad(w.x));
     assert_int_equal(ctsc_tensor_sizes(g)[0], 2);
     assert_null(ctsc_op(w.s, "aten::set_data", 2, w.x, whole));
@@ -375,15 +376,17 @@ static void test_own_gradients(void **state) {
     assert_string_equal(name, "SquareBackward");
     ctsc_string_free(name);
     ctsc_value *sum = ctsc_sum(w.s, y);
-    assert_int_equal(ctsc_grad(1, &sum, NULL, 1, &w.x, CTSC_CREATE_GRAPH, &first, w.e), CTSC_OK);
+    assert_int_equal(ctsc_grad(1, &sum, NULL, 1, &w.x, CTSC_CREATE_GRAPH, NULL, &first, w.e),
+                     CTSC_OK);
     assert_float_equal(at(first, 0), 2 * at(w.x, 0), 1e-6);
     ctsc_value *again = ctsc_sum(w.s, first);
-    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &w.x, 0, &second, w.e), CTSC_OK);
+    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &w.x, 0, NULL, &second, w.e), CTSC_OK);
     assert_float_equal(at(second, 5), 2, 1e-6);
     ctsc_value_free(first);
     ctsc_value_free(second);
     s.fails = true;
-    assert_int_equal(ctsc_backward(ctsc_sum(w.s, square(&w, w.x, &s)), NULL, 0, w.e), CTSC_FAILED);
+    assert_int_equal(ctsc_backward(ctsc_sum(w.s, square(&w, w.x, &s)), NULL, 0, NULL, w.e),
+                     CTSC_FAILED);
     assert_non_null(strstr(ctsc_error_message(w.e), "no gradient today"));
     ctsc_scope_clear(w.s);
     assert_int_equal(s.freed, 2);
@@ -428,7 +431,7 @@ static void test_hooks(void **state) {
     assert_int_equal(ctsc_value_add_hook(y, 0, hook, &s, seen_free, &h, w.e), CTSC_OK);
     assert_int_equal(ctsc_value_add_hook(w.x, CTSC_HOOK_AFTER, hook, &leaf, NULL, NULL, w.e),
                      CTSC_OK);
-    assert_int_equal(ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, w.e), CTSC_OK);
+    assert_int_equal(ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, NULL, w.e), CTSC_OK);
     assert_int_equal(s.calls, 1);
     assert_float_equal(s.first, 1, 0);
     assert_int_equal(leaf.calls, 1);
@@ -437,12 +440,12 @@ static void test_hooks(void **state) {
     ctsc_value_free(g);
     ctsc_hook_remove(h);
     ctsc_hook_free(h);
-    assert_int_equal(ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, w.e), CTSC_OK);
+    assert_int_equal(ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, NULL, w.e), CTSC_OK);
     assert_int_equal(s.calls, 1);
     s.fails = true;
     assert_int_equal(ctsc_value_add_hook(y, 0, hook, &s, seen_free, NULL, w.e), CTSC_OK);
     assert_int_equal(s.freed, 2); /* the removed one has gone */
-    assert_int_equal(ctsc_backward(sum, NULL, 0, w.e), CTSC_FAILED);
+    assert_int_equal(ctsc_backward(sum, NULL, 0, NULL, w.e), CTSC_FAILED);
     assert_non_null(strstr(ctsc_error_message(w.e), "no hook today"));
     ctsc_scope_clear(w.s);
     assert_int_equal(s.freed, 3);

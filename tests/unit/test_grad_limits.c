@@ -105,8 +105,21 @@ static void *cancel_later(void *ctx) {
 
 typedef enum { BY_STEPS, BY_BYTES, BY_TIME, BY_CANCEL, KINDS } limit;
 
-static ctsc_status run_limited(const ctsc_module *m, ctsc_value *x, limit kind, uint64_t size,
-                               ctsc_value **out) {
+/* What is limited: a call of m, or, without m, a pass over what was recorded of x. */
+static ctsc_status call_or_pass(const ctsc_module *m, ctsc_value *x, ctsc_value *sum,
+                                const ctsc_run_options *o, ctsc_value **out) {
+    if (m) return run(m, x, o, out);
+    ctsc_error *e = ctsc_error_new();
+    *out = NULL;
+    ctsc_status s = ctsc_grad(1, &sum, NULL, 1, &x, CTSC_RETAIN_GRAPH, o, out, e);
+    if (s == CTSC_OK) s = ctsc_backward(sum, NULL, CTSC_RETAIN_GRAPH, o, e);
+    if (s != CTSC_OK && s != CTSC_LIMIT) fail_msg("%s", ctsc_error_message(e));
+    ctsc_error_free(e);
+    return s;
+}
+
+static ctsc_status run_limited(const ctsc_module *m, ctsc_value *x, ctsc_value *sum, limit kind,
+                               uint64_t size, ctsc_value **out) {
     ctsc_run_options o = {.size = sizeof o};
     moment when = {.us = size};
     pthread_t other;
@@ -120,7 +133,7 @@ static ctsc_status run_limited(const ctsc_module *m, ctsc_value *x, limit kind, 
         }
     }
     alarm(GUARD);
-    ctsc_status s = run(m, x, &o, out);
+    ctsc_status s = call_or_pass(m, x, sum, &o, out);
     alarm(0);
     if (when.c) pthread_join(other, NULL), ctsc_cancel_free(when.c);
     return s;
@@ -146,7 +159,7 @@ static int grow(int program, int level, limit kind, bool warm, ctsc_value *x) {
     ctsc_status s = CTSC_LIMIT;
     for (uint64_t size = 1; s != CTSC_OK; size += 1 + size / 4, failed += s != CTSC_OK) {
         ctsc_module *fresh = warm ? m : compiled(program, level);
-        s = run_limited(fresh, x, kind, size, &out);
+        s = run_limited(fresh, x, NULL, kind, size, &out);
         ctsc_value_free(out);
         assert_int_equal(run(fresh, x, NULL, &out), CTSC_OK);
         /* a first call may be another program than later ones */
@@ -160,6 +173,35 @@ static int grow(int program, int level, limit kind, bool warm, ctsc_value *x) {
     for (int i = 0; i < rounds; i++) ctsc_value_free(want[i]);
     ctsc_module_free(m);
     return failed;
+}
+
+/* The same of passes that a program in C asks for. Gradients of leaves add up; what a pass that
+ * ended early has added is part of that. */
+static void test_passes(void **state) {
+    (void)state;
+    ctsc_scope *scope = ctsc_scope_new();
+    ctsc_error *e = ctsc_error_new();
+    ctsc_value *x = input(), *want = NULL, *out = NULL;
+    assert_int_equal(ctsc_value_set_requires_grad(x, true, e), CTSC_OK);
+    ctsc_scope_set_gradients(scope, true);
+    ctsc_value *z = x;
+    for (int i = 0; i < 12; i++) z = ctsc_add(scope, ctsc_tanh(scope, ctsc_mm(scope, z, x)), z);
+    ctsc_value *sum = ctsc_sum(scope, z);
+    assert_int_equal(call_or_pass(NULL, x, sum, NULL, &want), CTSC_OK);
+    for (limit kind = 0; kind < KINDS; kind++) {
+        int failed = 0;
+        for (uint64_t size = 1;; size += 1 + size / 4, failed++) {
+            ctsc_status s = run_limited(NULL, x, sum, kind, size, &out);
+            if (out) check_same(out, want, names[kind]);
+            if (s == CTSC_OK) break;
+        }
+        if (kind == BY_STEPS || kind == BY_BYTES) assert_true(failed > 2);
+        print_message("passes, %s: %d were stopped\n", names[kind], failed);
+    }
+    ctsc_value_free(want);
+    ctsc_value_free(x);
+    ctsc_scope_free(scope);
+    ctsc_error_free(e);
 }
 
 static counting count;
@@ -266,6 +308,7 @@ int main(void) {
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     /* bytes first: they are counted with the default allocator */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_passes),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_within),

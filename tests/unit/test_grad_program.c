@@ -122,9 +122,9 @@ static void train_step(world *w, bool last) {
     ctsc_value *loss = ctsc_add(w->s, ctsc_sum(w->s, ctsc_mul(w->s, logits, logits)), mean);
     if (!last) loss = ctsc_add(w->s, loss, ctsc_sum(w->s, h));
     if (!loss) fail_msg("%s", ctsc_error_message(ctsc_scope_error(w->s)));
-    if (ctsc_backward(loss, NULL, 0, w->e) != CTSC_OK) fail_msg("%s", ctsc_error_message(w->e));
+    if (ctsc_backward(loss, NULL, 0, NULL, w->e) != CTSC_OK) fail_msg("%s", ctsc_error_message(w->e));
     /* a graph that was not kept is gone */
-    assert_int_equal(ctsc_backward(loss, NULL, 0, w->e), CTSC_FAILED);
+    assert_int_equal(ctsc_backward(loss, NULL, 0, NULL, w->e), CTSC_FAILED);
     assert_int_equal(ctsc_module_parameters(w->m, &params, w->e), CTSC_OK);
     for (size_t i = 0; i < ctsc_value_len(params); i++) {
         ctsc_value *p = ctsc_value_item(params, i), *g = ctsc_value_grad(p);
@@ -178,12 +178,13 @@ static void test_second_order(void **state) {
             for (int j = 0; j < 2; j++)
                 assert_int_equal(ctsc_value_set_requires_grad(args[j], true, w[k].e), CTSC_OK);
             ctsc_value *loss = call(&w[k], "smooth", 2, args);
-            if (ctsc_grad(1, &loss, NULL, 2, in, CTSC_CREATE_GRAPH, first[k], w[k].e) != CTSC_OK)
+            if (ctsc_grad(1, &loss, NULL, 2, in, CTSC_CREATE_GRAPH, NULL, first[k], w[k].e) !=
+                CTSC_OK)
                 fail_msg("%s", ctsc_error_message(w[k].e));
             ctsc_value *sum = ctsc_add(w[k].s,
                                        ctsc_sum(w[k].s, ctsc_mul(w[k].s, first[k][0], first[k][0])),
                                        ctsc_sum(w[k].s, first[k][1]));
-            if (ctsc_grad(1, &sum, NULL, 2, in, 0, second[k], w[k].e) != CTSC_OK)
+            if (ctsc_grad(1, &sum, NULL, 2, in, 0, NULL, second[k], w[k].e) != CTSC_OK)
                 fail_msg("%s", ctsc_error_message(w[k].e));
             if (i == 3) /* what was used is changed: refused */
                 ((float *)ctsc_tensor_data(w[k].x))[0] += 0.5f;
@@ -209,7 +210,7 @@ static void test_changed(void **state) {
     for (int i = 0; i < 4; i++) {
         ctsc_value *args[2] = {w.x, w.y}, *loss = call(&w, "smooth", 2, args);
         assert_non_null(ctsc_mul_(w.s, w.x, ctsc_float(w.s, 0.5)));
-        assert_int_equal(ctsc_backward(loss, NULL, 0, w.e), CTSC_FAILED);
+        assert_int_equal(ctsc_backward(loss, NULL, 0, NULL, w.e), CTSC_FAILED);
         assert_non_null(
             strstr(ctsc_error_message(w.e), "has been modified by an inplace operation"));
     }
@@ -228,7 +229,7 @@ static void test_others(void **state) {
         assert_non_null(y);
         assert_int_equal(ctsc_module_named_parameters(w.m, &params, w.e), CTSC_OK);
         ctsc_value *weight = ctsc_value_get(params, "fc.weight");
-        assert_int_equal(ctsc_grad(1, &sum, NULL, 1, &weight, 0, &g, w.e), CTSC_OK);
+        assert_int_equal(ctsc_grad(1, &sum, NULL, 1, &weight, 0, NULL, &g, w.e), CTSC_OK);
         assert_true(((float *)ctsc_tensor_data(g))[0] == 1);
         ctsc_value_free(g);
         ctsc_value_free(weight);
@@ -284,8 +285,8 @@ static ctsc_status cycle(void *ctx) {
     if (st == CTSC_OK) st = ctsc_value_set_requires_grad(x, true, e);
     for (int i = 0; i < 4 && st == CTSC_OK; i++) {
         ctsc_value *y = ctsc_sum(s, ctsc_run(s, m, "forward", 1, &x)), *g = NULL;
-        st = y ? ctsc_backward(y, NULL, CTSC_RETAIN_GRAPH, e) : ctsc_scope_status(s);
-        if (st == CTSC_OK) st = ctsc_grad(1, &y, NULL, 1, &x, CTSC_CREATE_GRAPH, &g, e);
+        st = y ? ctsc_backward(y, NULL, CTSC_RETAIN_GRAPH, NULL, e) : ctsc_scope_status(s);
+        if (st == CTSC_OK) st = ctsc_grad(1, &y, NULL, 1, &x, CTSC_CREATE_GRAPH, NULL, &g, e);
         ctsc_value_free(g);
     }
     ctsc_value_free(x);

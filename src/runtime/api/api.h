@@ -64,6 +64,11 @@ bool api_needs_arguments(const struct function *f);
  * executor.c has it. */
 ctsc_status api_graph_for_level(const ctsc_module *m, struct function *f, diag *d,
                                 struct graph **out);
+/* The caller's options, in *own where they are not complete: fields that a program built with an
+ * older header does not know are zero (api_run.c). given may be NULL. */
+const ctsc_run_options *api_run_options(const ctsc_run_options *given, ctsc_run_options *own);
+/* Gives rt the options' limits but max_bytes, and where to print and warn. */
+void api_run_limits(struct runtime *rt, const ctsc_run_options *o);
 /* Calls f with m's own self, drawing random numbers of `from` and recording if that
  * does (api_run.c). */
 ctsc_status api_run_in_scope(const ctsc_module *m, struct function *f, struct runtime *from,

@@ -111,13 +111,21 @@ void ctsc_zero_grad(ctsc_value *parameters) {
 /* ---- backward passes ------------------------------------------------------------------------- */
 
 /* A pass as a program of its own would make it. */
-static ctsc_status grad_pass(diag *d, const backward_request *r, tensor **grads) {
+static ctsc_status grad_pass(diag *d, const backward_request *r, const ctsc_run_options *given,
+                             tensor **grads) {
+    ctsc_run_options own;
+    const ctsc_run_options *o = api_run_options(given, &own);
     runtime *rt = mem_alloc(sizeof *rt);
     if (!rt) return diag_no_memory(d);
     runtime_init(rt);
     rt->taped = rt->grad_enabled = true;
+    api_run_limits(rt, o);
     op_ctx cx = {.diag = d, .rt = rt, .op = op_of(SYM_GRAD)};
+    mem_budget budget = {.left = o->max_bytes < INT64_MAX ? (int64_t)o->max_bytes : INT64_MAX},
+               *outer = NULL;
+    if (o->max_bytes) outer = mem_budget_use(&budget);
     ctsc_status s = autograd_backward(&cx, r, grads);
+    if (o->max_bytes) mem_budget_use(outer);
     mem_free(rt);
     return s;
 }
@@ -131,7 +139,7 @@ static backward_request grad_request(unsigned flags) {
 }
 
 ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags,
-                          ctsc_error *e) {
+                          const ctsc_run_options *o, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = grad_tensor(d, root, "the value to differentiate");
     if (s == CTSC_OK && grad) s = grad_tensor(d, grad, "the gradient");
@@ -141,7 +149,7 @@ ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsign
         q.nroots = 1;
         q.roots = &r;
         q.root_grads = g ? &g : NULL;
-        s = grad_pass(d, &q, NULL);
+        s = grad_pass(d, &q, o, NULL);
     }
     return api_leave(e, &own, s);
 }
@@ -181,8 +189,8 @@ static ctsc_status grad_handles(diag *d, size_t n, tensor **grads, ctsc_value **
 }
 
 ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *const *grad_outputs,
-                      size_t ninputs, ctsc_value *const *inputs, unsigned flags, ctsc_value **grads,
-                      ctsc_error *e) {
+                      size_t ninputs, ctsc_value *const *inputs, unsigned flags,
+                      const ctsc_run_options *o, ctsc_value **grads, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     tensor **roots = NULL, **given = NULL, **ins = NULL, **found = NULL;
     backward_request q = grad_request(flags);
@@ -197,7 +205,7 @@ ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *c
     if (s == CTSC_OK && !(found = mem_zalloc(ninputs * sizeof *found))) s = diag_no_memory(d);
     q.nroots = (int)noutputs, q.roots = roots, q.root_grads = given;
     q.ninputs = (int)ninputs, q.inputs = ins;
-    if (s == CTSC_OK) s = grad_pass(d, &q, found);
+    if (s == CTSC_OK) s = grad_pass(d, &q, o, found);
     if (s == CTSC_OK) s = grad_handles(d, ninputs, found, grads);
     mem_free(roots);
     mem_free(given);

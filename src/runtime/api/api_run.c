@@ -32,9 +32,7 @@ static void run_print_stdout(void *ctx, const char *text, size_t len) {
     fwrite(text, 1, len, stdout);
 }
 
-/* The caller's options, in *own where they are not complete: fields that a program built with an
- * older header does not know are zero. */
-static const ctsc_run_options *run_options(const ctsc_run_options *given, ctsc_run_options *own) {
+const ctsc_run_options *api_run_options(const ctsc_run_options *given, ctsc_run_options *own) {
     static const ctsc_run_options standard = {.print = run_print_stdout};
     if (!given) return &standard;
     if (given->size >= sizeof *own && given->print) return given;
@@ -44,6 +42,17 @@ static const ctsc_run_options *run_options(const ctsc_run_options *given, ctsc_r
     return own;
 }
 
+void api_run_limits(runtime *rt, const ctsc_run_options *o) {
+    rt->print = o->print;
+    rt->warn = o->warn;
+    rt->sink_ctx = o->ctx;
+    if (o->max_steps) rt->steps_left = o->max_steps;
+    if (o->cancel) rt->cancelled = &o->cancel->set;
+    if (o->timeout_us)
+        rt->deadline = clock_now() +
+                       (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
+}
+
 static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_options *o) {
     runtime *rt = &w->rt;
     runtime_init(rt);
@@ -51,16 +60,9 @@ static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_optio
     /* code is made of a class, and kept: only of the whole there is one object */
     rt->root = m->whole ? NULL : m->m->root.u.object;
     rt->opt = m->m->opt;
-    rt->print = o->print;
-    rt->warn = o->warn;
-    rt->sink_ctx = o->ctx;
     rt->taped = m->m->gradients;
     rt->grad_enabled = rt->taped && !o->no_gradients;
-    if (o->max_steps) rt->steps_left = o->max_steps;
-    if (o->cancel) rt->cancelled = &o->cancel->set;
-    if (o->timeout_us)
-        rt->deadline = clock_now() +
-                       (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
+    api_run_limits(rt, o);
 }
 
 enum { RUN_FEW = 16 }; /* arguments and self that need no allocation */
@@ -119,7 +121,7 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     if (!w) return api_leave(e, &own, diag_no_memory(d));
     ctsc_run_options filled;
     value result = value_none();
-    o = run_options(o, &filled);
+    o = api_run_options(o, &filled);
     run_prepare(w, m, o);
     if (o->random) w->rt.rng = o->random->rt.rng;
     s = o->profiler || o->max_bytes ? run_counted(m, f, w, o, nargs, args, d, &result)
