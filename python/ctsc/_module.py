@@ -322,7 +322,7 @@ ScriptModule.code = property(lambda self: self._text("code", "forward"))
 
 
 class limits:
-    """Calls of modules within the block that take more raise LimitError; 0: no limit. steps: instructions of the interpreter."""
+    """Calls of modules and backward passes within the block that take more raise LimitError; 0: no limit. steps: instructions of the interpreter."""
 
     def __init__(self, *, steps=0, seconds=0, bytes=0):
         self._own, self._outer = (int(steps), int(seconds * 1e6), int(bytes)), []

@@ -122,7 +122,8 @@ static void train_step(world *w, bool last) {
     ctsc_value *loss = ctsc_add(w->s, ctsc_sum(w->s, ctsc_mul(w->s, logits, logits)), mean);
     if (!last) loss = ctsc_add(w->s, loss, ctsc_sum(w->s, h));
     if (!loss) fail_msg("%s", ctsc_error_message(ctsc_scope_error(w->s)));
-    if (ctsc_backward(loss, NULL, 0, NULL, w->e) != CTSC_OK) fail_msg("%s", ctsc_error_message(w->e));
+    if (ctsc_backward(loss, NULL, 0, NULL, w->e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(w->e));
     /* a graph that was not kept is gone */
     assert_int_equal(ctsc_backward(loss, NULL, 0, NULL, w->e), CTSC_FAILED);
     assert_int_equal(ctsc_module_parameters(w->m, &params, w->e), CTSC_OK);

@@ -51,9 +51,8 @@ static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* Does output position p read, at each tap, the input at p and a distance that is
- * the same for all p?
- * */
+/* Does output position p read, at each tap, the input at p and a distance that is the same for all
+ * p? */
 static bool conv_keeps_rows(const conv_shape *s) {
     return s->in[0] == s->out[0] && s->kernel[0] == 1 && s->pad[0] == 0 &&
            (s->in[0] == 1 || s->stride[0] == 1) && s->stride[1] == 1 && s->stride[2] == 1 &&
