@@ -395,6 +395,8 @@ typedef struct ctsc_compile_options {
     /* a dict of strings: names that the program finds as globals of its file, with what they are;
      * tensors are not copied. NULL: none */
     const struct ctsc_value *globals;
+    /* ctsc_module_compile_text: the text may load archives (torch.jit.load) from paths */
+    bool archives;
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from
@@ -409,7 +411,8 @@ typedef struct ctsc_compile_options {
 CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o,
                                          ctsc_module **out, ctsc_error *e);
 /* The same for source in memory, which is copied. name: what messages and class names call it
- * ("net.py"). Imports find only what ctsc itself has, and archives cannot be loaded. */
+ * ("net.py"). Imports find only what ctsc itself has, and archives cannot be loaded, but for
+ * o->archives. */
 CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len,
                                               const ctsc_compile_options *o, ctsc_module **out,
                                               ctsc_error *e);

@@ -166,6 +166,16 @@ def _load_state_dict(self, state_dict, strict=True, assign=False):
         raise
 
 
+def _get_parameter(self, target):
+    owner, name = self._owner_of(target)
+    if name not in owner._parameters:
+        raise AttributeError('`' + name + '` is not an nn.Parameter')
+    return owner._parameters[name]
+
+
+Module.get_parameter = _get_parameter
+
+
 def _share_memory(self):
     return self._apply(lambda t: t.share_memory_())
 
@@ -175,6 +185,8 @@ _copy_state_dict = Module.load_state_dict
 Module.zero_grad, Module._apply, Module.load_state_dict = _zero_grad, _apply_in_place, _load_state_dict
 from ctsc._module_hooks import install as _install_hooks
 _install_hooks(globals())
+from ctsc._module_part import seen_as as _seen_as
+_seen_as(Module)
 """,
 }
 

@@ -5,6 +5,7 @@ The compiler evaluates Python of its own, so the instance is told to it as state
 and parts that it has, whoever put them there; attributes that have a literal. Copies of its tensors are globals of that source.
 """
 import enum
+import os
 import types
 
 from . import _C
@@ -18,15 +19,19 @@ class Builder:
 
     def __init__(self, program, literal, binding):
         self.program, self.literal, self.binding = program, literal, binding
-        self.lines, self.head, self.names, self.tensors = [], [], {}, []
+        self.lines, self.head, self.names, self.tensors, self.archives = [], [], {}, [], []
 
     def text(self, root):
         name = self._module(root, "")
         body = "\n    ".join(self.lines + ["return " + name])
         return "\n".join(self.head + ["def _ctsc_build():", "    " + body])
 
-    def globals(self):
-        return {"_ctsc_tensors": [t.detach().cpu().clone() for t in self.tensors]}
+    def globals(self, folder):
+        """folder: where programs that are parts are put, for as long as it takes to read them."""
+        paths = [os.path.join(folder, "%d.pt" % i) for i in range(len(self.archives))]
+        for m, path in zip(self.archives, paths):
+            m._save(path)
+        return {"_ctsc_tensors": [t.detach().cpu().clone() for t in self.tensors], "_ctsc_archives": paths}
 
     def _once(self, obj, prefix):
         """(name, whether it is new)"""
@@ -49,6 +54,10 @@ class Builder:
         name, new = self._once(m, "m")
         if not new:
             return name
+        if isinstance(m, _C.ScriptModule):
+            self.archives.append(m)
+            self.lines.append("%s = torch.jit.load(_ctsc_archives[%d])" % (name, len(self.archives) - 1))
+            return name
         fields = m.__dict__
         if "_modules" not in fields:
             raise TypeError("ctsc.script: %s has no parts: its constructor has not called super().__init__()" % type(m).__name__)
@@ -70,8 +79,6 @@ class Builder:
         for key, v in fields.items():
             if key in _OWN or key.endswith("_hooks") or not key.isidentifier():
                 continue
-            if isinstance(v, _C.ScriptModule):
-                raise TypeError("ctsc.script: '%s' is a ScriptModule, which cannot be a part of a module that is compiled" % (path + "." + key if path else key))
             text = self._value(v)
             if text is not None: # what is used of the others, the compiler tells
                 self.lines.append("object.__setattr__(%s, %r, %s)" % (name, key, text))

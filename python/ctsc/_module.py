@@ -3,7 +3,7 @@
 import functools
 import os
 
-from . import _C
+from . import _C, _module_part
 
 ScriptModule = _C.ScriptModule
 
@@ -108,24 +108,17 @@ def children(self):
 
 
 @_method
-def named_modules(self, prefix=""):
-    yield prefix, self
-    for name, m in _tree(self):
-        yield from m.named_modules(prefix + ("." if prefix else "") + name)
-
-
-@_method
 def modules(self):
     return (m for _, m in self.named_modules())
 
 
 @_method
-def named_parameters(self, prefix="", recurse=True):
+def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
     seen = set()
     for name, v, is_parameter, _ in self._attributes():
         if is_parameter and isinstance(v, _C.Tensor) and (recurse or "." not in name):
             key = (v.data_ptr(), v.shape, v.stride())
-            if v.numel() and key in seen:
+            if remove_duplicate and v.numel() and key in seen:
                 continue
             seen.add(key)
             yield prefix + ("." if prefix else "") + name, v
@@ -137,7 +130,7 @@ def parameters(self, recurse=True):
 
 
 @_method
-def named_buffers(self, prefix="", recurse=True):
+def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
     for name, v, _, is_buffer in self._attributes():
         if is_buffer and isinstance(v, _C.Tensor) and (recurse or "." not in name):
             yield prefix + ("." if prefix else "") + name, v
@@ -146,12 +139,6 @@ def named_buffers(self, prefix="", recurse=True):
 @_method
 def buffers(self, recurse=True):
     return (v for _, v in self.named_buffers("", recurse))
-
-
-@_method
-def state_dict(self):
-    """Parameters and buffers by name; the tensors are the module's."""
-    return {name: v.detach() for name, v in self._state().items()}
 
 
 @_method

@@ -3,6 +3,7 @@
 from . import _C
 
 EFFECTS, RANDOM = 1, 2
+gradients = {} # operators with gradients of their own, by name (library.register_autograd)
 
 
 def register_op(schema, function=None, *, scalar=None, effects=False, random=False):
@@ -28,7 +29,12 @@ class _Namespace:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return _C._operator("%s::%s" % (self._name, name))
+        full = "%s::%s" % (self._name, name)
+        if not any(key.partition(".")[0] == full for key, *_ in _C._operator_schemas()):
+            raise AttributeError("'_OpNamespace' '%s' object has no attribute '%s'" % (self._name, name))
+        value = gradients.get(full) or _C._operator(full)
+        setattr(self, name, value)
+        return value
 
 
 class _Ops:
@@ -41,7 +47,10 @@ class _Ops:
 
     @staticmethod
     def load_library(path):
-        _C.load_library(path)
+        try:
+            _C.load_library(path)
+        except _C.EnvironmentLacks as e: # what programs expect of PyTorch
+            raise OSError(str(e)) from e
 
 
 ops = _Ops()

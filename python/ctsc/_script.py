@@ -288,7 +288,12 @@ def _compile_instance(instance):
     from ._instance import Builder
     program = _Program()
     builder = Builder(program, _literal, _binding)
-    return _compile(program, "_ctsc_build", [builder.text(instance)], True, 0, builder.globals())
+    text = builder.text(instance)
+    if not builder.archives:
+        return _compile(program, "_ctsc_build", [text], True, 0, builder.globals(None))
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        return _compile(program, "_ctsc_build", [text], True, 0, builder.globals(folder))
 
 
 def _warn_of_hooks(obj):

@@ -3,9 +3,13 @@
 import os
 
 
-def get_dir():
+def _get_torch_home():
     home = os.environ.get("TORCH_HOME", os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.join(os.path.expanduser("~"), ".cache")), "torch"))
-    return _dir[0] or os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(home)
+
+
+def get_dir():
+    return _dir[0] or os.path.join(_get_torch_home(), "hub")
 
 
 _dir = [None]
@@ -49,3 +53,38 @@ def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=Tr
 
 def load(repo_or_dir, model, *args, **kwargs):
     raise NotImplementedError("hub.load: ctsc loads files (hub.load_state_dict_from_url, load), no repositories")
+
+
+class _Progress:
+    """In tqdm's place, where it is not installed: counts, and shows nothing."""
+
+    def __init__(self, iterable=None, total=None, **options):
+        self._iterable, self.total, self.n = iterable, total, 0
+
+    def update(self, n):
+        self.n += n
+
+    def set_description(self, *args, **kwargs):
+        pass
+
+    set_postfix = refresh = close = set_description
+
+    def __iter__(self):
+        return iter(self._iterable)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+
+def __getattr__(name):
+    if name != "tqdm":
+        raise AttributeError("module 'ctsc.hub' has no attribute '%s'" % name)
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        tqdm = _Progress
+    globals()[name] = tqdm
+    return tqdm

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """jit.py - @ctsc.jit, which traces once per kind of arguments; and torch.jit's names."""
 import builtins
+import contextlib
 import sys
 import types
 from typing import Final
@@ -60,6 +61,18 @@ class Future:
     value = wait
 
 
+class optimized_execution(contextlib.nullcontext):
+    """Programs are optimised; there is no other way."""
+
+
+class strict_fusion(contextlib.nullcontext):
+    """What has not been fused is told by graph_for."""
+
+
+class ScriptWarning(Warning):
+    pass
+
+
 class Attribute:
     def __init__(self, value, type):
         self.value, self.type = value, type
@@ -113,6 +126,9 @@ def _unwrap_optional(x):
 
 def script_if_tracing(fn):
     return fn
+
+
+_script_if_tracing = script_if_tracing
 
 
 def script(obj, *args, **kwargs):
@@ -188,10 +204,29 @@ class _Callable(types.ModuleType):
         return jit(fn)
 
     def __getattr__(self, name):
-        if name != "ScriptModule":
+        if name in ("ScriptModule", "RecursiveScriptModule"):
+            self.ScriptModule = self.RecursiveScriptModule = _script_module()
+        elif name == "ScriptFunction":
+            from ._script import ScriptFunction
+            self.ScriptFunction = ScriptFunction
+        elif name in ("TracerWarning", "TracingCheckError"):
+            from . import _trace
+            setattr(self, name, getattr(_trace, name))
+        else:
             raise AttributeError("module 'ctsc.jit' has no attribute '%s'" % name)
-        self.ScriptModule = _script_module()
-        return self.ScriptModule
+        return self.__dict__[name]
+
+
+class _Inside(types.ModuleType):
+    """Modules of torch.jit whose names programs import: BroadcastingList2, RecursiveScriptModule and their like."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from . import _jit_internal
+        return getattr(_jit_internal if hasattr(_jit_internal, name) else sys.modules[__name__], name)
 
 
 sys.modules[__name__].__class__ = _Callable
+for _name in ("annotations", "frontend", "_script", "_trace"):
+    globals()[_name] = sys.modules["%s.%s" % (__name__, _name)] = _Inside("%s.%s" % (__name__, _name))

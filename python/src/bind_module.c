@@ -447,6 +447,21 @@ static PyObject *get_class(PyObject *self, void *unused) {
     return PyUnicode_FromString(ctsc_module_class(((Module *)self)->m));
 }
 
+/* The class that isinstance() takes a program for: a subclass of ctsc.nn.Module, once that has been
+ * imported (_set_module_class). */
+static PyObject *seen_class;
+static PyObject *get_seen_class(PyObject *self, void *unused) {
+    (void)unused;
+    return bind_ref(seen_class ? seen_class : (PyObject *)Py_TYPE(self));
+}
+static PyObject *set_module_class(PyObject *module, PyObject *cls) {
+    (void)module;
+    PyObject *before = seen_class;
+    seen_class = bind_ref(cls);
+    Py_XDECREF(before);
+    return bind_ref(Py_None);
+}
+
 static PyObject *get_records(PyObject *self, void *unused) {
     (void)unused;
     return PyBool_FromLong(whole_of((Module *)self)->gradients);
@@ -634,6 +649,7 @@ static PyGetSetDef module_properties[] = {
     {"_methods", get_methods, NULL, NULL, NULL},
     {"original_name", get_class, NULL, NULL, NULL},
     {"_records", get_records, NULL, NULL, NULL},
+    {"__class__", get_seen_class, NULL, NULL, NULL},
     {0},
 };
 static PyMemberDef module_members[] = {
@@ -705,7 +721,8 @@ static PyObject *compile(PyObject *self, PyObject *args) {
                               .print = on_print,
                               .warn = on_warn,
                               .path = imports,
-                              .globals = given.v};
+                              .globals = given.v,
+                              .archives = true};
     PyThreadState *saved = PyEval_SaveThread();
     ctsc_status st = file ? ctsc_module_compile(file, &o, &m, e)
                           : ctsc_module_compile_text(name, text, (size_t)len, &o, &m, e);
@@ -751,6 +768,7 @@ PyMethodDef bind_module_functions[] = {
     {"_load", load, METH_O, NULL},
     {"_compile", compile, METH_VARARGS, NULL},
     {"_value_load", value_load, METH_VARARGS, NULL},
+    {"_set_module_class", set_module_class, METH_O, NULL},
     {"_value_save", value_save, METH_VARARGS, NULL},
     {"_value_to", value_to, METH_VARARGS, NULL},
     {"_set_limits", set_limits, METH_VARARGS, NULL},

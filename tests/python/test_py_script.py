@@ -245,9 +245,8 @@ def test_instances_are_compiled_as_they_are():
 
 def test_parts_that_cannot_be_compiled(digits):
     net = nn.Sequential(nn.ReLU())
-    net[0].part = digits
-    with pytest.raises(TypeError, match="'0.part' is a ScriptModule"):
-        ctsc.script(net)
+    net[0].part = digits # a program, beside what is compiled
+    assert ctsc.script(net)(-ctsc.ones(1)).item() == 0
     with pytest.raises(TypeError, match="not dict"):
         ctsc.script({})
 

@@ -399,7 +399,7 @@ for _name in ("grad_mode", "variable", "anomaly_mode"):
 def __getattr__(name):
     """What function.py has: it is imported when it is asked for."""
     import importlib
-    if name in ("graph", "profiler"):
+    if name in ("graph", "forward_ad", "profiler"):
         return importlib.import_module("." + name, __name__)
     if name not in ("Function", "function"):
         raise AttributeError("module 'ctsc.autograd' has no attribute '%s'" % name)

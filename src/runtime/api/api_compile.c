@@ -229,10 +229,12 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
     if (h->folder) {
         host.read_module = compile_read_module;
         host.package = h->package;
-        host.load_archive = compile_load_archive;
         host.load_file = compile_load_file;
         host.read_file = compile_open;
         host.file_kind = compile_file_kind;
+    }
+    if (h->folder || o->archives) {
+        host.load_archive = compile_load_archive;
         host.freeze = compile_freeze;
     }
     source_options so = {.entry = o->entry,

@@ -73,7 +73,7 @@ def _removed(module, name):
 
 
 def is_parametrized(module, tensor_name=None):
-    parametrizations = module.__dict__.get("_modules", {}).get("parametrizations") if isinstance(module, Module) else None
+    parametrizations = getattr(module, "_modules", {}).get("parametrizations") if isinstance(module, Module) else None
     if not isinstance(parametrizations, ModuleDict):
         return False
     return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations

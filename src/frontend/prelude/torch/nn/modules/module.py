@@ -292,7 +292,7 @@ class Module:
         seen = set()
         found = []
         for path, module in owners:
-            for name, value in module.__dict__[registry].items():
+            for name, value in getattr(module, registry).items():
                 if value is None or once and id(value) in seen:
                     continue
                 seen.add(id(value))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""_dispatch.py - names of torch._C that libraries mention: keys of PyTorch's dispatcher, of which there is none, and what torch has under its own name too."""
+import contextlib
+
+
+class _Key(type):
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        key = object.__new__(cls)
+        key.name = name
+        setattr(cls, name, key)
+        return key
+
+
+class DispatchKey(metaclass=_Key):
+    """DispatchKey.CPU: a name."""
+
+    def __repr__(self):
+        return "DispatchKey." + self.name
+
+
+class DispatchKeySet:
+    def __init__(self, *keys):
+        self._keys = frozenset(keys)
+
+    def __or__(self, other):
+        return DispatchKeySet(*(self._keys | other._keys))
+
+    def has(self, key):
+        return key in self._keys
+
+    def __contains__(self, key):
+        return key in self._keys
+
+
+class _Guard(contextlib.nullcontext):
+    """What calls shall leave out: they have none of it."""
+
+    def __init__(self, *args):
+        super().__init__()
+
+
+_ExcludeDispatchKeyGuard = _IncludeDispatchKeyGuard = _AutoDispatchBelowAutograd = _ForceDispatchKeyGuard = DisableTorchFunction = DisableTorchFunctionSubclass = _Guard
+
+
+def _get_tracing_state():
+    from ._C import Trace
+    return True if Trace.is_tracing() else None
+
+
+def _log_api_usage_once(event):
+    pass
+
+
+def _jit_set_profiling_executor(on):
+    return True
+
+
+_jit_set_profiling_mode = _jit_set_profiling_executor
+
+
+def of_c(name):
+    """torch._C.name, where the extension has none."""
+    if not name.startswith("__"):
+        if name in globals() and name not in ("contextlib", "of_c"):
+            return globals()[name]
+        import ctsc
+        if not name.startswith("_") and name not in ("ops", "nn"):
+            try:
+                return getattr(ctsc, name)
+            except AttributeError:
+                pass
+    raise AttributeError("module 'ctsc._C' has no attribute '%s'" % name)
