@@ -25,14 +25,18 @@ HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "val
           "numpy_T", "mT", "mH", "matrix_H", "norm", "real", "imag", "requires_grad_", "data", "count", "set_data", "sorted", "coalesce_", "where", "any_",
           "is_leaf", "retains_grad", "is_grad_enabled", "set_grad_enabled", "grad"}
 # What python/ctsc/stub.pyi has of its own.
-OTHERS = {"trace", "cuda"}
+OTHERS = {"trace", "cuda", "block_diag", "cartesian_prod", "tensordot", "nonzero", "chalf", "random"}
 RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "rrelu", "rrelu_", "native_dropout", "multinomial", "lstm", "gru",
           "rnn_tanh", "rnn_relu", "scaled_dot_product_attention", "dropout3d", "dropout2d", "rand", "randn", "randint", "randperm", "rand_like",
           "randn_like", "randint_like", "bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "random_", "exponential_", "cauchy_",
           "log_normal_", "geometric_", "poisson", "binomial", "fractional_max_pool2d", "fractional_max_pool3d"}
+# What programs do not call by these names, if at all: no part of the stubs.
+UNCALLED = re.compile(r"(_backward|_backward_(data|input|weight|reduce|elemt|overrideable)|(?<!index)_copy|_functional|_forward)$|^(special|linalg|fft|mkldnn|miopen|cudnn|fbgemm|native|quantized|sparse|"
+                      r"thnn|slow|batch_norm|conv_depthwise|rrelu_with|fake_quantize|nested|to_mkldnn|hspmm|fused|unsafe|sspaddmm|embedding_|segment|"
+                      r"convolution_|histogramdd_|kl_div_|nll_loss_|to_sparse|to_padded|crow_|ccol_|col_ind|row_ind|coalesce|is_coalesced|dense_dim|sparse_dim)_?")
 # Names with an underscore: Tensor.int and its like stand before them otherwise.
 TYPES = {"Tensor": "Tensor", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool", "Scalar": "Number", "str": "_str", "ScalarType": "_dtype",
-         "Layout": "Any", "Device": "Union[_str, _device]", "MemoryFormat": "Any", "Generator": "Any", "Dimname": "_str", "number": "Number", "complex": "_complex"}
+         "Layout": "Any", "Device": "Union[_str, _device]", "MemoryFormat": "Any", "Generator": "Generator", "Dimname": "_str", "number": "Number", "complex": "_complex"}
 
 
 class Argument:
@@ -82,7 +86,8 @@ class Schema:
         places = [a for a in self.args if not a.keyword][1 if method else 0:]
         return bool(places) and is_ints(places[0].type) and all(a.default is not None for a in places[1:]) and (method or len(places) == 1)
 
-    def stub(self, method, spread=False):
+    def stub(self, method, spread=False, more=(), result=None):
+        """more: arguments by keyword that other overloads have."""
         parts, star = [], False
         for i, a in enumerate(self.args):
             if method and i == 0:
@@ -100,10 +105,15 @@ class Schema:
             name += "_" if name in ("from", "lambda") else ""
             parts.append("%s: %s%s" % (name, self.python_type(a.type), "" if a.default is None else " = ..."))
         options = {a.name for a in self.args}
+        more = [m for m in more if m.partition(":")[0] not in options]
+        if more and not star:
+            parts.append("*")
+        parts += more
         if "dtype" in options and "layout" in options:
             parts.append("requires_grad: _bool = ...")
         types = [self.python_type(t).replace("Sequence", "List") for t, _ in self.returns]
-        result = "None" if not types else types[0] if len(types) == 1 else "Tuple[%s]" % ", ".join(types)
+        if result is None or len(types) < 2:
+            result = "None" if not types else types[0] if len(types) == 1 else "Tuple[%s]" % ", ".join(types)
         return "def %s(%s) -> %s: ..." % (self.name, ", ".join(parts), result)
 
 
@@ -176,19 +186,30 @@ def main():
     for name in sorted(found):
         table.append('OP("%s", %s, "%s")' % (name, flags(name, found[name]), results(found[name]).split("|")[0]))
     write(sys.argv[1], "\n".join(table) + "\n")
-    stubs = []
-    methods = []
+    stubs, methods, tuples = [], [], []
     for name in sorted(found):
-        if name.startswith("_") or name in OTHERS:
+        if name.startswith("_") or name in OTHERS or UNCALLED.search(name):
             continue
         for into, method in ((stubs, False), (methods, True)):
-            chosen = [s for s in found[name] if "out" not in s.overload and "name" not in s.overload.lower()
-                      and not any(a.type == "Dimname" or a.type.startswith("Generator") for a in s.args)
-                      and (not method or (s.args and s.args[0].name == "self" and s.args[0].type == "Tensor"))]
-            texts = list(dict.fromkeys([s.stub(method) for s in chosen] + [s.stub(method, True) for s in chosen if s.varargs(method)]))
+            every = [s for s in found[name] if "out" not in s.overload and "name" not in s.overload.lower()
+                     and not any(a.type.rstrip("?[]") == "Dimname" for a in s.args)
+                     and (not method or (s.args and s.args[0].name == "self" and s.args[0].type == "Tensor"))]
+            plain = [s for s in every if not any(a.type.startswith("Generator") for a in s.args)]
+            chosen, more = plain or every, []
+            if len(plain) < len(every):
+                more.append("generator: Optional[Generator] = ...")
+            if not method and any("out" in s.overload for s in found[name]):
+                more.append("out: Any = ...")
+            tuple_name = "_%s_results" % name if results(found[name]) else None
+            if tuple_name and chosen and not any(l.startswith("class %s(" % tuple_name) for l in tuples):
+                s = next(s for s in found[name] if len(s.returns) > 1 and all(n for _, n in s.returns))
+                tuples.append("class %s(NamedTuple):\n%s" % (tuple_name, "\n".join("    %s: Any" % n if n in ("count", "index") else "    %s: %s" % (
+                    n, s.python_type(t).replace("Sequence", "List")) for t, n in s.returns)))
+            texts = list(dict.fromkeys([s.stub(method, False, more, tuple_name) for s in chosen] +
+                                       [s.stub(method, True, more, tuple_name) for s in chosen if s.varargs(method)]))
             for t in texts:
                 into.append(("@overload\n" if len(texts) > 1 else "") + t)
-    write(sys.argv[2], "\n".join(stubs) + "\n")
+    write(sys.argv[2], "\n".join(tuples + stubs) + "\n")
     write(sys.argv[3], "\n".join(methods) + "\n")
 
 

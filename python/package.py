@@ -9,6 +9,8 @@ import re
 import shutil
 import sys
 
+from stubs import write as write_stubs
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch")
 SHARED = ("nn", "optim")
@@ -247,6 +249,7 @@ def main():
     for path in ("_jit_internal.py", os.path.join("utils", "checkpoint.py")):
         with open(os.path.join(TORCH, path), encoding="utf-8") as f:
             put(os.path.join(out, path), as_ctsc(f.read()))
+    write_stubs(out)
 
 
 if __name__ == "__main__":

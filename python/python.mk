@@ -35,7 +35,7 @@ $(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
 	$(Q)$(CC) $(PY_LINK) -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) $(SHARED_LIBS)
 
 # The files beside the extension, in FOLDER/ctsc.
-$(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py
+$(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
 	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/ctsc && touch $@
 python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit
 	$(if $(JIT),@ln -sf $(abspath $(JIT)) $(PY)/ctsc/libctsc-jit.so)
@@ -72,7 +72,7 @@ $(PY)/wheel/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map $(PY_
 	@echo "  LD    $@"
 	$(Q)$(CC) $(PY_LINK) -s -Wl,-z,pack-relative-relocs -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) \
 	    $(PY_BLAS_LINK) $(ONNX_LIBS) -lzip -ljansson -lz -lm -ldl
-$(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py
+$(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
 	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.
 wheel-files: $(PY)/wheel/ctsc/_C.abi3.so $(PY)/wheel/ctsc/.files jit
