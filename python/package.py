@@ -187,8 +187,8 @@ _copy_state_dict = Module.load_state_dict
 Module.zero_grad, Module._apply, Module.load_state_dict = _zero_grad, _apply_in_place, _load_state_dict
 from ctsc._module_hooks import install as _install_hooks
 _install_hooks(globals())
-from ctsc._module_part import seen_as as _seen_as
-_seen_as(Module)
+from ctsc._module_part import install as _install_parts
+_install_parts(Module)
 """,
 }
 

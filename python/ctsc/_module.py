@@ -88,7 +88,10 @@ def __copy__(self):
 
 @_method
 def __deepcopy__(self, memo):
-    return load(self.save_to_bytes())
+    made = load(self.save_to_bytes())
+    if self._records:
+        made._record(True)
+    return made
 
 
 def _tree(self, prefix=""):

@@ -122,6 +122,24 @@ ScriptModule._get_name = lambda self: "ScriptModule"
 ScriptModule.extra_repr = lambda self: "original_name=" + self.original_name
 
 
-def seen_as(module):
-    """isinstance(program, nn.Module) holds from now on. module: that class."""
+def _joins(program):
+    """As a part of a module: in training mode its calls are recorded from now on."""
+    if program.training and any(p.requires_grad for p in program.parameters()):
+        program._record(True)
+
+
+def install(module):
+    """Into ctsc.nn.Module. isinstance(program, nn.Module) holds from now on."""
+    set_attribute, add = module.__setattr__, module.add_module
+
+    def __setattr__(self, name, value):
+        if type(value) is ScriptModule:
+            _joins(value)
+        set_attribute(self, name, value)
+
+    def add_module(self, name, module):
+        if type(module) is ScriptModule:
+            _joins(module)
+        add(self, name, module)
+    module.__setattr__, module.add_module = __setattr__, add_module
     _C._set_module_class(type("RecursiveScriptModule", (module,), {"__module__": "ctsc.jit", "__doc__": "What programs are, for isinstance()."}))

@@ -73,6 +73,18 @@ def calls():
         with w.register_hook(lambda g: g):
             y.sum().backward()
         w.grad = None
+    net = nn.Sequential(ctsc.script(nn.Linear(3, 2)), nn.ReLU())
+    beta, fwd = ctsc.distributions.Beta(ctsc.ones(2), 2.0), ctsc.autograd.forward_ad
+
+    def walked():
+        net(x).sum().backward()
+        assert len(list(net.parameters())) == 2 and isinstance(net[0], nn.Module)
+        net.load_state_dict(net.state_dict())
+        net.zero_grad()
+
+    def directed():
+        with fwd.dual_level():
+            fwd.unpack_dual(fwd.make_dual(w.detach(), x[0]).exp())
     layer = nn.Linear(3, 2)
     layer.register_full_backward_hook(lambda m, gi, go: None)
 
@@ -85,12 +97,13 @@ def calls():
             "numpy": lambda: ctsc.from_numpy(x.numpy()), "dlpack": lambda: ctsc.from_dlpack(x), "refused": lambda: fails(lambda: x @ x), "unfit": lambda: fails(lambda: x.sum("a")),
             "program": lambda: m(x), "keywords": lambda: m.forward(input=x), "attribute": lambda: m.weight, "random": lambda: ctsc.randn(3), "training": step,
             "grad": lambda: ctsc.autograd.grad((w * w).sum(), [w]), "state": lambda: opt.state_dict(), "hooks": hooked,
-            "module hooks": lambda: layer(w).sum().backward(), "raised": lambda: fails(lambda: y_raises(w)), "mode": lambda: ctsc.no_grad().__enter__().__exit__(None, None, None)}
+            "module hooks": lambda: layer(w).sum().backward(), "raised": lambda: fails(lambda: y_raises(w)), "part": walked, "direction": directed,
+            "distribution": lambda: beta.log_prob(beta.sample()), "mode": lambda: ctsc.no_grad().__enter__().__exit__(None, None, None)}
 
 
 @pytest.mark.parametrize("name", list(calls()))
 def test_nothing_is_left(name):
     if name == "numpy" and COUNTED:
         pytest.skip("NumPy's own references are not counted")
-    slow = {"refused": 10, "unfit": 20, "state": 5, "training": 4, "made": 2, "shape": 2, "several": 2, "program": 2, "keywords": 2, "grad": 3, "hooks": 10, "module hooks": 10, "raised": 10}
+    slow = {"refused": 10, "unfit": 20, "state": 5, "training": 4, "made": 2, "shape": 2, "several": 2, "program": 2, "keywords": 2, "grad": 3, "hooks": 10, "module hooks": 10, "raised": 10, "part": 50, "direction": 20, "distribution": 40}
     steady(calls()[name], MANY // slow.get(name, 1))

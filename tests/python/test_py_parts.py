@@ -124,6 +124,21 @@ def test_gradients_and_steps(net):
     assert frozen.grad is not None and all(p.grad is None for p in net.parameters())
 
 
+def test_programs_in_training_mode_have_gradients_at_once():
+    inner = ctsc.script(nn.Linear(2, 2))
+    net = nn.Sequential(inner, nn.ReLU())
+    net(ctsc.randn(3, 2).abs()).sum().backward()
+    assert inner.weight.grad is not None
+    copied = copy.deepcopy(net)
+    copied(ctsc.ones(3, 2)).sum().backward()
+    assert copied[0].bias.grad is not None
+    other = nn.Module()
+    other.part = ctsc.script(nn.Linear(2, 2))
+    assert other.part(ctsc.ones(1, 2)).requires_grad
+    other.part = ctsc.script(nn.Linear(2, 2)).eval() # until somebody asks for them
+    assert not other.part(ctsc.ones(1, 2)).requires_grad
+
+
 def test_the_same_steps_as_without_a_program():
     found = []
     for wrap in (lambda m: m, ctsc.script):
