@@ -61,8 +61,7 @@ static bool quant_parameters(onnx_out *o, const tensor *t, const char **scale, c
         *zero = out_const(o, dt, (double)q->zero_point);
         return *scale && *zero;
     }
-    if (q->scheme != QSCHEME_CHANNEL_AFFINE)
-        return out_refuse(o, "%s", qscheme_name(q->scheme));
+    if (q->scheme != QSCHEME_CHANNEL_AFFINE) return out_refuse(o, "%s", qscheme_name(q->scheme));
     tensor *s = NULL, *z = NULL;
     bool ok = tensor_to_dtype(o->d, q->scales, DT_FLOAT32, &s) == CTSC_OK &&
               tensor_to_dtype(o->d, q->zero_points, dt, &z) == CTSC_OK;
@@ -236,10 +235,10 @@ static bool quant_unpack(out_call *c, const char *unpack, out_value **w, out_val
     out_value *q = quant_constant(o, out[0]);
     if (q && !quant_is(out[0])) q = (out_refuse(o, "weights that are not quantised"), NULL);
     *w = q ? quant_floats(o, q) : NULL;
-    *b = !*w                       ? NULL
-         : out[1].tag != V_TENSOR ? quant_constant(o, value_none())
-                                   : quant_bias(o, c->args[0]->v[0].u.tensor, out[0].u.tensor,
-                                                out[1].u.tensor);
+    *b = !*w ? NULL
+         : out[1].tag != V_TENSOR
+             ? quant_constant(o, value_none())
+             : quant_bias(o, c->args[0]->v[0].u.tensor, out[0].u.tensor, out[1].u.tensor);
     value_unref(out[1]);
     return *w && *b;
 }
@@ -297,8 +296,8 @@ static bool quant_linear(out_call *c, bool relu) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* args: of the operator on floats, each a digit, the argument of that number, or a constant: n None, f False, i 1, m 0.1, l the
- * None of a dtype. */
+/* args: of the operator on floats, each a digit, the argument of that number, or a constant: n
+ * None, f False, i 1, m 0.1, l the None of a dtype. */
 static const struct quant_op { const char *name, *key, *args; } quant_ops[] = {
     {"add", "aten::add.Tensor", "01i"},
     {"add_scalar", "aten::add.Scalar", "01i"},
@@ -365,7 +364,8 @@ static bool quant_make(out_call *c) {
     if (c->args[0]->v[0].tag != V_TENSOR || c->res[0]->v[0].tag != V_TENSOR)
         return out_refuse(c->o, "of a list of tensors");
     const tensor *t = c->res[0]->v[0].u.tensor;
-    if (t->dtype == DT_QINT32) return out_refuse(c->o, "QuantizeLinear gives no integers of 32 bits");
+    if (t->dtype == DT_QINT32)
+        return out_refuse(c->o, "QuantizeLinear gives no integers of 32 bits");
     return out_done(c, quant_node(c->o, "QuantizeLinear", out_arg(c, 0), t));
 }
 

@@ -297,11 +297,9 @@ module_type *source_archive_module(program *g, const object *o, py_object *insta
 function *source_module_method(program *g, module_type *m, const char *name);
 function *source_module_super(program *g, module_type *m, const py_object *behind,
                               const char *name);
-/* Declares a function from an AST definition: parameters from annotations, type
- * comment or defaults;
- * * unannotated ones are Tensor, `self` is cls. name: of the method; qualified: full name.
- *   fn: PY_FUNCTION.
- * */
+/* Declares a function from an AST definition: parameters from annotations, type comment or
+ * defaults; unannotated ones are Tensor, `self` is cls. name: of the method; qualified: full name.
+ * fn: PY_FUNCTION. */
 function *source_declare(program *g, py_object *fn, const char *qualified, type *cls,
                          module_type *module);
 /* A PY_FUNCTION from the text of one `def`; file: what messages call its source. */

@@ -530,12 +530,9 @@ static inline bool py_is_tensor(const py_object *o) {
 bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out);
 py_object *py_from_value(py *p, value v_take);
 /* PY_TYPE names are "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final",
- * "ClassVar", "Type", "Future",
- * * "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping", "Set", "Generic", "TypeVar",
- *   "Literal", "NoReturn", "NamedTuple":
- * * without the module; Union's args are flat, None in args is p->none, of Tuple[()] there are 0
- *   args, ... is p->ellipsis.
- * */
+ * "ClassVar", "Type", "Future", "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping",
+ * "Set", "Generic", "TypeVar", "Literal", "NoReturn", "NamedTuple": without the module. Union's
+ * args are flat, None in args is p->none, of Tuple[()] there are 0 args, ... is p->ellipsis. */
 /* for what is not there (py_import.c) */
 py_object *py_stub(py *p, source_range r, const char *dotted);
 /* The object of an archive's module (torch.jit.load), borrowed; NULL: o is no such

@@ -106,15 +106,14 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
 /* ---- loop templates -------------------------------------------------------------------------- */
 
 /* A loop function NAME of K inputs. TO, TI: output and input element types. STEP reads x, y, z (TI)
- * * and writes through o (TO *). NUMS declares what STEP needs from `numbers`. There
- *   are three kinds,
- * * since a loop that becomes vector code is large, and a copy of it for each pattern of strides
- * * would be what most of the library consists of:
- * *
- * *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
- * *   PW_MATH_LOOP    for long expressions: vectors, and what is left, or has gaps, is brought together for them
- * *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
- * */
+ * and writes through o (TO *). NUMS declares what STEP needs from `numbers`. There are three kinds,
+ * since a loop that becomes vector code is large, and a copy of it for each pattern of strides
+ * would be what most of the library consists of:
+ *
+ *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
+ *   PW_MATH_LOOP    for long expressions: vectors, and what is left, or has gaps, is brought together for them
+ *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
+ */
 #define PW_PLAIN_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \
     static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
         enum { DONE = 0 };                                                                         \
