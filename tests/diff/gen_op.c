@@ -717,8 +717,9 @@ static bool choice_arguments(choice *c) {
     for (int i = 0; i < c->o->schema->nargs; i++)
         if (!(c->args[i] = choice_argument(c, i))) return false;
     /* bools of any bits */
-    if (!strcmp(c->o->key, "aten::view.dtype") && gen_value(c->G, c->args[1]).u.i == DT_BOOL)
-        return false;
+    bool views_bits = !strcmp(c->o->key, "aten::view.dtype") ||
+                      !strcmp(c->o->key, "aten::view_copy.dtype");
+    if (views_bits && gen_value(c->G, c->args[1]).u.i == DT_BOOL) return false;
     /* PyTorch words that failure differently */
     return !choice_is(c, "batch_norm") || !c->first || c->first->ndim >= 2;
 }

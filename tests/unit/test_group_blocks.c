@@ -113,6 +113,14 @@ static void test_blocks(void **state) {
         {"x = mul.Tensor(a, a); m, i = max.dim(x, 1, True); d = sub.Tensor(x, m); e = exp(d); p = "
          "mul.Tensor(e, i); s = sum.dim_IntList(p, [1], True); y = div.Tensor(e, s); return y",
          DT_FLOAT32, PLAIN, 2, 90000, 3, 70000, 1, 0},
+        /* places of several extremes */
+        {"y = argmax(a); z = argmin(a); return y, z", DT_FLOAT32, PLAIN, 300, 400, 4, 7, 1, 0},
+        {"x = neg(a); y, i = max.dim(a, 1); z, j = min.dim(x, 1); return y, i, z, j", DT_FLOAT32,
+         PLAIN, 2, 90000, 3, 70000, 1, 0},
+        {"x = sin(a); y, i = max.dim(a, 1, True); z, j = min.dim(x, 1, True); p = add.Tensor(i, "
+         "j); "
+         "return p, y",
+         DT_FLOAT32, PLAIN, 2, 90000, 3, 70000, 1, 0},
         /* two loops over reduced dims around the one that is cut */
         {"v = view(a, [2 4 -1]); w = view(a, [4 2 -1]); t = transpose.int(w, 0, 1); x = "
          "mul.Tensor(v, t); y = sum(x); return y",
