@@ -657,7 +657,19 @@ def _linalg():
         x1, x2 = _f.broadcast_tensors(*_pair(x1, x2))
         return call("cross")(x1, x2, dim=axis)
 
+    def svdvals(x, /):
+        if x.dtype not in (complex64, complex128):
+            return call("svdvals")(x)
+        # Of B + iC those of the real matrix [[B, -C], [C, B]], which has each twice.
+        b, c = x.real, x.imag
+        both = _op("cat")([_op("cat")([b, -c], -1), _op("cat")([c, b], -1)], -2)
+        return call("svdvals")(both)[..., ::2]
+
     def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+        if ord in (2, -2, "nuc") and x.dtype in (complex64, complex128):
+            s = svdvals(x)
+            found = _op("sum")(s, -1) if ord == "nuc" else _op("amax" if ord == 2 else "amin")(s, (-1,))
+            return found[..., None, None] if keepdims else found
         return call("matrix_norm")(x, ord, (-2, -1), keepdims)
 
     def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
@@ -670,7 +682,7 @@ def _linalg():
         return _SVDResult(*call("svd")(x, full_matrices))
 
     def matrix_rank(x, /, *, rtol=None):
-        s = call("svdvals")(x)
+        s = svdvals(x)
         rtol = math_max(x.shape[-2:]) * finfo(s.dtype).eps if rtol is None else rtol
         limit = _op("amax")(s, (-1,), True) * (rtol.unsqueeze(-1) if isinstance(rtol, Tensor) else rtol)
         return _op("sum")(s > limit, -1)
@@ -699,7 +711,7 @@ def _linalg():
         "eigh": lambda x, /: _EighResult(*call("eigh")(x)), "eigvalsh": lambda x, /: call("eigvalsh")(x), "inv": lambda x, /: call("inv")(x), "matmul": matmul,
         "matrix_norm": matrix_norm, "matrix_power": lambda x, n, /: call("matrix_power")(x, n), "matrix_rank": matrix_rank, "matrix_transpose": matrix_transpose,
         "outer": lambda x1, x2, /: multiply(x1.reshape([-1, 1]), x2.reshape([1, -1])), "pinv": pinv, "qr": qr, "slogdet": lambda x, /: _SlogdetResult(*call("slogdet")(x)),
-        "solve": solve, "svd": svd, "svdvals": lambda x, /: call("svdvals")(x), "tensordot": tensordot, "trace": trace, "vecdot": vecdot, "vector_norm": vector_norm})
+        "solve": solve, "svd": svd, "svdvals": svdvals, "tensordot": tensordot, "trace": trace, "vecdot": vecdot, "vector_norm": vector_norm})
 
 
 math_max = builtins.max

@@ -234,3 +234,12 @@ def test_indices_of_other_kinds():
         x[::-1] = 0
     with pytest.raises(ValueError):
         x[::0]
+
+
+def test_singular_values_of_complex_matrices():
+    xp = ctsc.ones(1).__array_namespace__()
+    a = ctsc.randn(2, 3, 4, dtype=ctsc.complex128)
+    s = xp.linalg.svdvals(a)
+    assert s.shape == (2, 3) and s.dtype is ctsc.float64 and ctsc.allclose((s ** 2).sum(-1), a.abs().pow(2).sum((1, 2)))
+    assert ctsc.equal(xp.linalg.matrix_norm(a, ord=2), s[:, 0]) and xp.linalg.matrix_norm(a, ord="nuc", keepdims=True).shape == (2, 1, 1)
+    assert xp.linalg.matrix_rank(a).tolist() == [3, 3] and xp.linalg.matrix_rank(a[:, :1] * a[:, :, :1]).tolist() == [1, 1]
