@@ -48,7 +48,7 @@ _LAZY.update(dict.fromkeys(
     "to_dlpack unravel_index svd_lowrank pca_lowrank".split(), "_legacy"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
-            "accelerator", "onnx", "hub", "fx", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")
+            "accelerator", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")
 def _of_c(name):
     from ._dispatch import of_c
     return of_c(name)

@@ -65,3 +65,11 @@ _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 for _name in ("graph_module", "graph", "node", "proxy", "_symbolic_trace", "interpreter"):
     sys.modules[__name__ + "." + _name] = sys.modules[__name__]
     globals().setdefault(_name, sys.modules[__name__])
+
+
+def __getattr__(name):
+    """Types that annotations mention."""
+    if not name[:1].isupper():
+        raise AttributeError("module 'ctsc.fx' has no attribute '%s'" % name)
+    globals()[name] = type(name, (_Refused,), {"__module__": __name__})
+    return globals()[name]

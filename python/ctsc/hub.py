@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """hub.py - torch.hub: files by their address, kept in a folder. Repositories with code are not loaded."""
 import os
+import re
+from urllib.parse import urlparse
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def _get_torch_home():
@@ -39,13 +43,11 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
 
 
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False):
-    import re
-    from urllib.parse import urlparse
     folder = model_dir or os.path.join(get_dir(), "checkpoints")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):
-        found = re.search(r"-([a-f0-9]*)\.", os.path.basename(path)) if check_hash else None
+        found = HASH_REGEX.search(os.path.basename(path)) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None)
     from ._functions import load
     return load(path, map_location=map_location)

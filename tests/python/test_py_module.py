@@ -350,3 +350,19 @@ def test_notebooks(digits):
     assert "block0" in loop.graph._repr_svg_() and isinstance(loop.graph, str)
     assert ctsc.ones(2, 3)._repr_html_().count("<td>1</td>") == 6
     assert "<pre>" in ctsc.ones(2, 3, 4)._repr_html_() and "&lt;" not in digits._repr_html_().partition("<pre>")[0]
+
+
+def test_names_that_libraries_import():
+    from ctsc import ao, fx, hub
+    assert fx.wrap(len) is len and fx.wrap("len") == "len" and not isinstance(ctsc.ones(1), fx.Proxy)
+    with pytest.raises(NotImplementedError, match="fx.Tracer"):
+        fx.symbolic_trace(len)
+    stub = ao.quantization.QuantStub()
+    x = ctsc.ones(2)
+    assert stub(x) is x and isinstance(stub, ctsc.nn.Module)
+    with pytest.raises(NotImplementedError, match="quantises no modules"):
+        ao.quantization.prepare(stub)
+    assert hub.HASH_REGEX.search("resnet18-f37072fd.pth").group(1) == "f37072fd" and list(hub.tqdm(range(3), disable=True)) == [0, 1, 2]
+    assert ctsc._C.DispatchKeySet(ctsc._C.DispatchKey.CPU).has(ctsc._C.DispatchKey.CPU) and ctsc._C.Size is ctsc.Size
+    with pytest.raises(OSError):
+        ctsc.ops.load_library("/nowhere/lib.so")
