@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # sys.py - the parts of sys that are objects; py_modules.c has its numbers and texts.
+from collections import namedtuple as _namedtuple
 from types import SimpleNamespace as _SimpleNamespace
+
+version_info = _namedtuple('version_info', 'major minor micro releaselevel serial')(*version_info)
 
 
 class _Stream:

@@ -9,6 +9,7 @@
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
  *   source_call.c      calls of those that are no values
+ *   source_keep.c       what objects hold, for a trace that runs twice
  *   source_layer.c      layers that functions make
  *   source_specialize.c functions for arguments of other types than Tensor
  *   source_expand.c    calls that become functions made for their arguments
@@ -236,6 +237,20 @@ void source_hint_untyped(emitter *e, const module_type *m, const char *name);
 /* ---- source_trace.c: the entry (a module or a function) as a traced module ------------------- */
 bool source_trace(program *g, source_range r, py_object *entry, const source_options *o,
                   source_result *out);
+
+/* ---- source_keep.c: what Python objects hold, for another run -------------------------------- */
+typedef struct kept_object {
+    py_object *o;
+    py_object **values; /* items, or keys and values in turn */
+    size_t n;
+} kept_object;
+typedef struct source_kept {
+    VEC(kept_object) all;
+    ptrmap seen;
+} source_kept;
+bool source_keep(source_kept *k, py *p, py_object *entry);
+bool source_put_back(const source_kept *k, py *p);
+void source_kept_free(source_kept *k);
 
 /* ---- between the files of this part; failures are described in g->py.diag -------------------- */
 

@@ -37,12 +37,19 @@ def _dtype(d):
     return torch.float64 if d is float else torch.int64 if d is int else torch.bool if d is bool else d
 
 
+def _nested(x):
+    """Does x hold more than numbers?"""
+    return bool({type(i) for i in x} - {int, float, bool, _Float, _Int})
+
+
 def _plain(x):
-    return [_plain(i) for i in x] if isinstance(x, (list, tuple, range)) else x
+    if not isinstance(x, (list, tuple, range)):
+        return x
+    return [_plain(i) for i in x] if _nested(x) else list(x)
 
 
 def _has_array(x):
-    return isinstance(x, (list, tuple)) and True in [isinstance(i, ndarray) or _has_array(i) for i in x]
+    return isinstance(x, (list, tuple)) and _nested(x) and True in [isinstance(i, ndarray) or _has_array(i) for i in x]
 
 
 def _tensor(x):
@@ -131,6 +138,13 @@ class _Float(_Number, float):
 
     def item(self):
         return float(self)
+
+    # tables are made of many: these two without calls
+    def __truediv__(self, o):
+        return _Float(float(self) / o) if type(o) is float or type(o) is int else _number(float(self) / o)
+
+    def __rtruediv__(self, o):
+        return _Float(o / float(self)) if type(o) is float or type(o) is int else _number(o / float(self))
 
 
 class _Int(_Number, int):
@@ -435,6 +449,14 @@ def transpose(x, axes=None):
     return ndarray(t.permute(list(axes) if axes is not None else list(range(t.dim()))[::-1]))
 
 
+def swapaxes(a, axis1, axis2):
+    return ndarray(_tensor(a).transpose(axis1, axis2))
+
+
+def moveaxis(a, source, destination):
+    return ndarray(torch.movedim(_tensor(a), source, destination))
+
+
 def expand_dims(x, axis):
     return ndarray(_tensor(x).unsqueeze(axis))
 
@@ -585,6 +607,8 @@ def divide(a, b):
 
 
 def power(a, b):
+    if type(b) is float and (type(a) is int or type(a) is float) and a > 0:
+        return _Float(a ** b)
     return _binary(a, b, lambda x, y: x ** y)
 
 

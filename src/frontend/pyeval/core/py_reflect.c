@@ -483,6 +483,43 @@ static const py_method_row py_object_methods[] = {
     {0},
 };
 
+/* Where eval() looks for names: in the dicts it was given, else where it is called. */
+static py_env *reflect_eval_env(py *p, py_object *const *a) {
+    bool globals = a[1] && !py_is_none(a[1]), locals = a[2] && !py_is_none(a[2]);
+    if ((globals && a[1]->kind != PY_DICT) || (locals && a[2]->kind != PY_DICT)) return NULL;
+    if (!globals && !locals) return p->env;
+    py_env *env = arena_new(p->a, py_env);
+    *env = (py_env){.module = p->env->module};
+    if (globals) {
+        env->module = py_new(p, PY_MODULE);
+        env->module->u.mod.name = "<string>";
+        env->module->u.mod.globals = a[1]->u.dict;
+    }
+    if (locals) env->vars = a[2]->u.dict;
+    return env;
+}
+
+/* eval() of an expression's text. */
+static py_object *reflect_eval(PY_ARGS) {
+    py_object *a[3];
+    (void)self;
+    PY_TAKE("eval", "source globals? locals?", a);
+    const char *text = py_as_text(a[0]);
+    if (!text)
+        return py_fail(p, r, "TypeError", "eval() arg 1 must be a string, bytes or code object");
+    while (*text == ' ' || *text == '\t') text++;
+    size_t n = strlen(text);
+    source *src = source_new("<string>", text, n);
+    expr *x = NULL;
+    if (!py_hold_source(p, src)) return NULL;
+    if (parse_expression(p->diag, p->a, p->names, src, 0, (uint32_t)n, &x) != CTSC_OK) {
+        if (p->diag->status == CTSC_FAILED) py_name_exception(p, "builtins.SyntaxError");
+        return NULL;
+    }
+    py_env *env = reflect_eval_env(p, a);
+    return env ? py_eval(p, env, x) : py_fail(p, r, "TypeError", "globals must be a dict");
+}
+
 /* open(): a module of the prelude has it. */
 static py_object *reflect_open(PY_ARGS) {
     py_object *home = py_import(p, r, "_files"), *fn = home ? py_getattr(p, r, home, "open") : NULL;
@@ -520,6 +557,7 @@ static const struct {
     {"dir", reflect_dir},
     {"print", reflect_print},
     {"open", reflect_open},
+    {"eval", reflect_eval},
     {"__import__", reflect_import},
 };
 
