@@ -296,6 +296,10 @@ static const char *const limits_programs[] = {
     "    k = 1\n    for i in range(n):\n        for j in range(n):\n            k = (k * 5 + j) % "
     "1000003\n    return k\n",
     "    return torch.matmul(x.expand(1 << 20, 1 << 20), x.expand(1 << 20, 1)).sum()\n",
+    "    return torch.max_pool2d(torch.zeros(1, 1, 2600, 2600), [1300, 1300], [1, 1])\n",
+    "    return torch.avg_pool2d(torch.zeros(1, 1, 2600, 2600), [1300, 1300], [1, 1])\n",
+    "    return torch.max_pool2d(torch.zeros(1, 1, 1500, 1500, dtype=torch.int64), [750, 750], [1, "
+    "1])\n",
 };
 
 static ctsc_module *limits_compiled(const char *body, int opt) {

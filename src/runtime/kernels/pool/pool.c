@@ -11,6 +11,7 @@
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
+#include "base/limits.h"
 #include "base/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -241,6 +242,16 @@ typedef struct pool_job {
     int64_t divisor; /* 0: the window's size */
 } pool_job;
 
+/* Windows may be as large as the input. Has the call been told to stop? Asked once for about so
+ * many elements; what is left out then is not read. */
+enum { POOL_LOOK = 1 << 16 };
+
+static inline bool pool_told(int64_t *done, int64_t more) {
+    if ((*done += more) < POOL_LOOK) return false;
+    *done = 0;
+    return limits_stop();
+}
+
 /* Outputs [*lo, *hi) of dim i have their whole window inside the input. */
 static void pool_interior(const pool_geometry *g, int i, int64_t *lo, int64_t *hi) {
     int64_t room = g->in[i] - 1 - (g->kernel[i] - 1) * g->dilation[i] + g->pad[i];
@@ -290,8 +301,10 @@ static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         const T *line = NULL;
         T *y = dst;
+        int64_t done = 0;
         for (int64_t a = 0; a < dn; a++)
             for (int64_t b = 0; b < hn; b++) {
+                if (pool_told(&done, g->in[2])) return;
                 const T *row = base +
                                ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) *
                                    g->in[2];
@@ -359,12 +372,16 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     NN_WIDE(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         T *y = dst;
+        int64_t done = 0;
+        bool large = dn * hn > POOL_LOOK / 16;
         for (int64_t o = 0; o < g->out[2]; o++) {
             pool_window(g, 2, o, &w0, &wn);
+            if (pool_told(&done, dn * hn * wn)) return;
             T m = (T)-INFINITY;
             int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
             for (int64_t a = 0; a < dn; a++)
                 for (int64_t b = 0; b < hn; b++) {
+                    if (large && pool_told(&done, wn)) return;
                     int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) *
                                      g->in[2] +
                                  w0;
@@ -478,8 +495,10 @@ __attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_
     int64_t d0, dn, h0, hn, w0, wn;
     pool_window(g, 0, od, &d0, &dn);
     pool_window(g, 1, oh, &h0, &hn);
+    int64_t done = 0;
     for (int64_t o = 0; o < g->out[2]; o++) {
         pool_window(g, 2, o, &w0, &wn);
+        if (pool_told(&done, dn * hn * wn)) return;
         int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
         for (int64_t a = 0; a < dn; a++)
             for (int64_t b = 0; b < hn; b++)
@@ -507,11 +526,14 @@ static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
         int64_t lo;
         int64_t hi;
         pool_interior(g, 2, &lo, &hi);
+        int64_t done = 0;
         if (acc) memset(acc, 0, sizeof *line * (size_t)g->in[2]);
         for (int64_t a = 0; acc && a < dn; a++)
-            for (int64_t b = 0; b < hn; b++)
+            for (int64_t b = 0; b < hn; b++) {
+                if (pool_told(&done, g->in[2])) return;
                 pool_into(add, (T *)acc, base + ((d0 + a) * g->in[1] + h0 + b) * g->in[2],
                           g->in[2]);
+            }
         if (acc && lo < hi) {
             const int64_t at[3] = {od, oh, lo}; /* all of them have the same divisor */
             int64_t by = pool_divisor(g, j->divisor, j->count_padding, at, dn * hn * g->kernel[2]);
@@ -523,6 +545,7 @@ static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
             if (acc && o == lo && lo < hi) o = hi;
             if (o == g->out[2]) break;
             pool_window(g, 2, o, &w0, &wn);
+            if (pool_told(&done, acc ? wn : dn * hn * wn)) return;
             T sum = 0;
             for (int64_t k = 0; acc && k < wn; k++) sum += line[w0 + k];
             for (int64_t a = 0; !acc && a < dn; a++)
@@ -543,8 +566,10 @@ static void pool_avg_row_int(const pool_job *j, int64_t plane, int64_t od, int64
     pool_window(g, 0, od, &d0, &dn);
     pool_window(g, 1, oh, &h0, &hn);
     const int64_t *base = (const int64_t *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
+    int64_t done = 0;
     for (int64_t o = 0; o < g->out[2]; o++) {
         pool_window(g, 2, o, &w0, &wn);
+        if (pool_told(&done, dn * hn * wn)) return;
         uint64_t sum = 0; /* wraps without being undefined */
         for (int64_t a = 0; a < dn; a++)
             for (int64_t b = 0; b < hn; b++)
@@ -556,12 +581,20 @@ static void pool_avg_row_int(const pool_job *j, int64_t plane, int64_t od, int64
     }
 }
 
+/* Are the rows of a window folded into one first? */
+static bool pool_folds(const pool_job *j) {
+    const pool_geometry *g = j->g;
+    /* needs no place for it */
+    bool one_row = !j->average && g->kernel[0] == 1 && g->kernel[1] == 1;
+    bool fits = g->in[2] <= POOL_ROW && g->out[2] * 4 >= g->in[2];
+    return j->dt != DT_INT64 && !j->indices && (fits || one_row);
+}
+
 VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
     const pool_job *j = ctx;
     const pool_geometry *g = j->g;
     _Alignas(32) double acc[POOL_ROW];
-    bool one_row = g->kernel[0] == 1 && g->kernel[1] == 1; /* needs no place to fold rows into */
-    bool fits = g->in[2] <= POOL_ROW && g->out[2] * 4 >= g->in[2];
+    bool folds = pool_folds(j);
     size_t item = dtype_size(j->dt);
     for (int64_t r = begin; r < end; r++) {
         int64_t oh = r % g->out[1], od = r / g->out[1] % g->out[0],
@@ -570,12 +603,21 @@ VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
         if (j->average && j->dt == DT_INT64) pool_avg_row_int(j, plane, od, oh, y);
         else if (j->dt == DT_INT64)
             pool_max_row_int(j, plane, od, oh, y, j->indices ? j->indices + r * g->out[2] : NULL);
-        else if (j->average) pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
-        else if (j->indices || !(fits || one_row))
+        else if (j->average) pool_avg_row(j, plane, od, oh, folds ? acc : NULL, y);
+        else if (!folds)
             pool_max_row_indices(j, plane, od, oh, y,
                                  j->indices ? j->indices + r * g->out[2] : NULL);
         else pool_max_row(j, plane, od, oh, acc, y);
     }
+}
+
+/* Elements that a row of the result reads, about. */
+static int64_t pool_work(const pool_job *j) {
+    const pool_geometry *g = j->g;
+    double rows = (double)nn_min(g->kernel[0], g->in[0]) * (double)nn_min(g->kernel[1], g->in[1]),
+           taps = (double)g->out[2] * (double)nn_min(g->kernel[2], g->in[2]),
+           all = pool_folds(j) ? taps + rows * (double)g->in[2] : taps * rows;
+    return all < 0x1p40 ? (int64_t)all : (int64_t)1 << 40;
 }
 
 static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
@@ -584,17 +626,16 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
         return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g,
                                j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices,
                                j->divisor, j->count_padding);
-    int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     bool any = g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0;
-    if (any && j->indices && j->dt != DT_INT64 && pool_is_inside(g))
+    if (!any) return CTSC_OK;
+    int64_t work = pool_work(j);
+    if (j->indices && j->dt != DT_INT64 && pool_is_inside(g))
         return op_for(cx, g->planes, nn_grain(work * g->out[0] * g->out[1]), pool_planes_places, j);
-    if (any)
-        return op_for(cx, g->planes * g->out[0] * g->out[1], nn_grain(work),
-                      !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g)
-                          ? pool_squares
-                          : pool_range,
-                      j);
-    return CTSC_OK;
+    bool squares = !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g);
+    TRY(op_for(cx, g->planes * g->out[0] * g->out[1], nn_grain(work),
+               squares ? pool_squares : pool_range, j));
+    /* a row that was told to stop says nothing itself */
+    return work >= POOL_LOOK && limits_stop() ? limits_fail(cx->diag) : CTSC_OK;
 }
 
 /* ---- max pooling ----------------------------------------------------------------------------- */
