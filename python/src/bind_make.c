@@ -292,7 +292,7 @@ static PyObject *make_tensor(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "Oi", &data, &dtype)) return NULL;
     if (dtype >= 0 && (!bind_dtype_row(dtype) || strchr("qUFC", bind_dtype_row(dtype)->kind)))
-        return PyErr_SetString(PyExc_TypeError, "dtype must be a dtype of numbers"), NULL;
+        return PyErr_SetString(PyExc_TypeError, "tensors of this dtype are not supported"), NULL;
     return bind_tensor_of(data, dtype);
 }
 

@@ -243,3 +243,10 @@ def test_singular_values_of_complex_matrices():
     assert s.shape == (2, 3) and s.dtype is ctsc.float64 and ctsc.allclose((s ** 2).sum(-1), a.abs().pow(2).sum((1, 2)))
     assert ctsc.equal(xp.linalg.matrix_norm(a, ord=2), s[:, 0]) and xp.linalg.matrix_norm(a, ord="nuc", keepdims=True).shape == (2, 1, 1)
     assert xp.linalg.matrix_rank(a).tolist() == [3, 3] and xp.linalg.matrix_rank(a[:, :1] * a[:, :, :1]).tolist() == [1, 1]
+
+
+def test_dtypes_without_tensors():
+    for d in (ctsc.uint16, ctsc.uint32, ctsc.uint64, ctsc.float8_e5m2, ctsc.float8_e4m3fn):
+        for f in (lambda: ctsc.zeros(2, dtype=d), lambda: ctsc.ones(2).to(d), lambda: ctsc.ones(2).view(d)):
+            with pytest.raises(NotImplementedError, match="tensors of %s are not supported" % str(d).rpartition(".")[2]):
+                f()

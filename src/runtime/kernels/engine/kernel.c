@@ -35,6 +35,12 @@ ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
         return CTSC_OK;
     }
     int64_t code = arg_int(v);
+    static const char *const later[] = {"float8_e5m2",     "float8_e4m3fn", "float8_e5m2fnuz",
+                                        "float8_e4m3fnuz", "uint16",        "uint32",
+                                        "uint64"};
+    if (code >= 23 && code < 23 + (int64_t)(sizeof later / sizeof *later)) /* PyTorch 2's */
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "tensors of %s are not supported",
+                         later[code - 23]);
     if (!dtype_valid(code))
         return diag_fail(cx->diag, CTSC_FAILED, "invalid dtype %lld", (long long)code);
     if (dtype_is_quantised((dtype)code))
