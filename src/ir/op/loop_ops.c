@@ -90,7 +90,7 @@ bool loop_op_writes(const node *n) {
  * which is never wrong. */
 enum { LOOP_MAX_CHAIN = 64, LOOP_MAX_STEPS = 2000 };
 
-/* Parameters of loops that are taken as objects of their own while it is found out what a
+/* Parameters of loops that are taken as objects of their own while it is found out what an
  * iteration makes of them. */
 typedef struct loop_assumed {
     const ir_value *param;
