@@ -46,4 +46,9 @@ def forward():
     print("ab" * 3, [1, 2] * 2)  # expect: ababab [1, 2, 1, 2]
     print(f"{n:03d}|{x:.2f}|{NAME:>5}|{NAME:<5}|{n!r}")  # expect: 003|3.00|  net|net  |3
     print("{1} {0} {k}".format(1, 2, k=3))  # expect: 2 1 3
+    # bools where numbers are wanted, as PyTorch 2 takes them
+    flags = torch.zeros(2)
+    torch.fill_(flags, True)
+    yes = n > 2
+    print(flags.sum().item(), torch.mul(torch.ones(1), yes).item(), n + True, 1.5 * yes)  # expect: 2. 1. 4 1.5
 # expect: None

@@ -122,14 +122,16 @@ static type *match_substitute(const match_vars *vars, type *formal) {
 
 /* The operator that turns a value of type `from` into `to` implicitly; NULL: none. */
 static const char *match_implicit(const emitter *e, const type *to, const type *from) {
-    bool tensor = from->kind == T_TENSOR, number = from->kind == T_NUMBER;
+    /* bools: since PyTorch 2.x */
+    bool tensor = from->kind == T_TENSOR, truth = from->kind == T_BOOL,
+         number = from->kind == T_NUMBER || truth;
     /* PyTorch refuses an int there */
     if (e->lenient && to->kind == T_FLOAT && from->kind == T_INT) return "aten::Float";
     switch (to->kind) {
     case T_FLOAT: return tensor ? "aten::FloatImplicit" : number ? "aten::Float" : NULL;
     case T_INT: return tensor ? "aten::IntImplicit" : number ? "aten::Int" : NULL;
     case T_COMPLEX: return tensor ? "aten::ComplexImplicit" : number ? "aten::Complex" : NULL;
-    case T_NUMBER: return tensor ? "aten::ScalarImplicit" : NULL;
+    case T_NUMBER: return tensor ? "aten::ScalarImplicit" : truth ? "aten::Int" : NULL;
     case T_DEVICE: return from->kind == T_STR ? "aten::device" : NULL;
     default: return NULL;
     }

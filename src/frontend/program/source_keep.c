@@ -3,8 +3,9 @@
  * source_keep.c - what Python objects hold before a trace, to be put back behind a run.
  *
  * forward may keep what it computes (a grid for the size of its input, a cache, a counter), and
- * may take another path to the same result when the trace is checked. So the attributes of the module and of
- * everything below it, and what lists and dicts among these hold, are noted before the first run.
+ * may take another path to the same result when the trace is checked. So the attributes of the
+ * module and of everything below it, and what lists and dicts among these hold, are noted
+ * before the first run.
  * They are copies of references: a tensor that is written to is source_trace.c's business.
  * Tests: tests/cli/trace.test
  */
@@ -13,7 +14,8 @@
 enum { KEEP_MOST = 1000000 };
 
 static bool keep_is_container(const py_object *o) {
-    return o->kind == PY_INSTANCE || o->kind == PY_LIST || o->kind == PY_DICT || o->kind == PY_TUPLE;
+    return o->kind == PY_INSTANCE || o->kind == PY_LIST || o->kind == PY_DICT ||
+           o->kind == PY_TUPLE;
 }
 
 static py_dict *keep_dict(const py_object *o) {
@@ -43,7 +45,8 @@ static bool keep_add(source_kept *k, py_object *o) {
 bool source_keep(source_kept *k, py *p, py_object *entry) {
     bool ok = keep_add(k, entry);
     for (size_t i = 0; ok && i < k->all.len; i++)
-        for (size_t n = 0; ok && n < k->all.data[i].n; n++) ok = keep_add(k, k->all.data[i].values[n]);
+        for (size_t n = 0; ok && n < k->all.data[i].n; n++)
+            ok = keep_add(k, k->all.data[i].values[n]);
     return ok || (diag_no_memory(p->diag), false);
 }
 

@@ -280,7 +280,12 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
     }
     if (s < end && *s == '*') {
         py_object *w = percent_next(c);
-        if (!w || !py_as_int(c->p, c->r, w, &f.width) || !py_room(c->p, c->r, f.width)) return NULL;
+        if (!w || !py_as_int(c->p, c->r, w, &f.width)) return NULL;
+        if (f.width < 0) { /* to the left, then */
+            f.align = '<';
+            f.width = f.width == INT64_MIN ? INT64_MAX : -f.width;
+        }
+        if (!py_room(c->p, c->r, f.width)) return NULL;
         s++;
     } else {
         f.width = spec_number(&s, end);
