@@ -434,6 +434,10 @@ typedef struct ctsc_onnx_options {
      * it; NULL: dropped */
     void (*warn)(void *ctx, const char *text);
     void *ctx;
+    /* what the model calls its inputs and outputs, in their order, None and what has no tensor left
+     * out; the others are called as the arguments are, and "output", "output_1", ... */
+    size_t ninput_names, noutput_names;
+    const char *const *input_names, *const *output_names;
 } ctsc_onnx_options;
 /* Writes a method as a model of ONNX. The method is run with these arguments, whose dtypes and
  * sizes (but for the axes) are then those of the model, and whose way through branches and loops is

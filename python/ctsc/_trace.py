@@ -76,6 +76,14 @@ def _check(func, traced, args, kwargs, rtol, atol):
         raise TracingCheckError("Tracing failed sanity checks!\nthe trace computes something else than the function: %s" % why)
 
 
+def record(func, args, kwargs):
+    """A ScriptModule of the operators that func calls, given copies of the arguments; a module's is in the same mode."""
+    traced = _record(func, _copies(args), _copies(kwargs))
+    if _is_module(func) and "training" in [n for n, _ in traced._names()]:
+        traced.train(func.training)
+    return traced
+
+
 def trace(func, example_inputs=None, *, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **unused):
     """Runs func, a function or an nn.Module, once with the example inputs, and makes a ScriptModule of the operators it called. What the recording
     does not see (values that Python reads) is warned of; the result is compared with another run, and with runs for check_inputs. trace(matrix) is the sum of
@@ -83,9 +91,7 @@ def trace(func, example_inputs=None, *, check_trace=True, check_inputs=None, che
     if isinstance(func, Tensor) and example_inputs is None:
         return func.trace()
     args, kwargs = _inputs(example_inputs)
-    traced = _record(func, _copies(args), _copies(kwargs))
-    if _is_module(func) and "training" in [n for n, _ in traced._names()]:
-        traced.train(func.training)
+    traced = record(func, args, kwargs)
     if check_trace:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TracerWarning)

@@ -516,6 +516,64 @@ static PyObject *module_save(PyObject *self, PyObject *args) {
     if (!e || !PyArg_ParseTuple(args, "s", &path)) return NULL;
     return failed_or_none(ctsc_module_save(((Module *)self)->m, path, e), e, "save");
 }
+
+/* The texts of a tuple of them; they live as long as it. Free with PyMem_Free. */
+static const char **texts_of(PyObject *tuple, size_t *n) {
+    *n = (size_t)PyTuple_Size(tuple);
+    const char **out = PyMem_Malloc((*n + 1) * sizeof *out);
+    if (!out) return PyErr_NoMemory(), NULL;
+    for (size_t i = 0; i < *n; i++)
+        if (!(out[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, (Py_ssize_t)i), NULL)))
+            return PyMem_Free(out), NULL;
+    return out;
+}
+static ctsc_onnx_axis *axes_of(PyObject *tuple, size_t *n) {
+    *n = (size_t)PyTuple_Size(tuple);
+    ctsc_onnx_axis *out = PyMem_Malloc((*n + 1) * sizeof *out);
+    if (!out) return PyErr_NoMemory(), NULL;
+    for (size_t i = 0; i < *n; i++)
+        if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, (Py_ssize_t)i), "iis", &out[i].input,
+                              &out[i].dim, &out[i].name))
+            return PyMem_Free(out), NULL;
+    return out;
+}
+/* _save_onnx(path, arguments, opset, ((input, dim, name), ...), input names, output names) */
+static PyObject *module_save_onnx(PyObject *self, PyObject *args) {
+    PyObject *given, *axes, *inputs, *outputs, *result = NULL;
+    const char *path;
+    size_t n = 0;
+    ctsc_onnx_options o = {.size = sizeof o, .warn = on_warn};
+    ctsc_error *e = bind_error();
+    if (!e ||
+        !PyArg_ParseTuple(args, "sO!iO!O!O!", &path, &PyTuple_Type, &given, &o.opset, &PyTuple_Type,
+                          &axes, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs))
+        return NULL;
+    size_t count = (size_t)PyTuple_Size(given);
+    bind_arg *own = PyMem_Malloc((count + 1) * sizeof *own);
+    ctsc_value **values = PyMem_Malloc((count + 1) * sizeof *values);
+    ctsc_onnx_axis *dims = axes_of(axes, &o.naxes);
+    const char **in = texts_of(inputs, &o.ninput_names),
+               **out = texts_of(outputs, &o.noutput_names);
+    bool ok = own && values && dims && in && out;
+    while (ok && n < count) {
+        ok = bind_to_value(PyTuple_GetItem(given, (Py_ssize_t)n), false, &own[n]);
+        if (ok) values[n] = own[n].v, n++;
+    }
+    o.axes = dims;
+    o.input_names = in;
+    o.output_names = out;
+    if (ok)
+        result = failed_or_none(ctsc_module_save_onnx(((Module *)self)->m, path, n, values, &o, e),
+                                e, "export");
+    else if (!PyErr_Occurred()) PyErr_NoMemory();
+    if (own) bind_free_args(n, own);
+    PyMem_Free(own);
+    PyMem_Free(values);
+    PyMem_Free(dims);
+    PyMem_Free(in);
+    PyMem_Free(out);
+    return result;
+}
 static PyObject *module_to(PyObject *self, PyObject *args) {
     const char *device;
     ctsc_error *e = bind_error();
@@ -631,6 +689,7 @@ static PyMethodDef module_methods[] = {
     {"_attributes", module_attributes, METH_NOARGS, NULL},
     {"_names", module_names, METH_NOARGS, NULL},
     {"_save", module_save, METH_VARARGS, NULL},
+    {"_save_onnx", module_save_onnx, METH_VARARGS, NULL},
     {"_to", module_to, METH_VARARGS, NULL},
     {"_set_opt", module_set_opt, METH_VARARGS, NULL},
     {"_set_precision", module_set_precision, METH_VARARGS, NULL},

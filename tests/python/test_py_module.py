@@ -14,6 +14,7 @@ import warnings
 import pytest
 
 import ctsc
+from ctsc import nn
 
 LOOP = """
 import torch
@@ -293,6 +294,7 @@ def test_no_numpy_is_needed(root):
 import sys
 sys.modules["numpy"] = None
 import ctsc
+from ctsc import nn
 m = ctsc.load(sys.argv[1])
 assert memoryview(ctsc.ones(2)).tolist() == [1.0, 1.0]
 assert not [n for n in sys.modules if n in ("torch", "numpy.core")]
@@ -366,3 +368,21 @@ def test_names_that_libraries_import():
     assert ctsc._C.DispatchKeySet(ctsc._C.DispatchKey.CPU).has(ctsc._C.DispatchKey.CPU) and ctsc._C.Size is ctsc.Size
     with pytest.raises(OSError):
         ctsc.ops.load_library("/nowhere/lib.so")
+
+
+def test_onnx_export(tmp_path):
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 6 * 6, 4)).eval()
+    x, path = ctsc.rand(2, 3, 8, 8), str(tmp_path / "net.onnx")
+    ctsc.onnx.export(net, x, path, input_names=["image"], output_names=["score"], dynamic_axes={"image": {0: "batch"}, "score": {0: "batch"}})
+    back = ctsc.load(path)
+    assert [name for name, _, _ in back.signature("forward")[0]] == ["image"]
+    more = ctsc.cat([x, x])
+    assert ctsc.allclose(back(more), net(more))
+    file = io.BytesIO()
+    ctsc.onnx.export(lambda a, k: a * k, (x,), file, kwargs={"k": x})
+    assert ctsc.equal(ctsc.load(file.getvalue())(x, x), x * x)
+    for wrong, message in ((dict(output_names=["a", "b"]), "2 names for 1 outputs"), (dict(input_names=["q"], output_names=["q"]), "'q' is taken"),
+                           (dict(opset_version=3), "operator set 3")):
+        with pytest.raises(ctsc.Error, match=message):
+            ctsc.onnx.export(net, x, str(tmp_path / "wrong.onnx"), **wrong)
+    assert not (tmp_path / "wrong.onnx").exists()

@@ -816,6 +816,23 @@ bool out_walk(onnx_out *o, const block *b) {
 
 /* ---- arguments and results ------------------------------------------------------------------- */
 
+/* What the next input is called: argument i. */
+static const char *begin_name(const onnx_out *o, int i) {
+    const onnx_out_options *opt = o->opt;
+    return o->inputs.len < opt->ninputs ? opt->inputs[o->inputs.len] : opt->names[i];
+}
+
+/* Names that were asked for are those, or an error. */
+static bool out_check_names(onnx_out *o, const char *what, size_t n, const char *const *names,
+                            size_t made_n, Onnx__ValueInfoProto *const *made) {
+    ctsc_status s = CTSC_OK;
+    if (n > made_n) s = diag_fail(o->d, CTSC_USAGE, "%zu names for %zu %s", n, made_n, what);
+    for (size_t i = 0; i < n && s == CTSC_OK; i++)
+        if (strcmp(names[i], made[i]->name))
+            s = diag_fail(o->d, CTSC_USAGE, "%s: the name '%s' is taken", what, names[i]);
+    return s == CTSC_OK;
+}
+
 static bool begin_argument(onnx_out *o, int i, const ir_value *param) {
     const onnx_out_options *opt = o->opt;
     out_value *x = out_new(o);
@@ -832,7 +849,7 @@ static bool begin_argument(onnx_out *o, int i, const ir_value *param) {
         return out_refuse(
             o, "argument '%s' is a container: only tensors, numbers, strings and None can be given",
             opt->names[i]);
-    if (v[0].tag == V_TENSOR && !out_input(o, x, opt->names[i], i)) return false;
+    if (v[0].tag == V_TENSOR && !out_input(o, x, begin_name(o, i), i)) return false;
     return out_put(o, param, x);
 }
 
@@ -852,6 +869,8 @@ static bool end_leaf(onnx_out *o, out_value *x, const char *name) {
         if (s != CTSC_OK) return tensor_unref(made[0]), false;
     }
     /* of its own name, whatever it is */
+    const onnx_out_options *opt = o->opt;
+    if (o->outputs.len < opt->noutputs) name = opt->outputs[o->outputs.len];
     const char *from = out_name(o, x), *own = out_fresh(o, name), *to = OUT(o, "Identity", from);
     bool ok = from && own && to;
     if (ok) {
@@ -927,7 +946,12 @@ static ctsc_status write_walk(diag *d, const graph *g, const onnx_out_options *o
     ok = ok && out_walk(&o, g->root);
     o.at = NULL;
     out_value *r = ok ? out_get(&o, g->root->returns.data[0]) : NULL;
-    if (r && end_result(&o, r, "output", 0)) out_finish(&o);
+    if (r && end_result(&o, r, "output", 0) &&
+        out_check_names(&o, "inputs", options->ninputs, options->inputs, o.inputs.len,
+                        o.inputs.data) &&
+        out_check_names(&o, "outputs", options->noutputs, options->outputs, o.outputs.len,
+                        o.outputs.data))
+        out_finish(&o);
     if (d->status == CTSC_OK && !r) diag_no_memory(d);
     if (d->status == CTSC_OK && arena_failed(&o.scratch)) diag_no_memory(d);
     *again = o.two;

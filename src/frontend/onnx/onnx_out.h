@@ -43,6 +43,9 @@ typedef struct onnx_out_options {
     /* borrowed. second: the same of other sizes where there are dynamic axes; else NULL */
     const value *args, *second;
     const char *const *names; /* of the arguments, self first */
+    /* what the first inputs and outputs are to be called */
+    size_t ninputs, noutputs;
+    const char *const *inputs, *const *outputs;
     int naxes;
     const onnx_axis *axes;
     struct runtime *rt;                        /* for operators that ask for one */

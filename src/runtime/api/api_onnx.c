@@ -22,11 +22,18 @@ ctsc_status ctsc_module_save_onnx(const ctsc_module *m, const char *path, size_t
     if (s == CTSC_OK) s = api_method(m, d, o.method ? o.method : "forward", &f);
     for (size_t i = 0; s == CTSC_OK && i < o.naxes; i++)
         axes[i] = (save_onnx_axis){o.axes[i].input, o.axes[i].dim, o.axes[i].name};
-    save_onnx_warn warn = {o.warn, o.ctx};
+    save_onnx_options own_options = {.opset = o.opset,
+                                     .naxes = (int)o.naxes,
+                                     .axes = axes,
+                                     .ninputs = o.ninput_names,
+                                     .inputs = o.input_names,
+                                     .noutputs = o.noutput_names,
+                                     .outputs = o.output_names,
+                                     .warn = {o.warn, o.ctx}};
     if (s == CTSC_OK) {
         in[0] = m->m->root;
         for (size_t i = 0; i < nargs; i++) in[i + 1] = args[i]->v;
-        s = save_onnx(d, f, (int)nargs + 1, in, o.opset, (int)o.naxes, axes, warn, path);
+        s = save_onnx(d, f, (int)nargs + 1, in, &own_options, path);
     }
     mem_free(axes);
     mem_free(in);

@@ -87,27 +87,31 @@ static ctsc_status second_make(diag *d, const function *f, int nargs, const valu
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static ctsc_status save_graph(diag *d, const function *f, const graph *g, int nargs,
-                              const value *args, const value *second, int opset, int naxes,
-                              const save_onnx_axis *axes, save_onnx_warn warn, onnx_file *file) {
+                              const value *args, const value *second,
+                              const save_onnx_options *given, onnx_file *file) {
     const char **names = mem_alloc(sizeof *names * (size_t)nargs);
-    onnx_axis *own = mem_alloc(sizeof *own * (size_t)(naxes + 1));
+    onnx_axis *own = mem_alloc(sizeof *own * (size_t)(given->naxes + 1));
     runtime *rt = mem_zalloc(sizeof *rt);
     ctsc_status s = names && own && rt ? CTSC_OK : diag_no_memory(d);
     for (int i = 0; s == CTSC_OK && i < nargs; i++) names[i] = f->schema->args[i].name;
-    for (int i = 0; s == CTSC_OK && i < naxes; i++)
-        own[i] = (onnx_axis){axes[i].input + 1, axes[i].dim, axes[i].name};
+    for (int i = 0; s == CTSC_OK && i < given->naxes; i++)
+        own[i] = (onnx_axis){given->axes[i].input + 1, given->axes[i].dim, given->axes[i].name};
     if (s == CTSC_OK) {
         runtime_init(rt);
-        onnx_out_options o = {.opset = opset ? opset : ONNX_OUT_OPSET,
+        onnx_out_options o = {.opset = given->opset ? given->opset : ONNX_OUT_OPSET,
                               .nargs = nargs,
                               .args = args,
                               .second = second,
                               .names = names,
-                              .naxes = naxes,
+                              .ninputs = given->ninputs,
+                              .inputs = given->inputs,
+                              .noutputs = given->noutputs,
+                              .outputs = given->outputs,
+                              .naxes = given->naxes,
                               .axes = own,
                               .rt = rt,
-                              .warn = warn.warn,
-                              .warn_ctx = warn.ctx,
+                              .warn = given->warn.warn,
+                              .warn_ctx = given->warn.ctx,
                               .write = file_write,
                               .ctx = file};
         s = onnx_write(d, g, &o);
@@ -118,8 +122,8 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
     return s;
 }
 
-ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
-                      const save_onnx_axis *axes, save_onnx_warn warn, const char *path) {
+ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
+                      const save_onnx_options *o, const char *path) {
     onnx_file file = {0};
     TRY(function_ensure_compiled(f, d));
     int n = f->schema->nargs;
@@ -128,11 +132,10 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int op
     graph *g = graph_clone(f->graph);
     ctsc_status s = full && second && g ? CTSC_OK : diag_no_memory(d);
     bool checked = s == CTSC_OK && (s = interp_check_args(f, nargs, args, d, full)) == CTSC_OK;
-    if (s == CTSC_OK && naxes) s = second_make(d, f, n, full, naxes, axes, second);
+    if (s == CTSC_OK && o->naxes) s = second_make(d, f, n, full, o->naxes, o->axes, second);
     if (s == CTSC_OK) s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = file_open(d, path, &file);
-    if (s == CTSC_OK)
-        s = save_graph(d, f, g, n, full, naxes ? second : NULL, opset, naxes, axes, warn, &file);
+    if (s == CTSC_OK) s = save_graph(d, f, g, n, full, o->naxes ? second : NULL, o, &file);
     if (s == CTSC_OK) s = file_commit(d, path, &file);
     file_close(&file);
     for (int i = 0; full && second && i < n; i++) {
@@ -147,9 +150,9 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int op
 
 #else
 
-ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
-                      const save_onnx_axis *axes, save_onnx_warn warn, const char *path) {
-    (void)f, (void)nargs, (void)args, (void)opset, (void)naxes, (void)axes, (void)path;
+ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
+                      const save_onnx_options *o, const char *path) {
+    (void)f, (void)nargs, (void)args, (void)o, (void)path;
     return diag_fail(d, CTSC_UNSUPPORTED,
                      "this build of ctsc is without models of ONNX (it was made without "
                      "libprotobuf-c)");

@@ -17,9 +17,19 @@ typedef struct save_onnx_warn {
     void *ctx;
 } save_onnx_warn;
 
+typedef struct save_onnx_options {
+    int opset; /* 0: the usual one */
+    int naxes;
+    const save_onnx_axis *axes;
+    /* names of inputs and outputs; those beyond them are called as the method has it */
+    size_t ninputs, noutputs;
+    const char *const *inputs, *const *outputs;
+    save_onnx_warn warn;
+} save_onnx_options;
+
 /* Writes method f, whose arguments (self first) are given as examples. The file appears whole or
- * not at all. opset 0: the usual one. */
-ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args, int opset, int naxes,
-                      const save_onnx_axis *axes, save_onnx_warn warn, const char *path);
+ * not at all. */
+ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
+                      const save_onnx_options *o, const char *path);
 
 #endif
