@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # inspect.py - signatures, and what kind of thing an object is.
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from types import ModuleType as _ModuleType
 import types as _types
 
@@ -197,3 +197,28 @@ def getdoc(obj):
 
 def cleandoc(doc):
     return '\n'.join(line.strip() for line in doc.strip().split('\n'))
+
+
+# A function that runs: its names as they are when they are asked for.
+class FrameType:
+    def __init__(self, frames):
+        self.f_code = _types.SimpleNamespace(co_name=frames[0][0], co_filename='<string>')
+        self.f_locals = frames[0][1]
+        self.f_globals = frames[0][2]
+        self.f_lineno = 0
+        self._outer = frames[1:]
+
+    @property
+    def f_back(self):
+        return FrameType(self._outer) if self._outer else None
+
+
+ArgInfo = namedtuple('ArgInfo', 'args varargs keywords locals')
+
+
+def currentframe():
+    return FrameType(_frames()[1:])
+
+
+def getargvalues(frame):
+    return ArgInfo([name for name in frame.f_locals], None, None, frame.f_locals)

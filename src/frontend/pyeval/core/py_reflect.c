@@ -461,7 +461,27 @@ static py_object *reflect_kind(PY_ARGS) {
     }
 }
 
+enum { INSPECT_FRAMES = 64 };
+
+/* _frames(): name, locals and globals of what runs, the innermost first. */
+static py_object *inspect_frames(PY_ARGS) {
+    py_object *frames[INSPECT_FRAMES];
+    size_t n = 0;
+    (void)self;
+    PY_TAKE("_frames", "", NULL);
+    for (const py_env *env = p->frame; env && n < INSPECT_FRAMES; env = env->caller) {
+        const char *name = env->qualname ? env->qualname : "<module>", *dot = strrchr(name, '.');
+        py_dict *globals = env->module->u.mod.globals;
+        py_object *parts[] = {py_text(p, dot ? dot + 1 : name),
+                              py_dict_object(p, env->vars ? env->vars : globals),
+                              py_dict_object(p, globals)};
+        frames[n++] = py_tuple(p, 3, parts);
+    }
+    return py_list(p, n, frames);
+}
+
 const py_row py_inspect_rows[] = {
+    {"inspect._frames", inspect_frames},
     {"inspect._parameters", reflect_parameters},
     {"inspect._kind", reflect_kind},
     {"inspect.getsource", reflect_source},
