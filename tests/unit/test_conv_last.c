@@ -106,6 +106,29 @@ static random_conv random_convolution(void) {
     return c;
 }
 
+/* More steps than are multiplied at a time, over images so small that whole blocks of taps lie
+ * beside them. Not 3x3 with a stride of 1, whose sums may be transformed, which rounds. */
+static random_conv deep_convolution(void) {
+    static const char *const activations[] = {"none", "relu6", "hardswish", "hardswish"};
+    random_conv c = {.spatial = 2, .groups = 1, .activation = activations[random_below(4)]};
+    int64_t in = 100 + random_below(100), out = 1 + random_below(40), biases = out;
+    int64_t xs[4] = {1 + random_below(2), in}, ws[4] = {out, in};
+    for (int i = 0; i < 2; i++) {
+        int64_t k = 1 + random_below(7);
+        c.stride[i] = k == 3 ? 2 : 1 + random_below(2);
+        c.dilation[i] = 1 + random_below(2);
+        c.padding[i] = random_below(k + 2);
+        xs[2 + i] = random_size((k - 1) * c.dilation[i] + 1, c.padding[i], 4);
+        ws[2 + i] = k;
+    }
+    c.input = random_tensor(4, xs);
+    tensor *w = random_tensor(4, ws);
+    assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
+    tensor_unref(w);
+    c.bias = random_below(3) ? NULL : random_tensor(1, &biases);
+    return c;
+}
+
 static value list_of_ints(const int64_t *v, int n) {
     list *l = list_new(LIST_INT, TYPE_INT, (size_t)n);
     memcpy(l->u.ints, v, (size_t)n * sizeof *v);
@@ -323,8 +346,8 @@ static void check_convolution(random_conv *c) {
 static void test_random(void **state) {
     (void)state;
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
-    for (int i = 0; i < 1500; i++) {
-        random_conv c = random_convolution();
+    for (int i = 0; i < 1700; i++) {
+        random_conv c = i < 1500 ? random_convolution() : deep_convolution();
         check_convolution(&c);
         tensor_unref(c.input), tensor_unref(c.weight), tensor_unref(c.bias), tensor_unref(c.other);
     }

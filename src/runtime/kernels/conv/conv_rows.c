@@ -441,7 +441,10 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const 
         row = rows_select(j, t, y, 0, 1, r);
         r = &row;
     }
-    if (!r->stretches && r->ends == GEMM_ADD_C) return;
+    if (!r->stretches && r->ends == GEMM_ADD_C) {
+        if (last) rows_activate(j, r, c, t->columns);
+        return;
+    }
     for (int64_t i = 0, x = 0; i < t->tiles;) {
         int64_t n = rows_length(t, i), to = x * r->ldc,
                 count = same ? rows_as_long(t, i) : rows_alike(j, t, y, i, x);
