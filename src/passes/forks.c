@@ -54,7 +54,7 @@ static bool fork_node_is_pure(const alias_db *db, const node *n, int *budget) {
 static bool fork_body_is_pure(const graph *body, int *budget) {
     diag lost = {0};
     graph *g = body && (*budget)-- > 0 ? graph_clone(body) : NULL;
-    bool inlined = g && pipeline_inline(g, &lost) == CTSC_OK && !arena_failed(&g->arena);
+    bool inlined = g && pipeline_inline(g, false, &lost) == CTSC_OK && !arena_failed(&g->arena);
     alias_db *db = inlined ? alias_new(g) : NULL;
     bool pure = db && fork_block_is_pure(db, g->root, budget);
     if (db) alias_free(db);

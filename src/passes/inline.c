@@ -93,7 +93,7 @@ static bool inline_make_body(inliner *in, function *f, inline_body *body) {
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d), false;
     in->depth++;
-    bool ok = inline_block(in, g, g->root) && pipeline_body(g, d) == CTSC_OK;
+    bool ok = inline_block(in, g, g->root) && pipeline_body(in->cx, g) == CTSC_OK;
     in->depth--;
     if (!ok) {
         graph_free(g);

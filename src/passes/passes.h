@@ -32,6 +32,8 @@ typedef struct pass_ctx {
     object *self;
     bool unpacked; /* constant weights stay as they are (ctsc_set_packing) */
     bool batched;  /* images are taken to have a batch dim, as torch.jit.freeze does */
+    /* the graph is shown and not run: as in PyTorch's, inputs of convolutions count as batched */
+    bool shown;
     /* the pass that reduces precision; NULL: none (ctsc_module_set_precision) */
     const char *reduce;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
@@ -70,9 +72,9 @@ bool pass_scalar_constants_wanted(const graph *g);
 /* After emission: what PyTorch does before it shows a .graph. Has the type of unit->simplify. */
 ctsc_status pipeline_simplify(graph *g, diag *d);
 /* A function's graph, before it takes the place of calls. */
-ctsc_status pipeline_body(graph *g, diag *d);
-/* For `graph --inlined`: every call replaced by its body. */
-ctsc_status pipeline_inline(graph *g, diag *d);
+ctsc_status pipeline_body(pass_ctx *cx, graph *g);
+/* Every call replaced by its body. shown: for `graph --inlined`, and not to be run (pass_ctx). */
+ctsc_status pipeline_inline(graph *g, bool shown, diag *d);
 /* The graph of a method of a module in eval mode becomes that of the frozen module. cx->self is the
  * module; calls are inlined first. fold: batch norms and constant factors go into the weights as
  * well, which changes results by rounding. */

@@ -22,9 +22,9 @@ ctsc_status pipeline_simplify(graph *g, diag *d) {
 
 /* Dead code goes only where something changed, as in PyTorch: its inlined graphs still read
  * submodules whose methods use nothing of them. */
-ctsc_status pipeline_body(graph *g, diag *d) {
+ctsc_status pipeline_body(pass_ctx *given, graph *g) {
     static const char *const steps[] = {"peephole-shown", "fold-constants"};
-    pass_ctx cx = {.diag = d};
+    pass_ctx cx = {.diag = given->diag, .shown = given->shown};
     ctsc_status s = CTSC_OK;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && s == CTSC_OK; i++) {
         bool changed = false;
@@ -34,8 +34,8 @@ ctsc_status pipeline_body(graph *g, diag *d) {
     return s == CTSC_OK ? pass_run_list(&cx, g, "pool-constants", NULL) : s;
 }
 
-ctsc_status pipeline_inline(graph *g, diag *d) {
-    pass_ctx cx = {.diag = d};
+ctsc_status pipeline_inline(graph *g, bool shown, diag *d) {
+    pass_ctx cx = {.diag = d, .shown = shown};
     return pass_run_list(&cx, g, "inline", NULL);
 }
 

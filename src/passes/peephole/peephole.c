@@ -275,6 +275,5 @@ bool pass_peephole(pass_ctx *cx, graph *g) {
 }
 
 bool pass_peephole_shown(pass_ctx *cx, graph *g) {
-    (void)cx;
-    return peephole_run(g, PEEPHOLE_SHOWN | PEEPHOLE_GUESS);
+    return peephole_run(g, PEEPHOLE_SHOWN | (cx->shown ? PEEPHOLE_GUESS : 0));
 }

@@ -42,7 +42,7 @@ ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len, const 
                           char **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     graph *g = NULL;
-    pass_ctx cx = {.diag = d};
+    pass_ctx cx = {.diag = d, .shown = true};
     ctsc_status s = graph_parse(d, name, text, len, &g);
     if (s == CTSC_OK) s = graph_verify(d, g);
     if (s == CTSC_OK) s = api_optimise(&cx, g, o, out);
@@ -53,13 +53,13 @@ ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len, const 
 ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, const ctsc_opt_options *o,
                             char **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    pass_ctx cx = {.diag = d, .self = m->m->root.u.object};
+    pass_ctx cx = {.diag = d, .self = m->m->root.u.object, .shown = true};
     graph *g = NULL;
     function *f = module_method(m->m, method);
     ctsc_status s = f ? function_ensure_compiled(f, d)
                       : diag_fail(d, CTSC_USAGE, "the module has no method '%s'", method);
     if (s == CTSC_OK && !(g = graph_clone(f->graph))) s = diag_no_memory(d);
-    if (s == CTSC_OK) s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = pipeline_inline(g, true, d);
     if (s == CTSC_OK) s = api_optimise(&cx, g, o, out);
     graph_free(g);
     return api_leave(e, &own, s);
@@ -74,7 +74,7 @@ static ctsc_status api_replace_graph(const ctsc_module *m, function *f, const ch
     ctsc_status s = function_ensure_compiled(f, d);
     graph *g = s == CTSC_OK ? graph_clone(f->graph) : NULL;
     if (s == CTSC_OK && !g) s = diag_no_memory(d);
-    if (s == CTSC_OK) s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = pass_run_list(&cx, g, passes, NULL);
     if (s == CTSC_OK) s = graph_verify(d, g);
     if (s == CTSC_OK) {
@@ -125,7 +125,7 @@ ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, siz
     ctsc_status s = api_method(m, d, method, &f);
     if (s == CTSC_OK) s = function_ensure_compiled(f, d);
     if (s == CTSC_OK && !(g = graph_clone(f->graph))) s = diag_no_memory(d);
-    if (s == CTSC_OK) s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = api_arguments(m, f, nargs, args, d, &full);
     if (s == CTSC_OK) s = work_of_graph(d, f, g, f->schema->nargs, full, &work);
     if (full) api_free_arguments(f, full);

@@ -130,7 +130,7 @@ ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned
     if (s == CTSC_OK) {
         graph *g = flags & CTSC_GRAPH_INLINED ? graph_clone(f->graph) : f->graph;
         if (!g) s = diag_no_memory(d);
-        if (s == CTSC_OK && g != f->graph) s = pipeline_inline(g, d);
+        if (s == CTSC_OK && g != f->graph) s = pipeline_inline(g, true, d);
         strbuf sb = STRBUF_INIT;
         graph_print_options po = {.locations = (flags & CTSC_GRAPH_LOCATIONS) != 0};
         if (s == CTSC_OK) {

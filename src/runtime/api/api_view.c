@@ -24,7 +24,7 @@ static ctsc_status view_graph(const ctsc_module *m, function *f, bool as_run, di
     TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    ctsc_status s = pipeline_inline(g, &own);
+    ctsc_status s = pipeline_inline(g, false, &own);
     if (s == CTSC_LIMIT || s == CTSC_INTERNAL) {
         graph_free(g);
         diag_append(d, &own);

@@ -29,7 +29,7 @@ static bool executor_changes_nothing(function *f, const object *self) {
     diag lost = {0};
     graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph)
                                                                          : NULL;
-    bool same = g && pipeline_inline(g, &lost) == CTSC_OK;
+    bool same = g && pipeline_inline(g, false, &lost) == CTSC_OK;
     if (self)
         same = same && pipeline_specialise(&(pass_ctx){.diag = &lost, .self = (object *)self}, g,
                                            1) == CTSC_OK;
@@ -80,7 +80,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
         .unpacked = atomic_load(&kernel_no_packing),
         .reduce = f->unit ? f->unit->reduce : NULL,
     };
-    ctsc_status s = pipeline_inline(g, d);
+    ctsc_status s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
     if (s == CTSC_OK) s = pipeline_level(&cx, g, level);
@@ -132,7 +132,7 @@ static ctsc_status executor_code_taped(function *f, int level, diag *d, code **o
     diag own = {0};
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    bool inlined = !level || pipeline_inline(g, &own) == CTSC_OK;
+    bool inlined = !level || pipeline_inline(g, false, &own) == CTSC_OK;
     diag_clear(&own);
     if (!inlined) { /* what it calls does not compile, and may never be reached */
         graph_free(g);

@@ -133,7 +133,7 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
     ctsc_status s = full && second && g ? CTSC_OK : diag_no_memory(d);
     bool checked = s == CTSC_OK && (s = interp_check_args(f, nargs, args, d, full)) == CTSC_OK;
     if (s == CTSC_OK && o->naxes) s = second_make(d, f, n, full, o->naxes, o->axes, second);
-    if (s == CTSC_OK) s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = file_open(d, path, &file);
     if (s == CTSC_OK) s = save_graph(d, f, g, n, full, o->naxes ? second : NULL, o, &file);
     if (s == CTSC_OK) s = file_commit(d, path, &file);
