@@ -161,6 +161,14 @@ static bool weights_read(const weights_layer *l, const ir_value *v, bool optiona
     return true;
 }
 
+/* Factors that leave weights far from the largest numbers: sums of infinite weights are nan where
+ * an infinite multiple of a sum is not. */
+static bool weights_is_moderate(const weights_affine *a) {
+    for (int64_t i = 0; i < a->n; i++)
+        if (!(fabs(a->scale[i]) <= 0x1p32) || !isfinite(a->shift[i])) return false;
+    return true;
+}
+
 static bool weights_batch_norm(const weights_layer *l, const node *n, weights_affine *a) {
     bool training;
     value eps;
@@ -518,7 +526,8 @@ static bool weights_node(weights_pass *p, node *n) {
         if (!weights_find_layer(y, &l) || !weights_only_reader(y, n)) continue;
         bool ok = weights_affine_new(&a, l.channels) &&
                   (norm ? weights_batch_norm(&l, n, &a) : weights_arithmetic(&l, n, 1 - i, &a)) &&
-                  (!a.batched || weights_batched(p, &l)) && weights_fold(p->cx, &l, n, &a);
+                  weights_is_moderate(&a) && (!a.batched || weights_batched(p, &l)) &&
+                  weights_fold(p->cx, &l, n, &a);
         mem_free(a.scale);
         if (ok) return true;
     }
