@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# random.py - random: the numbers that CPython gives after random.seed(n), one by one. The generator is MT19937 (Matsumoto, Nishimura: Mersenne
-# Twister, 1998), seeded by an array; what is drawn takes of it as CPython's methods do. Unseeded, it is seeded with torch's seed.
+# random.py - random: the numbers that CPython gives after random.seed(n), one by one. The generator is seeded by an array; what is drawn takes of it
+# as CPython's methods do. Unseeded, it is seeded with torch's seed.
 import bisect
 import math
 
 import torch
+from _twister import Twister as _Twister
 
 _NV = 4 * math.exp(-0.5) / math.sqrt(2.0)
 _LOG4 = math.log(4.0)
@@ -33,7 +34,7 @@ def _float_hash(x):
     return -2 if h == -1 else h
 
 
-class Random:
+class Random(_Twister):
     VERSION = 3
 
     def __init__(self, x=None):
@@ -49,12 +50,8 @@ class Random:
         a = abs(a) if isinstance(a, int) else _float_hash(a)
         low, high = a & 0xffffffff, a >> 32 & 0xffffffff
         words = [low, high] if high else [low]
-        x = 19650218
-        key = [x]
-        for i in range(1, 624):
-            x = 1812433253 * (x ^ x >> 30) + i & 0xffffffff
-            key.append(x)
-        i, j = 1, 0
+        self._start(19650218)
+        key, i, j = self._key, 1, 0
         for _ in range(624):
             x = key[i - 1]
             key[i] = (key[i] ^ (x ^ x >> 30) * 1664525) + words[j] + j & 0xffffffff
@@ -68,7 +65,7 @@ class Random:
             if i == 624:
                 key[0], i = key[623], 1
         key[0] = 0x80000000
-        self._key, self._at, self.gauss_next = key, 624, None
+        self.gauss_next = None
 
     def getstate(self):
         return self.VERSION, tuple(self._key) + (self._at,), self.gauss_next
@@ -78,25 +75,8 @@ class Random:
             raise ValueError(f'state with version {state[0]} passed to Random.setstate() of version {self.VERSION}')
         self._key, self._at, self.gauss_next = list(state[1][:624]), state[1][624], state[2]
 
-    def _twist(self):
-        key = self._key
-        for i in range(624):
-            y = key[i] & 0x80000000 | key[(i + 1) % 624] & 0x7fffffff
-            key[i] = key[(i + 397) % 624] ^ y >> 1 ^ (0x9908b0df if y & 1 else 0)
-        self._at = 0
-
-    def _word(self):
-        if self._at == 624:
-            self._twist()
-        y = self._key[self._at]
-        self._at += 1
-        y ^= y >> 11
-        y ^= y << 7 & 0x9d2c5680
-        y ^= y << 15 & 0xefc60000
-        return y ^ y >> 18
-
     def random(self):
-        return ((self._word() >> 5) * 67108864.0 + (self._word() >> 6)) / 9007199254740992.0
+        return self._double()
 
     def getrandbits(self, k):
         if k < 0:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# random.py - numpy.random as RandomState has it: the numbers that numpy gives after np.random.seed(n), one by one. The generator is MT19937
-# (Matsumoto, Nishimura: Mersenne Twister, 1998); numbers come of it as numpy's legacy functions take them. Unseeded, it is seeded with torch's seed.
+# random.py - numpy.random as RandomState has it: the numbers that numpy gives after np.random.seed(n), one by one: they come of the generator
+# as numpy's legacy functions take them. Unseeded, it is seeded with torch's seed.
 import math
 
 import numpy as np
 import torch
+from _twister import Twister as _Twister
 
 
-class RandomState:
+class RandomState(_Twister):
     def __init__(self, seed=None):
         self.seed(seed)
 
@@ -15,32 +16,8 @@ class RandomState:
         x = int(torch.initial_seed() if seed is None else seed)
         if seed is not None and not 0 <= x < 2 ** 32:
             raise ValueError('Seed must be between 0 and 2**32 - 1')
-        x &= 0xffffffff
-        key = [x]
-        for i in range(1, 624):
-            x = 1812433253 * (x ^ x >> 30) + i & 0xffffffff
-            key.append(x)
-        self._key, self._at, self._gauss = key, 624, None
-
-    def _twist(self):
-        key = self._key
-        for i in range(624):
-            y = key[i] & 0x80000000 | key[(i + 1) % 624] & 0x7fffffff
-            key[i] = key[(i + 397) % 624] ^ y >> 1 ^ (0x9908b0df if y & 1 else 0)
-        self._at = 0
-
-    def _word(self):
-        if self._at == 624:
-            self._twist()
-        y = self._key[self._at]
-        self._at += 1
-        y ^= y >> 11
-        y ^= y << 7 & 0x9d2c5680
-        y ^= y << 15 & 0xefc60000
-        return y ^ y >> 18
-
-    def _double(self):
-        return ((self._word() >> 5) * 67108864.0 + (self._word() >> 6)) / 9007199254740992.0
+        self._start(x)
+        self._gauss = None
 
     def _below(self, most):
         """A whole number up to and with `most`: as many bits as that has, until they fit."""

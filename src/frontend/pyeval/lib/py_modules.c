@@ -460,6 +460,7 @@ static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } m
     {"__future__", modules_fill_future}, {"warnings", modules_fill_warnings},
     {"inspect", modules_fill_inspect},   {"importlib", modules_fill_nothing},
     {"operator", modules_fill_nothing},  {"_files", modules_fill_nothing},
+    {"_twister", modules_fill_nothing},
 };
 
 /* os.environ is empty. */
