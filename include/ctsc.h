@@ -178,7 +178,16 @@ typedef enum ctsc_dtype {
     CTSC_COMPLEX64 = 9,
     CTSC_COMPLEX128 = 10,
     CTSC_BOOL = 11,
-    CTSC_BFLOAT16 = 15
+    CTSC_BFLOAT16 = 15,
+    /* Operators do not compute with these; they are stored, converted (aten::to), compared and
+     * moved about. */
+    CTSC_FLOAT8_E5M2 = 23,
+    CTSC_FLOAT8_E4M3FN = 24,
+    CTSC_FLOAT8_E5M2FNUZ = 25,
+    CTSC_FLOAT8_E4M3FNUZ = 26,
+    CTSC_UINT16 = 27,
+    CTSC_UINT32 = 28,
+    CTSC_UINT64 = 29
 } ctsc_dtype;
 
 CTSC_API void ctsc_value_free(ctsc_value *v);              /* v may be NULL */

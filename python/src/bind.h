@@ -41,7 +41,7 @@ typedef struct dtype_row {
     int size;
     const char *format;  /* of the buffer protocol; NULL: it has none (bfloat16) */
     const char *typestr; /* of __array_interface__ */
-    char kind;           /* 'b' bool, 'u', 'i', 'f', 'c'; 'q', 'U', 'F', 'C': a name only */
+    char kind;           /* 'b' bool, 'u', 'i', 'f', 'c'; 'q', 'C': a name only; 'U', 'F': stored */
     uint8_t dl_code;
 } dtype_row;
 
@@ -97,6 +97,8 @@ int bind_trace_warns(const char *what);
 /* a tensor on the CPU with t's elements: a new handle; NULL with an exception */
 ctsc_value *bind_cpu(Tensor *t);
 PyObject *bind_element(int dtype, const void *at);
+/* On the host, in a dtype that bind_element knows: a new reference. */
+ctsc_value *bind_readable(Tensor *t);
 
 /* ---- bind_make.c */
 extern PyMethodDef bind_make_methods[];

@@ -25,17 +25,18 @@ static const dtype_row rows[] = {
     {14, "qint32", NULL, 4, NULL, NULL, 'q', 0},
     {16, "quint4x2", NULL, 1, NULL, NULL, 'q', 0},
     {17, "quint2x4", NULL, 1, NULL, NULL, 'q', 0},
+    /* Stored and converted, not computed with. */
+    {CTSC_FLOAT8_E5M2, "float8_e5m2", NULL, 1, NULL, NULL, 'F', 0},
+    {CTSC_FLOAT8_E4M3FN, "float8_e4m3fn", NULL, 1, NULL, NULL, 'F', 0},
+    {CTSC_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", NULL, 1, NULL, NULL, 'F', 0},
+    {CTSC_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", NULL, 1, NULL, NULL, 'F', 0},
+    {CTSC_UINT16, "uint16", NULL, 2, "H", "<u2", 'U', 1},
+    {CTSC_UINT32, "uint32", NULL, 4, "I", "<u4", 'U', 1},
+    {CTSC_UINT64, "uint64", NULL, 8, "Q", "<u8", 'U', 1},
     /* Of PyTorch alone: programs name them, in tables and comparisons. No tensor has them. */
     {8, "complex32", "chalf", 4, NULL, NULL, 'C', 0},
-    {23, "float8_e5m2", NULL, 1, NULL, NULL, 'F', 0},
-    {24, "float8_e4m3fn", NULL, 1, NULL, NULL, 'F', 0},
-    {25, "float8_e5m2fnuz", NULL, 1, NULL, NULL, 'F', 0},
-    {26, "float8_e4m3fnuz", NULL, 1, NULL, NULL, 'F', 0},
     {44, "float8_e8m0fnu", NULL, 1, NULL, NULL, 'F', 0},
     {45, "float4_e2m1fn_x2", NULL, 1, NULL, NULL, 'F', 0},
-    {27, "uint16", NULL, 2, NULL, NULL, 'U', 0},
-    {28, "uint32", NULL, 4, NULL, NULL, 'U', 0},
-    {29, "uint64", NULL, 8, NULL, NULL, 'U', 0},
 };
 enum { NROWS = sizeof rows / sizeof *rows, NUMBERS = 48 };
 static PyObject *objects[NUMBERS];

@@ -270,7 +270,10 @@ PyObject *bind_tensor_of(PyObject *data, int dtype) {
     int want = dtype >= 0     ? dtype
                : s.dtype >= 0 ? s.dtype
                               : of_kind[s.kind],
-        made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 ? CTSC_FLOAT32 : want;
+        made = want == CTSC_FLOAT16 || want == CTSC_BFLOAT16 || bind_dtype_row(want)->kind == 'F'
+                   ? CTSC_FLOAT32
+               : bind_dtype_row(want)->kind == 'U' ? CTSC_INT64
+                                                   : want;
     if (bind_dtype_row(want)->kind != 'c' && s.kind == KIND_COMPLEX)
         return PyErr_SetString(PyExc_RuntimeError,
                                "value cannot be converted to type double without overflow"),
@@ -291,7 +294,8 @@ static PyObject *make_tensor(PyObject *self, PyObject *args) {
     int dtype;
     (void)self;
     if (!PyArg_ParseTuple(args, "Oi", &data, &dtype)) return NULL;
-    if (dtype >= 0 && (!bind_dtype_row(dtype) || strchr("qUFC", bind_dtype_row(dtype)->kind)))
+    if (dtype >= 0 && (!bind_dtype_row(dtype) || strchr("qC", bind_dtype_row(dtype)->kind) ||
+                       dtype > CTSC_UINT64)))
         return PyErr_SetString(PyExc_TypeError, "tensors of this dtype are not supported"), NULL;
     return bind_tensor_of(data, dtype);
 }
@@ -309,7 +313,7 @@ static PyObject *list_of(const ctsc_value *v, int dim, const char *at, int dtype
 }
 
 PyObject *bind_tolist(Tensor *t) {
-    ctsc_value *v = bind_cpu(t);
+    ctsc_value *v = bind_readable(t);
     if (!v) return NULL;
     int dtype = (int)ctsc_tensor_dtype(v);
     PyObject *o = list_of(v, 0, ctsc_tensor_data(v), dtype, bind_dtype_row(dtype)->size);

@@ -128,6 +128,9 @@ PyObject *bind_element(int dtype, const void *at) {
     case CTSC_INT16: ELEMENT(int16_t, PyLong_FromLong(x))
     case CTSC_INT32: ELEMENT(int32_t, PyLong_FromLong(x))
     case CTSC_INT64: ELEMENT(int64_t, PyLong_FromLongLong(x))
+    case CTSC_UINT16: ELEMENT(uint16_t, PyLong_FromLong(x))
+    case CTSC_UINT32: ELEMENT(uint32_t, PyLong_FromUnsignedLong(x))
+    case CTSC_UINT64: ELEMENT(uint64_t, PyLong_FromUnsignedLongLong(x))
     case CTSC_FLOAT16: ELEMENT(uint16_t, PyFloat_FromDouble(half_to_double(x)))
     case CTSC_BFLOAT16: ELEMENT(uint16_t, PyFloat_FromDouble(bfloat_to_double(x)))
     case CTSC_FLOAT32: ELEMENT(float, PyFloat_FromDouble(x))
@@ -146,6 +149,17 @@ PyObject *bind_element(int dtype, const void *at) {
     }
 }
 
+ctsc_value *bind_readable(Tensor *t) {
+    int dtype = (int)ctsc_tensor_dtype(t->v);
+    if (bind_dtype_row(dtype)->kind != 'F') return bind_cpu(t);
+    bool own;
+    ctsc_value *args[2] = {t->v, bind_small_int(CTSC_FLOAT32, &own)};
+    PyObject *wide = bind_call_object("aten::to.dtype", 2, args);
+    ctsc_value *v = wide ? ctsc_value_copy(((Tensor *)wide)->v) : NULL;
+    Py_XDECREF(wide);
+    return v;
+}
+
 ctsc_value *bind_cpu(Tensor *t) {
     if (ctsc_tensor_device(t->v) < 0) return ctsc_value_copy(t->v);
     ctsc_value *v = NULL;
@@ -162,8 +176,9 @@ static PyObject *tensor_item(PyObject *self, PyObject *unused) {
         return PyErr_Format(bind.error, "a Tensor with %lld elements cannot be converted to Scalar",
                             (long long)n);
     const void *at = ctsc_tensor_data(t->v);
-    if (at) return bind_element((int)ctsc_tensor_dtype(t->v), at);
-    ctsc_value *here = bind_cpu(t);
+    int dtype = (int)ctsc_tensor_dtype(t->v);
+    if (at && bind_dtype_row(dtype)->kind != 'F') return bind_element(dtype, at);
+    ctsc_value *here = bind_readable(t);
     if (!here) return NULL;
     PyObject *o = bind_element((int)ctsc_tensor_dtype(here), ctsc_tensor_data(here));
     ctsc_value_free(here);

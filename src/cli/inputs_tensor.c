@@ -43,6 +43,13 @@ static const struct tensor_dtype {
     {"int8", "i8", CTSC_INT8, CTSC_INT8, 1},
     {"uint8", "u8", CTSC_UINT8, CTSC_UINT8, 1},
     {"bool", "b", CTSC_BOOL, CTSC_BOOL, 1},
+    {"float8_e4m3fn", NULL, CTSC_FLOAT8_E4M3FN, CTSC_FLOAT32, 1},
+    {"float8_e5m2", NULL, CTSC_FLOAT8_E5M2, CTSC_FLOAT32, 1},
+    {"float8_e4m3fnuz", NULL, CTSC_FLOAT8_E4M3FNUZ, CTSC_FLOAT32, 1},
+    {"float8_e5m2fnuz", NULL, CTSC_FLOAT8_E5M2FNUZ, CTSC_FLOAT32, 1},
+    {"uint16", "u16", CTSC_UINT16, CTSC_INT32, 1},
+    {"uint32", "u32", CTSC_UINT32, CTSC_INT64, 1},
+    {"uint64", "u64", CTSC_UINT64, CTSC_INT64, 1},
     {"complex64", "c64", CTSC_COMPLEX64, CTSC_FLOAT32, 2},
     {"complex128", "c128", CTSC_COMPLEX128, CTSC_FLOAT64, 2},
 };
@@ -60,9 +67,16 @@ static const struct tensor_dtype *tensor_find_dtype(const char *name, size_t len
 
 typedef enum fill_kind { FILL_RAND, FILL_RANDN, FILL_ARANGE, FILL_NUMBER, FILL_RANGE } fill_kind;
 
-typedef struct tensor_fill { fill_kind kind; double low, high; uint64_t state; } tensor_fill;
+typedef struct tensor_fill {
+    fill_kind kind;
+    double low, high;
+    uint64_t state;
+} tensor_fill;
 
-static const struct { const char *word; tensor_fill fill; } tensor_fills[] = {
+static const struct {
+    const char *word;
+    tensor_fill fill;
+} tensor_fills[] = {
     {"rand", {FILL_RAND}},       {"randn", {FILL_RANDN}},    {"arange", {FILL_ARANGE}},
     {"zeros", {FILL_NUMBER, 0}}, {"ones", {FILL_NUMBER, 1}},
 };

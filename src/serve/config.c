@@ -15,12 +15,13 @@
 /* ---- datatypes ------------------------------------------------------------------------------- */
 
 static const datatype datatypes[] = {
-    {"BOOL", CTSC_BOOL, 1, true},     {"UINT8", CTSC_UINT8, 1, true},
-    {"INT8", CTSC_INT8, 1, true},     {"INT16", CTSC_INT16, 2, true},
-    {"INT32", CTSC_INT32, 4, true},   {"INT64", CTSC_INT64, 8, true},
-    {"FP16", CTSC_FLOAT16, 2, false}, {"BF16", CTSC_BFLOAT16, 2, false},
-    {"FP32", CTSC_FLOAT32, 4, true},  {"FP64", CTSC_FLOAT64, 8, true},
-    {"BYTES", CTSC_UINT8, 0, true}};
+    {"BOOL", CTSC_BOOL, 1, true},      {"UINT8", CTSC_UINT8, 1, true},
+    {"INT8", CTSC_INT8, 1, true},      {"INT16", CTSC_INT16, 2, true},
+    {"INT32", CTSC_INT32, 4, true},    {"INT64", CTSC_INT64, 8, true},
+    {"FP16", CTSC_FLOAT16, 2, false},  {"BF16", CTSC_BFLOAT16, 2, false},
+    {"FP32", CTSC_FLOAT32, 4, true},   {"FP64", CTSC_FLOAT64, 8, true},
+    {"UINT16", CTSC_UINT16, 2, false}, {"UINT32", CTSC_UINT32, 4, false},
+    {"UINT64", CTSC_UINT64, 8, false}, {"BYTES", CTSC_UINT8, 0, true}};
 enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 const datatype *const datatype_bytes = &datatypes[DATATYPES - 1];
 
@@ -48,7 +49,11 @@ void config_free(model_config *c) {
     *c = (model_config){0};
 }
 
-typedef struct config_reader { model_config *c; char *why; size_t why_size; } config_reader;
+typedef struct config_reader {
+    model_config *c;
+    char *why;
+    size_t why_size;
+} config_reader;
 
 static bool config_whole(config_reader *r, const char *key, const json_t *v, int64_t lo, int64_t hi,
                          int64_t *out) {

@@ -224,9 +224,9 @@ static bool close_host_tensors(close_state *st, tensor *got, tensor *want) {
     }
     close_tensors c = {.st = st, .dt = (dtype)got->dtype};
     tensor *operands[] = {got, want};
-    iter_kernel kernel = dtype_is_complex(c.dt) ? close_run_complex
-                         : dtype_is_float(c.dt) ? close_run_floats
-                                                : close_run_ints;
+    iter_kernel kernel = dtype_is_complex(c.dt)                          ? close_run_complex
+                         : dtype_is_float(c.dt) || dtype_is_float8(c.dt) ? close_run_floats
+                                                                         : close_run_ints;
     iter_run_ordered(got->ndim, got->sizes, 2, operands, kernel, &c);
     if (c.differ == 0) return true;
     close_begin(st, "tensor");

@@ -184,7 +184,7 @@ COPY_TYPES(COPY_LOOPS_TO, )
     COPY_ENTRY(D, FLOAT64)                                                                         \
     COPY_ENTRY(D, BOOL)                                                                            \
     COPY_ENTRY(D, BFLOAT16)
-static const iter_kernel copy_loops[DT_COUNT][DT_COUNT] = {COPY_TYPES(COPY_ENTRIES_TO, )};
+static const iter_kernel copy_loops[DT_COMPUTED][DT_COMPUTED] = {COPY_TYPES(COPY_ENTRIES_TO, )};
 
 /* The rare pairs. Both parts of a complex number are dtypes of their own, side by side. */
 typedef struct copy_pair {
@@ -197,19 +197,74 @@ static dtype copy_part(dtype complex) {
 
 static void copy_rare(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const copy_pair *pair = ctx;
-    bool both_complex = dtype_is_complex(pair->dst) && dtype_is_complex(pair->src);
-    bool whole = dtype_is_quantised(pair->src) && !dtype_is_float(pair->dst);
+    bool complex = dtype_is_complex(pair->dst), both = complex && dtype_is_complex(pair->src);
+    bool ints = dtype_is_integral(pair->src) || dtype_is_quantised(pair->src) ||
+                (dtype_is_unsigned(pair->src) && pair->src != DT_UINT64);
+    bool to_float = dtype_is_float(pair->dst) || dtype_is_float8(pair->dst);
+    if (pair->src == DT_UINT64) ints = !to_float;
     for (int64_t i = 0; i < n; i++) {
         char *dst = p[0] + i * s[0];
         const char *src = p[1] + i * s[1];
-        if (whole && !dtype_is_complex(pair->dst))
+        if (ints && !complex) {
             dtype_store_int(pair->dst, dst, dtype_load_int(pair->src, src));
-        else dtype_store_float(pair->dst, dst, dtype_load_float(pair->src, src));
-        if (!both_complex) continue;
+            continue;
+        }
+        double x = dtype_load_float(pair->src, src);
+        if (pair->src == DT_UINT64 && pair->dst != DT_FLOAT64) { /* rounded once */
+            uint64_t whole;
+            memcpy(&whole, src, sizeof whole);
+            x = (double)(float)whole;
+        }
+        dtype_store_float(pair->dst, dst, x);
+        if (!both) continue;
         dtype dst_part = copy_part(pair->dst), src_part = copy_part(pair->src);
         double im = dtype_load_float(src_part, src + dtype_size(src_part));
         dtype_store_float(dst_part, dst + dtype_size(dst_part), im);
     }
+}
+
+/* Elements of 8 bits become floats, or are made of them, a block at a time; on the other side of
+ * the block another loop of the table is at work. */
+enum { COPY_BLOCK = 256 };
+
+static void copy_from_float8(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const copy_pair *pair = ctx;
+    float block[COPY_BLOCK];
+    const int64_t steps[2] = {s[0], sizeof *block};
+    for (int64_t done = 0; done < n;) {
+        int64_t k = n - done < COPY_BLOCK ? n - done : COPY_BLOCK;
+        const char *src = p[1] + done * s[1];
+        for (int64_t i = 0; i < k; i++)
+            block[i] = float8_to_float(pair->src, *(const uint8_t *)(src + i * s[1]));
+        char *const ends[2] = {p[0] + done * s[0], (char *)block};
+        copy_loops[pair->dst][DT_FLOAT32](NULL, k, ends, steps);
+        done += k;
+    }
+}
+
+static void copy_to_float8(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const copy_pair *pair = ctx;
+    float block[COPY_BLOCK];
+    const int64_t steps[2] = {sizeof *block, s[1]};
+    for (int64_t done = 0; done < n;) {
+        int64_t k = n - done < COPY_BLOCK ? n - done : COPY_BLOCK;
+        char *dst = p[0] + done * s[0];
+        char *const ends[2] = {(char *)block, p[1] + done * s[1]};
+        copy_loops[DT_FLOAT32][pair->src](NULL, k, ends, steps);
+        for (int64_t i = 0; i < k; i++)
+            *(uint8_t *)(dst + i * s[0]) = float8_from_float(pair->dst, block[i]);
+        done += k;
+    }
+}
+
+static bool copy_has_loops(dtype dt) { return !dtype_is_stored(dt) && copy_loops[dt][dt]; }
+
+static iter_kernel copy_kernel(dtype dst, dtype src) {
+    if (dst == src) return copy_mover(dtype_size(dst));
+    if (copy_has_loops(dst) && copy_has_loops(src)) return copy_loops[dst][src];
+    if (dtype_is_float8(src) && copy_has_loops(dst)) return copy_from_float8;
+    if (dtype_is_float8(dst) && copy_has_loops(src)) return copy_to_float8;
+    return copy_rare;
 }
 
 /* ---- geometry -------------------------------------------------------------------------------- */
@@ -401,9 +456,7 @@ static bool copy_apart(tensor *dst, const tensor *src) {
     bool whole = true;
     if (copy_try_tiles(dst, src, &whole)) return whole;
     copy_pair pair = {(dtype)dst->dtype, (dtype)src->dtype};
-    iter_kernel kernel = pair.dst == pair.src ? copy_mover(dtype_size(pair.dst))
-                                              : copy_loops[pair.dst][pair.src];
-    if (!kernel) kernel = copy_rare;
+    iter_kernel kernel = copy_kernel(pair.dst, pair.src);
     tensor *operands[] = {dst, (tensor *)src};
     if (!tensor_may_overlap(dst))
         return iter_run_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);

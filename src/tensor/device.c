@@ -72,8 +72,9 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
     if (device == DEVICE_HOST) return tensor_new(d, dt, ndim, sizes, out);
     int64_t nbytes, strides[TENSOR_MAX_DIMS];
     storage *s;
-    if (dtype_is_quantised(dt))
-        return diag_fail(d, CTSC_UNSUPPORTED, "quantised tensors are supported on the CPU only");
+    if (dtype_is_quantised(dt) || dtype_is_stored(dt))
+        return diag_fail(d, CTSC_UNSUPPORTED, "%s tensors are supported on the CPU only",
+                         dtype_is_stored(dt) ? dtype_table[dt].torch_name : "quantised");
     ctsc_status st = tensor_layout(d, dt, ndim, sizes, strides, &nbytes);
     if (st == CTSC_OK) st = device_host->alloc(d, device, (size_t)nbytes, &s);
     if (st != CTSC_OK) return st;

@@ -19,6 +19,8 @@ const dtype_info dtype_table[DT_COUNT] = {
 #define DTYPE_ROW(e, id, size, ir, torch, storage, ctype) [id] = {ir, torch, storage, size},
     DTYPE_TABLE(DTYPE_ROW)
 #undef DTYPE_ROW
+    /* numbers of PyTorch's that are no dtype here: names that no text has */
+    [DT_COMPUTED... DT_FLOAT8_E5M2 - 1] = {"\1", "\1", "\1", 0},
 };
 
 #define DTYPE_CHECK(e, id, size, ir, torch, storage, ctype)                                        \
@@ -44,6 +46,13 @@ const char *dtype_cpp_name(dtype d) {
         [DT_QUINT8] = "c10::quint8",
         [DT_QINT32] = "c10::qint32",
         [DT_BFLOAT16] = "c10::BFloat16",
+        [DT_FLOAT8_E5M2] = "c10::Float8_e5m2",
+        [DT_FLOAT8_E4M3FN] = "c10::Float8_e4m3fn",
+        [DT_FLOAT8_E5M2FNUZ] = "c10::Float8_e5m2fnuz",
+        [DT_FLOAT8_E4M3FNUZ] = "c10::Float8_e4m3fnuz",
+        [DT_UINT16] = "short unsigned int",
+        [DT_UINT32] = "unsigned int",
+        [DT_UINT64] = "long unsigned int",
     };
     return names[d];
 }
@@ -67,7 +76,7 @@ dtype dtype_promote(dtype a, dtype b) {
         bf = DT_BFLOAT16,
         __ = 0
     };
-    static const uint8_t table[DT_COUNT][DT_COUNT] = {
+    static const uint8_t table[DT_COMPUTED][DT_COMPUTED] = {
         /*          u1  i1  i2  i4  i8  f2  f4  f8  c2  c4  c8  b1  -   -   -   bf */
         [u1] = {u1, i2, i2, i4, i8, f2, f4, f8, c2, c4, c8, u1, __, __, __, bf},
         [i1] = {i2, i1, i2, i4, i8, f2, f4, f8, c2, c4, c8, i1, __, __, __, bf},
@@ -83,8 +92,10 @@ dtype dtype_promote(dtype a, dtype b) {
         [b1] = {u1, i1, i2, i4, i8, f2, f4, f8, c2, c4, c8, b1, __, __, __, bf},
         [bf] = {bf, bf, bf, bf, bf, f4, f4, f8, c4, c4, c8, bf, __, __, __, bf},
     };
-    /* Quantised types promote with themselves only; callers that can meet others refuse them. */
-    if (a == b || dtype_is_quantised(a) || dtype_is_quantised(b)) return a;
+    /* Quantised types and those of 8 bits promote with themselves only, unsigned ones with floating
+     * and complex ones, too; callers that can meet others refuse them. */
+    if (a == b || dtype_is_quantised(a) || dtype_is_quantised(b) || dtype_is_stored(b)) return a;
+    if (dtype_is_stored(a)) return b;
     return (dtype)table[a][b];
 }
 
@@ -136,6 +147,55 @@ bfloat16 bfloat16_from_float(float f) {
     uint32_t u = float_bits(f);
     if ((u & 0x7fffffffu) > 0x7f800000u) return (bfloat16){0x7fc0};
     return (bfloat16){(uint16_t)((u + 0x7fffu + ((u >> 16) & 1)) >> 16)};
+}
+
+/* ---- 8-bit floats ---------------------------------------------------------------------------- */
+
+/*
+ * Bits of the mantissa, bias of the exponent, the code of the largest finite number, what
+ * overflow and what NaN become. Those of AMD and Graphcore ("fnuz") have neither infinity nor -0:
+ * its code is the one NaN.
+ */
+typedef struct float8_format {
+    uint8_t mantissa, bias, largest, overflow, nan;
+} float8_format;
+
+static const float8_format float8_formats[] = {
+    {2, 15, 0x7b, 0x7c, 0x7f}, /* e5m2 */
+    {3, 7, 0x7e, 0x7e, 0x7f},  /* e4m3fn: it saturates, as in current PyTorch (NaN before) */
+    {2, 16, 0x7f, 0x80, 0x80}, /* e5m2fnuz */
+    {3, 8, 0x7f, 0x80, 0x80},  /* e4m3fnuz */
+};
+
+/* The exponent's bits, seen as a float's, are too small by the difference of the biases: a product
+ * puts that right, for subnormal numbers as well. */
+float float8_to_float(dtype d, uint8_t code) {
+    const float8_format *f = &float8_formats[d - DT_FLOAT8_E5M2];
+    uint32_t magnitude = code & 0x7fu, sign = (uint32_t)(code & 0x80u) << 24;
+    if (f->nan == 0x80 ? code == 0x80 : magnitude > f->largest)
+        return float_of_bits(sign | (magnitude == 0x7c ? 0x7f800000u : 0x7fc00000u));
+    float scale = float_of_bits((254u - f->bias) << 23);
+    return float_of_bits(sign | float_bits(float_of_bits(magnitude << (23 - f->mantissa)) * scale));
+}
+
+uint8_t float8_from_float(dtype d, float x) {
+    const float8_format *f = &float8_formats[d - DT_FLOAT8_E5M2];
+    uint32_t u = float_bits(x), sign = f->nan == 0x80 ? 0 : u >> 24 & 0x80u;
+    uint32_t shift = 23 - f->mantissa, least = (128u - f->bias) << 23, code;
+    u &= 0x7fffffffu;
+    if (u > 0x7f800000u) {
+        code = f->nan;
+    } else if (u < least) {
+        /* Adding a number whose last bit is the smallest subnormal rounds to a multiple of that. */
+        uint32_t unit = (128u - f->bias + shift) << 23;
+        code = float_bits(float_of_bits(u) + float_of_bits(unit)) - unit;
+    } else { /* rounding may carry into the exponent: that is right */
+        uint32_t low = (1u << (shift - 1)) - 1 + (u >> shift & 1);
+        code = u >= 0x47800000u + (1u << 23) ? 0xffu : (u - least + (1u << 23) + low) >> shift;
+    }
+    if (u <= 0x7f800000u && code > f->largest) code = f->overflow;
+    if (f->nan == 0x80 && code && code < 0x80) code |= float_bits(x) >> 24 & 0x80u; /* no -0 */
+    return (uint8_t)(sign | code);
 }
 
 #if defined(__x86_64__)

@@ -29,7 +29,14 @@
     X(QINT8,         12, 1,    "QInt8",         "qint8",         "QInt8Storage",        int8_t)    \
     X(QUINT8,        13, 1,    "QUInt8",        "quint8",        "QUInt8Storage",       uint8_t)   \
     X(QINT32,        14, 4,    "QInt32",        "qint32",        "QInt32Storage",       int32_t)   \
-    X(BFLOAT16,      15, 2,    "BFloat16",      "bfloat16",      "BFloat16Storage",     bfloat16)
+    X(BFLOAT16,      15, 2,    "BFloat16",      "bfloat16",      "BFloat16Storage",     bfloat16)  \
+    X(FLOAT8_E5M2,   23, 1,    "Float8_e5m2",   "float8_e5m2",   "Float8_e5m2Storage",  uint8_t)   \
+    X(FLOAT8_E4M3FN, 24, 1,    "Float8_e4m3fn", "float8_e4m3fn", "Float8_e4m3fnStorage", uint8_t)  \
+    X(FLOAT8_E5M2FNUZ, 25, 1, "Float8_e5m2fnuz", "float8_e5m2fnuz", "Float8_e5m2fnuzStorage", uint8_t) \
+    X(FLOAT8_E4M3FNUZ, 26, 1, "Float8_e4m3fnuz", "float8_e4m3fnuz", "Float8_e4m3fnuzStorage", uint8_t) \
+    X(UINT16,        27, 2,    "UInt16",        "uint16",        "UInt16Storage",       uint16_t)  \
+    X(UINT32,        28, 4,    "UInt32",        "uint32",        "UInt32Storage",       uint32_t)  \
+    X(UINT64,        29, 8,    "UInt64",        "uint64",        "UInt64Storage",       uint64_t)
 /* clang-format on */
 
 typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
@@ -42,7 +49,10 @@ typedef enum dtype {
 #define DTYPE_ENUM(e, id, size, ir, torch, storage, ctype) DT_##e = id,
     DTYPE_TABLE(DTYPE_ENUM)
 #undef DTYPE_ENUM
-    DT_COUNT
+    DT_COUNT,
+    /* Operators compute with the dtypes below: as many rows have tables of kernels. The others are
+     * stored, converted, compared and moved about (op_function); between the two are no dtypes. */
+    DT_COMPUTED = DT_BFLOAT16 + 1
 } dtype;
 
 typedef struct dtype_info {
@@ -57,10 +67,16 @@ extern const dtype_info dtype_table[DT_COUNT];
 const char *dtype_cpp_name(dtype d);
 
 static inline size_t dtype_size(dtype d) { return dtype_table[d].size; }
-static inline bool dtype_valid(int64_t d) { return d >= 0 && d < DT_COUNT; }
+static inline bool dtype_valid(int64_t d) { return d >= 0 && d < DT_COUNT && dtype_table[d].size; }
+static inline bool dtype_is_stored(dtype d) { return d >= DT_COMPUTED; }
+static inline bool dtype_is_float8(dtype d) {
+    return d >= DT_FLOAT8_E5M2 && d <= DT_FLOAT8_E4M3FNUZ;
+}
+/* of those */
+static inline bool dtype_is_unsigned(dtype d) { return d >= DT_UINT16 && d <= DT_UINT64; }
 static inline bool dtype_is_complex(dtype d) { return d >= DT_COMPLEX32 && d <= DT_COMPLEX128; }
 static inline bool dtype_is_quantised(dtype d) { return d >= DT_QINT8 && d <= DT_QINT32; }
-static inline bool dtype_is_float(dtype d) { /* real floating point */
+static inline bool dtype_is_float(dtype d) { /* real floating point that operators compute with */
     return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16 || d == DT_BFLOAT16;
 }
 static inline dtype dtype_part(dtype d) { /* of a complex number's parts; any other dtype itself */
@@ -90,6 +106,9 @@ static inline float bfloat16_to_float(bfloat16 h) {
     return x.f;
 }
 float float16_to_float(float16 h);
+/* Of a dtype of 8 bits. What is too large becomes infinity or NaN, as the dtype has it. */
+float float8_to_float(dtype d, uint8_t code);
+uint8_t float8_from_float(dtype d, float f);
 /* The same for arrays, with the processor's instructions where it has them. */
 void float16_to_floats(const float16 *src, float *dst, size_t n);
 void float16_from_floats(const float *src, float16 *dst, size_t n);

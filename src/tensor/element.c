@@ -33,8 +33,17 @@ int64_t dtype_load_int(dtype dt, const void *p) {
         ELEMENT_LOAD(int32_t)
         return x;
     }
-    case DT_INT64: {
+    case DT_INT64:
+    case DT_UINT64: {
         ELEMENT_LOAD(int64_t)
+        return x;
+    }
+    case DT_UINT16: {
+        ELEMENT_LOAD(uint16_t)
+        return x;
+    }
+    case DT_UINT32: {
+        ELEMENT_LOAD(uint32_t)
         return x;
     }
     default: return element_to_int64(dtype_load_float(dt, p));
@@ -62,7 +71,13 @@ double dtype_load_float(dtype dt, const void *p) {
         ELEMENT_LOAD(double)
         return x;
     }
-    default: return (double)dtype_load_int(dt, p);
+    case DT_UINT64: {
+        ELEMENT_LOAD(uint64_t)
+        return (double)x;
+    }
+    default:
+        if (dtype_is_float8(dt)) return float8_to_float(dt, *(const uint8_t *)p);
+        return (double)dtype_load_int(dt, p);
     }
 }
 
@@ -72,7 +87,9 @@ double dtype_load_float(dtype dt, const void *p) {
 
 /* Of a type no wider than float. */
 static void element_store_narrow(dtype dt, void *p, float v) {
-    if (dt == DT_FLOAT16) {
+    if (dtype_is_float8(dt)) {
+        *(uint8_t *)p = float8_from_float(dt, v);
+    } else if (dt == DT_FLOAT16) {
         float16 h = float16_from_float(v);
         memcpy(p, &h, sizeof h);
     } else if (dt == DT_BFLOAT16) {
@@ -90,23 +107,30 @@ void dtype_store_int(dtype dt, void *p, int64_t v) {
     case DT_INT8:
     case DT_QINT8: *(uint8_t *)p = (uint8_t)v; break;
     case DT_BOOL: *(uint8_t *)p = v != 0; break;
-    case DT_INT16: {
+    case DT_INT16:
+    case DT_UINT16: {
         ELEMENT_STORE(uint16_t, v)
         break;
     }
     case DT_INT32:
+    case DT_UINT32:
     case DT_QINT32: {
         ELEMENT_STORE(uint32_t, v)
         break;
     }
-    case DT_INT64: {
+    case DT_INT64:
+    case DT_UINT64: {
         ELEMENT_STORE(int64_t, v)
         break;
     }
     /* Straight to float: a detour through double would round twice. */
     case DT_FLOAT32:
     case DT_FLOAT16:
-    case DT_BFLOAT16: element_store_narrow(dt, p, (float)v); break;
+    case DT_BFLOAT16:
+    case DT_FLOAT8_E5M2:
+    case DT_FLOAT8_E4M3FN:
+    case DT_FLOAT8_E5M2FNUZ:
+    case DT_FLOAT8_E4M3FNUZ: element_store_narrow(dt, p, (float)v); break;
     default: dtype_store_float(dt, p, (double)v);
     }
 }
@@ -115,7 +139,11 @@ void dtype_store_float(dtype dt, void *p, double v) {
     switch (dt) {
     case DT_FLOAT32:
     case DT_FLOAT16:
-    case DT_BFLOAT16: element_store_narrow(dt, p, (float)v); break;
+    case DT_BFLOAT16:
+    case DT_FLOAT8_E5M2:
+    case DT_FLOAT8_E4M3FN:
+    case DT_FLOAT8_E5M2FNUZ:
+    case DT_FLOAT8_E4M3FNUZ: element_store_narrow(dt, p, (float)v); break;
     case DT_FLOAT64: {
         ELEMENT_STORE(double, v)
         break;
@@ -136,6 +164,11 @@ void dtype_store_float(dtype dt, void *p, double v) {
         break;
     }
     case DT_BOOL: *(uint8_t *)p = v != 0; break;
+    case DT_UINT64: /* what lies above the largest int64_t, too */
+        dtype_store_int(dt, p,
+                        v >= 0x1p63 && v < 0x1p64 ? element_to_int64(v - 0x1p63) ^ INT64_MIN
+                                                  : element_to_int64(v));
+        break;
     case DT_INT8:
     case DT_INT16:
     case DT_INT32: dtype_store_int(dt, p, element_to_int32(v)); break;

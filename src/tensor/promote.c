@@ -39,7 +39,7 @@ dtype promotion_result(const promotion *p) {
 }
 
 double dtype_largest(dtype dt) {
-    static const double largest[DT_COUNT] = {
+    static const double largest[DT_COMPUTED] = {
         [DT_UINT8] = 255,
         [DT_INT8] = 127,
         [DT_INT16] = 32767,
@@ -48,11 +48,12 @@ double dtype_largest(dtype dt) {
         [DT_BFLOAT16] = 3.3895313892515355e38,
         [DT_FLOAT32] = 3.4028234663852886e38,
     };
-    return largest[dt];
+    return dtype_is_stored(dt) ? 0 : largest[dt];
 }
 
 bool dtype_fits(dtype dt, double x) {
     double largest = dtype_largest(dt);
+    if (dtype_is_stored(dt)) return true; /* each knows what to make of it */
     if (dt == DT_BOOL || dt == DT_FLOAT64 || dtype_is_complex(dt)) return true;
     if (dtype_is_float(dt)) return x - x != 0 || (x <= largest && x >= -largest);
     if (dt == DT_INT64) return x >= -0x1p63 && x < 0x1p63;
@@ -60,10 +61,10 @@ bool dtype_fits(dtype dt, double x) {
 }
 
 const char *dtype_ctype_name(dtype dt) {
-    static const char *const names[DT_COUNT] = {
+    static const char *const names[DT_COMPUTED] = {
         [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
         [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",
         [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16", [DT_FLOAT64] = "double",
     };
-    return names[dt] ? names[dt] : dtype_table[dt].ir_name;
+    return !dtype_is_stored(dt) && names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }

@@ -47,6 +47,7 @@ void tensor_moved(tensor *t, const storage *before) {
 
 /* Sets up a handle on s with room for ndim sizes and strides. false: no memory. */
 static bool tensor_handle_init(tensor *t, dtype dt, int ndim, storage *s, bool in_storage) {
+    if (dtype_is_stored(dt)) tensor_note_kind(TENSOR_KIND_STORED);
     atomic_init(&t->refs, 1);
     t->dtype = (uint8_t)dt;
     t->ndim = (uint8_t)ndim;

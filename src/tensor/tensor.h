@@ -72,7 +72,7 @@ void tensor_set_allocator(const tensor_allocator *a);
 
 /* Kinds of tensors that only few operators take. Which of them this process has made yet;
  * never goes back. */
-enum { TENSOR_KIND_QUANTISED = 1, TENSOR_KIND_DEVICE = 2 };
+enum { TENSOR_KIND_QUANTISED = 1, TENSOR_KIND_DEVICE = 2, TENSOR_KIND_STORED = 4 };
 extern atomic_uint tensor_kinds_made;
 static inline unsigned tensor_kinds(void) {
     return atomic_load_explicit(&tensor_kinds_made, memory_order_relaxed);

@@ -362,5 +362,40 @@ class EvenDim(nn.Module):
         return x.view(2, -1, 6).mean(0), x.shape[0]
 
 
+@case(lambda: (r(3, 16) * 100, torch.tensor([2, 0])))
+class Stored(nn.Module):
+    """Dtypes that are kept, converted, compared and moved about, not computed with."""
+
+    def __init__(self):
+        super().__init__()
+        for dt in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "uint16", "uint32", "uint64"):
+            self.register_buffer("b_" + dt, (torch.arange(48).view(3, 16) * 1.25).to(getattr(torch, dt)))
+
+    def forward(self, x, i):
+        results = []
+        for b in self.buffers():
+            y = x.abs().to(b.dtype)
+            moved = torch.cat([y, b], 1)[i].t().contiguous()
+            results += [moved, b.to(torch.float32) + x, torch.ones_like(b), y[1:, ::2].clone(), b == y, torch.where(x > 0, b, y), b.clone().copy_(x.abs()), b.to(torch.bfloat16)]
+        return tuple(results)
+
+
+@case(lambda: (r(5, 32), torch.ones(5, 1) * 0.5))
+class ScaledProduct(nn.Module):
+    """Layers of 8-bit floats as torchao exports them."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("w", r(16, 32).to(torch.float8_e4m3fn))
+        self.register_buffer("s", torch.rand(1, 16) + 0.5)
+
+    def forward(self, x, a):
+        y = (x / a).to(torch.float8_e4m3fn)
+        one, two = torch.tensor(0.5), torch.tensor(2.0)
+        p = torch._scaled_mm(y, self.w.t(), one, two, out_dtype=torch.float32)
+        q = torch._scaled_mm(y, self.w.t(), a, self.s, bias=torch.ones(16), out_dtype=torch.float32)
+        return p, q, torch._scaled_mm(y, self.w.t(), one, two, out_dtype=torch.bfloat16)
+
+
 def cases():
     return CASES

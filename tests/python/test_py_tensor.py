@@ -245,8 +245,15 @@ def test_singular_values_of_complex_matrices():
     assert xp.linalg.matrix_rank(a).tolist() == [3, 3] and xp.linalg.matrix_rank(a[:, :1] * a[:, :, :1]).tolist() == [1, 1]
 
 
-def test_dtypes_without_tensors():
-    for d in (ctsc.uint16, ctsc.uint32, ctsc.uint64, ctsc.float8_e5m2, ctsc.float8_e4m3fn):
-        for f in (lambda: ctsc.zeros(2, dtype=d), lambda: ctsc.ones(2).to(d), lambda: ctsc.ones(2).view(d)):
-            with pytest.raises(NotImplementedError, match="tensors of %s are not supported" % str(d).rpartition(".")[2]):
-                f()
+def test_stored_dtypes():
+    for d in (ctsc.uint16, ctsc.uint32, ctsc.uint64, ctsc.float8_e5m2, ctsc.float8_e4m3fn, ctsc.float8_e4m3fnuz, ctsc.float8_e5m2fnuz):
+        x = ctsc.tensor([1, 2, 3]).to(d)
+        assert x.dtype is d and x.tolist() == [1, 2, 3] and x[1].item() == 2 and (x == x).all().item()
+        assert ctsc.zeros(2, dtype=d).to(ctsc.float32).tolist() == [0, 0] and ctsc.cat([x, x])[3:].tolist() == [1, 2, 3]
+        assert ctsc.tensor([1, 4], dtype=d).tolist() == [1, 4]
+        with pytest.raises(NotImplementedError, match="not implemented for"):
+            x + x
+    with pytest.raises(RuntimeError, match="Promotion for Float8 Types is not supported, attempted to promote Float8_e5m2 and Float"):
+        ctsc.ones(2).to(ctsc.float8_e5m2) + ctsc.ones(2)
+    assert ctsc.tensor([1000.0, -1000.0]).to(ctsc.float8_e4m3fn).tolist() == [448.0, -448.0]
+    assert ctsc.tensor([-1]).to(ctsc.uint64).tolist() == [2**64 - 1]

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_FROM = 256, OPT_TO, OPT_OPSET, OPT_DYNAMIC };
+enum { OPT_FROM = 256, OPT_TO, OPT_OPSET, OPT_DYNAMIC, OPT_INPUT_NAMES, OPT_OUTPUT_NAMES };
 
 typedef struct convert_args {
     cli_model model;
@@ -32,6 +32,10 @@ static const struct argp_option convert_options[] = {
      "to ONNX: this dim of this argument (its name, or its number from 0) may have any size; once "
      "for each",
      0},
+    {"input-names", OPT_INPUT_NAMES, "NAME,...", 0,
+     "to ONNX: what the model calls its inputs, in their order (as the arguments are called)", 0},
+    {"output-names", OPT_OUTPUT_NAMES, "NAME,...", 0,
+     "to ONNX: what it calls its outputs (output, output_1, ...)", 0},
     {0},
 };
 
@@ -75,6 +79,8 @@ static error_t convert_parse(int key, char *arg, struct argp_state *state) {
     case OPT_TO: a->to = convert_named(state, "--to", arg); break;
     case OPT_OPSET: convert_opset(state, arg, &a->how.onnx); break;
     case OPT_DYNAMIC: convert_dynamic(state, arg, &a->how.onnx); break;
+    case OPT_INPUT_NAMES: a->how.onnx.input_names = arg; break;
+    case OPT_OUTPUT_NAMES: a->how.onnx.output_names = arg; break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->how.call;

@@ -50,21 +50,52 @@ static int onnx_axis(const convert_onnx_args *a, const char *method, const ctsc_
     return 0;
 }
 
+typedef struct onnx_names {
+    char *text; /* cut into the names */
+    const char *names[CONVERT_NAMES];
+    size_t n;
+} onnx_names;
+
+/* "a,b,c"; given may be NULL */
+static int onnx_split(const char *option, const char *given, onnx_names *out) {
+    if (!given) return 0;
+    if (!(out->text = strdup(given))) return cli_complain(CTSC_LIMIT, "out of memory");
+    for (char *p = out->text; p;) {
+        char *comma = strchr(p, ',');
+        if (comma) *comma = '\0';
+        if (!*p) return cli_complain(CTSC_USAGE, "%s %s: a name is empty", option, given);
+        if (out->n == CONVERT_NAMES)
+            return cli_complain(CTSC_USAGE, "%s: %d names at most", option, CONVERT_NAMES);
+        out->names[out->n++] = p;
+        p = comma ? comma + 1 : NULL;
+    }
+    return 0;
+}
+
 int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, const char *path,
                  ctsc_error *e) {
     ctsc_onnx_axis axes[CONVERT_AXES];
     int code = (int)cli_read_inputs(&call->inputs, m, call->method, e);
     for (size_t i = 0; !code && i < a->naxes; i++)
         code = onnx_axis(a, call->method, m, i, &axes[i]);
+    onnx_names in = {0}, out = {0};
+    if (!code) code = onnx_split("--input-names", a->input_names, &in);
+    if (!code) code = onnx_split("--output-names", a->output_names, &out);
     ctsc_onnx_options o = {.size = sizeof o,
                            .method = call->method,
                            .opset = a->opset,
                            .naxes = a->naxes,
                            .axes = axes,
-                           .warn = cli_warn};
+                           .warn = cli_warn,
+                           .ninput_names = in.n,
+                           .noutput_names = out.n,
+                           .input_names = in.names,
+                           .output_names = out.names};
     if (!code &&
         ctsc_module_save_onnx(m, path, call->inputs.nvalues, call->inputs.values, &o, e) != CTSC_OK)
         code = cli_report(e);
+    free(in.text);
+    free(out.text);
     if (code == CTSC_USAGE && !call->inputs.nspecs && !call->inputs.file)
         fputs("note: the arguments' sizes are given as for a call: --input "
               "'float32[1,3,224,224]:rand'\n",

@@ -5,13 +5,14 @@
 
 #include "cli/cli.h"
 
-enum { CONVERT_AXES = 64 };
+enum { CONVERT_AXES = 64, CONVERT_NAMES = 256 };
 
 /* What its options say. */
 typedef struct convert_onnx_args {
     int opset;                         /* 0: the usual one */
     const char *dynamic[CONVERT_AXES]; /* "x:0=batch" */
     size_t naxes;
+    const char *input_names, *output_names; /* "a,b,c"; NULL: as the arguments are called */
 } convert_onnx_args;
 
 /* Writes call.method of m. Reports and returns the exit code on failure, 0 on success. */

@@ -11,13 +11,31 @@
 #include <string.h>
 
 /*    dtype, its name, bytes of an element */
-static const struct { ctsc_dtype dtype; const char *name; int bytes; } layers_dtypes[] = {
-    {CTSC_UINT8, "uint8", 1},         {CTSC_INT8, "int8", 1},
-    {CTSC_INT16, "int16", 2},         {CTSC_INT32, "int32", 4},
-    {CTSC_INT64, "int64", 8},         {CTSC_FLOAT16, "float16", 2},
-    {CTSC_FLOAT32, "float32", 4},     {CTSC_FLOAT64, "float64", 8},
-    {CTSC_BOOL, "bool", 1},           {CTSC_BFLOAT16, "bfloat16", 2},
-    {CTSC_COMPLEX64, "complex64", 8}, {CTSC_COMPLEX128, "complex128", 16}};
+static const struct {
+    ctsc_dtype dtype;
+    const char *name;
+    int bytes;
+} layers_dtypes[] = {
+    {CTSC_UINT8, "uint8", 1},
+    {CTSC_INT8, "int8", 1},
+    {CTSC_INT16, "int16", 2},
+    {CTSC_INT32, "int32", 4},
+    {CTSC_INT64, "int64", 8},
+    {CTSC_FLOAT16, "float16", 2},
+    {CTSC_FLOAT32, "float32", 4},
+    {CTSC_FLOAT64, "float64", 8},
+    {CTSC_BOOL, "bool", 1},
+    {CTSC_BFLOAT16, "bfloat16", 2},
+    {CTSC_COMPLEX64, "complex64", 8},
+    {CTSC_COMPLEX128, "complex128", 16},
+    {CTSC_FLOAT8_E5M2, "float8_e5m2", 1},
+    {CTSC_FLOAT8_E4M3FN, "float8_e4m3fn", 1},
+    {CTSC_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", 1},
+    {CTSC_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", 1},
+    {CTSC_UINT16, "uint16", 2},
+    {CTSC_UINT32, "uint32", 4},
+    {CTSC_UINT64, "uint64", 8},
+};
 
 enum { LAYERS_DTYPES = sizeof layers_dtypes / sizeof *layers_dtypes };
 
@@ -71,7 +89,10 @@ static json_t *layers_shape(const ctsc_value *v, int depth) {
     return j;
 }
 
-typedef struct layers_gather { json_t *list; const json_t *attributes; } layers_gather;
+typedef struct layers_gather {
+    json_t *list;
+    const json_t *attributes;
+} layers_gather;
 
 /* Elements of the parameters below. */
 static int64_t layers_parameters(const json_t *attributes, const char *name) {

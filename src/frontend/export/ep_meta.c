@@ -61,23 +61,14 @@ static bool meta_sizes(ep_program *p, const json_t *list, int n, int64_t *out) {
     return true;
 }
 
-/* By PyTorch's name: those of c10::ScalarType from Float8_e5m2 on. */
-static bool meta_bad_dtype(ep_program *p, int64_t dt) {
-    static const char *const names[] = {"float8_e5m2",     "float8_e4m3fn", "float8_e5m2fnuz",
-                                        "float8_e4m3fnuz", "uint16",        "uint32",
-                                        "uint64"};
-    if (dt < 23 || dt > 29)
-        return ep_unsupported(p, "tensors of dtype number %lld are not supported", (long long)dt);
-    return ep_unsupported(p, "tensors of dtype torch.%s are not supported", names[dt - 23]);
-}
-
 static bool meta_tensor(ep_program *p, const json_t *meta, ep_tensor *t) {
     int64_t dt, layout = 0;
     const json_t *sizes = ep_array(p, meta, "sizes"),
                  *strides = sizes ? ep_array(p, meta, "strides") : NULL;
     const json_t *offset = ep_optional(meta, "storage_offset"), *lay = ep_optional(meta, "layout");
     if (!strides || !ep_dtype(p, json_object_get(meta, "dtype"), &dt)) return false;
-    if (!dtype_valid(dt)) return meta_bad_dtype(p, dt);
+    if (!dtype_valid(dt))
+        return ep_unsupported(p, "tensors of dtype number %lld are not supported", (long long)dt);
     if (lay && !ep_layout(p, lay, &layout)) return false;
     if (layout) return ep_unsupported(p, "sparse tensors are not supported");
     size_t n = json_array_size(sizes);

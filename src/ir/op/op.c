@@ -524,6 +524,7 @@ int op_similar(const char *name, const char **out, int max) {
 
 static unsigned op_tensor_kinds(const tensor *t) {
     return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) |
+           (dtype_is_stored((dtype)t->dtype) ? TENSOR_KIND_STORED : 0) |
            (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
 }
 
@@ -561,14 +562,111 @@ static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *res
                      cx->op->key);
 }
 
+/* ---- dtypes that are only stored ------------------------------------------------------------- */
+
+/* The first tensor among the arguments of such a dtype, and one of another dtype beside it. */
+static const tensor *stored_find(const op_ctx *cx, const value *args, const tensor **other) {
+    const tensor *found = NULL;
+    *other = NULL;
+    for (int i = 0; i < cx->op->schema->nargs; i++) {
+        const list *l = args[i].tag == V_LIST && args[i].u.list->kind == LIST_TENSOR
+                            ? args[i].u.list
+                            : NULL;
+        const tensor *t = args[i].tag == V_TENSOR ? args[i].u.tensor : NULL;
+        for (size_t k = 0; !t && l && k < l->len; k++)
+            if (l->u.tensors[k] && dtype_is_stored((dtype)l->u.tensors[k]->dtype))
+                t = l->u.tensors[k];
+        if (!t) continue;
+        if (!found && dtype_is_stored((dtype)t->dtype)) found = t;
+        else if (!*other || dtype_is_stored((dtype)t->dtype)) *other = t;
+    }
+    if (found && *other && (*other)->dtype == found->dtype) *other = NULL;
+    return found;
+}
+
+/* Unsigned integers meet floating numbers in these. */
+static bool stored_meet(dtype a, dtype b) {
+    return dtype_is_unsigned(a) && (dtype_is_float(b) || dtype_is_complex(b));
+}
+
+ctsc_status op_check_promotion(diag *d, dtype a, dtype b) {
+    if (a == b || !(dtype_is_stored(a) || dtype_is_stored(b)) || stored_meet(a, b) ||
+        stored_meet(b, a))
+        return CTSC_OK;
+    return diag_fail(
+        d, CTSC_FAILED, "Promotion for %s is not supported, attempted to promote %s and %s",
+        dtype_is_float8(a) || dtype_is_float8(b) ? "Float8 Types" : "uint16, uint32, uint64 types",
+        dtype_table[a].ir_name, dtype_table[b].ir_name);
+}
+
+static ctsc_status stored_refuse(op_ctx *cx, const value *args, value *results) {
+    (void)results;
+    const tensor *other, *t = stored_find(cx, args, &other);
+    const char *name = strstr(cx->op->schema->name, "::");
+    if (other && OP_FUSIBLE(cx->op->traits) == FUSIBLE_POINTWISE &&
+        !stored_meet((dtype)t->dtype, (dtype)other->dtype)) {
+        bool first = args[0].tag != V_TENSOR || args[0].u.tensor->dtype == t->dtype;
+        return op_check_promotion(cx->diag, (dtype)(first ? t : other)->dtype,
+                                  (dtype)(first ? other : t)->dtype);
+    }
+    return diag_fail(cx->diag, CTSC_UNSUPPORTED, "\"%s_cpu\" not implemented for '%s'",
+                     name ? name + 2 : cx->op->schema->name, dtype_table[t ? t->dtype : 0].ir_name);
+}
+
+enum { STORED_ARGS = 4 };
+
+/* t, or a number beside such tensors, as it is computed with. */
+static ctsc_status stored_widen(op_ctx *cx, const value *arg, dtype dt, dtype wide, value *out) {
+    tensor *t;
+    *out = value_none();
+    if (arg->tag == V_TENSOR && arg->u.tensor->dtype == dt) {
+        TRY(tensor_to_dtype(cx->diag, arg->u.tensor, wide, &t));
+        *out = value_tensor_take(t);
+    } else if (dtype_is_float8(dt) && (arg->tag == V_FLOAT || arg->tag == V_INT)) {
+        double x = arg->tag == V_INT ? (double)arg->u.i : arg->u.f;
+        *out = value_float(float8_to_float(dt, float8_from_float(dt, (float)x)));
+    } else {
+        *out = value_ref(*arg);
+    }
+    return CTSC_OK;
+}
+
+/* Of 8 bits: as float32. Unsigned ones: as int64, in which those of 64 bits keep their bits. */
+static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results) {
+    const tensor *other, *t = stored_find(cx, args, &other);
+    int n = cx->op->schema->nargs;
+    if (!t || n > STORED_ARGS || cx->op->schema->has_alias_write ||
+        (other && !stored_meet((dtype)t->dtype, (dtype)other->dtype)))
+        return stored_refuse(cx, args, results);
+    dtype dt = (dtype)t->dtype, wide = dtype_is_float8(dt) ? DT_FLOAT32 : DT_INT64;
+    value given[STORED_ARGS] = {value_none()};
+    ctsc_status s = CTSC_OK;
+    int k = 0;
+    while (s == CTSC_OK && k < n) {
+        s = stored_widen(cx, &args[k], dt, wide, &given[k]);
+        k++;
+    }
+    if (s == CTSC_OK) s = cx->op->fn(cx, given, results);
+    while (k > 0) value_unref(given[--k]);
+    if (s != CTSC_OK || results->tag != V_TENSOR || results->u.tensor->dtype != wide) return s;
+    tensor *narrow;
+    s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
+    value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
+    return s;
+}
+
 /* Composites and derived overloads call others, which ask for themselves. */
 op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
     if (!kinds) return o->fn;
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
-    if (o->quantised) return o->quantised;
     bool calls = (o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write ||
                  o->fn == op_host_installed->derived_copy;
+    if (!(kinds & TENSOR_KIND_QUANTISED)) {
+        if (calls || OP_TAKES_STORED(o->traits) || (o->traits & OP_FOREIGN)) return o->fn;
+        return o->traits & WIDENS ? stored_in_wide : stored_refuse;
+    }
+    if (o->quantised) return o->quantised;
     return calls ? o->fn : op_refuse_quantised;
 }
 

@@ -92,8 +92,14 @@ ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void 
 /* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends
  * them all: pointers to two thousand keys would weigh as much as the keys. Behind a key there may
  * be LOWERED's name. */
-typedef struct op_binding { op_fn fn; op_traits traits; } op_binding;
-typedef struct op_bindings { const char *keys; const op_binding *rows; } op_bindings;
+typedef struct op_binding {
+    op_fn fn;
+    op_traits traits;
+} op_binding;
+typedef struct op_bindings {
+    const char *keys;
+    const op_binding *rows;
+} op_bindings;
 /* The next one, behind what LOWERED adds. */
 static inline const char *op_next_key(const char *key) { return key + strlen(key) + 1; }
 /* What a layer above provides, once, before an operator is looked up (runtime/ops/registry.c).
@@ -130,6 +136,9 @@ op_fn op_function_special(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {
     return tensor_kinds() ? op_function_special(o, nargs, args) : o->fn;
 }
+/* Refuses dtypes that meet in none, as PyTorch does: those that are only stored, but for unsigned
+ * integers beside floating numbers. */
+ctsc_status op_check_promotion(diag *d, dtype a, dtype b);
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */

@@ -162,6 +162,12 @@ typedef enum never_fails {
 #define RESHAPES OP_TRAIT(56)
 /* or what shares memory with one, though the schema does not say so */
 #define MAY_RETURN_ARGUMENT OP_TRAIT(57)
+/* dtypes that operators do not compute with (dtype_is_stored): */
+#define MOVES OP_TRAIT(62) /* taken: the function copies or converts elements, whatever they are */
+/* in a wider dtype, to which they are converted; of itself it would refuse */
+#define WIDENS OP_TRAIT(63)
+#define OP_TAKES_STORED(t)                                                                         \
+    (((t) & (MOVES | MAKES_VIEW | ASKS_GEOMETRY | DEVICE_BLIND)) || OP_FUSIBLE(t) == FUSIBLE_VIEW)
 /* WRITES(set): arguments that are written though the schema does not say so. */
 typedef enum unmarked_writes {
     WRITES_NOTHING,
@@ -178,6 +184,6 @@ typedef enum unmarked_writes {
 /* Effects, work, that the function touches no element, and warnings. */
 #define OP_TRAITS_OF_WRITES                                                                        \
     (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND | RESHAPES |            \
-     MAY_RETURN_ARGUMENT | OP_FIELD(7, 58))
+     MAY_RETURN_ARGUMENT | OP_FIELD(7, 58) | MOVES)
 
 #endif

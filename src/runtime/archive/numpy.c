@@ -27,9 +27,10 @@ static const struct numpy_type {
     const char *descr;
     dtype dt;
 } numpy_types[] = {
-    {"<f4", DT_FLOAT32}, {"<f8", DT_FLOAT64},   {"<f2", DT_FLOAT16},     {"|u1", DT_UINT8},
-    {"|i1", DT_INT8},    {"<i2", DT_INT16},     {"<i4", DT_INT32},       {"<i8", DT_INT64},
-    {"|b1", DT_BOOL},    {"<c8", DT_COMPLEX64}, {"<c16", DT_COMPLEX128},
+    {"<f4", DT_FLOAT32},   {"<f8", DT_FLOAT64},     {"<f2", DT_FLOAT16}, {"|u1", DT_UINT8},
+    {"|i1", DT_INT8},      {"<i2", DT_INT16},       {"<i4", DT_INT32},   {"<i8", DT_INT64},
+    {"<u2", DT_UINT16},    {"<u4", DT_UINT32},      {"<u8", DT_UINT64},  {"|b1", DT_BOOL},
+    {"<c8", DT_COMPLEX64}, {"<c16", DT_COMPLEX128},
 };
 
 /* The text after 'key': in the header; NULL if it is not there. */

@@ -154,6 +154,12 @@ static int64_t pickler_find_storage(const pickler *w, const storage *st, dtype d
     return (int64_t)i - 1;
 }
 
+/* Python's torch has no classes of storages for newer dtypes: untyped bytes, and
+ * the dtype behind. */
+static bool pickler_untyped(const pickler *w, const tensor *t) {
+    return w->plain && dtype_is_stored((dtype)t->dtype);
+}
+
 static void pickler_storage_of(pickler *w, const tensor *t) {
     dtype dt = (dtype)t->dtype;
     int64_t known = pickler_find_storage(w, t->storage, dt);
@@ -162,15 +168,17 @@ static void pickler_storage_of(pickler *w, const tensor *t) {
         return;
     }
     size_t numel = t->storage->nbytes / dtype_size(dt);
+    bool untyped = pickler_untyped(w, t);
     char key[24];
     snprintf(key, sizeof key, "%zu", w->storages.len);
     pickler_op(w, OP_MARK);
     pickler_name(w, "storage");
-    pickler_global(w, "torch", dtype_table[dt].storage);
+    if (untyped) pickler_global(w, "torch.storage", "UntypedStorage");
+    else pickler_global(w, "torch", dtype_table[dt].storage);
     pickler_name(w, key);
     char device[DEVICE_NAME];
     pickler_name(w, device_name(t->storage->device, device));
-    pickler_int(w, (int64_t)numel);
+    pickler_int(w, (int64_t)(untyped ? numel * dtype_size(dt) : numel));
     pickler_op(w, OP_TUPLE);
     pickler_op(w, OP_BINPERSID);
     pickler_storage ps = {.st = storage_ref(t->storage),
@@ -211,9 +219,13 @@ static void pickler_quantiser(pickler *w, const quantiser *q) {
 }
 
 /* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict());
- * _rebuild_qtensor, with the quantiser behind the strides */
+ * _rebuild_qtensor, with the quantiser behind the strides; _v3, with the dtype behind all */
 static void pickler_tensor(pickler *w, const tensor *t) {
-    pickler_global(w, "torch._utils", t->quantiser ? "_rebuild_qtensor" : "_rebuild_tensor_v2");
+    bool untyped = pickler_untyped(w, t);
+    pickler_global(w, "torch._utils",
+                   t->quantiser ? "_rebuild_qtensor"
+                   : untyped    ? "_rebuild_tensor_v3"
+                                : "_rebuild_tensor_v2");
     pickler_op(w, OP_MARK);
     pickler_storage_of(w, t);
     pickler_int(w, t->offset);
@@ -224,6 +236,7 @@ static void pickler_tensor(pickler *w, const tensor *t) {
     pickler_global(w, "collections", "OrderedDict");
     pickler_op(w, OP_EMPTY_TUPLE);
     pickler_op(w, OP_REDUCE);
+    if (untyped) pickler_global(w, "torch", dtype_table[t->dtype].torch_name);
     pickler_op(w, OP_TUPLE);
     pickler_op(w, OP_REDUCE);
 }

@@ -198,3 +198,99 @@ def dequantize_per_channel_group(input: Tensor, scales: Tensor, zero_points: Opt
 
 def convert_element_type__no_fuse(input: Tensor, dtype: int) -> Tensor:
     return torch.to(input, dtype)
+
+
+# ---- torchao: blocks of any shape --------------------------------------------------------------------------------------
+
+
+# The view in which each block is a range of dims, and these dims.
+def _blocks(size: List[int], block: List[int]) -> Tuple[List[int], List[int]]:
+    shape: List[int] = []
+    dims: List[int] = []
+    if len(size) != len(block):
+        torch.ops.ctsc.fail("Got input dim:{}, block_size: {}".format(len(size), block))
+    for i in range(len(block)):
+        if block[i] != size[i] and block[i] > 1:
+            if size[i] % block[i] != 0:
+                torch.ops.ctsc.fail("Expecting input size at {} dimension: {} to be divisible by block_size at {} dimension: {}".format(i, size[i], i, block[i]))
+            shape.append(size[i] // block[i])
+            dims.append(len(shape))
+            shape.append(block[i])
+        else:
+            if block[i] != 1:
+                dims.append(len(shape))
+            shape.append(size[i])
+    return (shape, dims)
+
+
+# One for each block.
+def _one_each(shape: List[int], dims: List[int]) -> List[int]:
+    ones: List[int] = []
+    for i in range(len(shape)):
+        ones.append(1 if i in dims else shape[i])
+    return ones
+
+
+def _bounds(dtype: int, quant_min: Optional[number], quant_max: Optional[number]) -> Tuple[float, float]:
+    most: Dict[int, float] = {0: 255.0, 1: 127.0, 2: 32767.0, 3: 2147483647.0, 23: 57344.0, 24: 448.0, 25: 57344.0, 26: 240.0}
+    if dtype not in most:
+        torch.ops.ctsc.fail("Unsupported dtype: {}".format(dtype))
+    high = most[dtype]
+    low = 0.0 if dtype == 0 else -high if dtype >= 23 else -high - 1.0
+    return (low if quant_min is None else float(quant_min), high if quant_max is None else float(quant_max))
+
+
+def choose_qparams_affine(input: Optional[Tensor], mapping_type: str, block_size: List[int], target_dtype: int, quant_min: Optional[number], quant_max: Optional[number], eps: Optional[float], scale_dtype: Optional[int], zero_point_dtype: Optional[int], keepdim: bool) -> Tuple[Tensor, Tensor]:
+    if input is None:
+        torch.ops.ctsc.fail("choose_qparams_affine needs an input")
+    x = torch.jit._unwrap_optional(input)
+    lowest, highest = __torch__.operators.exported._bounds(target_dtype, quant_min, quant_max)
+    least = 0.00006103515625 if x.dtype == 5 else 1.1754943508222875e-38
+    if eps is not None:
+        least = eps
+    shape, dims = __torch__.operators.exported._blocks(x.size(), block_size)
+    low, high = torch.view(x, shape), torch.view(x, shape)
+    if len(dims) > 0:
+        low, high = torch.amin(low, dims, keepdim), torch.amax(high, dims, keepdim)
+    low, high = torch.clamp(low, None, 0), torch.clamp(high, 0, None)
+    zero_dtype = zero_point_dtype
+    if mapping_type == "ASYMMETRIC":
+        scale = torch.clamp((high - low) / (highest - lowest), least)
+        zero_point = torch.clamp(lowest - torch.round(low / scale), lowest, highest)
+        if zero_point_dtype is None:
+            zero_dtype = 3
+    else:
+        if mapping_type == "SYMMETRIC":
+            scale = torch.maximum(torch.neg(low), high) / ((highest - lowest) / 2)
+        else:
+            scale = torch.maximum(low / lowest, high / highest)
+        zero_point = torch.full_like(scale, int((highest + lowest + 1) / 2))
+        scale = torch.clamp(scale, least)
+    if keepdim:
+        sizes: List[int] = []
+        for i in range(len(block_size)):
+            sizes.append(x.size(i) // block_size[i])
+        scale, zero_point = torch.reshape(scale, sizes), torch.reshape(zero_point, sizes)
+    return (torch.to(scale, x.dtype if scale_dtype is None else scale_dtype), torch.to(zero_point, zero_point.dtype if zero_dtype is None else zero_dtype))
+
+
+def quantize_affine(input: Tensor, block_size: List[int], scale: Tensor, zero_point: Optional[Tensor], output_dtype: int, quant_min: Optional[number], quant_max: Optional[number]) -> Tensor:
+    lowest, highest = __torch__.operators.exported._bounds(output_dtype, quant_min, quant_max)
+    shape, dims = __torch__.operators.exported._blocks(input.size(), block_size)
+    ones = __torch__.operators.exported._one_each(shape, dims)
+    y = torch.round(torch.view(input, shape) * (1.0 / torch.view(scale, ones)))
+    if zero_point is None or zero_point.numel() == 0:
+        torch.ops.ctsc.fail("quantize_affine needs a zero point")
+    else:
+        y = y + torch.view(zero_point, ones)
+    return torch.to(torch.view(torch.clamp(y, lowest, highest), input.size()), output_dtype)
+
+
+def dequantize_affine(input: Tensor, block_size: List[int], scale: Tensor, zero_point: Optional[Tensor], input_dtype: int, quant_min: Optional[number], quant_max: Optional[number], output_dtype: int) -> Tensor:
+    __torch__.operators.exported._quantised_dtype(input, input_dtype)
+    shape, dims = __torch__.operators.exported._blocks(input.size(), block_size)
+    ones = __torch__.operators.exported._one_each(shape, dims)
+    y = torch.to(torch.view(input, shape), output_dtype)
+    if zero_point is not None:
+        y = y - torch.to(torch.view(zero_point, ones), output_dtype)
+    return torch.to(torch.view(y * torch.view(scale, ones), input.size()), output_dtype)

@@ -199,6 +199,23 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     return torch.to(sums * torch.to(scales, 6), self.dtype)
 
 
+# Matrices of 8-bit floats: the sums in float32, times the scales, of the whole matrix or of its rows and columns.
+def _scaled_mm(self: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Optional[Tensor], scale_result: Optional[Tensor], out_dtype: Optional[int], use_fast_accum: bool) -> Tensor:
+    if self.dim() != 2 or mat2.dim() != 2 or self.size(1) != mat2.size(0):
+        torch.ops.ctsc.fail("mat1 and mat2 shapes cannot be multiplied")
+    rows = scale_a.size() == [self.size(0), 1] and scale_b.size() == [1, mat2.size(1)]
+    if not rows and (scale_a.numel() != 1 or scale_b.numel() != 1):
+        torch.ops.ctsc.fail("Invalid scaling configuration.")
+    y = torch.mm(torch.to(self, 6), torch.to(mat2, 6))
+    y = y * scale_a * scale_b if rows else y * (torch.reshape(scale_a, []) * torch.reshape(scale_b, []))
+    if bias is not None:
+        y = y + torch.to(bias, 6)
+    dtype = self.dtype if out_dtype is None else out_dtype
+    if scale_result is not None and out_dtype is not None and 23 <= dtype and dtype <= 26:
+        y = y / torch.reshape(scale_result, [])
+    return torch.to(y, dtype)
+
+
 # Products of groups: of rows (self [m, k], mat2 [g, k, n]), of columns (self [g, m, k], mat2 [k, n]), of what is summed over (both of two dims;
 # the result is [g, m, n]), or of matrices of a batch. offs says where each group ends.
 def _grouped_mm(self: Tensor, mat2: Tensor, offs: Optional[Tensor], bias: Optional[Tensor], out_dtype: Optional[int]) -> Tensor:

@@ -28,13 +28,16 @@ static const char *const symbol_dtypes[DT_COUNT] = {
 };
 
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v) {
-    static const struct { const char *const *names; int n; } sets[] = {
+    static const struct {
+        const char *const *names;
+        int n;
+    } sets[] = {
         [PY_DTYPE] = {symbol_dtypes, DT_COUNT},
         [PY_LAYOUT] = {symbol_layouts, 4},
         [PY_MEMORY_FORMAT] = {symbol_formats, 4},
         [PY_QSCHEME] = {symbol_schemes, 4},
     };
-    if (v < 0 || v >= sets[kind].n)
+    if (v < 0 || v >= sets[kind].n || !sets[kind].names[v])
         return py_fail(p, r, "RuntimeError", "there is no such dtype or layout: %lld",
                        (long long)v);
     py_object *o = py_new(p, PY_SYMBOL);
@@ -79,8 +82,9 @@ static value tensor_element(dtype dt, const char *at, diag *d) {
         im = float16_to_float(((const complex32 *)(const void *)at)->im);
         break;
     default:
-        return dtype_is_integral(dt) ? value_int(dtype_load_int(dt, at))
-                                     : value_float(dtype_load_float(dt, at));
+        return dtype_is_integral(dt) || dtype_is_unsigned(dt)
+                   ? value_int(dtype_load_int(dt, at))
+                   : value_float(dtype_load_float(dt, at));
     }
     complex_box *c = complex_new(re, im);
     if (!c) diag_no_memory(d);
@@ -431,7 +435,9 @@ static const py_row tensor_methods[] = {
 };
 
 /* Methods that PyTorch writes in Python, and where they are here. */
-static const struct { const char *name, *module; } tensor_functional[] = {
+static const struct {
+    const char *name, *module;
+} tensor_functional[] = {
     {"unique", "torch.functional"}, {"unique_consecutive", "torch.functional"},
     {"stft", "torch.functional"},   {"lu", "torch.functional"},
     {"norm", "torch.functional"},   {"backward", "torch.autograd._engine"},

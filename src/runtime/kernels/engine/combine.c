@@ -10,7 +10,9 @@
  */
 #include "runtime/kernels/engine/move.h"
 
-typedef struct move16 { uint64_t w[2]; } move16;
+typedef struct move16 {
+    uint64_t w[2];
+} move16;
 
 /* ---- copying, by element size ---------------------------------------------------------------- */
 
@@ -135,7 +137,7 @@ COMBINE(mul_c128, complex128, complex128, SAME, SAME, combine_mul_c128)
      COMBINE_ENTRY(min_##s)}
 #define COMBINE_COMPLEX_ROW(s) {{NULL, NULL}, COMBINE_ENTRY(add_##s), COMBINE_ENTRY(mul_##s)}
 
-static const move_kernel combine_table[DT_COUNT][MOVE_MIN + 1] = {
+static const move_kernel combine_table[DT_COMPUTED][MOVE_MIN + 1] = {
     [DT_UINT8] = COMBINE_ROW(u8),
     [DT_INT8] = COMBINE_ROW(i8),
     [DT_INT16] = COMBINE_ROW(i16),

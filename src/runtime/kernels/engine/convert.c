@@ -138,10 +138,14 @@ static ctsc_status convert_item(op_ctx *cx, const tensor *t, value *out) {
         *out = (value){.tag = V_COMPLEX, .u.complex = c};
     } else if (dt == DT_BOOL) {
         *out = value_bool(tensor_item_int(t) != 0);
-    } else if (dtype_is_float(dt)) {
+    } else if (dtype_is_float(dt) || dtype_is_float8(dt)) {
         *out = value_float(tensor_item_float(t));
     } else {
-        *out = value_int(tensor_item_int(t));
+        int64_t i = tensor_item_int(t);
+        if (dt == DT_UINT64 && i < 0)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "value cannot be converted to type int64_t without overflow");
+        *out = value_int(i);
     }
     return CTSC_OK;
 }
@@ -241,9 +245,11 @@ OPERATOR(list_to_tensor) {
         (void)cx, (void)t;                                                                         \
         return op_return(results, answer);                                                         \
     }
-QUESTION(is_floating_point, value_bool(dtype_is_float((dtype)t->dtype)))
+QUESTION(is_floating_point,
+         value_bool(dtype_is_float((dtype)t->dtype) || dtype_is_float8((dtype)t->dtype)))
 QUESTION(is_complex, value_bool(dtype_is_complex((dtype)t->dtype)))
-QUESTION(is_signed, value_bool(t->dtype != DT_UINT8 && t->dtype != DT_BOOL))
+QUESTION(is_signed, value_bool(t->dtype != DT_UINT8 && t->dtype != DT_BOOL &&
+                               !dtype_is_unsigned((dtype)t->dtype)))
 QUESTION(numel, value_int(t->numel))
 QUESTION(dim, value_int(t->ndim))
 QUESTION(tensor_dtype, value_int(t->dtype))
@@ -261,13 +267,16 @@ QUESTION(element_size, value_int((int64_t)dtype_size((dtype)t->dtype)))
 
 /* result_type(...), promote_types(a, b), can_cast(from, to): dtypes are ints here */
 OPERATOR(result_type) {
-    (void)cx;
+    if (args[0].tag == V_TENSOR && args[1].tag == V_TENSOR)
+        TRY(op_check_promotion(cx->diag, (dtype)args[0].u.tensor->dtype,
+                               (dtype)args[1].u.tensor->dtype));
     return op_return(results, value_int(promote_operands(2, args)));
 }
 OPERATOR(promote_types) {
     dtype a, b;
     TRY(arg_dtype(cx, &args[0], DT_FLOAT32, &a));
     TRY(arg_dtype(cx, &args[1], DT_FLOAT32, &b));
+    TRY(op_check_promotion(cx->diag, a, b));
     return op_return(results, value_int(dtype_promote(a, b)));
 }
 OPERATOR(can_cast) {

@@ -35,15 +35,10 @@ ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
         return CTSC_OK;
     }
     int64_t code = arg_int(v);
-    static const char *const later[] = {"float8_e5m2",     "float8_e4m3fn", "float8_e5m2fnuz",
-                                        "float8_e4m3fnuz", "uint16",        "uint32",
-                                        "uint64"};
-    if (code >= 23 && code < 23 + (int64_t)(sizeof later / sizeof *later)) /* PyTorch 2's */
-        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "tensors of %s are not supported",
-                         later[code - 23]);
     if (!dtype_valid(code))
         return diag_fail(cx->diag, CTSC_FAILED, "invalid dtype %lld", (long long)code);
-    if (dtype_is_quantised((dtype)code))
+    if (dtype_is_quantised((dtype)code) ||
+        (dtype_is_stored((dtype)code) && !(cx->op && OP_TAKES_STORED(cx->op->traits))))
         return op_refuse_dtype(cx, cx->op ? cx->op->key : "dtype", (dtype)code);
     *out = (dtype)code;
     return CTSC_OK;
@@ -75,15 +70,17 @@ ctsc_status arg_dim_mask(op_ctx *cx, const value *dims, int ndim, bool *mask) {
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 ctsc_status op_refuse_dtype(op_ctx *cx, const char *name, dtype dt) {
-    bool missing = dtype_is_complex(dt) ||
-                   dtype_is_quantised(dt); /* PyTorch has these, we do not */
+    bool missing = dtype_is_complex(dt) || dtype_is_quantised(dt) ||
+                   dtype_is_stored(dt); /* PyTorch has these, we do not */
     return diag_fail(cx->diag, missing ? CTSC_UNSUPPORTED : CTSC_FAILED,
                      "\"%s\" not implemented for '%s'", name, dtype_table[dt].ir_name);
 }
 
 bool dtype_can_cast(dtype from, dtype to) {
     if (dtype_is_complex(from)) return dtype_is_complex(to);
-    if (dtype_is_float(from)) return dtype_is_float(to) || dtype_is_complex(to);
+    bool float8 = dtype_is_float8(to);
+    if (dtype_is_float(from) || dtype_is_float8(from))
+        return dtype_is_float(to) || float8 || dtype_is_complex(to);
     return from == DT_BOOL || to != DT_BOOL;
 }
 

@@ -125,7 +125,7 @@ typedef struct gemm_type {
     void (*chunk)(void *, int64_t, int64_t);
     bool own;
 } gemm_type;
-static const gemm_type gemm_types[DT_COUNT] = {
+static const gemm_type gemm_types[DT_COMPUTED] = {
     [DT_FLOAT32] = {gemm_scale_float, gemm_tiny_float, gemm_chunk_float, true},
     [DT_FLOAT64] = {gemm_scale_double, gemm_tiny_double, gemm_chunk_double, true},
     [DT_COMPLEX64] = {gemm_scale_complex64, gemm_tiny_complex64, gemm_chunk_complex64, false},

@@ -57,7 +57,7 @@ typedef enum pw_kind {
 typedef struct pw_op {
     const char *name; /* as refusals name it: "relu_cpu" */
     pw_kind kind;
-    iter_kernel loops[DT_COUNT]; /* NULL: refused */
+    iter_kernel loops[DT_COMPUTED]; /* NULL: refused */
     /* how complex64 and complex128 are refused; NULL: as other dtypes are */
     const char *no_complex;
 } pw_op;
@@ -231,7 +231,9 @@ typedef struct pw_chunks {
 
 /* What a loop is over: its inputs, the bytes of an element of its output and of its inputs, the
  * elements of a vector. */
-typedef struct pw_shape { uint8_t inputs, out_size, in_size, lanes; } pw_shape;
+typedef struct pw_shape {
+    uint8_t inputs, out_size, in_size, lanes;
+} pw_shape;
 #define PW_SHAPE(K, TO, TI) ((pw_shape){K, sizeof(TO), sizeof(TI), PW_LANES(TO)})
 
 /* Begins with the elements that are in vectors without gaps, and returns how many they are. */

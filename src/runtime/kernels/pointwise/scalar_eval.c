@@ -122,7 +122,7 @@ SCALAR_FUNCTION_TABLE(EVAL_FUNCTION)
     EVAL_READ(eval_read_double_##S, T, double, x)                                                  \
     EVAL_READ(eval_read_half_##S, T, float16, float16_to_float(x))                                 \
     EVAL_READ(eval_read_bfloat_##S, T, bfloat16, bfloat16_to_float(x))                             \
-    static eval_convert *const eval_reads_##S[DT_COUNT] = {                                        \
+    static eval_convert *const eval_reads_##S[DT_COMPUTED] = {                                     \
         [DT_UINT8] = eval_read_u8_##S,      [DT_INT8] = eval_read_i8_##S,                          \
         [DT_INT16] = eval_read_i16_##S,     [DT_INT32] = eval_read_i32_##S,                        \
         [DT_INT64] = eval_read_i64_##S,     [DT_BOOL] = eval_read_bool_##S,                        \

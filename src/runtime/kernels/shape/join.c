@@ -54,6 +54,13 @@ static dtype join_dtype(const join_list *j) {
                                   : DT_COMPLEX64;
 }
 
+/* Dtypes that meet in none are refused. */
+static ctsc_status join_meet(op_ctx *cx, const join_list *j) {
+    for (size_t i = 1; i < j->n; i++)
+        TRY(op_check_promotion(cx->diag, (dtype)j->tensors[0]->dtype, (dtype)j->tensors[i]->dtype));
+    return CTSC_OK;
+}
+
 typedef struct join_job {
     const join_list *j;
     char *dst;
@@ -173,6 +180,7 @@ static ctsc_status join_cat(op_ctx *cx, join_list *j, int64_t at, tensor **out) 
     if (j->n == 0)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "torch.cat(): expected a non-empty list of Tensors");
+    TRY(join_meet(cx, j));
     dtype dt = join_dtype(j);
     const tensor *first = NULL;
     for (size_t i = 0; i < j->n; i++) {
@@ -248,6 +256,7 @@ ctsc_status op_stack(op_ctx *cx, const value *args, value *results) {
     ctsc_status status = CTSC_OK;
     for (; !status && j.n < n; j.n += !status)
         status = tensor_unsqueeze(cx->diag, arg_list_tensor(tensors, j.n), dim, &j.tensors[j.n]);
+    if (!status) status = join_meet(cx, &j);
     if (!status) status = join_blocks(cx, &j, join_dtype(&j), dim, &out);
     join_end(&j);
     return status ? status : op_finish(cx, args, out, results);
