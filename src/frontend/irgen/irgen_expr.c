@@ -727,6 +727,8 @@ sugar *irgen_sugar(emitter *e, const expr *x, type *hint) {
         s = irgen_subscript_sugar(e, x, hint);
     } else if (x->kind == E_FIELD) {
         s = irgen_match_field(e, x);
+    } else if (x->kind == E_LAMBDA && e->lenient && e->scope && !x->i) {
+        s = irgen_lambda(e, x);
     } else {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }
