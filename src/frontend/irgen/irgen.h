@@ -203,6 +203,8 @@ typedef struct scope_ops {
     function *(*specialized)(emitter *e, function *f, int nargs, const actual *args);
     /* Can a call of it be compiled anew for its arguments? */
     bool (*inlined)(emitter *e, source_range r, sugar *callee, inlinee *out);
+    /* Does nothing that is assigned to an attribute of s matter? */
+    bool (*forgets)(const sugar *s);
     /* The default of fn's i-th parameter; NULL without an error: it has none. */
     sugar *(*default_of)(emitter *e, source_range r, const struct py_object *fn, size_t i);
     /* A method of an object's class, declared when first needed (methods that only forward
@@ -363,6 +365,8 @@ const char *sugar_kind_text(const sugar *s);
 /* irgen_name.c */
 sugar *irgen_name(emitter *e, const expr *x);
 sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name);
+/* the variable that self.name is where only the method being compiled assigns it */
+const char *irgen_local_attribute(emitter *e, const char *name);
 /* would irgen_attribute find it? Emits nothing. */
 bool irgen_has_attribute(emitter *e, sugar *base, const char *name);
 /* The type that an expression names: in a source program's scope, or in an archive. */

@@ -191,6 +191,10 @@ sugar *source_sequence(emitter *e, source_range r, ir_value *v);
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
 function *source_specialized(emitter *e, function *f, int nargs, const actual *args);
 bool source_inlined(emitter *e, source_range r, sugar *callee, inlinee *out);
+/* ctx of an autograd function's forward; an autograd function's apply: forward, given one */
+bool source_is_context(const sugar *s);
+bool source_is_applied(const sugar *s);
+sugar *source_context(emitter *e);
 sugar *source_default_of(emitter *e, source_range r, const py_object *fn, size_t i);
 function *source_method(emitter *e, type *cls, const char *name);
 int source_isinstance(emitter *e, const type *t, const expr *x);

@@ -68,6 +68,10 @@ bool source_inlined(emitter *e, source_range r, sugar *callee, inlinee *out) {
         fn = inline_method(callee->value, "forward", &m);
         return fn && inline_to(e, fn, m, callee, out);
     }
+    case SUGAR_PY:
+        if (!source_is_applied(callee) || !inline_to(e, callee->py, NULL, source_context(e), out))
+            return false;
+        return out->only = true;
     default: return false;
     }
 }
